@@ -1,0 +1,46 @@
+"""The errors a user can meet. Each says what happened, why, and what to do next; the command line
+prints it once and exits with its code (docs/exit-codes.md)."""
+
+from __future__ import annotations
+
+
+class RocmPerfError(Exception):
+    """Anything this package refuses to do, with a reason."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, why: str = "", next_step: str = "") -> None:
+        self.what = what
+        self.why = why
+        self.next_step = next_step
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        sentence = f"{self.what}: {self.why}" if self.why else self.what
+        if not self.next_step:
+            return sentence
+        return f"{sentence.rstrip('.')}. {self.next_step}"
+
+
+class UsageError(RocmPerfError):
+    """The request itself does not make sense."""
+
+    exit_code = 2
+
+
+class EmptyCaptureError(RocmPerfError):
+    """The input is fine, but nothing was recorded in it."""
+
+    exit_code = 5
+
+
+class InputError(RocmPerfError):
+    """The input cannot be read."""
+
+    exit_code = 6
+
+
+class SchemaError(RocmPerfError):
+    """A table breaks its column contract: a defect in an adapter, not in the user's file."""
+
+    exit_code = 6

@@ -1,0 +1,1 @@
+"""Reading what profilers write: any file or folder becomes a Trace. Nothing read is ever run as code."""

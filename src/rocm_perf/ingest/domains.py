@@ -1,0 +1,71 @@
+"""The words that tools use for the same thing, brought to one: API domains, copy directions, allocation
+operations."""
+
+from __future__ import annotations
+
+import polars as pl
+
+# By prefix of the tool's word, longest first. Sources: docs/formats.md.
+_DOMAINS = {
+    "HIP_COMPILER": "hip_compiler",
+    "HIP": "hip",
+    "HSA": "hsa",
+    "MARKER": "marker",
+    "ROCTX": "marker",
+    "RCCL": "rccl",
+    "ROCDECODE": "rocdecode",
+    "ROCJPEG": "rocjpeg",
+    "HIPFILE": "hipfile",
+    "KFD": "kfd",
+    "OMPT": "ompt",
+    "CUDA": "cuda",
+    "NCCL": "rccl",
+}
+
+_COPY_KINDS = (
+    (r"HOST_?TO_?DEVICE|HTOD|H2D|HOST -> DEVICE", "H2D"),
+    (r"DEVICE_?TO_?HOST|DTOH|D2H|DEVICE -> HOST", "D2H"),
+    (r"PEER|PTOP|P2P", "P2P"),
+    (r"DEVICE_?TO_?DEVICE|DTOD|D2D|DEVICE -> DEVICE", "D2D"),
+    (r"HOST_?TO_?HOST|HTOH|H2H", "H2H"),
+    (r"MEMSET|FILL", "MEMSET"),
+)
+
+
+def normalised(domain: pl.Expr) -> pl.Expr:
+    """HIP_RUNTIME_API_EXT -> hip; a word that is not known is kept in lower case."""
+    upper = domain.str.to_uppercase()
+    chain = pl.when(upper.str.starts_with("HIP_COMPILER")).then(pl.lit("hip_compiler"))
+    for prefix, name in _DOMAINS.items():
+        chain = chain.when(upper.str.starts_with(prefix)).then(pl.lit(name))
+    return chain.otherwise(domain.str.to_lowercase())
+
+
+def copy_kind(direction: pl.Expr) -> pl.Expr:
+    """MEMORY_COPY_HOST_TO_DEVICE, CopyHostToDevice, `Memcpy HtoD (...)` -> H2D."""
+    upper = direction.str.to_uppercase()
+    chain = pl.when(upper.is_null()).then(pl.lit("UNKNOWN"))
+    for pattern, kind in _COPY_KINDS:
+        chain = chain.when(upper.str.contains(pattern)).then(pl.lit(kind))
+    return chain.otherwise(pl.lit("UNKNOWN"))
+
+
+def copying_agent() -> pl.Expr:
+    """The GPU that a copy belongs to: its destination, or its source when the host receives."""
+    return pl.when(pl.col("kind") == "D2H").then(pl.col("src_agent")).otherwise(pl.col("dst_agent")).alias("agent_id")
+
+
+def allocation_operation(operation: pl.Expr) -> pl.Expr:
+    """MEMORY_ALLOCATION_ALLOCATE -> ALLOC, ..._FREE -> FREE."""
+    upper = operation.str.to_uppercase()
+    return (
+        pl.when(upper.str.contains("FREE|UNMAP"))
+        .then(pl.lit("FREE"))
+        .when(upper.str.contains("REALLOC"))
+        .then(pl.lit("REALLOC"))
+        .when(upper.str.contains("RECLAIM"))
+        .then(pl.lit("RECLAIM"))
+        .when(upper.str.contains("ALLOC|MAP"))
+        .then(pl.lit("ALLOC"))
+        .otherwise(upper)
+    )

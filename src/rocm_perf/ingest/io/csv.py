@@ -1,0 +1,88 @@
+"""CSV as profilers write it: every field is read as text first, so that no guess about types can lose a
+digit, and is cast by the adapter that knows the column."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import polars as pl
+
+from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.ingest.io.source import Source
+from rocm_perf.model.run import Loss
+
+_MAX_FIELD = 16 << 20
+
+
+def read_csv(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
+    """All rows as text, and what was lost."""
+    content = source.read()
+    losses = [Loss(source.name, content.damage)] if content.damage else []
+    data = content.data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    if not data.strip():
+        raise EmptyCaptureError(f"{source.name} is empty", "the profiler recorded nothing there")
+    return parse_csv(data, source.name), losses
+
+
+def parse_csv(data: bytes, name: str) -> pl.DataFrame:
+    """The same, from bytes."""
+    try:
+        return pl.read_csv(data, infer_schema=False, encoding="utf8-lossy", null_values=[""])
+    except pl.exceptions.NoDataError as error:
+        raise EmptyCaptureError(f"{name} is empty", "the profiler recorded nothing there") from error
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{name} is not a well-formed CSV", _first_ragged_row(data) or str(error).splitlines()[0]) from error
+
+
+def header(text: str) -> tuple[str, ...]:
+    """The column names of a CSV that starts with `text`."""
+    csv.field_size_limit(_MAX_FIELD)
+    try:
+        for row in csv.reader(io.StringIO(text.lstrip("\ufeff\r\n"))):
+            return tuple(name.strip() for name in row)
+    except csv.Error:
+        pass
+    return ()
+
+
+def integer(column: str) -> pl.Expr:
+    """A column of digits as Int64; anything else is null."""
+    return pl.col(column).str.strip_chars().cast(pl.Int64, strict=False)
+
+
+def real(column: str) -> pl.Expr:
+    """A column of numbers (`4195840.000000`, `0.00000000e+00`, `1,234`) as Float64; anything else is null."""
+    return pl.col(column).str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
+
+
+def hexadecimal(column: str) -> pl.Expr:
+    """`0x7f00...` as UInt64; a plain number too."""
+    text = pl.col(column).str.strip_chars().str.to_lowercase()
+    return (
+        pl.when(text.str.starts_with("0x"))
+        .then(text.str.strip_prefix("0x").str.to_integer(base=16, dtype=pl.UInt64, strict=False))
+        .otherwise(text.cast(pl.UInt64, strict=False))
+    )
+
+
+def drop_incomplete(frame: pl.DataFrame, essential: tuple[str, ...], source: str) -> tuple[pl.DataFrame, list[Loss]]:
+    """Rows that have every essential value, and a Loss for those that do not (a line cut off, say)."""
+    whole = frame.drop_nulls(list(essential))
+    missing = frame.height - whole.height
+    if not missing:
+        return frame, []
+    return whole, [Loss(source, f"rows without a usable {' or '.join(essential)}", missing)]
+
+
+def _first_ragged_row(data: bytes) -> str:
+    csv.field_size_limit(_MAX_FIELD)
+    try:
+        rows = csv.reader(io.StringIO(data.decode("utf-8", "replace")))
+        names = next(rows)
+        for number, row in enumerate(rows, start=2):
+            if len(row) > len(names):
+                return f"row {number} has {len(row)} fields, but the header names {len(names)}"
+    except (csv.Error, StopIteration):
+        pass
+    return ""

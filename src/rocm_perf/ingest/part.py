@@ -1,0 +1,50 @@
+"""What an adapter hands over: the tables of one file and what the file says of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.peek import Peek
+from rocm_perf.model import schema
+from rocm_perf.model.run import Loss
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file, read. Make it with `part()`, which brings every table to its contract."""
+
+    tables: dict[str, pl.DataFrame]
+    tool: str
+    tool_version: str | None = None
+    host: str | None = None
+    os: str | None = None
+    pid: int | None = None
+    rank: int | None = None
+    command: str | None = None
+    clock: str = "unknown"  # boot, epoch, relative or unknown
+    asked: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    notices: tuple[str, ...] = ()
+    recorded_at: str | None = None
+
+
+def part(tool: str, tables: dict[str, pl.DataFrame], losses: list[Loss] | tuple[Loss, ...] = (), **facts: object) -> Part:
+    """A Part whose tables keep their contracts; tables without rows are dropped."""
+    kept = {name: schema.conform(name, frame) for name, frame in tables.items() if frame.height}
+    return Part(kept, tool, losses=tuple(losses), **facts)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One format: its name, how it is told from the others, and how it is read."""
+
+    name: str
+    title: str
+    told_by: str  # in words, for `rocm-perf formats`
+    claims: Callable[[Peek], bool]
+    read: Callable[[Source], Part]
+    fills: tuple[str, ...] = field(default=())  # tables it can fill

@@ -1,0 +1,74 @@
+"""Which format a file has, decided by its content."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.part import Adapter
+from rocm_perf.ingest.peek import Peek
+
+# The first adapter that claims a file gets it, so the ones that look closest come first.
+MODULES = (
+    "rocpd",
+    "rpd",
+    "rocprof_v1_db",
+    "rocprof_compute_db",
+    "nsys",
+    "v3_csv",
+    "stats_csv",
+    "v3_pc_sampling",
+    "att",
+    "rocprof_compute",
+    "rocprof_v1",
+    "rocprof_v2",
+    "roctracer",
+    "ncu",
+    "smi_csv",
+    "v3_json",
+    "kineto",
+    "rpd_json",
+    "rocprof_v1_json",
+    "chrome",
+    "pftrace",
+    "sysinfo",
+)
+
+
+@cache
+def adapters() -> tuple[Adapter, ...]:
+    """Every format that can be read, in the order in which they are tried."""
+    found: list[Adapter] = []
+    for module in MODULES:
+        found.extend(import_module(f"rocm_perf.ingest.{module}").ADAPTERS)
+    return tuple(found)
+
+
+def sniff(source: Source) -> Adapter:
+    """The adapter for a source; raises with a sentence if there is none."""
+    peek = Peek(source)
+    if not peek.head.strip():
+        raise EmptyCaptureError(f"{source.name} is empty", "the profiler recorded nothing there", "Check what it printed when it ran.")
+    for adapter in adapters():
+        if adapter.claims(peek):
+            return adapter
+    raise InputError(f"{source.name} is not a recording that rocm-perf knows", describe(peek), "`rocm-perf formats` lists what is read.")
+
+
+def describe(peek: Peek) -> str:
+    """What the file looks like, for someone who wonders why it was not recognised."""
+    if peek.is_sqlite:
+        shown = ", ".join(peek.sqlite_tables[:5]) or "none"
+        return f"it is a SQLite file, but its tables ({shown}) are not those of a profiler"
+    if peek.json_kind == "object":
+        return f"it is JSON with the keys {', '.join(peek.json_keys[:5]) or '(none)'}"
+    if peek.json_kind == "array":
+        return "it is a JSON array, but not of trace events"
+    if peek.is_binary:
+        return f"it is binary and starts with {peek.head[:8].hex(' ')}"
+    header = peek.csv_header
+    if len(header) > 1:
+        return f"it is text whose first line names {', '.join(header[:4])}"
+    return f"it is text that starts {peek.text.strip()[:40]!r}"

@@ -1,0 +1,1 @@
+"""What a recording becomes: one columnar Trace, whatever tool wrote it."""

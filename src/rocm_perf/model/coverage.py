@@ -1,0 +1,27 @@
+"""How complete a Trace is. A hole is a finding, not a smaller number."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_perf.model.finding import Finding
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """What was asked, launched, recorded and paired; counts are None where the recording cannot tell."""
+
+    asked: tuple[str, ...]  # domains the profiler was told to record, empty if it does not say
+    recorded: dict[str, int]  # rows of each table
+    launched: int | None  # host calls that launch kernels
+    dispatched: int  # kernel executions recorded
+    paired: int | None  # dispatches whose launching call was recorded
+    launches_without_kernels: int | None
+    kernels_without_launches: int | None
+    lost_records: int | None  # records known to be missing; None if some loss has no count
+    holes: tuple[Finding, ...] = ()
+
+    @property
+    def paired_share(self) -> float | None:
+        if self.paired is None or not self.dispatched:
+            return None
+        return self.paired / self.dispatched

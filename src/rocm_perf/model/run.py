@@ -1,0 +1,38 @@
+"""Where a Trace comes from: the tool, the command, the files, and what was lost on the way."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class SourceFile(msgspec.Struct, frozen=True):
+    """One file that was read."""
+
+    path: str
+    size_bytes: int
+    format: str
+    sha256: str | None = None
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """Something that the file should have held and could not be read from it."""
+
+    source: str
+    what: str
+    records: int | None = None
+
+
+class RunInfo(msgspec.Struct, frozen=True):
+    """Everything about a run that is not a table."""
+
+    tool: str = "unknown"
+    tool_version: str | None = None
+    formats: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    command: str | None = None
+    clock: str = "unknown"
+    asked: tuple[str, ...] = ()  # domains the profiler was told to record, where it says so
+    sources: tuple[SourceFile, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    notices: tuple[str, ...] = ()
+    recorded_at: str | None = None

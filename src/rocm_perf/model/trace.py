@@ -1,0 +1,72 @@
+"""The Trace: every table of one run, and where it came from. Immutable; tables load when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from rocm_perf.model import schema
+from rocm_perf.model.run import RunInfo
+
+Frame = pl.DataFrame | pl.LazyFrame
+
+
+class Trace:
+    """One run, as columnar tables (see schema.py) plus a RunInfo.
+
+    A table given as a DataFrame is checked at once; one given as a LazyFrame (a bundle on disk) is
+    checked when it is first read.
+    """
+
+    def __init__(self, tables: Mapping[str, Frame], run: RunInfo | None = None) -> None:
+        self.run = run or RunInfo()
+        self._frames: dict[str, Frame] = {}
+        for name in schema.SCHEMAS:
+            if name in tables:
+                self._frames[name] = _checked(name, tables[name])
+        for name in tables:
+            if name not in schema.SCHEMAS:
+                schema.check(name, pl.DataFrame())
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table in memory; without rows if nothing of that kind was recorded."""
+        frame = self._frames.get(name)
+        if frame is None:
+            return schema.empty(name)
+        if isinstance(frame, pl.LazyFrame):
+            frame = frame.collect()
+            schema.check(name, frame)
+            self._frames[name] = frame
+        return frame
+
+    def lazy(self, name: str) -> pl.LazyFrame:
+        """The table as a query that has not run yet."""
+        frame = self._frames.get(name)
+        return schema.empty(name).lazy() if frame is None else frame.lazy()
+
+    def has(self, name: str) -> bool:
+        """Whether the table has at least one row."""
+        return self.rows(name) > 0
+
+    def rows(self, name: str) -> int:
+        frame = self._frames.get(name)
+        if frame is None:
+            return 0
+        if isinstance(frame, pl.LazyFrame):
+            return int(frame.select(pl.len()).collect().item())
+        return frame.height
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the tables that have rows."""
+        return (name for name in schema.SCHEMAS if self.has(name))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name}={self.rows(name):,}" for name in self)
+        return f"Trace({self.run.tool}: {counts or 'empty'})"
+
+
+def _checked(name: str, frame: Frame) -> Frame:
+    if isinstance(frame, pl.DataFrame):
+        schema.check(name, frame)
+    return frame

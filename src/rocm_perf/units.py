@@ -1,0 +1,45 @@
+"""The one place that turns nanoseconds, bytes and shares into words."""
+
+from __future__ import annotations
+
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+_TIME_STEPS = ((NS_PER_S, "s"), (NS_PER_MS, "ms"), (NS_PER_US, "us"), (1, "ns"))
+_SIZE_STEPS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+
+
+def format_ns(value: float) -> str:
+    """1234567 -> '1.23 ms'."""
+    return _scaled(value, _TIME_STEPS)
+
+
+def format_bytes(value: float) -> str:
+    """65536 -> '64.0 KiB'."""
+    return _scaled(value, _SIZE_STEPS)
+
+
+def format_share(value: float) -> str:
+    """0.1234 -> '12.3 %'; a share that is small but not zero never prints as zero."""
+    percent = 100 * value
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %"
+
+
+def format_count(value: float, singular: str, plural: str | None = None) -> str:
+    """(2, 'dispatch', 'dispatches') -> '2 dispatches'."""
+    word = singular if value == 1 else (plural or singular + "s")
+    return f"{value:,} {word}"
+
+
+def _scaled(value: float, steps: tuple[tuple[int, str], ...]) -> str:
+    for factor, unit in steps:
+        if abs(value) >= factor:
+            scaled = value / factor
+            if factor == 1:
+                return f"{scaled:.0f} {unit}"
+            digits = 2 if abs(scaled) < 10 else 1 if abs(scaled) < 100 else 0
+            return f"{scaled:,.{digits}f} {unit}"
+    return f"0 {steps[-1][1]}"

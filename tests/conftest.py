@@ -1,0 +1,22 @@
+"""Fixtures that the whole suite shares."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SPECIMENS = Path(os.environ.get("ROCM_PERF_SPECIMENS", Path(__file__).parents[2] / "shared" / "data"))
+
+settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session")
+def specimens() -> Path:
+    """The folder of recorded outputs of the real tools; they are never part of this repository."""
+    if not SPECIMENS.is_dir():
+        pytest.skip("the recorded specimens are not on this machine (set ROCM_PERF_SPECIMENS to their folder)")
+    return SPECIMENS
