@@ -18,5 +18,7 @@ settings.load_profile("ci")
 def specimens() -> Path:
     """The folder of recorded outputs of the real tools; they are never part of this repository."""
     if not SPECIMENS.is_dir():
-        pytest.skip("the recorded specimens are not on this machine (set ROCM_PERF_SPECIMENS to their folder)")
+        pytest.skip(
+            "the recorded specimens are not on this machine (set ROCM_PERF_SPECIMENS to their folder)"
+        )
     return SPECIMENS

@@ -28,7 +28,9 @@ def gfx_of_target_version(version: pl.Expr, name: pl.Expr) -> pl.Expr:
 def first_known(frame: pl.DataFrame, *columns: str) -> pl.Expr:
     """The first of the columns that holds more than a placeholder."""
     cleaned = [
-        pl.when(pl.col(column).str.strip_chars().str.to_lowercase().is_in(_NAMELESS)).then(None).otherwise(pl.col(column).str.strip_chars())
+        pl.when(pl.col(column).str.strip_chars().str.to_lowercase().is_in(_NAMELESS))
+        .then(None)
+        .otherwise(pl.col(column).str.strip_chars())
         for column in columns
         if column in frame.columns
     ]

@@ -3,6 +3,8 @@ operations."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 # By prefix of the tool's word, longest first. Sources: docs/formats.md.
@@ -35,24 +37,31 @@ _COPY_KINDS = (
 def normalised(domain: pl.Expr) -> pl.Expr:
     """HIP_RUNTIME_API_EXT -> hip; a word that is not known is kept in lower case."""
     upper = domain.str.to_uppercase()
-    chain = pl.when(upper.str.starts_with("HIP_COMPILER")).then(pl.lit("hip_compiler"))
+    chain: Any = pl
     for prefix, name in _DOMAINS.items():
         chain = chain.when(upper.str.starts_with(prefix)).then(pl.lit(name))
-    return chain.otherwise(domain.str.to_lowercase())
+    named: pl.Expr = chain.otherwise(domain.str.to_lowercase())
+    return named
 
 
 def copy_kind(direction: pl.Expr) -> pl.Expr:
     """MEMORY_COPY_HOST_TO_DEVICE, CopyHostToDevice, `Memcpy HtoD (...)` -> H2D."""
     upper = direction.str.to_uppercase()
-    chain = pl.when(upper.is_null()).then(pl.lit("UNKNOWN"))
+    chain: Any = pl
     for pattern, kind in _COPY_KINDS:
         chain = chain.when(upper.str.contains(pattern)).then(pl.lit(kind))
-    return chain.otherwise(pl.lit("UNKNOWN"))
+    named: pl.Expr = chain.otherwise(pl.lit("UNKNOWN"))
+    return named
 
 
 def copying_agent() -> pl.Expr:
     """The GPU that a copy belongs to: its destination, or its source when the host receives."""
-    return pl.when(pl.col("kind") == "D2H").then(pl.col("src_agent")).otherwise(pl.col("dst_agent")).alias("agent_id")
+    return (
+        pl.when(pl.col("kind") == "D2H")
+        .then(pl.col("src_agent"))
+        .otherwise(pl.col("dst_agent"))
+        .alias("agent_id")
+    )
 
 
 def allocation_operation(operation: pl.Expr) -> pl.Expr:

@@ -1,5 +1,206 @@
-"""Not written yet."""
+"""Nsight Compute (`ncu --csv`): one row a metric (details page), or one row a kernel with the units in the
+second line (`--page raw`). ncu records how long a kernel took but not when, so dispatches have no times.
 
-from rocm_perf.ingest.part import Adapter
+Values are brought to ncu's own base units (`--print-units base`): byte, nsecond, hz, byte/second, inst, %. The
+unit of each metric stands in `counter_info.description`.
+"""
 
-ADAPTERS: tuple[Adapter, ...] = ()
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.ingest.io.csv import drop_incomplete, integer, parse_csv, real
+from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.part import Adapter, Part, part
+from rocm_perf.ingest.peek import Peek
+from rocm_perf.model.run import Loss
+
+_HEADER = re.compile(rb'^"?ID"?,"?Process ID"?,"?Process Name"?,.*$', re.MULTILINE)
+_CONSOLE = re.compile(r"^==PROF== (Connected to process|Profiling )", re.MULTILINE)
+_LAUNCH = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC")
+_NO_METRIC = re.compile(r"(Kernel Time|Section Name|Invocations|.*Domain.*|.*_Range.*|Rule .*|Estimated Speedup.*)")
+
+_PREFIXES = {"": 1.0, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_SCALED = re.compile(r"([pnumKkMGTP]?)(byte|second|sec|s|[hH]z|inst|cycle|sector|request|warp|thread|block|register)s?")
+
+# What ncu calls the resources of a launch: on the raw page, and on the details page.
+_RESOURCES = {
+    "vgprs": ("launch__registers_per_thread", "Registers Per Thread"),
+    "lds_bytes": ("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated", "Shared Memory Per Block"),
+}
+_NOTICE = "ncu records how long a kernel ran (gpu__time_duration), not when: the dispatches have no times"
+
+
+def read(source: Source) -> Part:
+    table, losses = _table(source)
+    launches, lost = drop_incomplete(_launches(table), ("dispatch_id", "kernel"), source.name)
+    readings = _long(table) if "Metric Name" in table.columns else _wide(table)
+    readings = _in_base_units(readings.filter(pl.col("dispatch_id").is_in(launches["dispatch_id"].implode())))
+    dispatches = launches.unique("dispatch_id", keep="first", maintain_order=True)
+    if not dispatches.height:
+        raise EmptyCaptureError(f"{source.name} names no kernel", "ncu profiled nothing", "Check its kernel filter.")
+    counters = readings.join(dispatches.select("dispatch_id", "pid", "agent_id"), on="dispatch_id", maintain_order="left")
+    tables = {
+        "dispatches": _with_resources(dispatches, readings),
+        "counters": counters.drop("unit", "section"),
+        "agents": _agents(table),
+        "counter_info": _counter_info(readings),
+    }
+    return part("ncu", tables, losses + lost, host=_host(table), notices=(_NOTICE,))
+
+
+def _table(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
+    """The CSV alone: ncu's messages and the application's own output stand before and between its lines."""
+    content = source.read()
+    losses = [Loss(source.name, content.damage)] if content.damage else []
+    header = _HEADER.search(content.data)
+    if not header:
+        raise InputError(
+            f"{source.name} is what ncu prints for reading, without its table",
+            "only its CSV can be read",
+            "Run `ncu --csv --page raw --import report.ncu-rep > metrics.csv`.",
+        )
+    lines = content.data[header.start() :].splitlines()
+    if header.group().startswith(b'"'):
+        # Every row of ncu's own CSV starts and ends with a quote; a rule's text may run over several lines.
+        whole = [line for line in lines if line.startswith(b'"') and line.rstrip().endswith(b'"')]
+        if lines[-1].startswith(b'"') and lines[-1] not in whole[-1:]:
+            losses.append(Loss(source.name, "the last row breaks off", 1))
+    else:
+        whole = [line for line in lines if line.strip() and not line.startswith(b"==")]
+    return parse_csv(b"\n".join(whole) + b"\n", source.name), losses
+
+
+def _launches(table: pl.DataFrame) -> pl.DataFrame:
+    text = {name: name in table.columns for name in _LAUNCH}
+    blocks, threads = _sizes(table, "Grid Size"), _sizes(table, "Block Size")
+    return table.select(
+        _optional(table, "ID").alias("dispatch_id"),
+        (pl.col("Kernel Name") if text["Kernel Name"] else pl.lit(None, pl.String)).alias("kernel"),
+        _optional(table, "Process ID").alias("pid"),
+        _optional(table, "Device").alias("agent_id"),
+        _optional(table, "Stream").alias("stream_id"),
+        *(threads[axis].alias(f"workgroup_{axis}") for axis in "xyz"),
+        *((blocks[axis] * threads[axis]).alias(f"grid_{axis}") for axis in "xyz"),
+    ).filter(pl.col("dispatch_id").is_not_null() | pl.col("kernel").is_not_null())  # the line of units has neither
+
+
+def _sizes(table: pl.DataFrame, column: str) -> dict[str, pl.Expr]:
+    """`(256, 1, 1)`."""
+    if column not in table.columns:
+        return {axis: pl.lit(None, pl.Int64) for axis in "xyz"}
+    numbers = pl.col(column).str.extract_all(r"\d{1,9}")
+    return {axis: numbers.list.get(place, null_on_oob=True).cast(pl.Int64, strict=False) for place, axis in enumerate("xyz")}
+
+
+def _long(table: pl.DataFrame) -> pl.DataFrame:
+    section = pl.col("Section Name") if "Section Name" in table.columns else pl.lit(None, pl.String)
+    unit = pl.col("Metric Unit") if "Metric Unit" in table.columns else pl.lit(None, pl.String)
+    return table.select(
+        integer("ID").alias("dispatch_id"),
+        pl.col("Metric Name").alias("counter"),
+        (real("Metric Value") if "Metric Value" in table.columns else pl.lit(None, pl.Float64)).alias("value"),
+        unit.fill_null("").alias("unit"),
+        section.alias("section"),
+    )
+
+
+def _wide(table: pl.DataFrame) -> pl.DataFrame:
+    metrics = [c for c in table.columns if c not in _LAUNCH and not _NO_METRIC.fullmatch(c)]
+    has_units = table.height > 0 and table["ID"][0] is None
+    units = {c: (table[c][0] or "").strip() if has_units else "" for c in metrics}
+    long = table.select(integer("ID").alias("dispatch_id"), *(real(c).alias(c) for c in metrics)).unpivot(
+        index="dispatch_id", variable_name="counter", value_name="value"
+    )
+    unit = pl.col("counter").replace_strict(units, default="", return_dtype=pl.String)
+    return long.cast({"value": pl.Float64}).with_columns(unit=unit, section=pl.lit(None, pl.String))
+
+
+def _in_base_units(readings: pl.DataFrame) -> pl.DataFrame:
+    """Scaled values, each metric once a dispatch. A name that stands for two things (`Memory Throughput` in %
+    and in byte/second) carries its unit."""
+    readings = readings.drop_nulls(["dispatch_id", "counter", "value"]).filter(pl.col("value").is_finite())
+    bases = {unit: base_unit(unit) for unit in readings["unit"].unique()}
+    factor = pl.col("unit").replace_strict({u: f for u, (f, _) in bases.items()}, default=1.0, return_dtype=pl.Float64)
+    base = pl.col("unit").replace_strict({u: b for u, (_, b) in bases.items()}, default="", return_dtype=pl.String)
+    readings = readings.with_columns(value=pl.col("value") * factor, unit=base)
+    readings = readings.unique(["dispatch_id", "counter", "unit"], keep="first", maintain_order=True)
+    ambiguous = pl.col("unit").n_unique().over("counter") > 1
+    named = pl.concat_str("counter", pl.lit(" ["), "unit", pl.lit("]"))
+    return readings.with_columns(counter=pl.when(ambiguous).then(named).otherwise("counter"))
+
+
+def base_unit(unit: str) -> tuple[float, str]:
+    """The factor to ncu's base unit, and its name: Kbyte -> (1000, byte), Gbyte/s -> (1e9, byte/second),
+    usecond -> (1000, nsecond), cycle/nsecond -> (1e9, cycle/second). Unknown units stay."""
+    over, slash, under = unit.strip().partition("/")
+    top, top_name = _token(over)
+    if not slash:
+        return (top * 1e9, "nsecond") if top_name == "second" else (top, top_name)
+    bottom, bottom_name = _token(under)
+    return top / bottom, f"{top_name}/{bottom_name}"
+
+
+def _token(unit: str) -> tuple[float, str]:
+    found = _SCALED.fullmatch(unit.strip())
+    if not found:
+        return 1.0, unit.strip()
+    prefix, name = found.groups()
+    name = {"s": "second", "sec": "second", "Hz": "hz"}.get(name, name)
+    return _PREFIXES[prefix], name
+
+
+def _with_resources(dispatches: pl.DataFrame, readings: pl.DataFrame) -> pl.DataFrame:
+    for name, counters in _RESOURCES.items():
+        found = readings.filter(pl.col("counter").is_in(counters)).unique("dispatch_id", keep="first", maintain_order=True)
+        values = found.select("dispatch_id", pl.col("value").cast(pl.Int64, strict=False).alias(name))
+        dispatches = dispatches.join(values, on="dispatch_id", how="left", maintain_order="left")
+    return dispatches
+
+
+def _agents(table: pl.DataFrame) -> pl.DataFrame:
+    if not {"Device", "CC"} <= set(table.columns):
+        return pl.DataFrame()
+    name = "device__attribute_display_name"
+    rows = table.select(
+        integer("Device").alias("agent_id"),
+        pl.lit("GPU").alias("kind"),
+        ("sm_" + pl.col("CC").str.extract(r"^(\d+\.\d+)$").str.replace(".", "", literal=True)).alias("gfx"),
+        (pl.col(name) if name in table.columns else pl.lit(None, pl.String)).alias("name"),
+        pl.lit("NVIDIA").alias("vendor"),
+    )
+    return rows.drop_nulls("agent_id").unique("agent_id", keep="first", maintain_order=True)
+
+
+def _counter_info(readings: pl.DataFrame) -> pl.DataFrame:
+    known = readings.unique("counter", keep="first", maintain_order=True)
+    unit = pl.when(pl.col("unit") != "").then(pl.concat_str(pl.lit("in "), "unit"))
+    return known.select("counter", pl.col("section").alias("block"), unit.alias("description"))
+
+
+def _optional(table: pl.DataFrame, column: str) -> pl.Expr:
+    return integer(column) if column in table.columns else pl.lit(None, pl.Int64)
+
+
+def _host(table: pl.DataFrame) -> str | None:
+    names = table["Host Name"].drop_nulls().unique().to_list() if "Host Name" in table.columns else []
+    return names[0] if len(names) == 1 and names[0] not in ("127.0.0.1", "localhost") else None
+
+
+def _claims(peek: Peek) -> bool:
+    return not peek.is_binary and bool(_HEADER.search(peek.head) or _CONSOLE.search(peek.text))
+
+
+ADAPTERS = (
+    Adapter(
+        "ncu-csv",
+        "Nsight Compute, `ncu --csv` (details and raw page)",
+        "a line that starts ID, Process ID, Process Name, or ncu's ==PROF== messages",
+        _claims,
+        read,
+        ("dispatches", "counters", "agents", "counter_info"),
+    ),
+)

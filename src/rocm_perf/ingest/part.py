@@ -32,9 +32,18 @@ class Part:
     recorded_at: str | None = None
 
 
-def part(tool: str, tables: dict[str, pl.DataFrame], losses: list[Loss] | tuple[Loss, ...] = (), **facts: object) -> Part:
-    """A Part whose tables keep their contracts; tables without rows are dropped."""
-    kept = {name: schema.conform(name, frame) for name, frame in tables.items() if frame.height}
+def part(
+    tool: str, tables: dict[str, pl.DataFrame], losses: list[Loss] | tuple[Loss, ...] = (), **facts: object
+) -> Part:
+    """A Part whose tables keep their contracts; tables without rows are dropped.
+
+    `tables` is emptied on the way, so that no table is in memory twice.
+    """
+    kept = {}
+    for name in list(tables):
+        frame = tables.pop(name)
+        if frame.height:
+            kept[name] = schema.conform(name, frame)
     return Part(kept, tool, losses=tuple(losses), **facts)  # type: ignore[arg-type]
 
 

@@ -50,11 +50,19 @@ def sniff(source: Source) -> Adapter:
     """The adapter for a source; raises with a sentence if there is none."""
     peek = Peek(source)
     if not peek.head.strip():
-        raise EmptyCaptureError(f"{source.name} is empty", "the profiler recorded nothing there", "Check what it printed when it ran.")
+        raise EmptyCaptureError(
+            f"{source.name} is empty",
+            "the profiler recorded nothing there",
+            "Check what it printed when it ran.",
+        )
     for adapter in adapters():
         if adapter.claims(peek):
             return adapter
-    raise InputError(f"{source.name} is not a recording that rocm-perf knows", describe(peek), "`rocm-perf formats` lists what is read.")
+    raise InputError(
+        f"{source.name} is not a recording that rocm-perf knows",
+        describe(peek),
+        "`rocm-perf formats` lists what is read.",
+    )
 
 
 def describe(peek: Peek) -> str:

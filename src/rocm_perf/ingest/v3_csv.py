@@ -43,7 +43,13 @@ def read_kernel_trace(source: Source) -> Part:
         pl.col("Kernel_Name").alias("kernel"),
         *_times(),
         _agent(frame, "Agent_Id"),
-        *_optional(frame, queue_id="Queue_Id", stream_id="Stream_Id", tid="Thread_Id", correlation_id="Correlation_Id"),
+        *_optional(
+            frame,
+            queue_id="Queue_Id",
+            stream_id="Stream_Id",
+            tid="Thread_Id",
+            correlation_id="Correlation_Id",
+        ),
         *_sizes("Grid_Size", "grid"),
         *_sizes("Workgroup_Size", "workgroup"),
         *_resources(frame),
@@ -122,7 +128,9 @@ def read_counters(source: Source) -> Part:
     counters = (
         rows.group_by("pid", "dispatch_id", "Counter_Name", maintain_order=True)
         .agg(pl.col("value").sum(), pl.col("Agent_Id").first())
-        .select("pid", "dispatch_id", _agent(frame, "Agent_Id"), pl.col("Counter_Name").alias("counter"), "value")
+        .select(
+            "pid", "dispatch_id", _agent(frame, "Agent_Id"), pl.col("Counter_Name").alias("counter"), "value"
+        )
     )
     dispatches = rows.unique(["pid", "dispatch_id"], keep="first", maintain_order=True).select(
         "pid",
@@ -130,7 +138,14 @@ def read_counters(source: Source) -> Part:
         pl.col("Kernel_Name").alias("kernel"),
         *(_times() if _SPAN[0] in frame.columns else ()),
         _agent(frame, "Agent_Id"),
-        *_optional(frame, queue_id="Queue_Id", tid="Thread_Id", correlation_id="Correlation_Id", grid_x="Grid_Size", workgroup_x="Workgroup_Size"),
+        *_optional(
+            frame,
+            queue_id="Queue_Id",
+            tid="Thread_Id",
+            correlation_id="Correlation_Id",
+            grid_x="Grid_Size",
+            workgroup_x="Workgroup_Size",
+        ),
         *_resources(frame),
     )
     # The file holds only products (Grid_Size, Workgroup_Size); they stand in x so that totals are right.
@@ -146,7 +161,9 @@ def read_agent_info(source: Source) -> Part:
         pl.col("Agent_Type").alias("kind"),
         agents.gfx_of_target_version(integer("Gfx_Target_Version"), pl.col("Name")).alias("gfx"),
         agents.first_known(frame, "Product_Name", "Model_Name").alias("name"),
-        pl.col("Vendor_Name").alias("vendor") if "Vendor_Name" in text else pl.lit(None, pl.String).alias("vendor"),
+        pl.col("Vendor_Name").alias("vendor")
+        if "Vendor_Name" in text
+        else pl.lit(None, pl.String).alias("vendor"),
         *_optional(
             frame,
             logical_index="Logical_Node_Id",
@@ -157,8 +174,16 @@ def read_agent_info(source: Source) -> Part:
             max_waves_per_simd="Max_Waves_Per_Simd",
         ),
         *([(1024 * integer("Lds_Size_In_Kb")).alias("lds_bytes")] if "Lds_Size_In_Kb" in text else []),
-        *([agents.positive(integer("Local_Mem_Size")).alias("memory_bytes")] if "Local_Mem_Size" in text else []),
-        *([agents.positive(real("Max_Engine_Clk_Fcompute")).alias("clock_mhz")] if "Max_Engine_Clk_Fcompute" in text else []),
+        *(
+            [agents.positive(integer("Local_Mem_Size")).alias("memory_bytes")]
+            if "Local_Mem_Size" in text
+            else []
+        ),
+        *(
+            [agents.positive(real("Max_Engine_Clk_Fcompute")).alias("clock_mhz")]
+            if "Max_Engine_Clk_Fcompute" in text
+            else []
+        ),
     )
     table, lost = drop_incomplete(table, ("agent_id",), source.name)
     return _part({"agents": table}, losses + lost)
@@ -195,7 +220,10 @@ def _sizes(prefix: str, name: str) -> list[pl.Expr]:
 
 def _resources(frame: pl.DataFrame) -> list[pl.Expr]:
     wanted = {"lds_bytes": _LDS, "scratch_bytes": _SCRATCH, "vgprs": _VGPRS, "agprs": _AGPRS, "sgprs": _SGPRS}
-    found = {name: next((column for column in names if column in frame.columns), None) for name, names in wanted.items()}
+    found = {
+        name: next((column for column in names if column in frame.columns), None)
+        for name, names in wanted.items()
+    }
     return [integer(column).alias(name) for name, column in found.items() if column]
 
 
@@ -203,17 +231,40 @@ def _with_columns(required: frozenset[str], forbidden: str = "") -> Callable[[Pe
     return lambda peek: required <= set(peek.csv_header) and forbidden not in peek.csv_header
 
 
-def _adapter(name: str, title: str, required: frozenset[str], read: Callable[[Source], Part], forbidden: str = "") -> Adapter:
+def _adapter(
+    name: str, title: str, required: frozenset[str], read: Callable[[Source], Part], forbidden: str = ""
+) -> Adapter:
     told_by = "CSV columns " + ", ".join(sorted(required))
     return Adapter(name, title, told_by, _with_columns(required, forbidden), read)
 
 
 ADAPTERS = (
     _adapter("rocprofv3-counters-csv", "rocprofv3 counter_collection.csv", _COUNTERS, read_counters),
-    _adapter("rocprofv3-kernel-csv", "rocprofv3 kernel_trace.csv (16 to 23 columns)", _KERNEL_TRACE, read_kernel_trace),
-    _adapter("rocprofv3-api-csv", "rocprofv3 hip, hsa, marker, rccl, ... _api_trace.csv", _API_TRACE, read_api_trace),
+    _adapter(
+        "rocprofv3-kernel-csv",
+        "rocprofv3 kernel_trace.csv (16 to 23 columns)",
+        _KERNEL_TRACE,
+        read_kernel_trace,
+    ),
+    _adapter(
+        "rocprofv3-api-csv",
+        "rocprofv3 hip, hsa, marker, rccl, ... _api_trace.csv",
+        _API_TRACE,
+        read_api_trace,
+    ),
     _adapter("rocprofv3-copy-csv", "rocprofv3 memory_copy_trace.csv", _COPY_TRACE, read_copy_trace),
-    _adapter("rocprofv3-allocation-csv", "rocprofv3 memory_allocation_trace.csv", _ALLOCATION_TRACE, read_allocation_trace),
-    _adapter("rocprofv3-scratch-csv", "rocprofv3 scratch_memory_trace.csv", _SCRATCH_TRACE, read_scratch_trace, "Kernel_Name"),
+    _adapter(
+        "rocprofv3-allocation-csv",
+        "rocprofv3 memory_allocation_trace.csv",
+        _ALLOCATION_TRACE,
+        read_allocation_trace,
+    ),
+    _adapter(
+        "rocprofv3-scratch-csv",
+        "rocprofv3 scratch_memory_trace.csv",
+        _SCRATCH_TRACE,
+        read_scratch_trace,
+        "Kernel_Name",
+    ),
     _adapter("rocprofv3-agents-csv", "rocprofv3 agent_info.csv", _AGENT_INFO, read_agent_info),
 )

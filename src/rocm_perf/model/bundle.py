@@ -51,7 +51,9 @@ def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
         manifest = _write_files(trace, draft)
         _put_in_place(draft, folder)
     except OSError as error:
-        raise InputError(f"cannot write the bundle {folder}", error.strerror or str(error), "Nothing was changed there.") from error
+        raise InputError(
+            f"cannot write the bundle {folder}", error.strerror or str(error), "Nothing was changed there."
+        ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return manifest
@@ -68,7 +70,11 @@ def read(folder: Path) -> Trace:
     for name, entry in manifest.tables.items():
         file = folder / entry.file
         if not file.is_file() or file.parent != folder:
-            raise InputError(f"the bundle {folder} is incomplete", f"{entry.file} is missing", "Restore it, or export the recording again.")
+            raise InputError(
+                f"the bundle {folder} is incomplete",
+                f"{entry.file} is missing",
+                "Restore it, or export the recording again.",
+            )
         tables[name] = _scan(file)
     return Trace(tables, manifest.run)
 
@@ -80,7 +86,9 @@ def read_manifest(folder: Path) -> Manifest:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not the manifest of a rocm-perf bundle", str(error)) from error
     if manifest.kind != KIND:
-        raise InputError(f"{path} is not the manifest of a rocm-perf bundle", f"its kind is {manifest.kind!r}")
+        raise InputError(
+            f"{path} is not the manifest of a rocm-perf bundle", f"its kind is {manifest.kind!r}"
+        )
     if manifest.version > VERSION:
         raise InputError(
             f"the bundle {folder} has format version {manifest.version}",
@@ -95,7 +103,9 @@ def _scan(file: Path) -> pl.LazyFrame:
         frame = pl.scan_parquet(file)
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{file} is damaged", str(error).splitlines()[0], "Export the recording again.") from error
+        raise InputError(
+            f"{file} is damaged", str(error).splitlines()[0], "Export the recording again."
+        ) from error
     return frame
 
 
@@ -115,7 +125,9 @@ def _refuse_existing(folder: Path, overwrite: bool) -> None:
     if not folder.exists():
         return
     if not overwrite:
-        raise UsageError(f"{folder} exists already", next_step="Choose another name, or add --force to replace it.")
+        raise UsageError(
+            f"{folder} exists already", next_step="Choose another name, or add --force to replace it."
+        )
     if not is_bundle(folder):
         raise UsageError(f"{folder} is not a bundle", "it is never replaced", "Choose another name.")
 

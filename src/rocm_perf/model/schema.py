@@ -58,9 +58,13 @@ def _real(name: str, doc: str, unit: str = "") -> Column:
     return Column(name, pl.Float64, doc, unit)
 
 
-NODE = Column("node", pl.Int32, "clock domain: row of `nodes`; times compare only within one", default=0, required=True)
+NODE = Column(
+    "node", pl.Int32, "clock domain: row of `nodes`; times compare only within one", default=0, required=True
+)
 RANK = Column("rank", pl.Int32, "rank of the process in a distributed run")
-PASS = Column("pass_id", pl.Int32, "which run of the application (counters need several)", default=0, required=True)
+PASS = Column(
+    "pass_id", pl.Int32, "which run of the application (counters need several)", default=0, required=True
+)
 PID = _id("pid", "operating-system process id")
 TID = _id("tid", "operating-system thread id")
 START = Column("start_ns", pl.Int64, "start", "ns")
@@ -68,6 +72,7 @@ END = Column("end_ns", pl.Int64, "end", "ns")
 AGENT = _id("agent_id", "GPU: row of `agents` (on AMD the HSA node index, so the first GPU is rarely 0)")
 QUEUE = _id("queue_id", "hardware or HSA queue")
 STREAM = _id("stream_id", "HIP or CUDA stream")
+OP = _id("op_id", "framework operator that caused it: op_id of `ops`")
 CORRELATION = _id("correlation_id", "joins what the host called with what the GPU did, within one process")
 
 _WHERE = (NODE, RANK, PASS, PID)
@@ -82,10 +87,15 @@ _SCHEMAS = (
             _id("dispatch_id", "number of the dispatch within its process and pass"),
             _text("kernel", "kernel name as recorded", required=True),
             *_GPU_SPAN,
+            OP,
             _id("graph_id", "graph launch that the dispatch belongs to"),
             *(_count(f"grid_{axis}", f"work-items along {axis}") for axis in "xyz"),
             *(_count(f"workgroup_{axis}", f"work-items of a workgroup along {axis}") for axis in "xyz"),
-            _count("lds_bytes", "LDS (shared memory) of a workgroup, static and dynamic where both are known", "B"),
+            _count(
+                "lds_bytes",
+                "LDS (shared memory) of a workgroup, static and dynamic where both are known",
+                "B",
+            ),
             _count("scratch_bytes", "scratch (spill) memory of a work-item", "B"),
             _count("vgprs", "architected vector registers of a lane (registers per thread on NVIDIA)"),
             _count("agprs", "accumulation vector registers of a lane"),
@@ -95,7 +105,12 @@ _SCHEMAS = (
     TableSchema(
         "api_calls",
         "one call of a runtime or driver API on the host",
-        (_text("domain", "hip, hip_compiler, hsa, cuda, rccl, kfd, ...", required=True), _text("name", "function", required=True), *_HOST_SPAN),
+        (
+            _text("domain", "hip, hip_compiler, hsa, cuda, rccl, kfd, ...", required=True),
+            _text("name", "function", required=True),
+            *_HOST_SPAN,
+            OP,
+        ),
     ),
     TableSchema(
         "ops",
@@ -104,7 +119,10 @@ _SCHEMAS = (
             _text("name", "operator or function", required=True),
             _text("category", "operator or python", required=True),
             *_HOST_SPAN,
-            _id("op_id", "the recorder's id of this operator; its API calls and kernels carry it too"),
+            _id(
+                "op_id",
+                "the recorder's id within its category; API calls, kernels and copies carry an operator's",
+            ),
             _id("parent_id", "op_id of the caller, where recorded"),
             _id("sequence", "links a forward operator with its backward"),
             _text("shapes", "JSON list of argument shapes"),
@@ -122,6 +140,7 @@ _SCHEMAS = (
             _id("src_agent", "agent copied from"),
             _id("dst_agent", "agent copied to"),
             *_GPU_SPAN,
+            OP,
         ),
     ),
     TableSchema(
@@ -138,7 +157,12 @@ _SCHEMAS = (
     TableSchema(
         "scratch",
         "one scratch-memory event of the runtime",
-        (_text("operation", "operation", required=True), _count("size_bytes", "size", "B"), _text("flags", "flags as recorded"), *_GPU_SPAN),
+        (
+            _text("operation", "operation", required=True),
+            _count("size_bytes", "size", "B"),
+            _text("flags", "flags as recorded"),
+            *_GPU_SPAN,
+        ),
     ),
     TableSchema(
         "ranges",
@@ -395,7 +419,11 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     try:
         shaped = frame.select(
             [
-                (pl.col(column.name).cast(column.dtype) if column.name in present else pl.lit(None, column.dtype).alias(column.name))
+                (
+                    pl.col(column.name).cast(column.dtype)
+                    if column.name in present
+                    else pl.lit(None, column.dtype).alias(column.name)
+                )
                 if column.default is None
                 else _with_default(column, present)
                 for column in schema.columns
@@ -420,7 +448,9 @@ def check(table: str, frame: pl.DataFrame) -> None:
     if schema is None:
         raise SchemaError(f"there is no table {table!r}", f"tables are {', '.join(SCHEMAS)}")
     if dict(frame.schema) != schema.dtypes:
-        raise SchemaError(f"table {table} does not fit its contract", f"{dict(frame.schema)} is not {schema.dtypes}")
+        raise SchemaError(
+            f"table {table} does not fit its contract", f"{dict(frame.schema)} is not {schema.dtypes}"
+        )
     for column in schema.columns:
         if column.required and frame[column.name].null_count():
             raise SchemaError(f"table {table} has nulls in {column.name}, which is required")

@@ -1,1 +1,1 @@
-"""."""
+"""Documents and Traces in forms that people and programs read."""

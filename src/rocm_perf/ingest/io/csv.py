@@ -32,7 +32,9 @@ def parse_csv(data: bytes, name: str) -> pl.DataFrame:
     except pl.exceptions.NoDataError as error:
         raise EmptyCaptureError(f"{name} is empty", "the profiler recorded nothing there") from error
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"{name} is not a well-formed CSV", _first_ragged_row(data) or str(error).splitlines()[0]) from error
+        raise InputError(
+            f"{name} is not a well-formed CSV", _first_ragged_row(data) or str(error).splitlines()[0]
+        ) from error
 
 
 def header(text: str) -> tuple[str, ...]:
@@ -53,7 +55,9 @@ def integer(column: str) -> pl.Expr:
 
 def real(column: str) -> pl.Expr:
     """A column of numbers (`4195840.000000`, `0.00000000e+00`, `1,234`) as Float64; anything else is null."""
-    return pl.col(column).str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
+    return (
+        pl.col(column).str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
+    )
 
 
 def hexadecimal(column: str) -> pl.Expr:
@@ -66,7 +70,9 @@ def hexadecimal(column: str) -> pl.Expr:
     )
 
 
-def drop_incomplete(frame: pl.DataFrame, essential: tuple[str, ...], source: str) -> tuple[pl.DataFrame, list[Loss]]:
+def drop_incomplete(
+    frame: pl.DataFrame, essential: tuple[str, ...], source: str
+) -> tuple[pl.DataFrame, list[Loss]]:
     """Rows that have every essential value, and a Loss for those that do not (a line cut off, say)."""
     whole = frame.drop_nulls(list(essential))
     missing = frame.height - whole.height

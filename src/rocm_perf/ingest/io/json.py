@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -14,11 +14,11 @@ from rocm_perf.ingest.io.source import Reader, Source
 
 T = TypeVar("T")
 
-PIECE_BYTES = 16 << 20
+PIECE_BYTES = 8 << 20
 
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
 _BETWEEN_OBJECTS = re.compile(rb"\}\s*,\s*(?=\{)")
-_KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:', re.DOTALL)
+_LIST_OF_OBJECTS_ENDS = re.compile(rb"\}\s*\]")
 
 
 def top_level_keys(head: bytes) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def mend(data: bytes) -> bytes:
     return data[:cut] + closers
 
 
-class EventArray:
+class EventArray(Generic[T]):
     """The objects of one big array inside a document, decoded piece by piece.
 
     `prefix` and `suffix` hold what stands before and behind the array; `damage` says why not every
@@ -89,21 +89,22 @@ class EventArray:
     def __iter__(self) -> Iterator[T]:
         with self._source.reader() as reader:
             buffer = self._skip_to_array(reader)
-            chunks = iter(reader)
             ended = False
             while not ended:
-                buffer, ended = _fill(buffer, chunks)
+                buffer, ended = _fill(buffer, reader)
                 piece, buffer, closed = self._take(buffer, ended)
                 if piece is not None:
                     yield piece
                 if closed:
-                    self.suffix = buffer + b"".join(chunks)
+                    self.suffix = buffer + b"".join(reader)
                     break
             self.damage = self.damage or reader.damage
 
     def _skip_to_array(self, reader: Reader) -> bytes:
         buffer = b""
-        marker = re.compile(rb"\s*\[" if self._key is None else rb'"' + re.escape(self._key.encode()) + rb'"\s*:\s*\[')
+        marker = re.compile(
+            rb"\s*\[" if self._key is None else rb'"' + re.escape(self._key.encode()) + rb'"\s*:\s*\['
+        )
         for chunk in reader:
             buffer += chunk
             found = marker.match(buffer) if self._key is None else marker.search(buffer)
@@ -134,6 +135,10 @@ class EventArray:
         return piece, buffer[end + 1 :], True
 
     def _take_last(self, buffer: bytes) -> tuple[T | None, bytes, bool]:
+        for close in _closes_from_end(buffer):
+            piece = self._try(b"[" + buffer[: close.start() + 1] + b"]")
+            if piece is not None:
+                return piece, buffer[close.end() :], True
         end = array_end(buffer)
         if end is not None:
             piece = self._try(b"[" + buffer[:end] + b"]")
@@ -146,7 +151,7 @@ class EventArray:
 
     def _try(self, data: bytes) -> T | None:
         try:
-            return self._decode(data)  # type: ignore[return-value]
+            return self._decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
 
@@ -165,7 +170,7 @@ def array_end(buffer: bytes) -> int | None:
     return None
 
 
-def _fill(buffer: bytes, chunks: Iterator[bytes]) -> tuple[bytes, bool]:
+def _fill(buffer: bytes, chunks: Reader) -> tuple[bytes, bool]:
     parts = [buffer]
     size = len(buffer)
     goal = max(PIECE_BYTES, size + PIECE_BYTES // 2)
@@ -175,6 +180,12 @@ def _fill(buffer: bytes, chunks: Iterator[bytes]) -> tuple[bytes, bool]:
         if size >= goal:
             return b"".join(parts), False
     return b"".join(parts), True
+
+
+def _closes_from_end(buffer: bytes, tries: int = 16) -> list[re.Match[bytes]]:
+    """Places where the list may end, last first. A wrong one cannot decode: a bracket is left over."""
+    closes = list(_LIST_OF_OBJECTS_ENDS.finditer(buffer, max(0, len(buffer) - (1 << 16))))
+    return closes[::-1][:tries]
 
 
 def _cuts_from_end(buffer: bytes, tries: int = 64) -> Iterator[re.Match[bytes]]:

@@ -8,9 +8,10 @@ import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -25,12 +26,21 @@ HEAD_BYTES = 64 << 10
 MAX_ZIP_MEMBERS = 10_000
 
 # A recording expands 10 to 40 times; a bomb a thousand times and more.
-MAX_BYTES = int(os.environ.get("ROCM_PERF_MAX_BYTES", 32 << 30))
+MAX_BYTES = int(os.environ.get("ROCM_PERF_MAX_BYTES", str(32 << 30)))
 MAX_RATIO = 250
 RATIO_FREE_BYTES = 64 << 20
 
+# Called with (name, bytes read, bytes stored) while a source is read; the command line shows it.
+PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
+
 _GZIP, _ZSTD, _ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
-_DAMAGE = (EOFError, zlib.error, isal_zlib.error, zstandard.ZstdError, zipfile.BadZipFile)
+_DAMAGE: tuple[type[Exception], ...] = (
+    EOFError,
+    zlib.error,
+    isal_zlib.error,
+    zstandard.ZstdError,
+    zipfile.BadZipFile,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,6 @@ class Source:
 
     path: Path
     member: str | None = None
-    _digest: list[str] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -140,13 +149,18 @@ class Reader:
         self._stored = max(stored_bytes, 1)
         self._total = 0
         self._pending = b""
+        self._raw = raw
+        self._progress = PROGRESS.get()
         self._chunks = self._guarded(_expand(raw))
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Reader:
+        return self
+
+    def __next__(self) -> bytes:
         if self._pending:
-            yield self._pending
-            self._pending = b""
-        yield from self._chunks
+            chunk, self._pending = self._pending, b""
+            return chunk
+        return next(self._chunks)
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; fewer only at the end."""
@@ -164,9 +178,12 @@ class Reader:
             for chunk in chunks:
                 self._total += len(chunk)
                 self._check_size()
+                if self._progress:
+                    self._progress(self._name, self._raw.tell(), self._stored)
                 yield chunk
         except _DAMAGE as error:
-            self.damage = f"the compressed stream breaks off after {format_bytes(self._total)} ({error or 'unexpected end'})"
+            reason = str(error) or "unexpected end"
+            self.damage = f"the compressed stream breaks off after {format_bytes(self._total)} ({reason})"
 
     def _check_size(self) -> None:
         if self._total > MAX_BYTES:
@@ -193,7 +210,11 @@ def sources_of(path: Path) -> list[Source]:
     except zipfile.BadZipFile as error:
         raise InputError(f"{path} is a damaged zip file", str(error)) from error
     if len(members) > MAX_ZIP_MEMBERS:
-        raise InputError(f"{path} holds {len(members):,} files", f"more than {MAX_ZIP_MEMBERS:,} are not read", "Unpack it and name the folder of one run.")
+        raise InputError(
+            f"{path} holds {len(members):,} files",
+            f"more than {MAX_ZIP_MEMBERS:,} are not read",
+            "Unpack it and name the folder of one run.",
+        )
     return [Source(path, info.filename) for info in members]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,19 @@ from rocm_perf.errors import InputError
 from rocm_perf.ingest.io.source import Source
 
 MAGIC = b"SQLite format 3\x00"
+BATCH_ROWS = 65_536
 _SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
+
+# What a value of the wrong type becomes: a number if it says one, else null (a plain CAST would say 0).
+_EXACT_INTEGER = """CASE typeof({0}) WHEN 'integer' THEN {0}
+    WHEN 'real' THEN CASE WHEN abs({0}) < 9e18 THEN CAST({0} AS INTEGER) END
+    WHEN 'text' THEN CASE WHEN trim({0}) GLOB '*[0-9]' AND trim({0}) NOT GLOB '*[^-0-9]*'
+        AND length(trim({0})) < 19 THEN CAST({0} AS INTEGER) END END"""
+_EXACT_REAL = """COALESCE(CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL)
+    WHEN trim({0}) GLOB '[-+.0-9]*' THEN CAST({0} AS REAL) END, 9e999)"""
+# SQLite stores any bytes as text, a Polars string must be UTF-8: it travels as bytes until it is known to be.
+_EXACT_TEXT = "COALESCE(CAST(CAST({0} AS TEXT) AS BLOB), x'01')"
+_NULL_TEXT = b"\x01"
 
 
 @dataclass(frozen=True)
@@ -32,47 +44,74 @@ class Database:
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """Its tables; views and names that need quoting tricks are left out."""
-        try:
-            with closing(sqlite3.connect(self._uri, uri=True)) as connection:
-                rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        except sqlite3.Error as error:
-            raise InputError(f"{self.name} is not a readable SQLite file", str(error), "It may have been cut off: copy it again from its machine.") from error
-        return tuple(name for (name,) in rows if isinstance(name, str) and _SAFE_NAME.fullmatch(name))
+        """Its tables; views, virtual tables and names that need quoting tricks are left out."""
+        rows = self._rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        return tuple(name for name, sql in rows if _SAFE_NAME.fullmatch(str(name)) and not _is_virtual(sql))
 
     def columns(self, table: str) -> tuple[str, ...]:
+        """Its columns, without those that the file would compute."""
         self._require(table)
-        with closing(sqlite3.connect(self._uri, uri=True)) as connection:
-            return tuple(row[1] for row in connection.execute(f'PRAGMA table_info("{table}")'))
+        return tuple(row[1] for row in self._rows(f'PRAGMA table_info("{table}")'))
 
-    def frame(self, table: str, integers: Sequence[str] = (), reals: Sequence[str] = (), texts: Sequence[str] = ()) -> pl.DataFrame:
+    def frame(
+        self,
+        table: str,
+        integers: Sequence[str] = (),
+        reals: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        only: Mapping[str, Sequence[int | str]] | None = None,
+    ) -> pl.DataFrame:
         """The named columns of a table, those that it has; null where a value is missing.
 
-        The driver takes a column's type from its first rows, so a column that starts with nulls would
-        break later: each null travels as a value of the column's own type and is turned back here.
+        `only` keeps the rows whose column has one of the values.
         """
-        self._require(table)
         present = set(self.columns(table))
-        ints = [column for column in integers if column in present]
-        floats = [column for column in reals if column in present]
-        strings = [column for column in texts if column in present]
-        if not (ints or floats or strings):
+        kinds: dict[str, pl.DataType] = {
+            **{column: pl.Int64() for column in integers if column in present},
+            **{column: pl.Float64() for column in reals if column in present},
+            **{column: pl.String() for column in texts if column in present},
+        }
+        if not kinds:
             return pl.DataFrame()
-        selected = [
-            *(f'CAST("{column}" AS INTEGER) AS "{column}"' for column in ints),
-            *(f'COALESCE(CAST("{column}" AS REAL), 9e999) AS "{column}"' for column in floats),
-            *(f"COALESCE(CAST(\"{column}\" AS TEXT), char(1)) AS \"{column}\"" for column in strings),
-        ]
-        frame = self._query(f'SELECT {", ".join(selected)} FROM "{table}"')
-        return frame.with_columns(
-            *(pl.col(column).cast(pl.Int64) for column in ints),
-            *(pl.when(pl.col(column).is_infinite()).then(None).otherwise(pl.col(column)).alias(column) for column in floats),
-            *(pl.when(pl.col(column) == "\x01").then(None).otherwise(pl.col(column)).alias(column) for column in strings),
+        frame = self._typed(kinds, f'FROM "{table}"{_where(only or {})}')
+        if frame.is_empty():
+            return pl.DataFrame(schema=kinds)
+        cleaned = frame.with_columns(
+            _cleaned(column, kind) for column, kind in kinds.items() if kind != pl.Int64
+        )
+        return cleaned.with_columns(
+            _decoded(cleaned[name]) for name, kind in kinds.items() if kind == pl.String
         )
 
-    @property
+    def _typed(self, kinds: Mapping[str, pl.DataType], rows: str) -> pl.DataFrame:
+        """The driver takes a column's type from its first rows and stumbles over what does not fit. Real
+        recordings fit; for the others each value is brought to its column's type, which is slower."""
+        try:
+            frame = self._query(f"SELECT {_selected(kinds, exact=False)} {rows}")
+        except InputError:
+            frame = pl.DataFrame()
+        stored = {column: pl.Binary() if kind == pl.String else kind for column, kind in kinds.items()}
+        if dict(frame.schema) == stored or (frame.width and frame.is_empty()):
+            return frame
+        return self._query(f"SELECT {_selected(kinds, exact=True)} {rows}")
+
+    @cached_property
     def _uri(self) -> str:
-        return self.file.resolve().as_uri() + "?mode=ro"
+        # A write-ahead log beside the file holds rows; without one, SQLite must not try to make one.
+        log = self.file.with_name(self.file.name + "-wal")
+        mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+        return f"{self.file.resolve().as_uri()}?{mode}"
+
+    def _rows(self, sql: str) -> list[tuple[str, ...]]:
+        try:
+            with closing(sqlite3.connect(self._uri, uri=True)) as connection:
+                return connection.execute(sql).fetchall()
+        except sqlite3.Error as error:
+            raise InputError(
+                f"{self.name} is not a readable SQLite file",
+                str(error),
+                "It may have been cut off: copy it again from its machine.",
+            ) from error
 
     def _query(self, sql: str) -> pl.DataFrame:
         from adbc_driver_manager import Error
@@ -80,11 +119,14 @@ class Database:
 
         try:
             with dbapi.connect(self._uri) as connection, connection.cursor() as cursor:
-                cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": "65536"})
+                cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)})
                 cursor.execute(sql)
                 return cursor.fetch_polars()
         except (Error, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{self.name} cannot be read", str(error).splitlines()[0], "It may be damaged: copy it again from its machine.") from error
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(
+                f"{self.name} cannot be read", reason, "It may be damaged: copy it again from its machine."
+            ) from error
 
     def _require(self, table: str) -> None:
         if table not in self.tables:
@@ -96,3 +138,38 @@ def open_database(source: Source) -> Iterator[Database]:
     """The database of a source, decompressed to a temporary file if need be."""
     with source.local_file() as file:
         yield Database(file, source.name)
+
+
+def _is_virtual(sql: object) -> bool:
+    return bool(re.match(r"\s*CREATE\s+VIRTUAL\b", str(sql), re.IGNORECASE))
+
+
+def _where(only: Mapping[str, Sequence[int | str]]) -> str:
+    tests = [f'"{column}" IN ({", ".join(map(_literal, values))})' for column, values in only.items()]
+    return f" WHERE {' AND '.join(tests)}" if tests else ""
+
+
+def _literal(value: int | str) -> str:
+    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+
+
+def _selected(kinds: Mapping[str, pl.DataType], *, exact: bool) -> str:
+    forms = {pl.Int64(): _EXACT_INTEGER, pl.Float64(): _EXACT_REAL, pl.String(): _EXACT_TEXT}
+    plain = {**forms, pl.Int64(): "{0}", pl.Float64(): "{0}"}
+    chosen = forms if exact else plain
+    return ", ".join(chosen[kind].format(f'"{column}"') + f' AS "{column}"' for column, kind in kinds.items())
+
+
+def _cleaned(column: str, kind: pl.DataType) -> pl.Expr:
+    """The value, or null where something stood for it in the query."""
+    value = pl.col(column)
+    known = value.is_finite() if kind == pl.Float64 else value != pl.lit(_NULL_TEXT)
+    return pl.when(known).then(value).alias(column)
+
+
+def _decoded(column: pl.Series) -> pl.Series:
+    try:
+        return pl.Series(column.name, column.cast(pl.String))
+    except pl.exceptions.PolarsError:
+        texts = [None if value is None else value.decode("utf-8", "replace") for value in column]
+        return pl.Series(column.name, texts, dtype=pl.String)

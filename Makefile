@@ -1,0 +1,48 @@
+# Everything here works from a fresh clone: the virtual environment is made when it is first needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint format fuzz bench clean
+
+help: ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## record a small example, analyse it, query it (no GPU needed)
+	$(BIN)/python examples/first_recording.py demo-output/recording
+	$(BIN)/rocm-perf analyze demo-output/recording
+	@printf '\n$$ rocm-perf query demo-output/recording "SELECT ..."\n'
+	@$(BIN)/rocm-perf query demo-output/recording \
+	  "SELECT kernel, COUNT(*) AS calls, SUM(end_ns - start_ns) AS total_ns FROM dispatches GROUP BY kernel ORDER BY total_ns DESC"
+	@printf '\nNow with a recording of your own:  %s/rocm-perf analyze PATH\n' $(BIN)
+
+test: $(READY) ## the whole test suite
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(READY) ## ruff, mypy strict, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## let ruff format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+fuzz: $(READY) ## a minute of coverage-guided fuzzing of sniff and every text adapter
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	$(BIN)/python tests/fuzz/run.py --seconds 60
+
+bench: $(READY) ## our speed beside what a user would pick instead (several minutes)
+	$(BIN)/python bench/bench_start.py
+	$(BIN)/python bench/bench_torch.py --with-hta
+	$(BIN)/python bench/bench_rocpd.py
+
+clean: ## remove what was made
+	rm -rf $(VENV) demo-output bench/data bench/.venv-*

@@ -1,0 +1,119 @@
+"""How long reading a rocpd database takes, beside a bare read of the same columns by the same driver.
+
+Each reading runs in a process of its own, the two in turn, so that neither profits from the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+EVENT = ("id", "category_id", "stack_id")
+SPAN = ("pid", "tid", "start", "end", "event_id")
+REGION = (*SPAN, "name_id")
+DISPATCH = (
+    *(*SPAN, "agent_id", "kernel_id", "dispatch_id", "queue_id", "stream_id", "private_segment_size"),
+    *("group_segment_size", *(f"{size}_size_{axis}" for size in ("grid", "workgroup") for axis in "xyz")),
+)
+TABLES = {"rocpd_kernel_dispatch": DISPATCH, "rocpd_region": REGION, "rocpd_event": EVENT}
+
+
+def read_bare(file: Path) -> int:
+    """Rows that the driver alone turns into columns, one table after the other."""
+    import sqlite3
+
+    from adbc_driver_sqlite import dbapi
+
+    with sqlite3.connect(file) as database:
+        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    frames = []
+    for prefix, columns in TABLES.items():
+        table = next(name for name in names if name.startswith(prefix))
+        selected = ", ".join(f'"{column}"' for column in columns)
+        with dbapi.connect(f"file:{file}?mode=ro") as connection, connection.cursor() as cursor:
+            cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": "65536"})
+            cursor.execute(f'SELECT {selected} FROM "{table}"')
+            frames.append(cursor.fetch_polars())
+    return sum(frame.height for frame in frames)
+
+
+def read_ours(file: Path) -> int:
+    """Rows of the Part, read as a user's file is."""
+    from rocm_perf.ingest import rocpd
+    from rocm_perf.ingest.io.source import Source
+
+    return sum(table.height for table in rocpd.read(Source(file)).tables.values())
+
+
+READERS = {"bare": read_bare, "ours": read_ours}
+
+
+def child(reader: str, file: Path) -> None:
+    """Print what one reading took."""
+    import adbc_driver_sqlite.dbapi
+    import polars as pl
+
+    import rocm_perf.ingest.rocpd  # noqa: F401
+
+    del adbc_driver_sqlite, pl  # imported before the clock starts, for both readers
+    begin = time.perf_counter()
+    rows = READERS[reader](file)
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"seconds": seconds, "rows": rows, "peak_bytes": peak}))
+
+
+def measure(file: Path, rounds: int) -> dict[str, list[dict[str, float]]]:
+    """The readings of each reader, taken in turn."""
+    taken: dict[str, list[dict[str, float]]] = {name: [] for name in READERS}
+    for number in range(rounds):
+        for name in sorted(READERS, reverse=bool(number % 2)):
+            command = [sys.executable, __file__, str(file), "--child", name]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            taken[name].append(json.loads(done.stdout))
+    return taken
+
+
+def summary(taken: dict[str, list[dict[str, float]]]) -> dict[str, object]:
+    medians = {name: statistics.median(run["seconds"] for run in runs) for name, runs in taken.items()}
+    return {
+        "median_seconds": medians,
+        "ratio": medians["ours"] / medians["bare"],
+        "peak_bytes": {name: max(run["peak_bytes"] for run in runs) for name, runs in taken.items()},
+        "runs": taken,
+    }
+
+
+def table(found: dict[str, list[dict[str, float]]]) -> str:
+    lines = [f"{'reader':8}{'median s':>10}{'lowest':>9}{'highest':>9}{'rows':>12}{'peak MiB':>10}"]
+    for name, runs in found.items():
+        seconds = [run["seconds"] for run in runs]
+        peak = max(run["peak_bytes"] for run in runs) / 2**20
+        spread = f"{statistics.median(seconds):>10.2f}{min(seconds):>9.2f}{max(seconds):>9.2f}"
+        lines.append(f"{name:8}{spread}{runs[0]['rows']:>12,.0f}{peak:>10,.0f}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path, help="a database of make_rocpd.py")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--child", choices=sorted(READERS), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child, options.file)
+        return
+    taken = measure(options.file, options.rounds)
+    result = summary(taken)
+    print(json.dumps(result, indent=2) if options.json else f"{table(taken)}\nratio {result['ratio']:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The first answers about a run, as one document."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf import __version__
+from rocm_perf.analysis import busy, coverage, excerpts, hotspots, totals
+from rocm_perf.analysis.hotspots import Grouping
+from rocm_perf.model.document import Agent, Document
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {**hotspots.FORMULAS, **busy.FORMULAS, **totals.FORMULAS, **coverage.FORMULAS}
+
+
+def overview(trace: Trace, label: str, grouping: Grouping = "full") -> Document:
+    """Hotspots, busy and idle time, totals and coverage of one run."""
+    return Document(
+        label=label,
+        producer=f"rocm-perf {__version__}",
+        run=trace.run,
+        tables={name: trace.rows(name) for name in trace},
+        agents=_gpus(trace),
+        wall_ns=busy.wall_ns(trace),
+        devices=busy.device_times(trace),
+        queues=busy.queue_times(trace),
+        hotspots=hotspots.hotspots(trace, grouping),
+        domains=totals.domain_totals(trace),
+        copies=totals.copy_totals(trace),
+        excerpts=excerpts.excerpts(trace),
+        coverage=coverage.coverage(trace),
+        formulas=FORMULAS,
+    )
+
+
+def _gpus(trace: Trace) -> tuple[Agent, ...]:
+    gpus = trace.table("agents").filter(pl.col("kind").str.to_uppercase().fill_null("GPU") == "GPU")
+    return tuple(
+        Agent(*row) for row in gpus.select("node", "agent_id", "gfx", "name", "cu_count").iter_rows()
+    )

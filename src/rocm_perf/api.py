@@ -1,0 +1,32 @@
+"""The package from Python: what the command line does, as functions."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from rocm_perf.analysis.hotspots import Grouping
+from rocm_perf.analysis.overview import overview
+from rocm_perf.ingest import load as _load
+from rocm_perf.ingest.load import Loaded
+from rocm_perf.model.document import Document
+from rocm_perf.model.trace import Trace
+
+
+def load(path: str | PathLike[str]) -> Trace:
+    """The run recorded at `path`: a file, a compressed file, a folder or a bundle."""
+    return _load.load(Path(path))
+
+
+def load_runs(*paths: str | PathLike[str]) -> list[Loaded]:
+    """Every run at the given paths; one that cannot be read does not keep the others from it."""
+    return _load.load_files([Path(path) for path in paths])
+
+
+def analyze(recording: Trace | str | PathLike[str], *, grouping: Grouping = "full") -> Document:
+    """Hotspots, busy and idle time, totals and coverage of a recording."""
+    if isinstance(recording, Trace):
+        return overview(
+            recording, recording.run.sources[0].path if recording.run.sources else "trace", grouping
+        )
+    return overview(load(recording), str(recording), grouping)

@@ -1,0 +1,18 @@
+"""What every verb is."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Protocol
+
+
+class Command(Protocol):
+    """One verb. Its docstring is its help text."""
+
+    name: str
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add the verb's own options."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it; returns the exit code."""

@@ -1,0 +1,56 @@
+"""`rocm-perf formats`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+class FormatsCommand:
+    """What is read, and how each format is told apart.
+
+    A file's content decides, never its name. With --tables: the tables a recording becomes, for `query`.
+    """
+
+    name = "formats"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--tables", action="store_true", help="list the tables and columns instead")
+        parser.add_argument("--json", action="store_true", help="as JSON")
+
+    def run(self, args: argparse.Namespace) -> int:
+        rows = _tables() if args.tables else _formats()
+        if args.json:
+            from rocm_perf.render import json
+
+            print(json.encode(rows))
+            return 0
+        from rich.console import Console
+
+        from rocm_perf.render.grid import text_grid
+
+        Console(highlight=False).print(text_grid(rows))
+        return 0
+
+
+def _formats() -> list[dict[str, str]]:
+    from rocm_perf.ingest.sniff import adapters
+
+    return [
+        {"format": adapter.title, "told by": adapter.told_by, "name": adapter.name} for adapter in adapters()
+    ]
+
+
+def _tables() -> list[dict[str, str]]:
+    from rocm_perf.model.schema import SCHEMAS
+
+    return [
+        {
+            "table": schema.name,
+            "column": column.name,
+            "type": str(column.dtype()),
+            "unit": column.unit,
+            "meaning": column.doc,
+        }
+        for schema in SCHEMAS.values()
+        for column in schema.columns
+    ]

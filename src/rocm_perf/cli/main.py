@@ -1,0 +1,70 @@
+"""The entry point: parses, runs one verb, and alone turns errors into a line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from rocm_perf import __version__
+from rocm_perf.cli.analyze import AnalyzeCommand
+from rocm_perf.cli.command import Command
+from rocm_perf.cli.export import ExportCommand
+from rocm_perf.cli.formats import FormatsCommand
+from rocm_perf.cli.query import QueryCommand
+from rocm_perf.errors import RocmPerfError
+
+COMMANDS: tuple[Command, ...] = (AnalyzeCommand(), QueryCommand(), ExportCommand(), FormatsCommand())
+
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+
+_DESCRIPTION = "Why is a GPU program slow, from any recording of any profiler."
+_EPILOG = (
+    "Start with: rocm-perf analyze RECORDING. Exit codes: 0 done, 2 usage, 5 nothing captured, 6 unreadable."
+)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="rocm-perf", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"rocm-perf {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for command in COMMANDS:
+        text = command.__doc__ or ""
+        verb = verbs.add_parser(command.name, help=text.splitlines()[0].rstrip("."), description=text)
+        command.prepare_parser(verb)
+        verb.set_defaults(command=command)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; returns the exit code."""
+    args = build_parser().parse_args(argv)
+    try:
+        code: int = args.command.run(args)
+        sys.stdout.flush()
+    except RocmPerfError as error:
+        print(f"rocm-perf: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("rocm-perf: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, a pager) has seen enough; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # the last line of defence: a traceback is a bug
+        if os.environ.get("ROCM_PERF_DEBUG"):
+            raise
+        print(
+            f"rocm-perf: internal error ({type(error).__name__}: {error}). "
+            "Please report it; ROCM_PERF_DEBUG=1 shows where.",
+            file=sys.stderr,
+        )
+        return EXIT_INTERNAL
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Progress on stderr, once reading takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_PATIENCE_S = 1.0
+_REFRESH_S = 0.2
+
+
+@contextmanager
+def reading_progress() -> Iterator[None]:
+    """While active, long reads show what is read and how far; only on a terminal, and wiped at the end."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rocm_perf.ingest.io.source import PROGRESS
+
+    meter = _Meter()
+    token = PROGRESS.set(meter.show)
+    try:
+        yield
+    finally:
+        PROGRESS.reset(token)
+        meter.wipe()
+
+
+class _Meter:
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._shown = 0.0
+        self._visible = False
+
+    def show(self, name: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._begun < _PATIENCE_S or now - self._shown < _REFRESH_S:
+            return
+        self._shown, self._visible = now, True
+        share = f"{min(done / total, 1):4.0%}" if total else ""
+        print(f"\r\x1b[Kreading {name[-60:]} {share}", end="", file=sys.stderr, flush=True)
+
+    def wipe(self) -> None:
+        if self._visible:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,157 @@
+"""The events of a torch.profiler trace as typed records, and how pieces of the file become them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Annotated, Any
+
+import msgspec
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+IntOrText = Int64 | str | None
+Size3 = tuple[Int64, Int64, Int64]
+
+
+class Args(msgspec.Struct, gc=False, frozen=True):
+    """The arguments that carry meaning; others are skipped by the decoder."""
+
+    correlation: Int64 | None = None
+    op_id: IntOrText = msgspec.field(default=None, name="External id")
+    device: Int64 | None = None
+    stream: IntOrText = None
+    grid: Size3 | None = None
+    block: Size3 | None = None
+    registers: Int64 | None = msgspec.field(default=None, name="registers per thread")
+    shared_memory: Int64 | None = msgspec.field(default=None, name="shared memory")
+    bytes: IntOrText = None
+    graph_id: Int64 | None = msgspec.field(default=None, name="graph id")
+    shapes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Dims")
+    dtypes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
+    strides: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Strides")
+    inputs: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Concrete Inputs")
+    sequence: Int64 | None = msgspec.field(default=None, name="Sequence number")
+    python_id: Int64 | None = msgspec.field(default=None, name="Python id")
+    python_parent: Int64 | None = msgspec.field(default=None, name="Python parent id")
+    collective: str | None = msgspec.field(default=None, name="Collective name")
+    elements: Int64 | None = msgspec.field(default=None, name="In msg nelems")
+    dtype: str | None = None
+    group: str | None = msgspec.field(default=None, name="Process Group Name")
+    group_size: Int64 | None = msgspec.field(default=None, name="Group size")
+    delta_bytes: Int64 | None = msgspec.field(default=None, name="Bytes")
+    address: Int64 | None = msgspec.field(default=None, name="Addr")
+    device_id: Int64 | None = msgspec.field(default=None, name="Device Id")
+    device_type: Int64 | None = msgspec.field(default=None, name="Device Type")
+    allocated: Int64 | None = msgspec.field(default=None, name="Total Allocated")
+    reserved: Int64 | None = msgspec.field(default=None, name="Total Reserved")
+    wait_on_stream: Int64 | None = None
+    name: str | None = None
+    rank: Int64 | None = None
+
+
+class Event(msgspec.Struct, gc=False):
+    """One event. Times are microseconds."""
+
+    ph: str = ""
+    cat: str = ""
+    name: str = ""
+    pid: IntOrText = None
+    tid: IntOrText = None
+    ts: float | None = None
+    dur: float | None = None
+    id: IntOrText = None
+    args: Args = Args()
+
+
+class ExactEvent(Event, gc=False):
+    """The same, for files whose times have more digits than a float holds."""
+
+    ts: Decimal | None = None  # type: ignore[assignment]
+
+
+# A float holds microseconds with three decimals exactly up to here (its spacing is then 2**-10 us).
+MAX_FLOAT_US = float(1 << 43)
+
+
+def piece_decoder(exact: bool) -> tuple[Callable[[bytes], list[Event]], list[int]]:
+    """A decoder of pieces of the event list, and a one-element list that counts unusable events."""
+    kind = ExactEvent if exact else Event
+    fast = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
+    skipped = [0]
+
+    def decode(data: bytes) -> list[Event]:
+        try:
+            return fast.decode(data)
+        except msgspec.ValidationError:
+            return _tolerant(msgspec.json.decode(data), kind, skipped)
+
+    return decode, skipped
+
+
+def _tolerant(raw: Any, kind: type[Event], skipped: list[int]) -> list[Event]:
+    """Event by event: arguments of an unexpected type are dropped before the event is."""
+    events = []
+    for record in raw if isinstance(raw, list) else ():
+        event = _convert(record, kind) or _convert(_without_args(record), kind)
+        if event is None:
+            skipped[0] += 1
+        else:
+            events.append(event)
+    return events
+
+
+def _convert(record: Any, kind: type[Event]) -> Event | None:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(record), type=kind, strict=False)
+    except (msgspec.MsgspecError, OverflowError, RecursionError):
+        return None
+
+
+def _without_args(record: Any) -> Any:
+    if not isinstance(record, dict):
+        return record
+    return {key: value for key, value in record.items() if key != "args" and value is not None}
+
+
+class Device(msgspec.Struct):
+    """One entry of deviceProperties."""
+
+    id: Int64 | None = None
+    name: str | None = None
+    memory: Int64 | None = msgspec.field(default=None, name="totalGlobalMem")
+    major: Int64 | None = msgspec.field(default=None, name="computeMajor")
+    minor: Int64 | None = msgspec.field(default=None, name="computeMinor")
+    wave_size: Int64 | None = msgspec.field(default=None, name="warpSize")
+    units: Int64 | None = msgspec.field(default=None, name="numSms")
+    lds: Int64 | None = msgspec.field(default=None, name="maxSharedMemoryPerMultiProcessor")
+    shared: Int64 | None = msgspec.field(default=None, name="sharedMemPerMultiprocessor")
+
+
+class Distributed(msgspec.Struct):
+    """distributedInfo."""
+
+    rank: Int64 | None = None
+    world_size: Int64 | None = None
+
+
+class Header(msgspec.Struct):
+    """What stands around the event list."""
+
+    devices: list[Device] = msgspec.field(default_factory=list, name="deviceProperties")
+    distributed: Distributed | None = msgspec.field(default=None, name="distributedInfo")
+    base_ns: Int64 | None = msgspec.field(default=None, name="baseTimeNanoseconds")
+    roctracer: Any = msgspec.field(default=None, name="roctracer_version")
+    rocprofiler_sdk: Any = msgspec.field(default=None, name="rocprofiler-sdk_version")
+    cupti: Any = msgspec.field(default=None, name="cupti_version")
+    hip_runtime: Any = msgspec.field(default=None, name="hip_runtime_version")
+    cuda_runtime: Any = msgspec.field(default=None, name="cuda_runtime_version")
+    schema_version: Any = msgspec.field(default=None, name="schemaVersion")
+
+    @property
+    def backend(self) -> str:
+        """Which library recorded the GPU side."""
+        for name in ("rocprofiler_sdk", "roctracer", "cupti"):
+            version = getattr(self, name)
+            if version is not None:
+                return f"{name.replace('_', '-')} {version}"
+        return "unknown backend"

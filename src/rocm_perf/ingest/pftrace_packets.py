@@ -1,0 +1,204 @@
+"""A Perfetto trace as a stream of packets: the file is walked packet by packet, so that memory stays small
+and a file that breaks off gives what it holds. Clocks, interned names and tracks are resolved here."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from rocm_perf.ingest.io.source import Source
+from rocm_perf.units import format_bytes
+
+MAX_PACKET_BYTES = 64 << 20
+_PACKET_TAG = 0x0A  # field 1, length-delimited
+_BOOT_CLOCK = 6
+_SEQUENCE_CLOCKS = range(64, 128)  # ids that one writer defines for itself
+_STATE_CLEARED = 1
+
+
+@cache
+def messages() -> Any:
+    """Perfetto's generated messages; importing them takes a while, so only when a trace is there."""
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+
+    return perfetto_trace_pb2
+
+
+class NotAPacketError(Exception):
+    """The bytes at this place are no packet."""
+
+
+def split(buffer: bytes, position: int) -> tuple[int, int] | None:
+    """Where the packet at `position` begins and ends; None if the buffer ends first."""
+    size, shift, place = 0, 0, position + 1
+    if position < len(buffer) and buffer[position] != _PACKET_TAG:
+        raise NotAPacketError
+    while place < len(buffer) and shift < 35:
+        byte = buffer[place]
+        size |= (byte & 0x7F) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 0x80:
+            if size > MAX_PACKET_BYTES:
+                raise NotAPacketError
+            return (place, place + size) if place + size <= len(buffer) else None
+    if shift >= 35:
+        raise NotAPacketError
+    return None
+
+
+class Packets:
+    """Iterates over the packets of a source; afterwards `damage` says why not all could be read."""
+
+    def __init__(self, source: Source) -> None:
+        self.damage: str | None = None
+        self.undecoded = 0
+        self._source = source
+        self._read = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        with self._source.reader() as reader:
+            yield from self._decoded(self._walk(reader))
+            self.damage = reader.damage or self.damage
+
+    def _walk(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        buffer, position = b"", 0
+        for chunk in chunks:
+            buffer, position = buffer[position:] + chunk, 0
+            self._read += len(chunk)
+            try:
+                while True:
+                    position = _behind_padding(buffer, position)
+                    found = split(buffer, position)
+                    if found is None:
+                        break
+                    yield buffer[found[0] : found[1]]
+                    position = found[1]
+            except NotAPacketError:
+                self.damage = f"what follows byte {self._read - len(buffer) + position:,} is not a packet"
+                return
+        if position < len(buffer):
+            self.damage = (
+                f"the last packet breaks off ({format_bytes(len(buffer) - position)} of it are there)"
+            )
+
+    def _decoded(self, packets: Iterable[bytes]) -> Iterator[Any]:
+        from google.protobuf.message import DecodeError
+
+        parse = messages().TracePacket.FromString
+        for data in packets:
+            try:
+                packet = parse(data)
+            except DecodeError:
+                self.undecoded += 1
+                continue
+            if packet.compressed_packets:
+                yield from self._decoded(_inflated(packet.compressed_packets))
+            else:
+                yield packet
+
+
+def _behind_padding(buffer: bytes, position: int) -> int:
+    """Writers leave zero bytes between packets (omnitrace does)."""
+    while position < len(buffer) and buffer[position] == 0:
+        position += 1
+    return position
+
+
+def _inflated(data: bytes) -> Iterator[bytes]:
+    """Packets that were deflated into one; a bomb or damage ends it."""
+    try:
+        plain = zlib.decompressobj().decompress(data, MAX_PACKET_BYTES)
+    except zlib.error:
+        return
+    position = 0
+    try:
+        while found := split(plain, position):
+            inner = plain[found[0] : found[1]]
+            position = found[1]
+            yield inner
+    except NotAPacketError:
+        return
+
+
+@dataclass
+class _Clock:
+    """A clock of one sequence: its last reading, and how far it stands behind the boot clock."""
+
+    last: int
+    unit: int
+    incremental: bool
+    behind: int
+
+    def boot_time(self, reading: int) -> int:
+        value = reading * self.unit
+        if self.incremental:
+            value += self.last
+            self.last = value
+        return value + self.behind
+
+
+@dataclass
+class Sequence:
+    """What one writer said once and then refers to by number."""
+
+    names: dict[int, str] = field(default_factory=dict)
+    categories: dict[int, str] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)
+    strings: dict[int, str] = field(default_factory=dict)
+    clocks: dict[int, _Clock] = field(default_factory=dict)
+    default_clock: int = 0
+    default_track: int = 0
+
+    def learn(self, packet: Any) -> None:
+        if packet.sequence_flags & _STATE_CLEARED:
+            for table in (self.names, self.categories, self.notes, self.strings):
+                table.clear()
+        if packet.HasField("trace_packet_defaults"):
+            self.default_clock = packet.trace_packet_defaults.timestamp_clock_id
+            self.default_track = packet.trace_packet_defaults.track_event_defaults.track_uuid
+        if packet.HasField("interned_data"):
+            data = packet.interned_data
+            self.names.update((entry.iid, entry.name) for entry in data.event_names)
+            self.categories.update((entry.iid, entry.name) for entry in data.event_categories)
+            self.notes.update((entry.iid, entry.name) for entry in data.debug_annotation_names)
+            self.strings.update(
+                (entry.iid, entry.str.decode("utf-8", "replace"))
+                for entry in data.debug_annotation_string_values
+            )
+
+    def set_clocks(self, snapshot: Any, boot: int) -> None:
+        for clock in snapshot.clocks:
+            if clock.clock_id in _SEQUENCE_CLOCKS:
+                unit = clock.unit_multiplier_ns or 1
+                now = clock.timestamp * unit
+                self.clocks[clock.clock_id] = _Clock(now, unit, clock.is_incremental, boot - now)
+
+
+@dataclass
+class Clocks:
+    """Machine-wide clocks, as offsets from the boot clock that the trace runs on."""
+
+    offsets: dict[int, int] = field(default_factory=dict)
+
+    def learn(self, snapshot: Any, sequence: Sequence) -> None:
+        boot = next((clock.timestamp for clock in snapshot.clocks if clock.clock_id == _BOOT_CLOCK), None)
+        if boot is None:
+            return
+        sequence.set_clocks(snapshot, boot)
+        for clock in snapshot.clocks:
+            if clock.clock_id not in _SEQUENCE_CLOCKS:
+                self.offsets[clock.clock_id] = boot - clock.timestamp
+
+    def boot_time(self, packet: Any, sequence: Sequence) -> int | None:
+        """When the packet was written, in ns of the boot clock; None on a clock that nothing defines."""
+        number = packet.timestamp_clock_id or sequence.default_clock or _BOOT_CLOCK
+        if number == _BOOT_CLOCK:
+            return int(packet.timestamp)
+        if number in _SEQUENCE_CLOCKS:
+            clock = sequence.clocks.get(number)
+            return None if clock is None else clock.boot_time(packet.timestamp)
+        offset = self.offsets.get(number)
+        return None if offset is None else packet.timestamp + offset

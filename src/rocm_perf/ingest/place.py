@@ -1,0 +1,57 @@
+"""What the place of a file says: which process, pass, rank and host it belongs to. Names group files; they
+never decide a format."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf.ingest.io.source import Source
+
+# Endings that profilers put behind the prefix which all files of one process share.
+_ENDING = re.compile(
+    r"""(_(kernel|hip_api|hip_runtime_api|hip_compiler_api|hip|hsa_api|hsa_core_api|hsa|marker_api|marker|rccl_api|rccl
+          |rocdecode_api|rocjpeg_api|hipfile_api|memory_copy|memory_allocation|scratch_memory|ompt|kfd|api|domain|output)
+        (_trace|_stats)?
+      |_counter_collection|_agent_info|_results|_trace|_stats|_pc_sampling_\w+
+      |\.(stats|hip_stats|hsa_stats|copy_stats|sysinfo|pt\.trace))?
+      \.(csv|json|db|txt|pftrace|proto|rpd|sqlite)$""",
+    re.VERBOSE,
+)
+_PASS = re.compile(r"(?:pmc|pass)_(\d+)")
+_RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?(\d+)", re.IGNORECASE)
+_PID = re.compile(r"(?:pid[-_]?)?(\d+)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a file lies, read as profilers lay files out."""
+
+    root: Path  # the folder that holds the run's passes and hosts
+    set_key: tuple[str, str]  # folder and prefix: the files of one process
+    pass_id: int | None
+    rank: int | None
+    host: str | None
+    pid: int | None
+
+
+def place_of(source: Source) -> Place:
+    """The layout `[pmc_N/][host/]pid_kind.csv` and its variants."""
+    folder = source.folder
+    prefix = _ENDING.sub("", source.file_name)
+    pid = _PID.fullmatch(prefix)
+    host = folder.name if pid and folder.name and not _PASS.fullmatch(folder.name) else None
+    root = folder.parent if host else folder
+    pass_match = _PASS.fullmatch(root.name)
+    if pass_match:
+        root = root.parent
+    rank = _RANK.search(source.file_name) or _RANK.search(folder.name)
+    return Place(
+        root=root,
+        set_key=(str(folder), prefix),
+        pass_id=int(pass_match.group(1)) if pass_match else None,
+        rank=int(rank.group(1)) if rank else None,
+        host=host,
+        pid=int(pid.group(1)) if pid else None,
+    )

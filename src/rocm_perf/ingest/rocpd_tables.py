@@ -1,0 +1,237 @@
+"""The raw tables of a rocpd database: which processes one file holds, their tables, and what an id in one
+table means in another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+import polars as pl
+
+from rocm_perf.errors import InputError
+from rocm_perf.ingest import domains
+from rocm_perf.ingest.io.sqlite import Database
+from rocm_perf.model.run import Loss
+
+MAIN_TABLE = "rocpd_kernel_dispatch"
+_SUFFIXED = re.compile(MAIN_TABLE + r"(|_[0-9A-Za-z_\-]+)")
+_KD = r"( \[clone \.kd\]|\.kd)$"
+
+
+class Extdata(msgspec.Struct):
+    """What the JSON text beside an event or an allocation can say."""
+
+    message: str | None = None
+    flags: str | None = None
+
+
+class Lookup:
+    """Rows by their id."""
+
+    def __init__(self, frame: pl.DataFrame, key: str = "id") -> None:
+        self._key = key
+        self.frame = frame
+        if not _ascending(frame[key]):
+            self.frame = frame.drop_nulls(key).unique(key, keep="first", maintain_order=True).sort(key)
+
+    def get(self, wanted: pl.Series, *columns: str) -> pl.DataFrame:
+        """The columns of the row of each wanted id, in order; nulls where there is none."""
+        table = self.frame.select(self._key, *columns)
+        ids = table[self._key]
+        if ids.is_empty() or ids[-1] - ids[0] != ids.len() - 1:
+            rows = (
+                wanted.alias(self._key)
+                .to_frame()
+                .join(table, on=self._key, how="left", maintain_order="left")
+            )
+            return rows.select(columns)
+        # Ids without gaps, as primary keys mostly are, say the place of their row.
+        places = (wanted - ids[0]).set(~wanted.is_between(ids[0], ids[-1]), None)
+        return pl.DataFrame([table[column].gather(places) for column in columns])
+
+    def one(self, wanted: pl.Series, column: str) -> pl.Series:
+        return self.get(wanted, column)[column]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recorded process: the tables that share a suffix or, in tables without one, a guid."""
+
+    database: Database
+    suffix: str
+    guid: str | None = None
+    losses: list[Loss] = field(default_factory=list)
+
+    def lose(self, what: str, records: int | None = None) -> None:
+        self.losses.append(Loss(self.database.name, what, records))
+
+    def has(self, table: str) -> bool:
+        return f"rocpd_{table}{self.suffix}" in self.database.tables
+
+    def frame(
+        self,
+        table: str,
+        integers: Sequence[str] = (),
+        reals: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        only: Mapping[str, Sequence[int | str]] | None = None,
+    ) -> pl.DataFrame:
+        """The named columns, all of them: null where this release has no such column, no rows where it
+        has no such table."""
+        kinds = {
+            **dict.fromkeys(integers, pl.Int64()),
+            **dict.fromkeys(reals, pl.Float64()),
+            **dict.fromkeys(texts, pl.String()),
+        }
+        if not self.has(table):
+            return pl.DataFrame(schema=kinds)
+        chosen = {**(only or {}), **({"guid": [self.guid]} if self.guid else {})}
+        try:
+            found = self.database.frame(f"rocpd_{table}{self.suffix}", integers, reals, texts, chosen)
+        except InputError as error:
+            self.lose(f"table rocpd_{table} ({error.why})")
+            return pl.DataFrame(schema=kinds)
+        return found.with_columns(
+            pl.lit(None, kinds[name]).alias(name) for name in kinds if name not in found.columns
+        )
+
+    def timed(
+        self,
+        table: str,
+        integers: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        times: Sequence[str] = ("start", "end"),
+    ) -> pl.DataFrame:
+        """The rows of a table of events that have a time. Zero stands for a time that was not taken."""
+        if self.has(table):
+            present = self.database.columns(f"rocpd_{table}{self.suffix}")
+            missing = [name for name in times if name not in present]
+            if missing:
+                self.lose(
+                    f"table rocpd_{table} (it has no {' and '.join(missing)}: not the layout of schema 3)"
+                )
+                return pl.DataFrame(
+                    schema=dict.fromkeys(integers, pl.Int64()) | dict.fromkeys(texts, pl.String())
+                )
+        rows = self.frame(table, integers, texts=texts)
+        untimed = rows.height - rows.drop_nulls(times).height
+        if untimed:
+            self.lose(f"rows of rocpd_{table} without a usable {' or '.join(times)}", untimed)
+        return rows.drop_nulls(times) if untimed else rows
+
+    @cached_property
+    def strings(self) -> Lookup:
+        """Each string, and the API domain it names if it is a category."""
+        table = self.frame("string", ["id"], texts=["string"])
+        category = pl.col("string").str.to_uppercase().str.strip_prefix("ROCM_")
+        return Lookup(table.with_columns(domain=domains.normalised(category)))
+
+    @cached_property
+    def marker_categories(self) -> list[int]:
+        return self.strings.frame.filter(pl.col("domain") == "marker")["id"].to_list()
+
+    @cached_property
+    def messages(self) -> Lookup:
+        """The program's words of each marker event."""
+        if not self.marker_categories:
+            return Lookup(pl.DataFrame(schema={"id": pl.Int64, "message": pl.String}))
+        table = self.frame("event", ["id"], texts=["extdata"], only={"category_id": self.marker_categories})
+        words = [extdata(text).message for text in table["extdata"]]
+        return Lookup(table.select("id").with_columns(pl.Series("message", words, dtype=pl.String)))
+
+    @cached_property
+    def symbols(self) -> Lookup:
+        """Kernels; `symbol` is the mangled name."""
+        sizes = {
+            "code_object_id": "code_object",
+            "kernarg_segment_size": "kernarg_bytes",
+            "group_segment_size": "lds_bytes",
+            "private_segment_size": "scratch_bytes",
+            "arch_vgpr_count": "vgprs",
+            "accum_vgpr_count": "agprs",
+            "sgpr_count": "sgprs",
+        }
+        table = self.frame("info_kernel_symbol", ["id", "pid", *sizes], texts=["kernel_name", "display_name"])
+        symbol = stated("kernel_name").str.replace(_KD, "")
+        kernel = pl.coalesce(stated("display_name").str.replace(_KD, ""), symbol)
+        return Lookup(table.with_columns(kernel=kernel, symbol=symbol).rename(sizes))
+
+    @cached_property
+    def agents(self) -> pl.DataFrame:
+        texts = ["type", "name", "model_name", "vendor_name", "product_name", "extdata"]
+        table = self.frame("info_agent", ["id", "absolute_index", "type_index"], texts=texts)
+        return table.with_columns(agent_id=pl.coalesce("absolute_index", "id"))
+
+    @cached_property
+    def processes(self) -> pl.DataFrame:
+        times = ("init", "fini", "start", "end")
+        return self.frame("info_process", ["id", "ppid", "pid", *times], texts=["command"])
+
+    @cached_property
+    def _agents(self) -> Lookup:
+        return Lookup(self.agents)
+
+    @cached_property
+    def _processes(self) -> Lookup:
+        return Lookup(self.processes)
+
+    @cached_property
+    def _threads(self) -> Lookup:
+        return Lookup(self.frame("info_thread", ["id", "tid"]))
+
+    def agent(self, ids: pl.Series) -> pl.Series:
+        """The number that rocprofv3's other outputs give an agent."""
+        return self._agents.one(ids, "agent_id")
+
+    def pid(self, ids: pl.Series) -> pl.Series:
+        return self._processes.one(ids, "pid")
+
+    def tid(self, ids: pl.Series) -> pl.Series:
+        return self._threads.one(ids, "tid")
+
+    def span(self, raw: pl.DataFrame, events: Lookup) -> pl.DataFrame:
+        """When and by whom: the columns that every table of events has."""
+        taken = (pl.col("start") != 0) | (pl.col("end") != 0)
+        return raw.select(
+            pl.when(taken).then("start").alias("start_ns"),
+            pl.when(taken).then("end").alias("end_ns"),
+            self.pid(raw["pid"]),
+            self.tid(raw["tid"]),
+            events.one(raw["event_id"], "stack_id").alias("correlation_id"),
+        )
+
+
+def runs_of(database: Database) -> list[Run]:
+    """The processes of a file, in the order of its tables."""
+    runs: list[Run] = []
+    for suffix in (match.group(1) for table in database.tables if (match := _SUFFIXED.fullmatch(table))):
+        run = Run(database, suffix)
+        guids = (
+            run.frame("info_process", texts=["guid"])["guid"]
+            .drop_nulls()
+            .unique(maintain_order=True)
+            .to_list()
+        )
+        runs += [run] if len(guids) < 2 else [Run(database, suffix, guid) for guid in guids]
+    return runs
+
+
+def stated(column: str) -> pl.Expr:
+    """A text, or null if it is empty."""
+    return pl.when(pl.col(column) != "").then(pl.col(column))
+
+
+def extdata(text: str | None) -> Extdata:
+    """What could be understood of it."""
+    try:
+        return msgspec.json.decode(text or "{}", type=Extdata)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return Extdata()
+
+
+def _ascending(ids: pl.Series) -> bool:
+    """Whether the ids are those of a primary key in order: none missing, none twice."""
+    return not ids.null_count() and bool((ids.diff().drop_nulls() > 0).all())
