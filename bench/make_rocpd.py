@@ -55,7 +55,8 @@ _COUNT = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i
 
 # String 1 is the empty one, 2 and 3 are the categories, the API functions follow.
 _SMALL = f"""
-INSERT INTO rocpd_metadata(tag, value) VALUES ('schema_version', '3'), ('uuid', '{SUFFIX}'), ('guid', '{GUID}');
+INSERT INTO rocpd_metadata(tag, value)
+    VALUES ('schema_version', '3'), ('uuid', '{SUFFIX}'), ('guid', '{GUID}');
 INSERT INTO rocpd_string(string) VALUES (''), ('KERNEL_DISPATCH'), ('HIP_RUNTIME_API_EXT');
 INSERT INTO rocpd_string(string) {_COUNT.format(FUNCTIONS)} SELECT 'hipFunctionNumber' || i FROM n;
 INSERT INTO rocpd_info_node(id, hash, machine_id, system_name, hostname, release)
@@ -77,7 +78,7 @@ INSERT INTO rocpd_info_kernel_symbol(nid, pid, code_object_id, kernel_name, disp
         private_segment_size, kernarg_segment_size, sgpr_count, arch_vgpr_count, accum_vgpr_count)
     {_COUNT.format(KERNELS)}
     SELECT {NODE}, {PID}, 1, '_Z6kernelI' || i || '.kd',
-        'void made::kernel<' || i || ', std::array<char*, 3ul>, made::functor<float> >(int, float const*, float*)',
+        'void made::kernel<' || i || ', std::array<char*, 3ul>, made::functor<float> >(int, float*)',
         512 * (i % 8), 0, 64, 96, 8 + i % 120, 0 FROM n;
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from rocm_perf.model.coverage import Coverage
@@ -160,7 +162,7 @@ def _counters_without_dispatches(trace: Trace, dispatches: pl.DataFrame) -> list
     lonely = trace.table("counters").join(dispatches.select(key), on=key, how="anti", nulls_equal=True).height
     if not lonely:
         return []
-    title = f"{format_count(lonely, 'counter value')} belong to no recorded dispatch"
+    title = f"{format_count(lonely, 'counter value')} without a recorded dispatch"
     return [
         Finding(
             "counters-without-dispatch",
@@ -209,7 +211,7 @@ def _vanished_streams(dispatches: pl.DataFrame) -> list[Finding]:
     return [_vanished(row, window) for row in gone.iter_rows(named=True)]
 
 
-def _vanished(row: dict[str, int], window: int) -> Finding:
+def _vanished(row: dict[str, Any], window: int) -> Finding:
     stream = row["queue_id"] if row["stream_id"] is None else row["stream_id"]
     silence = format_share((row["finish"] - row["last"]) / window)
     return Finding(

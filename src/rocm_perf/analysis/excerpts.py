@@ -116,8 +116,13 @@ def _waves(trace: Trace) -> Excerpt:
 
 
 def _counter_info(trace: Trace) -> Excerpt:
-    rows = trace.table("counter_info").select("gfx", "counter", "block", "expression", "description")
+    rows = trace.table("counter_info").select("counter", "block", "description").filter(~_is_constant())
     return _excerpt("counter_info", "Counters that this GPU has", _without_empty(rows))
+
+
+def _is_constant() -> pl.Expr:
+    """rocprofv3 lists dozens of properties of the GPU as if they were counters."""
+    return pl.col("description").str.starts_with("Constant value").fill_null(False)
 
 
 def _summaries(trace: Trace) -> Excerpt:
@@ -205,6 +210,18 @@ def _without_empty(rows: pl.DataFrame) -> pl.DataFrame:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return _number(value)
+
+
+def _number(value: float) -> str:
+    """At most nine characters, four significant digits."""
+    for power, letter in ((12, "T"), (9, "G"), (6, "M")):
+        if 10**power <= abs(value) < 1e15:
+            return f"{value / 10**power:,.4g} {letter}"
+    if abs(value) >= 1e15:
+        return f"{value:.4g}"
+    if abs(value) >= 1000 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.4g}"

@@ -1,4 +1,5 @@
-"""Kernel names that fit on a line: demangled, without return type, template arguments and parameters."""
+"""Kernel names that fit on a line: demangled, without return type, template arguments and parameters, but
+with what tells one instance of a generic kernel from another."""
 
 from __future__ import annotations
 
@@ -7,9 +8,19 @@ from functools import lru_cache
 
 import polars as pl
 
-_ANONYMOUS = "(anonymous namespace)"
+_ANONYMOUS = "(anonymous namespace)::"
 _LAMBDA = re.compile(r"\{lambda\([^{}]*\)(#\d+)?\}")
 _OPERATOR = re.compile(r"operator\s*(\(\)|<<|>>|<=|>=|<|>|->)")
+
+# Kernels that only carry another one: the template argument that names it is part of the short name.
+_CARRIER = re.compile(
+    r"(vectorized|unrolled|legacy)?_?elementwise_kernel(_\w+)?|reduce_kernel|multi_tensor_apply_kernel"
+    r"|[Kk]ernel2?|device_kernel|trampoline_kernel|transform_kernel|globalKernel|index_elementwise_kernel"
+)
+_CARGO = re.compile(r"\b(\w*(?:Functor|Ops|Op)\b|\w+_kernel\w*|cutlass_\w+|CUDAFunctor\w*|wrapped_\w+|(?!operator)\w+(?=\(at::Tensor))")
+
+# Tensile: the problem type and the macro tile of a GEMM; the hundred switches behind them stay behind.
+_TENSILE = re.compile(r"^(Cij\w*?_A\w+?_B\w+?_[A-Z]+(?:_[A-Z]+)*?)(?=_(?:Bias|MT|HA|SAV|User|GB|AS)).*?(MT\d+x\d+x\d+)")
 
 
 @lru_cache(maxsize=65_536)
@@ -27,20 +38,35 @@ def demangle(name: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def short_name(name: str) -> str:
-    """`void at::native::reduce_kernel<512, 1>(...)` -> `reduce_kernel`."""
+    """`void at::native::reduce_kernel<512, 1, ReduceOp<...>>(...)` -> `reduce_kernel<ReduceOp>`."""
     text = demangle(name).strip()
+    tensile = _TENSILE.match(text)
+    if tensile:
+        return f"{tensile.group(1)} {tensile.group(2)}"
     plain = _OPERATOR.sub("operator", _LAMBDA.sub("lambda", text.replace(_ANONYMOUS, "")))
-    bare = _outside_brackets(plain).strip()
-    word = bare.split(" ")[-1] if (" " in bare and "::" in bare) or bare.startswith("void ") else bare
-    parts = [part for part in word.split("::") if part]
-    return parts[-1] if parts else text
+    word = _last_word(_outside_brackets(plain))
+    if not word:
+        return _of_mangled(text)
+    if _CARRIER.fullmatch(word):
+        cargo = _cargo(plain)
+        return f"{word}<{cargo}>" if cargo else word
+    return _of_mangled(word)
 
 
 def short_names(names: pl.Series) -> pl.Series:
     """The short name of each; distinct names are worked out once."""
-    distinct = names.unique()
-    mapping = {name: short_name(name) for name in distinct if name is not None}
-    return names.replace_strict(mapping, default=None, return_dtype=pl.String).alias(names.name)
+    mapping = {name: short_name(name) for name in names.unique() if name is not None}
+    short: pl.Series = names.replace_strict(mapping, default=None, return_dtype=pl.String)
+    return short
+
+
+def _last_word(bare: str) -> str:
+    """The function's own name, behind its return type and namespaces."""
+    word = bare.strip().removeprefix("void ").strip()
+    if "::" in word:
+        word = word.split(" ")[-1]
+    parts = [part for part in word.split("::") if part]
+    return parts[-1] if parts else ""
 
 
 def _outside_brackets(text: str) -> str:
@@ -57,3 +83,22 @@ def _outside_brackets(text: str) -> str:
                 break
             kept.append(character)
     return "".join(kept)
+
+
+def _cargo(text: str) -> str | None:
+    """The innermost name among the template arguments that says what a generic kernel does."""
+    arguments = text[text.find("<") + 1 :] if "<" in text else ""
+    found = _CARGO.findall(arguments.split("std::array")[0].split("at::detail::Array")[0])
+    return found[-1] if found else None
+
+
+def _of_mangled(word: str) -> str:
+    """The last plain identifier of a name that no demangler here can read."""
+    if not word.startswith("_ZN"):
+        return word
+    position, last = 3, word
+    while match := re.compile(r"\d+").match(word, position):
+        length = int(match.group())
+        last = word[match.end() : match.end() + length]
+        position = match.end() + length
+    return last

@@ -83,8 +83,8 @@ def _show(
     from rocm_perf.render.terminal import View, print_document
 
     several = len(documents) > 1
-    view = View(args.top or (3 if several else 10), args.full_names, several)
     console = Console(highlight=False)
+    view = View(args.top or (3 if several else 10), args.full_names, several, console.width)
     for number, document in enumerate(documents):
         if number:
             console.print()

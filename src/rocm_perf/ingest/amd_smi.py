@@ -17,13 +17,13 @@ from rocm_perf.ingest.io.json import decode
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.smi_csv import known_reading, scale_of, unit_of, unitless_scale
+from rocm_perf.ingest.smi_csv import scale_of, sensor_of, unit_of, unitless_scale
 from rocm_perf.model.run import Loss
 
 Facts = dict[str, str]
 Gpu = tuple[int, Facts]
 
-_LINE = re.compile(r"( *)([A-Z][A-Z0-9_ ]*?): *(.*?)\s*")
+_LINE = re.compile(r"( *)([A-Z][A-Z0-9_ ]*?): *(.*)")
 _QUANTITY = re.compile(r"\(?(-?\d{1,18}(?:\.\d{1,18})?)\s*(°?[A-Za-z%]*)\)?")
 _UNKNOWN = ("", "N/A", "NA", "NONE", "UNKNOWN", "[N/A]")
 _DEEPEST = 16
@@ -46,6 +46,15 @@ _SENSORS = {
     "FAN/USAGE": "fan_percent",
     "ENERGY/TOTAL_ENERGY_CONSUMPTION": "energy_j",
 }
+_TABLE = {
+    "Power": "power_w",
+    "AvgPwr": "power_w",
+    "SCLK": "clock_mhz",
+    "MCLK": "memory_clock_mhz",
+    "PwrCap": "power_limit_w",
+    "VRAM%": "vram_percent",
+    "GPU%": "utilization_percent",
+}
 _CLOCK_LEVELS = "CLOCK/SYS/FREQUENCY_LEVELS/"
 
 
@@ -56,7 +65,7 @@ def read_text(source: Source) -> Part:
 
 
 def read_json(source: Source) -> Part:
-    document, damage = decode(source, Any)  # type: ignore[arg-type]
+    document, damage = decode(source, Any)
     losses = [Loss(source.name, damage)] if damage else []
     entries = document.get("gpu_data", document) if isinstance(document, dict) else document
     if isinstance(entries, dict) and any(key.startswith("card") for key in entries):
@@ -71,29 +80,37 @@ def read_table(source: Source) -> Part:
     content = source.read()
     losses = [Loss(source.name, content.damage)] if content.damage else []
     lines = content.data.decode("utf-8", "replace").splitlines()
-    with_node = any(re.match(r"Device\s+Node\s", line) for line in lines)
+    columns = next((_columns(line) for line in lines if re.match(r"(Device|GPU)\s.*\bSCLK\b", line)), {})
+    temperature = (
+        "temperature_edge_c" if any(re.search(r"\((Die)?Edge\)", line) for line in lines) else "temperature_c"
+    )
     agents: list[dict[str, object]] = []
     samples: list[dict[str, object]] = []
     for line in lines:
-        if re.match(r"\d+\s+\S", line):
-            index, node = int(line.split()[0][:9]), line.split()[1]
-            agent_id = int(node[:9]) if with_node and node.isdigit() else index
-            agents.append({"agent_id": agent_id, "kind": "GPU", "vendor": "AMD", "name": None, "logical_index": index})
-            samples += [_sample(agent_id, None, metric, value) for metric, value in _cells(line)]
+        if re.match(r"\d{1,9}\s+\S", line):
+            index, node = int(line.split()[0]), _index(_cell(line, columns, "Node"))
+            agent_id = index if node is None else node
+            agents.append(
+                {"agent_id": agent_id, "kind": "GPU", "vendor": "AMD", "name": None, "logical_index": index}
+            )
+            for column, metric in {"Temp": temperature, **_TABLE}.items():
+                value = _value(metric, _cell(line, columns, column))
+                samples += [] if value is None else [_sample(agent_id, None, metric, value)]
         elif agents and re.match(r" {4,}[A-Za-z]", line):
             agents[-1]["name"] = line.strip()
     return _finished(source, "rocm-smi", agents, samples, losses)
 
 
-def _cells(line: str) -> Iterator[tuple[str, float]]:
-    """The cells of a row are told by their units; power stands before its limit, VRAM% before GPU%."""
-    for unit, metrics in (("°C", ("temperature_c",)), ("W", ("power_w", "power_limit_w")), ("Mhz", ("clock_mhz", "memory_clock_mhz"))):
-        values = re.findall(rf"(?<!\S)(\d{{1,9}}(?:\.\d+)?){unit}(?!\S)", line)
-        yield from zip(metrics, map(float, values), strict=False)
-    shares = re.search(r"\s(\d{1,3})%\s+(\d{1,3})%\s*$", line)
-    if shares:
-        yield "vram_percent", float(shares.group(1))
-        yield "utilization_percent", float(shares.group(2))
+def _columns(header: str) -> dict[str, tuple[int, int]]:
+    """Where each column of a table starts and ends."""
+    names = [(found.group(), found.start()) for found in re.finditer(r"\S+", header)]
+    ends = [start for _, start in names[1:]] + [len(header) + 80]
+    return {name: (start, end) for (name, start), end in zip(names, ends, strict=True)}
+
+
+def _cell(line: str, columns: dict[str, tuple[int, int]], name: str) -> str:
+    start, end = columns.get(name, (0, 0))
+    return line[start:end].strip()
 
 
 def _gpus_of_text(text: str) -> Iterator[Gpu]:
@@ -102,7 +119,7 @@ def _gpus_of_text(text: str) -> Iterator[Gpu]:
     facts: Facts = {}
     branch: list[tuple[int, str]] = []
     for line in text.splitlines():
-        found = _LINE.fullmatch(line)
+        found = _LINE.fullmatch(line.rstrip())
         if not found:
             continue
         indent, key, value = len(found.group(1)), found.group(2), found.group(3)
@@ -136,7 +153,10 @@ def _gpus_of_cards(cards: Mapping[str, Any]) -> Iterator[Gpu]:
     for card, facts in cards.items():
         index = _index(card.removeprefix("card"))
         if index is not None and isinstance(facts, dict):
-            yield index, {name: str(value) for name, value in facts.items() if isinstance(value, str | int | float)}
+            yield (
+                index,
+                {name: str(value) for name, value in facts.items() if isinstance(value, str | int | float)},
+            )
 
 
 def _part(source: Source, tool: str, gpus: list[Gpu], losses: list[Loss]) -> Part:
@@ -145,17 +165,28 @@ def _part(source: Source, tool: str, gpus: list[Gpu], losses: list[Loss]) -> Par
         row = _agent(index, facts)
         agents.append(row)
         for name, text in facts.items():
-            metric = _SENSORS.get(name) or (_card_metric(name) if tool == "rocm-smi" else None)
-            value = _value(metric, text) if metric else None
+            sensor = (
+                sensor_of(name) if tool == "rocm-smi" else None
+            )  # its JSON has the column names of its CSV
+            metric = sensor.metric if sensor else _SENSORS.get(name)
+            value = _value(metric, text, sensor.scale if sensor else None) if metric else None
             if metric and value is not None:
                 samples.append(_sample(int(str(row["agent_id"])), _time(facts), metric, value))
     described = [row for row in agents if len([value for value in row.values() if value is not None]) > 4]
     return _finished(source, tool, described, samples, losses)
 
 
-def _finished(source: Source, tool: str, agents: list[dict[str, object]], samples: list[dict[str, object]], losses: list[Loss]) -> Part:
+def _finished(
+    source: Source,
+    tool: str,
+    agents: list[dict[str, object]],
+    samples: list[dict[str, object]],
+    losses: list[Loss],
+) -> Part:
     if not agents and not samples:
-        raise EmptyCaptureError(f"{source.name} describes no GPU", f"every value that {tool} printed is missing or N/A")
+        raise EmptyCaptureError(
+            f"{source.name} describes no GPU", f"every value that {tool} printed is missing or N/A"
+        )
     tables = {
         "agents": pl.DataFrame(agents, infer_schema_length=None),
         "samples": pl.DataFrame(samples, infer_schema_length=None),
@@ -188,18 +219,12 @@ def _sample(agent_id: int, time: int | None, metric: str, value: float) -> dict[
     return {"time_ns": time, "agent_id": agent_id, "metric": metric, "value": value, "unit": unit_of(metric)}
 
 
-def _card_metric(name: str) -> str | None:
-    """rocm-smi's JSON uses the column names of its CSV."""
-    known = known_reading(name) or known_reading(re.sub(r"\s*\((W|C|B|%)\)$", "", name))
-    return known[0] if known else None
-
-
-def _value(metric: str, text: str) -> float | None:
+def _value(metric: str, text: str, unitless: float | None = None) -> float | None:
     found = _QUANTITY.fullmatch(text.strip())
     if not found:
         return None
     number, unit = found.groups()
-    scale = scale_of(unit) if unit else unitless_scale(metric)
+    scale = scale_of(unit) if unit else unitless_scale(metric) if unitless is None else unitless
     return None if scale is None else float(number) * scale
 
 
@@ -218,7 +243,9 @@ def _known(text: str | None) -> str | None:
 
 
 def _is_text(peek: Peek) -> bool:
-    return not peek.is_binary and bool(re.search(r"^GPU: \d+\s*\n +[A-Z][A-Z0-9_]*:", peek.text, re.MULTILINE))
+    return not peek.is_binary and bool(
+        re.search(r"^GPU: \d+\s*\n +[A-Z][A-Z0-9_]*:", peek.text, re.MULTILINE)
+    )
 
 
 def _is_json(peek: Peek) -> bool:
@@ -229,8 +256,22 @@ def _is_json(peek: Peek) -> bool:
 
 
 ADAPTERS = (
-    Adapter("amd-smi-text", "amd-smi list, static, metric", "lines `GPU: n` with indented KEY: value below", _is_text, read_text, ("agents", "samples")),
-    Adapter("amd-smi-json", "amd-smi --json and rocm-smi --json", "JSON entries that start with \"gpu\", or keys card0, card1", _is_json, read_json, ("agents", "samples")),
+    Adapter(
+        "amd-smi-text",
+        "amd-smi list, static, metric",
+        "lines `GPU: n` with indented KEY: value below",
+        _is_text,
+        read_text,
+        ("agents", "samples"),
+    ),
+    Adapter(
+        "amd-smi-json",
+        "amd-smi --json and rocm-smi --json",
+        'JSON entries that start with "gpu", or keys card0, card1',
+        _is_json,
+        read_json,
+        ("agents", "samples"),
+    ),
     Adapter(
         "rocm-smi-table",
         "rocm-smi's concise table",

@@ -30,7 +30,7 @@ _NAMES_ARE_ELSEWHERE = (
     "the counters of the thread trace have numbers: filenames.json with their names is not there"
 )
 
-Metric = tuple[str, str, float]  # name, where, value
+Metric = tuple[str, str, int]  # name, where, value
 
 
 class Readings(msgspec.Struct):
@@ -63,7 +63,7 @@ def read_perfcounter(source: Source) -> Part:
     engine = _ENGINE.search(source.file_name)
     where = f"shader engine {engine.group(1)}" if engine else "one shader engine"
     names = _counter_names(source)
-    rows = [(_name(names, index), f"{where}, CU {cu}", float(value)) for (cu, index), value in sums.items()]
+    rows = [(_name(names, index), f"{where}, CU {cu}", value) for (cu, index), value in sums.items()]
     return _metrics(source, rows, None, losses, () if names else (_NAMES_ARE_ELSEWHERE,))
 
 
@@ -77,7 +77,7 @@ def read_wave_states(source: Source) -> Part:
     cycles = sum(waves * max(0, until - since) for since, until, waves in spans)
     which = number(re.sub(r"\D", "", document.name)) or 0
     state = _STATES.get(which, f"in state {which}")
-    return _metrics(source, [(f"wave cycles {state}", "traced waves", float(cycles))], "cycles", losses)
+    return _metrics(source, [(f"wave cycles {state}", "traced waves", cycles)], "cycles", losses)
 
 
 def _fills_no_table(what: str) -> Callable[[Source], Part]:
@@ -111,8 +111,14 @@ def _metrics(
         raise InputError(f"{source.name} holds no reading that can be used", losses[0].what)
     if not rows:
         raise EmptyCaptureError(f"{source.name} holds no readings", "the traced compute unit ran nothing")
-    schema = {"metric": pl.String, "group": pl.String, "value": pl.Float64}
-    table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+    names, places, values = zip(*rows, strict=True)
+    table = pl.DataFrame(
+        {
+            "metric": pl.Series(names, dtype=pl.String),
+            "group": pl.Series(places, dtype=pl.String),
+            "value": pl.Series(values, dtype=pl.Int64, strict=False).cast(pl.Float64),
+        }
+    ).with_columns(
         dispatch_id=pl.lit(dispatch_of(source), pl.Int64),
         statistic=pl.lit("sum"),
         unit=pl.lit(unit, pl.String),

@@ -12,7 +12,6 @@ from rocm_perf.ingest.chrome_events import (
     argument,
     event_array,
     holds_events,
-    pieces_of,
     whole,
     with_nanoseconds,
 )
@@ -44,7 +43,7 @@ _FLOW_KEY = ["cat", "name", "id"]
 def read_trace(source: Source) -> Part:
     """Kernels, copies, ranges and the arrows between events."""
     array = event_array(source)
-    pieces = [_sorted_out(piece) for piece in pieces_of(array)]
+    pieces = [_sorted_out(piece) for piece in array]
     losses = [Loss(source.name, array.damage)] if array.damage else []
     if not pieces:
         if array.damage:

@@ -4,7 +4,7 @@ lost, and one odd value costs one event."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -63,7 +63,7 @@ class Events:
         return pl.Series("id", [_text(self.events[row].id) for row in rows], pl.String).str.strip_chars('"')
 
 
-def event_array(source: Source) -> EventArray:
+def event_array(source: Source) -> EventArray[Events]:
     """The events of a source, one `Events` for each piece of the file."""
     peek = Peek(source)
     if peek.json_kind == "array":
@@ -71,12 +71,6 @@ def event_array(source: Source) -> EventArray:
     if not _LIST.search(peek.head):
         raise InputError(f"{source.name} has no list of events", "its traceEvents are not an array")
     return EventArray(source, "traceEvents", decode)
-
-
-def pieces_of(array: EventArray) -> Iterator[Events]:
-    """The pieces of `event_array`; the array itself does not know their type."""
-    pieces: Iterator[Events] = iter(array)
-    return pieces
 
 
 def holds_events(peek: Peek) -> bool:

@@ -77,7 +77,8 @@ def read(source: Source) -> Part:
             "the profiler window was empty",
             "Check the profiler's schedule.",
         )
-    notices = [f"recorded by torch.profiler with {header.backend}", *notices]
+    if header.backend:
+        notices = [f"the GPU side was recorded by {header.backend}", *notices]
     return part(
         "torch.profiler",
         tables,

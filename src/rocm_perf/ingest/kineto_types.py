@@ -148,10 +148,10 @@ class Header(msgspec.Struct):
     schema_version: Any = msgspec.field(default=None, name="schemaVersion")
 
     @property
-    def backend(self) -> str:
-        """Which library recorded the GPU side."""
+    def backend(self) -> str | None:
+        """Which library recorded the GPU side, where the trace says so."""
         for name in ("rocprofiler_sdk", "roctracer", "cupti"):
             version = getattr(self, name)
             if version is not None:
                 return f"{name.replace('_', '-')} {version}"
-        return "unknown backend"
+        return None

@@ -16,23 +16,28 @@ from rocm_perf.model.run import Loss
 
 Row = dict[str, str | bool | None]
 
-_FIELD = re.compile(r"\s*(GPU|Name|Counter_Name|Description|Expression|Block|Method|Unit|Min_Interval|Max_Interval)\s*:\s*(.*?)\s*")
-_V1_COUNTER = re.compile(r"\s*gpu-agent\d+\s*:\s*(\w+)(?:\[[\d-]+\])?\s*:\s*(.*?)\s*")
-_V1_BLOCK = re.compile(r"\s*block\s+(\w+)\s+can only handle\b.*")
-_V1_EXPRESSION = re.compile(r"\s*(\w+)\s*=\s*(.+?)\s*")
+# For lines without the blanks around them.
+_FIELD = re.compile(
+    r"(GPU|Name|Counter_Name|Description|Expression|Block|Method|Unit|Min_Interval|Max_Interval)\s*:\s*(.*)"
+)
+_V1_COUNTER = re.compile(r"gpu-agent\d+\s*:\s*(\w+)(?:\[[\d-]+\])?\s*:\s*(.*)")
+_V1_BLOCK = re.compile(r"block\s+(\w+)\s+can only handle\b.*")
+_V1_EXPRESSION = re.compile(r"(\w+)\s*=\s*(.+)")
 _NO_LIMIT = (1 << 64) - 1
 
 
 def read(source: Source) -> Part:
     content = source.read()
     losses = [Loss(source.name, content.damage)] if content.damage else []
-    lines = content.data.decode("utf-8", "replace").splitlines()
+    lines = [line.strip() for line in content.data.decode("utf-8", "replace").splitlines()]
     rows, sampling = _v3(lines)
     tool = "rocprofv3"
     if not rows and not sampling:
         rows, tool = list(_v1(lines)), "rocprof"
     if not rows and not sampling:
-        raise EmptyCaptureError(f"{source.name} names no counter", "the list breaks off before its first entry")
+        raise EmptyCaptureError(
+            f"{source.name} names no counter", "the list breaks off before its first entry"
+        )
     schema = {"gfx": pl.String, "counter": pl.String, "block": pl.String, "expression": pl.String}
     table = pl.DataFrame(rows, schema={**schema, "description": pl.String, "derived": pl.Boolean})
     known = table.unique(["gfx", "counter"], keep="first", maintain_order=True)  # GPUs alike list the same
@@ -54,7 +59,16 @@ def _v3(lines: list[str]) -> tuple[list[Row], list[str]]:
         if key == "Name":
             gfx = value or None
         elif key == "Counter_Name" and value:
-            rows.append({"gfx": gfx, "counter": value, "description": None, "expression": None, "block": None, "derived": None})
+            rows.append(
+                {
+                    "gfx": gfx,
+                    "counter": value,
+                    "description": None,
+                    "expression": None,
+                    "block": None,
+                    "derived": None,
+                }
+            )
         elif key in ("Description", "Expression", "Block") and rows:
             rows[-1][key.lower()] = value or None
             rows[-1]["derived"] = {"Expression": True, "Block": False}.get(key, rows[-1]["derived"])
@@ -69,19 +83,31 @@ def _v3(lines: list[str]) -> tuple[list[Row], list[str]]:
 def _sampling(gfx: str | None, method: dict[str, str]) -> str:
     longest = method["Max_Interval"]
     upper = "no upper limit" if longest == str(_NO_LIMIT) else f"at most {longest}"
-    how = f"{method.get('Method', '?')} by {method.get('Unit', '?')}, interval at least {method.get('Min_Interval', '?')}"
-    return f"{gfx or 'the GPU'} can sample program counters: {how}, {upper}"
+    how = f"{method.get('Method', '?')} by {method.get('Unit', '?')}"
+    lower = f"interval at least {method.get('Min_Interval', '?')}"
+    return f"{gfx or 'the GPU'} can sample program counters: {how}, {lower}, {upper}"
 
 
 def _v1(lines: list[str]) -> Iterator[Row]:
     row: Row | None = None
     for line in lines:
-        counter, block, formula = _V1_COUNTER.fullmatch(line), _V1_BLOCK.fullmatch(line), _V1_EXPRESSION.fullmatch(line)
+        counter, block, formula = (
+            _V1_COUNTER.fullmatch(line),
+            _V1_BLOCK.fullmatch(line),
+            _V1_EXPRESSION.fullmatch(line),
+        )
         if counter:
             if row:
                 yield row
             name, text = counter.groups()
-            row = {"gfx": None, "counter": name, "description": text or None, "expression": None, "block": None, "derived": None}
+            row = {
+                "gfx": None,
+                "counter": name,
+                "description": text or None,
+                "expression": None,
+                "block": None,
+                "derived": None,
+            }
         elif row and block:
             row |= {"block": block.group(1), "derived": False}
         elif row and formula and formula.group(1) == row["counter"]:
@@ -91,7 +117,7 @@ def _v1(lines: list[str]) -> Iterator[Row]:
 
 
 def _claims(peek: Peek) -> bool:
-    patterns = (r"^Counter_Name\s*:", r"^\s*gpu-agent\d+\s*:\s*\w+.*:", r"^configs\s*:\s*\n\s*Method\s*:")
+    patterns = (r"^Counter_Name\s*:", r"^[ \t]*gpu-agent\d+\s*:\s*\w+.*:", r"^configs\s*:\s*\n\s*Method\s*:")
     return not peek.is_binary and any(re.search(pattern, peek.text, re.MULTILINE) for pattern in patterns)
 
 

@@ -20,16 +20,48 @@ from rocm_perf.model.run import Loss
 
 _HEADER = re.compile(rb'^"?ID"?,"?Process ID"?,"?Process Name"?,.*$', re.MULTILINE)
 _CONSOLE = re.compile(r"^==PROF== (Connected to process|Profiling )", re.MULTILINE)
-_LAUNCH = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC")
-_NO_METRIC = re.compile(r"(Kernel Time|Section Name|Invocations|.*Domain.*|.*_Range.*|Rule .*|Estimated Speedup.*)")
+_LAUNCH = (
+    "ID",
+    "Process ID",
+    "Process Name",
+    "Host Name",
+    "Kernel Name",
+    "Context",
+    "Stream",
+    "Block Size",
+    "Grid Size",
+    "Device",
+    "CC",
+)
+_NO_METRIC = re.compile(
+    r"(Kernel Time|Section Name|Invocations|.*Domain.*|.*_Range.*|Rule .*|Estimated Speedup.*)"
+)
 
-_PREFIXES = {"": 1.0, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_SCALED = re.compile(r"([pnumKkMGTP]?)(byte|second|sec|s|[hH]z|inst|cycle|sector|request|warp|thread|block|register)s?")
+_PREFIXES = {
+    "": 1.0,
+    "p": 1e-12,
+    "n": 1e-9,
+    "u": 1e-6,
+    "m": 1e-3,
+    "K": 1e3,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+}
+_SCALED = re.compile(
+    r"([pnumKkMGTP]?)(byte|second|sec|s|[hH]z|inst|cycle|sector|request|warp|thread|block|register)s?"
+)
 
 # What ncu calls the resources of a launch: on the raw page, and on the details page.
 _RESOURCES = {
     "vgprs": ("launch__registers_per_thread", "Registers Per Thread"),
-    "lds_bytes": ("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated", "Shared Memory Per Block"),
+    "lds_bytes": (
+        "launch__shared_mem_per_block",
+        "launch__shared_mem_per_block_allocated",
+        "Shared Memory Per Block",
+    ),
 }
 _NOTICE = "ncu records how long a kernel ran (gpu__time_duration), not when: the dispatches have no times"
 
@@ -41,8 +73,12 @@ def read(source: Source) -> Part:
     readings = _in_base_units(readings.filter(pl.col("dispatch_id").is_in(launches["dispatch_id"].implode())))
     dispatches = launches.unique("dispatch_id", keep="first", maintain_order=True)
     if not dispatches.height:
-        raise EmptyCaptureError(f"{source.name} names no kernel", "ncu profiled nothing", "Check its kernel filter.")
-    counters = readings.join(dispatches.select("dispatch_id", "pid", "agent_id"), on="dispatch_id", maintain_order="left")
+        raise EmptyCaptureError(
+            f"{source.name} names no kernel", "ncu profiled nothing", "Check its kernel filter."
+        )
+    counters = readings.join(
+        dispatches.select("dispatch_id", "pid", "agent_id"), on="dispatch_id", maintain_order="left"
+    )
     tables = {
         "dispatches": _with_resources(dispatches, readings),
         "counters": counters.drop("unit", "section"),
@@ -71,21 +107,25 @@ def _table(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
             losses.append(Loss(source.name, "the last row breaks off", 1))
     else:
         whole = [line for line in lines if line.strip() and not line.startswith(b"==")]
-    return parse_csv(b"\n".join(whole) + b"\n", source.name), losses
+    table = parse_csv(b"\n".join(whole) + b"\n", source.name)
+    if not {"ID", "Kernel Name"} <= set(table.columns):
+        raise InputError(f"{source.name} is not ncu's table", "it lacks the columns ID and Kernel Name")
+    return table, losses
 
 
 def _launches(table: pl.DataFrame) -> pl.DataFrame:
-    text = {name: name in table.columns for name in _LAUNCH}
     blocks, threads = _sizes(table, "Grid Size"), _sizes(table, "Block Size")
     return table.select(
-        _optional(table, "ID").alias("dispatch_id"),
-        (pl.col("Kernel Name") if text["Kernel Name"] else pl.lit(None, pl.String)).alias("kernel"),
+        integer("ID").alias("dispatch_id"),
+        pl.col("Kernel Name").alias("kernel"),
         _optional(table, "Process ID").alias("pid"),
         _optional(table, "Device").alias("agent_id"),
         _optional(table, "Stream").alias("stream_id"),
         *(threads[axis].alias(f"workgroup_{axis}") for axis in "xyz"),
         *((blocks[axis] * threads[axis]).alias(f"grid_{axis}") for axis in "xyz"),
-    ).filter(pl.col("dispatch_id").is_not_null() | pl.col("kernel").is_not_null())  # the line of units has neither
+    ).filter(
+        pl.col("dispatch_id").is_not_null() | pl.col("kernel").is_not_null()
+    )  # the line of units has neither
 
 
 def _sizes(table: pl.DataFrame, column: str) -> dict[str, pl.Expr]:
@@ -93,7 +133,10 @@ def _sizes(table: pl.DataFrame, column: str) -> dict[str, pl.Expr]:
     if column not in table.columns:
         return {axis: pl.lit(None, pl.Int64) for axis in "xyz"}
     numbers = pl.col(column).str.extract_all(r"\d{1,9}")
-    return {axis: numbers.list.get(place, null_on_oob=True).cast(pl.Int64, strict=False) for place, axis in enumerate("xyz")}
+    return {
+        axis: numbers.list.get(place, null_on_oob=True).cast(pl.Int64, strict=False)
+        for place, axis in enumerate("xyz")
+    }
 
 
 def _long(table: pl.DataFrame) -> pl.DataFrame:
@@ -102,7 +145,9 @@ def _long(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(
         integer("ID").alias("dispatch_id"),
         pl.col("Metric Name").alias("counter"),
-        (real("Metric Value") if "Metric Value" in table.columns else pl.lit(None, pl.Float64)).alias("value"),
+        (real("Metric Value") if "Metric Value" in table.columns else pl.lit(None, pl.Float64)).alias(
+            "value"
+        ),
         unit.fill_null("").alias("unit"),
         section.alias("section"),
     )
@@ -124,8 +169,12 @@ def _in_base_units(readings: pl.DataFrame) -> pl.DataFrame:
     and in byte/second) carries its unit."""
     readings = readings.drop_nulls(["dispatch_id", "counter", "value"]).filter(pl.col("value").is_finite())
     bases = {unit: base_unit(unit) for unit in readings["unit"].unique()}
-    factor = pl.col("unit").replace_strict({u: f for u, (f, _) in bases.items()}, default=1.0, return_dtype=pl.Float64)
-    base = pl.col("unit").replace_strict({u: b for u, (_, b) in bases.items()}, default="", return_dtype=pl.String)
+    factor = pl.col("unit").replace_strict(
+        {u: f for u, (f, _) in bases.items()}, default=1.0, return_dtype=pl.Float64
+    )
+    base = pl.col("unit").replace_strict(
+        {u: b for u, (_, b) in bases.items()}, default="", return_dtype=pl.String
+    )
     readings = readings.with_columns(value=pl.col("value") * factor, unit=base)
     readings = readings.unique(["dispatch_id", "counter", "unit"], keep="first", maintain_order=True)
     ambiguous = pl.col("unit").n_unique().over("counter") > 1
@@ -155,7 +204,9 @@ def _token(unit: str) -> tuple[float, str]:
 
 def _with_resources(dispatches: pl.DataFrame, readings: pl.DataFrame) -> pl.DataFrame:
     for name, counters in _RESOURCES.items():
-        found = readings.filter(pl.col("counter").is_in(counters)).unique("dispatch_id", keep="first", maintain_order=True)
+        found = readings.filter(pl.col("counter").is_in(counters)).unique(
+            "dispatch_id", keep="first", maintain_order=True
+        )
         values = found.select("dispatch_id", pl.col("value").cast(pl.Int64, strict=False).alias(name))
         dispatches = dispatches.join(values, on="dispatch_id", how="left", maintain_order="left")
     return dispatches

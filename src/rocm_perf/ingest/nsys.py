@@ -22,7 +22,18 @@ _NAMES = ("demangledName", "shortName", "mangledName")
 _RESOURCES = ("staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread", "registersPerThread")
 
 # CUpti_ActivityMemcpyKind: arrays live on the device; 11 to 13 are moves of managed memory.
-_COPY_KINDS = {1: "H2D", 2: "D2H", 3: "H2D", 4: "D2H", 5: "D2D", 6: "D2D", 7: "D2D", 8: "D2D", 9: "H2H", 10: "P2P"}
+_COPY_KINDS = {
+    1: "H2D",
+    2: "D2H",
+    3: "H2D",
+    4: "D2H",
+    5: "D2D",
+    6: "D2D",
+    7: "D2D",
+    8: "D2D",
+    9: "H2H",
+    10: "P2P",
+}
 _COPY_KINDS |= {11: "H2D", 12: "D2H", 13: "D2D"}
 
 # ENUM_NSYS_EVENT_TYPE: the other kinds of NVTX_EVENTS name domains, categories and threads.
@@ -47,7 +58,9 @@ def read(source: Source) -> Part:
         facts = _facts(database)
         agents = _agents(database)
     if not any(frame.height for frame in tables.values()):
-        raise EmptyCaptureError(f"{source.name} holds no event", "Nsight Systems recorded no CUDA or NVTX activity")
+        raise EmptyCaptureError(
+            f"{source.name} holds no event", "Nsight Systems recorded no CUDA or NVTX activity"
+        )
     tables, late = _timed(tables, source.name)
     clock = "relative" if epoch is None else "epoch"
     return part("nsys", {**tables, "agents": agents}, lost + late, clock=clock, notices=notices, **facts)
@@ -71,7 +84,9 @@ def _dispatches(database: Database, strings: pl.DataFrame, name: str) -> tuple[p
         pl.col("registersPerThread").alias("vgprs"),
     )
     losses = [Loss(name, "kernels whose name is not in StringIds", unnamed)] if unnamed else []
-    whole = pl.concat([kernels, _graphs(database)], how="diagonal_relaxed").sort("start_ns", maintain_order=True)
+    whole = pl.concat([kernels, _graphs(database)], how="diagonal_relaxed").sort(
+        "start_ns", maintain_order=True
+    )
     return whole.with_columns(dispatch_id=pl.int_range(1, pl.len() + 1, dtype=pl.Int64)), losses
 
 
@@ -99,7 +114,11 @@ def _copies(database: Database) -> pl.DataFrame:
     source = pl.when(peer).then("srcDeviceId").when(pl.col("kind").is_in(["D2H", "D2D"])).then(device)
     target = pl.when(peer).then("dstDeviceId").when(pl.col("kind").is_in(["H2D", "D2D"])).then(device)
     moved = copies.select(
-        "kind", pl.col("bytes").alias("size_bytes"), *_where(), source.alias("src_agent"), target.alias("dst_agent")
+        "kind",
+        pl.col("bytes").alias("size_bytes"),
+        *_where(),
+        source.alias("src_agent"),
+        target.alias("dst_agent"),
     )
     filled = fills.select("kind", pl.col("bytes").alias("size_bytes"), *_where(), device.alias("dst_agent"))
     return pl.concat([moved, filled], how="diagonal_relaxed").sort("start_ns", maintain_order=True)
@@ -128,8 +147,12 @@ def _ranges(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
     frame = frame.with_columns(name=pl.coalesce(text, "textId")).drop_nulls("name")
     mark = pl.col("eventType") == _MARK
     kept = frame.filter(pl.col("eventType").is_null() | mark | pl.col("eventType").is_in(_RANGES))
-    kept = kept.with_columns(end=pl.when(mark).then("start").when(pl.col("end") >= pl.col("start")).then("end"))
-    return kept.select("name", pl.lit("nvtx").alias("source"), *_host_where()).sort("start_ns", maintain_order=True)
+    kept = kept.with_columns(
+        end=pl.when(mark).then("start").when(pl.col("end") >= pl.col("start")).then("end")
+    )
+    return kept.select("name", pl.lit("nvtx").alias("source"), *_host_where()).sort(
+        "start_ns", maintain_order=True
+    )
 
 
 def _gpu_metrics(database: Database) -> pl.DataFrame:
@@ -181,13 +204,20 @@ def _session_start(database: Database) -> int | None:
 def _at(frame: pl.DataFrame, epoch: int | None) -> pl.DataFrame:
     """Times count from the start of the session; where that is known they become times of day."""
     times = [column for column in ("start_ns", "end_ns", "time_ns") if column in frame.columns]
-    usable = [pl.when(pl.col(c).is_between(-(1 << 62), 1 << 62)).then(pl.col(c) + (epoch or 0)).alias(c) for c in times]
+    usable = [
+        pl.when(pl.col(c).is_between(-(1 << 62), 1 << 62)).then(pl.col(c) + (epoch or 0)).alias(c)
+        for c in times
+    ]
     return frame.with_columns(usable)
 
 
 def _numbered(database: Database, frame: pl.DataFrame) -> pl.DataFrame:
     """A process may see fewer GPUs than there are and count them from 0; the node's own number is used."""
-    seen = table_of(database, "TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid")).drop_nulls().unique(["cudaId", "pid"])
+    seen = (
+        table_of(database, "TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid"))
+        .drop_nulls()
+        .unique(["cudaId", "pid"])
+    )
     for column in ("agent_id", "src_agent", "dst_agent"):
         if seen.height and {"pid", column} <= set(frame.columns):
             keyed = seen.rename({"cudaId": column})
@@ -199,15 +229,34 @@ def _numbered(database: Database, frame: pl.DataFrame) -> pl.DataFrame:
 def _timed(tables: dict[str, pl.DataFrame], name: str) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
     kept, losses = {}, []
     for table, frame in tables.items():
-        essential = ("time_ns",) if table == "samples" else ("start_ns",) if table == "ranges" else ("start_ns", "end_ns")
+        essential = (
+            ("time_ns",)
+            if table == "samples"
+            else ("start_ns",)
+            if table == "ranges"
+            else ("start_ns", "end_ns")
+        )
         kept[table], lost = drop_incomplete(frame, essential, name)
         losses += lost
     return kept, losses
 
 
 def _agents(database: Database) -> pl.DataFrame:
-    counts = ("id", "smCount", "totalMemory", "clockRate", "threadsPerWarp", "maxShmemPerSm", "computeMajor", "computeMinor")
-    frame = table_of(database, "TARGET_INFO_GPU", counts, (), ("name", "uuid")).drop_nulls("id").unique("id", maintain_order=True)
+    counts = (
+        "id",
+        "smCount",
+        "totalMemory",
+        "clockRate",
+        "threadsPerWarp",
+        "maxShmemPerSm",
+        "computeMajor",
+        "computeMinor",
+    )
+    frame = (
+        table_of(database, "TARGET_INFO_GPU", counts, (), ("name", "uuid"))
+        .drop_nulls("id")
+        .unique("id", maintain_order=True)
+    )
     clock = pl.col("clockRate").cast(pl.Float64)
     capability = [pl.col(c).cast(pl.String) for c in ("computeMajor", "computeMinor")]
     return frame.select(
@@ -248,7 +297,9 @@ def _pairs(database: Database, table: str) -> dict[str, str]:
 
 def _diagnostics(database: Database) -> tuple[str, ...]:
     """What nsys itself warned of: lost events, above all. Severity 2 is a warning, 3 an error."""
-    frame = table_of(database, "DIAGNOSTIC_EVENT", ("severity",), (), ("text",)).filter(pl.col("severity") >= 2)
+    frame = table_of(database, "DIAGNOSTIC_EVENT", ("severity",), (), ("text",)).filter(
+        pl.col("severity") >= 2
+    )
     worst = frame.drop_nulls("text").sort("severity", descending=True, maintain_order=True)["text"]
     return tuple(f"nsys: {text[:200]}" for text in worst.unique(maintain_order=True)[:_WORST_DIAGNOSTICS])
 

@@ -3,17 +3,20 @@ and a file that breaks off gives what it holds. Clocks, interned names and track
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import MAX_RATIO, Source
 from rocm_perf.units import format_bytes
 
 MAX_PACKET_BYTES = 64 << 20
 _PACKET_TAG = 0x0A  # field 1, length-delimited
+_ZEROS = re.compile(rb"\0+")
 _BOOT_CLOCK = 6
 _SEQUENCE_CLOCKS = range(64, 128)  # ids that one writer defines for itself
 _STATE_CLEARED = 1
@@ -25,6 +28,11 @@ def messages() -> Any:
     from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
     return perfetto_trace_pb2
+
+
+def text(value: str | bytes) -> str:
+    """A string of a message; protobuf hands out bytes where it is not UTF-8."""
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 class NotAPacketError(Exception):
@@ -57,10 +65,15 @@ class Packets:
         self.undecoded = 0
         self._source = source
         self._read = 0
+        self._expanded = 0
 
     def __iter__(self) -> Iterator[Any]:
         with self._source.reader() as reader:
-            yield from self._decoded(self._walk(reader))
+            for packet in self._decoded(self._walk(reader)):
+                if packet.compressed_packets:
+                    yield from self._decoded(self._inflated(packet.compressed_packets))
+                else:
+                    yield packet
             self.damage = reader.damage or self.damage
 
     def _walk(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -94,33 +107,30 @@ class Packets:
             except DecodeError:
                 self.undecoded += 1
                 continue
-            if packet.compressed_packets:
-                yield from self._decoded(_inflated(packet.compressed_packets))
-            else:
-                yield packet
+            yield packet
+
+    def _inflated(self, data: bytes) -> Iterator[bytes]:
+        """Packets that were deflated into one."""
+        try:
+            plain = zlib.decompressobj().decompress(data, MAX_PACKET_BYTES)
+        except zlib.error:
+            self.undecoded += 1
+            return
+        self._expanded += len(plain)
+        if self._expanded > MAX_PACKET_BYTES + MAX_RATIO * self._read:
+            self.damage = f"its compressed packets expand more than {MAX_RATIO} times and were left out"
+            return
+        position = 0
+        with suppress(NotAPacketError):
+            while found := split(plain, position):
+                yield plain[found[0] : found[1]]
+                position = found[1]
 
 
 def _behind_padding(buffer: bytes, position: int) -> int:
     """Writers leave zero bytes between packets (omnitrace does)."""
-    while position < len(buffer) and buffer[position] == 0:
-        position += 1
-    return position
-
-
-def _inflated(data: bytes) -> Iterator[bytes]:
-    """Packets that were deflated into one; a bomb or damage ends it."""
-    try:
-        plain = zlib.decompressobj().decompress(data, MAX_PACKET_BYTES)
-    except zlib.error:
-        return
-    position = 0
-    try:
-        while found := split(plain, position):
-            inner = plain[found[0] : found[1]]
-            position = found[1]
-            yield inner
-    except NotAPacketError:
-        return
+    padding = _ZEROS.match(buffer, position)
+    return padding.end() if padding else position
 
 
 @dataclass
@@ -161,9 +171,9 @@ class Sequence:
             self.default_track = packet.trace_packet_defaults.track_event_defaults.track_uuid
         if packet.HasField("interned_data"):
             data = packet.interned_data
-            self.names.update((entry.iid, entry.name) for entry in data.event_names)
-            self.categories.update((entry.iid, entry.name) for entry in data.event_categories)
-            self.notes.update((entry.iid, entry.name) for entry in data.debug_annotation_names)
+            self.names.update((entry.iid, text(entry.name)) for entry in data.event_names)
+            self.categories.update((entry.iid, text(entry.name)) for entry in data.event_categories)
+            self.notes.update((entry.iid, text(entry.name)) for entry in data.debug_annotation_names)
             self.strings.update(
                 (entry.iid, entry.str.decode("utf-8", "replace"))
                 for entry in data.debug_annotation_string_values

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.ingest.pftrace_packets import Clocks, Packets, Sequence
+from rocm_perf.ingest.pftrace_packets import Clocks, Packets, Sequence, text
 
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _ROWS_AT_ONCE = 1 << 16
@@ -134,7 +134,7 @@ class Recording:
             try:
                 sequence.learn(packet)
                 self._take(packet, sequence, clocks)
-            except UnicodeDecodeError:
+            except UnicodeDecodeError:  # some protobuf versions raise where others hand out bytes
                 self.lost["packets whose text is not UTF-8"] += 1
         if packets.undecoded:
             self.lost["packets that cannot be decoded"] += packets.undecoded
@@ -156,7 +156,7 @@ class Recording:
             self._dropped(packet.trace_stats)
         elif kind == "system_info":
             system = packet.system_info.utsname
-            self.os = f"{system.sysname} {system.release}".strip() or None
+            self.os = f"{text(system.sysname)} {text(system.release)}".strip() or None
 
     def _event(self, event: Any, time: int | None, sequence: Sequence) -> None:
         track = event.track_uuid or sequence.default_track
@@ -195,11 +195,11 @@ class Recording:
             self.slices.append(row)
 
     def _slice(self, event: Any, time: int, track: int, sequence: Sequence) -> Row:
-        name = sequence.names.get(event.name_iid) if event.name_iid else event.name
+        name = sequence.names.get(event.name_iid) if event.name_iid else text(event.name)
         if event.category_iids:
             category = sequence.categories.get(event.category_iids[0])
         else:
-            category = next(iter(event.categories), None)
+            category = next((text(word) for word in event.categories), None)
         row = [name or None, category, time, None, track, *_NOTHING_KNOWN]
         counters = _annotate(row, event, sequence)
         if category is not None and is_kernel(category):
@@ -212,16 +212,16 @@ class Recording:
     def _describe(self, descriptor: Any) -> None:
         """A track is described several times; later descriptions may say less."""
         track = self.tracks[descriptor.uuid]
-        track.name = descriptor.name or track.name
+        track.name = text(descriptor.name) or track.name
         track.parent = descriptor.parent_uuid or track.parent
         if descriptor.HasField("thread"):
             track.pid, track.tid = descriptor.thread.pid, descriptor.thread.tid
         if descriptor.HasField("process"):
             track.pid = descriptor.process.pid
-            track.command = " ".join(descriptor.process.cmdline) or track.command
+            track.command = " ".join(text(word) for word in descriptor.process.cmdline) or track.command
         if descriptor.HasField("counter"):
             counter = descriptor.counter
-            track.unit = counter.unit_name or {1: "ns", 3: "B"}.get(counter.unit, "")
+            track.unit = text(counter.unit_name) or {1: "ns", 3: "B"}.get(counter.unit, "")
             track.multiplier = counter.unit_multiplier or 1
             track.incremental = counter.is_incremental
 
@@ -243,7 +243,7 @@ def _annotate(row: Row, event: Any, sequence: Sequence) -> list[tuple[str, float
     counters: list[tuple[str, float]] = []
     known = sequence.notes
     for note in event.debug_annotations:
-        name = known.get(note.name_iid) or note.name
+        name = known.get(note.name_iid) or text(note.name)
         place = _PLACES.get(name)
         kind = note.WhichOneof("value")
         if place is None:
@@ -262,9 +262,9 @@ def _annotate(row: Row, event: Any, sequence: Sequence) -> list[tuple[str, float
     return counters
 
 
-def _annotate_text(row: Row, place: int, text: str) -> None:
+def _annotate_text(row: Row, place: int, words: str) -> None:
     """`(256,1,1)` for a size, `Agent-4` for an agent."""
-    numbers = [int(digits) for digits in _DIGITS.findall(text)]
+    numbers = [int(digits) for digits in _DIGITS.findall(words)]
     if place in _SIZE_PLACES:
         row[place : place + 3] = (numbers + [None] * 3)[:3]
     elif numbers:
@@ -273,5 +273,5 @@ def _annotate_text(row: Row, place: int, text: str) -> None:
 
 def _text(note: Any, kind: str | None, sequence: Sequence) -> str:
     if kind == "string_value":
-        return str(note.string_value)
+        return text(note.string_value)
     return sequence.strings.get(note.string_value_iid, "") if kind == "string_value_iid" else ""

@@ -43,7 +43,9 @@ def read(source: Source) -> Part:
     text = _ANSI.sub("", content.data.decode("utf-8", "replace"))
     rows = [_row(agent, number) for number, agent in enumerate(_agents(text))]
     if not rows:
-        raise EmptyCaptureError(f"{source.name} lists no agent", "rocminfo found none, or its output breaks off")
+        raise EmptyCaptureError(
+            f"{source.name} lists no agent", "rocminfo found none, or its output breaks off"
+        )
     known = [row for row in rows if row["kind"]]
     if len(known) < len(rows):
         losses.append(Loss(source.name, "agents whose description breaks off", len(rows) - len(known)))
@@ -82,7 +84,9 @@ def _row(agent: _Agent, number: int) -> dict[str, object]:
         "wave_size": _number(values.get("Wavefront Size", "")),
         "max_waves_per_simd": waves // simds if waves and simds else None,
         "lds_bytes": agent.pools.get("GROUP"),
-        "memory_bytes": max((size for segment, size in agent.pools.items() if segment.startswith("GLOBAL")), default=None),
+        "memory_bytes": max(
+            (size for segment, size in agent.pools.items() if segment.startswith("GLOBAL")), default=None
+        ),
         "clock_mhz": _positive(values.get("Max Clock Freq. (MHz)", "")),
     }
 
@@ -120,5 +124,12 @@ def _claims(peek: Peek) -> bool:
 
 
 ADAPTERS = (
-    Adapter("rocminfo", "rocminfo, and rocprof v1's sysinfo.txt", "the headings HSA System Attributes, HSA Agents", _claims, read, ("agents",)),
+    Adapter(
+        "rocminfo",
+        "rocminfo, and rocprof v1's sysinfo.txt",
+        "the headings HSA System Attributes, HSA Agents",
+        _claims,
+        read,
+        ("agents",),
+    ),
 )

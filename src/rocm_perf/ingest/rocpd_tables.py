@@ -111,7 +111,7 @@ class Run:
             missing = [name for name in times if name not in present]
             if missing:
                 self.lose(
-                    f"table rocpd_{table} (it has no {' and '.join(missing)}: not the layout of schema 3)"
+                    f"table rocpd_{table} (it has no {' and '.join(missing)}: a layout that is not read)"
                 )
                 return pl.DataFrame(
                     schema=dict.fromkeys(integers, pl.Int64()) | dict.fromkeys(texts, pl.String())

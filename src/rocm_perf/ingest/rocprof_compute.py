@@ -39,7 +39,9 @@ _ADDED_HERE = ("dispatch_id", "kernel", "agent_id")
 KERNEL_SUFFIX = r"( \[clone \.kd\]| \(\.kd\)|\.kd)$"
 
 _ROUNDED = "the timestamps were rounded by the program that last saved the file, so they are left out"
-_JOINED = "counters of several runs of the application stand together; the times are the tool's average over them"
+_JOINED = (
+    "counters of several runs of the application stand together; the times are the tool's average over them"
+)
 _FIRST = "counters of several runs of the application stand together; the times are those of the first"
 
 
@@ -57,7 +59,9 @@ def read_wide(source: Source) -> Part:
         counters = counters.unique(["dispatch_id", "counter"], keep="first", maintain_order=True)
     lost += _unusable_values(rows, columns, source.name)
     joined = any(column.endswith("_1") and _DESCRIBES_DISPATCH.fullmatch(column) for column in rows.columns)
-    return _part({"dispatches": dispatches, "counters": counters}, losses + lost, rows, _JOINED if joined else None)
+    return _part(
+        {"dispatches": dispatches, "counters": counters}, losses + lost, rows, _JOINED if joined else None
+    )
 
 
 def read_long(source: Source) -> Part:
@@ -71,7 +75,9 @@ def read_long(source: Source) -> Part:
     counters = _summed(rows.select("dispatch_id", "agent_id", "counter", "value"))
     dispatches = _dispatches(rows)
     joined = rows.select("dispatch_id", "Start_Timestamp").n_unique() > dispatches.height
-    return _part({"dispatches": dispatches, "counters": counters}, losses + lost, rows, _FIRST if joined else None)
+    return _part(
+        {"dispatches": dispatches, "counters": counters}, losses + lost, rows, _FIRST if joined else None
+    )
 
 
 def read_dispatch_list(source: Source) -> Part:
@@ -90,7 +96,9 @@ def counter_columns(columns: list[str]) -> dict[str, list[str]]:
         match = _COUNTER.fullmatch(column)
         if match and not _DESCRIBES_DISPATCH.fullmatch(column) and not _RENAMED_TWIN.fullmatch(column):
             found[match.group(1)].append(column)
-    return {name: [name] if name in parts else parts for name, parts in found.items() if name not in _ADDED_HERE}
+    return {
+        name: [name] if name in parts else parts for name, parts in found.items() if name not in _ADDED_HERE
+    }
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
@@ -157,14 +165,20 @@ def _summed(counters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _unusable_values(rows: pl.DataFrame, columns: dict[str, list[str]], name: str) -> list[Loss]:
-    cells = [pl.col(c).is_not_null() & ~real(c).is_finite().fill_null(False) for parts in columns.values() for c in parts]
+    cells = [
+        pl.col(c).is_not_null() & ~real(c).is_finite().fill_null(False)
+        for parts in columns.values()
+        for c in parts
+    ]
     if not cells or not rows.height:
         return []
     unusable = int(rows.select(pl.sum_horizontal([cell.sum() for cell in cells])).item())
     return [Loss(name, "counter values that are not numbers", unusable)] if unusable else []
 
 
-def _part(tables: dict[str, pl.DataFrame], losses: list[Loss], rows: pl.DataFrame, joined: str | None) -> Part:
+def _part(
+    tables: dict[str, pl.DataFrame], losses: list[Loss], rows: pl.DataFrame, joined: str | None
+) -> Part:
     notices = [joined] if joined else []
     starts = rows["Start_Timestamp"] if "Start_Timestamp" in rows.columns else pl.Series(dtype=pl.String)
     if starts.str.contains(r"\d[eE]\+?\d").any():
@@ -175,7 +189,7 @@ def _part(tables: dict[str, pl.DataFrame], losses: list[Loss], rows: pl.DataFram
 def _claims_wide(peek: Peek) -> bool:
     """rocprofv2's own CSV has the same columns with Queue_ID, but never a Kernel_ID."""
     header = set(peek.csv_header)
-    return _WIDE <= header and not _LONG <= header and ("Queue_ID" not in header or "Kernel_ID" in header)
+    return header >= _WIDE and not header >= _LONG and ("Queue_ID" not in header or "Kernel_ID" in header)
 
 
 ADAPTERS = (

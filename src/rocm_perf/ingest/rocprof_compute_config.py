@@ -38,7 +38,9 @@ _TOP = frozenset({"Kernel_Name", "Count", "Sum(ns)", "Mean(ns)"})
 def read_sysinfo(source: Source) -> Part:
     frame, losses = read_csv(source)
     if not frame.height:
-        raise EmptyCaptureError(f"{source.name} has a header and nothing else", "the profiler described no machine")
+        raise EmptyCaptureError(
+            f"{source.name} has a header and nothing else", "the profiler described no machine"
+        )
     facts: Facts = frame.row(0, named=True)
     return part(_TOOL, {"agents": agents_of(facts, 0)}, losses, notices=(_NUMBERLESS,), **run_facts(facts))
 
@@ -174,7 +176,9 @@ def _profiled_command(text: str) -> str | None:
     if not found:
         return None
     line, items = found.groups()
-    words = [item.strip().removeprefix("-").strip().strip("'\"") for item in items.splitlines()] or [line.strip().strip("'\"")]
+    words = [item.strip().removeprefix("-").strip().strip("'\"") for item in items.splitlines()] or [
+        line.strip().strip("'\"")
+    ]
     if words and words[0] == "--":
         words = words[1:]
     return " ".join(words) or None
@@ -200,7 +204,11 @@ def _number(facts: Facts, *names: str) -> int | None:
 
 def _is_sysinfo(peek: Peek) -> bool:
     header = set(peek.csv_header)
-    return {"workload_name", "gpu_arch", "cu_per_gpu"} <= header or {"workload_name", "gpu_soc", "numCU"} <= header
+    return {"workload_name", "gpu_arch", "cu_per_gpu"} <= header or {
+        "workload_name",
+        "gpu_soc",
+        "numCU",
+    } <= header
 
 
 def _is_analysis(peek: Peek) -> bool:

@@ -33,7 +33,9 @@ def read(source: Source) -> Part:
         version = _version(database)
     tables = {
         "dispatches": dispatches,
-        "metrics": pl.concat([frame for frame in metrics if frame.height] or [pl.DataFrame()], how="diagonal_relaxed"),
+        "metrics": pl.concat(
+            [frame for frame in metrics if frame.height] or [pl.DataFrame()], how="diagonal_relaxed"
+        ),
         "instructions": instructions,
         **_machine(workloads, dispatches),
     }
@@ -44,10 +46,18 @@ def read(source: Source) -> Part:
 
 
 def table_of(
-    database: Database, table: str, integers: Sequence[str] = (), reals: Sequence[str] = (), texts: Sequence[str] = ()
+    database: Database,
+    table: str,
+    integers: Sequence[str] = (),
+    reals: Sequence[str] = (),
+    texts: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Every named column of a table, null where the file does not have it; no rows if the table is missing."""
-    wanted = {**dict.fromkeys(integers, pl.Int64), **dict.fromkeys(reals, pl.Float64), **dict.fromkeys(texts, pl.String)}
+    wanted = {
+        **dict.fromkeys(integers, pl.Int64),
+        **dict.fromkeys(reals, pl.Float64),
+        **dict.fromkeys(texts, pl.String),
+    }
     found = pl.DataFrame()
     if table in database.tables:
         try:
@@ -70,14 +80,16 @@ def _workloads(database: Database) -> pl.DataFrame:
 
 def _kernels(database: Database, workloads: pl.DataFrame) -> pl.DataFrame:
     frame = table_of(database, "compute_kernel", ("kernel_uuid", "workload_id"), (), ("kernel_name",))
-    return frame.join(workloads.select("workload_id", "pass_id"), on="workload_id", how="left", maintain_order="left").select(
-        "kernel_uuid", "pass_id", pl.col("kernel_name").str.replace(_KERNEL_SUFFIX, "").alias("kernel")
-    )
+    return frame.join(
+        workloads.select("workload_id", "pass_id"), on="workload_id", how="left", maintain_order="left"
+    ).select("kernel_uuid", "pass_id", pl.col("kernel_name").str.replace(_KERNEL_SUFFIX, "").alias("kernel"))
 
 
 def _dispatches(database: Database, kernels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[Loss]]:
     columns = ("kernel_uuid", "dispatch_id", "gpu_id", "start_timestamp", "end_timestamp")
-    frame = table_of(database, "compute_dispatch", columns).join(kernels, on="kernel_uuid", how="left", maintain_order="left")
+    frame = table_of(database, "compute_dispatch", columns).join(
+        kernels, on="kernel_uuid", how="left", maintain_order="left"
+    )
     renamed = {"gpu_id": "agent_id", "start_timestamp": "start_ns", "end_timestamp": "end_ns"}
     return drop_incomplete(frame.rename(renamed).drop("kernel_uuid"), ("kernel",), name)
 
@@ -85,18 +97,30 @@ def _dispatches(database: Database, kernels: pl.DataFrame, name: str) -> tuple[p
 def _metrics(database: Database, kernels: pl.DataFrame, workloads: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Values of each kernel and of the whole workload; what the tool could not compute is left out."""
     definitions = _definitions(database, workloads)
-    for table, owner in (("compute_kernel_metric_value", "kernel_uuid"), ("compute_workload_metric_value", None)):
+    for table, owner in (
+        ("compute_kernel_metric_value", "kernel_uuid"),
+        ("compute_workload_metric_value", None),
+    ):
         keys = ("metric_uuid", owner) if owner else ("metric_uuid",)
-        values = table_of(database, table, keys, ("value",), ("value_name",)).filter(pl.col("value").is_finite())
+        values = table_of(database, table, keys, ("value",), ("value_name",)).filter(
+            pl.col("value").is_finite()
+        )
         values = values.join(definitions, on="metric_uuid", how="inner", maintain_order="left")
         if owner:
-            values = values.join(kernels.select("kernel_uuid", "kernel"), on="kernel_uuid", how="inner", maintain_order="left")
+            values = values.join(
+                kernels.select("kernel_uuid", "kernel"), on="kernel_uuid", how="inner", maintain_order="left"
+            )
         names = {name: statistic_name(name) for name in values["value_name"].drop_nulls().unique()}
         statistic = pl.col("value_name").replace_strict(names, default=None, return_dtype=pl.String)
         share = pl.when(statistic == "pct_of_peak").then(pl.lit("Pct")).otherwise("unit")
         kernel = pl.col("kernel") if owner else pl.lit(None, pl.String)
         yield values.select(
-            "metric", "group", kernel.alias("kernel"), statistic.alias("statistic"), "value", share.alias("unit")
+            "metric",
+            "group",
+            kernel.alias("kernel"),
+            statistic.alias("statistic"),
+            "value",
+            share.alias("unit"),
         )
 
 
@@ -104,18 +128,34 @@ def _definitions(database: Database, workloads: pl.DataFrame) -> pl.DataFrame:
     texts = ("name", "table_name", "sub_table_name", "unit")
     frame = table_of(database, "compute_metric_definition", ("metric_uuid", "workload_id"), (), texts)
     panel, table = pl.col("table_name"), pl.col("sub_table_name")
-    group = pl.when(panel == table).then(panel).otherwise(pl.concat_str(panel, table, separator=" / ", ignore_nulls=True))
+    group = (
+        pl.when(panel == table)
+        .then(panel)
+        .otherwise(pl.concat_str(panel, table, separator=" / ", ignore_nulls=True))
+    )
     if workloads.height > 1:
-        frame = frame.join(workloads.select("workload_id", workload="name"), on="workload_id", how="left", maintain_order="left")
+        frame = frame.join(
+            workloads.select("workload_id", workload="name"),
+            on="workload_id",
+            how="left",
+            maintain_order="left",
+        )
         group = pl.concat_str(pl.col("workload"), group, separator=": ", ignore_nulls=True)
-    return frame.select("metric_uuid", pl.col("name").alias("metric"), group.alias("group"), "unit").drop_nulls("metric")
+    return frame.select(
+        "metric_uuid", pl.col("name").alias("metric"), group.alias("group"), "unit"
+    ).drop_nulls("metric")
 
 
 def _roofline_points(database: Database, kernels: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    for table, owner in (("compute_kernel_roofline_data", "kernel_uuid"), ("compute_workload_roofline_data", None)):
+    for table, owner in (
+        ("compute_kernel_roofline_data", "kernel_uuid"),
+        ("compute_workload_roofline_data", None),
+    ):
         frame = table_of(database, table, (owner,) if owner else (), _ROOFLINE)
         if owner:
-            frame = frame.join(kernels.select("kernel_uuid", "kernel"), on="kernel_uuid", how="inner", maintain_order="left")
+            frame = frame.join(
+                kernels.select("kernel_uuid", "kernel"), on="kernel_uuid", how="inner", maintain_order="left"
+            )
         points = frame.unpivot(
             on=list(_ROOFLINE),
             index="kernel" if owner else None,
@@ -148,7 +188,13 @@ def _stalls(frame: pl.DataFrame) -> pl.DataFrame:
             if isinstance(count, int | float) and not isinstance(count, bool):
                 totals[kernel, reason] = totals.get((kernel, reason), 0.0) + count
     rows = [
-        {"metric": reason, "group": "PC sampling stalls", "kernel": kernel, "statistic": "samples", "value": value}
+        {
+            "metric": reason,
+            "group": "PC sampling stalls",
+            "kernel": kernel,
+            "statistic": "samples",
+            "value": value,
+        }
         for (kernel, reason), value in totals.items()
     ]
     return pl.DataFrame(rows)
@@ -164,7 +210,10 @@ def _machine(workloads: pl.DataFrame, dispatches: pl.DataFrame) -> dict[str, pl.
         for column, value in _facts(workloads, "roofline_bench_extdata").items()
         if (named := ceiling_of(column)) and isinstance(value, int | float) and value > 0
     ]
-    return {"agents": agents_of(facts, agent_id) if facts else pl.DataFrame(), "ceilings": pl.DataFrame(peaks)}
+    return {
+        "agents": agents_of(facts, agent_id) if facts else pl.DataFrame(),
+        "ceilings": pl.DataFrame(peaks),
+    }
 
 
 def _facts(workloads: pl.DataFrame, column: str) -> Mapping[str, Any]:

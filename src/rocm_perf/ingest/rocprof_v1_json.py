@@ -11,7 +11,7 @@ import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest import domains
-from rocm_perf.ingest.chrome_events import Events, argument, event_array, pieces_of, whole
+from rocm_perf.ingest.chrome_events import Events, argument, event_array, whole
 from rocm_perf.ingest.io.csv import drop_incomplete
 from rocm_perf.ingest.io.json import EventArray
 from rocm_perf.ingest.io.source import Source
@@ -48,7 +48,7 @@ def read_trace(source: Source) -> Part:
             "Record again, and see what rocprof prints.",
         )
     array = event_array(source)
-    pieces = [_sorted_out(piece) for piece in pieces_of(array)]
+    pieces = [_sorted_out(piece) for piece in array]
     losses = [Loss(source.name, array.damage)] if array.damage else []
     if not pieces:
         if array.damage:
@@ -201,7 +201,7 @@ def _profiled(pieces: list[dict[str, Any]], source: str) -> tuple[dict[str, pl.D
     return wide_tables(frame.with_columns(index), LAYOUT, source)
 
 
-def _agents(array: EventArray) -> pl.DataFrame:
+def _agents(array: EventArray[Events]) -> pl.DataFrame:
     """`otherData` is rocminfo without its spaces: `Agent9.Name`, `Agent9.ComputeUnit`, ..."""
     try:
         other = msgspec.json.decode(

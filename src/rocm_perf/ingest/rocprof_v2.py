@@ -148,6 +148,8 @@ def _traced(spans: pl.DataFrame, source: str) -> tuple[dict[str, pl.DataFrame], 
 
 def _printed_dispatches(lines: pl.DataFrame, source: str) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
     """The profiler's lines, laid out as the table they are; what stands behind the known keys is counters."""
+    if lines.is_empty():
+        return {}, []
     keys = {name for names in LAYOUT.columns.values() for name in names} - {"Kernel_Name"}
     text = pl.concat_str("before", "after", separator=", ")
     frame = lines.select(
@@ -155,11 +157,9 @@ def _printed_dispatches(lines: pl.DataFrame, source: str) -> tuple[dict[str, pl.
         "after",
         *(text.str.extract(rf"(?:^|, ){key}\(([^()]*)\)").alias(key) for key in sorted(keys)),
     )
-    frame = frame[[name for name in frame.columns if frame[name].null_count() < frame.height]]
+    frame = frame.select(name for name in frame.columns if frame[name].null_count() < frame.height)
     if not set(_REQUIRED) <= set(frame.columns):
-        return {}, [
-            Loss(source, "lines of dispatches without the fields they should have", lines.height)
-        ] if lines.height else []
+        return {}, [Loss(source, "lines of dispatches without the fields they should have", lines.height)]
     tables, lost = wide_tables(frame.drop("after"), LAYOUT, source)
     long = (
         frame.with_row_index("row")

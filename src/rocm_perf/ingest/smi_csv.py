@@ -1,5 +1,5 @@
 """CSV of power, clock, temperature and memory samplers: amd-smi (metric, monitor), rocm-smi, nvidia-smi and
-madengine's gpu_info profilers. `known_reading` is the one place that names what such tools call a sensor.
+madengine's gpu_info profilers. `sensor_of` is the one place that knows what such tools call a sensor.
 
 `temperature_c` is what the tool reports as the temperature of the GPU: nvidia-smi's only one, AMD's hotspot
 (junction). The edge sensor, which is cooler, is `temperature_edge_c`.
@@ -32,7 +32,8 @@ _READINGS = {
     "clock_mhz": ("MHz", r"clocks(\.current)?\.(sm|graphics|gr)|gfx(_0)?_cl(oc)?k|sclk clock speed:?"),
     "memory_clock_mhz": ("MHz", r"clocks(\.current)?\.mem(ory)?|mem(_0)?_cl(oc)?k|mclk clock speed:?"),
     "utilization_percent": ("%", r"utilization\.gpu|gfx_activity|gfx|gfx%|gpu use|gpu%"),
-    "memory_utilization_percent": ("%", r"utilization\.memory|umc_activity|mem%|mem|gpu memory (use|read/write activity)"),
+    "memory_utilization_percent": ("%", r"utilization\.memory|umc_activity|mem%|mem|gpu memory use"
+                                   r"|gpu memory read/write activity"),
     "vram_used_bytes": ("B", r"memory\.used|vram_used|used_vram|vram total used memory"),
     "vram_total_bytes": ("B", r"memory\.total|vram_total|total_vram|vram total memory"),
     "vram_percent": ("%", r"vram_percent|vram%|vram|gpu memory allocated \(vram%\)"),
@@ -40,7 +41,7 @@ _READINGS = {
     "fan_percent": ("%", r"fan\.speed|fan%"),
     "energy_j": ("J", r"total_energy_consumption"),
 }  # fmt: skip
-_PATTERNS = [(re.compile(names), metric, unit) for metric, (unit, names) in _READINGS.items()]
+_PATTERNS = [(re.compile(names), metric) for metric, (_, names) in _READINGS.items()]
 
 # To the unit of the metric. amd-smi and nvidia-smi count memory in powers of 1024, and so does "MB" here.
 _SCALES = {"b": 1.0, "bytes": 1.0, "w": 1.0, "watt": 1.0, "%": 1.0, "mhz": 1.0, "c": 1.0, "v": 1.0, "j": 1.0}
@@ -48,7 +49,8 @@ _SCALES |= {f"{prefix}{end}": 1024.0**power for power, prefix in enumerate("kmgt
 _SCALES |= {"mw": 1e-3, "kw": 1e3, "ghz": 1e3, "khz": 1e-3, "hz": 1e-6, "mv": 1e-3, "kj": 1e3}
 _UNITLESS = {"vram_used_bytes": 2.0**20, "vram_total_bytes": 2.0**20, "gfx_voltage_v": 1e-3}
 
-_BRACKETED_UNIT = re.compile(r"\s*[\[(]([A-Za-z%]+)[\])]$")
+_BRACKETED_UNIT = re.compile(r"[\[(]([A-Za-z%]+)[\])]$")
+_LONGEST_NAME = 100
 _MADENGINE = re.compile(r"(Power\(Watt\)|vram\(%\)) GPU(\d+)")
 _TIMES = ("timestamp", "time", "timestamp_unix")
 _NUMBERS = ("gpu", "index", "device", "gpu_index", "gpu_id")
@@ -64,11 +66,6 @@ class Sensor(NamedTuple):
     metric: str
     scale: float
     gpu: int | None = None
-
-
-def known_reading(name: str) -> tuple[str, str] | None:
-    """What a tool's name stands for: `socket_power` -> (power_w, W)."""
-    return next(((metric, unit) for names, metric, unit in _PATTERNS if names.fullmatch(name.lower())), None)
 
 
 def scale_of(unit: str) -> float | None:
@@ -155,23 +152,30 @@ def sensors(columns: tuple[str, ...] | list[str]) -> list[Sensor]:
     if not (set(lower) & {*_NUMBERS, *_IDENTITIES} or any("." in name for name in lower)):
         return []
     found: dict[str, Sensor] = {}
-    for column, name in zip(columns, lower, strict=True):
-        sensor = _sensor(column.strip(), name, hot="hotspot" in lower or "edge" in lower)
+    hot = bool({"hotspot", "edge"} & set(lower))
+    for column in columns:
+        sensor = sensor_of(column.strip(), hot)
         if sensor:
             found.setdefault(sensor.metric, sensor)
     return list(found.values())
 
 
-def _sensor(column: str, name: str, hot: bool) -> Sensor | None:
-    """`mem` is a temperature beside other temperatures (amd-smi metric), else a load (amd-smi monitor)."""
+def sensor_of(column: str, hot: bool = False) -> Sensor | None:
+    """What a column of that name holds. `mem` is a temperature beside other temperatures (amd-smi metric), else
+    a load (amd-smi monitor)."""
+    name = column.lower() if len(column) <= _LONGEST_NAME else ""
     bracket = _BRACKETED_UNIT.search(name)
-    known = known_reading(name) or known_reading(_BRACKETED_UNIT.sub("", name))
+    metric = _metric(name) or _metric(_BRACKETED_UNIT.sub("", name).rstrip())
     if name == "mem" and hot:
-        known = ("temperature_memory_c", "C")
-    if not known:
+        metric = "temperature_memory_c"
+    if not metric:
         return None
     stated = scale_of(bracket.group(1)) if bracket else None
-    return Sensor(column, known[0], unitless_scale(known[0]) if stated is None else stated)
+    return Sensor(column, metric, unitless_scale(metric) if stated is None else stated)
+
+
+def _metric(name: str) -> str | None:
+    return next((metric for names, metric in _PATTERNS if names.fullmatch(name)), None)
 
 
 def _madengine_sensor(found: re.Match[str]) -> Sensor:

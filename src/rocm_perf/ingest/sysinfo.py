@@ -12,7 +12,7 @@ from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 
 _USAGE = re.compile(r"^usage:\s+(rocprof\w*|rocprof-\w+|omniperf|omnitrace\S*|rpl_run\.sh)\b", re.MULTILINE)
-_VERSION = re.compile(r"^\s*version:\s*(\d+\.\d+\.\d+)\s*$", re.MULTILINE)
+_VERSION = re.compile(r"^[ \t]*version:[ \t]*(\d+\.\d+\.\d+)[ \t]*$", re.MULTILINE)
 
 
 def read_hipconfig(source: Source) -> Part:
@@ -21,13 +21,15 @@ def read_hipconfig(source: Source) -> Part:
     version = re.search(r"^HIP version\s*:\s*(\S+)", text, re.MULTILINE)
     kernel = re.search(r"^Linux (\S+) (\S+) ", text, re.MULTILINE)
     platform = re.search(r"^HIP_PLATFORM\s*:\s*(\S+)", text, re.MULTILINE)
+    which = version.group(1) if version else "of unknown version"
+    where = platform.group(1) if platform else "an unknown platform"
     return part(
         "hipconfig",
         {},
         tool_version=version.group(1) if version else None,
         host=kernel.group(1) if kernel else None,
         os=f"Linux {kernel.group(2)}" if kernel else None,
-        notices=(f"HIP {version.group(1) if version else 'of unknown version'} for {platform.group(1) if platform else 'an unknown platform'}",),
+        notices=(f"HIP {which} for {where}",),
     )
 
 
@@ -56,5 +58,11 @@ ADAPTERS = (
     *list_avail.ADAPTERS,
     *amd_smi.ADAPTERS,
     Adapter("hipconfig", "hipconfig --full", "the heading ==hipconfig", _is_hipconfig, read_hipconfig),
-    Adapter("profiler-help", "help text of a profiler, which is refused", "a line `usage: rocprofv3 ...`", _is_help, refuse_help),
+    Adapter(
+        "profiler-help",
+        "help text of a profiler, which is refused",
+        "a line `usage: rocprofv3 ...`",
+        _is_help,
+        refuse_help,
+    ),
 )

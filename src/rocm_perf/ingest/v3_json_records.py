@@ -154,7 +154,7 @@ def api_calls(records: Sequence[Span], names: Names) -> pl.DataFrame:
         }
         | _span(records)
     )
-    return frame.drop("stream_id").with_columns(domains.normalised(pl.col("domain")))
+    return frame.drop("stream_id").with_columns(domain=domains.normalised(pl.col("domain")))
 
 
 def ranges(records: Sequence[Span], names: Names) -> pl.DataFrame:
@@ -177,7 +177,7 @@ def copies(records: Sequence[Copy], names: Names) -> pl.DataFrame:
         }
         | _span(records)
     )
-    return frame.with_columns(domains.copy_kind(pl.col("kind"))).with_columns(domains.copying_agent())
+    return frame.with_columns(kind=domains.copy_kind(pl.col("kind"))).with_columns(domains.copying_agent())
 
 
 def allocations(records: Sequence[Allocation], names: Names) -> pl.DataFrame:
@@ -193,7 +193,7 @@ def allocations(records: Sequence[Allocation], names: Names) -> pl.DataFrame:
     )
     virtual = pl.col("operation").str.contains("VMEM", literal=True)
     return frame.with_columns(
-        domains.allocation_operation(pl.col("operation")),
+        domains.allocation_operation(pl.col("operation")).alias("operation"),
         pl.when(virtual).then(pl.lit("VIRTUAL")).otherwise(pl.lit("REAL")).alias("level"),
         hexadecimal("address").alias("address"),
     )

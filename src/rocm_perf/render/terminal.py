@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
@@ -14,6 +15,22 @@ from rocm_perf.model.document import DeviceTime, Document, Excerpt, Hotspot
 from rocm_perf.model.finding import Finding
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
+# What one row of a table is called.
+_NOUNS = {
+    "dispatches": ("dispatch", "dispatches"),
+    "api_calls": ("API call", "API calls"),
+    "ops": ("operator call", "operator calls"),
+    "copies": ("copy", "copies"),
+    "scratch": ("scratch event", "scratch events"),
+    "counters": ("counter value", "counter values"),
+    "samples": ("sensor reading", "sensor readings"),
+    "pc_samples": ("PC sample", "PC samples"),
+    "kernels": ("kernel symbol", "kernel symbols"),
+    "agents": ("device", "devices"),
+    "summaries": ("row of statistics", "rows of statistics"),
+    "ceilings": ("measured peak", "measured peaks"),
+    "counter_info": ("counter description", "counter descriptions"),
+}
 _MARKS = {"error": "[red]✗[/]", "warning": "[yellow]![/]", "info": "[blue]i[/]"}
 
 
@@ -24,6 +41,7 @@ class View:
     top: int = 10
     full_names: bool = False
     brief: bool = False  # one of several runs
+    width: int = 80
 
 
 def print_document(document: Document, console: Console, view: View) -> None:
@@ -50,7 +68,7 @@ def _title(document: Document) -> str:
     run = document.run
     tool = escape(run.tool + (f" {run.tool_version}" if run.tool_version else ""))
     command = f"\n[dim]$ {escape(run.command[:160])}[/]" if run.command else ""
-    return f"[bold]{escape(document.label)}[/]  [dim]{tool}[/]{command}"
+    return f"[bold]{escape(PurePath(document.label).name)}[/]  [dim]{tool}[/]{command}"
 
 
 def _device_lines(document: Document, view: View) -> Iterator[str]:
@@ -76,12 +94,15 @@ def _device_line(device: DeviceTime) -> str:
 
 
 def _contents(document: Document) -> str:
-    held = [
-        f"{count:,} {name}" for name, count in document.tables.items() if name not in ("nodes", "processes")
-    ]
+    held = [_noun(name, count) for name, count in document.tables.items() if name not in ("nodes", "processes")]
     if not held:
         return "The file was recognised, and holds nothing that a table could show."
     return f"No kernel times here; the recording holds {', '.join(held)}."
+
+
+def _noun(table: str, count: int) -> str:
+    singular, plural = _NOUNS.get(table, (table.removesuffix("s"), table))
+    return format_count(count, singular, plural)
 
 
 def _kernel_basis(document: Document) -> str:
@@ -161,7 +182,7 @@ def _excerpt_blocks(document: Document, view: View) -> Iterator[RenderableType]:
             if excerpt.left_out
             else ""
         )
-        yield _excerpt_table(excerpt, 5 if document.hotspots.rows else 10)
+        yield _excerpt_table(excerpt, 5 if document.hotspots.rows else 10, view.width)
 
 
 def _worth_showing(excerpt: Excerpt, document: Document) -> bool:
@@ -172,17 +193,20 @@ def _worth_showing(excerpt: Excerpt, document: Document) -> bool:
     return not (excerpt.table == "summaries" and document.domains)
 
 
-def _excerpt_table(excerpt: Excerpt, most: int) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-    for position, column in enumerate(excerpt.columns):
-        numeric = all(_looks_numeric(row[position]) for row in excerpt.rows)
-        table.add_column(
-            column.replace("_", " "),
-            justify="right" if numeric else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-        )
-    for row in excerpt.rows[:most]:
+def _excerpt_table(excerpt: Excerpt, most: int, width: int) -> Table:
+    """Numbers keep their digits; where the line is too short, texts give way."""
+    rows = excerpt.rows[:most]
+    headings = [column.replace("_", " ") for column in excerpt.columns]
+    columns = [[heading, *(row[position] for row in rows)] for position, heading in enumerate(headings)]
+    too_wide = sum(max(map(len, cells)) + 2 for cells in columns) > width
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=too_wide)
+    for heading, *cells in columns:
+        if all(_looks_numeric(cell) for cell in cells):
+            table.add_column(heading, justify="right", no_wrap=True)
+        else:
+            share = max(map(len, cells)) if too_wide else None
+            table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=share)
+    for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
 
