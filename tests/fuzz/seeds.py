@@ -67,7 +67,7 @@ CSV: dict[str, Mapping[str, object]] = {
     "v2_calls": {"Domain": "HIP_API_DOMAIN", "Function": "hipLaunchKernel", **_SPAN, "Correlation_ID": 4},
     "v2_kernels": {"Domain": "HIP_OPS_DOMAIN", "Operation": "KernelExecution", "Kernel_Name": NAME,
                    "Start_Timestamp": BIG, "Stop_Timestamp": BIG + 5, "Correlation_ID": 4},
-    "v2_ranges": {"Domain": "ROCTX_DOMAIN", "ROCTX_ID": 1, "Message": "step 1", "Timestamp": BIG},
+    "v2_ranges": {"Domain": "ROCTX_DOMAIN", "ROCTX_ID": 1, "Message": "step 1, all", "Timestamp": BIG},
     "v2_pc_samples": {"Dispatch_ID": 1, "Timestamp": BIG, "GPU_ID": 2, "PC_Sample": "0x10", "Shader_Engines": 1},
     "compute_long": {**_WIDE, "Counter_Name": "SQ_WAVES", "Counter_Value": "64.0"},
     "compute_wide": {**_WIDE, "Arch_VGPR": 16, "SGPR": 32, "Wave_Size": 64, "SQ_WAVES": "64.0", "TCC_HIT[0]": "1.5"},
@@ -129,6 +129,13 @@ JSON: dict[str, object] = {
                {**_EVENT, "ph": "C", "name": "c", "args": {"v": 1}},
                {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "main"}}]},
     "chrome_array": [{**_EVENT, "name": "a", "cat": "x"}, {**_EVENT, "name": "k", "cat": "kernel"}],
+    "rpd_trace": [{}, {"name": "process_name", "ph": "M", "pid": "2", "args": {"name": "GPU2"}},
+        {"name": "thread_name", "ph": "M", "pid": "6", "tid": "7", "args": {"name": "Hip 7"}},
+        {"pid": "6", "tid": "7", "name": "hipLaunchKernel", "ts": "1001.5", "dur": "3", "ph": "X", "args": {"desc": "x"}},
+        {"pid": "2", "tid": "0", "name": NAME, "ts": "1003", "dur": "9", "ph": "X", "args": {"desc": "KernelExecution"}},
+        {"pid": "6", "tid": "7", "cat": "api_op", "name": "api_op", "ts": "1001", "id": "5", "ph": "s"},
+        {"pid": "2", "tid": "0", "cat": "api_op", "name": "api_op", "ts": "1003", "id": "5", "ph": "f", "bp": "e"},
+        {"pid": "2", "name": "sclk", "ts": "1003", "ph": "C", "args": {"sclk": 132}}],
     "v1_trace": {"traceEvents": [{}, {"args": {"name": "CPU HIP API"}, "ph": "M", "pid": 2, "name": "process_name"},
         {"args": {"name": "GPU0"}, "ph": "M", "pid": 6, "name": "process_name"},
         {"ph": "X", "name": "hipLaunchKernel", "pid": 2, "tid": 7, "ts": "100", "dur": "5", "args": _V1_ARGS},
@@ -153,9 +160,9 @@ JSON: dict[str, object] = {
             "correlation_id": {"internal": 5, "external": 0}, "start_timestamp": BIG, "end_timestamp": BIG + 1},
             "records": [{"counter_id": {"handle": 40}, "value": 64.0}], "thread_id": 7}]},
         "buffer_records": {"kernel_dispatch": [{**_V3_SPAN, "dispatch_info": _V3_LAUNCH}], "hip_api": [_V3_SPAN],
-            "hsa_api": [_V3_SPAN], "marker_api": [_V3_SPAN], "memory_copies": [{**_V3_SPAN, "bytes": 64,
+            "hsa_api": [_V3_SPAN], "marker_api": [_V3_SPAN], "memory_copy": [{**_V3_SPAN, "bytes": 64,
             "src_agent_id": {"handle": 699}, "dst_agent_id": {"handle": 700}}],
-            "memory_allocations": [{**_V3_SPAN, "agent_id": {"handle": 700}, "address": "0x7f00",
+            "memory_allocation": [{**_V3_SPAN, "agent_id": {"handle": 700}, "address": "0x7f00",
             "allocation_size": 64}]},
     }]},
     "v3_schema": {"$schema": "https://json-schema.org/draft", "properties": {"rocprofiler-sdk-tool": {}}},
@@ -180,7 +187,7 @@ TEXT: dict[str, str] = {
     "v2_printed": "ROCProfilerV2: Collecting the following counters:\n- GRBM_COUNT\n"
     'Dispatch_ID(1), GPU_ID(2), Queue_ID(1), PID(6), TID(7), Grid_Size(64), Kernel_Name("gemm"), '
     f"Begin_Timestamp({BIG}), End_Timestamp({BIG + 9}), Correlation_ID(0), GRBM_COUNT(12)\n"
-    f"Domain(HIP_API_DOMAIN), Function(hipMalloc), Begin_Timestamp({BIG}), End_Timestamp({BIG + 2}), Correlation_ID(3)\n"
+    f"Domain(HIP_API_DOMAIN), Function(hipMalloc), Start_Timestamp({BIG}), End_Timestamp({BIG + 2}), Correlation_ID(3)\n"
     f"Domain(ROCTX_DOMAIN), Timestamp({BIG}), ROCTX_ID(1), ROCTX_Message(step 1)\n",
     "roctracer": "ROCTracer (pid=6):\n    HIP-trace()\n0x1 agent cpu\n"
     f"{BIG}:{BIG + 9} 6:7 hipMemcpy(dst(0x7f), src(0x1), sizeBytes(4096), kind(1)) :5\n"

@@ -2,7 +2,7 @@
 second line (`--page raw`). ncu records how long a kernel took but not when, so dispatches have no times.
 
 Values are brought to ncu's own base units (`--print-units base`): byte, nsecond, hz, byte/second, inst, %. The
-unit of each metric stands in `counter_info.description`.
+unit of each metric stands in `counter_info`.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ _RESOURCES = {
         "Shared Memory Per Block",
     ),
 }
+_ROW = re.compile(rb'"\d*","')
 _NOTICE = "ncu records how long a kernel ran (gpu__time_duration), not when: the dispatches have no times"
 
 
@@ -101,16 +102,28 @@ def _table(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
         )
     lines = content.data[header.start() :].splitlines()
     if header.group().startswith(b'"'):
-        # Every row of ncu's own CSV starts and ends with a quote; a rule's text may run over several lines.
-        whole = [line for line in lines if line.startswith(b'"') and line.rstrip().endswith(b'"')]
-        if lines[-1].startswith(b'"') and lines[-1] not in whole[-1:]:
+        whole = _quoted_rows(lines)
+        if whole[-1].count(b'"') % 2:
             losses.append(Loss(source.name, "the last row breaks off", 1))
+            whole.pop()
     else:
         whole = [line for line in lines if line.strip() and not line.startswith(b"==")]
     table = parse_csv(b"\n".join(whole) + b"\n", source.name)
     if not {"ID", "Kernel Name"} <= set(table.columns):
         raise InputError(f"{source.name} is not ncu's table", "it lacks the columns ID and Kernel Name")
     return table, losses
+
+
+def _quoted_rows(lines: list[bytes]) -> list[bytes]:
+    """Rows of ncu's own CSV start with a quoted number (or are its header, or its line of units). A rule's text
+    may run over several lines; what the application prints in between stands in no open quote."""
+    rows: list[bytes] = []
+    for line in lines:
+        if rows and rows[-1].count(b'"') % 2 and not _ROW.match(line):
+            rows[-1] += b"\n" + line
+        elif not rows or _ROW.match(line):
+            rows.append(line)
+    return rows
 
 
 def _launches(table: pl.DataFrame) -> pl.DataFrame:
@@ -228,8 +241,8 @@ def _agents(table: pl.DataFrame) -> pl.DataFrame:
 
 def _counter_info(readings: pl.DataFrame) -> pl.DataFrame:
     known = readings.unique("counter", keep="first", maintain_order=True)
-    unit = pl.when(pl.col("unit") != "").then(pl.concat_str(pl.lit("in "), "unit"))
-    return known.select("counter", pl.col("section").alias("block"), unit.alias("description"))
+    unit = pl.when(pl.col("unit") != "").then(pl.col("unit"))
+    return known.select("counter", pl.col("section").alias("block"), unit.alias("unit"))
 
 
 def _optional(table: pl.DataFrame, column: str) -> pl.Expr:

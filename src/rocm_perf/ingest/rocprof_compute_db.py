@@ -3,14 +3,13 @@ and PC samples. A file may hold several workloads; each is told apart as one pas
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest.io.csv import drop_incomplete
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.io.sqlite import Database, open_database
@@ -58,14 +57,7 @@ def table_of(
         **dict.fromkeys(reals, pl.Float64),
         **dict.fromkeys(texts, pl.String),
     }
-    found = pl.DataFrame()
-    if table in database.tables:
-        try:
-            found = database.frame(table, integers, reals, texts)
-        except pl.exceptions.ComputeError:  # an empty table comes back without types
-            found = pl.DataFrame()
-        except sqlite3.Error as error:
-            raise InputError(f"{database.name} cannot be read", str(error)) from error
+    found = database.frame(table, integers, reals, texts) if table in database.tables else pl.DataFrame()
     missing = [pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found.columns]
     if not found.width:
         return pl.DataFrame(schema=wanted)
@@ -167,7 +159,7 @@ def _roofline_points(database: Database, kernels: pl.DataFrame) -> Iterator[pl.D
 
 def _pc_samples(database: Database, kernels: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Instructions with their samples, and why the waves of each kernel stalled."""
-    counts = ("kernel_uuid", "offset", "count_issue", "count_stall")
+    counts = ("kernel_uuid", "offset", "count", "count_issue", "count_stall")
     frame = table_of(database, "compute_pcsampling", counts, (), ("source", "instruction", "stall_reason"))
     frame = frame.join(kernels, on="kernel_uuid", how="left", maintain_order="left").drop_nulls("instruction")
     instructions = frame.select(
@@ -175,6 +167,7 @@ def _pc_samples(database: Database, kernels: pl.DataFrame) -> tuple[pl.DataFrame
         pl.col("offset").cast(pl.UInt64, strict=False).alias("pc"),
         pl.col("instruction").alias("text"),
         "source",
+        pl.col("count").alias("samples"),
         pl.col("count_issue").alias("samples_issued"),
         pl.col("count_stall").alias("samples_stalled"),
     )

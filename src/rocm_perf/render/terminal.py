@@ -198,14 +198,16 @@ def _excerpt_table(excerpt: Excerpt, most: int, width: int) -> Table:
     rows = excerpt.rows[:most]
     headings = [column.replace("_", " ") for column in excerpt.columns]
     columns = [[heading, *(row[position] for row in rows)] for position, heading in enumerate(headings)]
-    too_wide = sum(max(map(len, cells)) + 2 for cells in columns) > width
+    widths = [max(map(len, cells)) for cells in columns]
+    too_wide = sum(widths) + 2 * len(widths) > width
     table = Table(box=None, pad_edge=False, header_style="dim", expand=too_wide)
-    for heading, *cells in columns:
+    for (heading, *cells), natural in zip(columns, widths, strict=True):
         if all(_looks_numeric(cell) for cell in cells):
             table.add_column(heading, justify="right", no_wrap=True)
+        elif too_wide and natural == max(widths):
+            table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1)
         else:
-            share = max(map(len, cells)) if too_wide else None
-            table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=share)
+            table.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=32)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table

@@ -15,6 +15,7 @@ from rocm_perf.ingest import sysinfo
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.peek import Peek
+from rocm_perf.ingest.sniff import sniff
 
 METRIC = """GPU: 0
     USAGE:
@@ -158,6 +159,11 @@ def test_amd_smi_static_and_list(tmp_path: Path) -> None:
 def test_amd_smi_that_knows_nothing(tmp_path: Path) -> None:
     with pytest.raises(EmptyCaptureError):
         _read(_source(tmp_path, "GPU: 0\n    POWER:\n        SOCKET_POWER: N/A\n"))
+
+
+@pytest.mark.parametrize("text", [METRIC_JSON, CARDS, LIST, TABLE], ids=["json", "cards", "list", "table"])
+def test_no_other_format_claims_it_first(tmp_path: Path, text: str) -> None:
+    assert sniff(_source(tmp_path, text)).name.startswith(("amd-smi", "rocm-smi"))
 
 
 def test_rocm_smi_json(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def test_raw_page(tmp_path: Path) -> None:
     assert part.tables["agents"].select("agent_id", "gfx", "name", "vendor").rows() == [
         (0, "sm_80", "NVIDIA A100", "NVIDIA")
     ]
-    units = dict(part.tables["counter_info"].select("counter", "description").rows())
-    assert units["dram__bytes_read.sum"] == "in byte"
+    units = dict(part.tables["counter_info"].select("counter", "unit").rows())
+    assert units["dram__bytes_read.sum"] == "byte"
 
 
 def test_a_row_cut_off_is_counted(tmp_path: Path) -> None:

@@ -20,7 +20,16 @@ NEW = (
     "Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp,"
     "LDS_Block_Size,Scratch_Size,VGPR_Count,Accum_VGPR_Count,SGPR_Count,"
     "Workgroup_Size_X,Workgroup_Size_Y,Workgroup_Size_Z,Grid_Size_X,Grid_Size_Y,Grid_Size_Z\n"
-    f'"KERNEL_DISPATCH","Agent 4",1,0,77,1,9,"{NAME}",5,9007199254740993,9007199254740999,1024,16,8,0,32,64,1,1,640,1,1\n'
+    f'"KERNEL_DISPATCH","Agent 4",1,0,77,1,9,"{NAME}",5,9007199254740993,9007199254740999,'
+    "1024,16,8,0,32,64,1,1,640,1,1\n"
+)
+# `rocpd convert -f csv` of ROCm 7.1 puts a Guid first and spells the registers differently.
+CONVERTED = "Guid," + (
+    NEW.replace("LDS_Block_Size", "Lds_Block_Size")
+    .replace("Accum_VGPR_Count", "Accum_Vgpr_Count")
+    .replace("VGPR_Count", "Vgpr_Count")
+    .replace("SGPR_Count", "Sgpr_Count")
+    .replace('"KERNEL_DISPATCH"', '"0000-1111","KERNEL_DISPATCH"')
 )
 
 
@@ -46,3 +55,40 @@ def test_a_row_cut_off_is_counted_not_guessed(tmp_path: Path) -> None:
     part = v3_csv.read_kernel_trace(Source(file))
     assert part.tables["dispatches"].height == 1
     assert [loss.records for loss in part.losses] == [1]
+
+
+def test_both_dialects_of_one_run_give_one_trace(tmp_path: Path) -> None:
+    assert _read(tmp_path, NEW) == _read(tmp_path, CONVERTED)
+
+
+API = "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+
+
+def test_markers_become_ranges_and_domains_one_word(tmp_path: Path) -> None:
+    file = tmp_path / "api.csv"
+    file.write_text(
+        API
+        + '"HIP_RUNTIME_API_EXT","hipLaunchKernel",70,71,5,10,20\n'
+        + '"HSA_CORE_API","hsa_init",70,71,6,1,2\n'
+        + '"MARKER_CORE_API","step, one",70,71,7,5,30\n'
+    )
+    tables = v3_csv.read_api_trace(Source(file)).tables
+    assert tables["api_calls"].select("domain", "name", "pid", "tid").rows() == [
+        ("hip", "hipLaunchKernel", 70, 71),
+        ("hsa", "hsa_init", 70, 71),
+    ]
+    assert tables["ranges"].select("name", "source", "start_ns", "end_ns").rows() == [("step, one", "roctx", 5, 30)]
+
+
+def test_counter_instances_are_summed_and_dispatches_listed_once(tmp_path: Path) -> None:
+    file = tmp_path / "counters.csv"
+    file.write_text(
+        "Correlation_Id,Dispatch_Id,Agent_Id,Queue_Id,Process_Id,Thread_Id,Grid_Size,Kernel_Id,Kernel_Name,Workgroup_Size,"
+        "LDS_Block_Size,Scratch_Size,VGPR_Count,SGPR_Count,Counter_Name,Counter_Value\n"
+        '1,1,"Agent 2",1,9,9,1024,3,"k",64,0,0,8,16,"TCC_HIT",4195840.000000\n'
+        '1,1,"Agent 2",1,9,9,1024,3,"k",64,0,0,8,16,"TCC_HIT",1.0e+01\n'
+        '1,1,"Agent 2",1,9,9,1024,3,"k",64,0,0,8,16,"SQ_WAVES",0.00000000e+00\n'
+    )
+    tables = v3_csv.read_counters(Source(file)).tables
+    assert tables["counters"].select("counter", "value").rows() == [("TCC_HIT", 4195850.0), ("SQ_WAVES", 0.0)]
+    assert tables["dispatches"].select("kernel", "grid_x", "grid_y", "start_ns").rows() == [("k", 1024, 1, None)]

@@ -10,65 +10,60 @@ from typing import Generic, TypeVar
 import msgspec
 
 from rocm_perf.errors import InputError
+from rocm_perf.ingest.io.outline import Outline, elements, mend, runs, string_end
 from rocm_perf.ingest.io.source import Reader, Source
+from rocm_perf.units import format_bytes, format_count
+
+__all__ = ["EventArray", "decode", "mend", "top_level_keys"]
 
 T = TypeVar("T")
 
 PIECE_BYTES = 8 << 20
+MAX_ELEMENT_BYTES = 256 << 20
 
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
+_BOM = b"\xef\xbb\xbf"
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _BETWEEN_OBJECTS = re.compile(rb"\}\s*,\s*(?=\{)")
 _LIST_OF_OBJECTS_ENDS = re.compile(rb"\}\s*\]")
+_BROKEN_AT = re.compile(r"malformed.*\(byte (\d+)\)")
+_COLON = re.compile(rb"\s*:")
 
 
 def top_level_keys(head: bytes) -> tuple[str, ...]:
     """The keys of the outermost object that the first bytes of a document show."""
     keys: list[str] = []
     depth = 0
-    for match in re.finditer(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[\[\]{}]', head, re.DOTALL):
-        token = match.group()
-        if token in (b"{", b"["):
-            depth += 1
-        elif token in (b"}", b"]"):
-            depth -= 1
-        elif depth == 1 and match.group(1):
-            keys.append(token[1 : token.rindex(b'"')].decode("utf-8", "replace"))
+    for start, end in runs(head):
+        depth += (head[start] in b"{[") - (head[start] in b"]}")
+        if depth == 1:
+            keys.extend(_keys(head, start, end))
     return tuple(keys)
+
+
+def _keys(data: bytes, start: int, end: int) -> Iterator[str]:
+    while (start := data.find(b'"', start, end)) >= 0:
+        behind = string_end(data, start)
+        if _COLON.match(data, behind):
+            yield data[start + 1 : behind - 1].decode("utf-8", "replace")
+        start = behind
 
 
 def decode(source: Source, type_: type[T]) -> tuple[T, str | None]:
     """The whole document, and what is wrong with it if it had to be mended."""
     content = source.read()
+    data = content.data.removeprefix(_BOM)
     try:
-        return msgspec.json.decode(content.data, type=type_), content.damage
+        return msgspec.json.decode(data, type=type_), content.damage
     except msgspec.ValidationError as error:
         raise InputError(f"{source.name} does not have the layout its format promises", str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         reason = content.damage or f"the document is not whole ({error})"
-    mended = mend(content.data)
+        broken = _BROKEN_AT.search(str(error))
+    mended = mend(data[: int(broken.group(1))] if broken else data)
     try:
         return msgspec.json.decode(mended, type=type_), reason
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{source.name} is not readable JSON", reason) from error
-
-
-def mend(data: bytes) -> bytes:
-    """A document that was cut off, closed behind its last whole element."""
-    stack: list[bytes] = []
-    cut, closers = 0, b""
-    for match in _STRUCTURE.finditer(data):
-        token = match.group()
-        if token in (b"{", b"["):
-            stack.append(b"}" if token == b"{" else b"]")
-            if token == b"[":
-                cut, closers = match.end(), b"".join(reversed(stack))
-        elif token in (b"}", b"]"):
-            if not stack or stack.pop() != token:
-                break
-            cut, closers = match.end(), b"".join(reversed(stack))
-        elif token == b"," and stack:
-            cut, closers = match.start(), b"".join(reversed(stack))
-    return data[:cut] + closers
 
 
 class EventArray(Generic[T]):
@@ -85,95 +80,157 @@ class EventArray(Generic[T]):
         self._source = source
         self._key = key
         self._decode = decode_piece
+        self._unusable = 0
 
     def __iter__(self) -> Iterator[T]:
+        self.suffix, self.damage, self._unusable = b"", None, 0
         with self._source.reader() as reader:
-            buffer = self._skip_to_array(reader)
-            ended = False
-            while not ended:
-                buffer, ended = _fill(buffer, reader)
-                piece, buffer, closed = self._take(buffer, ended)
+            rest = self._skip_to_array(reader)
+            if rest is None:
+                self.damage = reader.damage or f"it has no list {self._key or 'of events'}"
+                return
+            yield from self._pieces(rest, reader)
+            self.damage = reader.damage or self.damage
+        if self._unusable and not self.damage:
+            self.damage = f"{format_count(self._unusable, 'element')} of the event list not usable"
+
+    def _pieces(self, buffer: bytes, reader: Reader) -> Iterator[T]:
+        outline = Outline()
+        ended = False
+        while not ended:
+            buffer, ended = _fill(buffer, reader)
+            piece, behind = self._guess(buffer, ended)
+            if piece is not None:
+                yield piece
+                buffer, outline = buffer[behind:], Outline()
+                if ended:
+                    self.suffix = buffer
+                    return
+                continue
+            outline.extend(buffer)
+            if outline.end is not None:
+                yield from self._decoded(buffer[: outline.end])
+                self.suffix = b"".join([buffer[outline.end + 1 :], *reader])
+                return
+            comma = outline.last_comma(buffer)
+            if comma >= 0 and not ended:
+                yield from self._decoded(buffer[:comma])
+                buffer, outline = buffer[comma + 1 :], Outline()
+            if len(buffer) > MAX_ELEMENT_BYTES:
+                self.damage = f"an element of the event list is larger than {format_bytes(MAX_ELEMENT_BYTES)}"
+                return
+        self.damage = "the event list breaks off before its end"
+        yield from self._decoded(buffer[: outline.whole(buffer)])
+
+    def _skip_to_array(self, reader: Reader) -> bytes | None:
+        """What was read behind the opening bracket; None if the document has no such array."""
+        buffer = b""
+        outside = _Outside(self._key)
+        for chunk in _growing(reader):
+            buffer = (buffer + chunk).removeprefix(_BOM)
+            start = outside.find(buffer)
+            if start is not None:
+                self.prefix = buffer[:start]
+                return buffer[start + 1 :]
+            if outside.hopeless:
+                break
+        self.prefix = buffer
+        return None
+
+    def _guess(self, buffer: bytes, ended: bool) -> tuple[T | None, int]:
+        """Decode up to a likely end of an element: (piece, where the rest starts). A wrong place cannot
+        decode, because it leaves a bracket open or a string."""
+        for end in _closes_from_end(buffer) if ended else _cuts_from_end(buffer):
+            piece = self._try(b"[" + buffer[: end.start() + 1] + b"]")
+            if piece is not None:
+                return piece, end.end()
+        return None, 0
+
+    def _decoded(self, data: bytes) -> Iterator[T]:
+        """The elements of `data`, without those that cannot be read."""
+        piece = self._try(b"[" + data + b"]")
+        if piece is not None:
+            yield piece
+        else:
+            yield from self._salvaged(elements(data))
+
+    def _salvaged(self, parts: list[bytes]) -> Iterator[T]:
+        if len(parts) > 1:
+            middle = len(parts) // 2
+            for half in (parts[:middle], parts[middle:]):
+                piece = self._try(b"[" + b",".join(half) + b"]")
                 if piece is not None:
                     yield piece
-                if closed:
-                    self.suffix = buffer + b"".join(reader)
-                    break
-            self.damage = self.damage or reader.damage
-
-    def _skip_to_array(self, reader: Reader) -> bytes:
-        buffer = b""
-        marker = re.compile(
-            rb"\s*\[" if self._key is None else rb'"' + re.escape(self._key.encode()) + rb'"\s*:\s*\['
-        )
-        for chunk in reader:
-            buffer += chunk
-            found = marker.match(buffer) if self._key is None else marker.search(buffer)
-            if found:
-                self.prefix = buffer[: found.end() - 1]
-                return buffer[found.end() :]
-        self.prefix = buffer
-        return b""
-
-    def _take(self, buffer: bytes, ended: bool) -> tuple[T | None, bytes, bool]:
-        """Decode as much of the buffer as is whole: (piece, rest, whether the array closed)."""
-        if ended:
-            return self._take_last(buffer)
-        for cut in _cuts_from_end(buffer):
-            piece = self._try(b"[" + buffer[: cut.start() + 1] + b"]")
-            if piece is not None:
-                return piece, buffer[cut.end() :], False
-        return self._close_early(buffer)
-
-    def _close_early(self, buffer: bytes) -> tuple[T | None, bytes, bool]:
-        """The array ends inside this buffer, or one element is larger than it."""
-        end = array_end(buffer)
-        if end is None:
-            return None, buffer, False
-        piece = self._try(b"[" + buffer[:end] + b"]")
-        if piece is None:
-            self.damage = "an element of the event list is not valid JSON"
-        return piece, buffer[end + 1 :], True
-
-    def _take_last(self, buffer: bytes) -> tuple[T | None, bytes, bool]:
-        for close in _closes_from_end(buffer):
-            piece = self._try(b"[" + buffer[: close.start() + 1] + b"]")
-            if piece is not None:
-                return piece, buffer[close.end() :], True
-        end = array_end(buffer)
-        if end is not None:
-            piece = self._try(b"[" + buffer[:end] + b"]")
-            if piece is None:
-                self.damage = "an element of the event list is not valid JSON"
-            return piece, buffer[end + 1 :], True
-        mended = mend(b"[" + buffer)
-        self.damage = "the event list breaks off before its end"
-        return self._try(mended), b"", True
+                else:
+                    yield from self._salvaged(half)
+        else:
+            self._unusable += 1
 
     def _try(self, data: bytes) -> T | None:
         try:
             return self._decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _UNREADABLE:
             return None
 
 
-def array_end(buffer: bytes) -> int | None:
-    """Where the array that `buffer` starts inside of is closed."""
-    depth = 0
-    for match in _STRUCTURE.finditer(buffer):
-        token = match.group()
-        if token in (b"{", b"["):
-            depth += 1
-        elif token in (b"}", b"]"):
-            if depth == 0:
-                return match.start()
-            depth -= 1
-    return None
+class _Outside:
+    """Looks for an array in the outermost object (or for the outermost array) of a growing buffer."""
+
+    def __init__(self, key: str | None) -> None:
+        self.hopeless = False
+        self._key = key
+        self._marker = re.compile(rb'"%s"\s*:\s*\[' % re.escape((key or "").encode()))
+        self._position = self._depth = 0
+
+    def find(self, buffer: bytes) -> int | None:
+        """Where its bracket opens."""
+        if self._key is None:
+            start = len(buffer) - len(buffer.lstrip())
+            self.hopeless = start < len(buffer) and buffer[start : start + 1] != b"["
+            return start if buffer[start : start + 1] == b"[" else None
+        if not self._marker.search(buffer, self._position):
+            return None
+        for start, end in runs(buffer, self._position):
+            self._depth += (buffer[start] in b"{[") - (buffer[start] in b"]}")
+            found = self._named(buffer, start, end) if self._depth == 1 else None
+            if found is not None:
+                return found
+            if end < len(buffer):
+                self._position = end
+            else:
+                self._depth -= (buffer[start] in b"{[") - (buffer[start] in b"]}")
+        return None
+
+    def _named(self, buffer: bytes, start: int, end: int) -> int | None:
+        """The bracket behind a run that ends with the key."""
+        while (start := buffer.find(b'"', start, end)) >= 0:
+            match = self._marker.match(buffer, start)
+            if match:
+                return match.end() - 1
+            start = string_end(buffer, start)
+        return None
+
+
+def _growing(reader: Reader) -> Iterator[bytes]:
+    """Chunks, each as large as all before it, so that joining them stays linear."""
+    total = 0
+    parts: list[bytes] = []
+    for chunk in reader:
+        parts.append(chunk)
+        size = sum(map(len, parts))
+        if size >= total:
+            total += size
+            yield b"".join(parts)
+            parts = []
+    if parts:
+        yield b"".join(parts)
 
 
 def _fill(buffer: bytes, chunks: Reader) -> tuple[bytes, bool]:
+    """The buffer, twice as long if it was too short for an element; and whether the source has ended."""
     parts = [buffer]
     size = len(buffer)
-    goal = max(PIECE_BYTES, size + PIECE_BYTES // 2)
+    goal = max(PIECE_BYTES, 2 * size)
     for chunk in chunks:
         parts.append(chunk)
         size += len(chunk)
@@ -183,16 +240,16 @@ def _fill(buffer: bytes, chunks: Reader) -> tuple[bytes, bool]:
 
 
 def _closes_from_end(buffer: bytes, tries: int = 16) -> list[re.Match[bytes]]:
-    """Places where the list may end, last first. A wrong one cannot decode: a bracket is left over."""
+    """Places where the list may end, last first."""
     closes = list(_LIST_OF_OBJECTS_ENDS.finditer(buffer, max(0, len(buffer) - (1 << 16))))
     return closes[::-1][:tries]
 
 
-def _cuts_from_end(buffer: bytes, tries: int = 64) -> Iterator[re.Match[bytes]]:
-    """Places between two objects, last first. A wrong one cannot decode: it leaves a bracket open."""
+def _cuts_from_end(buffer: bytes, tries: int = 8) -> list[re.Match[bytes]]:
+    """Places between two objects, last first."""
     window = 1 << 16
     cuts: list[re.Match[bytes]] = []
-    while not cuts and window <= 2 * len(buffer):
+    while not cuts and window <= 16 * len(buffer):
         cuts = list(_BETWEEN_OBJECTS.finditer(buffer, max(0, len(buffer) - window)))
         window *= 16
-    yield from list(reversed(cuts))[:tries]
+    return cuts[::-1][:tries]

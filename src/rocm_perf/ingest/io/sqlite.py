@@ -105,8 +105,9 @@ class Database:
     def _rows(self, sql: str) -> list[tuple[str, ...]]:
         try:
             with closing(sqlite3.connect(self._uri, uri=True)) as connection:
+                connection.text_factory = _lenient
                 return connection.execute(sql).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:  # the message itself can quote damaged bytes
             raise InputError(
                 f"{self.name} is not a readable SQLite file",
                 str(error),
@@ -122,7 +123,7 @@ class Database:
                 cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)})
                 cursor.execute(sql)
                 return cursor.fetch_polars()
-        except (Error, pl.exceptions.PolarsError) as error:
+        except (Error, pl.exceptions.PolarsError, UnicodeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InputError(
                 f"{self.name} cannot be read", reason, "It may be damaged: copy it again from its machine."
@@ -138,6 +139,10 @@ def open_database(source: Source) -> Iterator[Database]:
     """The database of a source, decompressed to a temporary file if need be."""
     with source.local_file() as file:
         yield Database(file, source.name)
+
+
+def _lenient(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def _is_virtual(sql: object) -> bool:

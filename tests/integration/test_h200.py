@@ -1,0 +1,66 @@
+"""Recordings that tests/gpu/record.sh made on a real H200: our numbers beside those of torch itself, and counters
+beside the arithmetic of the kernels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rocm_perf
+
+DATA = Path(__file__).parents[1] / "data" / "h200"
+
+
+@pytest.mark.parametrize("name", ["eager_sync", "graph"])
+def test_kernel_totals_equal_those_of_torch(name: str) -> None:
+    truth = json.loads((DATA / f"{name}.truth.json").read_text())["kernels_us"]
+    trace = rocm_perf.load(DATA / f"{name}.json.gz")
+    ours = {row.kernel: (row.calls, row.total_ns) for row in rocm_perf.analyze(trace).hotspots.rows}
+    memset = truth.pop("Memset (Device)")
+    assert set(ours) == set(truth)
+    for kernel, (calls, total_us) in truth.items():
+        assert ours[kernel][0] == calls
+        assert ours[kernel][1] == pytest.approx(1000 * total_us, rel=1e-6)
+    assert trace.rows("copies") == memset[0]
+
+
+def test_the_graph_keeps_the_gpu_busy_and_the_synchronising_loop_does_not() -> None:
+    eager, graph = (rocm_perf.analyze(DATA / f"{name}.json.gz").devices[0] for name in ("eager_sync", "graph"))
+    assert eager.busy.value == pytest.approx(0.041, abs=0.001)
+    assert graph.busy.value == pytest.approx(0.797, abs=0.001)
+
+
+def test_every_kernel_of_the_graph_belongs_to_a_launch() -> None:
+    trace = rocm_perf.load(DATA / "graph.json.gz")
+    coverage = rocm_perf.analyze(trace).coverage
+    assert (coverage.launched, coverage.dispatched, coverage.paired) == (5, 200, 200)
+    assert trace.table("dispatches")["graph_id"].null_count() == 0
+
+
+@pytest.mark.parametrize("name", ["ncu_metrics.csv", "ncu_raw.csv"])
+def test_ncu_counts_the_bytes_that_the_kernel_must_read(name: str) -> None:
+    trace = rocm_perf.load(DATA / name)
+    kernels = trace.table("dispatches").select("dispatch_id", "kernel", "grid_x", "workgroup_x")
+    values = trace.table("counters").join(kernels, on="dispatch_id").filter(pl.col("counter") == "dram__bytes_read.sum")
+    read = {kernel.split("<")[0].split("(")[0].split()[-1]: value for kernel, value in values.select("kernel", "value").iter_rows()}
+    elements = 4096 * 4096
+    assert read["vector_add"] == pytest.approx(2 * 4 * elements, rel=0.01)
+    assert read["softmax_rows"] == pytest.approx(4 * elements, rel=0.01)
+    assert kernels["grid_x"].to_list() == [elements, 4096 * 256]
+
+
+def test_ncu_sections_are_kept() -> None:
+    trace = rocm_perf.load(DATA / "ncu_basic.csv")
+    cycles = trace.table("counters").filter(pl.col("counter") == "Elapsed Cycles")["value"].to_list()
+    assert cycles[0] == 116_108
+
+
+def test_samples_of_nvidia_smi() -> None:
+    samples = rocm_perf.load(DATA / "nvidia_smi.csv").table("samples")
+    power = samples.filter(pl.col("metric") == "power_w")["value"]
+    assert (power.min(), power.max(), len(power)) == (78.08, 126.42, 148)
+    steps = samples.filter(pl.col("metric") == "power_w")["time_ns"].diff().drop_nulls()
+    assert steps.median() == pytest.approx(104e6, rel=0.05)
