@@ -14,7 +14,9 @@ from rocm_perf.ingest.peek import Peek
 from tests.fuzz import seeds, seeds_binary
 from tests.fuzz.mutate import MAX_BYTES
 
-SPECIMENS = Path(os.environ.get("ROCM_PERF_SPECIMENS", Path(__file__).resolve().parents[3] / "shared" / "data"))
+SPECIMENS = Path(
+    os.environ.get("ROCM_PERF_SPECIMENS", Path(__file__).resolve().parents[3] / "shared" / "data")
+)
 _SMALL = 64 << 10
 
 

@@ -22,8 +22,8 @@ _DEEP = "deeply-nested"  # replaced once the document is text, as Python will no
 HOSTILE = (
     "", "0", "-1", "1.5", "1e30", "1e400", "nan", "-inf", "9223372036854775807", "9223372036854775808",
     "-9223372036854775809", "18446744073709551616", "9" * 400, "0x", "0xfffffffffffffffff", "null", "true", "[]", "{}",
-    "Agent 99999999999999999999", "(1, 2, 3)", "1,234", '"', "'", ",", "\n", "\x00", "é\u2028", " 7 ", "٣", "%s", "a" * 9000,
-    "2025-99-99 99:99:99", "gfx942", "0001-01-01T00:00:00",
+    "Agent 99999999999999999999", "(1, 2, 3)", "1,234", '"', "'", ",", "\n", "\x00", "é\u2028", " 7 ", "٣", "%s",
+    "a" * 9000, "2025-99-99 99:99:99", "gfx942", "0001-01-01T00:00:00",
 )  # fmt: skip
 HOSTILE_JSON: tuple[Any, ...] = (
     None, True, False, 0, -1, 2**31, 2**63 - 1, 2**63, 2**64, -(2**63) - 1, 10**400, 0.5, 1e308, -0.0, float("nan"),
@@ -147,13 +147,17 @@ def _places(value: Any) -> Any:
 
 def change_database(data: bytes, random: Random) -> bytes | None:
     """A value, a column or a table of a SQLite file."""
-    with tempfile.TemporaryDirectory() as folder, suppress(sqlite3.Error):
+    with tempfile.TemporaryDirectory() as folder, suppress(sqlite3.Error, UnicodeDecodeError):
         file = Path(folder) / "database"
         file.write_bytes(data)
         with closing(sqlite3.connect(file)) as connection:
-            names = sorted(name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+            names = sorted(
+                name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            )
             table = random.choice(names or [""])
-            column = random.choice([row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')] or [""])
+            column = random.choice(
+                [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')] or [""]
+            )
             connection.execute(*_statement(table, column, random))
             connection.commit()
         return file.read_bytes()

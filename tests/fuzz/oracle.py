@@ -25,7 +25,7 @@ def trouble(file: Path, adapter: Adapter | None = None) -> BaseException | None:
         return None
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # a panic of Polars is no Exception
+    except BaseException as error:  # noqa: BLE001  (a panic of Polars is no Exception)
         return error
     return None if isinstance(outcome, Part) else TypeError(f"{outcome!r} instead of a Part")
 

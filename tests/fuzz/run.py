@@ -35,23 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not targets:
         print(f"no adapter is called {args.adapter}; `rocm-perf formats` lists them", file=sys.stderr)
         return 2
+    from tests.fuzz.session import Budget, fuzz  # not before its imports are instrumented
+
     crashes = Path(args.crashes or tempfile.mkdtemp(prefix="rocm-perf-crashes-"))
     crashes.mkdir(parents=True, exist_ok=True)
     print(f"{len(targets)} targets, {args.seconds:g} s, seed {args.seed}, findings go to {crashes}")
     for number, target in enumerate(targets):
-        _fuzz(target, number, args, crashes, atheris, len(targets))
+        budget = Budget(args.seconds / len(targets), args.seed + 1000 * number, args.memory_mb)
+        runs = fuzz(target, budget, crashes, atheris)
+        found = len(list(crashes.glob(f"{target.name}_*.txt")))
+        print(f"{target.name:32} {len(target.seeds):4} seeds {runs:8,} inputs {found:3} findings", flush=True)
     return _report(crashes)
-
-
-def _fuzz(
-    target: Target, number: int, args: argparse.Namespace, crashes: Path, atheris: Any, count: int
-) -> None:
-    from tests.fuzz.session import Budget, fuzz
-
-    budget = Budget(args.seconds / count, args.seed + 1000 * number, args.memory_mb)
-    runs = fuzz(target, budget, crashes, atheris)
-    found = len(list(crashes.glob(f"{target.name}_*.txt")))
-    print(f"{target.name:32} {len(target.seeds):4} seeds {runs:8,} inputs {found:3} findings", flush=True)
 
 
 def _targets(only: str | None, atheris: Any) -> list[Target]:
@@ -94,11 +88,17 @@ def _report(crashes: Path) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--seconds", type=float, default=60, help="time for all targets together (default: 60)")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="time for all targets together (default: 60)"
+    )
     parser.add_argument("--adapter", help="fuzz this one alone, or `sniff`")
-    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6), help="for the same inputs again")
+    parser.add_argument(
+        "--seed", type=int, default=SystemRandom().randrange(10**6), help="for the same inputs again"
+    )
     parser.add_argument("--crashes", help="folder for what was found (default: a temporary one)")
-    parser.add_argument("--memory-mb", type=int, default=512, help="allowed growth for one input (default: 512)")
+    parser.add_argument(
+        "--memory-mb", type=int, default=512, help="allowed growth for one input (default: 512)"
+    )
     return parser
 
 

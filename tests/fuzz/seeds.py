@@ -1,12 +1,15 @@
 """One small valid recording of every text, CSV and JSON format, for the mutations to start from. What they say
 is made up; their shapes are those of the tools."""
 
+# ruff: noqa: E501  (a line holds what belongs together)
+
 from __future__ import annotations
 
 import csv
 import io
 import json
 from collections.abc import Mapping
+from typing import Literal
 
 BIG = 9_007_199_254_740_993  # one more than a float can hold
 NAME = "void gemm<float, 4>(int, float*) [clone .kd]"
@@ -230,7 +233,7 @@ def seeds() -> dict[str, bytes]:
     }
 
 
-def _csv(row: Mapping[str, object], quoting: int = csv.QUOTE_MINIMAL) -> bytes:
+def _csv(row: Mapping[str, object], quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> bytes:
     """A header and the row twice: in the second, every number is one more."""
     text = io.StringIO()
     after = [value + 1 if isinstance(value, int) else value for value in row.values()]

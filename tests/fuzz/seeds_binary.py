@@ -1,5 +1,7 @@
 """One small valid recording of every SQLite and protobuf format."""
 
+# ruff: noqa: E501  (a line holds what belongs together)
+
 from __future__ import annotations
 
 import sqlite3
@@ -16,40 +18,39 @@ Tables = Mapping[str, Table]
 
 _ROCPD = "_00000a10_7bc0_7bc0_a1ef_000000000001"
 
+ROCPD: Tables = {
+    "string": ("id string", [(1, "KERNEL_DISPATCH"), (2, "HIP_RUNTIME_API_EXT"), (3, "hipLaunchKernel"),
+                             (4, "MARKER_CORE_RANGE_API"), (5, "MEMORY_COPY_HOST_TO_DEVICE")]),
+    "info_node": ("id machine_id system_name hostname release", [(7, "m", "Linux", "box", "6.1")]),
+    "info_process": ("id guid nid ppid pid start end command", [(1, "g", 7, 4, 6, 1, 9, "./app")]),
+    "info_thread": ("id nid pid tid", [(1, 7, 1, 8)]),
+    "info_agent": ("id nid pid type absolute_index type_index name product_name extdata",
+                   [(8, 7, 1, "GPU", 4, 0, "gfx942", "MI300X", '{"cu_count": 304, "num_xcc": 8}')]),
+    "info_code_object": ("id uri", [(3, "memory://6")]),
+    "info_kernel_symbol": ("id pid code_object_id kernel_name display_name arch_vgpr_count sgpr_count",
+                           [(9, 1, 3, "_Z4gemm.kd", NAME, 32, 96)]),
+    "info_pmc": ("id agent_id name units is_derived block", [(1, 8, "SQ_WAVES", "count", 0, "SQ")]),
+    "event": ("id category_id stack_id correlation_id extdata",
+              [(1, 1, 41, 0, "{}"), (2, 2, 41, 0, "{}"), (3, 4, 42, 0, '{"message": "step 1"}')]),
+    "region": ("id nid pid tid start end name_id event_id", [(1, 7, 1, 1, BIG, BIG + 5, 3, 2),
+                                                             (2, 7, 1, 1, BIG, BIG + 9, 3, 3)]),
+    "kernel_dispatch": (
+        "id nid pid tid agent_id kernel_id dispatch_id queue_id stream_id start end private_segment_size "
+        "group_segment_size workgroup_size_x workgroup_size_y workgroup_size_z grid_size_x grid_size_y "
+        "grid_size_z region_name_id event_id",
+        [(1, 7, 1, 1, 8, 9, 1, 2, 5, BIG, BIG + 6, 0, 512, 64, 1, 1, 640, 1, 1, 1, 1)],
+    ),
+    "memory_copy": ("id nid pid tid start end name_id dst_agent_id src_agent_id size event_id",
+                    [(1, 7, 1, 1, BIG, BIG + 6, 5, 8, 8, 4096, 2)]),
+    "memory_allocate": ("id nid pid tid agent_id type level start end address size extdata",
+                        [(1, 7, 1, 1, 8, "ALLOC", "REAL", BIG, BIG + 1, 4096, 64, "{}")]),
+    "pmc_event": ("id event_id pmc_id value", [(1, 1, 1, 64.0)]),
+    "sample": ("id track_id timestamp event_id", [(1, 1, BIG, 2)]),
+    "track": ("id nid pid tid name_id", [(1, 7, 1, 1, 3)]),
+}  # fmt: skip
+
 DATABASES: dict[str, Tables] = {
-    "rocpd": {
-        f"rocpd_{name}{_ROCPD}": table
-        for name, table in {
-            "string": ("id string", [(1, "KERNEL_DISPATCH"), (2, "HIP_RUNTIME_API_EXT"), (3, "hipLaunchKernel"),
-                                     (4, "MARKER_CORE_RANGE_API"), (5, "MEMORY_COPY_HOST_TO_DEVICE")]),
-            "info_node": ("id machine_id system_name hostname release", [(7, "m", "Linux", "box", "6.1")]),
-            "info_process": ("id guid nid ppid pid start end command", [(1, "g", 7, 4, 6, 1, 9, "./app")]),
-            "info_thread": ("id nid pid tid", [(1, 7, 1, 8)]),
-            "info_agent": ("id nid pid type absolute_index type_index name product_name extdata",
-                           [(8, 7, 1, "GPU", 4, 0, "gfx942", "MI300X", '{"cu_count": 304, "num_xcc": 8}')]),
-            "info_code_object": ("id uri", [(3, "memory://6")]),
-            "info_kernel_symbol": ("id pid code_object_id kernel_name display_name arch_vgpr_count sgpr_count",
-                                   [(9, 1, 3, "_Z4gemm.kd", NAME, 32, 96)]),
-            "info_pmc": ("id agent_id name units is_derived block", [(1, 8, "SQ_WAVES", "count", 0, "SQ")]),
-            "event": ("id category_id stack_id correlation_id extdata",
-                      [(1, 1, 41, 0, "{}"), (2, 2, 41, 0, "{}"), (3, 4, 42, 0, '{"message": "step 1"}')]),
-            "region": ("id nid pid tid start end name_id event_id", [(1, 7, 1, 1, BIG, BIG + 5, 3, 2),
-                                                                     (2, 7, 1, 1, BIG, BIG + 9, 3, 3)]),
-            "kernel_dispatch": (
-                "id nid pid tid agent_id kernel_id dispatch_id queue_id stream_id start end private_segment_size "
-                "group_segment_size workgroup_size_x workgroup_size_y workgroup_size_z grid_size_x grid_size_y "
-                "grid_size_z region_name_id event_id",
-                [(1, 7, 1, 1, 8, 9, 1, 2, 5, BIG, BIG + 6, 0, 512, 64, 1, 1, 640, 1, 1, 1, 1)],
-            ),
-            "memory_copy": ("id nid pid tid start end name_id dst_agent_id src_agent_id size event_id",
-                            [(1, 7, 1, 1, BIG, BIG + 6, 5, 8, 8, 4096, 2)]),
-            "memory_allocate": ("id nid pid tid agent_id type level start end address size extdata",
-                                [(1, 7, 1, 1, 8, "ALLOC", "REAL", BIG, BIG + 1, 4096, 64, "{}")]),
-            "pmc_event": ("id event_id pmc_id value", [(1, 1, 1, 64.0)]),
-            "sample": ("id track_id timestamp event_id", [(1, 1, BIG, 2)]),
-            "track": ("id nid pid tid name_id", [(1, 7, 1, 1, 3)]),
-        }.items()
-    },
+    "rocpd": {f"rocpd_{name}{_ROCPD}": table for name, table in ROCPD.items()},
     "rpd": {
         "rocpd_string": ("id string", [(1, "hipLaunchKernel"), (2, "KernelExecution"), (3, NAME), (4, "UserMarker"),
                                        (5, "CopyHostToDevice"), (6, "step 1")]),
@@ -133,7 +134,13 @@ def _perfetto() -> bytes:
             if kind == pb.TrackEvent.TYPE_SLICE_BEGIN:
                 packet.track_event.categories.append(category)
                 packet.track_event.name = name
-                for key, value in (("corr_id", 5), ("begin_ns", BIG), ("end_ns", BIG + 9), ("kind", 11), ("agent", 4)):
+                for key, value in (
+                    ("corr_id", 5),
+                    ("begin_ns", BIG),
+                    ("end_ns", BIG + 9),
+                    ("kind", 11),
+                    ("agent", 4),
+                ):
                     note = packet.track_event.debug_annotations.add(name=key)
                     note.uint_value = value
     return bytes(trace.SerializeToString())

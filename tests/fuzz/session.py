@@ -162,7 +162,8 @@ def _guided(work: _Work, atheris: Any) -> None:
 
     seconds = max(1, round(work.budget.seconds))
     options = {"max_total_time": seconds, "seed": work.budget.seed % (1 << 31) or 1, "max_len": MAX_BYTES,
-               "timeout": 0, "rss_limit_mb": 0, "len_control": 0, "verbosity": 0}  # fmt: skip
+               "timeout": 10 * LIMIT_S, "rss_limit_mb": 0, "verbosity": 0,
+               "artifact_prefix": f"{work.folder}/"}  # fmt: skip
     arguments = [sys.argv[0], *(f"-{name}={value}" for name, value in options.items()), str(corpus)]
     atheris.Setup(arguments, work.one, custom_mutator=change, internal_libfuzzer=True)
     atheris.Fuzz()
@@ -180,5 +181,3 @@ def _random(work: _Work, _: None) -> None:
 
 def _peak_mb() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-

@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError
-from rocm_perf.ingest import att_counters, att_waves
+from rocm_perf.ingest import att_counters, att_waves, domains
 from rocm_perf.ingest.att_waves import dispatch_of
 from rocm_perf.ingest.io import json
 from rocm_perf.ingest.io.csv import drop_incomplete, integer, read_csv
@@ -135,7 +135,7 @@ def _instructions(source: Source, rows: pl.DataFrame, losses: list[Loss], notice
         )
         .filter(begins.fill_null(False).not_())
         .with_columns(
-            pl.col("kernel").str.replace(r"( \[clone \.kd\]|\.kd)$", ""),
+            domains.kernel_name(pl.col("kernel")),
             dispatch_id=pl.lit(dispatch_of(source), pl.Int64),
         )
     )

@@ -17,7 +17,6 @@ from rocm_perf.ingest.chrome_events import (
 )
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
-from rocm_perf.ingest.rocprof_v1 import kernel_name
 from rocm_perf.model.run import Loss
 
 _KERNEL = ("kernel", "gpu_kernel", "concurrent_kernel")
@@ -112,7 +111,7 @@ def _gpu_tables(piece: Events, work: pl.DataFrame) -> dict[str, pl.DataFrame]:
     kind = pl.when(is_fill).then(pl.lit("MEMSET")).otherwise(domains.copy_kind(pl.col("name")))
     return {
         "dispatches": rows.filter(~is_copy).select(
-            kernel_name(pl.col("name")).alias("kernel"), pl.exclude("name", "category", "size_bytes")
+            domains.kernel_name(pl.col("name")).alias("kernel"), pl.exclude("name", "category", "size_bytes")
         ),
         "copies": rows.filter(is_copy).select(kind.alias("kind"), pl.exclude("name", "category")),
     }

@@ -34,6 +34,14 @@ _COPY_KINDS = (
 )
 
 
+_KERNEL_SUFFIX = r"( \[clone \.kd\]| \(\.kd\)|\.kd)$"
+
+
+def kernel_name(name: pl.Expr) -> pl.Expr:
+    """A kernel's name without the mark of its descriptor: `k [clone .kd]`, `k (.kd)` and `k.kd` are `k`."""
+    return name.str.replace(_KERNEL_SUFFIX, "")
+
+
 def normalised(domain: pl.Expr) -> pl.Expr:
     """HIP_RUNTIME_API_EXT -> hip; a word that is not known is kept in lower case."""
     upper = domain.str.to_uppercase()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -31,31 +32,67 @@ class Loaded:
     error: RocmPerfError | None = None
 
 
+@dataclass(frozen=True)
+class _Trouble:
+    """A file that gave nothing, and why."""
+
+    name: str
+    error: RocmPerfError
+
+    @property
+    def file_name(self) -> str:
+        return self.name.rsplit("/", 1)[-1]
+
+    @property
+    def is_loss(self) -> bool:
+        """It is a recording, or may be one, and holds something that could not be read."""
+        return "is not a recording" not in self.error.what and not isinstance(self.error, EmptyCaptureError)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was read of some files."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    troubles: list[_Trouble] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """What lies in a folder."""
+
+    files: list[Path] = field(default_factory=list)
+    bundles: list[Path] = field(default_factory=list)
+    troubles: list[_Trouble] = field(default_factory=list)
+
+
 def load(path: Path) -> Trace:
     """The one run at `path`; raises if there is none, or more than one."""
-    runs = load_path(path)
+    loaded = load_path(path)
+    runs = [run for run in loaded if run.trace]
     if len(runs) > 1:
         raise UsageError(
             f"{path} holds {len(runs)} runs, not one",
             _enumerate(runs),
             "Name one of them, or add --each to report on all.",
         )
-    if runs[0].error:
-        raise runs[0].error
-    assert runs[0].trace is not None
-    return runs[0].trace
+    if not runs:
+        raise next(run.error for run in loaded if run.error)
+    trace = runs[0].trace
+    assert trace is not None
+    return trace
 
 
 def load_path(path: Path) -> list[Loaded]:
     """Every run at `path`, which may be a file or a folder."""
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"{path} does not exist", next_step="Check the path.")
     if path.is_dir():
         return _load_folder(path)
-    pieces, troubles = _read_all(_sources(path))
-    if not pieces:
-        raise troubles[0][1] if len(troubles) == 1 else _nothing(path, troubles)
-    return _as_runs(pieces, troubles, str(path))
+    found = _read_all([path])
+    if not found.pieces and len(found.troubles) == 1:
+        raise found.troubles[0].error
+    return _as_runs(found, path)
 
 
 def load_files(paths: list[Path]) -> list[Loaded]:
@@ -63,8 +100,8 @@ def load_files(paths: list[Path]) -> list[Loaded]:
     path stands for itself, and a bad one does not keep the others from being read."""
     results: list[Loaded] = []
     families: dict[object, list[Path]] = {}
-    for path in paths:
-        key: object = path if path.is_dir() or not path.exists() else place_of(Source(path)).set_key
+    for path in dict.fromkeys(paths):
+        key: object = place_of(Source(path)).set_key if os.path.isfile(path) else path
         families.setdefault(key, []).append(path)
     for members in families.values():
         results.extend(_load_family(members))
@@ -75,11 +112,12 @@ def _load_family(paths: list[Path]) -> list[Loaded]:
     try:
         if len(paths) == 1:
             return load_path(paths[0])
-        pieces, troubles = _read_all([source for path in paths for source in _sources(path)])
-        bad = [Loaded(source.name, error=error) for source, error in troubles]
-        if not pieces:
+        found = _read_all(paths)
+        bad = [Loaded(trouble.name, error=trouble.error) for trouble in found.troubles]
+        if not found.pieces:
             return bad
-        return [Loaded(_label(pieces), merge(group_by_process(pieces))), *bad]
+        _require_rows(found.pieces, paths[0])
+        return [Loaded(_label(found.pieces), merge(group_by_process(found.pieces))), *bad]
     except RocmPerfError as error:
         return [Loaded(str(paths[0]), error=error)]
 
@@ -87,39 +125,55 @@ def _load_family(paths: list[Path]) -> list[Loaded]:
 def _load_folder(folder: Path) -> list[Loaded]:
     if bundle.is_bundle(folder):
         return [Loaded(str(folder), bundle.read(folder))]
-    bundles = sorted(
-        path.parent for path in folder.glob(f"*/{bundle.MANIFEST}") if not path.parent.name.startswith(".")
-    )
-    runs = [Loaded(str(path), bundle.read(path)) for path in bundles if _is_ours(path)]
-    inside = set(bundles)
-    files = [path for path in _walk(folder) if not any(parent in inside for parent in path.parents)]
-    pieces, troubles = _read_all([source for path in files for source in _sources(path)])
-    if not pieces and not runs:
-        raise _nothing(folder, troubles)
-    return runs + (_as_runs(pieces, troubles, str(folder)) if pieces else [])
+    inside = _walk(folder)
+    runs = [_load_bundle(path) for path in inside.bundles]
+    found = _read_all(inside.files)
+    found.troubles.extend(inside.troubles)
+    if runs and not found.pieces:
+        return runs
+    return runs + _as_runs(found, folder)
 
 
-def _is_ours(folder: Path) -> bool:
+def _load_bundle(folder: Path) -> Loaded:
     try:
-        bundle.read_manifest(folder)
-    except InputError:
-        return False
-    return True
+        return Loaded(str(folder), bundle.read(folder))
+    except RocmPerfError as error:
+        return Loaded(str(folder), error=error)
 
 
-def _walk(folder: Path) -> list[Path]:
-    found = []
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            found.append(path)
-        if len(found) > MAX_FILES:
+def _walk(folder: Path) -> _Inside:
+    """Plain files and bundles below a folder. Hidden ones (a bundle half written, say), pipes, devices and
+    linked folders are passed by."""
+    inside = _Inside()
+
+    def cannot_list(error: OSError) -> None:
+        name = str(error.filename)
+        inside.troubles.append(
+            _Trouble(name, InputError(f"cannot read {name}", error.strerror or str(error)))
+        )
+
+    for root, folders, names in os.walk(folder, onerror=cannot_list):
+        here = Path(root)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if here != folder and bundle.is_bundle(here):
+            inside.bundles.append(here)
+            folders.clear()
+            continue
+        files = (here / name for name in sorted(names) if not name.startswith("."))
+        inside.files.extend(path for path in files if os.path.isfile(path))
+        if len(inside.files) > MAX_FILES:
             raise InputError(
                 f"{folder} holds more than {MAX_FILES:,} files", next_step="Name the folder of one run."
             )
-    return found
+    inside.files.sort()
+    return inside
 
 
 def _sources(path: Path) -> list[Source]:
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError(
+            f"{path} is not a file", "a pipe or device can be read only once", "Save it to a file first."
+        )
     try:
         return sources_of(path)
     except OSError as error:
@@ -128,57 +182,82 @@ def _sources(path: Path) -> list[Source]:
         ) from error
 
 
-def _read_all(sources: list[Source]) -> tuple[list[Piece], list[tuple[Source, RocmPerfError]]]:
-    pieces, troubles = [], []
-    for source in sources:
+def _read_all(paths: list[Path]) -> _Found:
+    found = _Found()
+    for path in paths:
         try:
-            adapter = sniff(source)
-            pieces.append(Piece(source, adapter, adapter.read(source), place_of(source)))
+            sources = _sources(path)
         except RocmPerfError as error:
-            troubles.append((source, error))
-        except MemoryError:
-            troubles.append(
-                (
-                    source,
-                    InputError(
-                        f"{source.name} does not fit into memory", next_step="Read it on a larger machine."
-                    ),
-                )
-            )
-    return pieces, troubles
+            found.troubles.append(_Trouble(str(path), error))
+            continue
+        for source in sources:
+            try:
+                found.pieces.append(_read(source))
+            except RocmPerfError as error:
+                found.troubles.append(_Trouble(source.name, error))
+    return found
 
 
-def _as_runs(pieces: list[Piece], troubles: list[tuple[Source, RocmPerfError]], label: str) -> list[Loaded]:
-    runs = split_runs(group_by_process(pieces))
+def _read(source: Source) -> Piece:
+    try:
+        adapter = sniff(source)
+        return Piece(source, adapter, adapter.read(source), place_of(source))
+    except MemoryError as error:
+        raise InputError(
+            f"{source.name} does not fit into memory", next_step="Read it on a larger machine."
+        ) from error
+    except (pl.exceptions.PolarsError, OSError, RecursionError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"cannot read {source.name}", reason) from error
+
+
+def _as_runs(found: _Found, path: Path) -> list[Loaded]:
+    if not found.pieces:
+        raise _nothing(path, found.troubles)
+    _require_rows(found.pieces, path)
+    runs = split_runs(group_by_process(found.pieces))
     traces = [merge(groups) for groups in runs]
     if len(traces) == 1:
-        return [Loaded(label, _with_troubles(traces[0], troubles))]
-    return [
+        return [Loaded(str(path), _with_troubles(traces[0], found.troubles))]
+    named = [
         Loaded(_label([p for group in groups for p in group.pieces]), trace)
         for groups, trace in zip(runs, traces, strict=True)
     ]
+    return named + [Loaded(t.name, error=t.error) for t in found.troubles if t.is_loss]
 
 
-def _with_troubles(trace: Trace, troubles: list[tuple[Source, RocmPerfError]]) -> Trace:
-    """Files beside the recording that were not read: a loss if broken, a notice if foreign."""
+def _require_rows(pieces: list[Piece], path: Path) -> None:
+    """A recording without a single row, and without a word of the adapter why, is an empty capture."""
+    if any(piece.part.tables or piece.part.notices for piece in pieces):
+        return
+    losses = [loss for piece in pieces for loss in piece.part.losses]
+    if losses:
+        raise InputError(f"{path} holds no usable record", f"{losses[0].source}: {losses[0].what}")
+    raise EmptyCaptureError(
+        f"{path} holds no record", "the profiler recorded nothing", "Check what it printed when it ran."
+    )
+
+
+def _with_troubles(trace: Trace, troubles: list[_Trouble]) -> Trace:
+    """Files beside the recording that were not read: a loss if broken, a notice if foreign or empty."""
     if not troubles:
         return trace
-    losses = tuple(Loss(source.name, str(error)) for source, error in troubles if _is_recording(error))
-    foreign = [source.file_name for source, error in troubles if not _is_recording(error)]
-    notices = (_not_read(foreign),) if foreign else ()
+    losses = tuple(Loss(trouble.name, str(trouble.error)) for trouble in troubles if trouble.is_loss)
+    empty = [t.file_name for t in troubles if isinstance(t.error, EmptyCaptureError)]
+    foreign = [t.file_name for t in troubles if not t.is_loss and t.file_name not in empty]
+    notices = tuple(
+        f"{format_count(len(names), 'file')} beside it {what}: {_some(names)}"
+        for names, what in ((empty, "empty"), (foreign, "not read"))
+        if names
+    )
     run = msgspec.structs.replace(
         trace.run, losses=trace.run.losses + losses, notices=trace.run.notices + notices
     )
     return Trace({name: trace.table(name) for name in trace}, run)
 
 
-def _not_read(names: list[str]) -> str:
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return f"{format_count(len(names), 'file')} beside it not read: {shown}"
-
-
-def _is_recording(error: RocmPerfError) -> bool:
-    return "is not a recording" not in error.what
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def _label(pieces: list[Piece]) -> str:
@@ -198,18 +277,16 @@ def _length(trace: Trace) -> str:
     return f"{count} over {format_ns(length)}" if length else count
 
 
-def _nothing(path: Path, troubles: list[tuple[Source, RocmPerfError]]) -> RocmPerfError:
+def _nothing(path: Path, troubles: list[_Trouble]) -> RocmPerfError:
     """Why a folder or an archive gave nothing."""
     if not troubles:
         return EmptyCaptureError(
             f"{path} is empty", "the profiler wrote nothing there", "Check what it printed when it ran."
         )
-    first = troubles[0][1]
-    kind = (
-        EmptyCaptureError
-        if all(isinstance(error, EmptyCaptureError) for _, error in troubles)
-        else InputError
-    )
+    all_empty = all(isinstance(trouble.error, EmptyCaptureError) for trouble in troubles)
+    kind = EmptyCaptureError if all_empty else InputError
+    worst = next((t.error for t in troubles if t.is_loss), troubles[0].error)
     return kind(
-        f"{path} holds no readable recording", f"of {format_count(len(troubles), 'file')}, the first: {first}"
+        f"{path} holds no readable recording",
+        f"{format_count(len(troubles), 'file')} there, for example: {worst}",
     )

@@ -30,29 +30,21 @@ class _Setting:
 
 def merge(groups: list[Group]) -> Trace:
     """One Trace of all groups of a run."""
-    hosts = _hosts(groups)
+    numbers, nodes = _nodes(groups)
     passes = _passes(groups)
     notices: list[str] = []
-    tables: dict[str, list[pl.DataFrame]] = {}
+    tables: dict[str, list[tuple[_Setting, pl.DataFrame]]] = {}
     for group in groups:
-        setting = _Setting(hosts.index(_host_of(group, hosts)), passes[id(group)], _pid(group), _rank(group))
+        setting = _Setting(numbers[id(group)], passes[id(group)], _pid(group), _rank(group))
         kept, dropped = _one_format_a_table(group)
         notices.extend(dropped)
         for name, frame in kept:
-            tables.setdefault(name, []).append(_settle(name, frame, setting))
+            tables.setdefault(name, []).append((setting, _settle(name, frame, setting)))
     merged = {name: _join(name, frames) for name, frames in tables.items()}
-    merged["nodes"] = _nodes(groups, hosts)
-    merged.setdefault("processes", _processes(merged))
-    return Trace(merged, _run_info(groups, hosts, notices))
-
-
-def _hosts(groups: list[Group]) -> list[str | None]:
-    named = list(dict.fromkeys(group.host for group in groups if group.host))
-    return list(named) if named else [None]
-
-
-def _host_of(group: Group, hosts: list[str | None]) -> str | None:
-    return group.host or hosts[0]
+    merged["nodes"] = nodes
+    if "processes" not in merged:
+        merged["processes"] = _processes(merged)
+    return Trace(merged, _run_info(groups, nodes, notices))
 
 
 def _passes(groups: list[Group]) -> dict[int, int]:
@@ -95,7 +87,7 @@ def _one_format_a_table(group: Group) -> tuple[list[tuple[str, pl.DataFrame]], l
     notices: list[str] = []
     by_table: dict[str, list[Piece]] = {}
     for piece in sorted(group.pieces, key=_preference):
-        for name in piece.part.tables:
+        for name in (name for name in piece.part.tables if name != "nodes"):
             by_table.setdefault(name, []).append(piece)
     for name, pieces in by_table.items():
         best = _preference(pieces[0])
@@ -121,33 +113,49 @@ def _settle(name: str, frame: pl.DataFrame, setting: _Setting) -> pl.DataFrame:
     if "pass_id" in frame.columns and setting.pass_id:
         updates.append(pl.lit(setting.pass_id, pl.Int32).alias("pass_id"))
     for column, value in (("pid", setting.pid), ("rank", setting.rank)):
-        if column in frame.columns and value is not None:
-            updates.append(pl.col(column).fill_null(value))
+        if value is not None and column in frame.columns and frame[column].null_count():
+            updates.append(pl.col(column).fill_null(pl.lit(value, frame.schema[column])))
     return frame.with_columns(updates).select(schema.SCHEMAS[name].names) if updates else frame
 
 
-def _join(name: str, frames: list[pl.DataFrame]) -> pl.DataFrame:
-    table = frames[0] if len(frames) == 1 else pl.concat(frames)
-    if name == "dispatches" and len(frames) > 1:
-        return _unique_dispatches(table)
-    if name == "instructions" and len(frames) > 1:
+def _join(name: str, frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFrame:
+    if len(frames) == 1:
+        return frames[0][1]
+    if name == "dispatches":
+        return _join_dispatches(frames)
+    table = pl.concat([frame for _, frame in frames])
+    if name == "instructions":
         return table.unique(["dispatch_id", "code_object", "pc", "text"], keep="first", maintain_order=True)
-    if name in _KEYED and len(frames) > 1:
-        return _first_known(table, _KEYED[name])
-    return table
+    return _first_known(table, _KEYED[name]) if name in _KEYED else table
 
 
-def _unique_dispatches(table: pl.DataFrame) -> pl.DataFrame:
-    """A kernel trace and a counter file of one pass list the same dispatches: the fuller row stays."""
-    key = ("node", "pid", "pass_id", "dispatch_id")
-    fullness = pl.sum_horizontal(pl.all().is_not_null().cast(pl.Int32)).alias("fullness")
-    ranked = table.with_row_index("position").with_columns(fullness)
-    return (
-        ranked.sort("fullness", descending=True, maintain_order=True)
-        .unique(key, keep="first", maintain_order=True)
-        .sort("position")
-        .drop("position", "fullness")
-    )
+def _join_dispatches(frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFrame:
+    """Only files of one process and pass can list the same dispatch twice."""
+    of_process: dict[_Setting, list[pl.DataFrame]] = {}
+    for setting, frame in frames:
+        of_process.setdefault(setting, []).append(frame)
+    return pl.concat([_unique_dispatches(members) for members in of_process.values()])
+
+
+def _unique_dispatches(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """A kernel trace and a counter file of one pass list the same dispatches, and each knows something
+    that the other does not: rows with one number, and one start where both have it, become one."""
+    if len(frames) == 1:
+        return frames[0]
+    key = ["node", "pid", "pass_id", "dispatch_id"]
+    table = pl.concat(frames).with_row_index("position")
+    start = pl.col("start_ns").fill_null(pl.col("start_ns").max().over(key))
+    table = table.with_columns(start.alias("moment"))
+    repeated = pl.struct(*key, "moment").is_duplicated() & pl.col("dispatch_id").is_not_null()
+    twice = table.filter(repeated)
+    if twice.is_empty():
+        return table.drop("position", "moment")
+    fullness = pl.sum_horizontal(pl.all().is_not_null().cast(pl.Int32))
+    fullest = twice.with_columns(pl.col("start_ns").is_not_null().alias("timed"), fullness.alias("fullness"))
+    fullest = fullest.sort("timed", "fullness", descending=True, maintain_order=True)
+    once = _first_known(fullest.select(table.columns), (*key, "moment"))
+    joined = pl.concat([table.filter(~repeated), once]).sort("position")
+    return joined.drop("position", "moment")
 
 
 def _first_known(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
@@ -158,18 +166,44 @@ def _first_known(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
     return merged.select(table.columns)
 
 
-def _nodes(groups: list[Group], hosts: list[str | None]) -> pl.DataFrame:
-    rows = []
-    for number, host in enumerate(hosts):
-        members = [piece for group in groups if _host_of(group, hosts) == host for piece in group.pieces]
-        clock = next((p.part.clock for p in members if p.part.clock != "unknown"), "unknown")
-        system = next((p.part.os for p in members if p.part.os), None)
-        rows.append({"node": number, "host": host, "os": system, "clock": clock})
-    return schema.conform("nodes", pl.DataFrame(rows, schema_overrides={"host": pl.String, "os": pl.String}))
+def _nodes(groups: list[Group]) -> tuple[dict[int, int], pl.DataFrame]:
+    """The first node of each group, and the machines: one a host, and those that a file lists itself."""
+    listing = [group for group in groups if _listed(group) is not None]
+    plain = [group for group in groups if _listed(group) is None]
+    hosts: list[str | None] = [*dict.fromkeys(group.host for group in plain if group.host)]
+    if plain and not hosts:
+        hosts = [None]
+    numbers = {id(group): hosts.index(group.host or hosts[0]) for group in plain}
+    frames = [
+        _machine(number, [g for g in plain if numbers[id(g)] == number]) for number in range(len(hosts))
+    ]
+    free = len(hosts)
+    for group in listing:
+        listed = _listed(group)
+        assert listed is not None
+        numbers[id(group)] = free
+        frames.append(listed.with_columns(pl.col("node") + free))
+        free += 1 + int(listed["node"].max() or 0)  # type: ignore[arg-type]
+    return numbers, pl.concat(frames)
+
+
+def _listed(group: Group) -> pl.DataFrame | None:
+    return next((p.part.tables["nodes"] for p in group.pieces if "nodes" in p.part.tables), None)
+
+
+def _machine(number: int, groups: list[Group]) -> pl.DataFrame:
+    parts = [piece.part for group in groups for piece in group.pieces]
+    row = {
+        "node": number,
+        "host": next((group.host for group in groups if group.host), None),
+        "os": next((part.os for part in parts if part.os), None),
+        "clock": next((part.clock for part in parts if part.clock != "unknown"), "unknown"),
+    }
+    return schema.conform("nodes", pl.DataFrame([row], schema_overrides={"host": pl.String, "os": pl.String}))
 
 
 def _processes(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Processes seen in the other tables, where no file lists them."""
+    """Processes seen in the other tables; used where no file lists them."""
     key = ("node", "rank", "pass_id", "pid")
     frames = [
         frame.group_by(key).agg(pl.col("start_ns").min(), pl.col("end_ns").max())
@@ -183,7 +217,7 @@ def _processes(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
     return schema.conform("processes", spans)
 
 
-def _run_info(groups: list[Group], hosts: list[str | None], notices: list[str]) -> RunInfo:
+def _run_info(groups: list[Group], nodes: pl.DataFrame, notices: list[str]) -> RunInfo:
     pieces = [piece for group in groups for piece in group.pieces]
     parts = [piece.part for piece in pieces]
     losses: list[Loss] = [loss for part in parts for loss in part.losses]
@@ -193,7 +227,7 @@ def _run_info(groups: list[Group], hosts: list[str | None], notices: list[str]) 
         tool=" + ".join(tools),
         tool_version=next((part.tool_version for part in parts if part.tool_version), None),
         formats=tuple(dict.fromkeys(piece.adapter.name for piece in pieces)),
-        hosts=tuple(host for host in hosts if host),
+        hosts=tuple(dict.fromkeys(host for host in nodes["host"] if host)),
         command=next((part.command for part in parts if part.command), None),
         clock=" + ".join(clocks) or "unknown",
         asked=tuple(dict.fromkeys(domain for part in parts for domain in part.asked)),

@@ -11,7 +11,6 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.io.sqlite import Database, open_database
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.rocprof_compute_db import table_of
 from rocm_perf.model.run import Loss
 
 _ACTIVITY = "CUPTI_ACTIVITY_KIND_"
@@ -43,7 +42,7 @@ _WORST_DIAGNOSTICS = 3
 
 def read(source: Source) -> Part:
     with open_database(source) as database:
-        strings = table_of(database, "StringIds", ("id",), (), ("value",)).unique("id", keep="first")
+        strings = database.table("StringIds", ("id",), (), ("value",)).unique("id", keep="first")
         epoch = _session_start(database)
         dispatches, lost = _dispatches(database, strings, source.name)
         tables = {
@@ -67,7 +66,7 @@ def read(source: Source) -> Part:
 
 
 def _dispatches(database: Database, strings: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[Loss]]:
-    frame = table_of(database, _ACTIVITY + "KERNEL", (*_ON_GPU, *_GRID, *_NAMES, *_RESOURCES, "graphId"))
+    frame = database.table(_ACTIVITY + "KERNEL", (*_ON_GPU, *_GRID, *_NAMES, *_RESOURCES, "graphId"))
     for column in _NAMES:
         frame = _with_string(frame, strings, column)
     kernel = pl.coalesce(_NAMES)
@@ -92,13 +91,13 @@ def _dispatches(database: Database, strings: pl.DataFrame, name: str) -> tuple[p
 
 def _graphs(database: Database) -> pl.DataFrame:
     """Launches of whole CUDA graphs, where the kernels inside were not recorded (--cuda-graph-trace=graph)."""
-    frame = table_of(database, _ACTIVITY + "GRAPH_TRACE", (*_ON_GPU, "graphId"))
+    frame = database.table(_ACTIVITY + "GRAPH_TRACE", (*_ON_GPU, "graphId"))
     named = pl.concat_str(pl.lit("CUDA graph "), pl.col("graphId").fill_null(0).cast(pl.String))
     return frame.select(named.alias("kernel"), *_where(), pl.col("graphId").alias("graph_id"))
 
 
 def _graph_notice(database: Database) -> tuple[str, ...]:
-    launches = table_of(database, _ACTIVITY + "GRAPH_TRACE", _SPAN).height
+    launches = database.table(_ACTIVITY + "GRAPH_TRACE", _SPAN).height
     if not launches:
         return ()
     return (f"{launches:,} CUDA graph launches stand as one dispatch each: their kernels were not recorded",)
@@ -106,8 +105,8 @@ def _graph_notice(database: Database) -> tuple[str, ...]:
 
 def _copies(database: Database) -> pl.DataFrame:
     ids = ("bytes", "copyKind", "srcDeviceId", "dstDeviceId")
-    copies = table_of(database, _ACTIVITY + "MEMCPY", (*_ON_GPU, *ids))
-    fills = table_of(database, _ACTIVITY + "MEMSET", (*_ON_GPU, "bytes")).with_columns(kind=pl.lit("MEMSET"))
+    copies = database.table(_ACTIVITY + "MEMCPY", (*_ON_GPU, *ids))
+    fills = database.table(_ACTIVITY + "MEMSET", (*_ON_GPU, "bytes")).with_columns(kind=pl.lit("MEMSET"))
     kind = pl.col("copyKind").replace_strict(_COPY_KINDS, default="UNKNOWN", return_dtype=pl.String)
     copies = copies.with_columns(kind=kind)
     peer, device = pl.col("kind") == "P2P", pl.col("deviceId")
@@ -127,7 +126,7 @@ def _copies(database: Database) -> pl.DataFrame:
 def _api_calls(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
     """Runtime and driver calls; nsys appends the version of the call's signature (cudaLaunchKernel_v7000)."""
     frames = [
-        table_of(database, _ACTIVITY + kind, (*_SPAN, "globalTid", "correlationId", "nameId"))
+        database.table(_ACTIVITY + kind, (*_SPAN, "globalTid", "correlationId", "nameId"))
         for kind in ("RUNTIME", "DRIVER")
     ]
     frame = _with_string(pl.concat(frames), strings, "nameId").drop_nulls("nameId")
@@ -141,7 +140,7 @@ def _api_calls(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
 
 def _ranges(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
     """NVTX ranges and marks; a range that was still open when the recording ended has no end."""
-    frame = table_of(database, "NVTX_EVENTS", (*_SPAN, "eventType", "textId", "globalTid"), (), ("text",))
+    frame = database.table("NVTX_EVENTS", (*_SPAN, "eventType", "textId", "globalTid"), (), ("text",))
     frame = _with_string(frame, strings, "textId")
     text = pl.when(pl.col("text") != "").then("text")  # old releases have no nulls: '' and -1 stand for them
     frame = frame.with_columns(name=pl.coalesce(text, "textId")).drop_nulls("name")
@@ -157,8 +156,8 @@ def _ranges(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
 
 def _gpu_metrics(database: Database) -> pl.DataFrame:
     """Periodic hardware metrics (--gpu-metrics-devices). The lowest byte of typeId is the GPU."""
-    values = table_of(database, "GPU_METRICS", ("timestamp", "typeId", "metricId"), ("value",))
-    names = table_of(database, "TARGET_INFO_GPU_METRICS", ("typeId", "metricId"), (), ("metricName",))
+    values = database.table("GPU_METRICS", ("timestamp", "typeId", "metricId"), ("value",))
+    names = database.table("TARGET_INFO_GPU_METRICS", ("typeId", "metricId"), (), ("metricName",))
     key = ["typeId", "metricId"] if names["typeId"].drop_nulls().len() else ["metricId"]
     named = values.join(names.unique(key), on=key, how="inner", maintain_order="left")
     return named.select(
@@ -197,7 +196,7 @@ def _process(column: str) -> pl.Expr:
 
 
 def _session_start(database: Database) -> int | None:
-    frame = table_of(database, "TARGET_INFO_SESSION_START_TIME", ("utcEpochNs",)).drop_nulls()
+    frame = database.table("TARGET_INFO_SESSION_START_TIME", ("utcEpochNs",)).drop_nulls()
     return int(frame["utcEpochNs"][0]) if frame.height and 0 < frame["utcEpochNs"][0] < 1 << 62 else None
 
 
@@ -214,7 +213,7 @@ def _at(frame: pl.DataFrame, epoch: int | None) -> pl.DataFrame:
 def _numbered(database: Database, frame: pl.DataFrame) -> pl.DataFrame:
     """A process may see fewer GPUs than there are and count them from 0; the node's own number is used."""
     seen = (
-        table_of(database, "TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid"))
+        database.table("TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid"))
         .drop_nulls()
         .unique(["cudaId", "pid"])
     )
@@ -253,7 +252,7 @@ def _agents(database: Database) -> pl.DataFrame:
         "computeMinor",
     )
     frame = (
-        table_of(database, "TARGET_INFO_GPU", counts, (), ("name", "uuid"))
+        database.table("TARGET_INFO_GPU", counts, (), ("name", "uuid"))
         .drop_nulls("id")
         .unique("id", maintain_order=True)
     )
@@ -282,7 +281,7 @@ def _agents(database: Database) -> pl.DataFrame:
 
 def _facts(database: Database) -> dict[str, object]:
     environment = _pairs(database, "TARGET_INFO_SYSTEM_ENV")
-    start = table_of(database, "TARGET_INFO_SESSION_START_TIME", (), (), ("utcTime",)).drop_nulls()
+    start = database.table("TARGET_INFO_SESSION_START_TIME", (), (), ("utcTime",)).drop_nulls()
     return {
         "host": environment.get("Hostname"),
         "os": environment.get("OsVersion"),
@@ -292,12 +291,12 @@ def _facts(database: Database) -> dict[str, object]:
 
 
 def _pairs(database: Database, table: str) -> dict[str, str]:
-    return dict(table_of(database, table, (), (), ("name", "value")).drop_nulls().rows())
+    return dict(database.table(table, (), (), ("name", "value")).drop_nulls().rows())
 
 
 def _diagnostics(database: Database) -> tuple[str, ...]:
     """What nsys itself warned of: lost events, above all. Severity 2 is a warning, 3 an error."""
-    frame = table_of(database, "DIAGNOSTIC_EVENT", ("severity",), (), ("text",)).filter(
+    frame = database.table("DIAGNOSTIC_EVENT", ("severity",), (), ("text",)).filter(
         pl.col("severity") >= 2
     )
     worst = frame.drop_nulls("text").sort("severity", descending=True, maintain_order=True)["text"]

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 
 from rocm_perf.ingest.io import csv, json, sqlite
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import Content, Source
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -18,8 +18,17 @@ class Peek:
         self.source = source
 
     @cached_property
+    def _start(self) -> Content:
+        return self.source.start()
+
+    @property
     def head(self) -> bytes:
-        return self.source.head()
+        return self._start.data
+
+    @property
+    def damage(self) -> str | None:
+        """Why the head is not all there, if the file breaks off so early."""
+        return self._start.damage
 
     @cached_property
     def text(self) -> str:
@@ -51,7 +60,7 @@ class Peek:
     @cached_property
     def json_keys(self) -> tuple[str, ...]:
         """Top-level keys of a JSON object, as far as the head shows them."""
-        return json.top_level_keys(self.head) if self.json_kind == "object" else ()
+        return json.top_level_keys(self.text.encode()) if self.json_kind == "object" else ()
 
     @cached_property
     def csv_header(self) -> tuple[str, ...]:

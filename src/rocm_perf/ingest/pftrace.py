@@ -132,7 +132,7 @@ def _is_range(category: str) -> bool:
 
 
 def _kernel_name() -> pl.Expr:
-    return pl.col("name").str.replace(r"( \[clone \.kd\]|\.kd)$", "").alias("kernel")
+    return domains.kernel_name(pl.col("name")).alias("kernel")
 
 
 def _fit(table: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -18,7 +18,6 @@ from rocm_perf.model.run import Loss
 
 MAIN_TABLE = "rocpd_kernel_dispatch"
 _SUFFIXED = re.compile(MAIN_TABLE + r"(|_[0-9A-Za-z_\-]+)")
-_KD = r"( \[clone \.kd\]|\.kd)$"
 
 
 class Extdata(msgspec.Struct):
@@ -71,6 +70,9 @@ class Run:
     def has(self, table: str) -> bool:
         return f"rocpd_{table}{self.suffix}" in self.database.tables
 
+    def has_column(self, table: str, column: str) -> bool:
+        return self.has(table) and column in self.database.columns(f"rocpd_{table}{self.suffix}")
+
     def frame(
         self,
         table: str,
@@ -94,9 +96,10 @@ class Run:
         except InputError as error:
             self.lose(f"table rocpd_{table} ({error.why})")
             return pl.DataFrame(schema=kinds)
-        return found.with_columns(
-            pl.lit(None, kinds[name]).alias(name) for name in kinds if name not in found.columns
-        )
+        missing = [
+            pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in found.columns
+        ]
+        return found.with_columns(missing).select(list(kinds))
 
     def timed(
         self,
@@ -155,8 +158,8 @@ class Run:
             "sgpr_count": "sgprs",
         }
         table = self.frame("info_kernel_symbol", ["id", "pid", *sizes], texts=["kernel_name", "display_name"])
-        symbol = stated("kernel_name").str.replace(_KD, "")
-        kernel = pl.coalesce(stated("display_name").str.replace(_KD, ""), symbol)
+        symbol = domains.kernel_name(stated("kernel_name"))
+        kernel = pl.coalesce(domains.kernel_name(stated("display_name")), symbol)
         return Lookup(table.with_columns(kernel=kernel, symbol=symbol).rename(sizes))
 
     @cached_property

@@ -16,7 +16,7 @@ from collections import defaultdict
 
 import polars as pl
 
-from rocm_perf.ingest import rocprof_compute_config
+from rocm_perf.ingest import domains, rocprof_compute_config
 from rocm_perf.ingest.io.csv import drop_incomplete, read_csv, real
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
@@ -36,7 +36,6 @@ _DESCRIBES_DISPATCH = re.compile(
 _COUNTER = re.compile(r"([A-Za-z]\w*?)(\[\d+\])?")
 _RENAMED_TWIN = re.compile(r".*_duplicated_\d+")
 _ADDED_HERE = ("dispatch_id", "kernel", "agent_id")
-KERNEL_SUFFIX = r"( \[clone \.kd\]| \(\.kd\)|\.kd)$"
 
 _ROUNDED = "the timestamps were rounded by the program that last saved the file, so they are left out"
 _JOINED = (
@@ -104,7 +103,7 @@ def counter_columns(columns: list[str]) -> dict[str, list[str]]:
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(
         _whole("Dispatch_ID").alias("dispatch_id"),
-        pl.col("Kernel_Name").str.replace(KERNEL_SUFFIX, "").alias("kernel"),
+        domains.kernel_name(pl.col("Kernel_Name")).alias("kernel"),
         _whole("GPU_ID").alias("agent_id"),
     )
 

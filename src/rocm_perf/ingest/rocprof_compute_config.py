@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError
+from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.csv import drop_incomplete, integer, read_csv, real
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
@@ -153,7 +154,7 @@ def read_top_kernels(source: Source) -> Part:
     frame, losses = read_csv(source)
     summaries = frame.select(
         pl.lit("kernel").alias("domain"),
-        pl.col("Kernel_Name").str.replace(r"( \[clone \.kd\]| \(\.kd\)|\.kd)$", "").alias("name"),
+        domains.kernel_name(pl.col("Kernel_Name")).alias("name"),
         real("Count").cast(pl.Int64, strict=False).alias("calls"),
         real("Sum(ns)").alias("total_ns"),
         real("Mean(ns)").alias("mean_ns"),

@@ -3,13 +3,14 @@ and PC samples. A file may hold several workloads; each is told apart as one pas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError
+from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.csv import drop_incomplete
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.io.sqlite import Database, open_database
@@ -19,7 +20,6 @@ from rocm_perf.model.run import Loss
 
 _REQUIRED = frozenset({"compute_workload", "compute_kernel", "compute_metric_definition"})
 _ROOFLINE = ("total_flops", "l1_cache_data", "l2_cache_data", "hbm_cache_data")
-_KERNEL_SUFFIX = r"( \[clone \.kd\]| \(\.kd\)|\.kd)$"
 
 
 def read(source: Source) -> Part:
@@ -44,42 +44,22 @@ def read(source: Source) -> Part:
     return part("rocprof-compute", tables, lost, clock="boot", **{**facts, "tool_version": version})
 
 
-def table_of(
-    database: Database,
-    table: str,
-    integers: Sequence[str] = (),
-    reals: Sequence[str] = (),
-    texts: Sequence[str] = (),
-) -> pl.DataFrame:
-    """Every named column of a table, null where the file does not have it; no rows if the table is missing."""
-    wanted = {
-        **dict.fromkeys(integers, pl.Int64),
-        **dict.fromkeys(reals, pl.Float64),
-        **dict.fromkeys(texts, pl.String),
-    }
-    found = database.frame(table, integers, reals, texts) if table in database.tables else pl.DataFrame()
-    missing = [pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found.columns]
-    if not found.width:
-        return pl.DataFrame(schema=wanted)
-    return found.with_columns(missing).select(wanted.keys())
-
-
 def _workloads(database: Database) -> pl.DataFrame:
     texts = ("name", "sys_info_extdata", "roofline_bench_extdata")
-    frame = table_of(database, "compute_workload", ("workload_id",), (), texts).sort("workload_id")
+    frame = database.table("compute_workload", ("workload_id",), (), texts).sort("workload_id")
     return frame.with_row_index("pass_id").with_columns(pl.col("pass_id").cast(pl.Int32))
 
 
 def _kernels(database: Database, workloads: pl.DataFrame) -> pl.DataFrame:
-    frame = table_of(database, "compute_kernel", ("kernel_uuid", "workload_id"), (), ("kernel_name",))
+    frame = database.table("compute_kernel", ("kernel_uuid", "workload_id"), (), ("kernel_name",))
     return frame.join(
         workloads.select("workload_id", "pass_id"), on="workload_id", how="left", maintain_order="left"
-    ).select("kernel_uuid", "pass_id", pl.col("kernel_name").str.replace(_KERNEL_SUFFIX, "").alias("kernel"))
+    ).select("kernel_uuid", "pass_id", domains.kernel_name(pl.col("kernel_name")).alias("kernel"))
 
 
 def _dispatches(database: Database, kernels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[Loss]]:
     columns = ("kernel_uuid", "dispatch_id", "gpu_id", "start_timestamp", "end_timestamp")
-    frame = table_of(database, "compute_dispatch", columns).join(
+    frame = database.table("compute_dispatch", columns).join(
         kernels, on="kernel_uuid", how="left", maintain_order="left"
     )
     renamed = {"gpu_id": "agent_id", "start_timestamp": "start_ns", "end_timestamp": "end_ns"}
@@ -94,7 +74,7 @@ def _metrics(database: Database, kernels: pl.DataFrame, workloads: pl.DataFrame)
         ("compute_workload_metric_value", None),
     ):
         keys = ("metric_uuid", owner) if owner else ("metric_uuid",)
-        values = table_of(database, table, keys, ("value",), ("value_name",)).filter(
+        values = database.table(table, keys, ("value",), ("value_name",)).filter(
             pl.col("value").is_finite()
         )
         values = values.join(definitions, on="metric_uuid", how="inner", maintain_order="left")
@@ -118,7 +98,7 @@ def _metrics(database: Database, kernels: pl.DataFrame, workloads: pl.DataFrame)
 
 def _definitions(database: Database, workloads: pl.DataFrame) -> pl.DataFrame:
     texts = ("name", "table_name", "sub_table_name", "unit")
-    frame = table_of(database, "compute_metric_definition", ("metric_uuid", "workload_id"), (), texts)
+    frame = database.table("compute_metric_definition", ("metric_uuid", "workload_id"), (), texts)
     panel, table = pl.col("table_name"), pl.col("sub_table_name")
     group = (
         pl.when(panel == table)
@@ -143,7 +123,7 @@ def _roofline_points(database: Database, kernels: pl.DataFrame) -> Iterator[pl.D
         ("compute_kernel_roofline_data", "kernel_uuid"),
         ("compute_workload_roofline_data", None),
     ):
-        frame = table_of(database, table, (owner,) if owner else (), _ROOFLINE)
+        frame = database.table(table, (owner,) if owner else (), _ROOFLINE)
         if owner:
             frame = frame.join(
                 kernels.select("kernel_uuid", "kernel"), on="kernel_uuid", how="inner", maintain_order="left"
@@ -160,7 +140,7 @@ def _roofline_points(database: Database, kernels: pl.DataFrame) -> Iterator[pl.D
 def _pc_samples(database: Database, kernels: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Instructions with their samples, and why the waves of each kernel stalled."""
     counts = ("kernel_uuid", "offset", "count", "count_issue", "count_stall")
-    frame = table_of(database, "compute_pcsampling", counts, (), ("source", "instruction", "stall_reason"))
+    frame = database.table("compute_pcsampling", counts, (), ("source", "instruction", "stall_reason"))
     frame = frame.join(kernels, on="kernel_uuid", how="left", maintain_order="left").drop_nulls("instruction")
     instructions = frame.select(
         "kernel",
@@ -222,7 +202,7 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def _version(database: Database) -> str | None:
-    frame = table_of(database, "compute_metadata", (), (), ("compute_version",))
+    frame = database.table("compute_metadata", (), (), ("compute_version",))
     return frame["compute_version"][0] if frame.height else None
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.csv import drop_incomplete, integer, read_csv, real
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model.run import Loss
 
-_SUFFIX = r"( \[clone \.kd\]| \(\.kd\)|\.kd)$"
 _COUNTER_NAME = r"^[A-Za-z_]\w*(\[\d+\])*$"
 _NOT_COLLECTED = "None"  # what rocprof writes for a counter that one dispatch does not have
 
@@ -101,7 +101,7 @@ def wide_tables(
     essential = [names[column] for column in ("dispatch_id", "kernel", "end_ns") if column in names]
     frame, losses = drop_incomplete(frame, tuple(essential), source)
     rows = frame.with_columns(
-        kernel_name(pl.col(names["kernel"])).alias("__kernel"),
+        domains.kernel_name(pl.col(names["kernel"])).alias("__kernel"),
         *(integer(name).alias(f"__{column}") for column, name in names.items() if column != "kernel"),
     )
     if "start_ns" in names and "end_ns" in names:
@@ -112,11 +112,6 @@ def wide_tables(
         dispatches = dispatches.unique(_identity(names), keep="first", maintain_order=True)
     counters, unread = _counters(rows, layout, names, source)
     return {"dispatches": dispatches, "counters": counters}, losses + unread
-
-
-def kernel_name(name: pl.Expr) -> pl.Expr:
-    """The name without the mark of a kernel descriptor."""
-    return name.str.replace(_SUFFIX, "")
 
 
 def finite(value: pl.Expr) -> pl.Expr:

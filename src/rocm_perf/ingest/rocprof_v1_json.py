@@ -17,7 +17,7 @@ from rocm_perf.ingest.io.json import EventArray
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.rocprof_v1 import LAYOUT, kernel_name, wide_tables
+from rocm_perf.ingest.rocprof_v1 import LAYOUT, wide_tables
 from rocm_perf.model.run import Loss
 
 _START = re.compile(r'\s*\{\s*"traceEvents"\s*:\s*\[\s*\{\s*\}')
@@ -91,7 +91,7 @@ def span_tables(spans: pl.DataFrame) -> dict[str, pl.DataFrame]:
         ),
         "copies": copies.select(domains.copy_kind(name).alias("kind"), *sizes, *on_gpu),
         "dispatches": spans.filter(kind == "gpu", name != _BARRIER).select(
-            kernel_name(name).alias("kernel"), *on_gpu
+            domains.kernel_name(name).alias("kernel"), *on_gpu
         ),
         "ranges": spans.filter(kind == "marker").select(
             name.alias("name"), pl.lit("roctx").alias("source"), *where[:4]

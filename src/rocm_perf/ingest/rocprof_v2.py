@@ -13,7 +13,7 @@ from rocm_perf.ingest.io.csv import drop_incomplete, integer
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.rocprof_v1 import Layout, kernel_name, read_columns, sum_counters, wide_tables
+from rocm_perf.ingest.rocprof_v1 import Layout, read_columns, sum_counters, wide_tables
 from rocm_perf.ingest.roctracer import (
     POP,
     PUSH,
@@ -135,7 +135,7 @@ def _traced(spans: pl.DataFrame, source: str) -> tuple[dict[str, pl.DataFrame], 
     on_gpu = pl.col("domain").str.contains("_OPS_")
     is_copy = pl.col("operation").str.contains(_COPY) & pl.col("kernel").is_null()
     work = rows.filter(on_gpu, ~pl.col("operation").str.contains(_NO_WORK))
-    kernel = kernel_name(pl.coalesce("kernel", "operation")).alias("kernel")
+    kernel = domains.kernel_name(pl.coalesce("kernel", "operation")).alias("kernel")
     tables = {
         "api_calls": rows.filter(~on_gpu).select(
             domains.normalised(pl.col("domain")).alias("domain"), pl.col("operation").alias("name"), *times

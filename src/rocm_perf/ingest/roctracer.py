@@ -19,7 +19,6 @@ from rocm_perf.ingest.io.csv import drop_incomplete
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.rocprof_v1 import kernel_name
 from rocm_perf.model.run import Loss
 
 _CALL = r"^(?P<start_ns>\d+):(?P<end_ns>\d+) (?P<pid>\d+):(?P<tid>\d+) (?P<name>[A-Za-z_]\w*)(?P<rest>\(.*)$"
@@ -167,7 +166,7 @@ def _api_calls(calls: pl.DataFrame) -> pl.DataFrame:
 def _gpu_tables(operations: pl.DataFrame, calls: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """What ran on the GPU; names of kernels and sizes of copies stand in the calls that caused them."""
     caused = calls.drop_nulls("correlation_id").select(
-        "pid", "correlation_id", "size_bytes", kernel_name(pl.col("kernel")).alias("kernel")
+        "pid", "correlation_id", "size_bytes", domains.kernel_name(pl.col("kernel")).alias("kernel")
     )
     work = operations.filter(~pl.col("name").str.contains(_NO_WORK)).join(
         caused, on=["pid", "correlation_id"], how="left"
@@ -178,7 +177,7 @@ def _gpu_tables(operations: pl.DataFrame, calls: pl.DataFrame) -> dict[str, pl.D
         domains.copy_kind(pl.col("name")).alias("kind"), "size_bytes", *where
     )
     kernels = work.filter(~is_copy).select(
-        pl.coalesce("kernel", kernel_name(pl.col("name"))).alias("kernel"), *where
+        pl.coalesce("kernel", domains.kernel_name(pl.col("name"))).alias("kernel"), *where
     )
     return {"copies": copies, "dispatches": kernels}
 

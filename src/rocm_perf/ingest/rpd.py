@@ -85,6 +85,7 @@ def op_kind(words: pl.Expr) -> pl.Expr:
 def _ops(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     """What GPUs did, with the call that caused it."""
     raw = run.timed("op", _OP)
+    words = _words(run)
     causes = Lookup(run.frame("api_ops", ["op_id", "api_id"]), "op_id").one(raw["id"], "api_id")
     call = Lookup(calls, "id").get(causes, "pid", "tid", "name")
     ops = raw.select(
@@ -93,13 +94,19 @@ def _ops(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
         pl.col("queueId").alias("queue_id"),
         pl.col("start").alias("start_ns"),
         pl.col("end").alias("end_ns"),
-        run.strings.one(raw["opType_id"], "string").alias("type"),
-        run.strings.one(raw["description_id"], "string").alias("description"),
+        words.one(raw["description_id"], "kernel").alias("description"),
         causes.alias("correlation_id"),
     )
-    ops = ops.hstack(call.rename({"name": "function"})).with_columns(op_kind(pl.col("type")).alias("kind"))
+    ops = ops.hstack(words.get(raw["opType_id"], "string", "kind").rename({"string": "type"}))
+    ops = ops.hstack(call.rename({"name": "function"}))
     _lose_unknown(run, ops)
     return ops
+
+
+def _words(run: Run) -> Lookup:
+    """The string table, with what each string would mean as the name of a kernel or the type of an op."""
+    name = domains.kernel_name(stated("string"))
+    return Lookup(run.strings.frame.with_columns(kernel=name, kind=op_kind(pl.col("string"))))
 
 
 def _lose_unknown(run: Run, ops: pl.DataFrame) -> None:
@@ -114,36 +121,33 @@ _GPU_SPAN = ("start_ns", "end_ns", "agent_id", "queue_id", "stream_id", "pid", "
 
 def _dispatches(run: Run, ops: pl.DataFrame, by_rocprofiler: bool) -> pl.DataFrame:
     """Kernels. A launch says grid and stream of its own kernel only, not of others that it caused (a graph)."""
-    sizes = [f"{size}{axis}" for size, axis in _AXES]
+    code = run.frame("kernelcodeobject", ["id", "vgpr", "sgpr"])
+    sizes = ["groupSegmentSize", "privateSegmentSize", *(f"{size}{axis}" for size, axis in _AXES)]
     table = run.frame(
         "kernelapi",
-        ["api_ptr_id", "kernelName_id", "codeObject_id", "groupSegmentSize", "privateSegmentSize", *sizes],
+        ["api_ptr_id", "kernelName_id", *sizes, *(["codeObject_id"] if code.height else [])],
         texts=["stream"],
     )
-    table = table.with_columns(run.strings.one(table["kernelName_id"], "string").alias("launched"))
-    code = Lookup(run.frame("kernelcodeobject", ["id", "vgpr", "sgpr"]))
-    table = table.hstack(code.get(table["codeObject_id"], "vgpr", "sgpr"))
-    known = table.columns[1:]
+    table = table.with_columns(_words(run).one(table["kernelName_id"], "kernel").alias("launched"))
+    if code.height:
+        table = table.hstack(Lookup(code).get(table["codeObject_id"], "vgpr", "sgpr"))
+    known = [name for name in table.columns if name != "api_ptr_id"]
     rows = ops.hstack(Lookup(table, "api_ptr_id").get(ops["correlation_id"], *known))
-    own = stated("description").is_null() | (pl.col("description") == pl.col("launched"))
-    rows = rows.with_columns(
-        pl.when(own).then(pl.col(name)).alias(name) for name in (*known[1:], "kernelName_id")
-    )
+    own = pl.col("description").is_null() | (pl.col("description") == pl.col("launched"))
+    rows = rows.with_columns(pl.when(own).then(pl.col(name)).alias(name) for name in known)
     items = pl.lit(by_rocprofiler) | pl.col("function").is_in(_LAUNCHED_BY_ITEMS)
     # roctracer saw only the dynamic part of LDS, and no scratch.
     memory = (
         {"lds_bytes": "groupSegmentSize", "scratch_bytes": "privateSegmentSize"} if by_rocprofiler else {}
     )
-    name = pl.coalesce(stated("description"), stated("launched"), pl.col("type"))
+    registers = {"vgprs": "vgpr", "sgprs": "sgpr"} if code.height else {}
     return rows.with_columns(stream_id=_pointer("stream")).select(
         "dispatch_id",
-        name.str.replace(r"( \[clone \.kd\]|\.kd)$", "").alias("kernel"),
+        pl.coalesce("description", "launched", "type").alias("kernel"),
         *_GPU_SPAN,
         *(_items(axis, items).alias(f"grid_{axis.lower()}") for axis in "XYZ"),
         *(pl.col(f"workgroup{axis}").alias(f"workgroup_{axis.lower()}") for axis in "XYZ"),
-        *(pl.col(column).alias(ours) for ours, column in memory.items()),
-        pl.col("vgpr").alias("vgprs"),
-        pl.col("sgpr").alias("sgprs"),
+        *(pl.col(column).alias(ours) for ours, column in (memory | registers).items()),
     )
 
 

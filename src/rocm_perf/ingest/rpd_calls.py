@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.ingest import domains
 from rocm_perf.ingest.rocpd_tables import Lookup, Run
 
 MARKER = "UserMarker"
@@ -26,15 +25,25 @@ def calls(run: Run) -> pl.DataFrame:
         "tid",
         pl.col("start").alias("start_ns"),
         pl.col("end").alias("end_ns"),
-        run.strings.one(raw["apiName_id"], "string").alias("name"),
         Lookup(arguments).one(raw["args_id"], "string").alias("arguments"),
-        run.strings.one(raw["domain_id"], "string").alias("domain"),
-        run.strings.one(raw["category_id"], "string").alias("category"),
     )
+    names = _names(run)
+    rows = rows.hstack(names.get(raw["apiName_id"], "name", "group"))
+    if run.has_column("api", "domain_id"):
+        rows = rows.with_columns(
+            names.one(raw["domain_id"], "domain"),
+            names.one(raw["category_id"], "name").alias("category"),
+        ).with_columns(_group().alias("group"))
     nameless = rows["name"].null_count()
     if nameless:
         run.lose("API calls whose names the file does not hold", nameless)
-    return rows.drop_nulls("name").with_columns(_group().alias("group"))
+    return rows.drop_nulls("name")
+
+
+def _names(run: Run) -> Lookup:
+    """The string table, with what each string would mean as the name of a function."""
+    strings = run.strings.frame.rename({"string": "name"})
+    return Lookup(strings.with_columns(group=group_of_name(pl.col("name"))))
 
 
 def by_rocprofiler(rows: pl.DataFrame) -> bool:
@@ -47,7 +56,7 @@ def tables(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     group = pl.col("group")
     named = {"marker": pl.coalesce("arguments", "name"), "scope": pl.col("name")}
     ranges = [
-        rows.filter(group == kind).select(name.alias("name"), *_SPAN, _source(kind).alias("source"))
+        rows.filter(group == kind).select(name.alias("name"), *_SPAN, _source(kind, rows).alias("source"))
         for kind, name in named.items()
     ]
     operators = rows.filter(group == "operator").select(
@@ -65,35 +74,36 @@ def tables(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     }
 
 
-def _source(kind: str) -> pl.Expr:
+def _source(kind: str, rows: pl.DataFrame) -> pl.Expr:
     if kind == "scope":
         return pl.lit("record_function")
-    return (
-        pl.when(pl.col("domain").str.to_lowercase() == "nvtx").then(pl.lit("nvtx")).otherwise(pl.lit("roctx"))
-    )
+    if "domain" not in rows.columns:
+        return pl.lit("roctx")
+    return pl.when(pl.col("domain") == "nvtx").then(pl.lit("nvtx")).otherwise(pl.lit("roctx"))
 
 
 def _group() -> pl.Expr:
-    name, domain = pl.col("name"), pl.col("domain").str.to_lowercase()
+    """What schema 3 says of a call, over what its name says."""
+    domain = pl.col("domain")
     return (
-        pl.when((name == MARKER) | domain.is_in(["roctx", "nvtx"]))
+        pl.when((pl.col("group") == "marker") | domain.is_in(["marker", "nvtx"]))
         .then(pl.lit("marker"))
         .when((domain == "torch") & (pl.col("category") == "user_scope"))
         .then(pl.lit("scope"))
         .when(domain == "torch")
         .then(pl.lit("operator"))
-        .when(name.str.contains(_TRACER))
-        .then(pl.lit("rpd"))
-        .when(domain.is_not_null() & (domain != ""))
-        .then(domains.normalised(domain))
-        .otherwise(group_of_name(name))
+        .when((pl.col("group") == "rpd") | domain.is_null() | (domain == ""))
+        .then("group")
+        .otherwise(domain)
     )
 
 
 def group_of_name(name: pl.Expr) -> pl.Expr:
-    """hip, hsa, cuda, rccl or the tracer's own by the name of a function; anything else is an operator."""
+    """hip, hsa, cuda, rccl, marker or the tracer's own by the name of a function; anything else is an operator."""
     return (
-        pl.when(name.str.contains(_TRACER))
+        pl.when(name == MARKER)
+        .then(pl.lit("marker"))
+        .when(name.str.contains(_TRACER))
         .then(pl.lit("rpd"))
         .when(name.str.contains("^_*hip"))
         .then(pl.lit("hip"))

@@ -138,7 +138,7 @@ def _gpu_tables(ops: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {
         "dispatches": kernels.select(
             pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("dispatch_id"),
-            pl.col("name").str.replace(r"( \[clone \.kd\]|\.kd)$", "").alias("kernel"),
+            domains.kernel_name(pl.col("name")).alias("kernel"),
             *_GPU_SPAN,
         ),
         "unknown": ops.filter(~framed & kind.is_null()),

@@ -7,7 +7,6 @@ madengine's gpu_info profilers. `sensor_of` is the one place that knows what suc
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import NamedTuple
 
@@ -125,22 +124,16 @@ def _parsed(lines: list[str], name: str) -> tuple[pl.DataFrame, list[Loss]]:
     try:
         frame = parse_csv("\n".join(lines).encode() + b"\n", name)
     except InputError:
-        frame, foreign = _without_foreign_lines(lines)
+        frame, foreign = _without_foreign_lines(lines, name)
         losses.append(Loss(name, "lines that do not belong to the table", foreign))
-    return frame.rename({column: column.strip() for column in frame.columns}, strict=False), losses
+    bare = {column.strip(): column for column in reversed(frame.columns)}  # of two alike, the first counts
+    return frame.select(pl.col(column).alias(name) for name, column in reversed(bare.items())), losses
 
 
-def _without_foreign_lines(lines: list[str]) -> tuple[pl.DataFrame, int]:
-    rows = []
-    for line in lines:
-        try:
-            rows.append(next(csv.reader([line]), []))
-        except csv.Error:
-            rows.append([])
-    names = rows[0]
-    whole = [row for row in rows[1:] if len(row) == len(names)]
-    frame = pl.DataFrame(whole, schema=dict.fromkeys(names, pl.String), orient="row")
-    return frame, len(rows) - 1 - len(whole)
+def _without_foreign_lines(lines: list[str], name: str) -> tuple[pl.DataFrame, int]:
+    width = len(csv_header(lines[0]))
+    whole = [line for line in lines if len(csv_header(line)) == width]
+    return parse_csv("\n".join(whole).encode() + b"\n", name), len(lines) - len(whole)
 
 
 def sensors(columns: tuple[str, ...] | list[str]) -> list[Sensor]:

@@ -49,7 +49,7 @@ def adapters() -> tuple[Adapter, ...]:
 def sniff(source: Source) -> Adapter:
     """The adapter for a source; raises with a sentence if there is none."""
     peek = Peek(source)
-    if not peek.head.strip():
+    if not peek.head.strip() and not peek.damage:
         raise EmptyCaptureError(
             f"{source.name} is empty",
             "the profiler recorded nothing there",
@@ -58,6 +58,8 @@ def sniff(source: Source) -> Adapter:
     for adapter in adapters():
         if adapter.claims(peek):
             return adapter
+    if peek.damage:
+        raise InputError(f"cannot read {source.name}", peek.damage, "Copy it again from its machine.")
     raise InputError(
         f"{source.name} is not a recording that rocm-perf knows",
         describe(peek),
@@ -74,6 +76,10 @@ def describe(peek: Peek) -> str:
         return f"it is JSON with the keys {', '.join(peek.json_keys[:5]) or '(none)'}"
     if peek.json_kind == "array":
         return "it is a JSON array, but not of trace events"
+    if peek.head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "it is UTF-16 text, and profilers write UTF-8; convert it with iconv -f UTF-16 -t UTF-8"
+    if peek.head.startswith(b"PK"):
+        return "it is a zip file inside another archive; unpack the outer one"
     if peek.is_binary:
         return f"it is binary and starts with {peek.head[:8].hex(' ')}"
     header = peek.csv_header

@@ -7,11 +7,12 @@ import re
 
 import polars as pl
 
+from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.csv import drop_incomplete, integer, real
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.rocprof_v1 import finite, kernel_name, read_columns
+from rocm_perf.ingest.rocprof_v1 import finite, read_columns
 
 _COLUMNS = ("Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage")
 _V3_COLUMNS = {"min_ns": "MinNs", "max_ns": "MaxNs", "stddev_ns": "StdDev"}
@@ -51,7 +52,7 @@ def read_stats(source: Source) -> Part:
     domain = domain_of(frame["Name"], source.file_name)
     rows = frame.select(
         pl.lit(domain).alias("domain"),
-        kernel_name(pl.col("Name")).alias("name") if domain == "kernel" else pl.col("Name").alias("name"),
+        domains.kernel_name(pl.col("Name")).alias("name") if domain == "kernel" else pl.col("Name").alias("name"),
         integer("Calls").alias("calls"),
         finite(real("TotalDurationNs")).alias("total_ns"),
         finite(real("AverageNs")).alias("mean_ns"),

@@ -28,11 +28,13 @@ _SGPRS = ("SGPR_Count", "Sgpr_Count")
 _SPAN = ("Start_Timestamp", "End_Timestamp")
 _KERNEL_TRACE = frozenset({"Kind", "Agent_Id", "Queue_Id", "Kernel_Name", *_SPAN})
 _API_TRACE = frozenset({"Domain", "Function", "Process_Id", "Thread_Id", *_SPAN})
-_COPY_TRACE = frozenset({"Kind", "Direction", "Source_Agent_Id", "Destination_Agent_Id"})
-_ALLOCATION_TRACE = frozenset({"Kind", "Operation", "Agent_Id", "Allocation_Size", "Correlation_Id"})
-_SCRATCH_TRACE = frozenset({"Kind", "Operation", "Agent_Id", "Queue_Id", "Thread_Id"})
-_COUNTERS = frozenset({"Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value", "Correlation_Id"})
-_AGENT_INFO = frozenset({"Node_Id", "Agent_Type", "Gfx_Target_Version", "Wave_Front_Size"})
+_COPY_TRACE = frozenset({"Kind", "Direction", "Source_Agent_Id", "Destination_Agent_Id", *_SPAN})
+_ALLOCATION_TRACE = frozenset({"Kind", "Operation", "Agent_Id", "Allocation_Size", "Correlation_Id", *_SPAN})
+_SCRATCH_TRACE = frozenset({"Kind", "Operation", "Agent_Id", "Queue_Id", "Thread_Id", *_SPAN})
+_COUNTERS = frozenset(
+    {"Dispatch_Id", "Agent_Id", "Kernel_Name", "Counter_Name", "Counter_Value", "Correlation_Id"}
+)
+_AGENT_INFO = frozenset({"Node_Id", "Agent_Type", "Gfx_Target_Version", "Wave_Front_Size", "Name"})
 
 
 def read_kernel_trace(source: Source) -> Part:
@@ -40,7 +42,7 @@ def read_kernel_trace(source: Source) -> Part:
     frame, losses = read_csv(source)
     dispatches = frame.select(
         _dispatch_id(frame),
-        pl.col("Kernel_Name").alias("kernel"),
+        domains.kernel_name(pl.col("Kernel_Name")).alias("kernel"),
         *_times(),
         _agent(frame, "Agent_Id"),
         *_optional(
@@ -50,8 +52,8 @@ def read_kernel_trace(source: Source) -> Part:
             tid="Thread_Id",
             correlation_id="Correlation_Id",
         ),
-        *_sizes("Grid_Size", "grid"),
-        *_sizes("Workgroup_Size", "workgroup"),
+        *_sizes(frame, "Grid_Size", "grid"),
+        *_sizes(frame, "Workgroup_Size", "workgroup"),
         *_resources(frame),
     )
     dispatches, lost = drop_incomplete(dispatches, ("kernel", "start_ns", "end_ns"), source.name)
@@ -135,8 +137,8 @@ def read_counters(source: Source) -> Part:
     dispatches = rows.unique(["pid", "dispatch_id"], keep="first", maintain_order=True).select(
         "pid",
         "dispatch_id",
-        pl.col("Kernel_Name").alias("kernel"),
-        *(_times() if _SPAN[0] in frame.columns else ()),
+        domains.kernel_name(pl.col("Kernel_Name")).alias("kernel"),
+        *(_times() if set(_SPAN) <= set(frame.columns) else ()),
         _agent(frame, "Agent_Id"),
         *_optional(
             frame,
@@ -158,6 +160,7 @@ def read_agent_info(source: Source) -> Part:
     text = frame.columns
     table = frame.select(
         integer("Node_Id").alias("agent_id"),
+        (integer("Node_Id").rank("ordinal").over("Agent_Type") - 1).cast(pl.Int64).alias("logical_index"),
         pl.col("Agent_Type").alias("kind"),
         agents.gfx_of_target_version(integer("Gfx_Target_Version"), pl.col("Name")).alias("gfx"),
         agents.first_known(frame, "Product_Name", "Model_Name").alias("name"),
@@ -166,7 +169,6 @@ def read_agent_info(source: Source) -> Part:
         else pl.lit(None, pl.String).alias("vendor"),
         *_optional(
             frame,
-            logical_index="Logical_Node_Id",
             cu_count="Cu_Count",
             simd_count="Simd_Count",
             xcc_count="Num_Xcc",
@@ -207,15 +209,15 @@ def _agent(frame: pl.DataFrame, column: str) -> pl.Expr:
     """`4` up to ROCm 6.4, `Agent 4` from 7.0."""
     if column not in frame.columns:
         return pl.lit(None, pl.Int64).alias("agent_id")
-    return pl.col(column).str.extract(r"(\d+)\s*$").cast(pl.Int64).alias("agent_id")
+    return pl.col(column).str.extract(r"(\d+)\s*$").cast(pl.Int64, strict=False).alias("agent_id")
 
 
 def _optional(frame: pl.DataFrame, **columns: str) -> list[pl.Expr]:
     return [integer(source).alias(name) for name, source in columns.items() if source in frame.columns]
 
 
-def _sizes(prefix: str, name: str) -> list[pl.Expr]:
-    return [integer(f"{prefix}_{axis.upper()}").alias(f"{name}_{axis}") for axis in "xyz"]
+def _sizes(frame: pl.DataFrame, prefix: str, name: str) -> list[pl.Expr]:
+    return _optional(frame, **{f"{name}_{axis}": f"{prefix}_{axis.upper()}" for axis in "xyz"})
 
 
 def _resources(frame: pl.DataFrame) -> list[pl.Expr]:

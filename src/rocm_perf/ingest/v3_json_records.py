@@ -101,7 +101,7 @@ def integers(values: Iterable[int | None], dtype: type[pl.DataType] = pl.Int64) 
     held = list(values)
     try:
         return pl.Series(held, dtype=dtype)
-    except TypeError:
+    except (TypeError, OverflowError):
         return pl.Series(held, dtype=dtype, strict=False)
 
 

@@ -6,9 +6,10 @@ loads. Loading reads the manifest; a table is read when it is first asked for.
 
 from __future__ import annotations
 
-import os
+import hashlib
+import secrets
 import shutil
-import tempfile
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -17,12 +18,15 @@ import polars as pl
 from rocm_perf import __version__
 from rocm_perf.errors import InputError, UsageError
 from rocm_perf.model import schema
-from rocm_perf.model.run import RunInfo
+from rocm_perf.model.run import RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
 
 MANIFEST = "manifest.json"
 KIND = "rocm-perf-bundle"
 VERSION = 1
+
+_MAX_MANIFEST_BYTES = 256 << 20
+_CHUNK_BYTES = 1 << 20
 
 
 class TableFile(msgspec.Struct, frozen=True):
@@ -30,6 +34,13 @@ class TableFile(msgspec.Struct, frozen=True):
 
     file: str
     rows: int
+
+
+class _Label(msgspec.Struct, frozen=True):
+    """What a manifest of every version holds."""
+
+    kind: str
+    version: int
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -44,81 +55,149 @@ class Manifest(msgspec.Struct, frozen=True):
 
 def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
     """Write the Trace to `folder`. An existing folder is kept unless `overwrite` and it is a bundle."""
-    _refuse_existing(folder, overwrite)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
+    draft: Path | None = None
     try:
+        folder = folder.resolve() if folder.is_symlink() else folder
+        _refuse_existing(folder, overwrite)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.partial")
+        draft.mkdir()
         manifest = _write_files(trace, draft)
-        _put_in_place(draft, folder)
-    except OSError as error:
-        raise InputError(
-            f"cannot write the bundle {folder}", error.strerror or str(error), "Nothing was changed there."
-        ) from error
+        _put_in_place(draft, folder, overwrite)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InputError(f"cannot write the bundle {folder}", reason, "Nothing was changed there.") from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
     return manifest
 
 
 def is_bundle(path: Path) -> bool:
-    return (path / MANIFEST).is_file()
+    """Whether the folder holds a manifest of ours, whole or not; other tools write a manifest.json too."""
+    manifest = path / MANIFEST
+    try:
+        if not manifest.is_file():
+            return False
+        with manifest.open("rb") as file:
+            return KIND.encode() in file.read(4096)
+    except OSError:
+        return False
 
 
 def read(folder: Path) -> Trace:
     """The Trace of a bundle; its tables stay on disk until they are asked for."""
     manifest = read_manifest(folder)
-    tables: dict[str, pl.LazyFrame] = {}
-    for name, entry in manifest.tables.items():
-        file = folder / entry.file
-        if not file.is_file() or file.parent != folder:
-            raise InputError(
-                f"the bundle {folder} is incomplete",
-                f"{entry.file} is missing",
-                "Restore it, or export the recording again.",
-            )
-        tables[name] = _scan(file)
+    tables = {name: _scan(folder, name, entry) for name, entry in manifest.tables.items()}
     return Trace(tables, manifest.run)
 
 
 def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not the manifest of a rocm-perf bundle", str(error)) from error
-    if manifest.kind != KIND:
-        raise InputError(
-            f"{path} is not the manifest of a rocm-perf bundle", f"its kind is {manifest.kind!r}"
-        )
-    if manifest.version > VERSION:
-        raise InputError(
-            f"the bundle {folder} has format version {manifest.version}",
-            f"this rocm-perf reads up to {VERSION}",
-            "Upgrade: pip install -U rocm-perf",
-        )
-    return manifest
+        data = _manifest_bytes(path)
+        label = msgspec.json.decode(data, type=_Label)
+        if label.kind != KIND:
+            raise _not_ours(path, f"its kind is {label.kind!r}")
+        if not 1 <= label.version <= VERSION:
+            raise InputError(
+                f"the bundle {folder} has format version {label.version}",
+                f"this rocm-perf reads up to {VERSION}",
+                "Upgrade: pip install -U rocm-perf",
+            )
+        return msgspec.json.decode(data, type=Manifest)
+    except OSError as error:
+        raise InputError(f"cannot read {path}", error.strerror or str(error)) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _not_ours(path, str(error)) from error
 
 
-def _scan(file: Path) -> pl.LazyFrame:
+def _not_ours(path: Path, why: str) -> InputError:
+    return InputError(f"{path} is not the manifest of a rocm-perf bundle", why)
+
+
+def _manifest_bytes(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise _not_ours(path, "it is not a file")
+    if path.stat().st_size > _MAX_MANIFEST_BYTES:
+        raise _not_ours(path, "it is far too large")
+    return path.read_bytes()
+
+
+def _scan(folder: Path, table: str, entry: TableFile) -> pl.LazyFrame:
+    """The file of a table. Its footer says what columns it has; no row is read."""
+    if table not in schema.SCHEMAS:
+        raise InputError(
+            f"the bundle {folder} has a table {table!r}", "this version of bundles knows none such"
+        )
+    if entry.file != f"{table}.parquet":
+        raise InputError(f"the bundle {folder} is damaged", f"table {table} cannot lie in {entry.file!r}")
+    file = folder / entry.file
+    if not file.is_file():
+        raise InputError(
+            f"the bundle {folder} is incomplete",
+            f"{entry.file} is missing",
+            "Restore it, or export the recording again.",
+        )
     try:
-        frame = pl.scan_parquet(file)
-        frame.collect_schema()
+        frame = pl.scan_parquet(file, glob=False)
+        found = dict(frame.collect_schema())
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(
-            f"{file} is damaged", str(error).splitlines()[0], "Export the recording again."
-        ) from error
+        raise _damaged(file, str(error).splitlines()[0]) from error
+    if found != schema.SCHEMAS[table].dtypes:
+        raise _damaged(file, f"its columns are not those of {table}")
     return frame
 
 
+def _damaged(file: Path, why: str) -> InputError:
+    return InputError(f"{file} is damaged", why, "Export the recording again.")
+
+
 def _write_files(trace: Trace, draft: Path) -> Manifest:
+    """The tables, and the manifest last."""
     tables = {}
     for name in schema.SCHEMAS:
         frame = trace.table(name)
         if frame.height:
             frame.write_parquet(draft / f"{name}.parquet", compression="zstd")
             tables[name] = TableFile(f"{name}.parquet", frame.height)
-    manifest = Manifest(KIND, VERSION, f"rocm-perf {__version__}", trace.run, tables)
+    manifest = Manifest(KIND, VERSION, f"rocm-perf {__version__}", _with_hashes(trace.run), tables)
     (draft / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
     return manifest
+
+
+def _with_hashes(run: RunInfo) -> RunInfo:
+    """Sources get their hash here and not when they are read: only who keeps a recording has to pay."""
+    hash_once = cache(_sha256)
+
+    def hashed(source: SourceFile) -> SourceFile:
+        if source.sha256 is not None:
+            return source
+        file = _stored_in(source)
+        whole_size = source.size_bytes if file == Path(source.path) else None
+        return msgspec.structs.replace(source, sha256=hash_once(file, whole_size))
+
+    return msgspec.structs.replace(run, sources=tuple(map(hashed, run.sources)))
+
+
+def _stored_in(source: SourceFile) -> Path:
+    """The file on disk; a member of an archive is called `archive!member`."""
+    path = Path(source.path)
+    return path if "!" not in source.path or path.exists() else Path(source.path.split("!", 1)[0])
+
+
+def _sha256(file: Path, size: int | None) -> str | None:
+    """None if the file cannot be read any more, or no longer has the size it had."""
+    digest = hashlib.sha256()
+    try:
+        if not file.is_file() or (size is not None and file.stat().st_size != size):
+            return None
+        with file.open("rb") as stored:
+            while chunk := stored.read(_CHUNK_BYTES):
+                digest.update(chunk)
+    except OSError:
+        return None
+    return digest.hexdigest()
 
 
 def _refuse_existing(folder: Path, overwrite: bool) -> None:
@@ -130,15 +209,32 @@ def _refuse_existing(folder: Path, overwrite: bool) -> None:
         )
     if not is_bundle(folder):
         raise UsageError(f"{folder} is not a bundle", "it is never replaced", "Choose another name.")
+    foreign = [entry.name for entry in folder.iterdir() if not _is_ours(entry)]
+    if foreign:
+        raise UsageError(
+            f"{folder} holds more than a bundle",
+            f"{', '.join(sorted(foreign)[:3])} would be lost",
+            "Move it, or choose another name.",
+        )
 
 
-def _put_in_place(draft: Path, folder: Path) -> None:
-    if not folder.exists():
+def _is_ours(entry: Path) -> bool:
+    return entry.name == MANIFEST or (entry.suffix == ".parquet" and entry.stem in schema.SCHEMAS)
+
+
+def _put_in_place(draft: Path, folder: Path, overwrite: bool) -> None:
+    """A rename never replaces a folder with files in it, so of two writers one fails."""
+    if not overwrite or not folder.exists():
         draft.rename(folder)
-        os.chmod(folder, 0o755)
         return
     old = draft.with_name(draft.name + ".old")
     folder.rename(old)
-    draft.rename(folder)
-    os.chmod(folder, 0o755)
+    try:
+        draft.rename(folder)
+    except BaseException:
+        if folder.exists():  # another writer was faster
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.rename(folder)
+        raise
     shutil.rmtree(old, ignore_errors=True)

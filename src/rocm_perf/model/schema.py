@@ -404,7 +404,7 @@ SCHEMAS: dict[str, TableSchema] = {schema.name: schema for schema in _SCHEMAS}
 
 def empty(table: str) -> pl.DataFrame:
     """A table with no rows and the right columns."""
-    return pl.DataFrame(schema=SCHEMAS[table].dtypes)
+    return pl.DataFrame(schema=_schema_of(table).dtypes)
 
 
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -413,7 +413,7 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     A column that the contract does not know, a value that its type cannot hold and a null in a
     required column are defects of the adapter and raise SchemaError.
     """
-    schema = SCHEMAS[table]
+    schema = _schema_of(table)
     unknown = [name for name in frame.columns if name not in schema.dtypes]
     if unknown:
         raise SchemaError(f"table {table} has no column {', '.join(unknown)}")
@@ -446,9 +446,7 @@ def _with_default(column: Column, present: set[str]) -> pl.Expr:
 
 def check(table: str, frame: pl.DataFrame) -> None:
     """Raise SchemaError unless the frame keeps the contract of the table."""
-    schema = SCHEMAS.get(table)
-    if schema is None:
-        raise SchemaError(f"there is no table {table!r}", f"tables are {', '.join(SCHEMAS)}")
+    schema = _schema_of(table)
     if dict(frame.schema) != schema.dtypes:
         raise SchemaError(
             f"table {table} does not fit its contract", f"{dict(frame.schema)} is not {schema.dtypes}"
@@ -456,3 +454,10 @@ def check(table: str, frame: pl.DataFrame) -> None:
     for column in schema.columns:
         if column.required and frame[column.name].null_count():
             raise SchemaError(f"table {table} has nulls in {column.name}, which is required")
+
+
+def _schema_of(table: str) -> TableSchema:
+    schema = SCHEMAS.get(table)
+    if schema is None:
+        raise SchemaError(f"there is no table {table!r}", f"tables are {', '.join(SCHEMAS)}")
+    return schema

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from rocm_perf.errors import InputError
 from rocm_perf.model import schema
 from rocm_perf.model.run import RunInfo
 
@@ -35,7 +36,7 @@ class Trace:
         if frame is None:
             return schema.empty(name)
         if isinstance(frame, pl.LazyFrame):
-            frame = frame.collect()
+            frame = _collected(name, frame)
             schema.check(name, frame)
             self._frames[name] = frame
         return frame
@@ -54,7 +55,7 @@ class Trace:
         if frame is None:
             return 0
         if isinstance(frame, pl.LazyFrame):
-            return int(frame.select(pl.len()).collect().item())
+            return int(_collected(name, frame.select(pl.len())).item())
         return frame.height
 
     def __iter__(self) -> Iterator[str]:
@@ -70,3 +71,12 @@ def _checked(name: str, frame: Frame) -> Frame:
     if isinstance(frame, pl.DataFrame):
         schema.check(name, frame)
     return frame
+
+
+def _collected(name: str, query: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return query.collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(
+            f"the table {name} cannot be read", str(error).splitlines()[0], "Export the recording again."
+        ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import polars as pl
 
@@ -13,6 +14,8 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.model.run import Loss
 
 _MAX_FIELD = 16 << 20
+_SMALL_CELLS = 1_000_000
+_BLANK_LINES = re.compile(rb"\n[\r\n]+")
 
 
 def read_csv(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
@@ -20,15 +23,18 @@ def read_csv(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
     content = source.read()
     losses = [Loss(source.name, content.damage)] if content.damage else []
     data = content.data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
-    if not data.strip():
+    if not data or data.isspace():
         raise EmptyCaptureError(f"{source.name} is empty", "the profiler recorded nothing there")
     return parse_csv(data, source.name), losses
 
 
 def parse_csv(data: bytes, name: str) -> pl.DataFrame:
     """The same, from bytes."""
+    data = _without_hollow_rows(data, name)
     try:
-        return pl.read_csv(data, infer_schema=False, encoding="utf8-lossy", null_values=[""])
+        return _without_blank_lines(
+            pl.read_csv(data, infer_schema=False, encoding="utf8-lossy", null_values=[""])
+        )
     except pl.exceptions.NoDataError as error:
         raise EmptyCaptureError(f"{name} is empty", "the profiler recorded nothing there") from error
     except pl.exceptions.PolarsError as error:
@@ -54,10 +60,12 @@ def integer(column: str) -> pl.Expr:
 
 
 def real(column: str) -> pl.Expr:
-    """A column of numbers (`4195840.000000`, `0.00000000e+00`, `1,234`) as Float64; anything else is null."""
-    return (
+    """A column of numbers (`4195840.000000`, `0.00000000e+00`, `1,234`) as Float64; anything else is null,
+    also `nan` and `inf`, which stand for a value that was not measured."""
+    value = (
         pl.col(column).str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
     )
+    return pl.when(value.is_finite()).then(value).alias(column)
 
 
 def hexadecimal(column: str) -> pl.Expr:
@@ -79,6 +87,31 @@ def drop_incomplete(
     if not missing:
         return frame, []
     return whole, [Loss(source, f"rows without a usable {' or '.join(essential)}", missing)]
+
+
+def _without_hollow_rows(data: bytes, name: str) -> bytes:
+    """A row of one byte takes as much memory as a full one: blank lines go, a file of stumps is refused."""
+    columns = len(header(data[: 1 << 20].decode("utf-8", "replace")))
+    if not _is_hollow(data, columns):
+        return data
+    data = _BLANK_LINES.sub(b"\n", data)
+    if _is_hollow(data, columns):
+        raise InputError(
+            f"{name} is not a well-formed CSV", f"most rows have far fewer than {columns} fields"
+        )
+    return data
+
+
+def _is_hollow(data: bytes, columns: int) -> bool:
+    """A row with all its commas has at least a byte for each column."""
+    cells = columns * data.count(b"\n")
+    return cells > max(_SMALL_CELLS, 2 * len(data))
+
+
+def _without_blank_lines(frame: pl.DataFrame) -> pl.DataFrame:
+    if not all(column.null_count() for column in frame.iter_columns()):
+        return frame
+    return frame.filter(pl.any_horizontal(pl.all().is_not_null()))
 
 
 def _first_ragged_row(data: bytes) -> str:

@@ -56,10 +56,13 @@ def decode(source: Source, type_: type[T]) -> tuple[T, str | None]:
         return msgspec.json.decode(data, type=type_), content.damage
     except msgspec.ValidationError as error:
         raise InputError(f"{source.name} does not have the layout its format promises", str(error)) from error
+    except UnicodeDecodeError:
+        data, reason = _as_utf8(data), content.damage or "bytes that are not UTF-8 were replaced"
     except _UNREADABLE as error:
-        reason = content.damage or f"the document is not whole ({error})"
         broken = _BROKEN_AT.search(str(error))
-    mended = mend(data[: int(broken.group(1))] if broken else data)
+        data = data[: int(broken.group(1))] if broken else data
+        reason = content.damage or f"the document is not whole ({error})"
+    mended = mend(data)
     try:
         return msgspec.json.decode(mended, type=type_), reason
     except _UNREADABLE as error:
@@ -169,6 +172,9 @@ class EventArray(Generic[T]):
     def _try(self, data: bytes) -> T | None:
         try:
             return self._decode(data)
+        except UnicodeDecodeError:
+            readable = _as_utf8(data)
+            return None if readable == data else self._try(readable)
         except _UNREADABLE:
             return None
 
@@ -209,6 +215,10 @@ class _Outside:
                 return match.end() - 1
             start = string_end(buffer, start)
         return None
+
+
+def _as_utf8(data: bytes) -> bytes:
+    return data.decode("utf-8", "replace").encode()
 
 
 def _growing(reader: Reader) -> Iterator[bytes]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 # A run is a bracket and what follows it up to the next one. The counted repeats bound the memory of `re`;
 # what they leave over is the next run, which then starts without a bracket.
-_RUN = re.compile(
-    rb'[\[\]{}]?[^\[\]{}"]*(?:"[^"\\\n]*(?:\\.[^"\\\n]*){0,500}"[^\[\]{}"]*){0,500}', re.DOTALL
-)
-_STRING_PART = re.compile(rb'[^"\\\n]*(?:\\.[^"\\\n]*){0,500}', re.DOTALL)
+_RUN = re.compile(rb'[\[\]{}]?[^\[\]{}"]*(?:"[^"\\]*(?:\\.[^"\\]*){0,500}"[^\[\]{}"]*){0,500}', re.DOTALL)
+_STRING_PART = re.compile(rb'[^"\\]*(?:\\.[^"\\]*){0,500}', re.DOTALL)
 _CLOSER = {ord("["): ord("]"), ord("{"): ord("}")}
-_QUOTE, _NEWLINE = ord('"'), ord("\n")
+_CLOSERS = frozenset(_CLOSER.values())
+_QUOTE = ord('"')
+MAX_DEPTH = 10_000  # no decoder goes as deep
 
 
 def runs(data: bytes, position: int = 0) -> Iterator[tuple[int, int]]:
@@ -36,18 +37,13 @@ def runs(data: bytes, position: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def string_end(data: bytes, start: int) -> int:
-    """Behind the string that opens at `start`; beyond the data if it does not end there.
-
-    No JSON string holds a line break, so one that seems to is broken and ends with its line.
-    """
+    """Behind the string that opens at `start`; beyond the data if it does not end there."""
     position, size = start + 1, len(data)
     while position < size:
         match = _STRING_PART.match(data, position)
         position = match.end() if match else size
         if position < size and data[position] == _QUOTE:
             return position + 1
-        if position < size and data[position] == _NEWLINE:
-            return position
         if position == size - 1:  # a backslash, and what it escapes is missing
             break
     return size + 1
@@ -69,6 +65,7 @@ class _Open(NamedTuple):
     closer: int
     may_be_cut: bool
     around: _Open | None
+    depth: int
 
 
 def mend(data: bytes) -> bytes:
@@ -82,9 +79,12 @@ def mend(data: bytes) -> bytes:
     for start, end in runs(data):
         bracket = data[start]
         if bracket in _CLOSER:
-            top = _Open(_CLOSER[bracket], _may_be_cut(data, start, end, top), top)
+            depth = top.depth + 1 if top else 1
+            if depth > MAX_DEPTH:
+                break
+            top = _Open(_CLOSER[bracket], _may_be_cut(data, start, end, top), top, depth)
             run_start = start + 1
-        elif bracket in _CLOSER.values():
+        elif bracket in _CLOSERS:
             if top is None or top.closer != bracket:
                 break
             top = top.around
@@ -129,7 +129,7 @@ class Outline:
             bracket = buffer[start]
             if bracket in _CLOSER:
                 self._depth += 1
-            elif bracket in _CLOSER.values():
+            elif bracket in _CLOSERS:
                 if self._depth == 0:
                     self.end = start
                     return
@@ -156,11 +156,11 @@ def elements(data: bytes) -> list[bytes]:
     depth = 0
     for start, end in runs(data):
         bracket = data[start]
-        depth += (bracket in _CLOSER) - (bracket in _CLOSER.values())
+        depth += (bracket in _CLOSER) - (bracket in _CLOSERS)
         if depth == 0:
             commas.extend(_commas(data, start, end))
     edges = [-1, *commas, len(data)]
-    return [data[left + 1 : right] for left, right in zip(edges, edges[1:], strict=False)]
+    return [data[left + 1 : right] for left, right in pairwise(edges)]
 
 
 def _commas(data: bytes, start: int, end: int) -> Iterator[int]:

@@ -3,25 +3,28 @@ a stream that ends early gives what it holds and says so."""
 
 from __future__ import annotations
 
-import hashlib
 import os
+import struct
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import zstandard
 from isal import isal_zlib
 
 from rocm_perf.errors import InputError
+from rocm_perf.ingest.io.zstd_frames import FrameWatch
 from rocm_perf.units import format_bytes
 
 CHUNK_BYTES = 4 << 20
+STORED_CHUNK_BYTES = 256 << 10  # of a compressed file at a time: a bomb in it cannot grow far unseen
 HEAD_BYTES = 64 << 10
 MAX_ZIP_MEMBERS = 10_000
 
@@ -29,18 +32,17 @@ MAX_ZIP_MEMBERS = 10_000
 MAX_BYTES = int(os.environ.get("ROCM_PERF_MAX_BYTES", str(32 << 30)))
 MAX_RATIO = 250
 RATIO_FREE_BYTES = 64 << 20
+MAX_ZSTD_WINDOW = 128 << 20  # what zstd itself grants without --long
 
 # Called with (name, bytes read, bytes stored) while a source is read; the command line shows it.
 PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
 
-_GZIP, _ZSTD, _ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
-_DAMAGE: tuple[type[Exception], ...] = (
-    EOFError,
-    zlib.error,
-    isal_zlib.error,
-    zstandard.ZstdError,
-    zipfile.BadZipFile,
-)
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and without
+_GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls it an instance
+_DAMAGE = (EOFError, zlib.error, _GZIP_ERROR, zstandard.ZstdError, zipfile.BadZipFile)
+# What zipfile raises on hostile headers, beside BadZipFile and OSError.
+_ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, ValueError, KeyError, EOFError, struct.error, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -69,16 +71,23 @@ class Source:
 
     @property
     def stored_bytes(self) -> int:
-        """Size as it lies on disk."""
-        if self.member is None:
-            return self.path.stat().st_size
-        with zipfile.ZipFile(self.path) as archive:
-            return archive.getinfo(self.member).compress_size
+        """Size as it lies on disk; 0 if it is no longer there."""
+        try:
+            size = self.path.stat().st_size
+            # The directory of a zip can claim any size, but not that a member is larger than the zip.
+            return size if self.member is None else min(size, _member(self.path, self.member).compress_size)
+        except (OSError, *_ZIP_ERRORS):
+            return 0
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
         """The first bytes, decompressed."""
+        return self.start(size).data
+
+    def start(self, size: int = HEAD_BYTES) -> Content:
+        """The first bytes, decompressed, and why there are fewer if the file is damaged so early."""
         with self.reader() as reader:
-            return reader.read(size)
+            data = reader.read(size)
+            return Content(data, reader.damage)
 
     def read(self) -> Content:
         """All of it, decompressed."""
@@ -89,38 +98,39 @@ class Source:
     @contextmanager
     def reader(self) -> Iterator[Reader]:
         """Chunks of the decompressed content."""
-        try:
-            with self._open() as raw:
-                yield Reader(raw, self.name, self.stored_bytes)
-        except OSError as error:
-            raise InputError(f"cannot read {self.name}", error.strerror or str(error)) from error
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-            raise InputError(f"cannot read {self.name}", str(error)) from error
+        with ExitStack() as opened:
+            with _explained(self.name):
+                reader = Reader(opened.enter_context(self._open()), self.name, self.stored_bytes)
+            yield reader
 
     @contextmanager
     def local_file(self) -> Iterator[Path]:
-        """A plain file with the decompressed content: itself, or a temporary one."""
-        if self.member is None and not self.head(4).startswith((_GZIP, _ZSTD)) and not self._compressed():
+        """A plain file with the decompressed content: itself, or a temporary one. It is for formats that are
+        read from their end, so one that breaks off is refused."""
+        with _explained(self.name), self._open() as raw:
+            packed = self.member is not None or _is_packed(raw.read(4))
+        if not packed:
             yield self.path
             return
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
             plain = Path(folder) / "content"
-            with self.reader() as reader, plain.open("wb") as out:
-                for chunk in reader:
-                    out.write(chunk)
+            self._unpack(plain)
             yield plain
 
-    def sha256(self) -> str:
-        """Hash of the file as stored."""
-        digest = hashlib.sha256()
-        with self._open() as raw:
-            while chunk := raw.read(CHUNK_BYTES):
-                digest.update(chunk)
-        return digest.hexdigest()
-
-    def _compressed(self) -> bool:
-        with self._open() as raw:
-            return raw.read(4).startswith((_GZIP, _ZSTD))
+    def _unpack(self, plain: Path) -> None:
+        with self.reader() as reader:
+            try:
+                with plain.open("wb") as out:
+                    for chunk in reader:
+                        out.write(chunk)
+            except OSError as error:
+                raise InputError(
+                    f"cannot unpack {self.name}",
+                    error.strerror or str(error),
+                    "Unpack it yourself, or point TMPDIR to a folder with more space.",
+                ) from error
+            if reader.damage:
+                raise InputError(f"cannot read {self.name}", reader.damage, "Copy it again from its machine.")
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
@@ -128,7 +138,7 @@ class Source:
             with self.path.open("rb") as raw:
                 yield raw
         else:
-            with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as raw:
+            with _archive_of(self.path).open(_member(self.path, self.member)) as raw:
                 yield raw
 
 
@@ -151,7 +161,8 @@ class Reader:
         self._pending = b""
         self._raw = raw
         self._progress = PROGRESS.get()
-        self._chunks = self._guarded(_expand(raw))
+        self._expansion: Iterator[bytes] | None = None
+        self._chunks = self._guarded()
 
     def __iter__(self) -> Reader:
         return self
@@ -173,17 +184,24 @@ class Reader:
                 break
         return b"".join(parts)
 
-    def _guarded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        try:
-            for chunk in chunks:
-                self._total += len(chunk)
-                self._check_size()
-                if self._progress:
-                    self._progress(self._name, self._raw.tell(), self._stored)
-                yield chunk
-        except _DAMAGE as error:
-            reason = str(error) or "unexpected end"
-            self.damage = f"the compressed stream breaks off after {format_bytes(self._total)} ({reason})"
+    def _guarded(self) -> Iterator[bytes]:
+        while chunk := self._following():
+            self._total += len(chunk)
+            self._check_size()
+            if self._progress:
+                self._progress(self._name, self._raw.tell(), self._stored)
+            yield chunk
+
+    def _following(self) -> bytes:
+        """The next chunk; empty at the end, and where the stream is damaged."""
+        with _explained(self._name):
+            try:
+                self._expansion = self._expansion or _expand(self._raw)
+                return next(self._expansion, b"")
+            except _DAMAGE as error:
+                reason = str(error) or "unexpected end"
+                self.damage = f"the compressed stream breaks off after {format_bytes(self._total)} ({reason})"
+                return b""
 
     def _check_size(self) -> None:
         if self._total > MAX_BYTES:
@@ -191,23 +209,18 @@ class Reader:
                 f"{self._name} is larger than {format_bytes(MAX_BYTES)} once decompressed",
                 next_step="If that is right, set ROCM_PERF_MAX_BYTES to allow it.",
             )
-        if self._total > RATIO_FREE_BYTES and self._total > MAX_RATIO * self._stored:
-            raise InputError(
-                f"{self._name} expands more than {MAX_RATIO} times",
-                "no recording does, a decompression bomb does",
-                "If it is a real recording, decompress it yourself and give the plain file.",
-            )
+        if self._total > RATIO_FREE_BYTES and self._total > MAX_RATIO * min(self._raw.tell(), self._stored):
+            raise _bomb(self._name)
 
 
 def sources_of(path: Path) -> list[Source]:
     """The file itself, or every file inside it if it is a zip."""
     with path.open("rb") as raw:
-        if raw.read(4) != _ZIP:
+        if raw.read(4) not in _ZIP:
             return [Source(path)]
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = [info for info in archive.infolist() if not info.is_dir()]
-    except zipfile.BadZipFile as error:
+        members = [info for info in _archive_of(path).infolist() if not info.is_dir()]
+    except _ZIP_ERRORS as error:
         raise InputError(f"{path} is a damaged zip file", str(error)) from error
     if len(members) > MAX_ZIP_MEMBERS:
         raise InputError(
@@ -215,16 +228,64 @@ def sources_of(path: Path) -> list[Source]:
             f"more than {MAX_ZIP_MEMBERS:,} are not read",
             "Unpack it and name the folder of one run.",
         )
-    return [Source(path, info.filename) for info in members]
+    # zipfile never gives more of a member than its directory promises.
+    promised = sum(info.file_size for info in members)
+    if promised > max(RATIO_FREE_BYTES, MAX_RATIO * path.stat().st_size):
+        raise _bomb(str(path))
+    return [Source(path, info.filename) for info in members if not _is_hidden(info.filename)]
+
+
+def _is_hidden(member: str) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in member.split("/"))
+
+
+def _bomb(name: str) -> InputError:
+    return InputError(
+        f"{name} expands more than {MAX_RATIO} times",
+        "no recording does, a decompression bomb does",
+        "If it is a real recording, decompress it yourself and give the plain file.",
+    )
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot read {name}", error.strerror or str(error)) from error
+    except _ZIP_ERRORS as error:
+        raise InputError(f"cannot read {name}", str(error)) from error
+
+
+def _archive_of(path: Path) -> zipfile.ZipFile:
+    """Archives stay open for a while: each of thousands of members would read the directory anew."""
+    status = path.stat()
+    return _archive(path, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _archive(path: Path, *_version: int) -> zipfile.ZipFile:
+    return zipfile.ZipFile(path)
+
+
+def _member(path: Path, member: str) -> zipfile.ZipInfo:
+    return _archive_of(path).getinfo(member)
 
 
 def _expand(raw: IO[bytes]) -> Iterator[bytes]:
-    first = raw.read(CHUNK_BYTES)
+    first = raw.read(min(STORED_CHUNK_BYTES, CHUNK_BYTES))
+    while 0 < len(first) < 4 and (more := raw.read(4 - len(first))):
+        first += more
     if first.startswith(_GZIP):
         return _gunzip(raw, first)
-    if first.startswith(_ZSTD):
+    if _is_packed(first):
         return _unzstd(raw, first)
     return _plain(raw, first)
+
+
+def _is_packed(first: bytes) -> bool:
+    # pzstd starts with a frame to be skipped: 0x184D2A50 to 0x184D2A5F
+    return first.startswith((_GZIP, _ZSTD)) or (first[1:4] == b"\x2a\x4d\x18" and first[0] >> 4 == 5)
 
 
 def _plain(raw: IO[bytes], chunk: bytes) -> Iterator[bytes]:
@@ -237,7 +298,11 @@ def _gunzip(raw: IO[bytes], data: bytes) -> Iterator[bytes]:
     stream = isal_zlib.decompressobj(wbits=31)
     while data:
         if stream.eof:
+            if len(data) < len(_GZIP):
+                data += raw.read(1)
             if not data.startswith(_GZIP):
+                if data.strip(b"\x00"):
+                    raise EOFError("what follows is not gzip")
                 return  # padding behind the last member
             stream = isal_zlib.decompressobj(wbits=31)
         chunk = stream.decompress(data, CHUNK_BYTES)
@@ -245,29 +310,36 @@ def _gunzip(raw: IO[bytes], data: bytes) -> Iterator[bytes]:
             yield chunk
         data = stream.unused_data if stream.eof else stream.unconsumed_tail
         if not data:
-            data = raw.read(CHUNK_BYTES)
+            data = raw.read(min(STORED_CHUNK_BYTES, CHUNK_BYTES))
     if not stream.eof:
         tail = stream.flush()
         if tail:
             yield tail
-        raise EOFError("unexpected end of the gzip stream")
+        if not stream.eof:
+            raise EOFError("unexpected end of the gzip stream")
 
 
 class _Rejoined:
-    """A stream whose first bytes were taken already."""
+    """A stream whose first bytes were taken already; the watch sees what passes."""
 
-    def __init__(self, first: bytes, raw: IO[bytes]) -> None:
-        self._first, self._raw = first, raw
+    def __init__(self, first: bytes, raw: IO[bytes], watch: FrameWatch) -> None:
+        self._first, self._raw, self._watch = first, raw, watch
 
     def read(self, size: int = -1) -> bytes:
         if self._first:
             data, self._first = self._first[:size], self._first[size:]
-            return data
-        return self._raw.read(size)
+        else:
+            data = self._raw.read(size)
+        self._watch.feed(data)
+        return data
 
 
 def _unzstd(raw: IO[bytes], first: bytes) -> Iterator[bytes]:
-    context = zstandard.ZstdDecompressor(max_window_size=1 << 30)
-    with context.stream_reader(_Rejoined(first, raw), read_across_frames=True) as stream:  # type: ignore[arg-type]
+    context = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW)
+    watch = FrameWatch()
+    rejoined = _Rejoined(first, raw, watch)
+    with context.stream_reader(rejoined, read_across_frames=True, closefd=False) as stream:  # type: ignore[arg-type]
         while chunk := stream.read(CHUNK_BYTES):
             yield chunk
+    if not watch.at_end_of_frame:
+        raise EOFError("unexpected end of the zstd stream")

@@ -83,6 +83,21 @@ class Database:
             _decoded(cleaned[name]) for name, kind in kinds.items() if kind == pl.String
         )
 
+    def table(
+        self, table: str, integers: Sequence[str] = (), reals: Sequence[str] = (), texts: Sequence[str] = ()
+    ) -> pl.DataFrame:
+        """Every named column, null where the table does not have it; no rows where the table is missing."""
+        wanted = {
+            **dict.fromkeys(integers, pl.Int64),
+            **dict.fromkeys(reals, pl.Float64),
+            **dict.fromkeys(texts, pl.String),
+        }
+        found = self.frame(table, integers, reals, texts) if table in self.tables else pl.DataFrame()
+        if not found.width:
+            return pl.DataFrame(schema=wanted)
+        missing = [pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found.columns]
+        return found.with_columns(missing).select(wanted.keys())
+
     def _typed(self, kinds: Mapping[str, pl.DataType], rows: str) -> pl.DataFrame:
         """The driver takes a column's type from its first rows and stumbles over what does not fit. Real
         recordings fit; for the others each value is brought to its column's type, which is slower."""
