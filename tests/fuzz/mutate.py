@@ -147,7 +147,7 @@ def _places(value: Any) -> Any:
 
 def change_database(data: bytes, random: Random) -> bytes | None:
     """A value, a column or a table of a SQLite file."""
-    with tempfile.TemporaryDirectory() as folder, suppress(sqlite3.Error, UnicodeDecodeError):
+    with tempfile.TemporaryDirectory() as folder, suppress(sqlite3.Error, UnicodeDecodeError, MemoryError):
         file = Path(folder) / "database"
         file.write_bytes(data)
         with closing(sqlite3.connect(file)) as connection:

@@ -19,6 +19,21 @@ from tests.fuzz.oracle import trouble
 
 SEEDS = corpus.made()
 
+# What fuzzing found, shortened.
+FOUND = (
+    b"Kind,Direction,Source_Agent_Id,Destination_Agent_Id",
+    b"Kind,Direction,Destination_Agent_Id,Source_Agent_Id,Start_Timestamp,End_Timestamp\n,,9223372036854775809,",
+    b"Kind,Operation,Agent_Id,Queue_Id,Thread_Id",
+    b"Kind,Operation,Agent_Id,Allocation_Size,Correlation_Id",
+    b"Correlation_Id,Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value",
+    b"Correlation_Id,Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp",
+    b"Kind,Agent_Id,Queue_Id,Kernel_Name,Start_Timestamp,End_Timestamp",
+    b"Node_Id,Agent_Type,Wave_Front_Size,Gfx_Target_Version",
+    b'gpu,gfx_activity,"\n",\n\xff',
+    b"timestamp,,,,utilization.gpu[%],,\n,,,,,,\n,,,,,,,",
+    b'{"rocprofiler-sdk-tool":{"metadata":{"init_time":' + b"9" * 40,
+)
+
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -30,6 +45,11 @@ def _read(file: Path, data: bytes) -> None:
     error = trouble(file)
     if error:
         raise error
+
+
+@pytest.mark.parametrize("data", FOUND)
+def test_what_was_found_before(file: Path, data: bytes) -> None:
+    _read(file, data)
 
 
 def test_every_adapter_has_a_seed(file: Path) -> None:
