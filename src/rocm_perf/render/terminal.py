@@ -94,7 +94,9 @@ def _device_line(device: DeviceTime) -> str:
 
 
 def _contents(document: Document) -> str:
-    held = [_noun(name, count) for name, count in document.tables.items() if name not in ("nodes", "processes")]
+    held = [
+        _noun(name, count) for name, count in document.tables.items() if name not in ("nodes", "processes")
+    ]
     if not held:
         return "The file was recognised, and holds nothing that a table could show."
     return f"No kernel times here; the recording holds {', '.join(held)}."

@@ -95,7 +95,9 @@ class Database:
         found = self.frame(table, integers, reals, texts) if table in self.tables else pl.DataFrame()
         if not found.width:
             return pl.DataFrame(schema=wanted)
-        missing = [pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found.columns]
+        missing = [
+            pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found.columns
+        ]
         return found.with_columns(missing).select(wanted.keys())
 
     def _typed(self, kinds: Mapping[str, pl.DataType], rows: str) -> pl.DataFrame:
