@@ -66,6 +66,7 @@ def _print(result: object, args: argparse.Namespace) -> None:
         from rocm_perf.render.grid import grid
 
         shown = result if args.limit == 0 else result.head(args.limit)
-        Console(highlight=False).print(grid(shown))
+        console = Console(highlight=False)
+        console.print(grid(shown, console.width))
         if shown.height < result.height:
             print(f"{result.height - shown.height:,} more rows (--limit 0 shows all, --csv and --json too)")

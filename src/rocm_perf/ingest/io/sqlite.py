@@ -124,10 +124,11 @@ class Database:
             with closing(sqlite3.connect(self._uri, uri=True)) as connection:
                 connection.text_factory = _lenient
                 return connection.execute(sql).fetchall()
-        except (sqlite3.Error, UnicodeError) as error:  # the message itself can quote damaged bytes
+        # The message itself can quote damaged bytes, and a damaged size can ask for more than there is.
+        except (sqlite3.Error, UnicodeError, MemoryError) as error:
             raise InputError(
                 f"{self.name} is not a readable SQLite file",
-                str(error),
+                str(error) or "its sizes make no sense",
                 "It may have been cut off: copy it again from its machine.",
             ) from error
 
