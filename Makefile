@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+DEMO_SQL := SELECT name, COUNT(*) AS calls, SUM(end_ns - start_ns) AS total_ns FROM api_calls GROUP BY name ORDER BY total_ns DESC
+
 .PHONY: help demo test lint format fuzz bench clean
 
 help: ## what can be made
@@ -17,9 +19,8 @@ $(READY): pyproject.toml
 demo: $(READY) ## record a small example, analyse it, query it (no GPU needed)
 	$(BIN)/python examples/first_recording.py demo-output/recording
 	$(BIN)/rocm-perf analyze demo-output/recording
-	@printf '\n$$ rocm-perf query demo-output/recording "SELECT ..."\n'
-	@$(BIN)/rocm-perf query demo-output/recording \
-	  "SELECT kernel, COUNT(*) AS calls, SUM(end_ns - start_ns) AS total_ns FROM dispatches GROUP BY kernel ORDER BY total_ns DESC"
+	@printf '\n$$ rocm-perf query demo-output/recording "$(DEMO_SQL)"\n'
+	@$(BIN)/rocm-perf query demo-output/recording "$(DEMO_SQL)"
 	@printf '\nNow with a recording of your own:  %s/rocm-perf analyze PATH\n' $(BIN)
 
 test: $(READY) ## the whole test suite

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from rocm_perf.version import __version__
 
 if TYPE_CHECKING:
     from rocm_perf.api import analyze, load, load_runs

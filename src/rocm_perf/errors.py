@@ -40,6 +40,10 @@ class InputError(RocmPerfError):
     exit_code = 6
 
 
+class NotARecordingError(InputError):
+    """The input is readable, but it is not what a profiler records: beside a recording, it is no loss."""
+
+
 class SchemaError(RocmPerfError):
     """A table breaks its column contract: a defect in an adapter, not in the user's file."""
 

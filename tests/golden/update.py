@@ -21,7 +21,12 @@ def main() -> None:
         except RocmPerfError as error:
             known = GOLDEN.get(name, {}).get("refused", "")
             words = str(error).replace(str(path), "").strip()[:70]
-            entry = {"format": "", "rows": "", "lost": "", "refused": known if known and known in str(error) else words}
+            entry = {
+                "format": "",
+                "rows": "",
+                "lost": "",
+                "refused": known if known and known in str(error) else words,
+            }
         rows.append({"file": name, **entry})
     lines = ["\t".join(COLUMNS), *("\t".join(row[column] for column in COLUMNS) for row in rows)]
     TABLE.write_text("\n".join(lines) + "\n")

@@ -25,7 +25,9 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
-        query, key, value = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        query, key, value = (
+            self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        )
         mixed = nn.functional.scaled_dot_product_attention(query, key, value)
         x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
         return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
@@ -43,7 +45,9 @@ def record(folder: Path, name: str, run: Any, steps: int = 5) -> None:
     """One recording, and torch's own table of it."""
     run()
     torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True, profile_memory=True) as prof:
+    with profile(
+        activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True, profile_memory=True
+    ) as prof:
         for _ in range(steps):
             run()
         torch.cuda.synchronize()
@@ -53,7 +57,9 @@ def record(folder: Path, name: str, run: Any, steps: int = 5) -> None:
         if event.device_type == torch.autograd.DeviceType.CUDA and not event.is_user_annotation:
             entry = kernels.setdefault(event.name, [0, 0.0])
             entry[0] += 1
-            entry[1] += event.device_time_total if hasattr(event, "device_time_total") else event.cuda_time_total
+            entry[1] += (
+                event.device_time_total if hasattr(event, "device_time_total") else event.cuda_time_total
+            )
     truth = {"torch": torch.__version__, "device": torch.cuda.get_device_name(), "kernels_us": kernels}
     (folder / f"{name}.truth.json").write_text(json.dumps(truth, indent=1))
 

@@ -28,7 +28,9 @@ def test_kernel_totals_equal_those_of_torch(name: str) -> None:
 
 
 def test_the_graph_keeps_the_gpu_busy_and_the_synchronising_loop_does_not() -> None:
-    eager, graph = (rocm_perf.analyze(DATA / f"{name}.json.gz").devices[0] for name in ("eager_sync", "graph"))
+    eager, graph = (
+        rocm_perf.analyze(DATA / f"{name}.json.gz").devices[0] for name in ("eager_sync", "graph")
+    )
     assert eager.busy.value == pytest.approx(0.041, abs=0.001)
     assert graph.busy.value == pytest.approx(0.797, abs=0.001)
 
@@ -44,8 +46,15 @@ def test_every_kernel_of_the_graph_belongs_to_a_launch() -> None:
 def test_ncu_counts_the_bytes_that_the_kernel_must_read(name: str) -> None:
     trace = rocm_perf.load(DATA / name)
     kernels = trace.table("dispatches").select("dispatch_id", "kernel", "grid_x", "workgroup_x")
-    values = trace.table("counters").join(kernels, on="dispatch_id").filter(pl.col("counter") == "dram__bytes_read.sum")
-    read = {kernel.split("<")[0].split("(")[0].split()[-1]: value for kernel, value in values.select("kernel", "value").iter_rows()}
+    values = (
+        trace.table("counters")
+        .join(kernels, on="dispatch_id")
+        .filter(pl.col("counter") == "dram__bytes_read.sum")
+    )
+    read = {
+        kernel.split("<")[0].split("(")[0].split()[-1]: value
+        for kernel, value in values.select("kernel", "value").iter_rows()
+    }
     elements = 4096 * 4096
     assert read["vector_add"] == pytest.approx(2 * 4 * elements, rel=0.01)
     assert read["softmax_rows"] == pytest.approx(4 * elements, rel=0.01)

@@ -6,8 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from rocm_perf.analysis.passes import shown_pass
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.run import Loss
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_share
 
@@ -27,39 +29,32 @@ _REGULAR_DISPATCHES = 20
 
 
 def coverage(trace: Trace) -> Coverage:
-    """Counts, and a finding for every hole."""
-    dispatches = trace.table("dispatches")
-    calls = (
-        trace.lazy("api_calls")
-        .filter(pl.col("name").str.contains(LAUNCH_CALL))
-        .select(*_KEY, "name")
-        .collect()
-    )
-    recorded = {name: trace.rows(name) for name in trace}
+    """Counts of the pass that is shown, and a finding for every hole."""
+    everything = trace.table("dispatches")
+    shown = pl.col("pass_id") == (shown_pass(trace) or 0)
+    dispatches = everything.filter(shown)
+    launch = shown & pl.col("name").str.contains(LAUNCH_CALL)
+    launches = trace.lazy("api_calls").filter(launch).select(*_KEY, "name").collect()
+    launched = launches.height if _has_runtime_calls(trace) else None
+    paired, orphans, fruitless = _pair(trace, dispatches, launches) if launched is not None else (None,) * 3
     known = [loss.records for loss in trace.run.losses]
-    lost = None if any(records is None for records in known) else sum(records or 0 for records in known)
-    launched = calls.height if _has_runtime_calls(trace) else None
-    paired, orphans, fruitless = (
-        _pair(trace, dispatches, calls) if launched is not None else (None, None, None)
-    )
-    holes = [
-        *_lost(trace),
-        *_unpaired(dispatches.height, orphans, fruitless),
-        *_asked_but_absent(trace),
-        *_counters_without_dispatches(trace, dispatches),
-        *_bad_times(dispatches),
-        *_vanished_streams(dispatches),
-    ]
     return Coverage(
         asked=trace.run.asked,
-        recorded=recorded,
+        recorded={name: trace.rows(name) for name in trace},
         launched=launched,
         dispatched=dispatches.height,
         paired=paired,
         launches_without_kernels=fruitless,
         kernels_without_launches=orphans,
-        lost_records=lost,
-        holes=tuple(holes),
+        lost_records=None if None in known else sum(records or 0 for records in known),
+        holes=(
+            *_lost(trace),
+            *_unpaired(dispatches.height, orphans, fruitless),
+            *_asked_but_absent(trace),
+            *_counters_without_dispatches(trace, everything),
+            *_bad_times(dispatches),
+            *_vanished_streams(dispatches),
+        ),
     )
 
 
@@ -91,10 +86,7 @@ def _pair(
 def _lost(trace: Trace) -> list[Finding]:
     if not trace.run.losses:
         return []
-    evidence = tuple(
-        f"{loss.source}: {loss.what}" + (f" ({loss.records:,})" if loss.records is not None else "")
-        for loss in trace.run.losses
-    )
+    evidence = tuple(_describe(loss) for loss in trace.run.losses)
     return [
         Finding(
             "lost-records",
@@ -104,6 +96,11 @@ def _lost(trace: Trace) -> list[Finding]:
             remedy="What is shown comes from the part that is whole. Record again if the rest matters.",
         )
     ]
+
+
+def _describe(loss: Loss) -> str:
+    what = loss.what if loss.source in loss.what else f"{loss.source}: {loss.what}"
+    return what if loss.records is None else f"{what} ({loss.records:,})"
 
 
 def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> list[Finding]:

@@ -17,10 +17,14 @@ _CARRIER = re.compile(
     r"(vectorized|unrolled|legacy)?_?elementwise_kernel(_\w+)?|reduce_kernel|multi_tensor_apply_kernel"
     r"|[Kk]ernel2?|device_kernel|trampoline_kernel|transform_kernel|globalKernel|index_elementwise_kernel"
 )
-_CARGO = re.compile(r"\b(\w*(?:Functor|Ops|Op)\b|\w+_kernel\w*|cutlass_\w+|CUDAFunctor\w*|wrapped_\w+|(?!operator)\w+(?=\(at::Tensor))")
+_CARGO = re.compile(
+    r"\b(\w*(?:Functor|Ops|Op)\b|\w+_kernel\w*|cutlass_\w+|CUDAFunctor\w*|wrapped_\w+|(?!operator)\w+(?=\(at::Tensor))"
+)
 
 # Tensile: the problem type and the macro tile of a GEMM; the hundred switches behind them stay behind.
-_TENSILE = re.compile(r"^(Cij\w*?_A\w+?_B\w+?_[A-Z]+(?:_[A-Z]+)*?)(?=_(?:Bias|MT|HA|SAV|User|GB|AS)).*?(MT\d+x\d+x\d+)")
+_TENSILE = re.compile(
+    r"^(Cij\w*?_A\w+?_B\w+?_[A-Z]+(?:_[A-Z]+)*?)(?=_(?:Bias|MT|HA|SAV|User|GB|AS)).*?(MT\d+x\d+x\d+)"
+)
 
 
 @lru_cache(maxsize=65_536)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf import __version__
 from rocm_perf.analysis import busy, coverage, excerpts, hotspots, totals
 from rocm_perf.analysis.hotspots import Grouping
 from rocm_perf.model.document import Agent, Document
 from rocm_perf.model.trace import Trace
+from rocm_perf.version import __version__
 
 FORMULAS = {**hotspots.FORMULAS, **busy.FORMULAS, **totals.FORMULAS, **coverage.FORMULAS}
 

@@ -18,6 +18,15 @@ def timed_pass(trace: Trace) -> int | None:
     return frame.item() if frame.height else None
 
 
+def shown_pass(trace: Trace) -> int | None:
+    """The timed pass, or the first one where no pass has times."""
+    number = timed_pass(trace)
+    if number is not None:
+        return number
+    frame = trace.lazy("dispatches").select(pl.col("pass_id").min()).collect()
+    return frame.item() if frame.height else None
+
+
 def timed_dispatches(trace: Trace) -> pl.DataFrame:
     """Dispatches of that pass with a usable start and end."""
     number = timed_pass(trace)

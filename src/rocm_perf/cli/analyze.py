@@ -44,6 +44,7 @@ class AnalyzeCommand:
         parser.add_argument(
             "--each", action="store_true", help="report on every run of a folder that holds several"
         )
+        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
         parser.add_argument("--json", action="store_true", help="everything, as JSON")
 
@@ -51,7 +52,7 @@ class AnalyzeCommand:
         from rocm_perf.analysis.overview import overview
 
         with reading_progress():
-            loaded = _load(args.paths, args.each)
+            loaded = _load(args.paths, args.each, args.as_one)
         documents = [overview(run.trace, run.label, args.by) for run in loaded if run.trace]
         errors = [(run.label, run.error) for run in loaded if run.error]
         if args.output:
@@ -62,11 +63,11 @@ class AnalyzeCommand:
         return errors[0][1].exit_code if errors else 0
 
 
-def _load(paths: list[Path], each: bool) -> list[Loaded]:
+def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:
     from rocm_perf.ingest import load
 
     if len(paths) == 1 and not each:
-        return [load.Loaded(str(paths[0]), load.load(paths[0]))]
+        return [load.Loaded(str(paths[0]), load.load(paths[0], as_one=as_one))]
     return load.load_files(paths)
 
 

@@ -25,6 +25,7 @@ class ExportCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
+        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument(
             "-o", "--output", metavar="F", type=Path, required=True, help="file or bundle to write"
         )
@@ -43,7 +44,7 @@ class ExportCommand:
                 next_step=f"Known: {', '.join(SUFFIXES)}, and a name without a suffix for a bundle.",
             )
         with reading_progress():
-            trace = load.load(args.path)
+            trace = load.load(args.path, as_one=args.as_one)
         written = _write(trace, args.output, args.table, args.force)
         print(written, file=sys.stderr)
         return 0

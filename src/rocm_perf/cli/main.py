@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rocm_perf import __version__
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.command import Command
 from rocm_perf.cli.export import ExportCommand
 from rocm_perf.cli.formats import FormatsCommand
 from rocm_perf.cli.query import QueryCommand
 from rocm_perf.errors import RocmPerfError
+from rocm_perf.version import __version__
 
 COMMANDS: tuple[Command, ...] = (AnalyzeCommand(), QueryCommand(), ExportCommand(), FormatsCommand())
 

@@ -21,6 +21,7 @@ class QueryCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
+        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("sql", metavar="SQL", help="a SELECT over the tables of the recording")
         parser.add_argument(
             "--limit", metavar="N", type=int, default=40, help="rows to show (default 40; 0 for all)"
@@ -36,7 +37,7 @@ class QueryCommand:
         from rocm_perf.model.schema import SCHEMAS
 
         with reading_progress():
-            trace = load.load(args.path)
+            trace = load.load(args.path, as_one=args.as_one)
         tables = {name: trace.lazy(name) for name in SCHEMAS}
         try:
             result = pl.SQLContext(tables, eager=True).execute(args.sql)
@@ -65,6 +66,7 @@ def _print(result: object, args: argparse.Namespace) -> None:
         from rocm_perf.render.grid import grid
 
         shown = result if args.limit == 0 else result.head(args.limit)
-        Console(highlight=False).print(grid(shown))
+        console = Console(highlight=False)
+        console.print(grid(shown, console.width))
         if shown.height < result.height:
             print(f"{result.height - shown.height:,} more rows (--limit 0 shows all, --csv and --json too)")

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import msgspec
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.errors import EmptyCaptureError, NotARecordingError
 from rocm_perf.ingest import att_counters, att_waves, domains
 from rocm_perf.ingest.att_waves import dispatch_of
 from rocm_perf.ingest.io import json
@@ -97,7 +97,7 @@ def read_code(source: Source) -> Part:
 
 
 def refuse_raw(source: Source) -> NoReturn:
-    raise InputError(
+    raise NotARecordingError(
         f"{source.name} is a raw thread trace (SQTT)",
         "rocprofv3 --att decodes it with AMD's ATT decoder library (rocprof-trace-decoder)",
         "Give the ui_output_agent_<agent>_dispatch_<n> folder that it then writes beside the trace.",

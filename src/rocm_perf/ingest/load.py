@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, UsageError
+from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError, UsageError
 from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.ingest.merge import merge
 from rocm_perf.ingest.place import place_of
@@ -46,7 +46,7 @@ class _Trouble:
     @property
     def is_loss(self) -> bool:
         """It is a recording, or may be one, and holds something that could not be read."""
-        return "is not a recording" not in self.error.what and not isinstance(self.error, EmptyCaptureError)
+        return not isinstance(self.error, NotARecordingError | EmptyCaptureError)
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,15 @@ class _Inside:
     troubles: list[_Trouble] = field(default_factory=list)
 
 
-def load(path: Path) -> Trace:
-    """The one run at `path`; raises if there is none, or more than one."""
-    loaded = load_path(path)
+def load(path: Path, *, as_one: bool = False) -> Trace:
+    """The one run at `path`; raises if there is none, or more than one (unless all files are to be `as_one`)."""
+    loaded = load_path(path, as_one=as_one)
     runs = [run for run in loaded if run.trace]
     if len(runs) > 1:
         raise UsageError(
             f"{path} holds {len(runs)} runs, not one",
             _enumerate(runs),
-            "Name one of them, or add --each to report on all.",
+            "Name one of them, add --each to report on each, or --as-one if they belong together.",
         )
     if not runs:
         raise next(run.error for run in loaded if run.error)
@@ -83,16 +83,16 @@ def load(path: Path) -> Trace:
     return trace
 
 
-def load_path(path: Path) -> list[Loaded]:
-    """Every run at `path`, which may be a file or a folder."""
+def load_path(path: Path, *, as_one: bool = False) -> list[Loaded]:
+    """Every run at `path`, which may be a file or a folder; `as_one` takes all files as one run."""
     if not os.path.exists(path):
         raise InputError(f"{path} does not exist", next_step="Check the path.")
     if path.is_dir():
-        return _load_folder(path)
+        return _load_folder(path, as_one)
     found = _read_all([path])
     if not found.pieces and len(found.troubles) == 1:
         raise found.troubles[0].error
-    return _as_runs(found, path)
+    return _as_runs(found, path, as_one)
 
 
 def load_files(paths: list[Path]) -> list[Loaded]:
@@ -122,7 +122,7 @@ def _load_family(paths: list[Path]) -> list[Loaded]:
         return [Loaded(str(paths[0]), error=error)]
 
 
-def _load_folder(folder: Path) -> list[Loaded]:
+def _load_folder(folder: Path, as_one: bool) -> list[Loaded]:
     if bundle.is_bundle(folder):
         return [Loaded(str(folder), bundle.read(folder))]
     inside = _walk(folder)
@@ -131,7 +131,7 @@ def _load_folder(folder: Path) -> list[Loaded]:
     found.troubles.extend(inside.troubles)
     if runs and not found.pieces:
         return runs
-    return runs + _as_runs(found, folder)
+    return runs + _as_runs(found, folder, as_one)
 
 
 def _load_bundle(folder: Path) -> Loaded:
@@ -211,17 +211,18 @@ def _read(source: Source) -> Piece:
         raise InputError(f"cannot read {source.name}", reason) from error
 
 
-def _as_runs(found: _Found, path: Path) -> list[Loaded]:
+def _as_runs(found: _Found, path: Path, as_one: bool) -> list[Loaded]:
     if not found.pieces:
         raise _nothing(path, found.troubles)
     _require_rows(found.pieces, path)
-    runs = split_runs(group_by_process(found.pieces))
+    groups = group_by_process(found.pieces)
+    runs = [groups] if as_one else split_runs(groups)
     traces = [merge(groups) for groups in runs]
     if len(traces) == 1:
         return [Loaded(str(path), _with_troubles(traces[0], found.troubles))]
     named = [
-        Loaded(_label([p for group in groups for p in group.pieces]), trace)
-        for groups, trace in zip(runs, traces, strict=True)
+        Loaded(_label([piece for group in members for piece in group.pieces]), trace)
+        for members, trace in zip(runs, traces, strict=True)
     ]
     return named + [Loaded(t.name, error=t.error) for t in found.troubles if t.is_loss]
 

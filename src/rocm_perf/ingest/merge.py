@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.ingest.nesting import with_depth
 from rocm_perf.ingest.runs import Group, Piece
 from rocm_perf.ingest.sniff import MODULES
 from rocm_perf.model import schema
@@ -15,7 +16,12 @@ from rocm_perf.model.trace import Trace
 
 # A process recorded in several formats at once is read from the one that says most: sniffing order.
 _PREFERENCE = {f"rocm_perf.ingest.{module}": rank for rank, module in enumerate(MODULES)}
-_KEYED = {"agents": ("node", "agent_id"), "counter_info": ("gfx", "agent_id", "counter")}
+# Rows with the same key describe the same thing: each file knows another part of it.
+_KEYED = {
+    "agents": ("node", "agent_id"),
+    "counter_info": ("gfx", "agent_id", "counter"),
+    "waves": ("dispatch_id", "shader_engine", "simd", "slot", "start_cycle"),
+}
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ def merge(groups: list[Group]) -> Trace:
         for name, frame in kept:
             tables.setdefault(name, []).append((setting, _settle(name, frame, setting)))
     merged = {name: _join(name, frames) for name, frames in tables.items()}
+    if "ranges" in merged:
+        merged["ranges"] = with_depth(merged["ranges"])
     merged["nodes"] = nodes
     if "processes" not in merged:
         merged["processes"] = _processes(merged)

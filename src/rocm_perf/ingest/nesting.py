@@ -38,5 +38,6 @@ def _marks_not_before(ordered: pl.DataFrame, instant: pl.Series) -> pl.Series:
     """Marks at a range's own start that were counted as closed and not yet as opened."""
     frame = pl.DataFrame({"start_ns": ordered["start_ns"], "instant": instant})
     return frame.select(
-        pl.col("instant").sum().over("start_ns") - (pl.col("instant").cum_sum().over("start_ns") - pl.col("instant"))
+        pl.col("instant").sum().over("start_ns")
+        - (pl.col("instant").cum_sum().over("start_ns") - pl.col("instant"))
     ).to_series()

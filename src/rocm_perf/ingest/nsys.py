@@ -296,9 +296,7 @@ def _pairs(database: Database, table: str) -> dict[str, str]:
 
 def _diagnostics(database: Database) -> tuple[str, ...]:
     """What nsys itself warned of: lost events, above all. Severity 2 is a warning, 3 an error."""
-    frame = database.table("DIAGNOSTIC_EVENT", ("severity",), (), ("text",)).filter(
-        pl.col("severity") >= 2
-    )
+    frame = database.table("DIAGNOSTIC_EVENT", ("severity",), (), ("text",)).filter(pl.col("severity") >= 2)
     worst = frame.drop_nulls("text").sort("severity", descending=True, maintain_order=True)["text"]
     return tuple(f"nsys: {text[:200]}" for text in worst.unique(maintain_order=True)[:_WORST_DIAGNOSTICS])
 

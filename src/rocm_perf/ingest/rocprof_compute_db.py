@@ -74,9 +74,7 @@ def _metrics(database: Database, kernels: pl.DataFrame, workloads: pl.DataFrame)
         ("compute_workload_metric_value", None),
     ):
         keys = ("metric_uuid", owner) if owner else ("metric_uuid",)
-        values = database.table(table, keys, ("value",), ("value_name",)).filter(
-            pl.col("value").is_finite()
-        )
+        values = database.table(table, keys, ("value",), ("value_name",)).filter(pl.col("value").is_finite())
         values = values.join(definitions, on="metric_uuid", how="inner", maintain_order="left")
         if owner:
             values = values.join(

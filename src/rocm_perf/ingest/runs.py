@@ -65,16 +65,41 @@ class Group:
         return bool(self.counters) and not any("api_calls" in piece.part.tables for piece in self.pieces)
 
 
+# Files with one name whose times lie further apart were left behind by different runs.
+_ANOTHER_RUN_NS = 3_600 * 10**9
+
+
 def group_by_process(pieces: list[Piece]) -> list[Group]:
-    """Files with one folder and prefix are one process."""
+    """Files with one folder and prefix are one process, unless their times say that they cannot be."""
     sets: dict[tuple[str, str], list[Piece]] = {}
     for piece in pieces:
         sets.setdefault(piece.place.set_key, []).append(piece)
-    return [Group(tuple(members)) for members in sets.values()]
+    return [group for members in sets.values() for group in _by_time(members)]
+
+
+def _by_time(pieces: list[Piece]) -> list[Group]:
+    spans = {index: span for index, piece in enumerate(pieces) if (span := Group((piece,)).span)}
+    clusters: list[list[int]] = [[index for index in range(len(pieces)) if index not in spans]]
+    reach: int | None = None
+    for index, (start, end) in sorted(spans.items(), key=lambda entry: entry[1]):
+        if reach is not None and start - reach > _ANOTHER_RUN_NS:
+            clusters.append([])
+        clusters[-1].append(index)
+        reach = end if reach is None else max(reach, end)
+    return [Group(tuple(pieces[index] for index in sorted(members))) for members in clusters]
+
+
+# These tools keep one workload a folder, in files that stem from many runs of the application.
+_FOLDER_TOOLS = frozenset({"rocprof-compute"})
 
 
 def split_runs(groups: list[Group]) -> list[list[Group]]:
     """The runs in a folder, first recorded first."""
+    if any(piece.part.tool in _FOLDER_TOOLS for group in groups for piece in group.pieces):
+        folders: dict[str, list[Group]] = {}
+        for group in groups:
+            folders.setdefault(group.place.set_key[0], []).append(group)
+        return list(folders.values())
     timed = [group for group in groups if group.span]
     rest = [group for group in groups if not group.span]
     if not timed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter
 from rocm_perf.ingest.peek import Peek
@@ -60,7 +60,7 @@ def sniff(source: Source) -> Adapter:
             return adapter
     if peek.damage:
         raise InputError(f"cannot read {source.name}", peek.damage, "Copy it again from its machine.")
-    raise InputError(
+    raise NotARecordingError(
         f"{source.name} is not a recording that rocm-perf knows",
         describe(peek),
         "`rocm-perf formats` lists what is read.",

@@ -52,7 +52,9 @@ def read_stats(source: Source) -> Part:
     domain = domain_of(frame["Name"], source.file_name)
     rows = frame.select(
         pl.lit(domain).alias("domain"),
-        domains.kernel_name(pl.col("Name")).alias("name") if domain == "kernel" else pl.col("Name").alias("name"),
+        domains.kernel_name(pl.col("Name")).alias("name")
+        if domain == "kernel"
+        else pl.col("Name").alias("name"),
         integer("Calls").alias("calls"),
         finite(real("TotalDurationNs")).alias("total_ns"),
         finite(real("AverageNs")).alias("mean_ns"),

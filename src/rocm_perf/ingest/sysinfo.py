@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_perf.errors import InputError
+from rocm_perf.errors import NotARecordingError
 from rocm_perf.ingest import amd_smi, list_avail, rocminfo
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
@@ -38,7 +38,7 @@ def refuse_help(source: Source) -> Part:
     text = source.read().data.decode("utf-8", "replace")
     tools = ", ".join(dict.fromkeys(_USAGE.findall(text))) or "a profiler"
     version = _VERSION.search(text)
-    raise InputError(
+    raise NotARecordingError(
         f"{source.name} is the help text of {tools}{' ' + version.group(1) if version else ''}",
         "it tells what could be recorded, not what was",
         "Name the files that the profiler wrote instead.",

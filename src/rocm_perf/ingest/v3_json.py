@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError
 from rocm_perf.ingest import agents, v3_json_records
 from rocm_perf.ingest.io import json
 from rocm_perf.ingest.io.csv import drop_incomplete
@@ -55,7 +55,7 @@ def read_results(source: Source) -> Part:
 
 
 def refuse_schema(source: Source) -> NoReturn:
-    raise InputError(
+    raise NotARecordingError(
         f"{source.name} is AMD's JSON schema of rocprofv3's output, not a recording",
         next_step="Give the <prefix>_results.json that `rocprofv3 --output-format json` wrote.",
     )

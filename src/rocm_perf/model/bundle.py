@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from rocm_perf import __version__
 from rocm_perf.errors import InputError, UsageError
 from rocm_perf.model import schema
 from rocm_perf.model.run import RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
+from rocm_perf.version import __version__
 
 MANIFEST = "manifest.json"
 KIND = "rocm-perf-bundle"

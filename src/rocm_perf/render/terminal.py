@@ -13,6 +13,7 @@ from rich.text import Text
 
 from rocm_perf.model.document import DeviceTime, Document, Excerpt, Hotspot
 from rocm_perf.model.finding import Finding
+from rocm_perf.render.grid import GridColumn, fitted
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 # What one row of a table is called.
@@ -94,7 +95,9 @@ def _device_line(device: DeviceTime) -> str:
 
 
 def _contents(document: Document) -> str:
-    held = [_noun(name, count) for name, count in document.tables.items() if name not in ("nodes", "processes")]
+    held = [
+        _noun(name, count) for name, count in document.tables.items() if name not in ("nodes", "processes")
+    ]
     if not held:
         return "The file was recognised, and holds nothing that a table could show."
     return f"No kernel times here; the recording holds {', '.join(held)}."
@@ -194,23 +197,14 @@ def _worth_showing(excerpt: Excerpt, document: Document) -> bool:
 
 
 def _excerpt_table(excerpt: Excerpt, most: int, width: int) -> Table:
-    """Numbers keep their digits; where the line is too short, texts give way."""
-    rows = excerpt.rows[:most]
-    headings = [column.replace("_", " ") for column in excerpt.columns]
-    columns = [[heading, *(row[position] for row in rows)] for position, heading in enumerate(headings)]
-    widths = [max(map(len, cells)) for cells in columns]
-    too_wide = sum(widths) + 2 * len(widths) > width
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=too_wide)
-    for (heading, *cells), natural in zip(columns, widths, strict=True):
-        if all(_looks_numeric(cell) for cell in cells):
-            table.add_column(heading, justify="right", no_wrap=True)
-        elif too_wide and natural == max(widths):
-            table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1)
-        else:
-            table.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=32)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+    columns = [[row[position] for row in excerpt.rows[:most]] for position in range(len(excerpt.columns))]
+    return fitted(
+        [
+            GridColumn(name.replace("_", " "), cells, all(_looks_numeric(cell) for cell in cells))
+            for name, cells in zip(excerpt.columns, columns, strict=True)
+        ],
+        width,
+    )
 
 
 def _looks_numeric(cell: str) -> bool:

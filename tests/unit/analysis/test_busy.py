@@ -41,13 +41,19 @@ def test_a_window_without_length_has_no_share() -> None:
     assert device.busy.unavailable == "window_ns is zero"
 
 
-SPANS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 15), st.integers(0, 2)), min_size=1, max_size=25)
+SPANS = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(0, 15), st.integers(0, 2)), min_size=1, max_size=25
+)
 
 
 @given(SPANS)
 def test_busy_and_idle_make_the_window(spans: list[tuple[int, int, int]]) -> None:
-    recording = trace(dispatches=[kernel("k", start, start + length, stream_id=stream) for start, length, stream in spans])
+    recording = trace(
+        dispatches=[kernel("k", start, start + length, stream_id=stream) for start, length, stream in spans]
+    )
     for row in (*device_times(recording), *queue_times(recording)):
         assert row.busy_ns + row.idle_ns == row.window_ns
         assert row.idle_ns >= 0
-    assert device_times(recording)[0].busy_ns == covered([(start, start + length) for start, length, _ in spans])
+    assert device_times(recording)[0].busy_ns == covered(
+        [(start, start + length) for start, length, _ in spans]
+    )

@@ -18,7 +18,11 @@ def test_a_whole_recording_has_no_hole() -> None:
     result = coverage(
         trace(
             dispatches=[kernel("a", 5, 9, correlation_id=1), kernel("a", 9, 12, correlation_id=2)],
-            api_calls=[call("hipLaunchKernel", 0, 1, 1), call("hipModuleLaunchKernel", 1, 2, 2), call("hipMalloc", 2, 3, 3)],
+            api_calls=[
+                call("hipLaunchKernel", 0, 1, 1),
+                call("hipModuleLaunchKernel", 1, 2, 2),
+                call("hipMalloc", 2, 3, 3),
+            ],
         )
     )
     assert (result.launched, result.dispatched, result.paired) == (2, 2, 2)
@@ -46,7 +50,10 @@ def test_a_graph_launch_covers_all_its_kernels() -> None:
 
 def test_the_same_id_in_another_process_is_no_pair() -> None:
     result = coverage(
-        trace(dispatches=[kernel("a", 5, 9, correlation_id=1, pid=10)], api_calls=[call("hipLaunchKernel", 0, 1, 1, pid=11)])
+        trace(
+            dispatches=[kernel("a", 5, 9, correlation_id=1, pid=10)],
+            api_calls=[call("hipLaunchKernel", 0, 1, 1, pid=11)],
+        )
     )
     assert result.paired == 0
 
@@ -71,7 +78,9 @@ def test_losses_are_holes() -> None:
 
 
 def test_what_was_asked_and_is_absent() -> None:
-    assert holes(coverage(trace(asked=["kernel", "hip"], dispatches=[kernel("a", 0, 1)]))) == {"asked-but-absent"}
+    assert holes(coverage(trace(asked=["kernel", "hip"], dispatches=[kernel("a", 0, 1)]))) == {
+        "asked-but-absent"
+    }
 
 
 def test_counters_without_a_dispatch() -> None:

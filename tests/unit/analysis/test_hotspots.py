@@ -11,10 +11,25 @@ from tests.unit.analysis.traces import kernel, trace
 
 
 def test_totals_and_order() -> None:
-    result = hotspots(trace(dispatches=[kernel("a", 0, 10), kernel("b", 10, 40), kernel("a", 40, 60), kernel("a", 60, 63)]))
+    result = hotspots(
+        trace(dispatches=[kernel("a", 0, 10), kernel("b", 10, 40), kernel("a", 40, 60), kernel("a", 60, 63)])
+    )
     first, second = result.rows
-    assert (second.kernel, second.calls, second.total_ns, second.mean_ns, second.median_ns) == ("b", 1, 30, 30, 30)
-    assert (first.kernel, first.calls, first.total_ns, first.median_ns, first.min_ns, first.max_ns) == ("a", 3, 33, 10, 3, 20)
+    assert (second.kernel, second.calls, second.total_ns, second.mean_ns, second.median_ns) == (
+        "b",
+        1,
+        30,
+        30,
+        30,
+    )
+    assert (first.kernel, first.calls, first.total_ns, first.median_ns, first.min_ns, first.max_ns) == (
+        "a",
+        3,
+        33,
+        10,
+        3,
+        20,
+    )
     assert first.share == pytest.approx(33 / 63)
 
 
@@ -41,7 +56,11 @@ def test_nothing_says_why() -> None:
     assert hotspots(timeless).unavailable == "the recording lists kernels without times"
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=30
+    )
+)
 def test_shares_add_up(rows: list[tuple[str, int, int]]) -> None:
     result = hotspots(trace(dispatches=[kernel(name, start, start + length) for name, start, length in rows]))
     assert sum(row.calls for row in result.rows) == len(rows)

@@ -18,7 +18,9 @@ def covered(intervals: list[tuple[int, int]]) -> int:
 
 def frame(rows: list[tuple[int, int, int]]) -> pl.DataFrame:
     schema = {"start_ns": pl.Int64, "length": pl.Int64, "group": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns((pl.col("start_ns") + pl.col("length")).alias("end_ns"))
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+        (pl.col("start_ns") + pl.col("length")).alias("end_ns")
+    )
 
 
 @given(INTERVALS)
@@ -37,5 +39,8 @@ def test_union_by_group(rows: list[tuple[int, int, int]]) -> None:
 
 
 def test_backward_and_unknown_times_do_not_count() -> None:
-    rows = pl.DataFrame({"start_ns": [0, 10, None, 30], "end_ns": [5, 3, 8, None]}, schema={"start_ns": pl.Int64, "end_ns": pl.Int64})
+    rows = pl.DataFrame(
+        {"start_ns": [0, 10, None, 30], "end_ns": [5, 3, 8, None]},
+        schema={"start_ns": pl.Int64, "end_ns": pl.Int64},
+    )
     assert total_union_ns(rows) == 5

@@ -7,14 +7,29 @@ from tests.unit.analysis.traces import call, trace
 
 
 def test_nested_calls_count_once_in_the_union() -> None:
-    calls = [call("outer", 0, 100, tid=1), call("inner", 10, 30, tid=1), call("outer", 0, 50, tid=2), call("x", 0, 5, domain="hsa")]
+    calls = [
+        call("outer", 0, 100, tid=1),
+        call("inner", 10, 30, tid=1),
+        call("outer", 0, 50, tid=2),
+        call("x", 0, 5, domain="hsa"),
+    ]
     hip, hsa = domain_totals(trace(api_calls=calls))
-    assert (hip.domain, hip.calls, hip.total_ns, hip.union_ns, hip.busiest, hip.busiest_ns) == ("hip", 3, 170, 150, "outer", 150)
+    assert (hip.domain, hip.calls, hip.total_ns, hip.union_ns, hip.busiest, hip.busiest_ns) == (
+        "hip",
+        3,
+        170,
+        150,
+        "outer",
+        150,
+    )
     assert hsa.domain == "hsa"
 
 
 def test_statistics_stand_in() -> None:
-    rows = [{"domain": "hip", "name": "hipMalloc", "calls": 2, "total_ns": 10.0}, {"domain": "kernel", "name": "k", "total_ns": 9.0}]
+    rows = [
+        {"domain": "hip", "name": "hipMalloc", "calls": 2, "total_ns": 10.0},
+        {"domain": "kernel", "name": "k", "total_ns": 9.0},
+    ]
     (hip,) = domain_totals(trace(summaries=rows))
     assert (hip.domain, hip.calls, hip.busiest) == ("hip", 2, "hipMalloc")
 

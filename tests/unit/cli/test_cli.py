@@ -11,15 +11,20 @@ import pytest
 
 from rocm_perf.cli.main import main
 
-KERNELS = """"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id",\
-"Start_Timestamp","End_Timestamp","LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count",\
-"Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z"
-"""
+COLUMNS = (
+    "Kind Agent_Id Queue_Id Stream_Id Thread_Id Dispatch_Id Kernel_Id Kernel_Name Correlation_Id Start_Timestamp "
+    "End_Timestamp LDS_Block_Size Scratch_Size VGPR_Count Accum_VGPR_Count SGPR_Count Workgroup_Size_X "
+    "Workgroup_Size_Y Workgroup_Size_Z Grid_Size_X Grid_Size_Y Grid_Size_Z"
+)
+KERNELS = ",".join(f'"{column}"' for column in COLUMNS.split()) + "\n"
 
 
-def kernel_trace(folder: Path, name: str, start: int = 1000, kernel: str = "void scale<float, 4>(float*)") -> Path:
+def kernel_trace(
+    folder: Path, name: str, start: int = 1000, kernel: str = "void scale<float, 4>(float*)"
+) -> Path:
     rows = [
-        f'"KERNEL_DISPATCH","Agent 4",1,0,7,{i},1,"{kernel}",{i},{start + 100 * i},{start + 100 * i + 60},0,0,8,0,16,64,1,1,640,1,1'
+        f'"KERNEL_DISPATCH","Agent 4",1,0,7,{i},1,"{kernel}",{i},{start + 100 * i},{start + 100 * i + 60},'
+        "0,0,8,0,16,64,1,1,640,1,1"
         for i in range(1, 11)
     ]
     path = folder / name
@@ -57,7 +62,9 @@ def test_json_is_complete(recording: Path, capsys: pytest.CaptureFixture[str]) -
     }
 
 
-def test_analyze_writes_its_files_once(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_analyze_writes_its_files_once(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out"
     assert main(["analyze", str(recording), "-o", str(out)]) == 0
     kernels = json.loads((out / "analysis.json").read_text())["kernels"]
@@ -99,7 +106,11 @@ def test_a_folder_with_two_runs_is_ambiguous(tmp_path: Path, capsys: pytest.Capt
         (b'{"a": 1}', 6, "JSON with the keys a"),
         (b"SQLite format 3\x00" + b"\x00" * 100, 6, "SQLite"),
         (KERNELS.encode(), 5, "nothing"),
-        (KERNELS.encode() + b'"K","Agent 1",1,1,1,1,1,"k",1,1,2,0,0,0,0,0,1,1,1,1,1,1,99,99\n', 6, "row 2 has 24 fields, but the header names 22"),
+        (
+            KERNELS.encode() + b'"K","Agent 1",1,1,1,1,1,"k",1,1,2,0,0,0,0,0,1,1,1,1,1,1,99,99\n',
+            6,
+            "row 2 has 24 fields, but the header names 22",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_line(
@@ -119,10 +130,24 @@ def test_bad_input_is_one_clear_line(
 def test_query(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sql = "SELECT kernel, COUNT(*) AS n, SUM(end_ns - start_ns) AS t FROM dispatches GROUP BY kernel"
     assert main(["query", str(recording), sql, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"columns": ["kernel", "n", "t"], "rows": [["void scale<float, 4>(float*)", 10, 600]]}
+    assert json.loads(capsys.readouterr().out) == {
+        "columns": ["kernel", "n", "t"],
+        "rows": [["void scale<float, 4>(float*)", 10, 600]],
+    }
     assert main(["query", str(recording), sql, "--csv"]) == 0
     assert capsys.readouterr().out == 'kernel,n,t\n"void scale<float, 4>(float*)",10,600\n'
-    assert main(["query", str(recording), "SELECT dispatch_id FROM dispatches ORDER BY dispatch_id", "--limit", "3"]) == 0
+    assert (
+        main(
+            [
+                "query",
+                str(recording),
+                "SELECT dispatch_id FROM dispatches ORDER BY dispatch_id",
+                "--limit",
+                "3",
+            ]
+        )
+        == 0
+    )
     assert "7 more rows" in capsys.readouterr().out
     assert main(["query", str(recording), "SELECT * FROM copies"]) == 0
 
@@ -139,7 +164,9 @@ def test_export_and_back(recording: Path, tmp_path: Path, capsys: pytest.Capture
     assert main(["export", str(recording), "-o", str(bundle)]) == 0
     assert main(["export", str(bundle), "-o", str(again)]) == 0
     for table in ("dispatches", "nodes"):
-        assert pl.read_parquet(bundle / f"{table}.parquet").equals(pl.read_parquet(again / f"{table}.parquet"))
+        assert pl.read_parquet(bundle / f"{table}.parquet").equals(
+            pl.read_parquet(again / f"{table}.parquet")
+        )
     capsys.readouterr()
     assert main(["analyze", "--json", str(recording)]) == 0
     direct = json.loads(capsys.readouterr().out)["runs"][0]
@@ -150,7 +177,9 @@ def test_export_and_back(recording: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
-def test_export_refuses_to_overwrite(recording: Path, tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_refuses_to_overwrite(
+    recording: Path, tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / f"out{suffix}"
     assert main(["export", str(recording), "-o", str(target)]) == 0
     before = target.read_bytes()
@@ -160,7 +189,9 @@ def test_export_refuses_to_overwrite(recording: Path, tmp_path: Path, suffix: st
     assert not list(tmp_path.glob(".*partial"))
 
 
-def test_export_of_a_table_that_is_not_there(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_of_a_table_that_is_not_there(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["export", str(recording), "-o", str(tmp_path / "x.csv"), "--table", "copies"]) == 2
     assert "--table: dispatches" in capsys.readouterr().err
     assert main(["export", str(recording), "-o", str(tmp_path / "x.pdf")]) == 2
@@ -175,7 +206,9 @@ def test_formats_lists_everything_that_is_read(capsys: pytest.CaptureFixture[str
     assert "start_ns" in capsys.readouterr().out
 
 
-def test_an_internal_error_is_one_line(recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_internal_error_is_one_line(
+    recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("boom")
 
@@ -199,6 +232,8 @@ def test_version_imports_nothing_heavy() -> None:
 
 def test_a_reader_that_leaves_early_is_no_error(recording: Path) -> None:
     command = f"'{sys.executable}' -m rocm_perf.cli.main formats --tables | head -1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0
     assert done.stderr == ""

@@ -31,7 +31,7 @@ FOUND = (
     b"Node_Id,Agent_Type,Wave_Front_Size,Gfx_Target_Version",
     b'gpu,gfx_activity,"\n",\n\xff',
     b"timestamp,,,,utilization.gpu[%],,\n,,,,,,\n,,,,,,,",
-    b'{"rocprofiler-sdk-tool":{"metadata":{"init_time":' + b"9" * 40,
+    b'{"rocprofiler-sdk-tool":{"metadata":{"":6,"init_time":' + b"9" * 40 + b",",
 )
 
 

@@ -13,7 +13,10 @@ from rocm_perf.model import schema
 
 
 def table(rows: list[tuple[int | None, int | None, int]]) -> pl.DataFrame:
-    names = [{"name": str(i), "source": "roctx", "start_ns": start, "end_ns": end, "tid": tid} for i, (start, end, tid) in enumerate(rows)]
+    names = [
+        {"name": str(i), "source": "roctx", "start_ns": start, "end_ns": end, "tid": tid}
+        for i, (start, end, tid) in enumerate(rows)
+    ]
     return schema.conform("ranges", pl.DataFrame(names, infer_schema_length=None))
 
 
@@ -44,7 +47,13 @@ def test_threads_do_not_nest_in_one_another() -> None:
 
 
 def test_marks_lie_inside_what_is_open_and_hold_nothing() -> None:
-    assert with_depth(table([(0, 10, 1), (4, 4, 1), (4, 4, 1), (4, 6, 1), (5, 6, 1)]))["depth"].to_list() == [0, 2, 2, 1, 2]
+    assert with_depth(table([(0, 10, 1), (4, 4, 1), (4, 4, 1), (4, 6, 1), (5, 6, 1)]))["depth"].to_list() == [
+        0,
+        2,
+        2,
+        1,
+        2,
+    ]
 
 
 def test_a_range_without_times_keeps_its_place() -> None:

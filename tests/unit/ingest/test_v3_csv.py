@@ -77,7 +77,9 @@ def test_markers_become_ranges_and_domains_one_word(tmp_path: Path) -> None:
         ("hip", "hipLaunchKernel", 70, 71),
         ("hsa", "hsa_init", 70, 71),
     ]
-    assert tables["ranges"].select("name", "source", "start_ns", "end_ns").rows() == [("step, one", "roctx", 5, 30)]
+    assert tables["ranges"].select("name", "source", "start_ns", "end_ns").rows() == [
+        ("step, one", "roctx", 5, 30)
+    ]
 
 
 def test_counter_instances_are_summed_and_dispatches_listed_once(tmp_path: Path) -> None:
@@ -91,4 +93,6 @@ def test_counter_instances_are_summed_and_dispatches_listed_once(tmp_path: Path)
     )
     tables = v3_csv.read_counters(Source(file)).tables
     assert tables["counters"].select("counter", "value").rows() == [("TCC_HIT", 4195850.0), ("SQ_WAVES", 0.0)]
-    assert tables["dispatches"].select("kernel", "grid_x", "grid_y", "start_ns").rows() == [("k", 1024, 1, None)]
+    assert tables["dispatches"].select("kernel", "grid_x", "grid_y", "start_ns").rows() == [
+        ("k", 1024, 1, None)
+    ]

@@ -14,6 +14,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.model.run import Loss
 
 _MAX_FIELD = 16 << 20
+_MAX_COLUMNS = 20_000  # each costs about 4 KB, even when it is empty
 _SMALL_CELLS = 1_000_000
 _BLANK_LINES = re.compile(rb"\n[\r\n]+")
 
@@ -32,9 +33,8 @@ def parse_csv(data: bytes, name: str) -> pl.DataFrame:
     """The same, from bytes."""
     data = _without_hollow_rows(data, name)
     try:
-        return _without_blank_lines(
-            pl.read_csv(data, infer_schema=False, encoding="utf8-lossy", null_values=[""])
-        )
+        frame = pl.read_csv(data, infer_schema=False, encoding="utf8-lossy", null_values=[""])
+        return _without_blank_lines(_named(frame, data, name))
     except pl.exceptions.NoDataError as error:
         raise EmptyCaptureError(f"{name} is empty", "the profiler recorded nothing there") from error
     except pl.exceptions.PolarsError as error:
@@ -89,9 +89,24 @@ def drop_incomplete(
     return whole, [Loss(source, f"rows without a usable {' or '.join(essential)}", missing)]
 
 
+def _named(frame: pl.DataFrame, data: bytes, name: str) -> pl.DataFrame:
+    """Columns as `header` calls them, since that tells the format; the first of two alike keeps its name."""
+    names = header(data[: 1 << 20].decode("utf-8", "replace"))
+    if len(names) != frame.width:
+        raise InputError(f"{name} is not a well-formed CSV", "its first line is not a header")
+    first = {column: number for number, column in reversed(list(enumerate(names)))}
+    frame.columns = [
+        column if first[column] == number else f"{column}_duplicated_{number}"
+        for number, column in enumerate(names)
+    ]
+    return frame
+
+
 def _without_hollow_rows(data: bytes, name: str) -> bytes:
     """A row of one byte takes as much memory as a full one: blank lines go, a file of stumps is refused."""
     columns = len(header(data[: 1 << 20].decode("utf-8", "replace")))
+    if columns > _MAX_COLUMNS:
+        raise InputError(f"{name} has {columns:,} columns", f"more than {_MAX_COLUMNS:,} are not read")
     if not _is_hollow(data, columns):
         return data
     data = _BLANK_LINES.sub(b"\n", data)

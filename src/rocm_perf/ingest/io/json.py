@@ -143,8 +143,9 @@ class EventArray(Generic[T]):
     def _guess(self, buffer: bytes, ended: bool) -> tuple[T | None, int]:
         """Decode up to a likely end of an element: (piece, where the rest starts). A wrong place cannot
         decode, because it leaves a bracket open or a string."""
+        view = memoryview(buffer)
         for end in _closes_from_end(buffer) if ended else _cuts_from_end(buffer):
-            piece = self._try(b"[" + buffer[: end.start() + 1] + b"]")
+            piece = self._try(b"".join((b"[", view[: end.start() + 1], b"]")))
             if piece is not None:
                 return piece, end.end()
         return None, 0

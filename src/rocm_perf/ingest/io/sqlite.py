@@ -95,7 +95,9 @@ class Database:
         found = self.frame(table, integers, reals, texts) if table in self.tables else pl.DataFrame()
         if not found.width:
             return pl.DataFrame(schema=wanted)
-        missing = [pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found.columns]
+        missing = [
+            pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found.columns
+        ]
         return found.with_columns(missing).select(wanted.keys())
 
     def _typed(self, kinds: Mapping[str, pl.DataType], rows: str) -> pl.DataFrame:
@@ -122,10 +124,11 @@ class Database:
             with closing(sqlite3.connect(self._uri, uri=True)) as connection:
                 connection.text_factory = _lenient
                 return connection.execute(sql).fetchall()
-        except (sqlite3.Error, UnicodeError) as error:  # the message itself can quote damaged bytes
+        # The message itself can quote damaged bytes, and a damaged size can ask for more than there is.
+        except (sqlite3.Error, UnicodeError, MemoryError) as error:
             raise InputError(
                 f"{self.name} is not a readable SQLite file",
-                str(error),
+                str(error) or "its sizes make no sense",
                 "It may have been cut off: copy it again from its machine.",
             ) from error
 
