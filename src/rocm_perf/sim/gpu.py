@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from rocm_perf.errors import UsageError
-from rocm_perf.sim.workload import Kernel, tomllib
+from rocm_perf.errors import InputError, UsageError
+from rocm_perf.sim.steps import Kernel
+from rocm_perf.sim.workload import tomllib
 
 PREFIX = "sim:"
 
@@ -32,6 +33,7 @@ class SimGpu:
     costs_us: Mapping[str, float]
     copies_gbps: Mapping[str, float]
     power_w: Mapping[str, float]
+    clock: Mapping[str, float] = field(default_factory=dict)  # no entries: no ramp
 
     def cost_ns(self, name: str) -> int:
         return round(1000 * self.costs_us[name])
@@ -39,13 +41,19 @@ class SimGpu:
     def kernel_ns(self, kernel: Kernel) -> float:
         """The longest of what its operations and its bytes at each level take; never below the floor."""
         if kernel.duration_us is not None:
-            return 1000 * kernel.duration_us
-        rates, efficiency = self.rates, self.rates["efficiency"]
-        peaks = rates["matrix"] if kernel.matrix else rates["vector"]
+            return 1000 * kernel.duration_us / kernel.speedup
+        peaks = self.rates["matrix" if kernel.matrix else "vector"]
+        for dtype in kernel.flops:
+            if dtype not in peaks:
+                units = "matrix" if kernel.matrix else "vector"
+                raise InputError(
+                    f"kernel {kernel.name!r} computes {dtype}", f"the {units} units of {self.name} cannot"
+                )
         compute = sum(amount / peaks[dtype] for dtype, amount in kernel.flops.items())
-        moved = [amount / rates[level] for level, amount in kernel.bytes.items()]
+        moved = [amount / self.rates[level] for level, amount in kernel.bytes.items()]
         # TFLOP/s and TB/s are 1e3 per nanosecond.
-        return max(1000 * self.costs_us["kernel_floor"], max([compute, *moved]) / 1e3 / efficiency)
+        limit: float = max([compute, *moved]) / 1e3 / self.rates["efficiency"]
+        return max(1000 * self.costs_us["kernel_floor"], limit) / kernel.speedup
 
     def share(self, kernel: Kernel) -> float:
         """How much of the GPU the kernel fills: all of it from two workgroups a compute unit on."""
@@ -60,7 +68,9 @@ class SimGpu:
 def gpus() -> Mapping[str, SimGpu]:
     """Every model, by the name of its file."""
     folder = resources.files("rocm_perf.sim") / "gpus"
-    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda entry: entry.name)
+    files = sorted(
+        (entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda entry: entry.name
+    )
     return {entry.name.removesuffix(".toml"): SimGpu(**tomllib.loads(entry.read_text())) for entry in files}
 
 
@@ -70,4 +80,7 @@ def find_gpu(device: str) -> SimGpu:
     for known, gpu in gpus().items():
         if known.lower() == name.lower():
             return gpu
-    raise UsageError(f"there is no simulated GPU {name!r}", next_step=f"Known: {', '.join(PREFIX + known for known in gpus())}.")
+    raise UsageError(
+        f"there is no simulated GPU {name!r}",
+        next_step=f"Known: {', '.join(PREFIX + known for known in gpus())}.",
+    )

@@ -2,89 +2,45 @@
 
 from __future__ import annotations
 
-import re
+import math
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rocm_perf.errors import InputError
+from rocm_perf.sim import positions
+from rocm_perf.sim.checks import faults
+from rocm_perf.sim.steps import DEFAULT_STREAM, DTYPES, LEVELS, Kernel, Size, Step, Thread, Workload
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib  # type: ignore[no-redef]
+else:
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
-Size = tuple[int, int, int]
+__all__ = ["Kernel", "Size", "Step", "Thread", "Workload", "parse_workload", "read_workload", "tomllib"]
 
-DTYPES = ("f64", "f32", "f16", "bf16", "f8", "i8")
-LEVELS = ("hbm", "l2", "lds")
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel: how much it computes and moves, or how long it takes."""
-
-    name: str
-    flops: Mapping[str, float] = field(default_factory=dict)
-    bytes: Mapping[str, float] = field(default_factory=dict)
-    matrix: bool = False
-    duration_us: float | None = None
-    grid: Size = (1024, 1, 1)
-    workgroup: Size = (256, 1, 1)
-    vgprs: int = 32
-    agprs: int = 0
-    sgprs: int = 32
-    lds_bytes: int = 0
-    scratch_bytes: int = 0
-
-    @property
-    def workgroups(self) -> int:
-        count = 1
-        for total, size in zip(self.grid, self.workgroup, strict=True):
-            count *= -(-total // size)
-        return count
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing that a host thread does."""
-
-    verb: str
-    what: str = ""
-    stream: str = "default"
-    size_bytes: int = 0
-    duration_us: float = 0.0
-    times: int = 1
-    pinned: bool = True
-    blocking: bool = False
-    steps: tuple[Step, ...] = ()
-
-
-@dataclass(frozen=True)
-class Thread:
-    """One host thread of one process."""
-
-    name: str
-    rank: int
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True)
-class Workload:
-    """A whole workload."""
-
-    name: str
-    kernels: Mapping[str, Kernel]
-    graphs: Mapping[str, tuple[Step, ...]]
-    threads: tuple[Thread, ...]
-    seed: int = 0
-    noise: float = 0.0
-    command: str = ""
-
-    @property
-    def ranks(self) -> tuple[int, ...]:
-        return tuple(sorted({thread.rank for thread in self.threads}))
+_WORKLOAD_KEYS = {"name", "seed", "noise", "command", "streams", "kernel", "graph", "thread"}
+_COUNTS = {"vgprs": 32, "agprs": 0, "sgprs": 32, "lds_bytes": 0, "scratch_bytes": 0}
+_KERNEL_KEYS = {"flops", "bytes", "matrix", "duration_us", "grid", "workgroup", "symbol", *_COUNTS}
+_VERBS: dict[str, set[str]] = {
+    "launch": {"stream"},
+    "copy": {"stream", "bytes", "pinned", "blocking"},
+    "record": {"stream"},
+    "wait": {"stream"},
+    "sync": {"stream"},
+    "graph": {"stream"},
+    "collective": {"stream", "bytes"},
+    "push": set(),
+    "pop": set(),
+    "cpu": {"us"},
+    "alloc": {"bytes"},
+    "free": {"bytes"},
+    "repeat": {"steps"},
+}
+_NEEDED = {"copy": "bytes", "cpu": "us", "alloc": "bytes", "free": "bytes"}
+_IN_GRAPHS = ("launch", "copy")
+_COPIES = ("H2D", "D2H", "D2D")
 
 
 def read_workload(path: Path) -> Workload:
@@ -101,173 +57,203 @@ def parse_workload(text: str, name: str = "workload") -> Workload:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name} is not valid TOML", str(error)) from error
+        where = str(error).replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end")
+        raise InputError(f"{name} is not valid TOML", where) from error
+    except RecursionError as error:
+        raise InputError(f"{name} cannot be read", "its steps are nested too deeply") from error
     return _Reader(text, name).workload(document)
 
 
-_WORKLOAD_KEYS = {"name", "seed", "noise", "command", "kernel", "graph", "thread"}
-_KERNEL_KEYS = {"flops", "bytes", "matrix", "duration_us", "grid", "workgroup", "vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "symbol"}
-_VERBS: dict[str, set[str]] = {
-    "launch": {"stream"},
-    "copy": {"stream", "bytes", "pinned", "blocking"},
-    "record": {"stream"},
-    "wait": {"stream"},
-    "sync": {"stream"},
-    "graph": {"stream"},
-    "collective": {"stream", "bytes"},
-    "push": set(),
-    "pop": set(),
-    "cpu": {"us"},
-    "alloc": {"bytes"},
-    "free": {"bytes"},
-    "repeat": {"steps"},
-}
-_COPIES = ("H2D", "D2H", "D2D")
-_SYNCS = ("stream", "device", "event")
-
-
 class _Reader:
-    """Checks a document and says where it is wrong."""
+    """Checks a document and says in which line it is wrong. A `path` leads to a value in the document."""
 
     def __init__(self, text: str, name: str) -> None:
-        self._lines = text.splitlines()
+        self._lines = positions.positions(text)
         self._name = name
         self._kernels: dict[str, Kernel] = {}
         self._graphs: dict[str, tuple[Step, ...]] = {}
-        self._recorded: set[str] = set()
-        self._waited: dict[str, Any] = {}
+        self._streams: set[str] | None = None
 
     def workload(self, document: dict[str, Any]) -> Workload:
-        self._only(document, _WORKLOAD_KEYS, "the workload")
-        for key, entry in self._table(document, "kernel").items():
-            self._kernels[key] = self._kernel(key, entry)
-        for key, entry in self._table(document, "graph").items():
-            self._graphs[key] = self._steps(entry.get("steps"), f"graph {key}", in_graph=True)
+        self._only((), document, _WORKLOAD_KEYS, "a workload")
+        if "streams" in document:
+            self._streams = {DEFAULT_STREAM, *self._names(("streams",), document["streams"])}
+        for key, entry in self._table(("kernel",), document.get("kernel", {})).items():
+            self._kernels[key] = self._kernel(("kernel", key), key, entry)
+        for key, entry in self._table(("graph",), document.get("graph", {})).items():
+            self._only(("graph", key), entry, {"steps"}, f"graph {key!r}")
+            self._graphs[key] = self._steps(
+                ("graph", key, "steps"), entry.get("steps"), f"graph {key!r}", True
+            )
         threads = document.get("thread")
         if not isinstance(threads, list) or not threads:
-            self._fail("there is no [[thread]]", "thread")
-        read = tuple(self._thread(number, entry) for number, entry in enumerate(threads))
-        for event in self._waited:
-            if event not in self._recorded:
-                self._fail(f"event {event!r} is waited for, and never recorded", event)
-        return Workload(
-            name=str(document.get("name", self._name)),
+            self._fail(("thread",), "there is no [[thread]]")
+        read = Workload(
+            name=self._text(("name",), document.get("name", self._name)),
             kernels=self._kernels,
             graphs=self._graphs,
-            threads=read,
-            seed=int(self._number(document, "seed", 0)),
-            noise=self._number(document, "noise", 0.0),
-            command=str(document.get("command", "")),
+            threads=tuple(
+                self._thread(("thread", number), entry, number) for number, entry in enumerate(threads)
+            ),
+            seed=self._count(("seed",), document.get("seed", 0)),
+            noise=self._number(("noise",), document.get("noise", 0.0)),
+            command=self._text(("command",), document.get("command", "")),
         )
+        return self._checked(read)
 
-    def _thread(self, number: int, entry: dict[str, Any]) -> Thread:
-        self._only(entry, {"name", "rank", "steps"}, "a thread")
-        name = str(entry.get("name", f"thread {number}"))
-        rank = int(self._number(entry, "rank", 0))
-        return Thread(name, rank, self._steps(entry.get("steps"), f"thread {name!r}"))
+    def _checked(self, workload: Workload) -> Workload:
+        for fault in faults(workload):
+            raise InputError(f"{self._name}, line {fault.line}", fault.what)
+        return workload
 
-    def _kernel(self, key: str, entry: dict[str, Any]) -> Kernel:
-        self._only(entry, _KERNEL_KEYS, f"kernel {key}")
-        flops = self._amounts(entry, "flops", DTYPES, key)
-        moved = self._amounts(entry, "bytes", LEVELS, key)
+    def _thread(self, path: positions.Path, entry: Any, number: int) -> Thread:
+        self._only(path, entry, {"name", "rank", "steps"}, "a thread")
+        name = self._text((*path, "name"), entry.get("name", f"thread {number}"))
+        rank = self._count((*path, "rank"), entry.get("rank", 0))
+        return Thread(name, rank, self._steps((*path, "steps"), entry.get("steps"), f"thread {name!r}"))
+
+    def _kernel(self, path: positions.Path, key: str, entry: Any) -> Kernel:
+        where = f"kernel {key!r}"
+        self._only(path, entry, _KERNEL_KEYS, where)
+        flops = self._amounts((*path, "flops"), entry.get("flops", {}), DTYPES)
+        moved = self._amounts((*path, "bytes"), entry.get("bytes", {}), LEVELS)
         duration = entry.get("duration_us")
         if duration is None and not flops and not moved:
-            self._fail(f"kernel {key} has neither duration_us nor flops nor bytes", key)
-        if duration is not None and not self._number(entry, "duration_us", 0) > 0:
-            self._fail(f"kernel {key} takes no time", "duration_us")
-        counts = {name: int(self._number(entry, name, default)) for name, default in (("vgprs", 32), ("agprs", 0), ("sgprs", 32), ("lds_bytes", 0), ("scratch_bytes", 0))}
+            self._fail(path, f"{where} has neither duration_us nor flops nor bytes")
+        if duration is not None and not self._number((*path, "duration_us"), duration) > 0:
+            self._fail((*path, "duration_us"), f"{where} takes no time")
+        counts = {name: self._count((*path, name), entry.get(name, usual)) for name, usual in _COUNTS.items()}
         return Kernel(
-            name=str(entry.get("symbol", key)),
+            name=self._text((*path, "symbol"), entry.get("symbol", key)),
             flops=flops,
             bytes=moved,
-            matrix=bool(entry.get("matrix", False)),
-            duration_us=None if duration is None else float(duration),
-            grid=self._size(entry, "grid", (1024, 1, 1), key),
-            workgroup=self._size(entry, "workgroup", (256, 1, 1), key),
+            matrix=self._flag((*path, "matrix"), entry.get("matrix", False)),
+            duration_us=duration,
+            grid=self._size((*path, "grid"), entry.get("grid", [1024])),
+            workgroup=self._size((*path, "workgroup"), entry.get("workgroup", [256])),
             **counts,
         )
 
-    def _steps(self, entries: Any, where: str, in_graph: bool = False) -> tuple[Step, ...]:
+    def _steps(
+        self, path: positions.Path, entries: Any, where: str, in_graph: bool = False
+    ) -> tuple[Step, ...]:
         if not isinstance(entries, list) or not entries:
-            self._fail(f"{where} has no steps", where.split()[-1].strip("'"))
-        return tuple(self._step(entry, where, in_graph) for entry in entries)
-
-    def _step(self, entry: Any, where: str, in_graph: bool) -> Step:
-        verbs = [verb for verb in _VERBS if isinstance(entry, dict) and verb in entry]
-        if len(verbs) != 1:
-            self._fail(f"a step of {where} must name one of {', '.join(_VERBS)}", self._token(entry))
-        verb = verbs[0]
-        self._only(entry, _VERBS[verb] | {verb}, f"the step {verb!r} of {where}")
-        if in_graph and verb not in ("launch", "copy"):
-            self._fail(f"a graph holds launches and copies, not {verb!r}", self._token(entry))
-        if verb == "repeat":
-            times = self._number(entry, "repeat", 1)
-            return Step("repeat", times=int(times), steps=self._steps(entry.get("steps"), where))
-        return self._simple(verb, entry)
-
-    def _simple(self, verb: str, entry: dict[str, Any]) -> Step:
-        what = str(entry[verb])
-        known = {"launch": self._kernels, "graph": self._graphs}.get(verb)
-        if known is not None and what not in known:
-            self._fail(f"there is no {'kernel' if verb == 'launch' else 'graph'} {what!r}", what)
-        if verb == "copy" and what not in _COPIES:
-            self._fail(f"a copy is one of {', '.join(_COPIES)}, not {what!r}", what)
-        if verb == "sync" and what not in _SYNCS and what not in self._recorded:
-            self._fail(f"sync takes 'stream', 'device' or a recorded event, not {what!r}", what)
-        if verb == "record":
-            self._recorded.add(what)
-        if verb == "wait":
-            self._waited[what] = entry
-        return Step(
-            verb,
-            what,
-            stream=str(entry.get("stream", "default")),
-            size_bytes=int(self._number(entry, "bytes", 0)),
-            duration_us=self._number(entry, "us", 0.0),
-            pinned=bool(entry.get("pinned", True)),
-            blocking=bool(entry.get("blocking", False)),
+            self._fail(path, f"{where} has no steps")
+        return tuple(
+            self._step((*path, place), entry, where, in_graph) for place, entry in enumerate(entries)
         )
 
-    def _amounts(self, entry: dict[str, Any], key: str, allowed: tuple[str, ...], owner: str) -> dict[str, float]:
-        amounts = entry.get(key, {})
-        if not isinstance(amounts, dict) or set(amounts) - set(allowed):
-            self._fail(f"{key} of kernel {owner} is a table of {', '.join(allowed)}", key)
-        return {name: self._number(amounts, name, 0.0) for name in amounts}
+    def _step(self, path: positions.Path, entry: Any, where: str, in_graph: bool) -> Step:
+        verbs = [verb for verb in _VERBS if isinstance(entry, dict) and verb in entry]
+        if len(verbs) != 1:
+            self._fail(path, f"a step of {where} names exactly one of {', '.join(_VERBS)}")
+        verb = verbs[0]
+        self._only(path, entry, _VERBS[verb] | {verb}, f"the step {verb!r}")
+        if in_graph and verb not in _IN_GRAPHS:
+            self._fail(path, f"a graph holds launches and copies, not {verb!r}")
+        if verb == "repeat":
+            times = self._count((*path, verb), entry[verb])
+            if not times:
+                self._fail((*path, verb), "repeat is at least 1")
+            return Step(
+                verb,
+                times=times,
+                steps=self._steps((*path, "steps"), entry.get("steps"), where),
+                line=self._line(path),
+            )
+        return self._simple(path, verb, entry)
 
-    def _size(self, entry: dict[str, Any], key: str, default: Size, owner: str) -> Size:
-        value = entry.get(key, list(default))
-        if not isinstance(value, list) or not 1 <= len(value) <= 3 or not all(isinstance(n, int) and n > 0 for n in value):
-            self._fail(f"{key} of kernel {owner} is a list of one to three positive numbers", key)
-        padded = [*value, 1, 1][:3]
+    def _simple(self, path: positions.Path, verb: str, entry: dict[str, Any]) -> Step:
+        if verb in _NEEDED and _NEEDED[verb] not in entry:
+            self._fail(path, f"the step {verb!r} needs {_NEEDED[verb]!r}")
+        return Step(
+            verb,
+            self._what((*path, verb), verb, entry[verb]),
+            stream=self._stream((*path, "stream"), entry.get("stream", DEFAULT_STREAM)),
+            size_bytes=self._count((*path, "bytes"), entry.get("bytes", 0)),
+            duration_us=self._number((*path, "us"), entry.get("us", 0.0)),
+            pinned=self._flag((*path, "pinned"), entry.get("pinned", True)),
+            blocking=self._flag((*path, "blocking"), entry.get("blocking", False)),
+            line=self._line(path),
+        )
+
+    def _what(self, path: positions.Path, verb: str, value: Any) -> str:
+        if verb == "pop" and value is True:  # `{pop = true}` reads best: a pop names nothing
+            return ""
+        what = self._text(path, value)
+        if verb == "launch" and what not in self._kernels:
+            self._fail(path, f"there is no kernel {what!r}; known are {', '.join(self._kernels)}")
+        if verb == "graph" and what not in self._graphs:
+            self._fail(path, f"there is no graph {what!r}; known are {', '.join(self._graphs)}")
+        if verb == "copy" and what not in _COPIES:
+            self._fail(path, f"a copy is one of {', '.join(_COPIES)}, not {what!r}")
+        return what
+
+    def _stream(self, path: positions.Path, value: Any) -> str:
+        name = self._text(path, value)
+        if self._streams is not None and name not in self._streams:
+            self._fail(path, f"there is no stream {name!r}; known are {', '.join(sorted(self._streams))}")
+        return name
+
+    # Values
+
+    def _amounts(self, path: positions.Path, amounts: Any, allowed: tuple[str, ...]) -> dict[str, float]:
+        self._only(path, amounts, set(allowed), str(path[-1]))
+        return {name: self._number((*path, name), amount) for name, amount in amounts.items()}
+
+    def _size(self, path: positions.Path, value: Any) -> Size:
+        if not isinstance(value, list) or not 1 <= len(value) <= 3:
+            self._fail(path, f"{path[-1]} is a list of one to three numbers")
+        padded = [*(self._count((*path, axis), number) for axis, number in enumerate(value)), 1, 1]
+        if not all(padded):
+            self._fail(path, f"{path[-1]} holds a zero")
         return (padded[0], padded[1], padded[2])
 
-    def _number(self, entry: dict[str, Any], key: str, default: float) -> float:
-        value = entry.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            self._fail(f"{key} is a number, not {value!r}", key)
+    def _number(self, path: positions.Path, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            self._fail(path, f"{path[-1]} is a number, not {value!r}")
         if value < 0:
-            self._fail(f"{key} is negative ({value})", str(value))
+            self._fail(path, f"{path[-1]} is negative ({value})")
         return value
 
-    def _table(self, document: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
-        table = document.get(key, {})
-        if not isinstance(table, dict) or not all(isinstance(entry, dict) for entry in table.values()):
-            self._fail(f"[{key}.NAME] tables are expected", key)
+    def _count(self, path: positions.Path, value: Any) -> int:
+        number = self._number(path, value)
+        if number != int(number):
+            self._fail(path, f"{path[-1]} is a whole number, not {value!r}")
+        return int(number)
+
+    def _flag(self, path: positions.Path, value: Any) -> bool:
+        if not isinstance(value, bool):
+            self._fail(path, f"{path[-1]} is true or false, not {value!r}")
+        return value
+
+    def _text(self, path: positions.Path, value: Any) -> str:
+        if not isinstance(value, str):
+            self._fail(path, f"{path[-1]} is a text in quotes, not {value!r}")
+        return value
+
+    def _names(self, path: positions.Path, value: Any) -> list[str]:
+        if not isinstance(value, list):
+            self._fail(path, f"{path[-1]} is a list of names")
+        return [self._text((*path, number), name) for number, name in enumerate(value)]
+
+    def _table(self, path: positions.Path, table: Any) -> Mapping[str, Any]:
+        if not isinstance(table, dict):
+            self._fail(path, f"[{path[-1]}.NAME] tables are expected")
         return table
 
-    def _only(self, entry: Any, allowed: set[str], where: str) -> None:
+    def _only(self, path: positions.Path, entry: Any, allowed: set[str], where: str) -> None:
         if not isinstance(entry, dict):
-            self._fail(f"{where} is not a table", self._token(entry))
+            self._fail(path, f"{where} is a table, not {entry!r}")
         for key in entry:
             if key not in allowed:
-                self._fail(f"{where} has no {key!r}; known are {', '.join(sorted(allowed))}", key)
+                self._fail((*path, key), f"{where} has no {key!r}; known are {', '.join(sorted(allowed))}")
 
-    def _token(self, entry: Any) -> str:
-        if isinstance(entry, dict) and entry:
-            return str(next(iter(entry.values()))) if not isinstance(next(iter(entry.values())), list | dict) else str(next(iter(entry)))
-        return str(entry)
+    def _line(self, path: positions.Path) -> int:
+        """The line of a value; of what holds it when it is not written."""
+        while path and path not in self._lines:
+            path = path[:-1]
+        return self._lines.get(path, 1)
 
-    def _fail(self, what: str, token: str) -> NoReturn:
-        line = next((number for number, text in enumerate(self._lines, 1) if re.search(rf"(?<!\w){re.escape(token)}(?!\w)", text.split("#")[0])), None)
-        where = f"{self._name}, line {line}" if line else self._name
-        raise InputError(where, what)
+    def _fail(self, path: positions.Path, what: str) -> NoReturn:
+        raise InputError(f"{self._name}, line {self._line(path)}", what)
