@@ -26,6 +26,7 @@ TABLES = {"rocpd_kernel_dispatch": DISPATCH, "rocpd_region": REGION, "rocpd_even
 
 def read_bare(file: Path) -> int:
     """Rows that the driver alone turns into columns, one table after the other."""
+    import polars as pl
     import sqlite3
 
     from adbc_driver_sqlite import dbapi
@@ -39,7 +40,7 @@ def read_bare(file: Path) -> int:
         with dbapi.connect(f"file:{file}?mode=ro") as connection, connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": "65536"})
             cursor.execute(f'SELECT {selected} FROM "{table}"')
-            frames.append(cursor.fetch_polars())
+            frames.append(pl.DataFrame(cursor.fetch_arrow()))
     return sum(frame.height for frame in frames)
 
 

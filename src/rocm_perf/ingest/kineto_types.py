@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any
 
 import msgspec
 
@@ -104,72 +106,31 @@ class _OperatorArgs(msgspec.Struct, gc=False, frozen=True):
     inputs: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Concrete Inputs")
 
 
-class _LaunchFlow(msgspec.Struct, gc=False, tag_field="cat", tag="ac2g"):
-    """A flow from launch to kernel: it repeats the correlation id."""
-
-    cat: ClassVar[str] = "ac2g"
-
-
-class _PythonEvent(_Span, gc=False, tag="python_function"):
-    cat: ClassVar[str] = "python_function"
-    args: _PythonArgs = _PythonArgs()
-
-
-class _CallEvent(_Span, gc=False, tag="cuda_runtime"):
-    cat: ClassVar[str] = "cuda_runtime"
-    args: _CallArgs = _CallArgs()
-
-
-class _DriverEvent(_Span, gc=False, tag="cuda_driver"):
-    cat: ClassVar[str] = "cuda_driver"
-    args: _CallArgs = _CallArgs()
+_ARGS: dict[str, type[msgspec.Struct]] = {
+    "python_function": _PythonArgs,
+    "cuda_runtime": _CallArgs,
+    "cuda_driver": _CallArgs,
+    "cpu_op": _OperatorArgs,
+    "user_annotation": _NoArgs,
+    "fwdbwd": _NoArgs,
+    "kernel": Args,
+    "gpu_memcpy": Args,
+    "gpu_memset": Args,
+    "gpu_user_annotation": Args,
+    "cpu_instant_event": Args,
+    "ac2g": _NoArgs,
+}
 
 
-class _OperatorEvent(_Span, gc=False, tag="cpu_op"):
-    cat: ClassVar[str] = "cpu_op"
-    args: _OperatorArgs = _OperatorArgs()
+def _event_of(category: str, args: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The event of one category. `cat` is its tag, and an attribute of the class as it is of any Event."""
+    fields = [("id", IntOrText, None), ("args", args, args())]
+    return msgspec.defstruct(
+        f"_{category}", fields, bases=(_Span,), tag=category, gc=False, namespace={"cat": category}
+    )
 
 
-class _AnnotationEvent(_Span, gc=False, tag="user_annotation"):
-    cat: ClassVar[str] = "user_annotation"
-    args: _NoArgs = _NoArgs()
-
-
-class _FlowEvent(_Span, gc=False, tag="fwdbwd"):
-    cat: ClassVar[str] = "fwdbwd"
-    id: IntOrText = None
-    args: _NoArgs = _NoArgs()
-
-
-class _KernelEvent(_Span, gc=False, tag="kernel"):
-    cat: ClassVar[str] = "kernel"
-    args: Args = Args()
-
-
-class _CopyEvent(_Span, gc=False, tag="gpu_memcpy"):
-    cat: ClassVar[str] = "gpu_memcpy"
-    args: Args = Args()
-
-
-class _FillEvent(_Span, gc=False, tag="gpu_memset"):
-    cat: ClassVar[str] = "gpu_memset"
-    args: Args = Args()
-
-
-class _ShadowEvent(_Span, gc=False, tag="gpu_user_annotation"):
-    cat: ClassVar[str] = "gpu_user_annotation"
-    args: Args = Args()
-
-
-class _MemoryEvent(_Span, gc=False, tag="cpu_instant_event"):
-    cat: ClassVar[str] = "cpu_instant_event"
-    args: Args = Args()
-
-
-_Known = (
-    _PythonEvent | _CallEvent | _DriverEvent | _OperatorEvent | _AnnotationEvent | _FlowEvent | _KernelEvent
-    | _CopyEvent | _FillEvent | _ShadowEvent | _MemoryEvent | _LaunchFlow
-)  # fmt: skip
+_KNOWN = reduce(or_, (_event_of(category, args) for category, args in _ARGS.items()))
 
 # A float holds microseconds with three decimals exactly up to here (its spacing is then 2**-10 us).
 MAX_FLOAT_US = float(1 << 43)
@@ -182,7 +143,7 @@ def piece_decoder(exact: bool) -> tuple[Callable[[bytes], list[Event]], list[int
     event by event, for files that deviate.
     """
     kind = ExactEvent if exact else Event
-    by_category = msgspec.json.Decoder(list[_Known])  # type: ignore[valid-type]
+    by_category = msgspec.json.Decoder(list[_KNOWN])  # type: ignore[valid-type]
     usual = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
     skipped = [0]
 

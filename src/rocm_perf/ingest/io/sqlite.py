@@ -140,7 +140,7 @@ class Database:
             with dbapi.connect(self._uri) as connection, connection.cursor() as cursor:
                 cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)})
                 cursor.execute(sql)
-                return cursor.fetch_polars()
+                return pl.DataFrame(cursor.fetch_arrow())
         except (Error, pl.exceptions.PolarsError, UnicodeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InputError(
