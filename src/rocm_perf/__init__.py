@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rocm_perf.version import __version__
 
 if TYPE_CHECKING:
-    from rocm_perf.api import analyze, load, load_runs
+    from rocm_perf.api import analyze, load, load_runs, simulate
 
-__all__ = ["__version__", "analyze", "load", "load_runs"]
+__all__ = ["__version__", "analyze", "load", "load_runs", "simulate"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("analyze", "load", "load_runs"):
+    if name in ("analyze", "load", "load_runs", "simulate"):
         from rocm_perf import api
 
         return getattr(api, name)

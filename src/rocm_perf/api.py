@@ -23,6 +23,16 @@ def load_runs(*paths: str | PathLike[str]) -> list[Loaded]:
     return _load.load_files([Path(path) for path in paths])
 
 
+def simulate(workload: str | PathLike[str], device: str = "sim:MI300X") -> Trace:
+    """What a profiler would record of a workload file on a simulated GPU."""
+    from rocm_perf.sim.engine import simulate as run
+    from rocm_perf.sim.gpu import find_gpu
+    from rocm_perf.sim.record import record
+    from rocm_perf.sim.workload import read_workload
+
+    return record(run(read_workload(Path(workload)), find_gpu(device)))
+
+
 def analyze(recording: Trace | str | PathLike[str], *, grouping: Grouping = "full") -> Document:
     """Hotspots, busy and idle time, totals and coverage of a recording."""
     if isinstance(recording, Trace):

@@ -9,13 +9,24 @@ from collections.abc import Sequence
 
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.command import Command
+from rocm_perf.cli.demo import DemoCommand
 from rocm_perf.cli.export import ExportCommand
 from rocm_perf.cli.formats import FormatsCommand
+from rocm_perf.cli.profile import ProfileCommand
 from rocm_perf.cli.query import QueryCommand
+from rocm_perf.cli.report import ReportCommand
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.version import __version__
 
-COMMANDS: tuple[Command, ...] = (AnalyzeCommand(), QueryCommand(), ExportCommand(), FormatsCommand())
+COMMANDS: tuple[Command, ...] = (
+    DemoCommand(),
+    AnalyzeCommand(),
+    ReportCommand(),
+    QueryCommand(),
+    ExportCommand(),
+    ProfileCommand(),
+    FormatsCommand(),
+)
 
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rocm_perf.model.coverage import Coverage
+from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.run import RunInfo
 
@@ -75,6 +76,15 @@ class CopyTotal(msgspec.Struct, frozen=True):
     bandwidth: Quantity
 
 
+class SyncTime(msgspec.Struct, frozen=True):
+    """Synchronising calls of the host."""
+
+    calls: int
+    device_wide: int  # of them, those that wait for the whole device
+    union_ns: int
+    idle_ns: int  # of it, time in which no GPU of the node did anything
+
+
 class Agent(msgspec.Struct, frozen=True):
     """One GPU of the recording."""
 
@@ -109,6 +119,8 @@ class Document(msgspec.Struct, frozen=True):
     hotspots: Hotspots
     domains: tuple[DomainTotal, ...]
     copies: tuple[CopyTotal, ...]
+    sync: SyncTime | None
+    findings: tuple[Finding, ...]
     excerpts: tuple[Excerpt, ...]
     coverage: Coverage
     formulas: dict[str, str]

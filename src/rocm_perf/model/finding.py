@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from rocm_perf.model.quantity import Quantity
+
 Severity = Literal["info", "warning", "error"]
 
 
@@ -17,5 +19,6 @@ class Finding(msgspec.Struct, frozen=True):
     title: str
     evidence: tuple[str, ...] = ()
     time_at_stake_ns: int | None = None
+    projected_speedup: Quantity | None = None
     remedy: str = ""
     next_command: str = ""

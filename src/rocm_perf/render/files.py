@@ -63,6 +63,8 @@ def analysis(document: Document) -> dict[str, object]:
         ],
         "kernels_basis": document.hotspots.basis,
         "kernels_unavailable": document.hotspots.unavailable,
+        "sync": document.sync,
+        "findings": document.findings,
         "coverage": document.coverage,
         "excerpts": document.excerpts,
         "formulas": document.formulas,

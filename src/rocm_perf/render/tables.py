@@ -19,7 +19,7 @@ SUFFIXES = (".parquet", ".csv", ".json")
 def write_table(frame: pl.DataFrame, path: Path, *, overwrite: bool = False) -> None:
     """One table as .parquet or .csv."""
     writers: dict[str, Callable[[Path], object]] = {".parquet": frame.write_parquet, ".csv": frame.write_csv}
-    _write_whole(path, writers[path.suffix], overwrite)
+    write_whole(path, writers[path.suffix], overwrite)
 
 
 def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
@@ -29,10 +29,11 @@ def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
         "tables": {name: trace.table(name).to_dict(as_series=False) for name in trace},
     }
     data = msgspec.json.encode(document)
-    _write_whole(path, lambda draft: draft.write_bytes(data), overwrite)
+    write_whole(path, lambda draft: draft.write_bytes(data), overwrite)
 
 
-def _write_whole(path: Path, write: Callable[[Path], object], overwrite: bool) -> None:
+def write_whole(path: Path, write: Callable[[Path], object], overwrite: bool) -> None:
+    """Let `write` make a file under a temporary name, and put it in place once it is whole."""
     if path.exists() and not overwrite:
         raise UsageError(
             f"{path} exists already", next_step="Choose another name, or add --force to replace it."

@@ -54,6 +54,7 @@ def print_document(document: Document, console: Console, view: View) -> None:
 def _blocks(document: Document, view: View) -> Iterator[RenderableType]:
     yield _title(document)
     yield from _device_lines(document, view)
+    yield from _finding_blocks(document)
     if document.hotspots.rows:
         yield ""
         yield f"[bold]Kernels[/]  {_kernel_basis(document)}"
@@ -92,6 +93,15 @@ def _device_line(device: DeviceTime) -> str:
     copies = f", copies {format_ns(device.copy_ns)}" if device.copies else ""
     spent = f"kernels {format_ns(device.kernel_ns)}{copies}, idle {format_ns(device.idle_ns)}"
     return f"{escape(device.name)}: {busy} ({spent})"
+
+
+def _finding_blocks(document: Document) -> Iterator[str]:
+    for finding in document.findings[:3]:
+        gain = finding.projected_speedup
+        most = f" At most {gain.value:.2f}x faster without." if gain is not None and gain.value else ""
+        yield ""
+        yield f"{_MARKS[finding.severity]} [bold]{escape(finding.title)}[/]: {escape('; '.join(finding.evidence[:2]))}.{most}"
+        yield f"[dim]  {escape(finding.remedy)}[/]"
 
 
 def _contents(document: Document) -> str:

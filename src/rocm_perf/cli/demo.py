@@ -1,0 +1,101 @@
+"""`rocm-perf demo`."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rocm_perf.model.document import Document
+
+DEVICE = "sim:MI300X"
+BEFORE, AFTER = "sync_in_loop", "sync_hoisted"
+
+
+class DemoCommand:
+    """The main job with no GPU: a slow loop on a simulated MI300X, why it is slow, and the fixed one beside it.
+
+    Writes both recordings as bundles and a Markdown report.
+    """
+
+    name = "demo"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path("demo-output"), help="where to write")
+
+    def run(self, args: argparse.Namespace) -> int:
+        from rich.console import Console
+
+        from rocm_perf.render import side_by_side
+
+        console = Console(highlight=False)
+        folder: Path = args.output
+        _say(console, "1. An inference loop that synchronises after every kernel", f"rocm-perf profile --device {DEVICE} -- {BEFORE}.toml")
+        before = _profile(BEFORE, folder, console)
+        _say(console, "2. What the model says it would gain", "the same workload, simulated without the inner synchronisations")
+        _project(console)
+        _say(console, "3. The fixed loop: one synchronisation at the end", f"rocm-perf profile --device {DEVICE} -- {AFTER}.toml")
+        after = _profile(AFTER, folder, console)
+        _say(console, "4. Side by side", "")
+        console.print(side_by_side.terminal(before, after, console.width))
+        console.print(f"[dim]{side_by_side.CAVEAT}[/]")
+        _write_report(before, after, folder / "report.md")
+        _say(console, "Now with your own program", "")
+        console.print("rocprofv3 --runtime-trace -d out -- ./your_app", markup=False)
+        console.print("rocm-perf analyze out", markup=False)
+        console.print("rocm-perf report out -o report.md", markup=False)
+        console.print(f"\n[dim]Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}[/]")
+        return 0
+
+
+def _say(console: Console, title: str, detail: str) -> None:
+    console.print(f"\n[bold cyan]{title}[/]")
+    if detail:
+        console.print(f"[dim]$ {detail}[/]" if detail.startswith("rocm-perf") else f"[dim]{detail}[/]")
+    console.print()
+
+
+def workload_file(name: str) -> Path:
+    """A workload of examples/workloads: in the installed package, or in the checkout that is run in place."""
+    packaged = Path(str(resources.files("rocm_perf.sim") / "workloads" / f"{name}.toml"))
+    in_checkout = Path(__file__).parents[3] / "examples" / "workloads" / packaged.name
+    return packaged if packaged.exists() else in_checkout
+
+
+def _profile(name: str, folder: Path, console: Console) -> Document:
+    from rocm_perf import api
+    from rocm_perf.analysis.overview import overview
+    from rocm_perf.model import bundle
+    from rocm_perf.render.terminal import View, print_document
+
+    trace = api.simulate(workload_file(name), DEVICE)
+    bundle.write(trace, folder / name, overwrite=True)
+    document = overview(trace, str(folder / name))
+    print_document(document, console, View(top=6, width=console.width))
+    return document
+
+
+def _project(console: Console) -> None:
+    from rocm_perf.sim import changes
+    from rocm_perf.sim.engine import simulate
+    from rocm_perf.sim.gpu import find_gpu
+    from rocm_perf.sim.workload import read_workload
+    from rocm_perf.units import format_ns
+
+    workload, gpu = read_workload(workload_file(BEFORE)), find_gpu(DEVICE)
+    now = simulate(workload, gpu).wall_ns
+    then = changes.wall_if(workload, gpu, changes.SyncsHoisted())
+    console.print(f"{format_ns(now)} now, {format_ns(then)} without: [bold]{now / then:.2f}x faster[/]")
+
+
+def _write_report(before: Document, after: Document, path: Path) -> None:
+    from rocm_perf.render import side_by_side
+    from rocm_perf.render.markdown import markdown
+    from rocm_perf.render.tables import write_whole
+
+    text = "\n".join([side_by_side.as_markdown(before, after), markdown(before), markdown(after)])
+    write_whole(path, lambda draft: draft.write_text(text), True)

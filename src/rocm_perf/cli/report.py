@@ -1,0 +1,43 @@
+"""`rocm-perf report`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rocm_perf.cli.progress import reading_progress
+from rocm_perf.errors import UsageError
+
+
+class ReportCommand:
+    """Write the analysis of a recording as a Markdown report.
+
+    Without -o it goes to stdout.
+    """
+
+    name = "report"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
+        parser.add_argument("-o", "--output", metavar="F.md", type=Path, help="file to write")
+        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
+        parser.add_argument("--force", action="store_true", help="replace the file")
+
+    def run(self, args: argparse.Namespace) -> int:
+        from rocm_perf.analysis.overview import overview
+        from rocm_perf.ingest import load
+        from rocm_perf.render.markdown import markdown
+        from rocm_perf.render.tables import write_whole
+
+        if args.output and args.output.suffix != ".md":
+            raise UsageError(f"cannot write {args.output}", next_step="A report is a .md file.")
+        with reading_progress():
+            trace = load.load(args.path, as_one=args.as_one)
+        text = markdown(overview(trace, str(args.path)))
+        if args.output is None:
+            sys.stdout.write(text)
+            return 0
+        write_whole(args.output, lambda draft: draft.write_text(text), args.force)
+        print(f"wrote {args.output}", file=sys.stderr)
+        return 0

@@ -1,0 +1,62 @@
+"""The application under a profiler: it gets its arguments and files as they are, and its end becomes the tool's."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import IO, NoReturn
+
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
+
+
+class Application:
+    """One run of the application."""
+
+    def __init__(self, command: Sequence[str], stderr: IO[bytes] | int | None = None) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._process = subprocess.Popen(list(command), close_fds=False, stderr=stderr)
+        self.pid = self._process.pid
+
+    def wait(self) -> int:
+        """Its status: an exit code, or minus the signal that killed it. Signals to the tool go on to it."""
+        old = {number: signal.signal(number, self._forward) for number in _FORWARDED}
+        try:
+            return self._process.wait()
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        if self._process.poll() is None:
+            os.kill(self.pid, number)
+
+
+def end_as(status: int) -> NoReturn:
+    """End with an exit code, or by the signal that the application died of."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if status < 0:
+        die_of(-status)
+    raise SystemExit(status)
+
+
+def die_of(number: int) -> NoReturn:
+    """Die of a signal, and leave no core file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)
+
+
+def as_shell_status(status: int) -> int:
+    """What bash makes of it, for the tools that are scripts: 128 + signal."""
+    return 128 - status if status < 0 else status

@@ -1,0 +1,67 @@
+"""`profile`, `report` and `demo` on the simulated GPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.cli.demo import workload_file
+from rocm_perf.cli.main import main
+from rocm_perf.ingest.load import load
+
+WORKLOAD = str(workload_file("sync_in_loop"))
+
+
+def test_profile_records_a_bundle_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["profile", "--device", "sim:MI300X", "--", WORKLOAD]) == 0
+    assert "synchronises after nearly every kernel" in " ".join(capsys.readouterr().out.split())
+    assert main(["profile", "--device", "sim:mi300x", "--json", "--", WORKLOAD]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["hotspots"]["dispatches"] == 360
+    first, second = load(Path("sync_in_loop-1")), load(Path("sync_in_loop-2"))
+    assert first.table("dispatches").equals(second.table("dispatches"))
+
+
+def test_profile_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text('[kernel.k]\nduration_us = 1\n[[thread]]\nsteps = [{launch = "q"}]\n')
+    for arguments, words in (
+        (["--device", "sim:MI9999", "--", WORKLOAD], "Known: sim:MI300X"),
+        (["--device", "sim:MI300X", "--", str(broken)], "line 4"),
+        (["--device", "sim:MI300X", "--", str(tmp_path / "none.toml")], "cannot read"),
+        (["--device", "sim:MI300X", "--", WORKLOAD, "--flag"], "one workload file"),
+    ):
+        assert main(["profile", *arguments]) in (2, 6)
+        assert words in capsys.readouterr().err
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["profile", "--device", "sim:MI300X", "--dry-run", "--", WORKLOAD]) == 0
+    assert "would simulate" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_tells_its_story(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "demo"
+    for _ in range(2):
+        assert main(["demo", "-o", str(folder)]) == 0
+    story = " ".join(capsys.readouterr().out.split())
+    for words in ("synchronises after nearly every kernel", "x faster", "Side by side", "rocprofv3 --runtime-trace -d out"):
+        assert words in story
+    assert load(folder / "sync_in_loop").rows("dispatches") == load(folder / "sync_hoisted").rows("dispatches") == 360
+    assert (folder / "report.md").read_text().startswith("# Before and after")
+
+
+def test_report_writes_markdown_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["demo", "-o", str(tmp_path / "demo")])
+    target = tmp_path / "r.md"
+    assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", str(target)]) == 0
+    assert "## Findings" in target.read_text()
+    assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", str(target)]) == 2
+    assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", str(tmp_path / "r.pdf")]) == 2
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "demo" / "sync_in_loop")]) == 0
+    assert capsys.readouterr().out.startswith("# sync_in_loop")

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rocm_perf.errors import InputError
+from rocm_perf.sim.positions import positions
+from rocm_perf.sim.workload import parse_workload, read_workload, tomllib
+
+HEAD = """name = "w"
+[kernel.gemm]
+duration_us = 5.0
+[graph.decode]
+steps = [{launch = "gemm"}]
+"""
+HEAD_LINES = HEAD.count("\n")
+
+
+def fault(text: str) -> str:
+    with pytest.raises(InputError) as error:
+        parse_workload(text, "w.toml")
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+def fault_of_step(step: str) -> str:
+    """The fault of a step that stands in the fifth line after the head, among steps that look like it."""
+    text = f'[[thread]]\nsteps = [  # {{ "gemm" }}\n  {{launch = "gemm"}},\n  {{launch = "gemm"}},\n  {{{step}}},\n]\n'
+    message = fault(HEAD + text)
+    assert message.startswith(f"w.toml, line {HEAD_LINES + 5}: "), message
+    return message
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ('launch = "gem"', "no kernel 'gem'; known are gemm"),
+        ('launch = "gemm", bytes = 3', "'launch' has no 'bytes'"),
+        ("launch = 3", "launch is a text"),
+        ('lunch = "gemm"', "names exactly one of launch, copy"),
+        ('launch = "gemm", sync = "stream"', "names exactly one of"),
+        ('graph = "prefill"', "no graph 'prefill'"),
+        ('copy = "H2D", bytes = -1', "bytes is negative (-1)"),
+        ('copy = "H2D", bytes = 1.5', "bytes is a whole number"),
+        ('copy = "H2D", bytes = inf', "bytes is a number"),
+        ('copy = "H2D"', "'copy' needs 'bytes'"),
+        ('copy = "D2X", bytes = 1', "one of H2D, D2H, D2D"),
+        ('copy = "H2D", bytes = 1, pinned = 1', "pinned is true or false"),
+        ('cpu = "tokenize"', "'cpu' needs 'us'"),
+        ('cpu = "tokenize", us = -2.0', "us is negative"),
+        ("pop = true", "pops a range"),
+        ('push = "step"', "not popped"),
+        ("repeat = 2, steps = [{pop = true}]", "pops a range"),
+        ("repeat = 0, steps = [{pop = true}]", "repeat is at least 1"),
+        ("repeat = 2, steps = []", "has no steps"),
+        ('wait = "never"', "'never' is waited for, and never recorded"),
+        ('sync = "never"', "'never' is waited for, and never recorded"),
+        ('repeat = 2, steps = [{wait = "e"}, {record = "e"}]', "before it is recorded"),
+    ],
+)
+def test_a_bad_step_is_reported_in_its_line(step: str, words: str) -> None:
+    assert words in fault_of_step(step)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "no [[thread]]"),
+        ("thread = 3", 1, "no [[thread]]"),
+        ('colour = "red"\n', 1, "no 'colour'"),
+        ("[kernel.a]\nduration_us = 0", 2, "takes no time"),
+        ("\n[kernel.a]\nvgprs = 3", 2, "neither duration_us nor flops nor bytes"),
+        ("[kernel.a]\nflops = {f32 = 1}\n[kernel.b]\nflops = {f12 = 1}", 4, "no 'f12'"),
+        ("[kernel.a]\nduration_us = 1\ngrid = [1, 2, 3, 4]", 3, "one to three"),
+        ("[kernel.a]\nduration_us = 1\ngrid = [\n 1,\n 0]", 3, "zero"),
+        ("[kernel]\na = 3", 2, "is a table"),
+        ("[[thread]]\nname = 'x'", 1, "has no steps"),
+        ("[[thread]]\nrank = 0.5\nsteps = [{cpu = 'a', us = 1}]", 2, "whole number"),
+        ("[graph.g]\nsteps = [\n {sync = 'stream'}]", 3, "not 'sync'"),
+        ("noise = -0.1\n[[thread]]\nsteps = [{cpu = 'a', us = 1}]", 1, "negative"),
+    ],
+)
+def test_a_bad_table_is_reported_in_its_line(text: str, line: int, words: str) -> None:
+    message = fault(text)
+    assert message.startswith(f"w.toml, line {line}: ")
+    assert words in message
+
+
+def test_streams_are_free_until_they_are_declared() -> None:
+    body = (
+        '[[thread]]\nsteps = [\n {launch = "gemm", stream = "side"},\n {launch = "gemm", stream = "sied"}]\n'
+    )
+    assert parse_workload(HEAD + body).threads[0].steps[1].stream == "sied"
+    message = fault('streams = ["side"]\n' + HEAD + body)
+    assert message == f"w.toml, line {HEAD_LINES + 5}: there is no stream 'sied'; known are default, side"
+
+
+def test_events_that_wait_for_one_another_are_a_fault() -> None:
+    one = '[[thread]]\nsteps = [\n {wait = "b", stream = "s"},\n {record = "a", stream = "s"}]\n'
+    other = '[[thread]]\nsteps = [\n {wait = "a", stream = "t"},\n {record = "b", stream = "t"}]\n'
+    message = fault(HEAD + one + other)
+    assert message.startswith(f"w.toml, line {HEAD_LINES + 3}: ")
+    assert "in a circle: 'a' needs 'b' needs 'a'" in message
+
+
+def test_an_event_may_come_from_another_thread_of_the_rank_only() -> None:
+    wait = '[[thread]]\nsteps = [\n {wait = "a"}]\n'
+    record = '[[thread]]\nsteps = [{record = "a"}]\n'
+    assert len(parse_workload(HEAD + wait + record).threads) == 2
+    assert "never recorded on rank 0" in fault(HEAD + wait + record.replace("steps", "rank = 1\nsteps"))
+
+
+def test_collectives_are_counted_through_loops() -> None:
+    body = '[[thread]]\nrank = {}\nsteps = [{{repeat = {}, steps = [{{collective = "all_reduce", bytes = 8}}]}}]\n'
+    assert parse_workload(body.format(0, 2) + body.format(1, 2)).ranks == (0, 1)
+    message = fault(body.format(0, 3) + body.format(1, 2))
+    assert "line 3: a deadlock" in message
+    assert "3 times on rank 0, and 2 times on rank 1" in message
+
+
+def test_what_is_no_toml_or_no_file_is_a_fault(tmp_path: Path) -> None:
+    assert "line 1" in fault("name = ")
+    with pytest.raises(InputError, match="cannot read the workload"):
+        read_workload(tmp_path / "absent.toml")
+
+
+def test_steps_may_be_tables_of_their_own() -> None:
+    text = HEAD + '[[thread]]\n[[thread.steps]]\nlaunch = "gemm"\n[[thread.steps]]\nlaunch = "nix"\n'
+    assert fault(text).startswith(f"w.toml, line {HEAD_LINES + 5}: there is no kernel 'nix'")
+
+
+def test_positions_see_through_strings_and_comments() -> None:
+    text = '# [a]\na = """x\n[b] = {"""\nc.d = [ # ]\n  1, {e = "}\\"", f = \'"\'},\n]\n["g h"]\ni = [[1],\n[2]]\n'
+    assert tomllib.loads(text)["g h"] == {"i": [[1], [2]]}
+    found = positions(text)
+    expected = {
+        ("a",): 2,
+        ("c", "d"): 4,
+        ("c", "d", 0): 5,
+        ("c", "d", 1, "f"): 5,
+        ("g h",): 7,
+        ("g h", "i", 1, 0): 9,
+    }
+    assert {path: found[path] for path in expected} == expected
+
+
+@settings(max_examples=150)
+@given(st.text(alphabet="[]{}=.,#\"'\\\n ab1-", max_size=40))
+def test_positions_never_fail_on_toml(text: str) -> None:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    found = positions(text)
+    assert all((key,) in found for key in document if "\\" not in text)
