@@ -26,9 +26,9 @@ TABLES = {"rocpd_kernel_dispatch": DISPATCH, "rocpd_region": REGION, "rocpd_even
 
 def read_bare(file: Path) -> int:
     """Rows that the driver alone turns into columns, one table after the other."""
-    import polars as pl
     import sqlite3
 
+    import polars as pl
     from adbc_driver_sqlite import dbapi
 
     with sqlite3.connect(file) as database:

@@ -74,7 +74,7 @@ def sync_findings(sync: SyncTime | None, devices: tuple[DeviceTime, ...]) -> lis
             "The program synchronises after nearly every kernel",
             (
                 f"{format_count(sync.calls, 'synchronising call')} for {format_count(kernels, 'kernel')}",
-                f"the GPU stood idle for {format_ns(sync.idle_ns)} ({lost}) of the {format_ns(sync.union_ns)} they took",
+                f"the GPU stood idle for {format_ns(sync.idle_ns)} ({lost}) of their {format_ns(sync.union_ns)}",
                 f"{busiest.name} was idle {format_ns(busiest.idle_ns)} of {format_ns(busiest.window_ns)}",
             ),
             time_at_stake_ns=busiest.idle_ns,

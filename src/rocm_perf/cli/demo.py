@@ -25,7 +25,9 @@ class DemoCommand:
     name = "demo"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path("demo-output"), help="where to write")
+        parser.add_argument(
+            "-o", "--output", metavar="DIR", type=Path, default=Path("demo-output"), help="where to write"
+        )
 
     def run(self, args: argparse.Namespace) -> int:
         from rich.console import Console
@@ -34,11 +36,15 @@ class DemoCommand:
 
         console = Console(highlight=False)
         folder: Path = args.output
-        _say(console, "1. An inference loop that synchronises after every kernel", f"rocm-perf profile --device {DEVICE} -- {BEFORE}.toml")
+        _say(console, "1. An inference loop that synchronises after every kernel", _command(BEFORE))
         before = _profile(BEFORE, folder, console)
-        _say(console, "2. What the model says it would gain", "the same workload, simulated without the inner synchronisations")
+        _say(
+            console,
+            "2. What the model says it would gain",
+            "the same loop, simulated without the inner waits",
+        )
         _project(console)
-        _say(console, "3. The fixed loop: one synchronisation at the end", f"rocm-perf profile --device {DEVICE} -- {AFTER}.toml")
+        _say(console, "3. The fixed loop: one synchronisation at the end", _command(AFTER))
         after = _profile(AFTER, folder, console)
         _say(console, "4. Side by side", "")
         console.print(side_by_side.terminal(before, after, console.width))
@@ -48,8 +54,14 @@ class DemoCommand:
         console.print("rocprofv3 --runtime-trace -d out -- ./your_app", markup=False)
         console.print("rocm-perf analyze out", markup=False)
         console.print("rocm-perf report out -o report.md", markup=False)
-        console.print(f"\n[dim]Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}[/]")
+        console.print(
+            f"\n[dim]Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}[/]"
+        )
         return 0
+
+
+def _command(name: str) -> str:
+    return f"rocm-perf profile --device {DEVICE} -- examples/workloads/{name}.toml"
 
 
 def _say(console: Console, title: str, detail: str) -> None:

@@ -19,8 +19,10 @@ class ProfileCommand:
     name = "profile"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--device", metavar="D", required=True, help="sim:MI300X (see --list-devices)", default=None)
-        parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="bundle to write (default: NAME-1, NAME-2, ...)")
+        parser.add_argument("--device", metavar="D", required=True, help="sim:MI300X")
+        parser.add_argument(
+            "-o", "--output", metavar="DIR", type=Path, help="bundle (default: NAME-1, NAME-2, ...)"
+        )
         parser.add_argument("--force", action="store_true", help="replace the bundle")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
         parser.add_argument("--json", action="store_true", help="the report as JSON")
@@ -39,7 +41,9 @@ class ProfileCommand:
         workload = read_workload(source)
         target = args.output or _free_name(source)
         if args.dry_run:
-            print(f"would simulate {source} ({workload.name}) on {gpu.name} ({gpu.gfx}) and write the bundle {target}")
+            print(
+                f"would simulate {source} ({workload.name}) on {gpu.name} ({gpu.gfx}) and write the bundle {target}"
+            )
             return 0
         trace = api.simulate(source, args.device)
         bundle.write(trace, target, overwrite=args.force)

@@ -10,6 +10,7 @@ import polars as pl
 # By prefix of the tool's word, longest first. Sources: docs/formats.md.
 _DOMAINS = {
     "HIP_COMPILER": "hip_compiler",
+    "HIPFILE": "hipfile",
     "HIP": "hip",
     "HSA": "hsa",
     "MARKER": "marker",
@@ -17,7 +18,6 @@ _DOMAINS = {
     "RCCL": "rccl",
     "ROCDECODE": "rocdecode",
     "ROCJPEG": "rocjpeg",
-    "HIPFILE": "hipfile",
     "KFD": "kfd",
     "OMPT": "ompt",
     "CUDA": "cuda",

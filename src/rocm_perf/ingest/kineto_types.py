@@ -150,7 +150,7 @@ def piece_decoder(exact: bool) -> tuple[Callable[[bytes], list[Event]], list[int
     def decode(data: bytes) -> list[Event]:
         if not exact:
             try:
-                return by_category.decode(data)  # type: ignore[return-value]
+                return by_category.decode(data)
             except msgspec.ValidationError:
                 pass
         try:

@@ -172,7 +172,7 @@ def _properties(text: str | None) -> tuple[int | float | None, ...]:
 
 
 def _counters(run: Run) -> pl.DataFrame:
-    texts = ("name", "block", "expression", "description")
+    texts = ("name", "block", "expression", "description", "units")
     table = run.frame("info_pmc", ["agent_id", "is_derived"], texts=texts).filter(
         stated("name").is_not_null()
     )
@@ -186,6 +186,7 @@ def _counters(run: Run) -> pl.DataFrame:
         gfx,
         run.agent(table["agent_id"]),
         pl.col("name").alias("counter"),
-        *(stated(column).alias(column) for column in texts[1:]),
+        *(stated(column).alias(column) for column in texts[1:-1]),
+        stated("units").alias("unit"),
         (pl.col("is_derived") != 0).alias("derived"),
     )

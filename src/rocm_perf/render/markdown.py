@@ -55,7 +55,10 @@ def _devices(document: Document) -> Iterator[str]:
     rows = [
         (
             "-" if device.busy.value is None else format_share(device.busy.value),
-            *(format_ns(value) for value in (device.window_ns, device.kernel_ns, device.copy_ns, device.idle_ns)),
+            *(
+                format_ns(value)
+                for value in (device.window_ns, device.kernel_ns, device.copy_ns, device.idle_ns)
+            ),
             device.name,
         )
         for device in document.devices
@@ -106,7 +109,12 @@ def _host(document: Document) -> Iterator[str]:
         return
     yield "## Host"
     rows = [
-        (format_ns(total.union_ns), f"{total.calls:,}", total.domain, f"{total.busiest} ({format_ns(total.busiest_ns)})")
+        (
+            format_ns(total.union_ns),
+            f"{total.calls:,}",
+            total.domain,
+            f"{total.busiest} ({format_ns(total.busiest_ns)})",
+        )
         for total in document.domains
     ]
     yield from table(("time", "calls", "domain", "longest in total"), rows, 2)
@@ -135,7 +143,8 @@ def _coverage(document: Document) -> Iterator[str]:
     yield "## Coverage"
     yield f"Recorded: {counts or 'nothing'}."
     if coverage.launched is not None and coverage.paired is not None:
-        yield f"{coverage.launched:,} launches, {coverage.dispatched:,} kernels, {coverage.paired:,} of them paired with a call."
+        paired = f"{coverage.paired:,} of them paired with a call"
+        yield f"{coverage.launched:,} launches, {coverage.dispatched:,} kernels, {paired}."
     yield ""
     yield from _findings("Holes", coverage.holes)
 

@@ -100,7 +100,8 @@ def _finding_blocks(document: Document) -> Iterator[str]:
         gain = finding.projected_speedup
         most = f" At most {gain.value:.2f}x faster without." if gain is not None and gain.value else ""
         yield ""
-        yield f"{_MARKS[finding.severity]} [bold]{escape(finding.title)}[/]: {escape('; '.join(finding.evidence[:2]))}.{most}"
+        evidence = escape("; ".join(finding.evidence[:2]))
+        yield f"{_MARKS[finding.severity]} [bold]{escape(finding.title)}[/]: {evidence}.{most}"
         yield f"[dim]  {escape(finding.remedy)}[/]"
 
 

@@ -7,12 +7,12 @@ from operator import attrgetter
 
 import polars as pl
 
-from rocm_perf import __version__
 from rocm_perf.model import schema
 from rocm_perf.model.run import RunInfo
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.engine import START_NS, HostThread, Item, Run
 from rocm_perf.sim.samples import samples
+from rocm_perf.version import __version__
 
 HOST = "sim-node"
 FIRST_PID = 4000
@@ -37,7 +37,7 @@ def record(run: Run) -> Trace:
         "nodes": pl.DataFrame({"node": [0], "host": [HOST], "os": ["simulated"], "clock": ["boot"]}),
         "processes": _processes(run),
     }
-    kept = {name: schema.conform(name, frame) for name, frame in tables.items() if frame.height}
+    kept = {name: schema.conform(name, _ranked(run, frame)) for name, frame in tables.items() if frame.height}
     return Trace(
         kept,
         RunInfo(
@@ -50,6 +50,13 @@ def record(run: Run) -> Trace:
             ("kernel", "hip", "copy", "marker"),
         ),
     )
+
+
+def _ranked(run: Run, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rank of each row's process, in a run of several ranks; a lone process has none."""
+    if "pid" not in frame.columns or not _distributed(run):
+        return frame.drop("rank", strict=False)
+    return frame.with_columns((pl.col("pid") - FIRST_PID).alias("rank"))
 
 
 def pid_of(rank: int) -> int:
@@ -124,7 +131,7 @@ def _calls(calls: Sequence[object], columns: Columns) -> pl.DataFrame:
     return _frame(calls, {**columns, **_CALL}).with_columns(_PROCESS, _THREAD).drop("thread")
 
 
-def _items(run: Run, items: list[Item], columns: Columns) -> pl.DataFrame:
+def _items(items: list[Item], columns: Columns) -> pl.DataFrame:
     """What streams did, with where they did it."""
     placed = _frame(items, {**columns, **_ITEM}).with_columns(
         (FIRST_GPU + _whole("rank")).alias("agent_id"),
@@ -132,14 +139,13 @@ def _items(run: Run, items: list[Item], columns: Columns) -> pl.DataFrame:
         _PROCESS,
         (FIRST_PID + _whole("thread_rank") + 1000 * _whole("thread")).alias("tid"),
     )
-    placed = placed.drop("thread", "thread_rank")
-    return placed if _distributed(run) else placed.with_columns(rank=pl.lit(None, pl.Int64))
+    return placed.drop("thread", "thread_rank")
 
 
 def _dispatches(run: Run) -> pl.DataFrame:
     """In the order of their starts, and numbered by it within their process."""
     items = [item for item in run.items if is_kernel(item)]
-    rows = _items(run, items, {"kind": "kind", "kernel": "name", "graph_id": "graph", "number": "number"})
+    rows = _items(items, {"kind": "kind", "kernel": "name", "graph_id": "graph", "number": "number"})
     rows = rows.with_columns(pl.Series("object", [id(item.kernel) for item in items], dtype=pl.UInt64))
     named = {item.name: kernel_name(item) for item in items if item.kind != "kernel"}
     rows = rows.sort("pid", "start_ns", "number").with_columns(
@@ -176,7 +182,7 @@ def _shapes(run: Run) -> pl.DataFrame:
 
 def _copies(run: Run) -> pl.DataFrame:
     rows = _items(
-        run, [item for item in run.items if item.kind == "copy"], {"kind": "name", "size_bytes": "size_bytes"}
+        [item for item in run.items if item.kind == "copy"], {"kind": "name", "size_bytes": "size_bytes"}
     )
     host, device = pl.lit(0, pl.Int64), pl.col("agent_id")
     return rows.with_columns(
@@ -187,7 +193,6 @@ def _copies(run: Run) -> pl.DataFrame:
 
 def _collectives(run: Run) -> pl.DataFrame:
     rows = _items(
-        run,
         [item for item in run.items if item.kind == "collective"],
         {"name": "name", "size_bytes": "size_bytes"},
     )

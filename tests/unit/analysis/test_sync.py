@@ -17,7 +17,11 @@ def test_idle_is_what_no_gpu_work_covers() -> None:
     recording = trace(
         dispatches=[kernel("k", 10, 20), kernel("k", 15, 30, stream_id=1)],
         copies=[{"kind": "D2H", "start_ns": 34, "end_ns": 36, "agent_id": 0}],
-        api_calls=[call("hipStreamSynchronize", 5, 25), call("hipDeviceSynchronize", 28, 40), call("hipMalloc", 0, 99)],
+        api_calls=[
+            call("hipStreamSynchronize", 5, 25),
+            call("hipDeviceSynchronize", 28, 40),
+            call("hipMalloc", 0, 99),
+        ],
     )
     found = sync_time(recording)
     assert found is not None

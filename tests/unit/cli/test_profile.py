@@ -14,7 +14,9 @@ from rocm_perf.ingest.load import load
 WORKLOAD = str(workload_file("sync_in_loop"))
 
 
-def test_profile_records_a_bundle_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_profile_records_a_bundle_and_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["profile", "--device", "sim:MI300X", "--", WORKLOAD]) == 0
     assert "synchronises after nearly every kernel" in " ".join(capsys.readouterr().out.split())
@@ -37,7 +39,9 @@ def test_profile_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.Captur
         assert words in capsys.readouterr().err
 
 
-def test_a_dry_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["profile", "--device", "sim:MI300X", "--dry-run", "--", WORKLOAD]) == 0
     assert "would simulate" in capsys.readouterr().out
@@ -49,9 +53,18 @@ def test_the_demo_tells_its_story(tmp_path: Path, capsys: pytest.CaptureFixture[
     for _ in range(2):
         assert main(["demo", "-o", str(folder)]) == 0
     story = " ".join(capsys.readouterr().out.split())
-    for words in ("synchronises after nearly every kernel", "x faster", "Side by side", "rocprofv3 --runtime-trace -d out"):
+    for words in (
+        "synchronises after nearly every kernel",
+        "x faster",
+        "Side by side",
+        "rocprofv3 --runtime-trace -d out",
+    ):
         assert words in story
-    assert load(folder / "sync_in_loop").rows("dispatches") == load(folder / "sync_hoisted").rows("dispatches") == 360
+    assert (
+        load(folder / "sync_in_loop").rows("dispatches")
+        == load(folder / "sync_hoisted").rows("dispatches")
+        == 360
+    )
     assert (folder / "report.md").read_text().startswith("# Before and after")
 
 

@@ -10,7 +10,10 @@ from tests.unit.analysis.traces import call, kernel, trace
 
 def test_a_report_has_the_numbers_and_their_formulas() -> None:
     recording = trace(
-        dispatches=[kernel("void scale<float>(float*)", 0, 60, correlation_id=1), kernel("pipe|name", 100, 140, correlation_id=2)],
+        dispatches=[
+            kernel("void scale<float>(float*)", 0, 60, correlation_id=1),
+            kernel("pipe|name", 100, 140, correlation_id=2),
+        ],
         api_calls=[call("hipLaunchKernel", 0, 5, 1), call("hipLaunchKernel", 5, 9, 2)],
     )
     text = markdown(overview(recording, "runs/x"))

@@ -26,7 +26,20 @@ def read_csv(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
     data = content.data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
     if not data or data.isspace():
         raise EmptyCaptureError(f"{source.name} is empty", "the profiler recorded nothing there")
-    return parse_csv(data, source.name), losses
+    whole = _without_cut_row(data)
+    if whole != data:
+        losses.append(Loss(source.name, "the last row breaks off", 1))
+    return parse_csv(whole, source.name), losses
+
+
+def _without_cut_row(data: bytes) -> bytes:
+    """A last line that has no end and fewer fields than the header was cut off while it was written."""
+    if data.endswith((b"\n", b"\r")) or b"\n" not in data:
+        return data
+    body, _, last = data.rpartition(b"\n")
+    fields = len(header(last.decode("utf-8", "replace")))
+    named = len(header(data[: data.index(b"\n")].decode("utf-8", "replace")))
+    return body + b"\n" if last.count(b'"') % 2 or fields < named else data
 
 
 def parse_csv(data: bytes, name: str) -> pl.DataFrame:

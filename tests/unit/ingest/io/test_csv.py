@@ -40,9 +40,17 @@ def test_a_row_with_too_many_fields_is_named(tmp_path: Path) -> None:
         read_csv(_source(tmp_path, b'A,B\n1,2\n"x\ny",4\n5,6,7\n8,9\n'))
 
 
-def test_a_row_cut_off_has_nulls(tmp_path: Path) -> None:
-    frame, _ = read_csv(_source(tmp_path, b"A,B,C\n1,2,3\n4,5"))
-    assert frame.rows() == [("1", "2", "3"), ("4", "5", None)]
+def test_a_row_cut_off_is_lost_and_counted(tmp_path: Path) -> None:
+    for text in (b"a,b,c\n1,2,3\n4,5", b'a,b,c\n1,2,3\n4,5,"x'):
+        frame, losses = read_csv(_source(tmp_path, text))
+        assert frame.rows() == [("1", "2", "3")]
+        assert [loss.records for loss in losses] == [1]
+
+
+def test_a_last_row_without_its_newline_is_kept(tmp_path: Path) -> None:
+    frame, losses = read_csv(_source(tmp_path, b"a,b\n1,2"))
+    assert frame.rows() == [("1", "2")]
+    assert losses == []
 
 
 def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
