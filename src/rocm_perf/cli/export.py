@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,54 +14,60 @@ from rocm_perf.errors import UsageError
 if TYPE_CHECKING:
     from rocm_perf.model.trace import Trace
 
+# By the suffix of the file to write; the others have to be named.
+_BY_SUFFIX = {
+    "": "bundle",
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".db": "rocpd",
+    ".rpd": "rpd",
+    ".pftrace": "perfetto",
+}
+FORMATS = (*_BY_SUFFIX.values(), "torch", "rocprofv3-csv", "rocprofv3-json", "rocprof-csv", "rocprof-json")
+
 
 class ExportCommand:
     """Write a recording in another form.
 
-    -o F.parquet or F.csv writes one table (--table), F.json the whole recording, and a name without a suffix
-    a bundle: a folder that loads fast and keeps everything.
+    The suffix of F decides: .parquet and .csv hold one table (--table), .json all of them, .db is a rocpd database,
+    .rpd one of rocmProfileData, .pftrace opens in Perfetto; a name without a suffix is a bundle, a folder that loads
+    fast and keeps everything. --format names the forms that share a suffix: torch, rocprofv3-csv (a folder),
+    rocprofv3-json, rocprof-csv, rocprof-json. A tool's format carries what that tool records and no more.
     """
 
     name = "export"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
+        parser.add_argument("-o", "--output", metavar="F", type=Path, required=True, help="what to write")
+        parser.add_argument("--format", choices=FORMATS, help="where the suffix does not say it")
+        parser.add_argument("--table", metavar="NAME", help="table for parquet and csv (default: dispatches)")
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
-        parser.add_argument(
-            "-o", "--output", metavar="F", type=Path, required=True, help="file or bundle to write"
-        )
-        parser.add_argument(
-            "--table", metavar="NAME", help="table for .parquet and .csv (default: dispatches)"
-        )
         parser.add_argument("--force", action="store_true", help="replace what is there")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.ingest import load
-        from rocm_perf.render.tables import SUFFIXES
 
-        if args.output.suffix and args.output.suffix not in SUFFIXES:
+        form = args.format or _BY_SUFFIX.get(args.output.suffix)
+        if form is None:
+            known = ", ".join(suffix for suffix in _BY_SUFFIX if suffix)
             raise UsageError(
-                f"cannot write {args.output.suffix} files",
-                next_step=f"Known: {', '.join(SUFFIXES)}, and a name without a suffix for a bundle.",
+                f"cannot write {args.output.suffix} files", next_step=f"Known: {known}; or say --format."
             )
         with reading_progress():
             trace = load.load(args.path, as_one=args.as_one)
-        written = _write(trace, args.output, args.table, args.force)
+        if form in ("parquet", "csv"):
+            written = _write_table(trace, args.output, args.table, args.force)
+        else:
+            written = _WRITERS[form](trace, args.output, args.force)
         print(written, file=sys.stderr)
         return 0
 
 
-def _write(trace: Trace, output: Path, table: str | None, force: bool) -> str:
-    from rocm_perf.model import bundle
-    from rocm_perf.render.tables import write_json, write_table
+def _write_table(trace: Trace, output: Path, table: str | None, force: bool) -> str:
+    from rocm_perf.render.tables import write_table
 
-    if not output.suffix:
-        manifest = bundle.write(trace, output, overwrite=force)
-        rows = sum(entry.rows for entry in manifest.tables.values())
-        return f"wrote the bundle {output}: {len(manifest.tables)} tables, {rows:,} rows"
-    if output.suffix == ".json":
-        write_json(trace, output, overwrite=force)
-        return f"wrote {output}: {', '.join(trace)}"
     name = _chosen(trace, table)
     write_table(trace.table(name), output, overwrite=force)
     return f"wrote {output}: {trace.rows(name):,} rows of {name}"
@@ -76,3 +83,52 @@ def _chosen(trace: Trace, table: str | None) -> str:
             next_step=f"Choose with --table: {', '.join(held) or 'none'}.",
         )
     return table
+
+
+def _bundle(trace: Trace, output: Path, force: bool) -> str:
+    from rocm_perf.model import bundle
+
+    manifest = bundle.write(trace, output, overwrite=force)
+    rows = sum(entry.rows for entry in manifest.tables.values())
+    return f"wrote the bundle {output}: {len(manifest.tables)} tables, {rows:,} rows"
+
+
+def _json(trace: Trace, output: Path, force: bool) -> str:
+    from rocm_perf.render.tables import write_json
+
+    write_json(trace, output, overwrite=force)
+    return f"wrote {output}: {', '.join(trace)}"
+
+
+def _tool(module: str, function: str = "write") -> Callable[[Trace, Path, bool], str]:
+    """A writer of a tool's own format, imported when it is used."""
+
+    def write(trace: Trace, output: Path, force: bool) -> str:
+        from importlib import import_module
+
+        writer = getattr(import_module(f"rocm_perf.render.{module}"), function)
+        writer(trace, output, overwrite=force)
+        return f"wrote {output}"
+
+    return write
+
+
+def _rocprofv3_csv(trace: Trace, output: Path, force: bool) -> str:
+    from rocm_perf.render import rocprofv3
+
+    files = rocprofv3.write_csv(trace, output, "out", overwrite=force)
+    return f"wrote {output}: {', '.join(file.name for file in files)}"
+
+
+_WRITERS: dict[str, Callable[[Trace, Path, bool], str]] = {
+    "bundle": _bundle,
+    "json": _json,
+    "rocpd": _tool("rocpd"),
+    "rpd": _tool("rpd"),
+    "perfetto": _tool("perfetto"),
+    "torch": _tool("kineto"),
+    "rocprofv3-csv": _rocprofv3_csv,
+    "rocprofv3-json": _tool("rocprofv3_json"),
+    "rocprof-csv": _tool("rocprof_v1", "write_csv"),
+    "rocprof-json": _tool("rocprof_v1", "write_json"),
+}

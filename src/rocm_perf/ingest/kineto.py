@@ -22,6 +22,7 @@ from rocm_perf.ingest.kineto_columns import CATEGORIES, Columns, nanoseconds
 from rocm_perf.ingest.kineto_types import Header, piece_decoder
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
+from rocm_perf.model import schema
 from rocm_perf.model.run import Loss
 
 _KEYS = frozenset(
@@ -243,8 +244,13 @@ def _ops(columns: Columns, base: int) -> pl.DataFrame:
     operators = _timed(columns.frame("operator"), base)
     python = _timed(columns.frame("python"), base)
     kinds = ((operators, "operator"), (python, "python"))
-    found = [frame.with_columns(pl.lit(kind).alias("category")) for frame, kind in kinds if frame.height]
-    return pl.concat(found, how="diagonal") if found else pl.DataFrame()
+    # Brought to the contract one by one: this is by far the largest table, and it must not be copied whole.
+    found = [
+        schema.conform("ops", frame.with_columns(pl.lit(kind).alias("category")))
+        for frame, kind in kinds
+        if frame.height
+    ]
+    return pl.concat(found) if found else pl.DataFrame()
 
 
 def _ranges(columns: Columns, base: int, pid: int | None) -> pl.DataFrame:

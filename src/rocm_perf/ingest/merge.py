@@ -45,7 +45,7 @@ def merge(groups: list[Group]) -> Trace:
         kept, dropped = _one_format_a_table(group)
         notices.extend(dropped)
         for name, frame in kept:
-            tables.setdefault(name, []).append((setting, _settle(name, frame, setting)))
+            tables.setdefault(name, []).append((setting, _settle(frame, setting)))
     merged = {name: _join(name, frames) for name, frames in tables.items()}
     if "ranges" in merged:
         merged["ranges"] = with_depth(merged["ranges"])
@@ -113,17 +113,23 @@ def _preference(piece: Piece) -> int:
     return _PREFERENCE.get(piece.adapter.read.__module__, len(_PREFERENCE))
 
 
-def _settle(name: str, frame: pl.DataFrame, setting: _Setting) -> pl.DataFrame:
+def _settle(frame: pl.DataFrame, setting: _Setting) -> pl.DataFrame:
     """Fill in what the group knows and the file does not. A file that names its own nodes keeps them."""
-    updates = []
+    columns = {}
     if "node" in frame.columns and setting.node:
-        updates.append((pl.col("node") + setting.node).alias("node"))
+        columns["node"] = frame["node"] + setting.node
     if "pass_id" in frame.columns and setting.pass_id:
-        updates.append(pl.lit(setting.pass_id, pl.Int32).alias("pass_id"))
-    for column, value in (("pid", setting.pid), ("rank", setting.rank)):
-        if value is not None and column in frame.columns and frame[column].null_count():
-            updates.append(pl.col(column).fill_null(pl.lit(value, frame.schema[column])))
-    return frame.with_columns(updates).select(schema.SCHEMAS[name].names) if updates else frame
+        columns["pass_id"] = pl.repeat(setting.pass_id, frame.height, dtype=pl.Int32, eager=True)
+    for name, value in (("pid", setting.pid), ("rank", setting.rank)):
+        if value is not None and name in frame.columns and frame[name].null_count():
+            columns[name] = frame[name].fill_null(value)
+    if not columns:
+        return frame
+    # Column by column: with_columns would first copy a table that came in several chunks.
+    settled = frame.clone()
+    for name, column in columns.items():
+        settled.replace_column(settled.get_column_index(name), column.alias(name))
+    return settled
 
 
 def _join(name: str, frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFrame:
@@ -214,7 +220,9 @@ def _processes(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """Processes seen in the other tables; used where no file lists them."""
     key = ("node", "rank", "pass_id", "pid")
     frames = [
-        frame.group_by(key).agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+        frame.select(*key, "start_ns", "end_ns")
+        .group_by(key)
+        .agg(pl.col("start_ns").min(), pl.col("end_ns").max())
         for name, frame in tables.items()
         if name in ("dispatches", "api_calls", "ops", "copies")
     ]

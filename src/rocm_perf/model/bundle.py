@@ -232,9 +232,9 @@ def _put_in_place(draft: Path, folder: Path, overwrite: bool) -> None:
     try:
         draft.rename(folder)
     except BaseException:
-        if folder.exists():  # another writer was faster
-            shutil.rmtree(old, ignore_errors=True)
-        else:
+        try:
             old.rename(folder)
+        except OSError:  # another writer was faster: the folder is there, and whole
+            shutil.rmtree(old, ignore_errors=True)
         raise
     shutil.rmtree(old, ignore_errors=True)

@@ -417,6 +417,8 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     unknown = [name for name in frame.columns if name not in schema.dtypes]
     if unknown:
         raise SchemaError(f"table {table} has no column {', '.join(unknown)}")
+    if _fits(schema, frame):
+        return frame
     present = set(frame.columns)
     try:
         shaped = frame.select(
@@ -435,6 +437,12 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
         raise SchemaError(f"table {table} does not fit its contract", str(error).splitlines()[0]) from error
     check(table, shaped)
     return shaped
+
+
+def _fits(schema: TableSchema, frame: pl.DataFrame) -> bool:
+    """Whether nothing is left to do, so that a large table is not copied for nothing."""
+    required = [column.name for column in schema.columns if column.required]
+    return dict(frame.schema) == schema.dtypes and not any(frame[name].null_count() for name in required)
 
 
 def _with_default(column: Column, present: set[str]) -> pl.Expr:

@@ -18,7 +18,7 @@ __all__ = ["EventArray", "decode", "mend", "top_level_keys"]
 
 T = TypeVar("T")
 
-PIECE_BYTES = 8 << 20
+PIECE_BYTES = 4 << 20
 MAX_ELEMENT_BYTES = 256 << 20
 
 _BOM = b"\xef\xbb\xbf"

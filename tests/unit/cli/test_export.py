@@ -1,0 +1,56 @@
+"""`export` into every form, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.cli.demo import workload_file
+from rocm_perf.cli.export import FORMATS
+from rocm_perf.cli.main import main
+from rocm_perf.ingest.load import load
+
+NAMES = {
+    "rocpd": "x.db",
+    "rpd": "x.rpd",
+    "perfetto": "x.pftrace",
+    "torch": "x.json.gz",
+    "rocprofv3-csv": "folder",
+    "rocprofv3-json": "x_results.json",
+    "rocprof-csv": "results.csv",
+    "rocprof-json": "results.json",
+}
+TABLES_ONLY = {"parquet", "csv", "json"}
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "bundle"
+    assert (
+        main(
+            ["profile", "--device", "sim:MI300X", "-o", str(folder), "--", str(workload_file("sync_in_loop"))]
+        )
+        == 0
+    )
+    return folder
+
+
+def test_every_form_is_tried() -> None:
+    assert set(FORMATS) - TABLES_ONLY - {"bundle"} == set(NAMES)
+
+
+@pytest.mark.parametrize("form", NAMES)
+def test_the_tools_own_formats_come_back(form: str, recording: Path, tmp_path: Path) -> None:
+    target = tmp_path / NAMES[form]
+    assert main(["export", str(recording), "-o", str(target), "--format", form]) == 0
+    before, after = (load(path).table("dispatches").sort("start_ns") for path in (recording, target))
+    columns = ("kernel", "start_ns", "end_ns", "agent_id")
+    assert after.select(columns).rows() == before.select(columns).rows()
+    assert main(["export", str(recording), "-o", str(target), "--format", form]) == 2
+
+
+@pytest.mark.parametrize("name", ["x.db", "x.rpd", "x.pftrace"])
+def test_the_suffix_says_it(name: str, recording: Path, tmp_path: Path) -> None:
+    assert main(["export", str(recording), "-o", str(tmp_path / name)]) == 0
+    assert load(tmp_path / name).rows("dispatches") == 360

@@ -1,0 +1,62 @@
+"""The analyses against the simulator's truth: what they infer from the recording is what really happened."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from rocm_perf.analysis.overview import overview
+from rocm_perf.analysis.sync import SYNC_CALL
+from rocm_perf.sim.engine import Run, simulate
+from rocm_perf.sim.gpu import find_gpu
+from rocm_perf.sim.record import agent_of, record
+from rocm_perf.sim.steps import Workload
+from rocm_perf.sim.truth import gap_causes
+from tests.sim.strategies import workloads
+
+GPU = find_gpu("sim:MI300X")
+
+
+def device_items(run: Run, rank: int) -> list[tuple[int, int]]:
+    return [(i.start, i.end) for i in run.items if i.kind != "marker" and i.stream.device.rank == rank]
+
+
+@given(workloads())
+def test_busy_and_idle_time_of_every_gpu(workload: Workload) -> None:
+    run = simulate(workload, GPU)
+    devices = {device.agent_id: device for device in overview(record(run), "run").devices}
+    for rank in workload.ranks:
+        spans = device_items(run, rank)
+        if not spans:
+            assert agent_of(rank) not in devices
+            continue
+        device = devices[agent_of(rank)]
+        first, last = min(start for start, _ in spans), max(end for _, end in spans)
+        inner = sum(gap.end - gap.start for gap in gap_causes(run, rank) if first <= gap.start and gap.end <= last)
+        assert device.window_ns == last - first
+        assert device.idle_ns == inner
+
+
+@given(workloads())
+def test_kernels_and_their_launches(workload: Workload) -> None:
+    run = simulate(workload, GPU)
+    document = overview(record(run), "run")
+    kernels = [item for item in run.items if item.kind in ("kernel", "collective")]
+    assert document.hotspots.total_ns == sum(item.end - item.start for item in kernels)
+    assert document.coverage.dispatched == len(kernels)
+    if kernels:
+        assert document.coverage.paired == len(kernels)
+        assert document.coverage.kernels_without_launches == 0
+
+
+@given(workloads())
+def test_time_in_synchronising_calls(workload: Workload) -> None:
+    import re
+
+    run = simulate(workload, GPU)
+    calls = [call for call in run.calls if re.search(SYNC_CALL, call.name)]
+    sync = overview(record(run), "run").sync
+    assert (sync.calls if sync else 0) == len(calls)
+    if sync:
+        waiting = {i for call in calls for i in range(call.start // 100, call.end // 100)}
+        assert sync.union_ns == sum(call.end - call.start for call in calls)
+        assert sync.idle_ns <= 100 * (len(waiting) + 2 * len(calls))
