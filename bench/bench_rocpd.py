@@ -52,6 +52,7 @@ def read_ours(file: Path) -> int:
     return sum(table.height for table in rocpd.read(Source(file)).tables.values())
 
 
+DATA = Path(__file__).parent / "data" / "rocpd-2000000.db"
 READERS = {"bare": read_bare, "ours": read_ours}
 
 
@@ -103,7 +104,7 @@ def table(found: dict[str, list[dict[str, float]]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path, help="a database of make_rocpd.py")
+    parser.add_argument("file", type=Path, nargs="?", default=DATA, help="a database of make_rocpd.py")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--child", choices=sorted(READERS), help=argparse.SUPPRESS)
@@ -111,6 +112,11 @@ def main() -> None:
     if options.child:
         child(options.child, options.file)
         return
+    if options.file == DATA and not DATA.exists():
+        DATA.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            [sys.executable, str(Path(__file__).with_name("make_rocpd.py")), "-o", str(DATA)], check=True
+        )
     taken = measure(options.file, options.rounds)
     result = summary(taken)
     print(json.dumps(result, indent=2) if options.json else f"{table(taken)}\nratio {result['ratio']:.2f}")

@@ -68,7 +68,7 @@ def cases(trace: Path, hta_rounds: int, report: Path) -> Iterator[measure.Case]:
 
 def versions(peer: dict[str, Any]) -> dict[str, str]:
     """The versions of what was measured."""
-    ours = re.search(r'__version__ = "(.+)"', (ROOT / "src" / "rocm_perf" / "__init__.py").read_text())
+    ours = re.search(r'__version__ = "(.+)"', (ROOT / "src" / "rocm_perf" / "version.py").read_text())
     libraries = {name: metadata.version(name) for name in ("msgspec", "isal", "polars")}
     return {OURS: ours[1] if ours else "unknown", **libraries, **peer.get("versions", {})}
 

@@ -31,7 +31,9 @@ def test_busy_and_idle_time_of_every_gpu(workload: Workload) -> None:
             continue
         device = devices[agent_of(rank)]
         first, last = min(start for start, _ in spans), max(end for _, end in spans)
-        inner = sum(gap.end - gap.start for gap in gap_causes(run, rank) if first <= gap.start and gap.end <= last)
+        inner = sum(
+            gap.end - gap.start for gap in gap_causes(run, rank) if first <= gap.start and gap.end <= last
+        )
         assert device.window_ns == last - first
         assert device.idle_ns == inner
 

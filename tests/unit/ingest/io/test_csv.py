@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from hypothesis import strategies as st
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
 from rocm_perf.ingest.io.csv import drop_incomplete, header, hexadecimal, integer, parse_csv, read_csv, real
 from rocm_perf.ingest.io.source import Source
+
+# The csv module that writes these files cannot write a NUL before Python 3.11; reading one is ours.
+NO_NUL = pytest.mark.skipif(sys.version_info < (3, 11), reason="csv.writer refuses NUL before Python 3.11")
 
 
 def _source(tmp_path: Path, data: bytes) -> Source:
@@ -67,11 +71,11 @@ def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
         "line one\r\nline two",
         "k" * 100_000,
         "Ünïcødé ⚡",
-        "nul \0 inside",
+        pytest.param("nul \0 inside", marks=NO_NUL),
         "NA",
         "  spaces  ",
     ],
-    ids=lambda name: name[:12],
+    ids=lambda name: name[:12].replace("\0", ""),
 )
 def test_names_survive(tmp_path: Path, name: str) -> None:
     text = io.StringIO()
@@ -161,7 +165,7 @@ def test_header(text: str, names: tuple[str, ...]) -> None:
     assert header(text) == names
 
 
-FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=8)
+FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=8)
 
 
 @given(rows=st.lists(st.tuples(FIELDS, FIELDS, st.integers()), min_size=1, max_size=6))

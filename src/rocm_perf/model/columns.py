@@ -1,0 +1,39 @@
+"""What a column and a table of a Trace are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+Dtype = type[pl.DataType]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of one table."""
+
+    name: str
+    dtype: Dtype
+    doc: str
+    unit: str = ""
+    required: bool = False  # a required column holds no nulls
+    default: Any = None  # what an adapter that does not know the column leaves in it
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """One table: its columns in order, and what one row is."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+    @property
+    def dtypes(self) -> dict[str, Dtype]:
+        return {column.name: column.dtype for column in self.columns}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
