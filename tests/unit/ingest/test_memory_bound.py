@@ -13,8 +13,8 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
 
-TIMES = 16
-HOSTILE_TIMES = 250
+TIMES = 20
+HOSTILE_TIMES = 300
 LIBRARIES_MB = 40  # what the first use of Polars takes, whatever the size
 SIZE, HOSTILE_SIZE = 6 << 20, 2 << 20
 
