@@ -23,6 +23,7 @@ from rocm_perf.ingest.kineto_types import Header, piece_decoder
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model import schema
+from rocm_perf.model.dtypes import ELEMENT_BYTES
 from rocm_perf.model.run import Loss
 
 _KEYS = frozenset(
@@ -36,18 +37,6 @@ _KEYS = frozenset(
     }
 )
 _MARKS = tuple(f'"cat": "{category}"' for category in CATEGORIES)
-_ELEMENT_BYTES = {
-    "Byte": 1,
-    "Char": 1,
-    "Bool": 1,
-    "Half": 2,
-    "BFloat16": 2,
-    "Short": 2,
-    "Int": 4,
-    "Float": 4,
-    "Long": 8,
-    "Double": 8,
-}
 
 
 def claims(peek: Peek) -> bool:
@@ -213,7 +202,7 @@ def _placed(frame: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFr
 def _collectives(kernels: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
     if not kernels.height:
         return kernels
-    element = pl.col("dtype").replace_strict(_ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
+    element = pl.col("dtype").replace_strict(ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
     found = kernels.filter(pl.col("collective").is_not_null()).with_columns(
         (pl.col("elements") * element).alias("size_bytes")
     )

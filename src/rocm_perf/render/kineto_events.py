@@ -9,22 +9,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.model.dtypes import ELEMENT_BYTES
 from rocm_perf.model.trace import Trace
 
 _COPY_WORDS = {"H2D": "HtoD", "D2H": "DtoH", "D2D": "DtoD", "P2P": "PtoP", "H2H": "HtoH"}
 _PLACES = {"H": "Host", "D": "Device", "P": "Device"}
-_ELEMENT_BYTES = {
-    "Byte": 1,
-    "Char": 1,
-    "Bool": 1,
-    "Half": 2,
-    "BFloat16": 2,
-    "Short": 2,
-    "Int": 4,
-    "Float": 4,
-    "Long": 8,
-    "Double": 8,
-}
 
 
 def json_texts(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
@@ -173,7 +162,7 @@ def _with_launches(calls: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
 def _with_collectives(kernels: pl.DataFrame, collectives: pl.DataFrame) -> pl.DataFrame:
     """Kineto notes a collective on its kernel, its size in elements."""
     key = ["start_ns", "end_ns", "agent_id", "stream_id", "correlation_id"]
-    element = pl.col("dtype").replace_strict(_ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
+    element = pl.col("dtype").replace_strict(ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
     noted = collectives.unique(key, keep="first").select(
         *key,
         pl.col("name").alias("collective"),

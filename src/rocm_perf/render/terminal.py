@@ -127,13 +127,24 @@ def _kernel_basis(document: Document) -> str:
 
 
 def _hotspot_table(document: Document, view: View) -> Table:
-    table = _plain_table("share", "total", "calls", "mean", "median", "max")
-    table.add_column(
-        "kernel", no_wrap=not view.full_names, overflow="fold" if view.full_names else "ellipsis", ratio=1
-    )
-    for spot in document.hotspots.rows[: view.top]:
-        table.add_row(*_hotspot_cells(spot), Text(spot.kernel if view.full_names else spot.short_name))
+    headings = ("share", "total", "calls", "mean", "median", "max")
+    spots = document.hotspots.rows[: view.top]
+    cells = [_hotspot_cells(spot) for spot in spots]
+    taken = sum(max(map(len, column)) + 2 for column in zip(headings, *cells, strict=True))
+    table = _plain_table(*headings)
+    table.add_column("kernel", no_wrap=not view.full_names, overflow="fold", ratio=1)
+    for spot, row in zip(spots, cells, strict=True):
+        name = spot.kernel if view.full_names else _squeezed(spot.short_name, view.width - taken)
+        table.add_row(*row, Text(name))
     return table
+
+
+def _squeezed(name: str, room: int) -> str:
+    """A name that fits: cut in its middle, because instances of one kernel differ at their end."""
+    if len(name) <= room:
+        return name
+    head = max(room - 1, 2) // 2
+    return f"{name[:head]}…{name[-(max(room - 1, 2) - head) :]}"
 
 
 def _hotspot_cells(spot: Hotspot) -> tuple[str, ...]:
