@@ -43,6 +43,7 @@ class ExportCommand:
         parser.add_argument("-o", "--output", metavar="F", type=Path, required=True, help="what to write")
         parser.add_argument("--format", choices=FORMATS, help="where the suffix does not say it")
         parser.add_argument("--table", metavar="NAME", help="table for parquet and csv (default: dispatches)")
+        parser.add_argument("--pid", metavar="N", type=int, help="process for torch, which holds one a file")
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace what is there")
 
@@ -59,6 +60,8 @@ class ExportCommand:
             trace = load.load(args.path, as_one=args.as_one)
         if form in ("parquet", "csv"):
             written = _write_table(trace, args.output, args.table, args.force)
+        elif form == "torch":
+            written = _write_torch(trace, args.output, args.pid, args.force)
         else:
             written = _WRITERS[form](trace, args.output, args.force)
         print(written, file=sys.stderr)
@@ -71,6 +74,13 @@ def _write_table(trace: Trace, output: Path, table: str | None, force: bool) -> 
     name = _chosen(trace, table)
     write_table(trace.table(name), output, overwrite=force)
     return f"wrote {output}: {trace.rows(name):,} rows of {name}"
+
+
+def _write_torch(trace: Trace, output: Path, pid: int | None, force: bool) -> str:
+    from rocm_perf.render import kineto
+
+    kineto.write(trace, output, pid=pid, overwrite=force)
+    return f"wrote {output}"
 
 
 def _chosen(trace: Trace, table: str | None) -> str:
@@ -126,7 +136,6 @@ _WRITERS: dict[str, Callable[[Trace, Path, bool], str]] = {
     "rocpd": _tool("rocpd"),
     "rpd": _tool("rpd"),
     "perfetto": _tool("perfetto"),
-    "torch": _tool("kineto"),
     "rocprofv3-csv": _rocprofv3_csv,
     "rocprofv3-json": _tool("rocprofv3_json"),
     "rocprof-csv": _tool("rocprof_v1", "write_csv"),

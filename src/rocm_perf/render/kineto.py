@@ -45,7 +45,7 @@ def _process(trace: Trace, pid: int | None) -> Process:
         raise UsageError(
             f"a torch trace holds one process, and this run has {len(pids)}",
             f"their pids are {pids[:8]}",
-            "Name one of them.",
+            "Choose one with --pid.",
         )
     if pid is not None:
         if pids.count(pid) != 1:

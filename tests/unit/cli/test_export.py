@@ -54,3 +54,27 @@ def test_the_tools_own_formats_come_back(form: str, recording: Path, tmp_path: P
 def test_the_suffix_says_it(name: str, recording: Path, tmp_path: Path) -> None:
     assert main(["export", str(recording), "-o", str(tmp_path / name)]) == 0
     assert load(tmp_path / name).rows("dispatches") == 360
+
+
+def test_a_torch_trace_holds_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, target = tmp_path / "run", tmp_path / "t.json"
+    assert (
+        main(["profile", "--device", "sim:MI300X", "-o", str(run), "--", str(workload_file("straggler"))])
+        == 0
+    )
+    arguments = ["export", str(run), "-o", str(target), "--format", "torch"]
+    assert main(arguments) == 2
+    assert "--pid" in capsys.readouterr().err
+    assert main([*arguments, "--pid", "4002"]) == 0
+    of_process = load(run).table("dispatches").filter(load(run).table("dispatches")["pid"] == 4002)
+    assert load(target).rows("dispatches") == of_process.height == 60
+
+
+def test_the_same_workload_gives_the_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for number in range(2):
+        run, target = tmp_path / f"run{number}", tmp_path / f"x{number}.pftrace"
+        main(["profile", "--device", "sim:MI300X", "-o", str(run), "--", str(workload_file("slivers"))])
+        assert main(["export", str(run), "-o", str(target)]) == 0
+        written.append((target.read_bytes(), (run / "dispatches.parquet").read_bytes()))
+    assert written[0] == written[1]
