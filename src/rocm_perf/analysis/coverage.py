@@ -20,6 +20,7 @@ FORMULAS = {
 
 # hipLaunchKernel, hipExtModuleLaunchKernel, cuLaunchKernelEx, cudaGraphLaunch, ...
 LAUNCH_CALL = r"^(hip|cuda|cu)(Ext|Module|Drv)*Launch|^(hip|cuda|cu)GraphLaunch"
+HOST_CALL = r"LaunchHostFunc"  # runs a function of the host in stream order
 _KEY = ["node", "pid", "pass_id", "correlation_id"]
 
 # A stream that ran regularly and then stays silent this many times its longest pause has vanished.
@@ -33,7 +34,8 @@ def coverage(trace: Trace) -> Coverage:
     everything = trace.table("dispatches")
     shown = pl.col("pass_id") == (shown_pass(trace) or 0)
     dispatches = everything.filter(shown)
-    launch = shown & pl.col("name").str.contains(LAUNCH_CALL)
+    name = pl.col("name").str
+    launch = shown & name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
     launches = trace.lazy("api_calls").filter(launch).select(*_KEY, "name").collect()
     launched = launches.height if _has_runtime_calls(trace) else None
     paired, orphans, fruitless = _pair(trace, dispatches, launches) if launched is not None else (None,) * 3

@@ -26,7 +26,9 @@ class ProfileCommand:
         parser.add_argument("--force", action="store_true", help="replace the bundle")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
         parser.add_argument("--json", action="store_true", help="the report as JSON")
-        parser.add_argument("app", metavar="APP", nargs="+", help="workload file; -- before it ends our options")
+        parser.add_argument(
+            "app", metavar="APP", nargs="+", help="workload file; -- before it ends our options"
+        )
         parser.usage = "rocm-perf profile --device D [-o DIR] [--force] [--dry-run] [--json] -- APP"
 
     def run(self, args: argparse.Namespace) -> int:

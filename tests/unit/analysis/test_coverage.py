@@ -99,3 +99,21 @@ def test_a_stream_that_falls_silent(last: int, vanishes: bool) -> None:
     regular = [kernel("a", i * last // 30, i * last // 30 + 1, stream_id=1) for i in range(30)]
     others = [kernel("b", i, i + 1, stream_id=2) for i in range(100)]
     assert ("stream-vanishes" in holes(coverage(trace(dispatches=regular + others)))) is vanishes
+
+
+@pytest.mark.parametrize(
+    ("name", "launches"),
+    [
+        ("hipLaunchKernel", True),
+        ("hipExtModuleLaunchKernel", True),
+        ("hipLaunchCooperativeKernel", True),
+        ("hipGraphLaunch", True),
+        ("cudaLaunchKernelExC", True),
+        ("cuLaunchKernelEx", True),
+        ("hipLaunchHostFunc", False),
+        ("__hipPushCallConfiguration", False),
+        ("hipMemcpyAsync", False),
+    ],
+)
+def test_which_calls_launch(name: str, launches: bool) -> None:
+    assert coverage(trace(api_calls=[call(name, 0, 1, 1)])).launched == int(launches)
