@@ -151,7 +151,7 @@ ADAPTERS = (
     Adapter(
         "att-wave-states-json",
         "rocprofv3 --att wstates*.json",
-        "JSON whose name is wstates<N>.json",
+        "JSON that calls itself wstates<N>.json",
         _starts_as(_WAVE_STATES),
         read_wave_states,
         ("metrics",),
