@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.chrome_events import (
     Events,
     argument,
     event_array,
     holds_events,
+    read_pieces,
     whole,
     with_nanoseconds,
 )
@@ -42,12 +43,7 @@ _FLOW_KEY = ["cat", "name", "id"]
 def read_trace(source: Source) -> Part:
     """Kernels, copies, ranges and the arrows between events."""
     array = event_array(source)
-    pieces = [_sorted_out(piece) for piece in array]
-    losses = [Loss(source.name, array.damage)] if array.damage else []
-    if not pieces:
-        if array.damage:
-            raise InputError(f"{source.name} cannot be read as a trace", array.damage)
-        raise EmptyCaptureError(f"{source.name} holds no event", "its list of events is empty")
+    pieces, losses = read_pieces(array, source.name, _sorted_out)
     kinds = {kind: pl.concat([piece[kind] for piece in pieces]) for kind in pieces[0]}
     nested, unpaired = _nested(kinds.pop("paired"), source.name)
     links, unlinked = _links(kinds.pop("flows"), source.name)

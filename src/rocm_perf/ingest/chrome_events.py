@@ -4,18 +4,21 @@ lost, and one odd value costs one event."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import polars as pl
 
-from rocm_perf.errors import InputError
+from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest.io.json import EventArray
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.peek import Peek
+from rocm_perf.model.run import Loss
+
+T = TypeVar("T")
 
 _ABSENT = msgspec.Raw(b"")
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -71,6 +74,19 @@ def event_array(source: Source) -> EventArray[Events]:
     if not _LIST.search(peek.head):
         raise InputError(f"{source.name} has no list of events", "its traceEvents are not an array")
     return EventArray(source, "traceEvents", decode)
+
+
+def read_pieces(
+    array: EventArray[Events], name: str, sort_out: Callable[[Events], T]
+) -> tuple[list[T], list[Loss]]:
+    """Every piece of the event list, sorted out at once so that only what is kept stays in memory; and what was lost.
+    Raises where there is not a single event."""
+    pieces = [sort_out(piece) for piece in array]
+    if pieces:
+        return pieces, [Loss(name, array.damage)] if array.damage else []
+    if array.damage:
+        raise InputError(f"{name} cannot be read as a trace", array.damage)
+    raise EmptyCaptureError(f"{name} holds no event", "its list of events is empty")
 
 
 def holds_events(peek: Peek) -> bool:

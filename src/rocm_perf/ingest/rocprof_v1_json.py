@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import domains
-from rocm_perf.ingest.chrome_events import Events, argument, event_array, whole
+from rocm_perf.ingest.chrome_events import Events, argument, event_array, read_pieces, whole
 from rocm_perf.ingest.io.csv import drop_incomplete
 from rocm_perf.ingest.io.json import EventArray
 from rocm_perf.ingest.io.source import Source
@@ -48,12 +48,7 @@ def read_trace(source: Source) -> Part:
             "Record again, and see what rocprof prints.",
         )
     array = event_array(source)
-    pieces = [_sorted_out(piece) for piece in array]
-    losses = [Loss(source.name, array.damage)] if array.damage else []
-    if not pieces:
-        if array.damage:
-            raise InputError(f"{source.name} cannot be read as a trace", array.damage)
-        raise EmptyCaptureError(f"{source.name} holds no event", "its list of events is empty")
+    pieces, losses = read_pieces(array, source.name, _sorted_out)
     spans = _with_kinds(
         pl.concat([piece["spans"] for piece in pieces]), pl.concat([piece["labels"] for piece in pieces])
     )

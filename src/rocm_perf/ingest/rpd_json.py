@@ -11,9 +11,9 @@ import re
 
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import domains, rpd, rpd_calls
-from rocm_perf.ingest.chrome_events import Events, argument, event_array, whole, with_nanoseconds
+from rocm_perf.ingest.chrome_events import Events, argument, event_array, read_pieces, whole, with_nanoseconds
 from rocm_perf.ingest.io.csv import drop_incomplete
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
@@ -38,10 +38,7 @@ _HOST_SPAN = (*_SPAN, "pid", "tid")
 
 def read(source: Source) -> Part:
     array = event_array(source)
-    pieces = [_piece(piece) for piece in array]
-    losses = [Loss(source.name, array.damage)] if array.damage else []
-    if not pieces:
-        raise InputError(f"{source.name} cannot be read as a trace", array.damage or "it holds no event")
+    pieces, losses = read_pieces(array, source.name, _piece)
     events = {kind: pl.concat([piece[kind] for piece in pieces]) for kind in pieces[0]}
     gpus = events["names"].filter(pl.col("label").str.contains(r"^GPU\d+$"))["pid"].unique().to_list()
     spans, lost = drop_incomplete(events["spans"], ("name", "start_ns", "end_ns", "pid"), source.name)

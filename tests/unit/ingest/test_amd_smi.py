@@ -16,6 +16,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.sniff import sniff
+from tests.unit.ingest.damage import damaged_file
 
 METRIC = """GPU: 0
     USAGE:
@@ -223,11 +224,7 @@ def test_specimens_of_the_smi_tools(specimens: Path) -> None:
 def test_any_damage_gives_a_part_or_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
 ) -> None:
-    content = ALL[name].encode()
-    start = data.draw(st.integers(0, len(content)))
-    stop = data.draw(st.one_of(st.just(len(content)), st.integers(start, len(content))))
-    file = tmp_path_factory.mktemp("damaged") / "file"
-    file.write_bytes(content[:start] + data.draw(st.binary(max_size=12)) + content[stop:])
+    file = damaged_file(tmp_path_factory, ALL[name].encode(), data)
     peek = Peek(Source(file))
     for adapter in sysinfo.ADAPTERS:
         if adapter.claims(peek):

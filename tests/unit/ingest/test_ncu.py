@@ -16,6 +16,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.sniff import sniff
+from tests.unit.ingest.damage import damaged_file
 
 LAUNCH = (
     '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size",'
@@ -168,11 +169,7 @@ def test_many_rows_stay_quick_and_whole(tmp_path: Path) -> None:
 def test_any_damage_gives_a_part_or_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, text: str, data: st.DataObject
 ) -> None:
-    content = text.encode()
-    start = data.draw(st.integers(0, len(content)))
-    stop = data.draw(st.one_of(st.just(len(content)), st.integers(start, len(content))))
-    file = tmp_path_factory.mktemp("damaged") / "file"
-    file.write_bytes(content[:start] + data.draw(st.binary(max_size=12)) + content[stop:])
+    file = damaged_file(tmp_path_factory, text.encode(), data)
     ncu.ADAPTERS[0].claims(Peek(Source(file)))
     with suppress(RocmPerfError):
         ncu.read(Source(file))

@@ -16,6 +16,7 @@ from rocm_perf.ingest import rocprof_compute, rocprof_compute_config
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.peek import Peek
+from tests.unit.ingest.damage import damaged_file
 
 NAME = "void add<float, 4>(float const*, int)"
 WIDE = (
@@ -229,11 +230,7 @@ def test_settings_without_an_application(tmp_path: Path) -> None:
 def test_any_damage_gives_a_part_or_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, text: str, data: st.DataObject
 ) -> None:
-    content = text.encode()
-    start = data.draw(st.integers(0, len(content)))
-    stop = data.draw(st.one_of(st.just(len(content)), st.integers(start, len(content))))
-    file = tmp_path_factory.mktemp("damaged") / "file"
-    file.write_bytes(content[:start] + data.draw(st.binary(max_size=12)) + content[stop:])
+    file = damaged_file(tmp_path_factory, text.encode(), data)
     peek = Peek(Source(file))
     for adapter in rocprof_compute.ADAPTERS:
         if peek.head.strip() and adapter.claims(peek):

@@ -15,6 +15,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.sniff import sniff
+from tests.unit.ingest.damage import damaged_file
 
 MADENGINE = (
     "time,Power(Watt) GPU0,Power(Watt) GPU1\n2025-03-01 10:00:00.123456,120.5,"
@@ -205,11 +206,7 @@ def test_a_file_of_nothing_but_filler_is_looked_at_quickly(tmp_path: Path, fille
 def test_any_damage_gives_a_part_or_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
 ) -> None:
-    content = ALL[name].encode()
-    start = data.draw(st.integers(0, len(content)))
-    stop = data.draw(st.one_of(st.just(len(content)), st.integers(start, len(content))))
-    file = tmp_path_factory.mktemp("damaged") / "file"
-    file.write_bytes(content[:start] + data.draw(st.binary(max_size=12)) + content[stop:])
+    file = damaged_file(tmp_path_factory, ALL[name].encode(), data)
     smi_csv.ADAPTERS[0].claims(Peek(Source(file)))
     with suppress(RocmPerfError):
         smi_csv.read(Source(file))

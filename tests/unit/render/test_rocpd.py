@@ -17,10 +17,8 @@ from rocm_perf.ingest.load import load
 from rocm_perf.model import schema
 from rocm_perf.model.trace import Trace
 from rocm_perf.render import rocpd
-from rocm_perf.sim.engine import simulate
-from rocm_perf.sim.gpu import find_gpu
-from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import Workload, parse_workload
+from tests.sim.recorded import recorded
 from tests.sim.strategies import workloads
 
 _HOST = ("node", "pid", "tid", "start_ns", "end_ns", "correlation_id")
@@ -61,13 +59,9 @@ steps = [
 """
 
 
-def _recorded(workload: Workload) -> Trace:
-    return record(simulate(workload, find_gpu("sim:MI300X")))
-
-
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    return _recorded(parse_workload(WORKLOAD))
+    return recorded(parse_workload(WORKLOAD))
 
 
 def _query(file: Path, query: str) -> list[Any]:
@@ -101,7 +95,7 @@ def _shape(database: sqlite3.Connection) -> dict[str, list[str]]:
 @settings(max_examples=12)
 @given(workloads())
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, workload: Workload) -> None:
-    trace = _recorded(workload)
+    trace = recorded(workload)
     file = tmp_path_factory.mktemp("rocpd") / "results.db"
     rocpd.write(trace, file)
     read = load(file)
@@ -231,7 +225,7 @@ def test_processes_have_tables_of_their_own(tmp_path: Path) -> None:
     text = "[kernel.gemm]\nduration_us = 20\n" + "".join(
         f"[[thread]]\nrank = {rank}\n{steps}\n" for rank in (0, 1)
     )
-    trace = _recorded(parse_workload(text))
+    trace = recorded(parse_workload(text))
     file = tmp_path / "results.db"
     rocpd.write(trace, file)
     tables = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name LIKE 'rocpd_kernel_dispatch_%'"
@@ -242,7 +236,7 @@ def test_processes_have_tables_of_their_own(tmp_path: Path) -> None:
 
 def test_the_same_trace_gives_the_same_bytes(trace: Trace, tmp_path: Path) -> None:
     rocpd.write(trace, tmp_path / "one.db")
-    rocpd.write(_recorded(parse_workload(WORKLOAD)), tmp_path / "two.db")
+    rocpd.write(recorded(parse_workload(WORKLOAD)), tmp_path / "two.db")
     assert (tmp_path / "one.db").read_bytes() == (tmp_path / "two.db").read_bytes()
 
 

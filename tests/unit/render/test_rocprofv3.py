@@ -16,10 +16,8 @@ from rocm_perf.model import schema
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.rocprofv3 import processes_of, target_version, write_counters, write_csv
 from rocm_perf.render.rocprofv3_columns import COLUMNS, Layout
-from rocm_perf.sim.engine import simulate
-from rocm_perf.sim.gpu import find_gpu
-from rocm_perf.sim.record import record
-from rocm_perf.sim.workload import Workload, parse_workload
+from rocm_perf.sim.workload import Workload
+from tests.sim.recorded import recorded, small
 from tests.sim.strategies import workloads
 
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
@@ -48,25 +46,6 @@ def _carried(layout: Layout) -> dict[str, set[str]]:
     }
 
 
-TEXT = """
-[kernel.k]
-duration_us = 12.5
-lds_bytes = 700
-symbol = 'void f<int, 3>(char const*, "x")'
-[[thread]]
-steps = [{push = "step"}, {alloc = "a", bytes = 1024}, {copy = "H2D", bytes = 64}, {launch = "k"}, {sync = "device"},
-  {free = "a", bytes = 1024}, {pop = "step"}]
-"""
-
-
-def _simulated(workload: Workload) -> Trace:
-    return record(simulate(workload, find_gpu("sim:MI300X")))
-
-
-def _small() -> Trace:
-    return _simulated(parse_workload(TEXT))
-
-
 def _rows(frames: list[pl.DataFrame], columns: set[str]) -> list[tuple[object, ...]]:
     rows = [row for frame in frames for row in frame.select(sorted(columns)).rows()]
     return sorted(rows, key=repr)
@@ -84,7 +63,7 @@ def _expected(trace: Trace, table: str, layout: Layout) -> pl.DataFrame:
 @settings(max_examples=12)
 @given(workload=workloads(), layout=st.sampled_from(LAYOUTS), stats=st.booleans())
 def test_round_trip(workload: Workload, layout: Layout, stats: bool) -> None:
-    trace = _simulated(workload)
+    trace = recorded(workload)
     with tempfile.TemporaryDirectory() as folder:
         write_csv(trace, Path(folder), "run", layout=layout, stats=stats)
         runs = [run.trace for run in load_path(Path(folder)) if run.trace]
@@ -106,7 +85,7 @@ def test_round_trip(workload: Workload, layout: Layout, stats: bool) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_headers_and_quoting(layout: Layout, tmp_path: Path) -> None:
-    write_csv(_small(), tmp_path, "run", layout=layout)
+    write_csv(small(), tmp_path, "run", layout=layout)
     lines = (tmp_path / "run_kernel_trace.csv").read_text().splitlines()
     columns = COLUMNS[layout]["kernel_trace"].split()
     assert lines[0] == ",".join(f'"{column}"' for column in columns)
@@ -121,7 +100,7 @@ def test_headers_and_quoting(layout: Layout, tmp_path: Path) -> None:
 
 
 def test_only_files_with_rows_and_agents_always(tmp_path: Path) -> None:
-    names = {path.name for path in write_csv(_small(), tmp_path, "run", stats=True)}
+    names = {path.name for path in write_csv(small(), tmp_path, "run", stats=True)}
     kinds = ("kernel", "hip_api", "marker_api", "memory_copy", "memory_allocation")
     assert names == {f"run_{kind}_{end}.csv" for kind in kinds for end in ("trace", "stats")} | {
         "run_agent_info.csv",
@@ -131,7 +110,7 @@ def test_only_files_with_rows_and_agents_always(tmp_path: Path) -> None:
 
 
 def test_a_release_is_written_as_the_tool_writes_it(tmp_path: Path) -> None:
-    write_csv(_small(), tmp_path, "run")
+    write_csv(small(), tmp_path, "run")
     rows = (tmp_path / "run_memory_allocation_trace.csv").read_text().splitlines()
     assert rows[2].startswith('"MEMORY_ALLOCATION","MEMORY_ALLOCATION_FREE","",0,')
 
@@ -166,10 +145,10 @@ def test_words_of_each_domain(tmp_path: Path) -> None:
 
 
 def test_files_are_not_replaced_unasked(tmp_path: Path) -> None:
-    write_csv(_small(), tmp_path, "run")
+    write_csv(small(), tmp_path, "run")
     with pytest.raises(UsageError, match="exists"):
-        write_csv(_small(), tmp_path, "run")
-    write_csv(_small(), tmp_path, "run", overwrite=True)
+        write_csv(small(), tmp_path, "run")
+    write_csv(small(), tmp_path, "run", overwrite=True)
 
 
 def _on_nodes(nodes: list[int], pids: list[int]) -> Trace:
@@ -272,7 +251,7 @@ def test_counters_come_back_with_their_pass(trace: Trace, layout: Layout) -> Non
 
 
 def test_passes_lie_in_folders_and_the_timeline_beside_them(tmp_path: Path) -> None:
-    timeline = _small()
+    timeline = small()
     rows = timeline.table("dispatches")
     counted_rows = rows.with_columns(
         pl.lit(2, pl.Int32).alias("pass_id"), pl.col("start_ns", "end_ns") + 10**9

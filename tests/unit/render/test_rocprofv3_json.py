@@ -18,10 +18,8 @@ from rocm_perf.model import schema
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.rocprofv3 import processes_of
 from rocm_perf.render.rocprofv3_json import write
-from rocm_perf.sim.engine import simulate
-from rocm_perf.sim.gpu import find_gpu
-from rocm_perf.sim.record import record
-from rocm_perf.sim.workload import Workload, parse_workload
+from rocm_perf.sim.workload import Workload
+from tests.sim.recorded import recorded, small
 from tests.sim.strategies import workloads
 
 SPAN = {"start_ns", "end_ns", "node", "pass_id", "pid", "tid"}
@@ -43,24 +41,6 @@ EVENTS = ("dispatches", "api_calls", "ranges", "copies", "allocations")
 AGENTS = set(schema.SCHEMAS["agents"].names) - {"uuid"}  # of a GPU
 KERNELS = RESOURCES | {"kernel", "kernel_id"}
 
-TEXT = """
-[kernel.k]
-duration_us = 12.5
-lds_bytes = 700
-symbol = 'void f<int, 3>(char const*, "x")'
-[[thread]]
-steps = [{push = "step"}, {alloc = "a", bytes = 1024}, {copy = "H2D", bytes = 64}, {launch = "k"}, {sync = "device"},
-  {free = "a", bytes = 1024}, {pop = "step"}]
-"""
-
-
-def _simulated(workload: Workload) -> Trace:
-    return record(simulate(workload, find_gpu("sim:MI300X")))
-
-
-def _small() -> Trace:
-    return _simulated(parse_workload(TEXT))
-
 
 def _rows(frame: pl.DataFrame, columns: set[str]) -> list[tuple[object, ...]]:
     return sorted(frame.select(sorted(columns)).rows(), key=repr)
@@ -74,7 +54,7 @@ def _without_mark(frame: pl.DataFrame) -> pl.DataFrame:
 @settings(max_examples=12)
 @given(workload=workloads())
 def test_round_trip(workload: Workload) -> None:
-    trace = _simulated(workload)
+    trace = recorded(workload)
     assume(any(table in trace for table in EVENTS))  # a recording of nothing is refused when read
     with tempfile.TemporaryDirectory() as folder:
         write(trace, Path(folder) / "run_results.json")
@@ -99,7 +79,7 @@ def test_round_trip(workload: Workload) -> None:
 
 
 def test_names_go_through_the_strings(tmp_path: Path) -> None:
-    write(_small(), tmp_path / "x.json")
+    write(small(), tmp_path / "x.json")
     (process,) = json.loads((tmp_path / "x.json").read_text())["rocprofiler-sdk-tool"]
     kinds, buffers = process["strings"]["buffer_records"], process["buffer_records"]
     called = [kinds[call["kind"]]["operations"][call["operation"]] for call in buffers["hip_api"]]
@@ -193,10 +173,10 @@ def test_counters_come_back_with_their_pass(trace: Trace) -> None:
 
 
 def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
-    write(_small(), tmp_path / "x.json")
+    write(small(), tmp_path / "x.json")
     with pytest.raises(UsageError, match="exists"):
-        write(_small(), tmp_path / "x.json")
-    write(_small(), tmp_path / "x.json", overwrite=True)
+        write(small(), tmp_path / "x.json")
+    write(small(), tmp_path / "x.json", overwrite=True)
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -229,7 +209,7 @@ def test_it_keeps_amds_schema_as_well_as_the_tool_does(specimens: Path, tmp_path
     rule = json.loads((folder / "ROCm_rocm-systems__rocprofv3-schema_ROCm7.0.json").read_text())
     with gzip.open(folder / "AMD-AGI_TraceLens__908_results.json.gz") as recorded:
         real = json.load(recorded)
-    trace = _small()
+    trace = small()
     counters = trace.table("dispatches").select("pid", "dispatch_id", "agent_id")
     counters = counters.with_columns(counter=pl.lit("SQ_WAVES"), value=4.0)
     tables = {name: trace.table(name) for name in trace} | {"counters": schema.conform("counters", counters)}

@@ -15,10 +15,8 @@ from rocm_perf.errors import UsageError
 from rocm_perf.ingest.load import load
 from rocm_perf.model.trace import Trace
 from rocm_perf.render import rpd
-from rocm_perf.sim.engine import simulate
-from rocm_perf.sim.gpu import find_gpu
-from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import Workload, parse_workload
+from tests.sim.recorded import recorded
 from tests.sim.strategies import workloads
 
 _HOST = ("pid", "tid", "start_ns", "end_ns")
@@ -58,13 +56,9 @@ steps = [
 """
 
 
-def _recorded(workload: Workload) -> Trace:
-    return record(simulate(workload, find_gpu("sim:MI300X")))
-
-
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    return _recorded(parse_workload(WORKLOAD))
+    return recorded(parse_workload(WORKLOAD))
 
 
 def _query(file: Path, query: str) -> list[Any]:
@@ -92,7 +86,7 @@ def _same(written: Trace, read: Trace) -> None:
 @settings(max_examples=12)
 @given(workloads())
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, workload: Workload) -> None:
-    trace = _recorded(workload)
+    trace = recorded(workload)
     file = tmp_path_factory.mktemp("rpd") / "trace.rpd"
     rpd.write(trace, file)
     read = load(file)
@@ -154,7 +148,7 @@ def test_views_answer_what_users_ask(trace: Trace, tmp_path: Path) -> None:
 
 def test_the_same_trace_gives_the_same_bytes(trace: Trace, tmp_path: Path) -> None:
     rpd.write(trace, tmp_path / "one.rpd")
-    rpd.write(_recorded(parse_workload(WORKLOAD)), tmp_path / "two.rpd")
+    rpd.write(recorded(parse_workload(WORKLOAD)), tmp_path / "two.rpd")
     assert (tmp_path / "one.rpd").read_bytes() == (tmp_path / "two.rpd").read_bytes()
     with pytest.raises(UsageError):
         rpd.write(trace, tmp_path / "one.rpd")
