@@ -1,4 +1,4 @@
-"""GPUs that the simulator knows: rates, costs and power, from the files in gpus/."""
+"""GPUs that the simulator knows: size and peaks from the catalogue; efficiency, costs and power from gpus/."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from rocm_perf.arch import catalog
+from rocm_perf.arch.gpu import Gpu
+from rocm_perf.arch.toml import read_toml
 from rocm_perf.errors import InputError, UsageError
 from rocm_perf.sim.steps import Kernel
-from rocm_perf.sim.workload import tomllib
 
 PREFIX = "sim:"
 
@@ -66,12 +68,57 @@ class SimGpu:
 
 @cache
 def gpus() -> Mapping[str, SimGpu]:
-    """Every model, by the name of its file."""
+    """Every model, by the name of its file; those first that stand for themselves."""
     folder = resources.files("rocm_perf.sim") / "gpus"
-    files = sorted(
-        (entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda entry: entry.name
-    )
-    return {entry.name.removesuffix(".toml"): SimGpu(**tomllib.loads(entry.read_text())) for entry in files}
+    files = {
+        entry.name.removesuffix(".toml"): read_toml(entry.read_bytes(), entry.name)
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".toml")
+    }
+    order = sorted(files, key=lambda name: "like" in files[name])
+    return {name: _model(_like(files[name], files)) for name in order}
+
+
+def _like(model: dict[str, Any], files: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """A model that says `like` has what it does not say itself from that one."""
+    if "like" not in model:
+        return model
+    whole = _merged(_like(files[model["like"]], files), model)
+    del whole["like"]
+    return whole
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    both = {
+        key: _merged(below[key], above[key]) for key in below.keys() & above if isinstance(above[key], dict)
+    }
+    return {**below, **above, **both}
+
+
+def _model(model: Mapping[str, Any]) -> SimGpu:
+    known = catalog.find_gpu(model["gpu"])
+    own = {key: value for key, value in model.items() if key != "gpu"}
+    return SimGpu(**_merged(_from_catalogue(known), own))
+
+
+def _from_catalogue(gpu: Gpu) -> dict[str, Any]:
+    return {
+        "name": gpu.name,
+        "gfx": gpu.gfx,
+        "compute_units": gpu.compute_units,
+        "simds": gpu.simds,
+        "dies": gpu.dies,
+        "wave_size": gpu.wave_size,
+        "clock_mhz": gpu.clock_mhz,
+        "memory_bytes": gpu.memory_bytes,
+        "lds_bytes": gpu.lds_bytes // gpu.cus_per_lds,
+        "max_waves_per_simd": gpu.max_waves_per_simd[gpu.wave_size],
+        "rates": {
+            "hbm": gpu.memory_gbps / 1000,
+            "vector": dict(gpu.vector_tflops),
+            "matrix": dict(gpu.matrix_tflops),
+        },
+    }
 
 
 def find_gpu(device: str) -> SimGpu:

@@ -1,0 +1,91 @@
+"""One GPU as the catalogue knows it. Every number can name the source it was taken from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+Vendor = Literal["AMD", "NVIDIA"]
+MatrixUnit = Literal["MFMA", "WMMA", "tensor core"]
+Works = Literal["yes", "no", "untested"]
+
+
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a number was taken from."""
+
+    title: str
+    url: str = ""
+    note: str = ""
+
+
+class Method(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether one way of looking (counters, pc_sampling_host_trap, pc_sampling_stochastic, att, roofline) works."""
+
+    name: str
+    works: Works
+    since: str = ""  # first ROCm release, where known
+    until: str = ""  # last ROCm release, where it went
+    reason: str = ""  # why not, or what is uncertain
+    source: str
+
+
+class Gpu(msgspec.Struct, frozen=True, kw_only=True):
+    """A marketing SKU. None means that no source was found, never zero.
+
+    Sizes are bytes, rates TFLOP/s (TOP/s for integers) without sparsity, bandwidth GB/s (1e9). Mappings by wave size
+    hold what one SIMD has at that size. On NVIDIA a compute unit is an SM, a SIMD one of its four partitions, a wave
+    a warp, and LDS shared memory.
+    """
+
+    name: str
+    gfx: str  # gfx942, sm_90
+    vendor: Vendor
+    family: str  # CDNA 3, RDNA 4, Hopper
+    aliases: tuple[str, ...] = ()
+    device_ids: tuple[str, ...] = ()  # PCI, "0x74a1"
+    compute_units: int
+    simds_per_cu: int
+    dies: int  # XCDs; 1 where there are none
+    wave_sizes: tuple[int, ...]  # the one that compilers choose by default first
+    max_waves_per_simd: Mapping[int, int]
+    vgprs_per_simd: Mapping[
+        int, int
+    ]  # registers a lane that the waves of a SIMD share (AGPRs included where unified)
+    vgpr_granule: Mapping[int, int]
+    max_vgprs: int  # that one wave can address, AGPRs included where unified
+    unified_agprs: bool
+    sgprs_per_simd: int | None  # None: not a limit
+    sgpr_granule: int | None
+    max_sgprs: int | None  # None: no such registers
+    max_workgroup_size: int
+    max_workgroups_per_cu: int | None
+    lds_bytes: int  # of one compute unit (of one work-group processor on RDNA: see `cus_per_lds`)
+    cus_per_lds: int  # compute units that share it: 2 on RDNA
+    max_lds_per_workgroup: int
+    lds_granule: int
+    lds_banks: int
+    l1_bytes: int | None
+    l2_bytes: int | None  # all slices of all dies
+    l2_channels: int | None  # of all dies
+    last_level_bytes: int | None  # Infinity Cache
+    clock_mhz: float
+    memory_kind: str
+    memory_bytes: int | None
+    memory_gbps: float
+    vector_tflops: Mapping[str, float]  # by dtype: f64, f32, f16, ...
+    matrix_unit: MatrixUnit | None
+    matrix_tflops: Mapping[str, float]  # by dtype: f64, f32, xf32, f16, bf16, f8, f6, f4, i8
+    board_power_w: float | None
+    methods: tuple[Method, ...] = ()
+    sources: Mapping[str, Source] = {}  # by field, "matrix_tflops.f16" for an entry of a mapping
+
+    @property
+    def simds(self) -> int:
+        return self.compute_units * self.simds_per_cu
+
+    @property
+    def wave_size(self) -> int:
+        """The one that compilers choose by default."""
+        return self.wave_sizes[0]

@@ -1,0 +1,22 @@
+"""TOML files of facts: read, or refused with their name."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rocm_perf.errors import InputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+
+
+def read_toml(data: bytes, name: str) -> dict[str, Any]:
+    """The tables of a file; `name` is what an error calls it."""
+    try:
+        tables: dict[str, Any] = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} is not valid TOML", str(error)) from error
+    return tables

@@ -1,0 +1,108 @@
+"""`rocm-perf list-counters`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rocm_perf.arch.counters import Counter, Definitions
+
+SCHEMA_VERSION = 1
+
+
+class ListCountersCommand:
+    """The counters of a GPU, without the GPU.
+
+    Block by block, with how many of a block fit into one pass. --search looks into names and descriptions and shows how
+    derived counters are computed; for a name that the chip does not have, it says what is meant there.
+    """
+
+    name = "list-counters"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--arch", metavar="GFX", required=True, help="chip, such as gfx942 or gfx1100")
+        parser.add_argument("--search", metavar="TEXT", help="only those with TEXT in name or description")
+        parser.add_argument(
+            "--rocm", metavar="RELEASE", help="as of this ROCm release (default: the newest known)"
+        )
+        kind = parser.add_mutually_exclusive_group()
+        kind.add_argument("--hardware", action="store_true", help="only what the hardware counts")
+        kind.add_argument("--derived", action="store_true", help="only what is computed from others")
+        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+
+    def run(self, args: argparse.Namespace) -> int:
+        from rocm_perf.arch.counters import definitions
+
+        chip = definitions(args.arch, args.rocm)
+        shown = [counter for counter in chip.counters.values() if _wanted(counter, args)]
+        meaning = _meaning(chip, args) if args.search else ""
+        if args.json:
+            _print_json(chip, shown, meaning, args.rocm)
+        else:
+            _print(chip, shown, meaning, args)
+        return 0
+
+
+def _wanted(counter: Counter, args: argparse.Namespace) -> bool:
+    if (args.hardware and counter.derived) or (args.derived and not counter.derived):
+        return False
+    text = (args.search or "").lower()
+    return text in counter.name.lower() or text in counter.description.lower()
+
+
+def _meaning(chip: Definitions, args: argparse.Namespace) -> str:
+    """What a name that guides use, or another chip has, means on this one."""
+    from rocm_perf.arch.counter_names import resolve
+
+    found = resolve(args.search, chip.gfx, args.rocm)
+    return "" if found.standing == "unknown" else found.describe()
+
+
+def _print(chip: Definitions, shown: list[Counter], meaning: str, args: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    from rocm_perf.arch.counter_names import nearest
+    from rocm_perf.arch.counters import block, blocks
+    from rocm_perf.render.counters import print_counters
+
+    console = Console(highlight=False)
+    facts = {name: block(name) for name in blocks(chip.gfx, args.rocm)}
+    print_counters(chip, shown, facts, console, formulas=bool(args.search))
+    if meaning:
+        print(f"\n{meaning}")
+    elif not shown and chip.counters:
+        near = nearest(args.search, chip.gfx, args.rocm)
+        print(f"\nnone has {args.search[:60]!r}" + (f"; the nearest: {', '.join(near)}" if near else ""))
+
+
+def _print_json(chip: Definitions, shown: list[Counter], meaning: str, rocm: str | None) -> None:
+    from rocm_perf.arch.counters import block
+    from rocm_perf.render import json
+
+    names = sorted({counter.block for counter in shown if counter.block})
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "gfx": chip.gfx,
+        "rocm": chip.rocm,
+        "note": chip.note,
+        "meaning": meaning,
+        "blocks": [
+            {"name": name, "slots": block(name).slots, "assumed": block(name).assumed} for name in names
+        ],
+        "counters": [_record(chip.gfx, counter, rocm) for counter in shown],
+    }
+    print(json.encode(document))
+
+
+def _record(gfx: str, counter: Counter, rocm: str | None) -> dict[str, object]:
+    from rocm_perf.arch.counters import hardware_counters
+
+    return {
+        "name": counter.name,
+        "block": counter.block,
+        "description": counter.description,
+        "expression": None if counter.expression is None else str(counter.expression),
+        "hardware_counters": sorted(hardware_counters(gfx, counter.name, rocm)),
+        "releases": list(counter.releases),
+    }

@@ -1,0 +1,67 @@
+"""The counters of a chip in a terminal: block by block, one line each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rocm_perf.arch.counter_table import Block
+from rocm_perf.arch.counters import Counter, Definitions
+
+
+def print_counters(
+    chip: Definitions,
+    shown: Sequence[Counter],
+    blocks: Mapping[str, Block],
+    console: Console,
+    *,
+    formulas: bool,
+) -> None:
+    """A heading, and a table for each block; derived counters last. With `formulas`, how each of them is computed."""
+    console.print(Text(heading(chip)))
+    if chip.note:
+        console.print(Text(f"note: {chip.note}", style="yellow"))
+    width = max((len(counter.name) for counter in shown), default=0)
+    for title, group in _groups(shown, blocks):
+        console.print()
+        console.print(title)
+        console.print(_table(group, width, formulas=formulas))
+
+
+def heading(chip: Definitions) -> str:
+    derived = sum(counter.derived for counter in chip.counters.values())
+    hardware = len(chip.counters) - derived
+    return f"{chip.gfx}: {hardware} hardware counters, {derived} derived (definitions of ROCm {chip.rocm})"
+
+
+def slots(block: Block) -> str:
+    return f"{block.slots} in a pass" + (", assumed" if block.assumed else "")
+
+
+def spaced(formula: str) -> str:
+    """A formula that can be broken into lines at its operators."""
+    return re.sub(r"(?<=[\w)])([-+/])(?=[\w(])", r" \1 ", formula)
+
+
+def _groups(shown: Sequence[Counter], blocks: Mapping[str, Block]) -> Iterator[tuple[Text, list[Counter]]]:
+    for name, block in blocks.items():
+        if group := [counter for counter in shown if counter.block == name]:
+            yield Text.assemble((name, "bold"), f"  {block.title}, {slots(block)}"), group
+    if group := [counter for counter in shown if counter.derived]:
+        yield Text.assemble(("derived", "bold"), "  computed from hardware counters"), group
+
+
+def _table(group: Sequence[Counter], width: int, *, formulas: bool) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, expand=True)
+    table.add_column(no_wrap=True, min_width=width, overflow="ellipsis")
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    for counter in group:
+        formula = "" if counter.expression is None else f"=\u00a0{spaced(str(counter.expression))}"
+        table.add_row(Text(counter.name), Text(counter.description or formula))
+        if formulas and formula:
+            table.add_row("", Text(formula, style="dim", overflow="fold", no_wrap=False))
+    return table

@@ -1,0 +1,216 @@
+"""GPUs of the catalogue in a terminal: a table of many, or everything about one with the source of every number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rocm_perf.arch.gpu import Gpu, Method, Source
+from rocm_perf.render.grid import GridColumn, fitted
+from rocm_perf.units import format_bytes
+
+_WIDE = 120
+_TITLES = {
+    "compute_units": "compute units",
+    "simds_per_cu": "SIMDs a compute unit",
+    "dies": "dies",
+    "wave_sizes": "wave sizes",
+    "max_waves_per_simd": "waves a SIMD",
+    "vgprs_per_simd": "VGPRs a SIMD and lane",
+    "vgpr_granule": "VGPR granule",
+    "max_vgprs": "VGPRs of a wave",
+    "unified_agprs": "AGPRs in the same file",
+    "sgprs_per_simd": "SGPRs a SIMD",
+    "sgpr_granule": "SGPR granule",
+    "max_sgprs": "SGPRs of a wave",
+    "max_workgroup_size": "work-items a work-group",
+    "max_workgroups_per_cu": "work-groups a compute unit",
+    "lds_bytes": "LDS",
+    "cus_per_lds": "compute units that share it",
+    "max_lds_per_workgroup": "LDS of a work-group",
+    "lds_granule": "LDS granule",
+    "lds_banks": "LDS banks",
+    "l1_bytes": "L1",
+    "l2_bytes": "L2",
+    "l2_channels": "L2 channels",
+    "last_level_bytes": "Infinity Cache",
+    "clock_mhz": "clock",
+    "memory_kind": "memory",
+    "memory_bytes": "memory size",
+    "memory_gbps": "memory bandwidth",
+    "vector_tflops": "vector",
+    "matrix_tflops": "matrix",
+    "board_power_w": "board power",
+    "device_ids": "PCI ids",
+}
+_UNITS = {"clock_mhz": "MHz", "memory_gbps": "GB/s", "board_power_w": "W"}
+_ABSENT = {
+    "sgprs_per_simd": "no limit",
+    "sgpr_granule": "no limit",
+    "max_sgprs": "none",
+    "last_level_bytes": "none",
+}
+_SIZES = (
+    "lds_bytes",
+    "max_lds_per_workgroup",
+    "lds_granule",
+    "l1_bytes",
+    "l2_bytes",
+    "last_level_bytes",
+    "memory_bytes",
+)
+
+
+def gpu_table(gpus: Sequence[Gpu], width: int) -> Table:
+    """One line a GPU; a wide terminal shows more columns."""
+    columns = [
+        GridColumn("name", [short_name(gpu) for gpu in gpus], False),
+        GridColumn("gfx", [gpu.gfx for gpu in gpus], False),
+        _numbers("CUs", [gpu.compute_units for gpu in gpus]),
+        _numbers("MHz", [gpu.clock_mhz for gpu in gpus]),
+        _numbers("GiB", [gpu.memory_bytes and gpu.memory_bytes >> 30 for gpu in gpus]),
+        _numbers("GB/s", [gpu.memory_gbps for gpu in gpus]),
+        _rates("f32", [gpu.vector_tflops.get("f32") for gpu in gpus]),
+        _rates("f16 mat", [gpu.matrix_tflops.get("f16") for gpu in gpus]),
+        GridColumn("counters", [_since(gpu, "counters") for gpu in gpus], False),
+    ]
+    if width >= _WIDE:
+        columns[8:8] = [
+            _rates("f64", [gpu.vector_tflops.get("f64") for gpu in gpus]),
+            _rates("f8 mat", [gpu.matrix_tflops.get("f8") for gpu in gpus]),
+            _numbers("L2 MiB", [gpu.l2_bytes and gpu.l2_bytes >> 20 for gpu in gpus]),
+        ]
+        for heading, name in (
+            ("host trap", "pc_sampling_host_trap"),
+            ("stochastic", "pc_sampling_stochastic"),
+        ):
+            columns.append(GridColumn(heading, [_since(gpu, name) for gpu in gpus], False))
+        columns += [
+            GridColumn(name, [_since(gpu, name) for gpu in gpus], False) for name in ("att", "roofline")
+        ]
+    return fitted(columns, width)
+
+
+def gpu_blocks(gpu: Gpu) -> Iterator[RenderableType]:
+    """Everything about one GPU, its numbers marked with their sources."""
+    sources = numbered(gpu)
+    yield f"[bold]{gpu.name}[/]  [dim]{gpu.gfx}, {gpu.vendor} {gpu.family}[/]"
+    if gpu.aliases:
+        yield f"[dim]also {', '.join(gpu.aliases)}[/]"
+    yield ""
+    yield _sourced((title, value, source, sources) for title, value, source in facts(gpu))
+    yield "\n[bold]Ways to look[/]"
+    yield _sourced(
+        (
+            method.name.replace("_", " "),
+            method_words(method),
+            gpu.sources.get(f"methods.{method.name}"),
+            sources,
+        )
+        for method in gpu.methods
+    )
+    yield "\n[bold]Sources[/]"
+    table = _plain("right", "left")
+    for source, number in sources.items():
+        table.add_row(str(number), Text(source_words(source)))
+    yield table
+
+
+def _sourced(rows: Iterable[tuple[str, str, Source | None, Mapping[Source, int]]]) -> Table:
+    table = _plain("left", "left", "right")
+    for title, value, source, numbers in rows:
+        table.add_row(title, Text(value), "" if source is None else f"[dim]\\[{numbers[source]}][/]")
+    return table
+
+
+def facts(gpu: Gpu) -> Iterator[tuple[str, str, Source | None]]:
+    """What is known: in words, with its value and source; unknown ones said to be so."""
+    for field in msgspec.structs.fields(Gpu):
+        value = getattr(gpu, field.name)
+        if field.name not in _TITLES or value == ():
+            continue
+        title = _TITLES[field.name]
+        if isinstance(value, Mapping):
+            for entry, number in value.items():
+                path = f"{field.name}.{entry}"
+                yield (
+                    f"{title} {_entry(entry)}",
+                    _entry_value(entry, number),
+                    gpu.sources.get(path),
+                )
+        elif value is None:
+            yield title, _ABSENT.get(field.name, "unavailable: no source found"), None
+        else:
+            yield title, _value(field.name, value), gpu.sources.get(field.name)
+
+
+def numbered(gpu: Gpu) -> dict[Source, int]:
+    """The sources in the order in which they are named."""
+    named = [source for _, _, source in facts(gpu) if source is not None]
+    named += [source for path, source in gpu.sources.items() if path.startswith("methods.")]
+    return {source: number for number, source in enumerate(dict.fromkeys(named), start=1)}
+
+
+def source_words(source: Source) -> str:
+    note = f" ({source.note})" if source.note else ""
+    return f"{source.title}{note}{' ' if source.url else ''}{source.url}"
+
+
+def method_words(method: Method) -> str:
+    since = f" since ROCm {method.since}" if method.since else ""
+    until = f" until ROCm {method.until}" if method.until else ""
+    return f"{method.works}{since}{until}" + (f": {method.reason}" if method.reason else "")
+
+
+def short_name(gpu: Gpu) -> str:
+    return gpu.name.removeprefix(f"{gpu.vendor} ")
+
+
+def _value(field: str, value: Any) -> str:
+    if field in _SIZES:
+        return format_bytes(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, str):
+        return value
+    return f"{value:g} {_UNITS.get(field, '')}".rstrip()
+
+
+def _entry(entry: object) -> str:
+    return f"(wave {entry})" if isinstance(entry, int) else str(entry).replace("_", " ")
+
+
+def _entry_value(entry: object, number: float) -> str:
+    if isinstance(entry, int):
+        return f"{number}"
+    return f"{number:g} {'TOP/s' if entry == 'i8' else 'TFLOP/s'}"
+
+
+def _since(gpu: Gpu, name: str) -> str:
+    """7.2+ for what works since ROCm 7.2."""
+    for method in gpu.methods:
+        if method.name == name:
+            return f"{method.since}+" if method.works == "yes" and method.since else method.works
+    return "untested"
+
+
+def _numbers(heading: str, values: Sequence[float | None]) -> GridColumn:
+    return GridColumn(heading, ["-" if value is None else f"{value:.0f}" for value in values], True)
+
+
+def _rates(heading: str, values: Sequence[float | None]) -> GridColumn:
+    return GridColumn(heading, ["-" if value is None else f"{value:.1f}" for value in values], True)
+
+
+def _plain(*justify: Literal["left", "right"]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for side in justify:
+        table.add_column(justify=side, overflow="fold")
+    return table

@@ -1,0 +1,90 @@
+"""The sets that users know by name, on every chip: counter_sets.tsv states what each becomes.
+
+`python -m tests.unit.arch.test_counter_sets` writes that file anew; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.arch.counter_sets import SetOn, counter_set, counter_sets, resolve_set
+from rocm_perf.arch.counters import counters, known_chips
+from rocm_perf.errors import UsageError
+
+TABLE = Path(__file__).parents[2] / "golden" / "counter_sets.tsv"
+COLUMNS = ("set", "chips", "present", "replaced", "dropped")
+NAMES = (
+    "compute_bound",
+    "memory_bound",
+    "communication_bound",
+    "full_profile",
+    "instruction_mix",
+    "counters_basic",
+    "counters_extended",
+)
+
+
+def described(found: SetOn) -> tuple[str, str, str]:
+    replaced = (f"{each.asked}={'+'.join(each.means)}" for each in found.replaced)
+    return " ".join(found.present), " ".join(replaced), " ".join(each.asked for each in found.dropped)
+
+
+def table() -> str:
+    lines = ["\t".join(COLUMNS)]
+    for name in NAMES:
+        chips: dict[tuple[str, str, str], list[str]] = {}
+        for gfx in known_chips():
+            chips.setdefault(described(resolve_set(name, gfx)), []).append(gfx)
+        lines += ["\t".join((name, " ".join(group), *facts)) for facts, group in chips.items()]
+    return "\n".join(lines) + "\n"
+
+
+def test_every_set_on_every_chip() -> None:
+    assert tuple(counter_sets()) == NAMES
+    assert table() == TABLE.read_text()
+
+
+@pytest.mark.parametrize("gfx", known_chips())
+@pytest.mark.parametrize("name", NAMES)
+def test_a_set_asks_only_for_what_exists(name: str, gfx: str) -> None:
+    found = resolve_set(name, gfx)
+    assert set(found.counters) <= counters(gfx).keys()
+    assert len(found.counters) == len(set(found.counters))
+    assert all(each.why or each.nearest for each in (*found.replaced, *found.dropped))
+
+
+def test_compute_bound_is_whole_on_mi300() -> None:
+    found = resolve_set("compute_bound", "gfx942:sramecc+:xnack-")
+    assert (len(found.present), found.replaced, found.dropped, found.gfx) == (12, (), (), "gfx942")
+
+
+def test_wildcards_become_what_the_chip_has() -> None:
+    assert "TCC_EA*_RDREQ*_sum" in counter_set("memory_bound")
+    assert "TCC_EA0_RDREQ_32B_sum" in resolve_set("memory_bound", "gfx942").present
+    assert {"TCC_EA_RDREQ_sum", "TCC_EA1_RDREQ_sum"} < set(resolve_set("memory_bound", "gfx906").present)
+    assert "GL2C_EA_RDREQ_96B_sum" in resolve_set("memory_bound", "gfx1100").counters
+
+
+def test_full_profile_is_the_union() -> None:
+    parts = ("compute_bound", "memory_bound", "communication_bound")
+    assert set(counter_set("full_profile")) == {counter for part in parts for counter in counter_set(part)}
+
+
+def test_a_chip_without_definitions_drops_all_and_says_why() -> None:
+    found = resolve_set("memory_bound", "gfx1151")
+    assert found.counters == ()
+    assert all("7.2 brings them" in each.why for each in found.dropped)
+    assert "L2CacheHit" in resolve_set("memory_bound", "gfx1151", "7.2").present
+
+
+def test_an_unknown_set_names_the_nearest() -> None:
+    with pytest.raises(
+        UsageError, match=r"no set of counters 'memory_bond': the nearest name is memory_bound\. Known: "
+    ):
+        counter_set("memory_bond")
+
+
+if __name__ == "__main__":
+    TABLE.write_text(table())

@@ -1,0 +1,99 @@
+"""`rocm-perf list-counters` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rocm_perf.cli.main import main
+
+
+def lines(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(["list-counters", *arguments]) == 0
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_blocks_with_their_slots_and_one_line_a_counter(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = lines(capsys, "--arch", "gfx942")
+    assert out[0] == "gfx942: 265 hardware counters, 154 derived (definitions of ROCm 7.0)"
+    assert "SQ  instructions, waves, LDS, 8 in a pass" in out
+    assert "TCC  L2 cache, 4 in a pass" in out
+    assert max(len(line) for line in out) <= columns
+    assert len(out) == 1 + 265 + 154 + 2 * 11  # ten blocks and the derived: a blank line and a title each
+    waves = next(line for line in out if line.startswith("SQ_WAVES "))
+    assert "Count number of waves" in waves
+
+
+def test_search_looks_into_names_and_descriptions_and_shows_formulas(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    out = lines(capsys, "--arch", "gfx90a", "--search", "l2cacheHIT")
+    assert any(
+        "= 100*reduce(TCC_HIT,sum) / (reduce(TCC_HIT,sum) + " in line.replace("\u00a0", " ") for line in out
+    )
+    assert any(
+        "FETCH_SIZE" in line for line in lines(capsys, "--arch", "gfx942", "--search", "kilobytes fetched")
+    )
+
+
+def test_hardware_or_derived(capsys: pytest.CaptureFixture[str]) -> None:
+    hardware = lines(capsys, "--arch", "gfx1100", "--search", "GL2C_HIT", "--hardware")
+    derived = lines(capsys, "--arch", "gfx1100", "--search", "GL2C_HIT", "--derived")
+    assert any(line.startswith("GL2C_HIT ") for line in hardware)
+    assert not any(line.startswith("GL2C_HIT_sum") for line in hardware)
+    assert any(line.startswith("GL2C_HIT_sum") for line in derived)
+    assert not any(line.startswith("GL2C_HIT ") for line in derived)
+    with pytest.raises(SystemExit, match="2"):
+        main(["list-counters", "--arch", "gfx942", "--hardware", "--derived"])
+
+
+@pytest.mark.parametrize(
+    ("gfx", "search", "says"),
+    [
+        ("gfx942", "L2CacheMiss", "L2CacheMiss on gfx942 is TCC_MISS_sum: "),
+        ("gfx942", "SQ_WAVS", "none has 'SQ_WAVS'; the nearest: SQ_WAVES"),
+        ("gfx942", "zzzz", "none has 'zzzz'"),
+        ("gfx1100", "SQ_INSTS_VALU_ADD_F32", "does not exist on gfx1100: it does on gfx90a"),
+    ],
+)
+def test_a_name_that_is_not_there(
+    gfx: str, search: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in lines(capsys, "--arch", gfx, "--search", search)[-1]
+
+
+def test_a_chip_without_definitions_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    out = " ".join(lines(capsys, "--arch", "gfx1151"))
+    assert "gfx1151 has none in ROCm 6.3 to 7.0; 7.2 brings them: ask the machine" in out
+    assert "may differ" in " ".join(lines(capsys, "--arch", "gfx1151", "--rocm", "7.2"))
+
+
+def test_unknown_chip_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list-counters", "--arch", "gfx9420"]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(
+        "rocm-perf: no counters are known for 'gfx9420': the nearest name is gfx942. Known: gfx9"
+    )
+    assert message.count("\n") == 1
+    assert main(["list-counters", "--arch", "gfx942", "--rocm", "latest"]) == 2
+    assert "'latest' is no ROCm release" in capsys.readouterr().err
+
+
+def test_json_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(
+        "\n".join(lines(capsys, "--arch", "gfx1151", "--rocm", "7.2", "--search", "SIZE", "--json"))
+    )
+    assert (document["schema_version"], document["gfx"], document["rocm"]) == (1, "gfx1151", "7.0")
+    assert "may differ" in document["note"]
+    write = next(counter for counter in document["counters"] if counter["name"] == "WRITE_SIZE")
+    assert write["hardware_counters"] == ["GL2C_EA_WRREQ_64B", "GL2C_MC_WRREQ"]
+    assert write["expression"].startswith("((GL2C_MC_WRREQ_sum-")
+    assert (write["block"], write["releases"]) == (None, ["6.3", "7.0"])
+    document = json.loads("\n".join(lines(capsys, "--arch", "gfx942", "--search", "L2CacheMiss", "--json")))
+    assert document["meaning"].startswith("L2CacheMiss on gfx942 is TCC_MISS_sum")
