@@ -1,0 +1,99 @@
+"""A recording as formulas need it: for each pass, one row a dispatch with its counters, its duration and its place
+among the dispatches of its kernel, by which it is found again in another pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from rocm_perf.arch.metric_data import DURATION, written
+
+KEY = ("node", "rank", "pid", "pass_id", "dispatch_id", "agent_id", "kernel")
+# A pass is another run of the application: process ids differ, but not the machine, the rank and the GPU.
+_KERNEL = ("node", "rank", "agent_id", "kernel")
+_DISPATCH = ("node", "pid", "pass_id", "dispatch_id")
+_NTH = "nth of its kernel"
+_OF = "dispatches of its kernel"
+_COUNTER = (
+    "counter "  # before a counter's name in a column's, so that no name can be taken for another column
+)
+
+Columns = Mapping[str, pl.Expr]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One run of the application."""
+
+    number: int
+    frame: pl.DataFrame
+    counters: Mapping[str, pl.Expr]  # the column by the name that formulas write
+    matchable: (
+        bool  # one process for each node and rank, so that a dispatch can be found again in another pass
+    )
+
+    @property
+    def timed(self) -> bool:
+        return self.frame[DURATION].null_count() < self.frame.height
+
+
+def passes(counters: pl.DataFrame, dispatches: pl.DataFrame) -> tuple[Pass, ...]:
+    """Every pass of a recording, in order."""
+    placed = _placed(dispatches)
+    return tuple(
+        _pass(
+            number, placed.filter(pl.col("pass_id") == number), counters.filter(pl.col("pass_id") == number)
+        )
+        for number in placed["pass_id"].unique().sort()
+    )
+
+
+def joined(home: Pass, own: Columns, others: Iterable[tuple[Pass, Columns]]) -> pl.DataFrame:
+    """Dispatches of one pass with columns of others; null where two passes do not list equally many dispatches of
+    a kernel, since then the n-th of one need not be the n-th of the other."""
+    place = (*_KERNEL, _NTH, _OF)
+    frame = home.frame.select(*KEY, _NTH, _OF, *_named(own))
+    for other, columns in others:
+        there = other.frame.select(*place, *_named(columns))
+        frame = frame.join(there, on=place, how="left", nulls_equal=True, maintain_order="left")
+    return frame.drop(_NTH, _OF)
+
+
+def _named(columns: Columns) -> Iterable[pl.Expr]:
+    return (column.alias(name) for name, column in columns.items())
+
+
+def _placed(dispatches: pl.DataFrame) -> pl.DataFrame:
+    known = dispatches.filter(pl.col("dispatch_id").is_not_null())
+    known = known.unique(_DISPATCH, keep="first", maintain_order=True)
+    duration = pl.when(pl.col("end_ns") > pl.col("start_ns")).then(pl.col("end_ns") - pl.col("start_ns"))
+    kernel = ("pass_id", "pid", *_KERNEL)
+    return (
+        known.select(*KEY, duration.alias(DURATION))
+        .sort("pass_id", "pid", "dispatch_id", maintain_order=True)
+        .with_columns(pl.int_range(pl.len()).over(kernel).alias(_NTH), pl.len().over(kernel).alias(_OF))
+    )
+
+
+def _pass(number: int, dispatches: pl.DataFrame, counters: pl.DataFrame) -> Pass:
+    recorded = counters["counter"].unique().sort().to_list()
+    frame = dispatches
+    if recorded:
+        named = counters.select(*_DISPATCH, (_COUNTER + pl.col("counter")).alias("column"), "value")
+        wide = named.pivot("column", index=_DISPATCH, values="value", aggregate_function="first")
+        frame = dispatches.join(wide, on=_DISPATCH, how="left", nulls_equal=True, maintain_order="left")
+    processes = frame.select("node", "rank", "pid").unique()
+    matchable = processes.height == processes.select("node", "rank").unique().height
+    return Pass(number, frame, _by_formula_name(recorded), matchable)
+
+
+def _by_formula_name(recorded: list[str]) -> dict[str, pl.Expr]:
+    """Recorded values are sums over the instances already, so that X also serves as X_sum, and X_sum as X."""
+    names = {written(name): pl.col(_COUNTER + name) for name in recorded}
+    return {**{_other_name(name): column for name, column in names.items()}, **names}
+
+
+def _other_name(name: str) -> str:
+    return name.removesuffix("_sum") if name.endswith("_sum") else f"{name}_sum"

@@ -1,0 +1,141 @@
+"""Groups of counters into the fewest passes that the slots of each block allow. A counter that two groups of one pass
+share takes one slot. Groups of one counter fill what is left, so only larger ones have to be searched through."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+Counters = frozenset[str]
+
+_MOST_STEPS = 100_000  # of the search, about a second
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where each counter takes a slot, and how many slots there are."""
+
+    block_of: Mapping[str, str]
+    of_block: Mapping[str, int]
+
+    def used(self, counters: Iterable[str]) -> Mapping[str, int]:
+        return Tally(self.block_of[counter] for counter in counters)
+
+    def overfull(self, counters: Iterable[str]) -> list[str]:
+        """The blocks that cannot hold them all in one pass."""
+        return sorted(block for block, count in self.used(counters).items() if count > self.of_block[block])
+
+    def fit(self, counters: Iterable[str]) -> bool:
+        return not self.overfull(counters)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """The counters of each pass; `fewest` where no smaller number of passes can do."""
+
+    passes: tuple[Counters, ...]
+    fewest: bool
+
+
+def pack(groups: Iterable[Counters], slots: Slots) -> Packing:
+    """Every group whole in at least one pass. Each group fits a pass of its own."""
+    large, single = _sorted(groups, slots)
+    least = _least(large, single, slots)
+    search = _Search(large, single, slots)
+    for count in range(least, len(large) + len(single) + 1):
+        found = search.packed(count)
+        if found is not None:
+            return Packing(found, fewest=True)
+        if search.steps > _MOST_STEPS:
+            break
+    return (
+        Packing(_greedy(large, single, slots), fewest=False) if large or single else Packing((), fewest=True)
+    )
+
+
+def _sorted(groups: Iterable[Counters], slots: Slots) -> tuple[list[Counters], list[str]]:
+    """Groups that no other contains, the tightest first; and the counters that stand alone."""
+    distinct = sorted(set(groups), key=lambda group: (-_tightness(group, slots), -len(group), sorted(group)))
+    outer = [group for group in distinct if group and not any(group < other for other in distinct)]
+    large = [group for group in outer if len(group) > 1]
+    return large, sorted(counter for group in outer if len(group) == 1 for counter in group)
+
+
+def _tightness(group: Counters, slots: Slots) -> float:
+    return max((count / slots.of_block[block] for block, count in slots.used(group).items()), default=0)
+
+
+def _least(large: Sequence[Counters], single: Sequence[str], slots: Slots) -> int:
+    """No fewer passes than this: each counter needs a slot once."""
+    needed = slots.used(frozenset(single).union(*large))
+    return max((-(-count // slots.of_block[block]) for block, count in needed.items()), default=0)
+
+
+def _spare(passes: Sequence[Counters], single: Sequence[str], count: int, slots: Slots) -> bool:
+    """Whether `count` passes that hold these already have room for the single counters that none has."""
+    taken: Tally[str] = Tally()
+    for counters in passes:
+        taken.update(slots.used(counters))
+    waiting = slots.used(frozenset(single).difference(*passes))
+    return all(taken[block] + more <= count * slots.of_block[block] for block, more in waiting.items())
+
+
+class _Search:
+    """Depth first, group by group, into each pass in turn."""
+
+    def __init__(self, large: Sequence[Counters], single: Sequence[str], slots: Slots) -> None:
+        self._large = large
+        self._single = single
+        self._slots = slots
+        self.steps = 0
+
+    def packed(self, count: int) -> tuple[Counters, ...] | None:
+        """A packing into so many passes, or None: there is none, or it would take too long to find."""
+        passes = self._place(0, (), count)
+        if passes is None:
+            return None
+        empty = [frozenset[str]()] * (count - len(passes))
+        return _filled([*passes, *empty], self._single, self._slots)
+
+    def _place(self, at: int, passes: tuple[Counters, ...], count: int) -> tuple[Counters, ...] | None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS or not _spare(passes, self._single, count, self._slots):
+            return None
+        if at == len(self._large):
+            return passes
+        group = self._large[at]
+        tried: set[Counters] = set()
+        for index in range(min(len(passes) + 1, count)):
+            merged = (passes[index] if index < len(passes) else frozenset()) | group
+            if merged in tried or not self._slots.fit(merged):
+                continue
+            tried.add(merged)
+            found = self._place(at + 1, (*passes[:index], merged, *passes[index + 1 :]), count)
+            if found is not None:
+                return found
+        return None
+
+
+def _greedy(large: Sequence[Counters], single: Sequence[str], slots: Slots) -> tuple[Counters, ...]:
+    """Each group, the tightest first, into the first pass that has room."""
+    passes: list[Counters] = []
+    for group in large:
+        at = next((i for i, held in enumerate(passes) if slots.fit(held | group)), None)
+        if at is None:
+            passes.append(group)
+        else:
+            passes[at] |= group
+    while not _spare(passes, single, len(passes), slots):
+        passes.append(frozenset())
+    return _filled(passes, single, slots)
+
+
+def _filled(passes: Sequence[Counters], single: Sequence[str], slots: Slots) -> tuple[Counters, ...]:
+    """The single counters into passes that have a slot left."""
+    filled = list(passes)
+    for counter in single:
+        if not any(counter in held for held in filled):
+            at = next(i for i, held in enumerate(filled) if slots.fit(held | {counter}))
+            filled[at] |= {counter}
+    return tuple(filled)

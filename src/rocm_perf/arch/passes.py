@@ -1,0 +1,195 @@
+"""Which counters to ask for in which run of the application: the fewest passes that the hardware can count.
+
+Pure: nothing is started here. A set of counters that does not fit is refused before a profiler sees it, since
+profilers have crashed or hung on such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rocm_perf.arch.counter_names import resolve
+from rocm_perf.arch.counters import block, block_of, blocks, chip, counters, definitions, hardware_counters
+from rocm_perf.arch.metric_data import metrics
+from rocm_perf.arch.metric_recipes import Recipe, recipes
+from rocm_perf.arch.packing import Slots, pack
+from rocm_perf.errors import UsageError
+from rocm_perf.units import format_count
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlannedPass:
+    """One run of the application."""
+
+    ask: Names  # what the profiler is asked for
+    hardware: Mapping[str, Names]  # what it counts for that, by block
+    slots: Mapping[str, int]  # of those blocks
+
+    def describe(self) -> str:
+        used = ", ".join(f"{name} {len(held)} of {self.slots[name]}" for name, held in self.hardware.items())
+        return f"{' '.join(self.ask)} ({used})" if used else " ".join(self.ask)
+
+
+@dataclass(frozen=True)
+class PassPlan:
+    """All runs that a request needs."""
+
+    gfx: str
+    passes: tuple[PlannedPass, ...]
+    fewest: bool  # no smaller number of passes can do
+    notes: Names = ()
+
+    @property
+    def runs(self) -> int:
+        """How often the application runs."""
+        return len(self.passes)
+
+    def describe(self) -> Names:
+        """What a user should read before anything starts."""
+        times = "once" if self.runs == 1 else f"{self.runs} times"
+        head = f"{format_count(self.runs, 'pass', 'passes')} on {self.gfx}: the application runs {times}"
+        lines = (f"pass {number}: {each.describe()}" for number, each in enumerate(self.passes, 1))
+        return (head, *lines, *self.notes)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """Names that one pass has to hold."""
+
+    names: Names
+    whose: str  # what a user asked for
+
+
+def plan_passes(
+    wanted: Sequence[str], gfx: str, rocm: str | None = None, together: Iterable[Sequence[str]] = ()
+) -> PassPlan:
+    """Passes for counters and metrics by name; a metric's inputs, and each group in `together`, share one pass.
+
+    A metric too large for one pass is split where its formula allows it, which a note says.
+    """
+    return _Planner(chip(gfx), rocm).plan(wanted, together)
+
+
+class _Planner:
+    def __init__(self, gfx: str, rocm: str | None) -> None:
+        self._gfx = gfx
+        self._rocm = rocm
+        self._notes: list[str] = []
+        self._slots = blocks(gfx)
+
+    def plan(self, wanted: Sequence[str], together: Iterable[Sequence[str]]) -> PassPlan:
+        groups = [tuple(group) for group in together]
+        self._refuse_unknown((*wanted, *(name for group in groups for name in group)))
+        wishes = [wish for name in dict.fromkeys(wanted) for wish in self._wishes(name)]
+        wishes += [
+            _Wish(tuple(real for name in group for real in self._real(name)), ", ".join(group))
+            for group in groups
+        ]
+        for wish in wishes:
+            self._refuse_overfull(wish)
+        slots = self._places(frozenset().union(*(self._cost(wish.names) for wish in wishes)))
+        packing = pack([self._cost(wish.names) for wish in wishes], slots)
+        passes = tuple(self._planned(ask, held, slots) for ask, held in self._asked(wishes, packing.passes))
+        self._note(passes, packing.fewest)
+        return PassPlan(self._gfx, passes, packing.fewest, tuple(dict.fromkeys(self._notes)))
+
+    def _asked(
+        self, wishes: Sequence[_Wish], passes: Sequence[frozenset[str]]
+    ) -> list[tuple[Names, frozenset[str]]]:
+        """What to ask for in each pass; constants of the GPU, which cost nothing, in the first."""
+        held = passes or [frozenset[str]()] * bool(wishes)
+        asked: list[dict[str, None]] = [{} for _ in held]
+        for wish in wishes:
+            cost = self._cost(wish.names)
+            at = next(i for i, counters_of_pass in enumerate(held) if cost <= counters_of_pass)
+            asked[at].update(dict.fromkeys(wish.names))
+        return [(tuple(ask), each) for ask, each in zip(asked, held, strict=True)]
+
+    def _wishes(self, name: str) -> list[_Wish]:
+        if name in metrics():
+            return self._metric(name)
+        return [_Wish((real,), name) for real in self._real(name)]
+
+    def _real(self, name: str) -> Names:
+        """The counters that a name means here."""
+        found = resolve(name, self._gfx, self._rocm)
+        if found.standing != "exists":
+            self._notes.append(found.describe())
+        return found.means
+
+    def _refuse_unknown(self, names: Iterable[str]) -> None:
+        found = [
+            resolve(name, self._gfx, self._rocm) for name in dict.fromkeys(names) if name not in metrics()
+        ]
+        lines = [each.describe() for each in found if not each.means]
+        if lines:
+            next_step = f"rocm-perf list-counters --arch {self._gfx} names all."
+            raise UsageError("; ".join(lines), next_step=next_step)
+
+    def _metric(self, name: str) -> list[_Wish]:
+        """Its inputs in one pass; if they do not fit, formula by formula; if not even that, as far as they may."""
+        recipe = self._recipe(name)
+        if self._fit(recipe.counters):
+            return [_Wish(tuple(sorted(recipe.counters)), name)]
+        parts: list[frozenset[str]] = []
+        for bundle in recipe.bundles:
+            split = [group.counters for group in recipe.groups if group.counters <= bundle]
+            parts += [bundle] if self._fit(bundle) else split
+        count = len(recipe.counters)
+        self._notes.append(f"{name}: its {count} counters do not fit one pass; its values join several")
+        return [_Wish(tuple(sorted(part)), name) for part in parts]
+
+    def _recipe(self, name: str) -> Recipe:
+        known = counters(self._gfx, self._rocm)
+        options = [recipe for recipe in recipes(self._gfx, name) if recipe.askable]
+        usable = next((recipe for recipe in options if recipe.counters <= known.keys()), None)
+        if usable is not None:
+            return usable
+        if not options:
+            raise UsageError(
+                f"metric {name} cannot be recorded on {self._gfx}", "no formula is known for it there"
+            )
+        missing = options[0].names(options[0].counters - known.keys())
+        note = definitions(self._gfx, self._rocm).note
+        raise UsageError(f"metric {name} cannot be recorded on {self._gfx}", f"it needs {missing}", note)
+
+    def _cost(self, names: Iterable[str]) -> frozenset[str]:
+        return frozenset().union(*(hardware_counters(self._gfx, name, self._rocm) for name in names))
+
+    def _places(self, hardware: Iterable[str]) -> Slots:
+        return Slots({name: block_of(self._gfx, name, self._rocm) for name in hardware}, self._slots)
+
+    def _fit(self, names: Iterable[str]) -> bool:
+        cost = self._cost(names)
+        return self._places(cost).fit(cost)
+
+    def _refuse_overfull(self, wish: _Wish) -> None:
+        cost = self._cost(wish.names)
+        slots = self._places(cost)
+        for name in slots.overfull(cost):
+            held = sorted(counter for counter in cost if slots.block_of[counter] == name)
+            raise UsageError(
+                f"{wish.whose} cannot be counted in one pass on {self._gfx}",
+                f"it takes {len(held)} counters of {name}, which has {self._slots[name]} slots: {', '.join(held)}",
+                f"Leave out {len(held) - self._slots[name]} of them, or do not ask for them together.",
+            )
+
+    def _planned(self, ask: Names, hardware: frozenset[str], slots: Slots) -> PlannedPass:
+        by_block = {
+            name: tuple(sorted(c for c in hardware if slots.block_of[c] == name)) for name in self._slots
+        }
+        held = {name: found for name, found in by_block.items() if found}
+        return PlannedPass(ask, held, {name: self._slots[name] for name in held})
+
+    def _note(self, passes: Iterable[PlannedPass], fewest: bool) -> None:
+        used = sorted({name for each in passes for name in each.hardware})
+        assumed = [name for name in used if block(name).assumed]
+        if assumed:
+            self._notes.append(f"the slots of {', '.join(assumed)} are not documented; few are assumed")
+        if not fewest:
+            self._notes.append("fewer passes might do: not every arrangement was tried")
+        if note := definitions(self._gfx, self._rocm).note:
+            self._notes.append(note)
