@@ -1,0 +1,1 @@
+"""Results of the analyses, one module an area: what renderers read."""

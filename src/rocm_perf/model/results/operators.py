@@ -1,0 +1,133 @@
+"""Framework operators: what they cost on the host and on the GPU, and which kernels they caused."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_perf.model.quantity import Quantity
+
+
+class OperatorKernel(msgspec.Struct, frozen=True):
+    """One kernel that calls of one operator launched themselves."""
+
+    kernel: str
+    short_name: str
+    dispatches: int
+    gpu_ns: int
+
+
+class OperatorShape(msgspec.Struct, frozen=True):
+    """All calls of an operator with the same argument shapes and types.
+
+    Work is summed over the calls; rates divide it by gpu_total_ns, so they need every call to have run on the GPU.
+    """
+
+    shapes: str | None
+    dtypes: str | None
+    op_id: int | None  # of the call with the longest GPU time: what `repro --op` takes
+    calls: int
+    host_self_ns: int
+    gpu_self_ns: int
+    gpu_total_ns: int
+    flops: Quantity
+    bytes: Quantity
+    tflops: Quantity
+    tbytes: Quantity
+    kernels: tuple[OperatorKernel, ...]
+
+
+class KernelSequence(msgspec.Struct, frozen=True):
+    """Kernels that one call launched, in order of their start, and how many calls launched just these."""
+
+    kernels: tuple[str, ...]  # short names, at most 20
+    more: int  # kernels of the sequence beyond those
+    calls: int
+    gpu_ns: int
+
+
+class Operator(msgspec.Struct, frozen=True):
+    """All calls of one operator. `self` leaves out what operators inside it did; `total` counts a call inside another
+    call of the same operator once."""
+
+    name: str
+    category: str
+    calls: int
+    host_self_ns: int
+    host_total_ns: int
+    gpu_self_ns: int
+    gpu_total_ns: int
+    copy_ns: int  # copies and fills that it caused itself
+    dispatches: int
+    backward: tuple[str, ...]  # the operators of the backward pass that belong to it
+    backward_gpu_ns: int | None  # None where no backward operator is linked
+    shapes: tuple[OperatorShape, ...]  # longest GPU time first
+    more_shapes: int  # not listed; they count in the totals
+    sequences: tuple[KernelSequence, ...]
+
+
+class OperatorCategory(msgspec.Struct, frozen=True):
+    """Operators of one kind. Self times add up: over categories to everything that operators own."""
+
+    name: str
+    calls: int
+    host_self_ns: int
+    gpu_self_ns: int
+    operators: tuple[Operator, ...]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A module or a line of Python, with all that ran below it. Nested places share their time."""
+
+    name: str
+    calls: int
+    host_ns: int
+    gpu_ns: int  # of the forward pass, or of everything where no backward pass is linked
+    backward_gpu_ns: int | None
+    dispatches: int
+
+
+class KernelWork(msgspec.Struct, frozen=True):
+    """Analytical work of one kernel, from the calls that launched it and nothing else."""
+
+    kernel: str
+    dispatches: int  # with known work
+    gpu_ns: int  # of those
+    flops: int
+    bytes: int
+    operators: tuple[str, ...]
+    left_out: int  # dispatches whose operator has no formula, or launched several kernels
+
+
+class QueueLength(msgspec.Struct, frozen=True):
+    """Kernels launched and not yet started on one stream, over time."""
+
+    node: int
+    agent_id: int | None
+    stream_id: int | None
+    dispatches: int
+    unpaired: int  # dispatches without a recorded launch: not counted
+    window_ns: int
+    longest: int
+    mean: float
+    empty: Quantity  # share of the window in which nothing waits to start
+    starved: Quantity  # share in which nothing waits and nothing runs: the GPU waits for the host
+    start_ns: int
+    step_ns: float
+    series: tuple[int, ...]  # longest queue in each step
+
+
+class Operators(msgspec.Struct, frozen=True):
+    """Operators of a run. owned_ns + unowned_ns = total_ns, the summed kernel time."""
+
+    categories: tuple[OperatorCategory, ...]
+    modules: tuple[Place, ...]
+    call_sites: tuple[Place, ...]
+    kernel_work: tuple[KernelWork, ...]
+    total_ns: int
+    owned_ns: int
+    unowned_ns: int
+    owned_by: dict[str, int]  # dispatches, by how their operator is known
+    backward_by: str | None  # how backward operators are linked to forward ones
+    modules_unavailable: str | None = None
+    call_sites_unavailable: str | None = None
+    unavailable: str | None = None

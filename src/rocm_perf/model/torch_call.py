@@ -1,0 +1,105 @@
+"""The arguments of one recorded torch operator: shapes, types, strides and scalars, as torch.profiler writes them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Literal
+
+import msgspec
+
+# The C++ types that the profiler names: torch's own name of each, and its size in bytes.
+TORCH_TYPES: dict[str, tuple[str, int]] = {
+    "float": ("float32", 4),
+    "double": ("float64", 8),
+    "c10::Half": ("float16", 2),
+    "c10::BFloat16": ("bfloat16", 2),
+    "c10::Float8_e4m3fn": ("float8_e4m3fn", 1),
+    "c10::Float8_e4m3fnuz": ("float8_e4m3fnuz", 1),
+    "c10::Float8_e5m2": ("float8_e5m2", 1),
+    "c10::Float8_e5m2fnuz": ("float8_e5m2fnuz", 1),
+    "c10::complex<float>": ("complex64", 8),
+    "c10::complex<double>": ("complex128", 16),
+    "long int": ("int64", 8),
+    "long": ("int64", 8),
+    "long long": ("int64", 8),
+    "int": ("int32", 4),
+    "short int": ("int16", 2),
+    "short": ("int16", 2),
+    "signed char": ("int8", 1),
+    "unsigned char": ("uint8", 1),
+    "bool": ("bool", 1),
+}
+
+Kind = Literal["tensor", "tensors", "value", "none", "unknown"]
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """One argument. Of a list of tensors the element type is not recorded; of a string or a device nothing is."""
+
+    kind: Kind
+    shapes: tuple[tuple[int, ...], ...] = ()  # one for a tensor, one each for a list of them
+    strides: tuple[tuple[int, ...], ...] = ()
+    dtype: str | None = None  # torch's name
+    element_bytes: int | None = None
+    text: str = ""  # a scalar or a list of scalars, as printed
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.shapes[0]
+
+    @property
+    def elements(self) -> int:
+        return sum(prod(shape) for shape in self.shapes)
+
+
+class OperatorCall(msgspec.Struct, frozen=True):
+    """One call of an operator, as recorded."""
+
+    name: str
+    op_id: int | None
+    arguments: tuple[Argument, ...]
+
+
+def arguments(
+    shapes: str | None, dtypes: str | None, strides: str | None = None, inputs: str | None = None
+) -> tuple[Argument, ...] | None:
+    """The arguments of a call; None where neither shapes nor types were recorded."""
+    sizes, types = _decoded(shapes), _decoded(dtypes)
+    if not sizes and not types:
+        return None
+    steps, texts = _decoded(strides), _decoded(inputs)
+    count = max(len(sizes), len(types))
+    return tuple(
+        _argument(_at(sizes, i), str(_at(types, i) or ""), _at(steps, i), str(_at(texts, i) or ""))
+        for i in range(count)
+    )
+
+
+def _argument(size: Any, kind: str, step: Any, text: str) -> Argument:
+    if kind in TORCH_TYPES and _is_shape(size):
+        dtype, width = TORCH_TYPES[kind]
+        stride = (tuple(step),) if _is_shape(step) and len(step) == len(size) else ()
+        return Argument("tensor", (tuple(size),), stride, dtype, width)
+    if isinstance(size, list) and size and all(_is_shape(one) for one in size):
+        fits = isinstance(step, list) and len(step) == len(size) and all(_is_shape(one) for one in step)
+        listed = tuple(tuple(one) for one in step) if fits else ()
+        return Argument("tensors", tuple(tuple(one) for one in size), listed)
+    if text:
+        return Argument("value", text=text)
+    return Argument("none" if kind in ("", "Scalar", "ScalarList") else "unknown", text=kind)
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)
+
+
+def _decoded(text: str | None) -> list[Any]:
+    try:
+        value = msgspec.json.decode(text or "[]")
+    except msgspec.DecodeError:
+        return []
+    return value if isinstance(value, list) else []
+
+
+def _at(values: list[Any], place: int) -> Any:
+    return values[place] if place < len(values) else None

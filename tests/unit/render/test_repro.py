@@ -1,0 +1,149 @@
+"""The script that calls one operator again: its text, and that it runs where torch is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.errors import UsageError
+from rocm_perf.model.torch_call import OperatorCall, arguments
+from rocm_perf.render import repro
+
+F4, F2 = "float", "c10::BFloat16"
+
+# name, shapes, types, strides, inputs: as torch.profiler writes them.
+CALLS = {
+    "mm": ("aten::mm", "[[4, 8], [8, 2]]", f'["{F4}", "{F4}"]', "[[8, 1], [1, 8]]", '["", ""]'),
+    "addmm": (
+        "aten::addmm",
+        "[[2], [4, 8], [8, 2], [], []]",
+        f'["{F2}", "{F2}", "{F2}", "Scalar", "Scalar"]',
+        "[[1], [8, 1], [1, 8], [], []]",
+        '["", "", "", "1", "1"]',
+    ),
+    "conv2d": (
+        "aten::conv2d",
+        "[[2, 4, 8, 8], [6, 4, 3, 3], [], [], [], [], []]",
+        f'["{F4}", "{F4}", "", "ScalarList", "ScalarList", "ScalarList", "Scalar"]',
+        "[[256, 64, 8, 1], [36, 9, 3, 1], [], [], [], [], []]",
+        '["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "1"]',
+    ),
+    "layer_norm": (
+        "aten::layer_norm",
+        "[[2, 8], [], [8], [8], [], []]",
+        f'["{F4}", "ScalarList", "{F4}", "{F4}", "Scalar", "Scalar"]',
+        "[[8, 1], [], [1], [1], [], []]",
+        '["", "[8]", "", "", "1.0000000000000001e-05", "True"]',
+    ),
+    "softmax": (
+        "aten::softmax",
+        "[[2, 8], [], []]",
+        f'["{F2}", "Scalar", "Scalar"]',
+        "[[8, 1], [], []]",
+        '["", "-1", "6"]',
+    ),
+    "add, strided and expanded": (
+        "aten::add",
+        "[[4, 6], [4, 6], []]",
+        f'["{F4}", "{F4}", "Scalar"]',
+        "[[1, 4], [0, 1], []]",
+        '["", "", "1"]',
+    ),
+    "add_ of a number": (
+        "aten::add_",
+        "[[], [], []]",
+        '["long int", "long int", "Scalar"]',
+        "[[], [], []]",
+        '["", "", "1"]',
+    ),
+    "embedding": (
+        "aten::embedding",
+        "[[10, 4], [3, 5], [], [], []]",
+        f'["{F4}", "long int", "Scalar", "Scalar", "Scalar"]',
+        "[[4, 1], [5, 1], [], [], []]",
+        '["", "", "-1", "False", "False"]',
+    ),
+    "cat": (
+        "aten::cat",
+        "[[[2, 3], [2, 5]], []]",
+        '["TensorList", "Scalar"]',
+        "[[[3, 1], [5, 1]], []]",
+        '["", "-1"]',
+    ),
+    "_to_copy": (
+        "aten::_to_copy",
+        "[[4], [], [], [], [], [], []]",
+        f'["{F4}", "Scalar", "", "", "", "Scalar", ""]',
+        "[[1], [], [], [], [], [], []]",
+        '["", "15", "", "", "", "False", ""]',
+    ),
+}
+
+
+def call_of(name: str, shapes: str, dtypes: str, strides: str = "[]", inputs: str = "[]") -> OperatorCall:
+    known = arguments(shapes, dtypes, strides, inputs)
+    assert known is not None
+    return OperatorCall(name, 7, known)
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_the_script_is_python_and_always_the_same(case: str) -> None:
+    text = repro.script(call_of(*CALLS[case]))
+    compile(text, case, "exec")
+    assert text == repro.script(call_of(*CALLS[case]))
+    assert f"OPERATOR = {CALLS[case][0]!r}" in text
+    assert "rocm_perf" not in text
+
+
+def test_shapes_strides_types_and_scalars_are_those_recorded() -> None:
+    text = repro.script(call_of(*CALLS["addmm"]), iterations=5)
+    assert "ITERATIONS = 5" in text
+    assert "(\"tensor\", (8, 2), (1, 8), 'bfloat16')" in text
+    assert "(\"value\", '1')" in text
+
+
+def test_what_cannot_be_rebuilt_is_refused() -> None:
+    with pytest.raises(UsageError, match="record_shapes=True"):
+        repro.script(call_of("aten::_foreach_add_", "[[], []]", '["TensorList", "Scalar"]'))
+    with pytest.raises(UsageError, match="no registered torch operator"):
+        repro.script(call_of("triton_poi_fused_0", "[[4]]", '["float"]'))
+
+
+def test_other_libraries_are_named() -> None:
+    assert "registers vllm::" in repro.script(call_of("vllm::gemm", "[[4]]", '["float"]'))
+
+
+def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
+    target = tmp_path / "r.py"
+    call = call_of(*CALLS["mm"])
+    repro.write(call, target)
+    with pytest.raises(UsageError, match="--force"):
+        repro.write(call, target)
+    repro.write(call, target, 3, overwrite=True)
+    assert "ITERATIONS = 3" in target.read_text()
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize("case", CALLS)
+def test_the_script_runs(case: str, tmp_path: Path) -> None:
+    target = tmp_path / "r.py"
+    repro.write(call_of(*CALLS[case]), target, 3)
+    done = subprocess.run([sys.executable, str(target)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first.startswith(CALLS[case][0].replace("::", "."))
+    assert second.startswith("median ")
+    assert second.endswith("3 calls")
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_a_script_that_fits_no_overload_says_why(tmp_path: Path) -> None:
+    target = tmp_path / "r.py"
+    repro.write(call_of("aten::mm", "[[4, 8], [3, 2]]", f'["{F4}", "{F4}"]'), target, 1)
+    done = subprocess.run([sys.executable, str(target)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "no overload of aten::mm takes the recorded arguments" in done.stderr
