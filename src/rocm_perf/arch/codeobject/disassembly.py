@@ -1,0 +1,141 @@
+"""The instructions of a kernel with their source lines, by the disassembler of an LLVM that knows AMD GPUs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from rocm_perf.errors import InputError, RocmPerfError
+
+VARIABLE = "ROCM_PERF_OBJDUMP"
+_TIMEOUT_S = 120
+_INSTALL = f"ROCm brings llvm-objdump, and so does the package llvm-19 or newer; or set {VARIABLE} to one."
+
+_LABEL = re.compile(r"^[0-9a-f]+ <(?P<name>.+)>:$")
+_SOURCE = re.compile(r"^; (?P<file>.+):(?P<line>\d+)(?: \(.*\))?$")
+_INSTRUCTION = re.compile(
+    r"^\t(?P<text>\S.*?)\s*// (?P<address>[0-9A-Fa-f]+):(?P<words>(?: [0-9A-F]{8})+)(?: <.*\+0x(?P<target>[0-9a-f]+)>)?"
+)
+_SYMBOL_TARGET = re.compile(r"<[^+>]+>\s*$")
+
+
+class NoDisassemblerError(RocmPerfError):
+    """No disassembler for this code is on the machine."""
+
+    exit_code = 3
+
+
+class Instruction(msgspec.Struct, frozen=True):
+    """One instruction as the disassembler prints it."""
+
+    address: int
+    size_bytes: int
+    text: str
+    file: str | None = None
+    line: int | None = None
+    target: int | None = None  # address that a branch leads to
+
+    @property
+    def mnemonic(self) -> str:
+        return self.text.split(None, 1)[0]
+
+
+@lru_cache(maxsize=8)
+def find_disassembler(choice: str | None = None, search_path: str | None = None) -> str:
+    """$ROCM_PERF_OBJDUMP, else that of ROCm, else the newest llvm-objdump on the path."""
+    tried = [choice] if choice else list(_candidates(search_path or os.environ.get("PATH", "")))
+    for tool in tried:
+        if "amdgcn" in _output([tool, "--version"], _TIMEOUT_S):
+            return tool
+    looked = ", ".join(tried) or "no llvm-objdump is on the path"
+    why = f"none of these knows AMD GPUs: {looked}" if tried else looked
+    raise NoDisassemblerError("cannot disassemble", why, _INSTALL)
+
+
+def disassemble(image: bytes, kernels: Sequence[str], tool: str) -> dict[str, tuple[Instruction, ...]]:
+    """The instructions of each kernel of a code object that the tool can find by its symbol."""
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
+        file = Path(folder) / "code.hsaco"
+        file.write_bytes(image)
+        symbols = [f"--disassemble-symbols={','.join(kernels)}"] if kernels else []
+        text = _output([tool, "-d", "-l", *symbols, str(file)], _TIMEOUT_S)
+    return parse(text.splitlines())
+
+
+def parse(lines: Iterable[str]) -> dict[str, tuple[Instruction, ...]]:
+    """llvm-objdump -d -l, by symbol; the padding behind the end of a kernel is left out."""
+    found: dict[str, list[Instruction]] = {}
+    body: list[Instruction] = []
+    file, line, start = None, None, 0
+    for text in lines:
+        if label := _LABEL.match(text):
+            body = found.setdefault(label["name"], [])
+            file, line, start = None, None, int(text.split(" ", 1)[0], 16)
+        elif source := _SOURCE.match(text):
+            file, line = source["file"], int(source["line"])
+        elif match := _INSTRUCTION.match(text):
+            body.append(_instruction(match, start, text, file, line))
+    return {name: _without_padding(body) for name, body in found.items() if body}
+
+
+def _instruction(
+    match: re.Match[str], start: int, text: str, file: str | None, line: int | None
+) -> Instruction:
+    target = match["target"]
+    to_start = target is None and bool(_SYMBOL_TARGET.search(text))
+    return Instruction(
+        address=int(match["address"], 16),
+        size_bytes=4 * len(match["words"].split()),
+        text=match["text"],
+        file=file,
+        line=line,
+        target=start if to_start else None if target is None else start + int(target, 16),
+    )
+
+
+def _without_padding(body: list[Instruction]) -> tuple[Instruction, ...]:
+    """Up to the last end of the program; s_nop and s_code_end fill up behind it."""
+    end = len(body)
+    while end and body[end - 1].mnemonic in ("s_nop", "s_code_end"):
+        end -= 1
+    return tuple(body[:end])
+
+
+def _candidates(search_path: str) -> Iterator[str]:
+    rocm = os.environ.get("ROCM_PATH", "/opt/rocm")
+    for folder in (Path(rocm) / "llvm" / "bin", Path(rocm) / "lib" / "llvm" / "bin"):
+        if (folder / "llvm-objdump").is_file():
+            yield str(folder / "llvm-objdump")
+    versions: dict[int, str] = {}
+    for entry in search_path.split(os.pathsep):
+        for tool in Path(entry or ".").glob("llvm-objdump-*"):
+            number = tool.name.rpartition("-")[2]
+            if number.isdigit() and os.access(tool, os.X_OK):
+                versions.setdefault(int(number), str(tool))
+    yield from (versions[number] for number in sorted(versions, reverse=True))
+    plain = shutil.which("llvm-objdump", path=search_path)
+    if plain:
+        yield plain
+
+
+def _output(argv: Sequence[str], timeout_s: int) -> str:
+    try:
+        done = subprocess.run(argv, capture_output=True, timeout=timeout_s, check=False)
+    except OSError as error:
+        raise NoDisassemblerError(f"cannot run {argv[0]}", error.strerror or str(error), _INSTALL) from error
+    except subprocess.TimeoutExpired as error:
+        raise InputError(
+            f"{argv[0]} did not finish in {timeout_s} s", next_step="Choose one kernel with --kernel."
+        ) from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise InputError(f"{argv[0]} failed", said[-1] if said else f"exit code {done.returncode}")
+    return done.stdout.decode("utf-8", "replace")

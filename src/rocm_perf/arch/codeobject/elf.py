@@ -1,0 +1,216 @@
+"""ELF files by pyelftools, with every size checked against the file before anything is read."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.construct import ConstructError
+from elftools.elf.elffile import ELFFile
+
+from rocm_perf.errors import InputError
+
+MAGIC = b"\x7fELF"
+EM_CUDA = 190
+EM_AMDGPU = 224
+
+_HEADER_BYTES = 64
+_SECTION_BYTES = 64
+_SYMBOL_BYTES = 24
+_MOST_NAME_BYTES = 1 << 30  # that all names of a table could come to
+_SYMBOL_TABLES = ("SHT_SYMTAB", "SHT_DYNSYM")
+
+# What pyelftools lets through of a header that makes no sense.
+_NONSENSE = (
+    ELFError, DWARFError, ConstructError, UnicodeError, ValueError, LookupError, TypeError, AttributeError,
+    AssertionError, ArithmeticError, RecursionError, struct.error,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A name in the symbol table."""
+
+    name: str
+    kind: str  # STT_FUNC, STT_OBJECT
+    section: int | None
+    address: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """A named stretch of the file; `data` is empty where it takes no room in it."""
+
+    index: int
+    name: str
+    kind: str
+    flags: int
+    info: int
+    size_bytes: int
+    data: memoryview
+
+
+class Elf:
+    """A 64-bit little-endian ELF file that lies in memory."""
+
+    def __init__(self, data: bytes | memoryview, name: str) -> None:
+        self._data = memoryview(data)
+        self._name = name
+        self._check_header()
+        with self._sensible():
+            self._file = ELFFile(io.BufferedReader(_Window(self._data)))
+            self._check_tables()
+
+    @cached_property
+    def machine(self) -> int:
+        return int.from_bytes(self._data[18:20], "little")
+
+    @cached_property
+    def flags(self) -> int:
+        return int.from_bytes(self._data[48:52], "little")
+
+    @cached_property
+    def abi_version(self) -> int:
+        return self._data[8]
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        with self._sensible():
+            found = tuple(self._section(number, part) for number, part in enumerate(self._parts))
+        if sum(len(section.data) for section in found) > len(self._data):
+            raise self._broken("its sections overlap")
+        return found
+
+    def notes(self, owner: str, kind: int) -> tuple[bytes, ...]:
+        """What the notes of one owner and kind hold; from the sections, or the segments where those are stripped."""
+        if any(section.kind == "SHT_NOTE" for section in self.sections):
+            parts = [part for part in self._parts if part["sh_type"] == "SHT_NOTE"]
+        else:
+            parts = self._note_segments()
+        with self._sensible():
+            return tuple(
+                bytes(note["n_descdata"])
+                for part in parts
+                for note in part.iter_notes()
+                if note["n_name"] == owner and note["n_type"] == kind
+            )
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Of the full symbol table, or of the dynamic one where it is stripped; in the order of their numbers."""
+        numbers = {section.kind: section.index for section in self.sections}
+        number = next((numbers[kind] for kind in _SYMBOL_TABLES if kind in numbers), None)
+        if number is None:
+            return ()
+        with self._sensible():
+            table = self._parts[number]
+            if table["sh_entsize"] != _SYMBOL_BYTES:
+                raise self._broken("its symbols have no known size")
+            self._check_names(self.sections[table["sh_link"]].data, table.num_symbols())
+            return tuple(_symbol(entry) for entry in table.iter_symbols())
+
+    @cached_property
+    def _parts(self) -> list[Any]:
+        return list(self._file.iter_sections())
+
+    def _note_segments(self) -> list[Any]:
+        with self._sensible():
+            parts = [part for part in self._file.iter_segments() if part["p_type"] == "PT_NOTE"]
+            if sum(part["p_filesz"] for part in parts) > len(self._data):
+                raise self._broken("its notes lie beyond its end")
+        return parts
+
+    def _section(self, number: int, part: Any) -> Section:
+        offset, size, stored = part["sh_offset"], part["sh_size"], part["sh_type"] != "SHT_NOBITS"
+        if stored and part["sh_type"] != "SHT_NULL" and offset + size > len(self._data):
+            raise self._broken(f"section {number} lies beyond its end")
+        return Section(
+            number,
+            part.name,
+            str(part["sh_type"]),
+            part["sh_flags"],
+            part["sh_info"],
+            size,
+            self._data[offset : offset + size] if stored else self._data[:0],
+        )
+
+    def _check_header(self) -> None:
+        if len(self._data) < _HEADER_BYTES:
+            raise self._broken("it ends inside the ELF header")
+        if bytes(self._data[4:6]) != b"\x02\x01":
+            raise self._broken("it is not 64-bit little-endian, as GPU code is")
+
+    def _check_tables(self) -> None:
+        header, count = self._file.header, self._file.num_sections()
+        entry, offset = header["e_shentsize"], header["e_shoff"]
+        if count and (entry != _SECTION_BYTES or offset + count * entry > len(self._data)):
+            raise self._broken(f"its {count:,} section headers lie beyond its end")
+        segments = self._file.num_segments() * header["e_phentsize"]
+        if segments and header["e_phoff"] + segments > len(self._data):
+            raise self._broken("its program headers lie beyond its end")
+        if count:
+            names = self._file.get_section(self._file.get_shstrndx())
+            offset, size = names["sh_offset"], names["sh_size"]
+            self._check_names(self._data[offset : offset + size], count)
+
+    def _check_names(self, table: memoryview, count: int) -> None:
+        """Names that do not end, asked for often enough, would take any time to read."""
+        longest = max(map(len, bytes(table).split(b"\0")))
+        if longest * count > _MOST_NAME_BYTES:
+            raise self._broken("its names do not end")
+
+    def _broken(self, why: str) -> InputError:
+        return InputError(f"cannot read {self._name}", f"the ELF file is damaged: {why}")
+
+    @contextmanager
+    def _sensible(self) -> Iterator[None]:
+        try:
+            yield
+        except _NONSENSE as error:
+            raise self._broken(
+                str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+            ) from error
+
+
+def _symbol(entry: Any) -> Symbol:
+    where = entry["st_shndx"]
+    return Symbol(
+        entry.name,
+        str(entry["st_info"]["type"]),
+        where if isinstance(where, int) else None,
+        entry["st_value"],
+        entry["st_size"],
+    )
+
+
+class _Window(io.RawIOBase):
+    """A stream over memory that is not copied: host libraries with GPU code in them can be gigabytes."""
+
+    def __init__(self, data: memoryview) -> None:
+        super().__init__()
+        self._data = data
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._data[self._position : self._position + len(buffer)]
+        buffer[: len(chunk)] = chunk
+        self._position += len(chunk)
+        return len(chunk)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: len(self._data)}[whence]
+        self._position = max(0, start + offset)
+        return self._position

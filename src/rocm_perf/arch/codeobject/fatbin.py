@@ -1,0 +1,108 @@
+"""CUDA fat binaries, the container in `.nv_fatbin`. It is not documented: its fields are those that nvcc 13 writes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rocm_perf.errors import InputError
+
+MAGIC = b"\x50\xed\x55\xba"
+
+_CONTAINER = struct.Struct("<4sHHQ")  # magic, version, header bytes, bytes behind the header
+_ENTRY = struct.Struct("<H2xIQI8xI8xQ8xQ")
+_PTX, _CUBIN = 1, 2
+_LZ4, _ZSTD = 0x2000, 0x8000
+_MOST_UNPACKED = 1 << 30
+_MOST_ENTRIES = 100_000
+
+
+class _Header(NamedTuple):
+    """What is used of the words before an image."""
+
+    kind: int
+    header_bytes: int
+    size_bytes: int
+    packed_bytes: int  # 0 where nothing is compressed or padded
+    arch: int
+    flags: int
+    unpacked_bytes: int
+
+
+@dataclass(frozen=True)
+class FatbinEntry:
+    """One image; its data is empty where `unread` says why."""
+
+    place: str
+    arch: str
+    is_ptx: bool
+    data: memoryview
+    size_bytes: int
+    unread: str | None = None
+
+
+def entries(data: memoryview, name: str) -> Iterator[FatbinEntry]:
+    """The images of all containers that lie one behind the other, aligned by zeros."""
+    position, count = 0, 0
+    while position + _CONTAINER.size <= len(data):
+        magic, _version, header, size = _CONTAINER.unpack_from(data, position)
+        if magic != MAGIC:
+            position += 8
+            continue
+        end = position + header + size
+        if header < _CONTAINER.size or end > len(data):
+            raise InputError(f"cannot read {name}", "the fat binary is cut off or damaged")
+        for entry in _of_container(data[position + header : end], name):
+            count += 1
+            if count > _MOST_ENTRIES:
+                raise InputError(f"cannot read {name}", f"it claims more than {_MOST_ENTRIES:,} images")
+            yield entry
+        position = end
+    if not count:
+        raise InputError(f"cannot read {name}", "the fat binary holds no image")
+
+
+def _of_container(data: memoryview, name: str) -> Iterator[FatbinEntry]:
+    position = 0
+    while position + _ENTRY.size <= len(data):
+        header = _Header(*_ENTRY.unpack_from(data, position))
+        start, end = position + header.header_bytes, position + header.header_bytes + header.size_bytes
+        if header.header_bytes < _ENTRY.size or end > len(data):
+            raise InputError(f"cannot read {name}", "an image of the fat binary lies beyond its end")
+        yield _entry(name, header, data[start:end])
+        position = end
+
+
+def _entry(name: str, header: _Header, payload: memoryview) -> FatbinEntry:
+    is_ptx = header.kind == _PTX
+    target = f"{'compute' if is_ptx else 'sm'}_{header.arch}"
+    place = f"{name}: {target}"
+    payload = payload[: header.packed_bytes or None]
+    if header.kind not in (_PTX, _CUBIN):
+        why = f"image kind {header.kind} is not known"
+        return FatbinEntry(place, target, False, payload[:0], len(payload), why)
+    if header.flags & _LZ4:
+        why = "it is compressed with LZ4; cuobjdump -xelf all unpacks it"
+        return FatbinEntry(place, target, is_ptx, payload[:0], len(payload), why)
+    if header.flags & _ZSTD:
+        payload = memoryview(_unpacked(payload, header.unpacked_bytes, place))
+    why_not = "PTX has no registers yet: the driver compiles it at load" if is_ptx else None
+    return FatbinEntry(place, target, is_ptx, payload, len(payload), why_not)
+
+
+def _unpacked(payload: memoryview, size: int, place: str) -> bytes:
+    import zstandard
+
+    if size > _MOST_UNPACKED:
+        raise InputError(f"cannot read {place}", f"it would unpack to {size:,} bytes, which is too much")
+    try:
+        unpacked = zstandard.ZstdDecompressor().stream_reader(bytes(payload)).read(size + 1)
+    except zstandard.ZstdError as error:
+        raise InputError(f"cannot read {place}", f"the image is damaged: {error}") from error
+    if len(unpacked) != size:
+        raise InputError(
+            f"cannot read {place}", f"it unpacks to another size than the {size:,} bytes it states"
+        )
+    return unpacked

@@ -1,0 +1,135 @@
+"""Any file with GPU code in it: code objects and cubins, bundles and fat binaries, programs and libraries."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf.arch.codeobject import bundles, fatbin
+from rocm_perf.arch.codeobject.cubin import read_cubin
+from rocm_perf.arch.codeobject.elf import EM_AMDGPU, EM_CUDA, MAGIC, Elf
+from rocm_perf.arch.codeobject.hsaco import read_hsaco
+from rocm_perf.arch.codeobject.model import CodeObject
+from rocm_perf.errors import InputError
+
+_READERS = {EM_AMDGPU: read_hsaco, EM_CUDA: read_cubin}
+_ITSELF = "the file itself"
+
+
+@dataclass(frozen=True)
+class _Image:
+    """The bytes of one code object, or the reason why there are none to read."""
+
+    place: str
+    data: memoryview
+    size_bytes: int
+    unread: CodeObject | None = None
+
+
+def read(path: Path) -> tuple[CodeObject, ...]:
+    """Every code object in the file, in the order in which it holds them."""
+    with _contents(path) as data:
+        return tuple(_code_object(index, image) for index, image in enumerate(_images(data, path.name)))
+
+
+def image_of(path: Path, index: int) -> bytes:
+    """The ELF image of one of the code objects that `read` found."""
+    with _contents(path) as data:
+        for number, image in enumerate(_images(data, path.name)):
+            if number == index:
+                return bytes(image.data)
+    raise InputError(f"{path} has no code object {index}")
+
+
+@contextmanager
+def _contents(path: Path) -> Iterator[memoryview]:
+    try:
+        with path.open("rb") as file:
+            if not file.seek(0, 2):
+                raise InputError(
+                    f"{path} is empty", next_step="Give a .hsaco, .co, .cubin, program or library."
+                )
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise InputError(f"cannot read {path}", error.strerror or str(error)) from error
+    # No explicit close: views of it may live on in a traceback, and it goes with the last of them.
+    yield memoryview(mapped)
+
+
+def _images(data: memoryview, name: str) -> Iterator[_Image]:
+    if bytes(data[:4]) == MAGIC:
+        yield from _of_elf(data, name)
+    elif bytes(data[: len(bundles.MAGIC)]) == bundles.MAGIC or bytes(data[:4]) == bundles.COMPRESSED_MAGIC:
+        yield from _of_bundles(data, "the file")
+    elif bytes(data[:4]) == fatbin.MAGIC:
+        yield from _of_fatbin(data, "the file")
+    else:
+        raise InputError(
+            f"{name} holds no GPU code that is known here",
+            "it is no ELF file, offload bundle or fat binary",
+            "Give a .hsaco, .co, .cubin, program or library.",
+        )
+
+
+def _of_elf(data: memoryview, name: str) -> Iterator[_Image]:
+    elf = Elf(data, name)
+    if elf.machine in _READERS:
+        yield _Image(_ITSELF, data, len(data))
+        return
+    found = False
+    for section in elf.sections:
+        if section.name == ".hip_fatbin" and len(section.data):
+            found = True
+            yield from _of_bundles(section.data, section.name)
+        elif section.name in (".nv_fatbin", "__nv_relfatbin") and len(section.data):
+            found = True
+            yield from _of_fatbin(section.data, section.name)
+    if not found:
+        raise InputError(
+            f"{name} holds no GPU code",
+            "it has neither a .hip_fatbin nor a .nv_fatbin section",
+            "Libraries that load their kernels from files keep them beside it (*.hsaco, *.co).",
+        )
+
+
+def _of_bundles(data: memoryview, name: str) -> Iterator[_Image]:
+    for entry in bundles.entries(data, name):
+        yield _Image(entry.place, entry.data, len(entry.data))
+
+
+def _of_fatbin(data: memoryview, name: str) -> Iterator[_Image]:
+    for entry in fatbin.entries(data, name):
+        stub = None
+        if entry.unread:
+            stub = CodeObject(
+                index=0,
+                place=entry.place,
+                kind="NVIDIA PTX" if entry.is_ptx else "NVIDIA cubin",
+                arch=entry.arch,
+                size_bytes=entry.size_bytes,
+                unread=entry.unread,
+            )
+        yield _Image(entry.place, entry.data, entry.size_bytes, stub)
+
+
+def _code_object(index: int, image: _Image) -> CodeObject:
+    import msgspec
+
+    if image.unread is not None:
+        return msgspec.structs.replace(image.unread, index=index)
+    if bytes(image.data[:4]) != MAGIC:
+        return _unknown(index, image, "it is not an ELF file (device libraries are kept as LLVM bitcode)")
+    elf = Elf(image.data, image.place)
+    reader = _READERS.get(elf.machine)
+    if reader is None:
+        return _unknown(index, image, f"it is code for ELF machine {elf.machine}")
+    return reader(elf, index, image.place, image.size_bytes)
+
+
+def _unknown(index: int, image: _Image, why: str) -> CodeObject:
+    return CodeObject(
+        index=index, place=image.place, kind="unknown", arch="?", size_bytes=image.size_bytes, unread=why
+    )

@@ -1,0 +1,48 @@
+"""The architecture that an AMD code object names in its ELF flags (LLVM, AMDGPUUsage: ELF header)."""
+
+from __future__ import annotations
+
+_MACHINE = 0xFF
+_GENERIC_VERSION_SHIFT = 24
+_ABI_NAMES = {0: "v2", 1: "v3", 2: "v4", 3: "v5", 4: "v6"}
+_V3 = 1
+_V4 = 2
+
+# EF_AMDGPU_MACH_AMDGCN_*: in the order of their values, from 0x20 on.
+_FROM_0X20 = (
+    "gfx600", "gfx601", "gfx700", "gfx701", "gfx702", "gfx703", "gfx704", "-",  # 0x20
+    "gfx801", "gfx802", "gfx803", "gfx810", "gfx900", "gfx902", "gfx904", "gfx906",  # 0x28
+    "gfx908", "gfx909", "gfx90c", "gfx1010", "gfx1011", "gfx1012", "gfx1030", "gfx1031",  # 0x30
+    "gfx1032", "gfx1033", "gfx602", "gfx705", "gfx805", "gfx1035", "gfx1034", "gfx90a",  # 0x38
+    "gfx940", "gfx1100", "gfx1013", "gfx1150", "gfx1103", "gfx1036", "gfx1101", "gfx1102",  # 0x40
+    "gfx1200", "gfx1250", "gfx1151", "gfx941", "gfx942", "-", "gfx1201", "gfx950",  # 0x48
+    "gfx1310", "gfx9-generic", "gfx10-1-generic", "gfx10-3-generic", "gfx11-generic", "gfx1152", "-", "gfx1154",  # 0x50
+    "gfx1153", "gfx12-generic", "gfx1251", "gfx12-5-generic", "gfx1172", "gfx1170", "gfx1171", "gfx9-4-generic",  # 0x58
+    "-", "-", "gfx11-7-generic", "gfx13-generic",  # 0x60
+)  # fmt: skip
+MACHINES = {0x20 + number: name for number, name in enumerate(_FROM_0X20) if name != "-"}
+
+
+def arch_of(flags: int) -> str | None:
+    """0x54c -> gfx942; None for a number that is not in the table."""
+    return MACHINES.get(flags & _MACHINE)
+
+
+def abi_name(abi_version: int) -> str:
+    return _ABI_NAMES.get(abi_version, f"number {abi_version}")
+
+
+def features_of(flags: int, abi_version: int) -> tuple[str, ...]:
+    """The features that the code was fixed to: (`xnack+`, `sramecc-`)."""
+    if abi_version == _V3:
+        return tuple(name for name, bit in (("xnack+", 0x100), ("sramecc+", 0x200)) if flags & bit)
+    if abi_version < _V4:
+        return ()
+    settings = (("xnack", flags >> 8 & 3), ("sramecc", flags >> 10 & 3))
+    signs = {2: "-", 3: "+"}
+    return tuple(name + signs[setting] for name, setting in settings if setting in signs)
+
+
+def generic_version(flags: int) -> int:
+    """Of a generic target; 0 elsewhere."""
+    return flags >> _GENERIC_VERSION_SHIFT & 0xFF
