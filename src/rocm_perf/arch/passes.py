@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rocm_perf.arch.counter_names import resolve
 from rocm_perf.arch.counters import block, block_of, blocks, chip, counters, definitions, hardware_counters
-from rocm_perf.arch.metric_data import metrics
+from rocm_perf.arch.metric_data import metrics, metrics_of
 from rocm_perf.arch.metric_recipes import Recipe, recipes
 from rocm_perf.arch.packing import Slots, pack
 from rocm_perf.errors import UsageError
@@ -73,6 +73,11 @@ def plan_passes(
     return _Planner(chip(gfx), rocm).plan(wanted, together)
 
 
+def kept_together(wanted: Iterable[str], gfx: str, rocm: str | None = None) -> tuple[Names, ...]:
+    """Of these counters, those that one metric needs from one pass: `together` for `plan_passes`."""
+    return _Planner(chip(gfx), rocm).metric_groups(frozenset(wanted))
+
+
 class _Planner:
     def __init__(self, gfx: str, rocm: str | None) -> None:
         self._gfx = gfx
@@ -95,6 +100,16 @@ class _Planner:
         passes = tuple(self._planned(ask, held, slots) for ask, held in self._asked(wishes, packing.passes))
         self._note(passes, packing.fewest)
         return PassPlan(self._gfx, passes, packing.fewest, tuple(dict.fromkeys(self._notes)))
+
+    def metric_groups(self, wanted: frozenset[str]) -> tuple[Names, ...]:
+        known = wanted & counters(self._gfx, self._rocm).keys()
+        groups = dict.fromkeys(
+            tuple(sorted(recipe.counters))
+            for name in metrics_of(self._gfx)
+            for recipe in recipes(self._gfx, name)
+            if recipe.askable and recipe.counters <= known
+        )
+        return tuple(group for group in groups if len(group) > 1 and self._fit(group))
 
     def _asked(
         self, wishes: Sequence[_Wish], passes: Sequence[frozenset[str]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rocm_perf.errors import UsageError
+
 if TYPE_CHECKING:
     from rocm_perf.arch.counters import Counter, Definitions
 
@@ -15,7 +17,8 @@ class ListCountersCommand:
     """The counters of a GPU, without the GPU.
 
     Block by block, with how many of a block fit into one pass. --search looks into names and descriptions and shows how
-    derived counters are computed; for a name that the chip does not have, it says what is meant there.
+    derived counters are computed; for a name that the chip does not have, it says what is meant there. --plan shows
+    how few runs of the application would record counters, metrics, or sets of counters such as compute_bound.
     """
 
     name = "list-counters"
@@ -26,6 +29,9 @@ class ListCountersCommand:
         parser.add_argument(
             "--rocm", metavar="RELEASE", help="as of this ROCm release (default: the newest known)"
         )
+        parser.add_argument(
+            "--plan", metavar="NAME", nargs="+", help="passes for these counters, metrics or sets of counters"
+        )
         kind = parser.add_mutually_exclusive_group()
         kind.add_argument("--hardware", action="store_true", help="only what the hardware counts")
         kind.add_argument("--derived", action="store_true", help="only what is computed from others")
@@ -34,6 +40,8 @@ class ListCountersCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.arch.counters import definitions
 
+        if args.plan:
+            return _plan(args)
         chip = definitions(args.arch, args.rocm)
         shown = [counter for counter in chip.counters.values() if _wanted(counter, args)]
         meaning = _meaning(chip, args) if args.search else ""
@@ -42,6 +50,38 @@ class ListCountersCommand:
         else:
             _print(chip, shown, meaning, args)
         return 0
+
+
+def _plan(args: argparse.Namespace) -> int:
+    """Passes, and the lines of an input file for rocprofv3 (or rocprof) that asks for them."""
+    from rocm_perf.arch.counter_sets import counter_sets, resolve_set
+    from rocm_perf.arch.counters import definitions
+    from rocm_perf.arch.passes import kept_together, plan_passes
+
+    wanted: list[str] = []
+    notes: list[str] = []
+    for name in args.plan:
+        if name in counter_sets():
+            found = resolve_set(name, args.arch, args.rocm)
+            wanted += found.counters
+            notes += [each.describe() for each in (*found.replaced, *found.dropped)]
+        else:
+            wanted.append(name)
+    if not wanted:
+        raise UsageError(
+            f"nothing of {' '.join(args.plan)} can be counted on {args.arch}",
+            definitions(args.arch, args.rocm).note,
+        )
+    plan = plan_passes(wanted, args.arch, args.rocm, kept_together(wanted, args.arch, args.rocm))
+    if args.json:
+        from rocm_perf.render import json
+
+        print(json.encode({"schema_version": SCHEMA_VERSION, "plan": plan, "notes": notes}))
+        return 0
+    print(*plan.describe(), *notes, sep="\n")
+    print("\nAs an input file (rocprofv3 -i pmc.txt):")
+    print(*(f"pmc: {' '.join(each.ask)}" for each in plan.passes), sep="\n")
+    return 0
 
 
 def _wanted(counter: Counter, args: argparse.Namespace) -> bool:

@@ -16,7 +16,7 @@ from rocm_perf.arch.counter_sets import counter_sets, resolve_set
 from rocm_perf.arch.counters import blocks, hardware_counters, known_chips
 from rocm_perf.arch.metrics import metrics_of
 from rocm_perf.arch.packing import Slots, pack
-from rocm_perf.arch.passes import PassPlan, plan_passes
+from rocm_perf.arch.passes import PassPlan, kept_together, plan_passes
 from rocm_perf.errors import UsageError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "set_passes.tsv"
@@ -237,3 +237,15 @@ def runs(name: str, gfx: str) -> int:
     check(plan)
     assert plan.fewest
     return plan.runs
+
+
+def test_counters_that_one_metric_needs_stay_in_one_pass() -> None:
+    wanted = resolve_set("memory_bound", "gfx942").counters
+    alone = plan_passes(wanted, "gfx942")
+    plan = plan_passes(wanted, "gfx942", together=kept_together(wanted, "gfx942"))
+    assert any({"TCC_HIT_sum", "TCC_MISS_sum"} <= set(each.ask) for each in plan.passes)
+    assert plan.runs == alone.runs  # here, keeping them together costs nothing
+
+
+def test_a_single_counter_is_no_group() -> None:
+    assert kept_together(["SQ_WAVES"], "gfx942") == ()

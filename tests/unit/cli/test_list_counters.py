@@ -97,3 +97,32 @@ def test_json_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     assert (write["block"], write["releases"]) == (None, ["6.3", "7.0"])
     document = json.loads("\n".join(lines(capsys, "--arch", "gfx942", "--search", "L2CacheMiss", "--json")))
     assert document["meaning"].startswith("L2CacheMiss on gfx942 is TCC_MISS_sum")
+
+
+def test_a_plan_says_how_often_the_application_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    out = lines(capsys, "--arch", "gfx942", "--plan", "compute_bound")
+    assert out[0] == "2 passes on gfx942: the application runs 2 times"
+    assert sum(line.startswith("pmc: ") for line in out) == 2
+
+
+def test_a_plan_says_what_stands_in_for_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    out = lines(capsys, "--arch", "gfx942", "--plan", "memory_bound")
+    assert any(line.startswith("L2CacheHit on gfx942 is TCC_HIT_sum and TCC_MISS_sum") for line in out)
+
+
+def test_a_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = json.loads("\n".join(lines(capsys, "--arch", "gfx942", "--plan", "l2_hit_rate", "--json")))["plan"]
+    assert plan["passes"][0]["ask"] == ["TCC_HIT_sum", "TCC_MISS_sum"]
+    assert plan["fewest"] is True
+
+
+def test_a_plan_with_nothing_to_count_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list-counters", "--arch", "gfx1151", "--plan", "compute_bound"]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("rocm-perf: nothing of compute_bound can be counted on gfx1151")
+    assert message.count("\n") == 1
+
+
+def test_a_typo_in_a_plan_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list-counters", "--arch", "gfx942", "--plan", "TCC_HITS_sum"]) == 2
+    assert "the nearest: TCC_HIT_sum" in capsys.readouterr().err
