@@ -1,0 +1,71 @@
+"""`rocm-perf compare`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf.cli.progress import reading_progress
+
+if TYPE_CHECKING:
+    from rocm_perf.model.finding import Finding
+    from rocm_perf.model.trace import Trace
+
+
+class CompareCommand:
+    """What changed between two recordings, and which parts of the time account for it.
+
+    BASE and NEW are anything that `analyze` takes, of any two formats. Times are differences NEW - BASE.
+    """
+
+    name = "compare"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("base", metavar="BASE", type=Path, help="recording before the change")
+        parser.add_argument("new", metavar="NEW", type=Path, help="recording after it")
+        parser.add_argument(
+            "--top", metavar="N", type=_positive, default=10, help="kernels to show (default 10)"
+        )
+        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
+        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+
+    def run(self, args: argparse.Namespace) -> int:
+        from rocm_perf.analysis.compare import compare
+        from rocm_perf.ingest.load import load
+
+        with reading_progress():
+            base, new = (load(path, as_one=args.as_one) for path in (args.base, args.new))
+        found = _findings(base, str(args.base)), _findings(new, str(args.new))
+        comparison = compare(base, new, _labels(args.base, args.new), found)
+        if args.json:
+            from rocm_perf.render import json
+
+            print(json.encode(comparison))
+            return 0
+        from rich.console import Console
+
+        from rocm_perf.render.comparison import print_comparison
+
+        print_comparison(comparison, Console(highlight=False), args.top)
+        return 0
+
+
+def _findings(trace: Trace, label: str) -> tuple[Finding, ...]:
+    from rocm_perf.analysis.overview import overview
+    from rocm_perf.analysis.sanity import sanity
+
+    document = overview(trace, label)
+    return (*document.findings, *document.coverage.holes, *sanity(trace))
+
+
+def _labels(base: Path, new: Path) -> tuple[str, str]:
+    """File names, or whole paths where the names are the same."""
+    return (base.name, new.name) if base.name != new.name else (str(base), str(new))
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value

@@ -1,0 +1,67 @@
+"""Comparisons of recorded outputs of the real tools: nothing differs from itself, two formats of one run agree, and the
+parts of the wall sum to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.analysis.busy import wall_ns
+from rocm_perf.analysis.compare import compare
+from rocm_perf.ingest.load import load
+from tests.golden.test_specimens import GOLDEN
+
+TIMED = [name for name, row in GOLDEN.items() if "dispatches=" in row["rows"] or "copies=" in row["rows"]]
+TORCH = "torch_trace/AMD-AGI_TraceLens__"
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_nothing_differs_from_itself(specimens: Path, name: str) -> None:
+    trace = load(specimens / name)
+    comparison = compare(trace, trace)
+    assert not any(change.difference_ns for change in comparison.kernels)
+    assert (comparison.wall is None) == (comparison.wall_unavailable is not None)
+    for gpu in comparison.gpus:
+        assert not any(part.difference_ns for part in gpu.parts)
+        assert sum(part.base_ns for part in gpu.parts) == gpu.base_ns
+        assert all(part.base_ns >= 0 for part in gpu.parts)
+    if comparison.wall:
+        assert comparison.wall.base_ns == wall_ns(trace)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rounding_ns"),
+    [
+        (
+            "rocprof_v1/JoursBleu_llama.cpp__results.csv.gz",
+            "rocprof_v1/JoursBleu_llama.cpp__results.json.gz",
+            0,
+        ),
+        ("rocprof_v1/hpcgarage_spatter__results.csv", "rocprof_v1/hpcgarage_spatter__results.json.gz", 0),
+        ("rpd/ROCm_rocmProfileData__matmul_result.rpd", "rpd/ROCm_rocmProfileData__matmul_result.json", 1000),
+    ],
+)
+def test_two_formats_of_one_run_agree(specimens: Path, one: str, other: str, rounding_ns: int) -> None:
+    comparison = compare(load(specimens / one), load(specimens / other))
+    assert {change.match for change in comparison.kernels} == {"name"}
+    events = comparison.base.dispatches + 200  # with the calls and copies around them
+    assert comparison.wall
+    summed: dict[str, int] = {}
+    for (
+        part
+    ) in comparison.wall.parts:  # the causes of idle time need ids, which the JSON of RPD does not carry
+        name = "idle" if part.title.startswith("GPU idle") else part.id
+        summed[name] = summed.get(name, 0) + part.difference_ns
+    assert {name: lost for name, lost in summed.items() if abs(lost) > rounding_ns * events} == {}
+
+
+@pytest.mark.parametrize("run", ["Qwen_Qwen1.5-0.5B-Chat__1016005", "gaunernst_bert-small-uncased__1016001"])
+def test_one_model_on_two_vendors(specimens: Path, run: str) -> None:
+    comparison = compare(
+        load(specimens / f"{TORCH}mi300_{run}.json.gz"), load(specimens / f"{TORCH}h100_{run}.json.gz")
+    )
+    matches = {change.match for change in comparison.kernels}
+    assert {"appeared", "vanished", "short name"} <= matches
+    assert comparison.wall
+    assert sum(part.difference_ns for part in comparison.wall.parts) == comparison.wall.difference_ns
