@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 
 .PHONY: help demo test lint format fuzz bench clean
 
@@ -19,7 +20,14 @@ $(READY): pyproject.toml
 demo: $(READY) ## a slow loop on a simulated MI300X, why it is slow, and the fixed one (no GPU needed)
 	$(BIN)/rocm-perf demo
 
-test: $(READY) ## the whole test suite
+# Tests of disassembly need an LLVM. As root it is fetched; else they skip and say so.
+$(TOOLS): $(READY)
+	@command -v llvm-objdump llvm-objdump-19 >/dev/null || test "$$(id -u)" != 0 || \
+	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends llvm-19) >/dev/null 2>&1 || \
+	  echo "llvm-objdump is not here and could not be installed: tests of disassembly skip"
+	@touch $@
+
+test: $(READY) $(TOOLS) ## the whole test suite
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 lint: $(READY) ## ruff, mypy strict, import layers
