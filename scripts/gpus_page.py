@@ -19,11 +19,12 @@ What `rocm-perf gpus` knows. Rates are peaks without sparsity, in TFLOP/s (TOP/s
 RDNA 3 and later counts two operations a lane and clock (packed or dual issue). A die (GCD) of MI250 and MI250X is a
 GPU of its own. On NVIDIA a compute unit is an SM and LDS is shared memory. Nothing here is measured.
 
-The number in brackets is the source. A source with an address was looked up when the files were written. One with a
-title alone (product pages, data sheets) could not be opened then: its numbers are what the vendor is known to
-state, not checked against the page. A test recomputes the vector rates, and AMD's matrix rates, from compute units
-x operations a clock x clock within 2 %; where a clock or rate is itself computed, that proves nothing, and its
-source says so. What has no source is left out.
+The number in brackets is the source. It says where it was read: an address, or a repository and path. "Not opened"
+marks a page or data sheet that could not be read: its numbers are what the vendor is known to state, not checked.
+Sources that are not the vendor's (TechPowerUp and others) say so. One test recomputes the vector rates, and AMD's
+matrix rates, from compute units x operations a clock x clock within 2 %; where a clock or rate is itself computed,
+that proves nothing, and its source says so. Another recomputes the bandwidth from bus width x data rate within 2 %
+(2.5 % where the vendor rounds to whole TB/s), for all but six GPUs. What has no source is left out.
 
 ## Your own GPUs
 Files in `$ROCM_PERF_GPUS`, or else in `rocm-perf/gpus` of the configuration folder (`$XDG_CONFIG_HOME`,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -10,10 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+from rocm_perf.arch.toml import read_toml
 
 EVERY_CHIP = "all"
 
@@ -73,7 +69,7 @@ class Blocks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def toml(name: str, kind: type[T]) -> T:
     """A file of counters/ as what it should hold."""
-    return msgspec.convert(tomllib.loads(_text(name)), kind)
+    return msgspec.convert(read_toml(_text(name).encode(), name), kind)
 
 
 @cache

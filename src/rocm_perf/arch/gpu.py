@@ -74,6 +74,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     memory_kind: str
     memory_bytes: int | None
     memory_gbps: float
+    memory_bus_bits: int | None = None  # with the next, an independent way to the bandwidth
+    memory_gbps_per_pin: float | None = None  # Gbit/s
     vector_tflops: Mapping[str, float]  # by dtype: f64, f32, f16, ...
     matrix_unit: MatrixUnit | None
     matrix_tflops: Mapping[str, float]  # by dtype: f64, f32, xf32, f16, bf16, f8, f6, f4, i8

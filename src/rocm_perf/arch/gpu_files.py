@@ -28,6 +28,8 @@ _RANGES = {
     "compute_units": (1, 1024),
     "clock_mhz": (200, 5000),
     "memory_gbps": (10, 50_000),
+    "memory_bus_bits": (32, 1 << 16),
+    "memory_gbps_per_pin": (0.5, 100),
     "memory_bytes": (1 << 28, 1 << 42),
     "vector_tflops": (0.01, 5000),
     "matrix_tflops": (0.01, 100_000),

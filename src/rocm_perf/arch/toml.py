@@ -1,4 +1,4 @@
-"""TOML files of facts: read, or refused with their name."""
+"""TOML files: read, or refused with their name. The one place that knows which Python brings a parser."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+
+__all__ = ["read_toml", "tomllib"]
 
 
 def read_toml(data: bytes, name: str) -> dict[str, Any]:

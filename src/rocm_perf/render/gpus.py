@@ -42,13 +42,21 @@ _TITLES = {
     "clock_mhz": "clock",
     "memory_kind": "memory",
     "memory_bytes": "memory size",
+    "memory_bus_bits": "memory bus",
+    "memory_gbps_per_pin": "data rate a pin",
     "memory_gbps": "memory bandwidth",
     "vector_tflops": "vector",
     "matrix_tflops": "matrix",
     "board_power_w": "board power",
     "device_ids": "PCI ids",
 }
-_UNITS = {"clock_mhz": "MHz", "memory_gbps": "GB/s", "board_power_w": "W"}
+_UNITS = {
+    "clock_mhz": "MHz",
+    "memory_bus_bits": "bit",
+    "memory_gbps_per_pin": "Gbit/s",
+    "memory_gbps": "GB/s",
+    "board_power_w": "W",
+}
 _ABSENT = {
     "sgprs_per_simd": "no limit",
     "sgpr_granule": "no limit",

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from rocm_perf.arch.toml import tomllib
 from rocm_perf.errors import InputError
 from rocm_perf.sim import positions
 from rocm_perf.sim.checks import faults
 from rocm_perf.sim.steps import DEFAULT_STREAM, DTYPES, LEVELS, Kernel, Size, Step, Thread, Workload
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
-
-__all__ = ["Kernel", "Size", "Step", "Thread", "Workload", "parse_workload", "read_workload", "tomllib"]
+__all__ = ["Kernel", "Size", "Step", "Thread", "Workload", "parse_workload", "read_workload"]
 
 _WORKLOAD_KEYS = {"name", "seed", "noise", "command", "streams", "kernel", "graph", "thread"}
 _COUNTS = {"vgprs": 32, "agprs": 0, "sgprs": 32, "lds_bytes": 0, "scratch_bytes": 0}

@@ -117,6 +117,39 @@ def test_matrix_rates_are_units_times_clock(gpu: Gpu) -> None:
             assert gpu.matrix_tflops[dtype] == pytest.approx(rates[gpu.family] * a_clock, rel=0.02)
 
 
+PINS = [gpu for gpu in GPUS if gpu.memory_bus_bits and gpu.memory_gbps_per_pin]
+
+
+@pytest.mark.parametrize("gpu", PINS, ids=lambda gpu: gpu.name)
+def test_bandwidth_is_pins_times_their_rate(gpu: Gpu) -> None:
+    assert gpu.memory_bus_bits is not None
+    assert gpu.memory_gbps_per_pin is not None
+    # AMD rounds 6.14 and 8.19 TB/s of MI325X, MI350X and MI355X down to 6 and 8.
+    rounded = 0.025 if gpu.memory_gbps in (6000, 8000) else 0.02
+    pins = gpu.memory_bus_bits * gpu.memory_gbps_per_pin / 8
+    assert gpu.memory_gbps == pytest.approx(pins, rel=rounded)
+
+
+def test_whose_bandwidth_has_no_second_source() -> None:
+    """Those whose bus and data rate nobody could look up: a shorter list is better."""
+    assert [gpu.name for gpu in GPUS if gpu not in PINS] == [
+        "AMD Radeon 780M",
+        "AMD Radeon 890M",
+        "NVIDIA A100 PCIe 80GB",
+        "NVIDIA GH200 96GB",
+        "NVIDIA GH200 144GB",
+        "NVIDIA B200",
+    ]
+
+
+@each_gpu
+def test_a_source_says_where_it_was_read_or_that_it_was_not(gpu: Gpu) -> None:
+    for field, source in gpu.sources.items():
+        unread = source.note.startswith("not opened")
+        read = bool(source.url) or source.title == "Computed" or "read " in source.note
+        assert read != unread, f"{field}: {source.title}"
+
+
 @each_gpu
 def test_every_number_has_a_source(gpu: Gpu) -> None:
     for field in msgspec.structs.fields(Gpu):

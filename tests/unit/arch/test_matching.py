@@ -108,7 +108,7 @@ def test_what_the_machine_says_overrides_the_catalogue() -> None:
     assert str(found.overrides[0]) == "clock_mhz: 1900.0 in the recording, 2100.0 in the catalogue"
     assert (found.gpu.clock_mhz, found.gpu.memory_bytes) == (1900.0, 206_141_652_992)
     assert found.gpu.sources["clock_mhz"].title == "recording"
-    assert found.gpu.sources["memory_gbps"].title == "AMD Instinct MI300X data sheet"
+    assert found.gpu.sources["memory_gbps"].title == "AMD CDNA 3 architecture white paper"
     assert found.gpu.vector_tflops == catalog.find_gpu("MI300X").vector_tflops
     assert "rates are those of the catalogue's 2100" in found.notes[0]
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocm_perf.arch.toml import tomllib
 from rocm_perf.errors import InputError
 from rocm_perf.sim.positions import positions
-from rocm_perf.sim.workload import parse_workload, read_workload, tomllib
+from rocm_perf.sim.workload import parse_workload, read_workload
 
 HEAD = """name = "w"
 [kernel.gemm]

@@ -1,0 +1,25 @@
+"""Writes src/rocm_perf/render/schemas/*.json from the types of the files: `python scripts/make_schemas.py`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rocm_perf.render.file_types import FILES
+from rocm_perf.render.schema import schema
+
+FOLDER = Path(__file__).parents[1] / "src" / "rocm_perf" / "render" / "schemas"
+
+
+def text(name: str) -> str:
+    return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name in FILES:
+        (FOLDER / f"{name}.schema.json").write_text(text(name))
+
+
+if __name__ == "__main__":
+    main()
