@@ -1,4 +1,8 @@
-"""The only interval arithmetic of the package. Overlap is counted once, whatever overlaps."""
+"""The only interval arithmetic of the package. Overlap is counted once, whatever overlaps.
+
+Intervals are rows with start_ns and end_ns; those with a null or a negative length do not count. `by` names the columns
+that tell groups apart, and null is a group like any other.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,17 @@ from collections.abc import Sequence
 
 import polars as pl
 
+Frame = pl.DataFrame | pl.LazyFrame
 
-def union_ns(intervals: pl.DataFrame | pl.LazyFrame, by: Sequence[str] = ()) -> pl.DataFrame:
+_USABLE = pl.col("start_ns").is_not_null() & (pl.col("end_ns") >= pl.col("start_ns"))
+
+
+def union_ns(intervals: Frame, by: Sequence[str] = ()) -> pl.DataFrame:
     """Time covered by at least one interval, and first start and last end, for each group.
 
-    Takes columns start_ns and end_ns; rows with a null or a negative length do not count. In order of
-    start, an interval adds what reaches beyond everything before it.
+    In order of start, an interval adds what reaches beyond everything before it.
     """
-    usable = intervals.lazy().filter(
-        pl.col("start_ns").is_not_null() & (pl.col("end_ns") >= pl.col("start_ns"))
-    )
-    ordered = usable.select(*by, "start_ns", "end_ns").sort("start_ns")
+    ordered = intervals.lazy().filter(_USABLE).select(*by, "start_ns", "end_ns").sort("start_ns")
     reach = pl.col("end_ns").cum_max().shift(1)
     gain = (pl.col("end_ns") - pl.max_horizontal("start_ns", reach)).clip(lower_bound=0)
     sums = (
@@ -32,3 +36,155 @@ def union_ns(intervals: pl.DataFrame | pl.LazyFrame, by: Sequence[str] = ()) -> 
 def total_union_ns(intervals: pl.DataFrame) -> int:
     """Time covered by at least one interval."""
     return int(union_ns(intervals)["union_ns"].item() or 0) if intervals.height else 0
+
+
+def holes(
+    intervals: pl.DataFrame, by: Sequence[str], then: Sequence[str] = (), before: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Each interval that begins after everything before it has ended, with `since_ns`, when that was.
+
+    The hole is [since_ns, start_ns]. `then` orders intervals that start together; the first of them ends the hole.
+    `before` names columns whose value in the interval before is added as before_NAME.
+    """
+    previous = [pl.col(name).shift(1).alias(f"before_{name}") for name in before]
+    added = [_reach().alias("since_ns"), *previous]
+    ordered = _ordered(intervals, by, ["start_ns", *then], [])
+    found = ordered.with_columns(expression.over(by) if by else expression for expression in added)
+    return found.filter(pl.col("start_ns") > pl.col("since_ns"))
+
+
+def disjoint(intervals: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The outermost intervals: what lies within an earlier one goes, what sticks out of it is cut to that part."""
+    ordered = _ordered(intervals, by, ["start_ns"], ["end_ns"])
+    reach = _reach().over(by) if by else _reach()
+    cut = pl.max_horizontal("start_ns", reach).alias("start_ns")
+    return ordered.with_columns(cut).filter(pl.col("end_ns") > pl.col("start_ns"))
+
+
+def overlap_ns(intervals: pl.DataFrame, cover: pl.DataFrame, by: Sequence[str]) -> pl.Series:
+    """For each interval, how much of it at least one interval of `cover` in its group covers."""
+    parts = disjoint(cover, by).with_columns(pl.lit("any").alias("kind"))
+    return overlaps_ns(intervals, parts, by, ["any"])["any"].alias("overlap_ns")
+
+
+def overlaps_ns(
+    intervals: pl.DataFrame, parts: pl.DataFrame, by: Sequence[str], kinds: Sequence[str]
+) -> pl.DataFrame:
+    """For each interval, how much of it the parts of each kind (column kind) cover; parts of a group are disjoint.
+
+    That is the covered time before its end, less that before its start.
+    """
+    if not intervals.height or not parts.height:
+        return pl.DataFrame({kind: pl.zeros(intervals.height, pl.Int64, eager=True) for kind in kinds})
+    axis = _Axis(parts, by)
+    pieces = pl.DataFrame(
+        {"start": axis.place(parts, "start_ns"), "end": axis.place(parts, "end_ns"), "kind": parts["kind"]}
+    ).sort("start")
+    first, last = (
+        _covered_before(pieces, axis.place(intervals, edge), kinds) for edge in ("start_ns", "end_ns")
+    )
+    return pl.DataFrame([(last[kind] - first[kind]).fill_null(0) for kind in kinds])
+
+
+def count_between(intervals: pl.DataFrame, events: pl.DataFrame, by: Sequence[str]) -> pl.Series:
+    """For each interval, how many events of its group (column start_ns) lie in it, its start excluded."""
+    known = events.drop_nulls("start_ns").select(*by, "start_ns", pl.col("start_ns").alias("end_ns"))
+    axis = _Axis(known, by)
+    times = axis.place(known, "start_ns").sort()
+    first, last = (_ranks(times, axis.place(intervals, edge)) for edge in ("start_ns", "end_ns"))
+    counts: pl.Series = last - first
+    return counts.fill_null(0).alias("count")
+
+
+def innermost(points: pl.DataFrame, spans: pl.DataFrame, by: Sequence[str]) -> pl.Series:
+    """For each point (column time_ns), the name of the innermost span of its group around it; null where there is none.
+
+    Spans of one depth do not overlap, so at each depth the last one that began is the only candidate.
+    """
+    known = [pl.col(key).fill_null(-1) for key in by]
+    rows = points.with_columns(known).with_row_index("row").drop_nulls("time_ns").sort("time_ns")
+    nested = _with_depth(spans.filter(_USABLE).with_columns(known), by)
+    found = [
+        rows.join_asof(level, left_on="time_ns", right_on="start_ns", by=by, check_sortedness=False)
+        .filter(pl.col("time_ns") < pl.col("end_ns"))
+        .select("row", "name", "depth")
+        for level in nested.partition_by("depth")
+    ]
+    if not found:
+        return pl.Series("name", [None] * points.height, dtype=pl.String)
+    deepest = pl.concat(found).sort("depth").unique("row", keep="last")
+    everyone = points.with_row_index("row").select("row")
+    return everyone.join(deepest, on="row", how="left", maintain_order="left")["name"]
+
+
+def _with_depth(spans: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Spans in order of start, with how many are open around each."""
+    ordered = spans.sort(*by, "start_ns", "end_ns", descending=[*[False] * len(by), False, True])
+    numbered = ordered.with_row_index("span")
+    starts = numbered.select(*by, pl.col("start_ns").alias("time"), "span", pl.lit(1, pl.Int64).alias("step"))
+    ends = numbered.select(*by, pl.col("end_ns").alias("time"), "span", pl.lit(-1, pl.Int64).alias("step"))
+    edges = pl.concat([starts, ends]).sort(*by, "time", "step", "span")
+    depths = edges.with_columns(pl.col("step").cum_sum().alias("depth")).filter(pl.col("step") == 1)
+    return numbered.join(depths.select("span", "depth"), on="span").sort("start_ns")
+
+
+def _ordered(
+    intervals: pl.DataFrame, by: Sequence[str], ascending: Sequence[str], descending: Sequence[str]
+) -> pl.DataFrame:
+    keys = [*by, *ascending, *descending]
+    last = [False] * len(by) + [True] * (len(keys) - len(by))
+    falling = [False] * (len(keys) - len(descending)) + [True] * len(descending)
+    return intervals.filter(_USABLE).sort(keys, descending=falling, nulls_last=last)
+
+
+def _reach() -> pl.Expr:
+    """The latest end of everything before, in frames in order of start."""
+    return pl.col("end_ns").cum_max().shift(1)
+
+
+class _Axis:
+    """One axis of integers on which groups lie one after another, so that a single sorted column serves them all."""
+
+    def __init__(self, rows: pl.DataFrame, by: Sequence[str]) -> None:
+        self.by = list(by)
+        low, high = pl.col("start_ns").min().alias("low"), pl.col("end_ns").max().alias("high")
+        groups = rows.group_by(self.by, maintain_order=True).agg(low, high) if by else rows.select(low, high)
+        room = pl.col("high") - pl.col("low") + 3
+        self.groups = groups.with_columns((room.cum_sum() - room).alias("base"))
+
+    def place(self, rows: pl.DataFrame, column: str) -> pl.Series:
+        """Where each time lies; one outside of its group's range lies next to it, one of no known group nowhere."""
+        times = rows.select(*self.by, pl.col(column).alias("time"))
+        if self.by:
+            placed = times.join(self.groups, on=self.by, how="left", nulls_equal=True, maintain_order="left")
+        else:
+            placed = times.join(self.groups, how="cross", maintain_order="left")
+        inside = pl.col("time").clip(pl.col("low") - 1, pl.col("high") + 1)
+        return placed.select(pl.col("base") + inside - pl.col("low") + 1).to_series()
+
+
+def _ranks(ordered: pl.Series, places: pl.Series) -> pl.Series:
+    """How many of the ordered numbers are not above each place; null for null."""
+    ranks = ordered.search_sorted(places.fill_null(0), "right").cast(pl.Int64)
+    return pl.select(pl.when(places.is_not_null()).then(ranks)).to_series()
+
+
+def _covered_before(pieces: pl.DataFrame, places: pl.Series, kinds: Sequence[str]) -> pl.DataFrame:
+    """Length of the disjoint pieces of each kind before each place; null for null."""
+    length = pl.col("end") - pl.col("start")
+    sums = pieces.with_columns(
+        pl.when(pl.col("kind") == kind).then(length).otherwise(0).cum_sum().alias(f"sum {kind}")
+        for kind in kinds
+    )
+    begun = _ranks(pieces["start"], places)
+    last: pl.DataFrame = sums[(begun.fill_null(0) - 1).clip(lower_bound=0)]
+    last = last.with_columns(begun.alias("begun"), places.alias("at"))
+    # What of the last piece lies beyond the place.
+    beyond = (pl.col("end") - pl.col("at")).clip(lower_bound=0)
+    return last.select(
+        pl.when(pl.col("begun") > 0)
+        .then(pl.col(f"sum {kind}") - pl.when(pl.col("kind") == kind).then(beyond).otherwise(0))
+        .otherwise("begun")
+        .alias(kind)
+        for kind in kinds
+    )

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.intervals import total_union_ns, union_ns
+from rocm_perf.analysis.busy import wall_ns
+from rocm_perf.analysis.intervals import disjoint, overlap_ns, union_ns
 from rocm_perf.analysis.passes import timed_dispatches, timed_pass
-from rocm_perf.model.document import DeviceTime, SyncTime
+from rocm_perf.model.document import DeviceTime
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.quantity import Quantity, ratio, unavailable
+from rocm_perf.model.results.sync import Sync, Waiting
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
 FORMULAS = {
-    "sync.union_ns": "sum over threads of the union of synchronising calls",
-    "sync.idle_ns": "time in synchronising calls during which no kernel and no copy ran: |S| - |S and G|, "
-    "where |S and G| = |S| + |G| - |S or G|, S the union of the calls and G that of GPU work on the node",
+    "sync.total_ns": "sum over threads of the union of synchronising calls",
+    "sync.share": "union over all threads of synchronising calls / wall_ns",
+    "sync.useful_ns": "per thread: time in the calls during which a kernel or copy of the process ran",
+    "sync.lost_ns": "total_ns - useful_ns",
 }
 
 SYNC_CALL = r"(Device|Stream|Event|Ctx|Context)Synchronize|^hsa_signal_wait"
 _DEVICE_WIDE = r"(Device|Ctx|Context)Synchronize"
+COPY_CALL = r"^(hip|cuda|cu)Memcpy"
+_SCOPES = {
+    "device": _DEVICE_WIDE,
+    "stream": "StreamSynchronize",
+    "event": "EventSynchronize",
+    "signal": "^hsa_",
+}
+_THREAD = ("node", "pid", "tid")
 
 # Two waits for every three kernels, and a twentieth of the window lost: below that, it is not the pattern.
 _CALLS_PER_KERNEL = 2 / 3
@@ -28,37 +39,13 @@ _LOST_SHARE = 0.05
 _SPAN = ("node", "start_ns", "end_ns")
 
 
-def sync_time(trace: Trace) -> SyncTime | None:
-    """None where no synchronising call was recorded."""
-    number = timed_pass(trace) or 0
-    waiting = pl.col("name").str.contains(SYNC_CALL) & (pl.col("pass_id") == number)
-    calls = trace.lazy("api_calls").filter(waiting & (pl.col("end_ns") >= pl.col("start_ns"))).collect()
-    if not calls.height:
-        return None
-    copies = trace.table("copies").filter(pl.col("pass_id") == number).select(_SPAN)
-    work = pl.concat([timed_dispatches(trace).select(_SPAN), copies])
-    idle = sum(_idle_ns(calls.select(_SPAN), work, node) for node in calls["node"].unique())
-    return SyncTime(
-        calls=calls.height,
-        device_wide=calls.filter(pl.col("name").str.contains(_DEVICE_WIDE)).height,
-        union_ns=int(union_ns(calls, ["node", "pid", "tid"])["union_ns"].sum()),
-        idle_ns=idle,
-    )
-
-
-def _idle_ns(calls: pl.DataFrame, work: pl.DataFrame, node: int) -> int:
-    waiting, working = (frame.filter(pl.col("node") == node) for frame in (calls, work))
-    either = total_union_ns(pl.concat([waiting, working]))
-    return either - total_union_ns(working)
-
-
-def sync_findings(sync: SyncTime | None, devices: tuple[DeviceTime, ...]) -> list[Finding]:
+def sync_findings(sync: Sync, devices: tuple[DeviceTime, ...]) -> list[Finding]:
     """The pattern "synchronises after every kernel", where it costs something."""
-    if sync is None or not devices:
+    if not sync.total.calls or not devices:
         return []
     kernels = sum(device.dispatches for device in devices)
     busiest = devices[0]
-    if sync.calls < _CALLS_PER_KERNEL * kernels or busiest.idle_ns < _LOST_SHARE * busiest.window_ns:
+    if sync.total.calls < _CALLS_PER_KERNEL * kernels or busiest.idle_ns < _LOST_SHARE * busiest.window_ns:
         return []
     bound = Quantity(
         busiest.window_ns / busiest.busy_ns,
@@ -66,15 +53,16 @@ def sync_findings(sync: SyncTime | None, devices: tuple[DeviceTime, ...]) -> lis
         "window_ns / busy_ns: what a GPU that is never idle would gain at most",
         {"window_ns": busiest.window_ns, "busy_ns": busiest.busy_ns},
     )
-    lost = format_share(sync.idle_ns / sync.union_ns) if sync.union_ns else "0 %"
+    lost = format_share(sync.total.lost_ns / sync.total.total_ns) if sync.total.total_ns else "0 %"
+    waited = f"{format_ns(sync.total.lost_ns)} ({lost}) of their {format_ns(sync.total.total_ns)}"
     return [
         Finding(
             "sync-after-every-kernel",
             "warning",
             "The program synchronises after nearly every kernel",
             (
-                f"{format_count(sync.calls, 'synchronising call')} for {format_count(kernels, 'kernel')}",
-                f"the GPU stood idle for {format_ns(sync.idle_ns)} ({lost}) of their {format_ns(sync.union_ns)}",
+                f"{format_count(sync.total.calls, 'synchronising call')} for {format_count(kernels, 'kernel')}",
+                f"the GPU stood idle for {waited}",
                 f"{busiest.name} was idle {format_ns(busiest.idle_ns)} of {format_ns(busiest.window_ns)}",
             ),
             time_at_stake_ns=busiest.idle_ns,
@@ -84,3 +72,91 @@ def sync_findings(sync: SyncTime | None, devices: tuple[DeviceTime, ...]) -> lis
             next_command="rocm-perf analyze PATH_OF_THE_NEXT_RECORDING",
         )
     ]
+
+
+def waiting(trace: Trace) -> Sync:
+    """Synchronising calls and blocking copies by scope, function, thread and operator."""
+    calls = _waits(trace)
+    if not calls.height:
+        why = (
+            "no API calls were recorded"
+            if not trace.has("api_calls")
+            else "no synchronising call was recorded"
+        )
+        nothing = Waiting("all", 0, 0, 0, 0)
+        share = unavailable("", "union_ns / wall_ns", why)
+        return Sync(nothing, nothing, share, (), (), (), (), "", unavailable=why)
+    work, by, busy_is = _work(trace, calls)
+    length = calls["end_ns"] - calls["start_ns"]
+    useful = overlap_ns(calls, work, by)
+    calls = calls.with_columns(length.alias("total"), useful.alias("useful"))
+    syncs = calls.filter(pl.col("scope") != "copy")
+    thread = pl.format("process {}, thread {}", pl.col("pid").fill_null(0), pl.col("tid").fill_null(0))
+    return Sync(
+        total=_total("all", syncs),
+        blocking_copies=_total("copy", calls.filter(pl.col("scope") == "copy")),
+        share=_share(syncs, wall_ns(trace)),
+        scopes=_by(calls, pl.col("scope")),
+        functions=_by(calls, pl.col("name")),
+        threads=_by(calls, thread),
+        operators=_by(_with_operators(trace, calls), pl.col("operator")),
+        busy_is=busy_is,
+    )
+
+
+def _waits(trace: Trace) -> pl.DataFrame:
+    """The outermost waiting calls of each thread, with their scope."""
+    name = pl.col("name").str
+    blocking = name.contains(COPY_CALL) & ~name.contains("Async")
+    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (name.contains(SYNC_CALL) | blocking)
+    scope = pl.coalesce(
+        *(pl.when(name.contains(pattern)).then(pl.lit(scope)) for scope, pattern in _SCOPES.items()),
+        pl.lit("copy"),
+    )
+    columns = ("name", "start_ns", "end_ns", *_THREAD, "op_id")
+    return disjoint(
+        trace.lazy("api_calls").filter(usable).select(*columns, scope.alias("scope")).collect(), _THREAD
+    )
+
+
+def _work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[str], str]:
+    """GPU work of each process, or of the node where the recording does not say whose it is."""
+    number = timed_pass(trace) or 0
+    columns = (*_SPAN, "pid")
+    copies = trace.table("copies").filter(pl.col("pass_id") == number).select(columns)
+    work = pl.concat([timed_dispatches(trace).select(columns), copies])
+    strangers = calls.join(work, on=["node", "pid"], how="anti", nulls_equal=True)
+    if strangers.height or work["pid"].null_count():
+        return work, ["node"], "any GPU work of the node"
+    return work, ["node", "pid"], "GPU work of the same process"
+
+
+def _total(name: str, calls: pl.DataFrame) -> Waiting:
+    total, useful = int(calls["total"].sum()), int(calls["useful"].sum())
+    return Waiting(name, calls.height, total, useful, total - useful)
+
+
+def _by(calls: pl.DataFrame, key: pl.Expr) -> tuple[Waiting, ...]:
+    table = calls.group_by(key.alias("key")).agg(
+        pl.len(),
+        pl.col("total").sum(),
+        pl.col("useful").sum(),
+        (pl.col("total") - pl.col("useful")).sum().alias("lost"),
+    )
+    ordered = table.sort("total", "key", descending=[True, False])
+    return tuple(Waiting(*row) for row in ordered.iter_rows())
+
+
+def _share(syncs: pl.DataFrame, wall: int | None) -> Quantity:
+    """Nodes have clocks of their own: on several, the wall counts once for each."""
+    union = int(union_ns(syncs, ["node"])["union_ns"].sum())
+    nodes = max(1, syncs["node"].n_unique())
+    whole = None if wall is None else wall * nodes
+    return ratio(union, whole, "union_ns / wall_ns", "union_ns", "wall_ns")
+
+
+def _with_operators(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
+    key = ["node", "pid", "op_id"]
+    operators = trace.table("ops").filter(pl.col("category") == "operator").drop_nulls("op_id")
+    names = operators.unique(key, keep="first").select(*key, pl.col("name").alias("operator"))
+    return calls.drop_nulls("op_id").join(names, on=key, how="inner", nulls_equal=True)

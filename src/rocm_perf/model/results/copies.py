@@ -1,0 +1,35 @@
+"""Copies between host and GPU that recur while the program is in its stride."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rocm_perf.model.quantity import Quantity
+
+Memory = Literal["pageable", "blocking call", "asynchronous", "unknown"]
+
+
+class SteadyCopy(msgspec.Struct, frozen=True):
+    """Host copies of one kind, started in one way from one place."""
+
+    kind: str  # H2D or D2H
+    copies: int
+    per_step: float | None
+    size_bytes: int | None
+    total_ns: int
+    bandwidth: Quantity
+    call: str  # function that started them, "" where that is not recorded
+    call_site: str  # operator, Python function or range, innermost known; "" where none is recorded
+    memory: Memory  # pageable: the call was asynchronous and yet returned only after the copy had ended
+
+
+class SteadyCopies(msgspec.Struct, frozen=True):
+    """Longest first. `basis` says what counts as steady state."""
+
+    rows: tuple[SteadyCopy, ...]
+    copies: int
+    total_ns: int
+    basis: str
+    unavailable: str | None = None

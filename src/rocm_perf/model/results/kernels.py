@@ -1,0 +1,99 @@
+"""What kernels do: their families, the steps they repeat in, and short ones that could be fused."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rocm_perf.model.quantity import Quantity
+
+FamilyName = Literal[
+    "gemm",
+    "convolution",
+    "attention",
+    "normalisation",
+    "softmax",
+    "reduction",
+    "elementwise",
+    "embedding",  # and other gathers and scatters
+    "copy",  # casts, fills, transposes and concatenations as well
+    "collective",
+    "sort",  # and scans
+    "random",
+    "quantisation",
+    "optimiser",
+    "other",
+]
+
+
+class Family(msgspec.Struct, frozen=True):
+    """What a kernel does, and whose it is where its name tells ("" otherwise)."""
+
+    name: FamilyName
+    library: str
+
+
+class FamilyTotal(msgspec.Struct, frozen=True):
+    """All kernels of one family."""
+
+    family: FamilyName
+    kernels: int
+    calls: int
+    total_ns: int
+    share: float  # of the summed kernel time
+    libraries: tuple[str, ...]
+
+
+class Families(msgspec.Struct, frozen=True):
+    """Kernel time by family, longest first."""
+
+    rows: tuple[FamilyTotal, ...]
+    gemm_share: Quantity
+    unclassified_share: Quantity
+    unavailable: str | None = None
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One repetition of what the program does over and over."""
+
+    start_ns: int
+    end_ns: int
+    kernels: int
+    kernel_ns: int
+
+    @property
+    def duration_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """The steps of the busiest process, and how they were found."""
+
+    found_by: str
+    steps: tuple[Step, ...]
+    kernels_per_step: Quantity  # median
+    duration_ns: Quantity  # median
+    steady_from_ns: int | None  # steps from here on count as steady state
+    host_times: bool = True  # steps are those of the host: what it launches in one belongs to it
+    unavailable: str | None = None
+
+
+class Sliver(msgspec.Struct, frozen=True):
+    """A sequence of short kernels that repeats on one stream."""
+
+    kernels: tuple[str, ...]
+    occurrences: int
+    kernel_ns: int  # of all occurrences
+    gap_ns: int  # between the kernels of an occurrence
+    saving_ns: int  # at most, by fewer launches; memory traffic saved by fusing comes on top
+
+
+class Slivers(msgspec.Struct, frozen=True):
+    """Sequences worth fusing, largest saving first."""
+
+    rows: tuple[Sliver, ...]
+    saving_ns: int
+    floor_ns: int | None  # shortest kernel: what any kernel costs, taken as the cost of starting one
+    basis: str
+    unavailable: str | None = None
