@@ -1,0 +1,301 @@
+"""Puts the graph of a recording together: nodes and edges from the host's and the GPU's side, in the order of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from rocm_perf.analysis.graph import crossings, device, host
+from rocm_perf.analysis.graph.delays import with_delays, with_own_time
+from rocm_perf.analysis.graph.estimates import usual, with_usual
+from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START, Graph
+from rocm_perf.analysis.graph.missing import missing
+from rocm_perf.analysis.graph.waits import waits
+from rocm_perf.analysis.passes import timed_pass
+from rocm_perf.model.results.path import Estimate
+from rocm_perf.model.trace import Trace
+
+_SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
+# At one instant: returns come first, then calls, then what they start, then what meets.
+_ORDER = {"start": 0, "return": 1, "api": 2, "op": 2, "arrival": 3, "kernel": 3, "copy": 3, "collective": 3,
+          "meeting": 4, "end": 6}  # fmt: skip
+_TRANSFER = 5
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The tables of the graph, their rows numbered as nodes: `into` where they begin, `out` where they end."""
+
+    calls: pl.DataFrame
+    items: pl.DataFrame
+    met: pl.DataFrame
+    waited: pl.DataFrame
+    end: int
+    estimates: list[Estimate]
+
+
+def build(trace: Trace) -> Graph:
+    """The graph of the timed pass: all processes and ranks, each clock domain from its own first start."""
+    number = timed_pass(trace) or 0
+    spans = _domains(trace, number)
+    origins = spans.select("node", "origin_ns")
+    wall = int(spans["wall_ns"].max() or 0)  # type: ignore[arg-type]
+    parts = _parts(trace, number, origins)
+    links = crossings.event_waits(trace, number, origins, parts.items)
+    edges = pl.concat(
+        [
+            host.program_edges(parts.calls),
+            _call_edges(parts.calls),
+            _launch_edges(parts.items),
+            _stream_edges(parts.items),
+            _crossing_edges(parts.items, links),
+            _sync_edges(parts),
+            _collective_edges(parts),
+            _end_edges(parts, host.extents(trace, number, origins)),
+        ],
+        how="diagonal_relaxed",
+    )
+    return _assembled(_nodes(parts, wall), edges, wall, parts, missing(trace, parts.calls, parts.items))
+
+
+def _domains(trace: Trace, number: int) -> pl.DataFrame:
+    usable = (pl.col("pass_id") == number) & (pl.col("end_ns") >= pl.col("start_ns"))
+    spans = [trace.lazy(name).filter(usable).select("node", "start_ns", "end_ns") for name in _SPANS]
+    return (
+        pl.concat(spans)
+        .group_by("node")
+        .agg(pl.col("start_ns").min().alias("origin_ns"), pl.col("end_ns").max().alias("last_ns"))
+        .with_columns(wall_ns=pl.col("last_ns") - pl.col("origin_ns"))
+        .collect()
+    )
+
+
+def _parts(trace: Trace, number: int, origins: pl.DataFrame) -> _Parts:
+    calls, owners = host.host_calls(trace, number, origins)
+    calls = host.with_sections(calls, trace, number, origins)
+    items = device.with_befores(device.items(trace, number, origins, calls, owners))
+    waited = waits(calls, items)
+    calls, estimates = with_own_time(calls, items, waited)
+    issued = calls.filter("blocking").select("call", issued=pl.col("start_ns") + pl.col("own_ns"))
+    items = items.join(issued, on="call", how="left", maintain_order="left").with_columns(
+        issued_ns=pl.coalesce("issued", "issued_ns")
+    )
+    items, more = with_delays(items.drop("issued"))
+    return _numbered(calls, items, device.meetings(items), waited, estimates + more)
+
+
+def _numbered(
+    calls: pl.DataFrame,
+    items: pl.DataFrame,
+    met: pl.DataFrame,
+    waited: pl.DataFrame,
+    estimates: list[Estimate],
+) -> _Parts:
+    """Node numbers: the start, calls, returns, items, arrivals at collectives, meetings, the end."""
+    into = pl.col("call") + 1
+    returns = 1 + calls.height
+    calls = calls.with_columns(
+        into=into,
+        out=pl.when("blocking")
+        .then(returns + pl.col("blocking").cum_sum() - 1)
+        .otherwise(into)
+        .cast(pl.Int64),
+    )
+    first = returns + int(calls["blocking"].sum())
+    arrivals = first + items.height
+    met = met.with_columns(arrival=arrivals + pl.int_range(pl.len(), dtype=pl.Int64))
+    meetings = arrivals + met.height
+    met = met.with_columns(node_id=meetings + pl.col("meeting"))
+    end = meetings + met["meeting"].n_unique()
+    items = items.join(met, on="item", how="left", maintain_order="left").with_columns(
+        out=first + pl.col("item"), into=pl.coalesce("arrival", first + pl.col("item"))
+    )
+    return _Parts(calls, items, met, waited, end, estimates)
+
+
+# Nodes
+
+
+def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
+    calls, items, met = parts.calls, parts.items, parts.met
+    host_columns = ("name", "thread", "rank", "section")
+    item_columns = ("name", "lane", "rank", "call", "size_bytes", "row")
+    began = pl.coalesce("met_ns", "start_ns")
+    frames = [
+        pl.DataFrame(
+            {"id": [START], "kind": ["start"], "name": ["start"], "start_ns": [0], "duration_ns": [0]}
+        ),
+        calls.select(*host_columns, "kind", "start_ns", id="into", duration_ns="own_ns"),
+        calls.filter("blocking").select(
+            *host_columns, kind=pl.lit("return"), id="out", start_ns="end_ns", duration_ns=pl.lit(0)
+        ),
+        items.select(
+            *item_columns,
+            "kind",
+            id="out",
+            start_ns=began,
+            duration_ns=pl.col("end_ns") - began,
+            met=pl.col("met_ns").is_not_null(),
+        ),
+        items.filter(pl.col("arrival").is_not_null()).select(
+            *item_columns, "start_ns", id="arrival", kind=pl.lit("arrival"), duration_ns=pl.lit(0)
+        ),
+        met.unique("meeting", keep="first", maintain_order=True).select(
+            id="node_id",
+            start_ns="met_ns",
+            kind=pl.lit("meeting"),
+            name=pl.lit("meeting"),
+            duration_ns=pl.lit(0),
+        ),
+        pl.DataFrame(
+            {"id": [parts.end], "kind": ["end"], "name": ["end"], "start_ns": [wall], "duration_ns": [0]}
+        ),
+    ]
+    nodes = pl.concat(frames, how="diagonal_relaxed").with_columns(pl.col("kind").cast(NODE_KINDS))
+    order = pl.col("kind").replace_strict(_ORDER, return_dtype=pl.Int64)
+    order = pl.when(pl.col("met").fill_null(False)).then(_TRANSFER).otherwise(order)
+    nodes = nodes.with_columns(pl.col("name").cast(pl.Categorical), call=pl.col("call") + 1)
+    return nodes.sort(10 * pl.col("start_ns") + order, maintain_order=True).drop("met")
+
+
+# Edges: cause and effect are node numbers; `usual` is the usual lag, null where the lag is always as observed
+
+
+def _call_edges(calls: pl.DataFrame) -> pl.DataFrame:
+    """From the start of a blocking call to its return: never sooner than what it does by itself."""
+    return calls.filter("blocking").select(
+        cause="into", effect="out", kind=pl.lit("call"), rule=pl.lit("call"), usual=pl.lit(0)
+    )
+
+
+def _launch_edges(items: pl.DataFrame) -> pl.DataFrame:
+    """From the call; what a graph starts after its first item is held by the order of its stream."""
+    calls = items.filter(pl.col("call").is_not_null() & ~pl.col("inner"))
+    return calls.select(
+        cause=pl.col("call") + 1,
+        effect="into",
+        kind=pl.lit("launch"),
+        rule=pl.lit("correlation"),
+        usual="latency",
+    )
+
+
+def _stream_edges(items: pl.DataFrame) -> pl.DataFrame:
+    befores = items.filter(pl.col("before").is_not_null())
+    return befores.select(
+        cause=items["out"].gather(befores["before"]),
+        effect="into",
+        kind=pl.lit("stream"),
+        rule=pl.when(pl.col("lane_kind") == "stream").then(pl.lit("stream")).otherwise(pl.lit("queue")),
+        usual=pl.when(pl.col("call").is_not_null()).then("gap"),
+    )
+
+
+def _crossing_edges(items: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    late = crossings.late_starts(items, links)
+    found = pl.concat([links.with_columns(rule=pl.lit("event")), late], how="diagonal_relaxed")
+    return found.select(
+        cause=items["out"].gather(found["cause"]),
+        effect=items["into"].gather(found["effect"]),
+        kind=pl.when(pl.col("rule") == "room").then(pl.lit("capacity")).otherwise(pl.lit("event")),
+        rule="rule",
+        usual=pl.lit(0),
+    )
+
+
+def _sync_edges(parts: _Parts) -> pl.DataFrame:
+    calls = parts.calls.select("call", "out", "name", "start_ns", returned=pl.col("end_ns"))
+    pairs = parts.waited.join(calls, on="call")
+    waiting = pairs.filter(pl.col("end_ns") > pl.col("start_ns")).sort("end_ns")
+    last = waiting.unique("call", keep="last", maintain_order=True)
+    table, words = usual(last.select("rule", value=pl.col("returned") - pl.col("end_ns")), "return", "rule")
+    parts.estimates.extend(words)
+    return with_usual(pairs, table, "rule", "usual").select(
+        cause=parts.items["out"].gather(pairs["item"]),
+        effect="out",
+        kind=pl.lit("sync"),
+        rule="rule",
+        usual="usual",
+    )
+
+
+def _collective_edges(parts: _Parts) -> pl.DataFrame:
+    """Every member comes to the meeting; from there on the bytes move, on every member."""
+    shape = {"kind": pl.lit("collective"), "rule": pl.lit("members"), "usual": pl.lit(0)}
+    leaving = parts.items.filter(pl.col("arrival").is_not_null())
+    return pl.concat(
+        [
+            parts.met.select(cause="arrival", effect="node_id", **shape),
+            leaving.select(cause="node_id", effect="out", **shape),
+        ]
+    )
+
+
+def _end_edges(parts: _Parts, extents: pl.DataFrame) -> pl.DataFrame:
+    """The last call of every thread; it may go on after that, or make none at all."""
+    known = parts.calls.select(host.PROCESS).unique()
+    extents = extents.join(known, on=host.PROCESS, how="semi")
+    threads = parts.calls.group_by(host.THREAD).agg(pl.col("out").last(), pl.col("end_ns").last())
+    threads = threads.join(extents, on=host.THREAD, how="full", coalesce=True).select(
+        cause=pl.col("out").fill_null(START),
+        usual=pl.max_horizontal(pl.col("last_ns") - pl.col("end_ns").fill_null(0), 0),
+    )
+    return threads.with_columns(effect=pl.lit(parts.end, pl.Int64), kind=pl.lit("end"), rule=pl.lit("end"))
+
+
+def _assembled(
+    nodes: pl.DataFrame, edges: pl.DataFrame, wall: int, parts: _Parts, lacking: tuple[str, ...]
+) -> Graph:
+    """Edges between rows of the sorted nodes, each with its lag; the one that explains a start is binding."""
+    position = nodes.select("id").with_row_index("row").sort("id")["row"].cast(pl.Int64)
+    nodes = nodes.drop("id").with_columns(call=position.gather(nodes["call"]))
+    edges = edges.with_columns(
+        pl.col("kind").cast(EDGE_KINDS),
+        pl.col("rule").cast(RULE_NAMES),
+        cause=position.gather(edges["cause"]),
+        effect=position.gather(edges["effect"]),
+    ).filter(pl.col("cause") < pl.col("effect"))
+    edges = pl.concat([edges, *_loose(nodes.height, edges)], how="diagonal_relaxed")
+    ends = (nodes["start_ns"] + nodes["duration_ns"]).gather(edges["cause"])
+    edges = edges.with_columns(observed=nodes["start_ns"].gather(edges["effect"]) - ends)
+    edges = edges.with_columns(lag_ns=pl.min_horizontal("observed", "usual"))
+    # The edge that explains a start comes last: the least between its usual lag and what was observed; of equals, the
+    # first kind. Two sorts by one key each are many times faster than one by several.
+    late = (pl.col("observed") - pl.col("lag_ns")) * len(EDGE_KINDS.categories) + pl.col("kind").to_physical()
+    edges = edges.sort(late, descending=True, maintain_order=True).sort("effect", maintain_order=True)
+    binding = (pl.col("effect") != pl.col("effect").shift(-1)).fill_null(True)
+    edges = edges.with_columns(binding=binding).select(
+        "cause",
+        "effect",
+        "kind",
+        "rule",
+        "binding",
+        lag_ns=pl.when("binding").then("observed").otherwise("lag_ns"),
+    )
+    return Graph(nodes, edges, wall, tuple(parts.estimates), lacking)
+
+
+def _loose(count: int, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What nothing holds is held by the start, and what holds nothing holds the end."""
+    first = pl.DataFrame({"effect": _others(1, count, edges["effect"])}).select(
+        cause=pl.lit(START, pl.Int64),
+        effect="effect",
+        kind=pl.lit("unrecorded", EDGE_KINDS),
+        rule=pl.lit("unrecorded", RULE_NAMES),
+    )
+    last = pl.DataFrame({"cause": _others(1, count - 1, edges["cause"])}).select(
+        cause="cause",
+        effect=pl.lit(count - 1, pl.Int64),
+        kind=pl.lit("end", EDGE_KINDS),
+        rule=pl.lit("end", RULE_NAMES),
+        usual=pl.lit(0, pl.Int64),
+    )
+    return first.filter(pl.col("effect") < count - (last.height > 0)), last
+
+
+def _others(first: int, end: int, known: pl.Series) -> pl.Series:
+    """The node numbers from `first` to before `end` that are not among the known ones."""
+    numbers = pl.int_range(first, end, dtype=pl.Int64, eager=True)
+    found = known.unique()
+    return pl.DataFrame({"id": numbers}).filter(~pl.col("id").is_in(found.implode()))["id"]

@@ -1,0 +1,90 @@
+"""How long calls work before they wait, and how long items take from their launch or from the item before them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from rocm_perf.analysis.graph.estimates import usual, with_usual
+from rocm_perf.model.results.path import Estimate
+
+# Where no kernel was launched while the one before it ran, the recording cannot show the gap between kernels.
+ASSUMED_GAP_NS = 1500
+_ASSUMED_GAP = "assumed: what an H200 takes between kernels of a stream; traces of AMD GPUs show less"
+
+
+def with_own_time(
+    calls: pl.DataFrame, rows: pl.DataFrame, waited: pl.DataFrame
+) -> tuple[pl.DataFrame, list[Estimate]]:
+    """Each call with `own_ns`, what it takes by itself, and `blocking`, whether it may wait for the GPU."""
+    release = waited.group_by("call").agg(pl.col("end_ns").max().alias("release_ns"))
+    copies = waited.filter(pl.col("rule") == "own copy").join(rows.select("item", "start_ns"), on="item")
+    limits = copies.select("call", pl.col("start_ns").alias("copy_ns"))
+    calls = (
+        calls.join(release, on="call", how="left", maintain_order="left")
+        .join(limits, on="call", how="left", maintain_order="left")
+        .with_columns(
+            blocking=pl.col("scope").is_not_null() | pl.col("copy_ns").is_not_null(),
+            length=pl.col("end_ns") - pl.col("start_ns"),
+        )
+        .with_columns(
+            group=pl.when(pl.col("copy_ns").is_not_null()).then(pl.lit("copies")).otherwise("name"),
+            most=pl.min_horizontal("length", pl.col("copy_ns") - pl.col("start_ns")),
+        )
+    )
+    table, words = usual(_free_calls(calls, rows), "own time", "group")
+    calls = with_usual(calls, table, "group", "own")
+    own = pl.when("blocking").then(pl.min_horizontal("own", "most")).otherwise("length")
+    return calls.with_columns(own_ns=own).drop(
+        "release_ns", "copy_ns", "length", "group", "most", "own"
+    ), words
+
+
+def _free_calls(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Blocking functions where they did not wait, and what starting a copy takes."""
+    waiting = pl.col("release_ns") > pl.col("start_ns")
+    syncs = calls.filter(pl.col("scope").is_not_null() & ~waiting.fill_null(False))
+    starts = next(
+        (found for found in _copy_starts(calls, rows) if found.height), calls.clear().select(value="length")
+    )
+    return pl.concat(
+        [syncs.select("group", value=pl.col("length")), starts.select(group=pl.lit("copies"), value="value")]
+    )
+
+
+def _copy_starts(calls: pl.DataFrame, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Calls that copy and do not block; else blocking ones up to the copy, where the stream was idle; else launches."""
+    idle = pl.col("before_end").is_null() | (pl.col("before_end") <= pl.col("call_ns"))
+    copying = rows.filter((pl.col("kind") == "copy") & pl.col("graph_id").is_null())
+    free = calls.filter(~pl.col("blocking"))
+    yield free.join(copying, on="call", how="semi").select(value="length")
+    blocked = calls.filter(pl.col("copy_ns").is_not_null()).join(copying.filter(idle), on="call", how="semi")
+    yield blocked.select(value="most")
+    yield free.join(rows, on="call", how="semi").select(value="length")
+
+
+def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
+    """Each item with its usual `latency` from the launch and `gap` from the item before it."""
+    launched = pl.col("issued_ns").is_not_null()
+    in_graph = pl.col("graph_id").is_not_null()
+    inner = (pl.col("correlation_id") == pl.col("before_correlation")).fill_null(False)
+    rows = rows.with_columns(
+        launch_group=pl.when(in_graph).then(pl.lit("graph")).otherwise(pl.col("kind")),
+        gap_group=pl.when(inner).then(pl.lit("within a graph")).otherwise(pl.col("kind")),
+        inner=inner,
+    )
+    idle = pl.col("before_end").is_null() | (pl.col("before_end") <= pl.col("issued_ns"))
+    latencies = rows.filter(launched & idle & ~inner).select(
+        "launch_group", value=pl.col("start_ns") - pl.col("issued_ns")
+    )
+    table, words = usual(latencies, "launch latency", "launch_group")
+    rows = with_usual(rows, table, "launch_group", "latency")
+    ready = (pl.col("issued_ns") + pl.col("latency") <= pl.col("before_end")) | inner
+    gaps = rows.filter(launched & ready).select("gap_group", value=pl.col("start_ns") - pl.col("before_end"))
+    table, more = usual(gaps, "queue gap", "gap_group")
+    if not table.filter(pl.col("gap_group") == "kernel").height:
+        assumed = pl.DataFrame({"gap_group": ["kernel"], "usual": [ASSUMED_GAP_NS]}, schema=table.schema)
+        table = pl.concat([table, assumed])
+        more.append(Estimate("queue gap, kernel", ASSUMED_GAP_NS, 0, _ASSUMED_GAP))
+    return with_usual(rows, table, "gap_group", "gap"), words + more

@@ -1,0 +1,179 @@
+"""The GPU's side of the graph: kernels, copies and collectives with their launches, and the order of their streams."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.graph.host import placed
+from rocm_perf.model.trace import Trace
+
+_LANE = ["node", "pid", "agent_id", "lane_kind", "lane_id"]
+_MEMBER = ["node", "rank", "pid", "agent_id"]
+_WHAT = ["node", "collective", "size_bytes", "group", "group_size"]
+
+
+def items(
+    trace: Trace, number: int, origins: pl.DataFrame, calls: pl.DataFrame, owners: pl.DataFrame
+) -> pl.DataFrame:
+    """Everything that a GPU did, numbered by lane and start, each with the call that launched it.
+
+    A lane is a stream, or a queue where no stream is recorded.
+    """
+    rows = pl.concat([_dispatches(trace, number, origins), _copies(trace, number, origins)]).with_columns(
+        pl.when(pl.col("stream_id").is_not_null())
+        .then(pl.lit("stream"))
+        .when(pl.col("queue_id").is_not_null())
+        .then(pl.lit("queue"))
+        .when(pl.col("kind") == "copy")
+        .then(pl.lit("copies"))
+        .otherwise(pl.lit("queue"))
+        .alias("lane_kind"),
+        pl.coalesce("stream_id", "queue_id", pl.lit(-1)).alias("lane_id"),
+    )
+    lanes = rows.select(_LANE).unique().sort(_LANE).with_row_index("lane").cast({"lane": pl.Int64})
+    rows = rows.join(lanes, on=_LANE).join(owners, on=["node", "pid", "correlation_id"], how="left")
+    rows = rows.sort("lane", "start_ns", "end_ns", "row").with_columns(
+        item=pl.int_range(pl.len(), dtype=pl.Int64)
+    )
+    launched = calls.select(
+        "call",
+        pl.col("start_ns").alias("call_ns"),
+        pl.col("end_ns").alias("issued_ns"),
+        "thread",
+        "last_wait",
+    )
+    return (
+        rows.join(launched, on="call", how="left", maintain_order="left")
+        .drop("stream_id", "queue_id")
+        .rename({"lane_id": "track"})
+    )
+
+
+def _dispatches(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
+    rows = placed(trace.lazy("dispatches").with_row_index("row"), number, origins)
+    found = rows.select(
+        "row", *_placement(), pl.col("kernel").alias("name"), "graph_id", kind=pl.lit("kernel")
+    ).collect()
+    return found.join(_collectives(trace, number, origins), on=_SPAN, how="left").select(
+        pl.when(pl.col("collective").is_null()).then("kind").otherwise(pl.lit("collective")).alias("kind"),
+        *_COLUMNS,
+    )
+
+
+def _copies(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
+    rows = placed(trace.lazy("copies").with_row_index("row"), number, origins)
+    device = pl.when(pl.col("kind") == "D2H").then("src_agent").otherwise("dst_agent")
+    return (
+        rows.with_columns(pl.coalesce("agent_id", device).alias("agent_id"))
+        .select("row", *_placement(), pl.col("kind").alias("name"), "size_bytes")
+        .collect()
+        .select(
+            pl.lit("copy").alias("kind"),
+            *(
+                pl.lit(None, dtype).alias(name)
+                if name in _COLLECTIVE | {"graph_id": pl.Int64}
+                else pl.col(name)
+                for name, dtype in _TYPES.items()
+            ),
+        )
+    )
+
+
+_COLLECTIVE = {"collective": pl.String(), "group": pl.String(), "group_size": pl.Int64()}
+_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
+    "name": pl.String, "row": pl.UInt32, "start_ns": pl.Int64, "end_ns": pl.Int64, "node": pl.Int32, "pid": pl.Int64,
+    "rank": pl.Int32, "agent_id": pl.Int64, "stream_id": pl.Int64, "queue_id": pl.Int64, "correlation_id": pl.Int64,
+    "graph_id": pl.Int64, "size_bytes": pl.Int64, **_COLLECTIVE,
+}  # fmt: skip
+_COLUMNS = list(_TYPES)
+_SPAN = ["node", "pid", "agent_id", "start_ns", "end_ns"]
+
+
+def _placement() -> list[pl.Expr]:
+    columns = ("start_ns", "end_ns", "node", "pid", "rank", "stream_id", "queue_id", "correlation_id")
+    return [pl.col(name) for name in columns] + [pl.col("agent_id").fill_null(-1)]
+
+
+def _collectives(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
+    rows = placed(trace.lazy("collectives"), number, origins).with_columns(pl.col("agent_id").fill_null(-1))
+    return (
+        rows.select(*_SPAN, pl.col("name").alias("collective"), "size_bytes", "group", "group_size")
+        .unique(_SPAN, keep="first", maintain_order=True)
+        .collect()
+    )
+
+
+def with_befores(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each item with the one that its stream ran before it: the last to end by its start.
+
+    Items of a lane that overlap it are not before it.
+    """
+    reach = pl.col("end_ns").cum_max().shift(1).over("lane")
+    rows = rows.with_columns(
+        clear=(reach <= pl.col("start_ns")).fill_null(False),
+        previous=pl.col("item").shift(1).over("lane"),
+        previous_end=pl.col("end_ns").shift(1).over("lane"),
+        reach=reach,
+    )
+    simple = pl.col("clear") & (pl.col("previous_end") == pl.col("reach"))
+    rows = rows.with_columns(
+        before=pl.when(simple).then("previous"), before_end=pl.when(simple).then("previous_end")
+    )
+    rest = rows.filter(~simple & pl.col("previous").is_not_null())
+    if rest.height:
+        rows = rows.update(_last_ended(rest, rows), on="item")
+    return rows.drop("clear", "previous", "previous_end", "reach").join(
+        rows.select(
+            pl.col("item").alias("before"),
+            pl.col("call").alias("before_call"),
+            pl.col("correlation_id").alias("before_correlation"),
+        ),
+        on="before",
+        how="left",
+        maintain_order="left",
+    )
+
+
+def _last_ended(rest: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The asof join of starts with ends, where items of a lane overlap; items without length precede nothing."""
+    ended = rows.filter(pl.col("end_ns") > pl.col("start_ns")).select(
+        "lane", pl.col("end_ns").alias("before_end"), pl.col("item").alias("before")
+    )
+    found = (
+        rest.select("item", "lane", "start_ns")
+        .sort("start_ns")
+        .join_asof(
+            ended.sort("before_end"),
+            left_on="start_ns",
+            right_on="before_end",
+            by="lane",
+            strategy="backward",
+            coalesce=False,
+            check_sortedness=False,
+        )
+    )
+    return found.select("item", "before", "before_end").drop_nulls()
+
+
+def meetings(rows: pl.DataFrame) -> pl.DataFrame:
+    """Items of collectives with the number of their meeting and when its last member came.
+
+    Members are the n-th of one name, size and group on each rank of a clock domain, if all of them overlap.
+    """
+    members = rows.filter(pl.col("kind") == "collective").sort("start_ns", "item")
+    turn = pl.int_range(pl.len()).over([*_MEMBER, *_WHAT[1:]])
+    members = members.with_columns(turn=turn)
+    groups = members.group_by([*_WHAT, "turn"], maintain_order=True).agg(
+        "item",
+        met_ns=pl.col("start_ns").max(),
+        first_end=pl.col("end_ns").min(),
+        size=pl.len(),
+    )
+    whole = (pl.col("size") > 1) & (pl.col("met_ns") <= pl.col("first_end"))
+    return (
+        groups.filter(whole)
+        .select("item", "met_ns")
+        .with_row_index("meeting")
+        .explode("item")
+        .cast({"meeting": pl.Int64})
+    )

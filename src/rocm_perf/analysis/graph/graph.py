@@ -1,0 +1,110 @@
+"""The graph as two tables, and the two linear sweeps over it: earliest times forward, latest times backward.
+
+A node is a start and a duration; an edge says that its effect starts no earlier than its cause's end plus a lag. So
+every time is the largest sum over the paths that lead to it (max-plus), and one pass over the edges, sorted by effect,
+finds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from rocm_perf.model.results.path import Estimate
+
+NODE_KINDS = pl.Enum(
+    ["start", "return", "api", "op", "kernel", "copy", "collective", "arrival", "meeting", "end"]
+)
+EDGE_KINDS = pl.Enum(
+    ["program", "call", "launch", "stream", "event", "sync", "collective", "capacity", "unrecorded", "end"]
+)
+
+# How an edge is known. Everything but "recorded" is a rule, and says which.
+RULES = {
+    "thread": "recorded",
+    "call": "recorded",
+    "correlation": "recorded",
+    "stream": "inferred: items of one stream that do not overlap run in order",
+    "queue": "inferred: no stream is recorded; items of one queue that do not overlap run in order",
+    "event": "recorded",
+    "wait": "inferred: it started when work of another stream ended, after a call that waits for an event",
+    "room": "inferred: it started when other work of the same GPU ended, later than its own stream explains",
+    "device sync": "inferred: a device-wide wait ends after the last work launched before it on each stream",
+    "stream sync": "inferred: a stream wait ends after the last work of the stream whose end fits best",
+    "event sync": "inferred: a wait for an event ends after the work that ended last before it",
+    "own copy": "inferred: the call returned only after its own copy had ended",
+    "members": "inferred: the n-th collective of one name, size and group on each rank is one",
+    "unrecorded": "inferred: nothing recorded explains its start",
+    "end": "recorded",
+}
+RULE_NAMES = pl.Enum(list(RULES))
+
+START = 0  # the first node in the order of time
+_NEVER = -(1 << 62)
+_SLICE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Graph:
+    """`nodes`, in the order of time: kind, name, start_ns (from the first start of their clock domain), duration_ns,
+    thread, section (of the thread, between range marks), lane (stream or queue), rank, call (the launching call's
+    node), size_bytes, row (of the recording's table).
+
+    `edges`, sorted by effect: cause, effect (rows of nodes), kind, rule, lag_ns, binding. The binding edge of a node
+    is the one that explains its start; its lag is what was observed. Another edge's lag is no more than that, and
+    at most the usual one of its kind (`estimates`).
+    """
+
+    nodes: pl.DataFrame
+    edges: pl.DataFrame
+    wall_ns: int
+    estimates: tuple[Estimate, ...] = ()
+    missing: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()  # of the changes made to it
+
+    @property
+    def empty(self) -> bool:
+        return self.nodes.height <= 2  # its start and its end
+
+
+def forward(graph: Graph) -> list[int]:
+    """The earliest start of every node."""
+    times = [_NEVER] * graph.nodes.height
+    times[START] = 0
+    for part in _weighted(graph).iter_slices(_SLICE):
+        for cause, effect, weight in _rows(part):
+            time = times[cause] + weight
+            if time > times[effect]:  # noqa: PLR1730 -- max() would double the time of the sweep
+                times[effect] = time
+    return times
+
+
+def retimed_wall_ns(graph: Graph) -> int:
+    """The wall time that the nodes and lags of the graph give: the last end of all."""
+    ends = pl.Series(forward(graph), dtype=pl.Int64) + graph.nodes["duration_ns"]
+    last: int = max(ends.to_list())
+    return last
+
+
+def slack(graph: Graph) -> pl.Series:
+    """By how much each node can come later, or last longer, before the end moves; zero on the critical path."""
+    times, durations = graph.nodes["start_ns"], graph.nodes["duration_ns"]
+    latest = (graph.wall_ns - durations).to_list()
+    weighted = _weighted(graph)
+    for offset in range((max(weighted.height - 1, 0)) // _SLICE, -1, -1):
+        for cause, effect, weight in _rows(weighted.slice(offset * _SLICE, _SLICE).reverse()):
+            time = latest[effect] - weight
+            if time < latest[cause]:  # noqa: PLR1730
+                latest[cause] = time
+    free: pl.Series = pl.Series(latest, dtype=pl.Int64) - times
+    return free.rename("slack_ns")
+
+
+def _weighted(graph: Graph) -> pl.DataFrame:
+    durations = graph.nodes["duration_ns"].gather(graph.edges["cause"])
+    return graph.edges.select("cause", "effect", (pl.col("lag_ns") + durations).alias("weight"))
+
+
+def _rows(part: pl.DataFrame) -> zip[tuple[int, int, int]]:
+    return zip(part["cause"].to_list(), part["effect"].to_list(), part["weight"].to_list(), strict=True)

@@ -1,0 +1,110 @@
+"""The host's side of the graph: the outermost calls of each thread, in order."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.graph.graph import START
+from rocm_perf.analysis.sync import SYNC_CALL
+from rocm_perf.model.trace import Trace
+
+PROCESS = ["node", "pid"]
+THREAD = [*PROCESS, "tid"]
+_DEVICE_WIDE = r"(Device|Ctx|Context)Synchronize|^(hip|cuda)Free$"
+_EVENT = r"EventSynchronize"
+_WAIT_EVENT = r"StreamWaitEvent"
+
+
+def placed(frame: pl.LazyFrame, number: int, origins: pl.DataFrame) -> pl.LazyFrame:
+    """Rows of the timed pass with usable times, from the first start of their clock domain on."""
+    usable = (pl.col("pass_id") == number) & (pl.col("end_ns") >= pl.col("start_ns"))
+    ids = [pl.col(name).fill_null(-1) for name in ("pid", "tid", "rank")]
+    return (
+        frame.filter(usable)
+        .join(origins.lazy(), on="node")
+        .with_columns(pl.col("start_ns") - pl.col("origin_ns"), pl.col("end_ns") - pl.col("origin_ns"), *ids)
+    )
+
+
+def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The outermost calls, numbered by thread and time, and which of them owns each correlation id.
+
+    A call within another (HSA within HIP) is part of it. Without any call, framework operators take their place.
+    """
+    table, kind = ("api_calls", "api") if trace.has("api_calls") else ("ops", "op")
+    frame = trace.lazy(table)
+    if table == "ops":
+        frame = frame.filter(pl.col("category") == "operator")
+    rows = (
+        placed(frame, number, origins)
+        .select(*THREAD, "rank", "name", "start_ns", "end_ns", "correlation_id")
+        .collect()
+    )
+    rows = rows.join(_numbered(rows, THREAD, "thread"), on=THREAD).sort(
+        "thread", "start_ns", "end_ns", descending=[False, False, True]
+    )
+    reach = pl.col("end_ns").cum_max().shift(1).over("thread")
+    rows = rows.with_columns(inner=(pl.col("start_ns") < reach).fill_null(False))
+    rows = rows.with_columns(call=(~pl.col("inner")).cum_sum().cast(pl.Int64) - 1)
+    owners = rows.filter(pl.col("correlation_id") > 0).select("node", "pid", "correlation_id", "call")
+    calls = rows.filter(~pl.col("inner")).drop("inner", "correlation_id")
+    calls = calls.join(_scopes(calls["name"]), on="name", how="left", maintain_order="left")
+    waited = pl.when("waits").then("call").forward_fill().over("thread")
+    return calls.with_columns(pl.lit(kind).alias("kind"), waited.alias("last_wait")).drop(
+        "waits"
+    ), owners.unique(["node", "pid", "correlation_id"], keep="first", maintain_order=True)
+
+
+def _scopes(names: pl.Series) -> pl.DataFrame:
+    """For each function, what it waits for, if it waits; and whether it makes a stream wait for an event."""
+    name = pl.col("name")
+    scope = (
+        pl.when(name.str.contains(_DEVICE_WIDE))
+        .then(pl.lit("device sync"))
+        .when(name.str.contains(_EVENT))
+        .then(pl.lit("event sync"))
+        .when(name.str.contains(SYNC_CALL))
+        .then(pl.lit("stream sync"))
+    )
+    return names.unique().to_frame().with_columns(scope=scope, waits=name.str.contains(_WAIT_EVENT))
+
+
+def extents(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
+    """The last end of each thread's operators and ranges: host time that may follow its last call."""
+    ops = trace.lazy("ops").filter(pl.col("category") == "operator")
+    ranges = trace.lazy("ranges").filter(~pl.col("on_gpu"))
+    spans = [placed(frame, number, origins).select(*THREAD, "end_ns") for frame in (ops, ranges)]
+    return pl.concat(spans).group_by(THREAD).agg(pl.col("end_ns").max().alias("last_ns")).collect()
+
+
+def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
+    """Each call with the number of range ends and starts on its thread before it: steps of a program differ in it."""
+    ranges = placed(trace.lazy("ranges").filter(~pl.col("on_gpu")), number, origins)
+    threads = calls.select(*THREAD, "thread").unique()
+    bounds = (
+        pl.concat([ranges.select(*THREAD, at_ns=name) for name in ("start_ns", "end_ns")])
+        .join(threads.lazy(), on=THREAD)
+        .select("thread", "at_ns")
+        .sort("at_ns")
+        .with_columns(section=pl.int_range(pl.len(), dtype=pl.Int64))
+        .collect()
+    )
+    found = calls.sort("start_ns").join_asof(
+        bounds, left_on="start_ns", right_on="at_ns", by="thread", strategy="backward", check_sortedness=False
+    )
+    return found.drop("at_ns").sort("call").with_columns(pl.col("section").fill_null(-1))
+
+
+def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
+    """Each call of a thread after the one before, or after the start; what lies between is the host's own time."""
+    same = pl.col("thread") == pl.col("thread").shift(1)
+    return calls.select(
+        cause=pl.when(same).then(pl.col("out").shift(1)).otherwise(START),
+        effect="into",
+        kind=pl.lit("program"),
+        rule=pl.lit("thread"),
+    )
+
+
+def _numbered(rows: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
+    return rows.select(keys).unique().sort(keys).with_row_index(name).cast({name: pl.Int64})

@@ -1,0 +1,48 @@
+"""What a graph would have needed and the recording does not have."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count
+
+
+def missing(trace: Trace, calls: pl.DataFrame, items: pl.DataFrame) -> tuple[str, ...]:
+    """One line for each kind of record or column that is absent, and what follows from it."""
+    lines = [*_absent(trace, items), *_without_launch(calls, items), *_without_stream(items)]
+    if items["node"].n_unique() > 1 or calls["node"].n_unique() > 1:
+        lines.append("nodes have clocks of their own: waits between them are not seen")
+    return tuple(lines)
+
+
+def _absent(trace: Trace, items: pl.DataFrame) -> list[str]:
+    lines = []
+    if not items.height:
+        lines.append("no timed kernels or copies: the path is that of the host")
+    if not trace.has("api_calls"):
+        lines.append("no API calls: launches and waits of the host are not seen")
+    elif not trace.has("links") and _several_streams(items):
+        lines.append("no recorded events between streams: waits of one for another are inferred from times")
+    return lines
+
+
+def _without_launch(calls: pl.DataFrame, items: pl.DataFrame) -> list[str]:
+    unpaired = items["call"].null_count()
+    if not unpaired or not calls.height:
+        return []
+    found = format_count(unpaired, "item")
+    return [f"{found} of the GPU without a recorded launch: only the order of their stream holds them"]
+
+
+def _without_stream(items: pl.DataFrame) -> list[str]:
+    lost = items.filter(pl.col("lane_kind") != "stream")
+    if not lost.height:
+        return []
+    found = format_count(lost.height, "item")
+    return [f"{found} of the GPU without a stream: the order of queues is used instead"]
+
+
+def _several_streams(items: pl.DataFrame) -> bool:
+    lanes = items.group_by("node", "pid", "agent_id").agg(pl.col("lane").n_unique())
+    return lanes.filter(pl.col("lane") > 1).height > 0

@@ -1,0 +1,147 @@
+"""What a blocking call of the host waited for. Recordings name neither stream nor event, so the times decide."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.graph.host import PROCESS
+
+_BLOCKING_COPY = "Memcpy"
+
+# A wait's end may follow the work's by less than the usual return; by much less, and it waited for something else.
+_EARLIEST_RETURN = 0.8
+_SKEW_NS = 100_000  # between the clocks of host and GPU: 20 us in torch traces of an MI300X
+
+
+def waits(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of a blocking call and an item that it waited for: call, item, rule, end_ns of the item."""
+    found = [_own_copies(calls, rows)]
+    syncs = calls.filter(pl.col("scope").is_not_null())
+    if syncs.height and rows.height:
+        last = _last_launched(syncs, rows)
+        usual = _usual_return_ns(last)
+        found += [_device(last), _stream(last, usual), _event(syncs, rows, usual)]
+    return pl.concat([frame.select("call", "item", "rule", "end_ns") for frame in found])
+
+
+def _own_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Copies that ended before the call that made them: of pageable memory, or asked to block."""
+    copies = rows.filter(
+        (pl.col("kind") == "copy")
+        & (pl.col("end_ns") <= pl.col("issued_ns"))
+        & (pl.col("start_ns") >= pl.col("call_ns"))
+    )
+    names = calls.select("call", pl.col("name").alias("function"))
+    copies = copies.join(names, on="call").filter(pl.col("function").str.contains(_BLOCKING_COPY))
+    return (
+        copies.sort("end_ns")
+        .unique("call", keep="last", maintain_order=True)
+        .with_columns(rule=pl.lit("own copy"))
+    )
+
+
+def _last_launched(syncs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """For each wait and each lane of its process: the item launched last before it, unless that ended after it.
+
+    Where the call cannot but have waited for the item, a later end is a matter of the clocks.
+    """
+    lanes = rows.select(*PROCESS, "lane", "agent_id").unique()
+    pairs = syncs.select(
+        *PROCESS, "call", "scope", "thread", "start_ns", pl.col("end_ns").alias("returned_ns")
+    ).join(lanes, on=PROCESS)
+    pairs = _in_use(pairs, rows)
+    found = pairs.sort("start_ns").join_asof(
+        _launches(rows).select("lane", "launched_ns", "item", "end_ns"),
+        left_on="start_ns",
+        right_on="launched_ns",
+        by="lane",
+        strategy="backward",
+        check_sortedness=False,
+    )
+    found = found.filter(pl.col("end_ns").is_not_null() & (pl.col("agent_id") == pl.col("used_agent")))
+    sure = (pl.col("scope") == "device sync") | (pl.len().over("call") == 1)
+    return found.filter(pl.col("end_ns") <= pl.col("returned_ns") + pl.when(sure).then(_SKEW_NS).otherwise(0))
+
+
+def _launches(rows: pl.DataFrame) -> pl.DataFrame:
+    """Items in the order of their launches. One without a launch was launched no later than the next of its stream
+    with one, so not after the one before it; where a lane has none at all, its own start has to do."""
+    call = pl.col("call_ns")
+    before = pl.when(call.count().over("lane") > 0).then(call.forward_fill().over("lane").fill_null(0))
+    return rows.with_columns(launched_ns=pl.coalesce(before, "start_ns")).sort(
+        "launched_ns", "lane", "start_ns"
+    )
+
+
+def _in_use(pairs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The lane and the GPU that the waiting thread used last; where that is unknown, any GPU."""
+    used = _launches(rows.filter(pl.col("thread").is_not_null())).select(
+        "thread",
+        "launched_ns",
+        pl.col("lane").alias("used_lane"),
+        pl.col("agent_id").alias("used_agent"),
+    )
+    found = pairs.sort("start_ns").join_asof(
+        used,
+        left_on="start_ns",
+        right_on="launched_ns",
+        by="thread",
+        strategy="backward",
+        check_sortedness=False,
+    )
+    return found.with_columns(pl.col("used_agent").fill_null(pl.col("agent_id"))).drop("launched_ns")
+
+
+def _usual_return_ns(last: pl.DataFrame) -> float:
+    """From the end of the work to the return of the call, as the waits show it that really waited."""
+    waited = (
+        last.filter(pl.col("end_ns").is_between("start_ns", "returned_ns"))
+        .group_by("call")
+        .agg((pl.col("returned_ns") - pl.col("end_ns")).min().alias("return_ns"))
+    )
+    usual = waited["return_ns"].median()
+    return float(usual) if isinstance(usual, int | float) else 0.0
+
+
+def _device(last: pl.DataFrame) -> pl.DataFrame:
+    return last.filter(pl.col("scope") == "device sync").with_columns(rule=pl.col("scope"))
+
+
+def _stream(last: pl.DataFrame, usual_ns: float) -> pl.DataFrame:
+    """One lane a wait: that of the work whose end explains the return; else the one that the thread used last."""
+    late = pl.col("end_ns") > pl.col("start_ns")
+    fits = late & (pl.col("end_ns") <= pl.col("returned_ns") - int(_EARLIEST_RETURN * usual_ns))
+    ranked = last.filter(pl.col("scope") == "stream sync").with_columns(
+        rule=pl.col("scope"),
+        fit=pl.when(fits)
+        .then(3)
+        .when(late)
+        .then(2)
+        .when(pl.col("lane") == pl.col("used_lane"))
+        .then(1)
+        .otherwise(0),
+    )
+    best = ranked.sort("fit", "end_ns").unique("call", keep="last", maintain_order=True)
+    return best.filter(pl.col("fit") > 0)
+
+
+def _event(syncs: pl.DataFrame, rows: pl.DataFrame, usual_ns: float) -> pl.DataFrame:
+    """The work of the process that ended last, early enough before the return of the call, and after its start."""
+    asked = syncs.filter(pl.col("scope") == "event sync").select(
+        *PROCESS,
+        "call",
+        "start_ns",
+        rule=pl.col("scope"),
+        until_ns=pl.col("end_ns") - int(_EARLIEST_RETURN * usual_ns),
+    )
+    ended = rows.select(*PROCESS, "item", "end_ns").sort("end_ns")
+    found = asked.sort("until_ns").join_asof(
+        ended,
+        left_on="until_ns",
+        right_on="end_ns",
+        by=PROCESS,
+        strategy="backward",
+        coalesce=False,
+        check_sortedness=False,
+    )
+    return found.filter(pl.col("end_ns") > pl.col("start_ns"))
