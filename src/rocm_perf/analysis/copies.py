@@ -19,8 +19,8 @@ from rocm_perf.units import format_bytes, format_count, format_ns
 
 FORMULAS = {
     "steady_copies.bandwidth": "sum of size_bytes / sum of (end_ns - start_ns), over copies whose size was recorded",
-    "steady_copies.memory": "pageable: started by an asynchronous call that returned after the copy had ended, so "
-    "the runtime staged it; blocking call: the function itself waits",
+    "steady_copies.memory": "as the recorder says; where it does not, pageable: started by an asynchronous call that "
+    "returned after the copy had ended, so the runtime staged it; blocking call: the function itself waits",
 }
 
 _HOST_KINDS = ("H2D", "D2H")
@@ -69,7 +69,9 @@ def _host_copies(trace: Trace) -> pl.DataFrame:
     )
     name = pl.col("launch_name").str
     memory = (
-        pl.when(pl.col("launch_name").is_null())
+        pl.when(pl.col("host_memory").is_not_null())
+        .then(pl.col("host_memory"))
+        .when(pl.col("launch_name").is_null())
         .then(pl.lit("unknown"))
         .when(~name.contains("Async"))
         .then(pl.lit("blocking call"))

@@ -37,6 +37,7 @@ _CALLS_PER_KERNEL = 2 / 3
 _LOST_SHARE = 0.05
 
 _SPAN = ("node", "start_ns", "end_ns")
+_SHARE = "union_ns / wall_ns"
 
 
 def sync_findings(sync: Sync, devices: tuple[DeviceTime, ...]) -> list[Finding]:
@@ -78,14 +79,7 @@ def waiting(trace: Trace) -> Sync:
     """Synchronising calls and blocking copies by scope, function, thread and operator."""
     calls = _waits(trace)
     if not calls.height:
-        why = (
-            "no API calls were recorded"
-            if not trace.has("api_calls")
-            else "no synchronising call was recorded"
-        )
-        nothing = Waiting("all", 0, 0, 0, 0)
-        share = unavailable("", "union_ns / wall_ns", why)
-        return Sync(nothing, nothing, share, (), (), (), (), "", unavailable=why)
+        return _none(trace)
     work, by, busy_is = _work(trace, calls)
     length = calls["end_ns"] - calls["start_ns"]
     useful = overlap_ns(calls, work, by)
@@ -102,6 +96,18 @@ def waiting(trace: Trace) -> Sync:
         operators=_by(_with_operators(trace, calls), pl.col("operator")),
         busy_is=busy_is,
     )
+
+
+def _none(trace: Trace) -> Sync:
+    """No synchronising call: the host never waits, if calls were recorded at all."""
+    nothing = Waiting("all", 0, 0, 0, 0)
+    if trace.has("api_calls"):
+        share = ratio(0, wall_ns(trace), _SHARE, "union_ns", "wall_ns")
+        return Sync(
+            nothing, nothing, share, (), (), (), (), "", unavailable="no synchronising call was recorded"
+        )
+    why = "no API calls were recorded"
+    return Sync(nothing, nothing, unavailable("", _SHARE, why), (), (), (), (), "", unavailable=why)
 
 
 def _waits(trace: Trace) -> pl.DataFrame:
@@ -152,7 +158,7 @@ def _share(syncs: pl.DataFrame, wall: int | None) -> Quantity:
     union = int(union_ns(syncs, ["node"])["union_ns"].sum())
     nodes = max(1, syncs["node"].n_unique())
     whole = None if wall is None else wall * nodes
-    return ratio(union, whole, "union_ns / wall_ns", "union_ns", "wall_ns")
+    return ratio(union, whole, _SHARE, "union_ns", "wall_ns")
 
 
 def _with_operators(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:

@@ -52,6 +52,11 @@ def normalised(domain: pl.Expr) -> pl.Expr:
     return named
 
 
+def host_memory(copy: pl.Expr) -> pl.Expr:
+    """`Memcpy HtoD (Pageable -> Device)` -> pageable; null where the name does not say."""
+    return copy.str.extract(r"\b(Pageable|Pinned)\b").str.to_lowercase()
+
+
 def copy_kind(direction: pl.Expr) -> pl.Expr:
     """MEMORY_COPY_HOST_TO_DEVICE, CopyHostToDevice, `Memcpy HtoD (...)` -> H2D."""
     upper = direction.str.to_uppercase()

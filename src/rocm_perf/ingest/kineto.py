@@ -225,7 +225,12 @@ def _copies(copies: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataF
     if not copies.height:
         return copies
     return _placed(
-        copies.with_columns(domains.copy_kind(pl.col("name")).alias("kind")).drop("name"), columns, pid
+        copies.with_columns(
+            domains.copy_kind(pl.col("name")).alias("kind"),
+            domains.host_memory(pl.col("name")).alias("host_memory"),
+        ).drop("name"),
+        columns,
+        pid,
     )
 
 

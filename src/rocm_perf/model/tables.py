@@ -105,6 +105,7 @@ _SCHEMAS = (
             _count("size_bytes", "bytes moved", "B"),
             _id("src_agent", "agent copied from"),
             _id("dst_agent", "agent copied to"),
+            _text("host_memory", "pageable or pinned: the host's side of the copy, where the recorder says"),
             *_GPU_SPAN,
             OP,
         ),

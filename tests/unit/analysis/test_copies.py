@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import polars as pl
 import pytest
 
 from rocm_perf.analysis.copies import copy_findings, steady_copies
@@ -76,6 +77,14 @@ def test_the_example_with_a_copy_in_its_loop() -> None:
 def test_what_is_known_of_the_memory(name: str, returns: int, memory: str) -> None:
     (row,) = found(looped(name, returns)).rows
     assert (row.memory, row.copies) == (memory, STEPS - 1)
+
+
+def test_what_the_recorder_says_of_the_memory_counts_first() -> None:
+    recording = looped("hipMemcpyAsync", 85)
+    tables = {name: recording.table(name) for name in recording}
+    tables["copies"] = tables["copies"].with_columns(host_memory=pl.lit("pinned"))
+    (row,) = found(Trace(tables)).rows
+    assert row.memory == "pinned"
 
 
 def test_the_operator_is_the_call_site_where_it_is_recorded() -> None:

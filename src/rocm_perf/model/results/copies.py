@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_perf.model.quantity import Quantity
 
-Memory = Literal["pageable", "blocking call", "asynchronous", "unknown"]
+Memory = Literal["pageable", "pinned", "blocking call", "asynchronous", "unknown"]
 
 
 class SteadyCopy(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class SteadyCopy(msgspec.Struct, frozen=True):
     bandwidth: Quantity
     call: str  # function that started them, "" where that is not recorded
     call_site: str  # operator, Python function or range, innermost known; "" where none is recorded
-    memory: Memory  # pageable: the call was asynchronous and yet returned only after the copy had ended
+    memory: Memory  # as recorded; else told by how the call behaved: see the formula of steady_copies.memory
 
 
 class SteadyCopies(msgspec.Struct, frozen=True):
