@@ -1,0 +1,116 @@
+"""Bottlenecks of a recording: measurements gathered by kernel, scored, and judged only where two agree to speak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rocm_perf.analysis.bottleneck.advice import would_tell_more
+from rocm_perf.analysis.bottleneck.launch import launch_evidence
+from rocm_perf.analysis.bottleneck.measurements import (
+    METRICS,
+    counted_metrics,
+    of_counters,
+    of_profiler,
+    of_roofline,
+    of_samples,
+    of_thread_trace,
+    of_waits,
+)
+from rocm_perf.analysis.bottleneck.scores import label_scores
+from rocm_perf.analysis.families import family
+from rocm_perf.analysis.instructions import thread_trace
+from rocm_perf.analysis.names import short_name
+from rocm_perf.analysis.pc_samples import pc_samples
+from rocm_perf.analysis.roofline.build import roofline
+from rocm_perf.analysis.roofline.counted import metric_tables
+from rocm_perf.analysis.roofline.devices import Device, devices
+from rocm_perf.arch.gpu import Gpu
+from rocm_perf.model.results.bottleneck import Bottleneck, Bottlenecks, Evidence, LabelScore
+from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples
+from rocm_perf.model.results.roofline import KernelRoofline, Roofline
+from rocm_perf.model.trace import Trace
+
+NOTHING = "the recording holds no kernels"
+THIN = "evidence is thin: nothing but the launch itself rests on two independent measurements"
+UNDECIDED = "no measurement points to one cause: all scores are below {least:g}"
+COLLECTIVE = "a collective lasts until its slowest rank has come: compare the ranks"
+LEAST = 0.3  # a lower score points nowhere
+
+
+def bottlenecks(trace: Trace, found: Roofline | None = None, *, gpu: Gpu | None = None) -> Bottlenecks:
+    """Every kernel, from all that was recorded of it. `found` is the roofline of the same recording and GPU."""
+    known = devices(trace, gpu)
+    points = found or roofline(trace, gpu=gpu)
+    counted = counted_metrics(metric_tables(trace, known, METRICS), known)
+    launches = launch_evidence(trace, known) if trace.has("dispatches") else {}
+    traced = {row.kernel: row for row in thread_trace(trace).kernels if row.kernel is not None}
+    sampled = {row.kernel: row for row in pc_samples(trace).kernels if row.kernel is not None}
+    rows = []
+    for point in points.kernels:
+        measured = _measured(
+            (
+                of_roofline(point),
+                of_profiler(point),
+                launches.get((point.gpu, point.kernel), ()),
+                of_counters(counted.get((point.gpu, point.kernel), {})),
+                *_instruments(point.kernel, traced, sampled),
+            )
+        )
+        rows.append(_judged(point.kernel, measured, known[point.gpu], point))
+    listed = {point.kernel for point in points.kernels}
+    others = {name: None for name in (*traced, *sampled) if name not in listed}
+    rows += [_judged(name, _measured(_instruments(name, traced, sampled)), known[0], None) for name in others]
+    return Bottlenecks(tuple(rows), unavailable=None if rows else NOTHING)
+
+
+def _instruments(
+    kernel: str, traced: Mapping[str, KernelInstructions], sampled: Mapping[str, KernelSamples]
+) -> list[Iterable[Evidence]]:
+    return [
+        *([of_thread_trace(traced[kernel])] if kernel in traced else []),
+        *([of_samples(sampled[kernel])] if kernel in sampled else []),
+    ]
+
+
+def _measured(sources: Iterable[Iterable[Evidence]]) -> dict[str, Evidence]:
+    """By name; what comes later was measured more directly and counts instead."""
+    found = {evidence.name: evidence for source in sources for evidence in source}
+    found.update({evidence.name: evidence for evidence in of_waits(found)})
+    return found
+
+
+def _judged(
+    kernel: str, measured: dict[str, Evidence], device: Device, point: KernelRoofline | None
+) -> Bottleneck:
+    scores = label_scores(measured)
+    sure = [score for score in scores if score.enough]
+    collective = family(kernel).name == "collective"
+    first = sure[0] if sure and _value(sure[0]) >= LEAST and not collective else None
+    second = sure[1] if first and len(sure) > 1 else None
+    return Bottleneck(
+        kernel=kernel,
+        short_name=short_name(kernel),
+        gpu=point.gpu if point else None,
+        total_ns=point.total_ns if point else 0,
+        label=first.label if first else None,
+        score=_value(first) if first else None,
+        margin=_value(first) - _value(second) if first and second else None,
+        second=second.label if second else None,
+        reason=_reason(first, sure, collective),
+        scores=scores,
+        evidence=tuple(measured.values()),
+        would_tell_more=would_tell_more(measured, device),
+    )
+
+
+def _value(score: LabelScore) -> float:
+    return float(score.score.value or 0)
+
+
+def _reason(first: LabelScore | None, sure: list[LabelScore], collective: bool) -> str:
+    if collective:
+        return f"unknown: {COLLECTIVE}"
+    if first is None:
+        told = any(score.label != "launch/latency" for score in sure)
+        return f"unknown: {UNDECIDED.format(least=LEAST) if told else THIN}"
+    return ", ".join(f"{name} {value:.2f}" for name, value in first.score.inputs.items())

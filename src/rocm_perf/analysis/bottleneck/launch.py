@@ -1,0 +1,130 @@
+"""What the dispatches alone tell: whether the grid fills the GPU, how short a kernel is, and how many waves fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.analysis.passes import shown_pass
+from rocm_perf.analysis.roofline.amounts import Key
+from rocm_perf.analysis.roofline.devices import Device, on_device
+from rocm_perf.arch.occupancy import Occupancy, Resources, occupancy
+from rocm_perf.errors import UsageError
+from rocm_perf.model.results.bottleneck import Evidence
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count, format_ns, format_share
+
+# The shortest dispatch shows what any dispatch costs, if it is short enough to hold nothing else.
+_FLOOR_NS = 5_000
+_RESOURCES = ["vgprs", "agprs", "sgprs", "lds_bytes", "workgroup_size", "workgroups"]
+_KERNEL = ["gpu", "kernel"]
+
+
+def launch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evidence]]:
+    """By kernel: empty_units, short and occupancy_limit, as far as grids, times and registers were recorded."""
+    frame = _dispatches(trace, known)
+    found: dict[Key, list[Evidence]] = {}
+    for row in _grids(frame, known).iter_rows(named=True):
+        found.setdefault((row["gpu"], row["kernel"]), []).append(_grid(row))
+    for key, evidence in _short(frame):
+        found.setdefault(key, []).append(evidence)
+    for row in _commonest(frame).iter_rows(named=True):
+        fits = _fits(row, known[row["gpu"]])
+        if fits is not None:
+            found.setdefault((row["gpu"], row["kernel"]), []).append(fits)
+    return found
+
+
+def _dispatches(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
+    groups = [(pl.col(f"grid_{axis}") / pl.col(f"workgroup_{axis}")).ceil() for axis in "xyz"]
+    size = pl.col("workgroup_x") * pl.col("workgroup_y") * pl.col("workgroup_z")
+    length = pl.col("end_ns") - pl.col("start_ns")
+    shown = trace.table("dispatches").filter(pl.col("pass_id") == shown_pass(trace))
+    return on_device(shown, known).with_columns(
+        (groups[0] * groups[1] * groups[2]).alias("workgroups"),
+        size.alias("workgroup_size"),
+        pl.when(length > 0).then(length).alias("duration_ns"),
+    )
+
+
+def _grids(frame: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:
+    """The share of compute units without a workgroup, weighted by time."""
+    units = {place: device.compute_units for place, device in enumerate(known)}
+    unit = pl.col("gpu").replace_strict(units, return_dtype=pl.Float64).alias("units")
+    weight = pl.col("duration_ns").fill_null(1)
+    empty = (1 - pl.col("workgroups") / pl.col("units")).clip(lower_bound=0)
+    usable = (
+        frame.with_columns(unit).filter(pl.col("workgroups").is_finite()).drop_nulls(["workgroups", "units"])
+    )
+    return usable.group_by(_KERNEL).agg(
+        ((empty * weight).sum() / weight.sum()).alias("empty"),
+        pl.col("workgroups").median(),
+        pl.col("units").first(),
+    )
+
+
+def _grid(row: Mapping[str, Any]) -> Evidence:
+    share = row["empty"]
+    groups = format_count(round(row["workgroups"]), "workgroup")
+    counts = f"{groups} (median) for {row['units']:,.0f} compute units"
+    says = f"{counts}: {format_share(share)} stay empty, by time" if share else f"{counts}: all have work"
+    return Evidence("empty_units", share, "", says, "grid")
+
+
+def _short(frame: pl.DataFrame) -> list[tuple[Key, Evidence]]:
+    floor = frame["duration_ns"].min()
+    if not isinstance(floor, int) or floor > _FLOOR_NS:
+        return []
+    medians = frame.drop_nulls("duration_ns").group_by(_KERNEL).agg(pl.col("duration_ns").median())
+    return [
+        ((gpu, kernel), Evidence("short", floor / median, "", _short_says(median, floor), "time"))
+        for gpu, kernel, median in medians.iter_rows()
+    ]
+
+
+def _short_says(median: float, floor: int) -> str:
+    return f"it takes {format_ns(median)}; the shortest dispatch of the recording takes {format_ns(floor)}"
+
+
+def _commonest(frame: pl.DataFrame) -> pl.DataFrame:
+    """The resources with which each kernel spent most time."""
+    known = frame.drop_nulls(["vgprs", "workgroup_size"]).filter(pl.col("vgprs") > 0)
+    spent = known.group_by(*_KERNEL, *_RESOURCES).agg(pl.col("duration_ns").fill_null(1).sum().alias("spent"))
+    ordered = spent.sort(["spent", *_RESOURCES], descending=[True] + [False] * len(_RESOURCES))
+    return ordered.unique(_KERNEL, keep="first", maintain_order=True)
+
+
+def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
+    if device.gpu is None or not row["workgroup_size"]:
+        return None
+    try:
+        found = occupancy(
+            device.gpu,
+            Resources(
+                vgprs=row["vgprs"],
+                agprs=row["agprs"] or 0,
+                sgprs=row["sgprs"] or 0,
+                lds_static=row["lds_bytes"] or 0,
+                workgroup_size=row["workgroup_size"],
+                wave_size=device.gpu.wave_size,
+            ),
+        )
+    except UsageError:  # the recorded numbers fit no dispatch of this GPU
+        return None
+    room = found.workgroups_per_cu * device.gpu.compute_units
+    return _limit(found, row["workgroups"] is not None and row["workgroups"] <= room)
+
+
+def _limit(found: Occupancy, all_at_once: bool) -> Evidence:
+    """Where all workgroups of the grid fit at once, room for more would stay empty: then it limits nothing."""
+    waves = f"{found.waves_per_simd:g} of {found.max_waves_per_simd} waves a SIMD"
+    fit = f"{' and '.join(found.limiters)} admit {waves}"
+    source = "registers, LDS and workgroup size"
+    if all_at_once:
+        return Evidence(
+            "waves_that_fit", found.share, "", f"{fit}, which holds the whole grid at once", source
+        )
+    steps = f"; {', '.join(map(str, found.steps))}" if found.steps else ""
+    return Evidence("occupancy_limit", found.share, "", fit + steps, source)

@@ -1,0 +1,136 @@
+"""What was measured of a kernel, each as a share in [0, 1] with its source: roofline, counters, thread trace, PC
+samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rocm_perf.analysis.instructions import BOTH_WAITS, SCALAR_WAIT, VECTOR_WAIT
+from rocm_perf.analysis.roofline.amounts import Key
+from rocm_perf.analysis.roofline.devices import Device
+from rocm_perf.analysis.roofline.regime import IMPLAUSIBLE
+from rocm_perf.arch.metrics import MetricTable, by_kernel
+from rocm_perf.model.results.bottleneck import Evidence
+from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples
+from rocm_perf.model.results.roofline import KernelRoofline
+from rocm_perf.units import format_share
+
+_METRICS: dict[str, tuple[str, str, str]] = {
+    # metric: measurement, source, what it says
+    "mfma_busy": ("matrix_busy", "busy counters", "the matrix units work {} of the time"),
+    "valu_busy": ("vector_busy", "busy counters", "the vector units work {} of the time"),
+    "l2_hit_rate": ("l2_hit_rate", "cache counters", "{} of the L2 requests hit"),
+    "wait_share": ("wait_share", "wave counters", "waves wait {} of their time for something"),
+    "lds_wait_share": (
+        "lds_wait",
+        "wave counters",
+        "waves wait {} of their time to issue an LDS instruction",
+    ),
+    "lds_utilisation": ("lds_busy", "LDS counters", "the LDS is active {} of the time"),
+    "valu_utilisation": ("lanes", "lane counters", "{} of the lanes work in vector instructions"),
+    "achieved_occupancy": ("occupancy", "wave counters", "{} of the wave slots are taken on average"),
+}
+_CONFLICTS = "lds_conflict_rate"
+METRICS = frozenset((*_METRICS, _CONFLICTS))
+
+
+def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:
+    """How near it comes to each ceiling, the nearest last. What is implausible proves nothing."""
+    for position, percent in sorted(point.percent_of_roof.inputs.items(), key=lambda pair: pair[1]):
+        if percent > IMPLAUSIBLE:
+            continue
+        name, source = _share_of(position)
+        share = min(1.0, percent / 100)
+        says = f"it reaches {format_share(share)} of {position} ({point.basis})"
+        doubt = point.percent_of_roof.doubt if position == point.position else None
+        yield Evidence(name, share, "", says, source, doubt)
+
+
+def _share_of(position: str) -> tuple[str, str]:
+    """`memory (L2)` -> l2_share, bytes."""
+    kind, _, level = position.partition(" ")
+    if level == "(LDS)":
+        return "lds_share", "LDS counters"
+    if level == "(L2)":
+        return "l2_share", "bytes"
+    return f"{kind}_share", {"compute": "operations", "memory": "bytes"}[kind]
+
+
+def of_profiler(point: KernelRoofline) -> Iterator[Evidence]:
+    """The occupancy that the profiler computed itself."""
+    found = point.evidence.get("achieved_occupancy")
+    if found is not None and found.value is not None and found.value <= 1:
+        name, source, says = _METRICS["achieved_occupancy"]
+        value = float(found.value)
+        yield Evidence(name, value, "", says.format(format_share(value)), source, found.doubt)
+
+
+def counted_metrics(
+    tables: Sequence[MetricTable | None], known: Sequence[Device]
+) -> dict[Key, dict[str, tuple[float, str | None]]]:
+    """Value and doubt of each metric of each kernel."""
+    found: dict[Key, dict[str, tuple[float, str | None]]] = {}
+    for place, (table, device) in enumerate(zip(tables, known, strict=True)):
+        if table is None:
+            continue
+        for kernel, metric, value, doubt in (
+            by_kernel(table).select("kernel", "metric", "value", "doubt").iter_rows()
+        ):
+            if device.serves(table.evaluations[metric].constants):
+                found.setdefault((place, kernel), {})[metric] = (value, doubt)
+    return found
+
+
+def of_counters(metrics: Mapping[str, tuple[float, str | None]]) -> Iterator[Evidence]:
+    """What is implausible proves nothing."""
+    for metric, (value, doubt) in metrics.items():
+        if metric == _CONFLICTS:
+            share = value / (1 + value)  # from cycles lost for each useful one to a share of all
+            says = f"{format_share(share)} of the LDS cycles are lost to bank conflicts"
+            yield Evidence("lds_conflicts", share, "", says, "LDS conflict counters", doubt)
+        elif 0 <= value <= 1:
+            name, source, says = _METRICS[metric]
+            yield Evidence(name, value, "", says.format(format_share(value)), source, doubt)
+
+
+def of_thread_trace(traced: KernelInstructions) -> Iterator[Evidence]:
+    """Stalls by cause, as a share of all cycles of the traced waves."""
+    if not traced.total_cycles:
+        return
+    stalls = {cause.cause: cause.stall_cycles / traced.total_cycles for cause in traced.causes}
+    memory = stalls.get(VECTOR_WAIT, 0.0) + stalls.get(BOTH_WAITS, 0.0)
+    parts = {
+        "memory_wait": (memory, "traced waves stall {} of their cycles for vector memory"),
+        "lds_wait": (stalls.get(SCALAR_WAIT, 0.0), "they stall {} for LDS or scalar memory"),
+        "barrier_wait": (stalls.get("barrier", 0.0), "they stall {} at barriers"),
+    }
+    for name, (share, says) in parts.items():
+        yield Evidence(
+            name, min(1.0, share), "", says.format(format_share(share)), "thread trace", traced.doubt
+        )
+
+
+def of_samples(sampled: KernelSamples) -> Iterator[Evidence]:
+    classes = {row.name: row.share for row in sampled.classes}
+    source = "PC samples"
+    for name, kind, says in (
+        ("memory_wait", "wait", "{} of the samples stand at a wait for memory or LDS"),
+        ("barrier_wait", "barrier", "{} of the samples stand at a barrier"),
+    ):
+        share = classes.get(kind, 0.0)
+        yield Evidence(name, share, "", says.format(format_share(share)), source)
+    if sampled.lanes_active.value is not None:
+        lanes = float(sampled.lanes_active.value)
+        yield Evidence(
+            "lanes", lanes, "", f"{format_share(lanes)} of the lanes are active in the samples", source
+        )
+
+
+def of_waits(found: dict[str, Evidence]) -> Iterator[Evidence]:
+    """Where nothing tells what waves wait for, all their waits may be for memory, less those for the LDS."""
+    if "memory_wait" in found or "wait_share" not in found:
+        return
+    waits = found["wait_share"].value - (found["lds_wait"].value if "lds_wait" in found else 0.0)
+    says = f"at most {format_share(max(0.0, waits))} of their time, waves wait for memory"
+    doubt = "the counter does not tell what waves wait for"
+    yield Evidence("memory_wait_at_most", max(0.0, waits), "", says, "wave counters", doubt)

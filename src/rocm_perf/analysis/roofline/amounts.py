@@ -1,0 +1,91 @@
+"""What both sources of work, counters and operator shapes, give: amounts per dispatch, and how they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+COUNTERS = "counters"
+SHAPES = "analytical from shapes"
+
+MEMORY = ("HBM", "DRAM")  # what the device memory is called
+LEVELS = (*MEMORY, "L2", "LDS")
+COMPUTE = "compute"
+
+Key = tuple[int, str]  # place of the GPU, kernel
+
+SCHEMA = {
+    "gpu": pl.Int32,
+    "kernel": pl.String,
+    "ceiling": pl.String,
+    "amount": pl.Float64,
+    "slot": pl.UInt32,
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """How one kind of work of one kernel is known. `complete`: all of that work was counted."""
+
+    basis: str
+    unit: str
+    formula: str
+    inputs: Mapping[str, float] = field(default_factory=dict)
+    doubt: str | None = None
+    complete: bool = True
+    pass_id: int | None = None  # in which it was counted
+
+
+@dataclass(frozen=True)
+class Work:
+    """`amounts`: one row a dispatch and ceiling; `known` by kernel and ceiling; `all_flops`: kernels whose operations
+    are all known; `reasons`: why the work of a kernel is not; `notes`: assumptions."""
+
+    amounts: pl.DataFrame
+    known: Mapping[tuple[Key, str], Known] = field(default_factory=dict)
+    all_flops: frozenset[Key] = frozenset()
+    reasons: Mapping[Key, str] = field(default_factory=dict)
+    notes: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+
+
+NOTHING = Work(pl.DataFrame(schema=SCHEMA))
+
+
+def merged(works: Iterable[Work]) -> Work:
+    """Of different GPUs: nothing overlaps."""
+    parts = list(works)
+    return Work(
+        pl.concat([pl.DataFrame(schema=SCHEMA), *(part.amounts for part in parts)]),
+        {key: value for part in parts for key, value in part.known.items()},
+        frozenset().union(*(part.all_flops for part in parts)),
+        {key: value for part in parts for key, value in part.reasons.items()},
+        {key: value for part in parts for key, value in part.notes.items()},
+    )
+
+
+def filled(first: Work, second: Work) -> Work:
+    """The first, and of kernels for which it has no operations, or no bytes of a level, the second's."""
+    have = {(key, _kind(name)) for key, name in first.known}
+    fresh = {
+        (key, name): value for (key, name), value in second.known.items() if (key, _kind(name)) not in have
+    }
+    keys = pl.DataFrame(
+        [(gpu, kernel, name) for (gpu, kernel), name in fresh],
+        {name: SCHEMA[name] for name in ("gpu", "kernel", "ceiling")},
+        orient="row",
+    )
+    added = second.amounts.join(keys, on=keys.columns, how="semi", nulls_equal=True)
+    taken = {key for key, _ in fresh}
+    return Work(
+        pl.concat([first.amounts, added]),
+        {**first.known, **fresh},
+        first.all_flops | {key for key in second.all_flops if (key, COMPUTE) not in have},
+        {**second.reasons, **first.reasons},
+        {**{key: note for key, note in second.notes.items() if key in taken}, **first.notes},
+    )
+
+
+def _kind(ceiling: str) -> str:
+    return ceiling if ceiling in LEVELS else COMPUTE

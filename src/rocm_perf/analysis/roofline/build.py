@@ -1,0 +1,263 @@
+"""The roofline of a recording: every kernel, from counters where there are any, else from operator shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.analysis.operator_tree import OperatorTree, operator_tree
+from rocm_perf.analysis.roofline.amounts import SHAPES, Key, Work, filled
+from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR, ceilings
+from rocm_perf.analysis.roofline.counted import (
+    ALL_BYTES,
+    ALL_FLOPS,
+    counted_work,
+    metric_tables,
+    why_not,
+    work_metrics,
+)
+from rocm_perf.analysis.roofline.devices import Device, devices, on_device
+from rocm_perf.analysis.roofline.direct import OCCUPANCY, direct_percents
+from rocm_perf.analysis.roofline.points import Amount, Facts, kernel_roofline
+from rocm_perf.analysis.roofline.shapes import shaped_work
+from rocm_perf.analysis.roofline.times import MEDIAN, NO_TIMES, OTHER_PASS, Times, times
+from rocm_perf.arch.gpu import Gpu
+from rocm_perf.arch.metrics import MetricTable, quantity
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Roofline, RooflineGpu, Spread
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "roofline.operational_intensity": "FLOPs / bytes of the device memory",
+    "roofline.percent_of_roof": "100 * least time at the ceilings / time; the least time is the largest of bytes / "
+    "bandwidth of each level and the sum of FLOPs / peak over the dtypes of each kind of unit",
+    "roofline.regime": "compute or memory from 50 % of a measured ceiling, or 35 % of the peak of a data sheet, on; "
+    "latency below that, if all of its work was counted",
+}
+NO_KERNELS = "the recording holds no dispatches"
+NO_WORK = (
+    "neither counters nor operators with shapes were recorded (rocm-perf profile --counters full_profile -- APP, or "
+    "torch.profiler with record_shapes=True)"
+)
+NO_OPERATOR = "it was launched by no operator that is recorded"
+EVIDENCE = frozenset((OCCUPANCY, "wait_share", "issue_wait_share"))
+
+Ceilings = tuple[Mapping[str, Ceiling], ...]
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """A recording and what was found out about its GPUs; everything by device stands in the order of the devices."""
+
+    trace: Trace
+    devices: tuple[Device, ...]
+    ceilings: Ceilings
+    times: Times
+    tables: tuple[MetricTable | None, ...]
+
+
+def roofline(
+    trace: Trace,
+    *,
+    gpu: Gpu | None = None,
+    tree: OperatorTree | None = None,
+) -> Roofline:
+    """Every kernel with its ceilings, or the reason why it has no place among them.
+
+    A `gpu` overrides what the recording says of the machine; a `tree` of the same recording spares building it again.
+    """
+    known = devices(trace, gpu)
+    if not trace.has("dispatches"):
+        return Roofline((), (), unavailable=NO_KERNELS)
+    measured = trace.table("ceilings")
+    recording = _Recording(
+        trace,
+        known,
+        tuple(ceilings(device, measured) for device in known),
+        times(trace, known),
+        metric_tables(trace, known, work_metrics() | EVIDENCE),
+    )
+    work = counted_work(recording.tables, known, recording.times)
+    if trace.has("ops"):
+        work = filled(work, shaped_work(tree or operator_tree(trace), known, recording.times))
+    return Roofline(_gpus(known, recording.ceilings), _kernels(recording, work))
+
+
+def _gpus(known: tuple[Device, ...], peaks: Ceilings) -> tuple[RooflineGpu, ...]:
+    return tuple(
+        RooflineGpu(
+            device.name,
+            device.gfx,
+            tuple(agent for _, agent in device.agents),
+            tuple(found.values()),
+            device.told_by,
+            device.notes,
+            None if found else device.reason,
+        )
+        for device, found in zip(known, peaks, strict=True)
+    )
+
+
+def _kernels(recording: _Recording, work: Work) -> tuple[KernelRoofline, ...]:
+    amounts, timing = _means(work), _timing(recording.times, work)
+    spreads = _spreads(work, recording.times, recording.ceilings)
+    direct = direct_percents(recording.trace, recording.devices)
+    rows = []
+    for key, (count, total) in _calls(recording, work).items():
+        place, kernel = key
+        facts = Facts(
+            kernel=kernel,
+            gpu=place,
+            calls=count,
+            total_ns=total,
+            dispatches=max((of for _, of in amounts.get(key, ())), default=0),
+            time_ns=timing.get(key, unavailable("ns", "time of a dispatch", NO_TIMES)),
+            amounts=[amount for amount, _ in amounts.get(key, ())],
+            all_flops=key in work.all_flops,
+            no_flops=_why_not(ALL_FLOPS, recording, place, work.reasons.get(key)),
+            no_bytes=_why_not(ALL_BYTES, recording, place, work.reasons.get(key)),
+            direct=direct.get(key, {}),
+            spread=spreads.get(key),
+            evidence=_evidence(key, recording, direct.get(key, {})),
+            notes=work.notes.get(key, ()),
+        )
+        rows.append(kernel_roofline(facts, recording.devices[place], recording.ceilings[place]))
+    return tuple(rows)
+
+
+def _why_not(metric: str, recording: _Recording, place: int, by_shapes: str | None) -> str:
+    table, device = recording.tables[place], recording.devices[place]
+    if table is not None:
+        return why_not(table, metric)
+    if recording.trace.has("counters") and device.chip is None:
+        return device.reason
+    return by_shapes or (NO_OPERATOR if recording.trace.has("ops") else NO_WORK)
+
+
+def _calls(recording: _Recording, work: Work) -> dict[Key, tuple[int, int]]:
+    """Kernels with their dispatches and total time, longest first; those without times come last."""
+    clock = recording.times
+    dispatches = on_device(recording.trace.table("dispatches"), recording.devices)
+    shown = dispatches.filter(pl.col("pass_id") == clock.number)
+    listed = shown.group_by("gpu", "kernel").agg(pl.len().alias("calls"))
+    timed = clock.timed.group_by("gpu", "kernel").agg(
+        pl.col("duration_ns").sum().cast(pl.Int64).alias("total")
+    )
+    table = listed.join(timed, on=["gpu", "kernel"], how="left").with_columns(pl.col("total").fill_null(0))
+    ordered = table.sort(["total", "kernel"], descending=[True, False])
+    found: dict[Key, tuple[int, int]] = {
+        (gpu, kernel): (calls, total) for gpu, kernel, calls, total in ordered.iter_rows()
+    }
+    return found | {key: (0, 0) for key, _ in work.known if key not in found}
+
+
+def _means(work: Work) -> dict[Key, list[tuple[Amount, int]]]:
+    """Amounts of a dispatch, and of how many each is the mean. By shapes, a call may have none of a kind of work."""
+    table = work.amounts.group_by("gpu", "kernel", "ceiling", maintain_order=True).agg(
+        pl.col("amount").sum(), pl.len().alias("rows")
+    )
+    rows = [
+        ((gpu, kernel), ceiling, amount, count) for gpu, kernel, ceiling, amount, count in table.iter_rows()
+    ]
+    called: dict[Key, int] = {}
+    for key, ceiling, _, count in rows:
+        if work.known[key, ceiling].basis == SHAPES:
+            called[key] = max(count, called.get(key, 0))
+    found: dict[Key, list[tuple[Amount, int]]] = {}
+    for key, ceiling, amount, count in rows:
+        known = work.known[key, ceiling]
+        of = called[key] if known.basis == SHAPES else count
+        found.setdefault(key, []).append((Amount(ceiling, amount / of, known), of))
+    return found
+
+
+def _timing(clock: Times, work: Work) -> dict[Key, Quantity]:
+    """The mean time of the dispatches whose work is known; their median where those cannot be told."""
+    own = clock.timed.group_by("gpu", "kernel").agg(
+        pl.col("duration_ns").mean().alias("mean"), pl.col("duration_ns").median().alias("median"), pl.len()
+    )
+    matched = work.amounts.select("gpu", "kernel", "slot").unique()
+    told = (
+        matched.join(clock.timed.select("slot", "duration_ns"), on="slot", how="left")
+        .group_by("gpu", "kernel")
+        .agg(
+            pl.col("duration_ns").mean().alias("same"),
+            pl.col("duration_ns").is_null().any().alias("unmatched"),
+            pl.len().alias("known"),
+        )
+    )
+    elsewhere = {key for (key, _), known in work.known.items() if known.pass_id not in (None, clock.number)}
+    table = own.join(told, on=["gpu", "kernel"], how="left", nulls_equal=True)
+    return {
+        (row["gpu"], row["kernel"]): _time(row, clock, (row["gpu"], row["kernel"]) in elsewhere)
+        for row in table.iter_rows(named=True)
+    }
+
+
+def _time(row: Mapping[str, Any], clock: Times, counted_elsewhere: bool) -> Quantity:
+    if row["unmatched"]:
+        return Quantity(row["median"], "ns", MEDIAN.format(number=clock.number), {"dispatches": row["len"]})
+    basis = OTHER_PASS.format(number=clock.number) if counted_elsewhere else clock.basis
+    if row["same"] is not None:
+        return Quantity(row["same"], "ns", f"mean of {basis}", {"dispatches": row["known"]})
+    return Quantity(row["mean"], "ns", f"mean of {basis}", {"dispatches": row["len"]})
+
+
+def _spreads(work: Work, clock: Times, peaks: Ceilings) -> dict[Key, Spread]:
+    """percent_of_roof of each dispatch that has both its work and its time."""
+    rates = pl.DataFrame(
+        [
+            (place, name, _group(name), ceiling.rate.value)
+            for place, found in enumerate(peaks)
+            for name, ceiling in found.items()
+        ],
+        {"gpu": pl.Int32, "ceiling": pl.String, "group": pl.String, "rate": pl.Float64},
+        orient="row",
+    )
+    least = (
+        work.amounts.drop_nulls("slot")
+        .join(rates, on=["gpu", "ceiling"], how="inner")
+        .with_columns((pl.col("amount") / pl.col("rate") / 1000).alias("least"))
+        .group_by("slot", "group")
+        .agg(pl.col("least").sum())
+        .group_by("slot")
+        .agg(pl.col("least").max())
+    )
+    percent = 100 * pl.col("least") / pl.col("duration_ns")
+    table = (
+        least.join(clock.timed, on="slot")
+        .group_by("gpu", "kernel")
+        .agg(
+            percent.min().alias("low"),
+            percent.median().alias("middle"),
+            percent.max().alias("high"),
+            pl.len(),
+        )
+    )
+    return {
+        (gpu, kernel): Spread(
+            low, middle, high, count, "above 100 %: see percent_of_roof" if high > 100 else None
+        )
+        for gpu, kernel, low, middle, high, count in table.iter_rows()
+    }
+
+
+def _group(ceiling: str) -> str:
+    return next((unit for unit in (MATRIX, VECTOR) if ceiling.endswith(unit)), ceiling)
+
+
+def _evidence(key: Key, recording: _Recording, given: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """Occupancy and waits, where they were counted."""
+    place, kernel = key
+    table, device = recording.tables[place], recording.devices[place]
+    found = {OCCUPANCY: given[OCCUPANCY]} if OCCUPANCY in given else {}
+    if table is None:
+        return found
+    for name in sorted(EVIDENCE & table.evaluations.keys()):
+        value = quantity(table, name, kernel)
+        if value.known and device.serves(table.evaluations[name].constants):
+            found[name] = value
+    return found

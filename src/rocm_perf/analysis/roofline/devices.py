@@ -1,0 +1,104 @@
+"""The GPUs of a recording, those of one model together, and on which of them each dispatch ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.arch import catalog
+from rocm_perf.arch.gpu import Gpu
+from rocm_perf.arch.matching import Match, match
+from rocm_perf.model.trace import Trace
+
+NOT_RECORDED = (
+    "which GPU it ran on is not recorded (rocprofv3 writes agent_info.csv, rocprof-compute sysinfo.csv: "
+    "load the folder, not the one file)"
+)
+# Constants of formulas that every product of a chip shares; the others are of one product.
+_OF_CHIP = frozenset(("wave", "lds_banks"))
+
+
+@dataclass(frozen=True)
+class Device:
+    """GPUs of one model. `chip` is any product of the architecture: enough for formulas that count work."""
+
+    name: str
+    gfx: str | None
+    agents: tuple[tuple[int, int], ...]  # node and agent_id
+    gpu: Gpu | None
+    chip: Gpu | None
+    compute_units: int | None
+    told_by: str = ""
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def memory(self) -> str:
+        """What the device memory is called."""
+        return "HBM" if self.gpu is None or self.gpu.memory_kind.startswith("HBM") else "DRAM"
+
+    def serves(self, constants: Mapping[str, float]) -> bool:
+        """Whether a formula with these constants means something on it."""
+        return self.gpu is not None or constants.keys() <= _OF_CHIP
+
+
+_UNKNOWN = Device("unknown GPU", None, (), None, None, None, reason=NOT_RECORDED)
+
+
+def devices(trace: Trace, gpu: Gpu | None = None) -> tuple[Device, ...]:
+    """By model, in the order of the recording; at least one. A `gpu` that is given overrides what was recorded."""
+    if gpu is not None:
+        return (Device(gpu.name, gpu.gfx, (), gpu, gpu, gpu.compute_units, told_by="it was named"),)
+    rows = trace.table("agents").filter(pl.col("kind").fill_null("GPU") == "GPU")
+    groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        groups.setdefault(_model(row), []).append(row)
+    found = tuple(_device(members) for members in groups.values())
+    return found if len(found) == 1 or (found and _described(trace, rows)) else (*found, _UNKNOWN)
+
+
+def on_device(dispatches: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:
+    """Dispatches with `gpu`, a place among the devices: where the agent is not described, the last, which is the only
+    one or stands for those that are not known."""
+    rows = [(node, agent, place) for place, device in enumerate(known) for node, agent in device.agents]
+    schema = {"node": pl.Int32, "agent_id": pl.Int64, "gpu": pl.Int32}
+    table = pl.DataFrame(rows, schema, orient="row").unique(["node", "agent_id"], keep="first")
+    joined = dispatches.join(
+        table, on=["node", "agent_id"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    return joined.with_columns(pl.col("gpu").fill_null(len(known) - 1))
+
+
+def _described(trace: Trace, agents: pl.DataFrame) -> bool:
+    """Whether every dispatch names one of these agents."""
+    ran_on = trace.lazy("dispatches").select("node", "agent_id").unique().collect()
+    return ran_on.join(agents, on=["node", "agent_id"], how="anti").is_empty()
+
+
+def _model(row: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(row[name] for name in ("gfx", "name", "cu_count", "clock_mhz", "memory_bytes"))
+
+
+def _device(members: list[Mapping[str, Any]]) -> Device:
+    first = members[0]
+    found = match(first)
+    gfx = found.gpu.gfx if found.gpu else first["gfx"]
+    return Device(
+        name=found.gpu.name if found.gpu else first["name"] or gfx or "unknown GPU",
+        gfx=gfx,
+        agents=tuple((row["node"], row["agent_id"]) for row in members),
+        gpu=found.gpu,
+        chip=found.gpu or next(iter(catalog.gpus_of(gfx or "")), None),
+        compute_units=found.gpu.compute_units if found.gpu else first["cu_count"],
+        told_by=found.told_by,
+        notes=_notes(found),
+        reason=found.reason,
+    )
+
+
+def _notes(found: Match) -> tuple[str, ...]:
+    other = (f"it may also be {', '.join(found.ambiguous)}",) if found.ambiguous else ()
+    return (*found.notes, *other)

@@ -1,0 +1,277 @@
+"""One kernel against the ceilings of its GPU: its work, its rates, and how near it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rocm_perf.analysis.names import short_name
+from rocm_perf.analysis.roofline.amounts import COUNTERS, LEVELS, MEMORY, SHAPES, Known
+from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR
+from rocm_perf.analysis.roofline.devices import Device
+from rocm_perf.analysis.roofline.direct import SM
+from rocm_perf.analysis.roofline.regime import NEAR, NEAR_DATA_SHEET, Percent, verdict
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Spread, WorkPart
+from rocm_perf.units import format_bytes
+
+_TFLOPS, _TBYTES = "FLOPs / time / 1000", "bytes / time / 1000"
+_INTENSITY = "FLOPs / bytes"
+_PERCENT = "100 * amount / ceiling / time"
+_OF_ROOF = "100 * least time at the ceilings / time; dtypes of one unit add up, the largest of units and levels counts"
+_ROOF = "FLOPs / least time at the ceilings / 1000"
+NO_CEILING = "no peak of {name} is known for {gpu}"
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A kind of work as a mean over dispatches."""
+
+    ceiling: str
+    value: float
+    known: Known
+
+    @property
+    def is_level(self) -> bool:
+        return self.ceiling in LEVELS
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that is known of one kernel."""
+
+    kernel: str
+    gpu: int
+    calls: int
+    total_ns: int
+    dispatches: int
+    time_ns: Quantity
+    amounts: Sequence[Amount]
+    all_flops: bool
+    no_flops: str  # why some operations are not known
+    no_bytes: str
+    direct: Mapping[str, Quantity] = field(default_factory=dict)
+    spread: Spread | None = None
+    evidence: Mapping[str, Quantity] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def kernel_roofline(facts: Facts, device: Device, ceilings: Mapping[str, Ceiling]) -> KernelRoofline:
+    flops, moved = _flops(facts), _moved(facts, device)
+    work = tuple(_part(amount, facts, flops, device, ceilings) for amount in facts.amounts)
+    percents = [*_percents(work, ceilings), *_direct(facts, work)]
+    bases = list(dict.fromkeys(part.basis for part in work)) or (
+        ["ncu's own percentages"] if percents else []
+    )
+    found = verdict(percents, list(_missing(facts, device, ceilings, work)), SHAPES in bases)
+    of_roof = _of_roof(percents, found.reason)
+    return KernelRoofline(
+        kernel=facts.kernel,
+        short_name=short_name(facts.kernel),
+        gpu=facts.gpu,
+        calls=facts.calls,
+        total_ns=facts.total_ns,
+        basis=" and ".join(bases) or "none",
+        dispatches=facts.dispatches,
+        time_ns=facts.time_ns,
+        work=work,
+        flops=flops,
+        bytes=moved,
+        operational_intensity=_ratio(flops, moved, "FLOP/B", _INTENSITY),
+        tflops=_rate(flops, facts.time_ns, "TFLOP/s", _TFLOPS, _doubts(work, "compute")),
+        tbytes=_rate(moved, facts.time_ns, "TB/s", _TBYTES, _doubts(work, "memory")),
+        roof=_roof(flops, facts.time_ns, of_roof),
+        percent_of_roof=of_roof,
+        position=found.binding.position if found.binding else None,
+        regime=found.regime,
+        reason=found.reason,
+        spread=facts.spread,
+        evidence=dict(facts.evidence),
+        notes=facts.notes,
+    )
+
+
+def _flops(facts: Facts) -> Quantity:
+    parts = [amount for amount in facts.amounts if amount.known.unit == "FLOP"]
+    formula = "sum over dtypes, mean over dispatches"
+    if not parts:
+        if facts.all_flops:
+            return Quantity(0, "FLOP", "its operator computes no floating-point numbers")
+        return unavailable("FLOP", formula, facts.no_flops)
+    doubt = None if facts.all_flops else f"at least: {facts.no_flops}"
+    inputs = {amount.ceiling: amount.value for amount in parts}
+    return Quantity(sum(inputs.values()), "FLOP", formula, inputs, doubt=doubt)
+
+
+def _moved(facts: Facts, device: Device) -> Quantity:
+    for amount in facts.amounts:
+        if amount.ceiling == device.memory:
+            known = amount.known
+            return Quantity(amount.value, "B", known.formula, known.inputs, doubt=known.doubt)
+    return unavailable("B", "bytes of the device memory", facts.no_bytes)
+
+
+def _part(
+    amount: Amount, facts: Facts, flops: Quantity, device: Device, ceilings: Mapping[str, Ceiling]
+) -> WorkPart:
+    known = amount.known
+    quantity = Quantity(amount.value, known.unit, known.formula, known.inputs, doubt=known.doubt)
+    ceiling = ceilings.get(amount.ceiling)
+    percent = _percent(amount, facts.time_ns, ceiling, device)
+    unit = "TB/s" if amount.is_level else f"T{known.unit}/s"
+    return WorkPart(
+        ceiling=amount.ceiling,
+        kind="memory" if amount.is_level else "compute",
+        amount=quantity,
+        rate=_rate(quantity, facts.time_ns, unit, "amount / time / 1000", percent.doubt),
+        intensity=_ratio(flops, quantity, "FLOP/B", _INTENSITY) if amount.is_level else None,
+        percent_of_ceiling=percent,
+        basis=known.basis,
+    )
+
+
+def _percent(amount: Amount, time: Quantity, ceiling: Ceiling | None, device: Device) -> Quantity:
+    if time.value is None:
+        return unavailable("%", _PERCENT, time.unavailable or "")
+    if ceiling is None or not ceiling.rate.value:
+        if not amount.value:
+            return Quantity(0, "%", _PERCENT, {"amount": 0})
+        return unavailable(
+            "%", _PERCENT, device.reason or NO_CEILING.format(name=amount.ceiling, gpu=device.name)
+        )
+    value = amount.value / (ceiling.rate.value * 1000) / time.value * 100
+    inputs = {"amount": amount.value, "ceiling": ceiling.rate.value, "time_ns": time.value}
+    above = _why_above(amount, device, ceiling) if value > 100 else None
+    doubts = [text for text in (above, amount.known.doubt, ceiling.rate.doubt) if text]
+    return Quantity(value, "%", _PERCENT, inputs, doubt="; ".join(doubts) or None)
+
+
+def _why_above(amount: Amount, device: Device, ceiling: Ceiling) -> str:
+    """The likely cause of more than the peak."""
+    if not amount.is_level:
+        return "above the peak: it runs on faster units than assumed, or the peak is of another GPU"
+    if amount.ceiling not in MEMORY:
+        return f"above the {'measured' if ceiling.measured else 'computed'} peak"
+    cache = (device.gpu.last_level_bytes or device.gpu.l2_bytes) if device.gpu else None
+    if cache and amount.value <= cache:
+        return (
+            f"above the peak of the memory: {format_bytes(amount.value)} fit the last cache before it "
+            f"({format_bytes(cache)}), which served some of them"
+        )
+    if amount.known.basis == COUNTERS:
+        return (
+            "above the peak: a cache behind the counted requests served some, or the peak is of another GPU"
+        )
+    return "above the peak: it moves less than its shapes say, or the peak is of another GPU"
+
+
+def _percents(work: Sequence[WorkPart], ceilings: Mapping[str, Ceiling]) -> Iterator[Percent]:
+    """Of each level, and of each kind of unit: the dtypes of one kind of unit take turns, so that they add up."""
+    for part in work:
+        percent = part.percent_of_ceiling
+        if part.kind == "memory" and percent.value is not None:
+            near = _near(part.ceiling, ceilings)
+            yield Percent(f"memory ({part.ceiling})", "memory", float(percent.value), percent.doubt, near)
+    for unit in (MATRIX, VECTOR):
+        parts = [
+            (float(part.percent_of_ceiling.value), part)
+            for part in work
+            if part.ceiling.endswith(unit) and part.percent_of_ceiling.value is not None
+        ]
+        if parts:
+            most = max(parts, key=lambda pair: pair[0])[1]
+            doubt = most.percent_of_ceiling.doubt
+            total = sum(value for value, _ in parts)
+            above = "above the peak of these units together" if total > 100 else None
+            near = _near(most.ceiling, ceilings)
+            yield Percent(f"compute ({most.ceiling})", "compute", total, doubt or above, near)
+
+
+def _near(ceiling: str, ceilings: Mapping[str, Ceiling]) -> float:
+    return NEAR if ceiling in ceilings and ceilings[ceiling].measured else NEAR_DATA_SHEET
+
+
+def _direct(facts: Facts, work: Sequence[WorkPart]) -> Iterator[Percent]:
+    """What ncu measured itself, where it is not computed here."""
+    computed = {part.ceiling for part in work if part.percent_of_ceiling.known}
+    for name, percent in facts.direct.items():
+        if percent.value is None or name in computed or name not in (SM, *MEMORY):
+            continue
+        kind = "compute" if name == SM else "memory"
+        yield Percent(f"{kind} ({name})", kind, float(percent.value), percent.doubt)
+
+
+def _missing(
+    facts: Facts, device: Device, ceilings: Mapping[str, Ceiling], work: Sequence[WorkPart]
+) -> Iterator[str]:
+    """What would have to be known before a low percentage means anything."""
+    if not facts.time_ns.known:
+        yield facts.time_ns.unavailable or "its time is not known"
+    measured = {name for name, percent in facts.direct.items() if percent.known}
+    if not ceilings and device.reason and not measured:
+        yield device.reason
+    memory = [amount for amount in facts.amounts if amount.ceiling == device.memory]
+    no_bytes = not (memory and memory[0].known.complete) and not measured & set(MEMORY)
+    no_flops = not facts.all_flops and SM not in measured
+    if no_flops and no_bytes and facts.no_flops == facts.no_bytes:
+        yield f"its work is not known: {facts.no_flops}"
+        return
+    if no_flops:
+        yield f"its operations are not all known: {facts.no_flops}"
+    if no_bytes:
+        yield f"its bytes are not all known: {facts.no_bytes}"
+    for part in work:
+        percent = part.percent_of_ceiling
+        if not percent.known and ceilings and part.ceiling not in ("L2", "LDS") and facts.time_ns.known:
+            yield percent.unavailable or ""
+
+
+def _of_roof(percents: Sequence[Percent], reason: str) -> Quantity:
+    if not percents:
+        return unavailable("%", _OF_ROOF, reason)
+    most = max(percents, key=lambda percent: percent.value)
+    inputs = {percent.position: percent.value for percent in percents}
+    return Quantity(most.value, "%", _OF_ROOF, inputs, doubt=most.doubt)
+
+
+def _roof(flops: Quantity, time: Quantity, of_roof: Quantity) -> Quantity:
+    for part in (flops, time, of_roof):
+        if part.value is None:
+            return unavailable("TFLOP/s", _ROOF, part.unavailable or "")
+    if not of_roof.value:
+        return unavailable("TFLOP/s", _ROOF, "it neither computes nor moves anything")
+    least = float(of_roof.value) / 100 * float(time.value or 0)
+    inputs = {"FLOPs": flops.value or 0, "least_ns": least}
+    return Quantity((flops.value or 0) / least / 1000, "TFLOP/s", _ROOF, inputs)
+
+
+def _doubts(work: Sequence[WorkPart], kind: str) -> str | None:
+    """Of what is above its peak."""
+    texts = (
+        part.percent_of_ceiling.doubt
+        for part in work
+        if part.kind == kind and part.ceiling not in ("L2", "LDS")
+    )
+    return "; ".join(dict.fromkeys(text for text in texts if text)) or None
+
+
+def _rate(amount: Quantity, time: Quantity, unit: str, formula: str, doubt: str | None) -> Quantity:
+    for part in (amount, time):
+        if part.value is None:
+            return unavailable(unit, formula, part.unavailable or "")
+    value = float(amount.value or 0) / float(time.value or 1) / 1000
+    both = "; ".join(dict.fromkeys(text for text in (doubt, amount.doubt) if text)) or None
+    return Quantity(
+        value, unit, formula, {"amount": amount.value or 0, "time_ns": time.value or 0}, doubt=both
+    )
+
+
+def _ratio(flops: Quantity, moved: Quantity, unit: str, formula: str) -> Quantity:
+    for part in (flops, moved):
+        if part.value is None:
+            return unavailable(unit, formula, part.unavailable or "")
+    if not moved.value:
+        return unavailable(unit, formula, "it moves no byte")
+    doubts = "; ".join(dict.fromkeys(text for text in (flops.doubt, moved.doubt) if text)) or None
+    inputs = {"FLOPs": flops.value or 0, "bytes": moved.value}
+    return Quantity(float(flops.value or 0) / float(moved.value), unit, formula, inputs, doubt=doubts)

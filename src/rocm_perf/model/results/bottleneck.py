@@ -1,0 +1,63 @@
+"""What holds each kernel back, with the measurements that say so."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rocm_perf.model.quantity import Quantity
+
+Label = Literal[
+    "compute",
+    "memory bandwidth",
+    "memory latency",
+    "LDS",
+    "occupancy",
+    "launch/latency",
+    "divergence",
+    "waiting",
+]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """One measurement, and what it says."""
+
+    name: str
+    value: float
+    unit: str
+    says: str
+    source: str  # what was measured: two measurements of one source are not independent
+    doubt: str | None = None
+
+
+class LabelScore(msgspec.Struct, frozen=True):
+    """How much speaks for one label: 0 nothing, 1 everything. `enough`: at least two independent measurements."""
+
+    label: Label
+    score: Quantity
+    enough: bool
+
+
+class Bottleneck(msgspec.Struct, frozen=True):
+    """One kernel. Without a label, `reason` says what is missing or undecided."""
+
+    kernel: str
+    short_name: str
+    gpu: int | None  # place in Roofline.gpus
+    total_ns: int
+    label: Label | None
+    score: float | None
+    margin: float | None  # to the second
+    second: Label | None
+    reason: str
+    scores: tuple[LabelScore, ...]  # highest first
+    evidence: tuple[Evidence, ...]
+    would_tell_more: tuple[str, ...]  # commands
+
+
+class Bottlenecks(msgspec.Struct, frozen=True):
+    """All kernels, longest total time first."""
+
+    kernels: tuple[Bottleneck, ...]
+    unavailable: str | None = None

@@ -1,0 +1,93 @@
+"""The roofline: how near each kernel comes to what its GPU can compute and move."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rocm_perf.model.quantity import Quantity
+
+Regime = Literal["compute", "memory", "latency", "unknown"]
+
+
+class Ceiling(msgspec.Struct, frozen=True):
+    """One peak of a GPU: a rate of operations of one dtype on one kind of unit, or the bandwidth of one level."""
+
+    name: str  # "f16 matrix", "f32 vector", "HBM", "L2", "LDS"
+    kind: Literal["compute", "memory"]
+    rate: Quantity  # TFLOP/s (TOP/s for integers) or TB/s
+    measured: bool
+    source: str
+    ridge: Quantity | None = (
+        None  # of a compute ceiling: intensity from which on memory is no longer the limit
+    )
+
+
+class RooflineGpu(msgspec.Struct, frozen=True):
+    """GPUs of one model, and their ceilings. Without ceilings, `unavailable` says why."""
+
+    name: str
+    gfx: str | None
+    agents: tuple[int | None, ...]
+    ceilings: tuple[Ceiling, ...]
+    told_by: str
+    notes: tuple[str, ...] = ()
+    unavailable: str | None = None
+
+
+class WorkPart(msgspec.Struct, frozen=True):
+    """One kind of work of a kernel, as a mean over its dispatches: operations of a dtype, or bytes of a level."""
+
+    ceiling: str
+    kind: Literal["compute", "memory"]
+    amount: Quantity  # FLOP, OP or B
+    rate: Quantity  # achieved: TFLOP/s, TOP/s or TB/s
+    intensity: Quantity | None  # of a level: all FLOPs / its bytes
+    percent_of_ceiling: Quantity
+    basis: str  # "counters", "analytical from shapes"
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """One number over the dispatches of a kernel."""
+
+    least: float
+    median: float
+    greatest: float
+    dispatches: int
+    doubt: str | None = None
+
+
+class KernelRoofline(msgspec.Struct, frozen=True):
+    """One kernel on GPUs of one model. Amounts and time are means over the dispatches whose work is known."""
+
+    kernel: str
+    short_name: str
+    gpu: int  # place in Roofline.gpus
+    calls: int
+    total_ns: int
+    basis: str
+    dispatches: int  # with known work
+    time_ns: Quantity
+    work: tuple[WorkPart, ...]
+    flops: Quantity
+    bytes: Quantity  # of the device memory
+    operational_intensity: Quantity
+    tflops: Quantity
+    tbytes: Quantity
+    roof: Quantity  # TFLOP/s that the GPU reaches at that intensity
+    percent_of_roof: Quantity
+    position: str | None  # the ceiling that binds: "memory (HBM)", "compute (f16 matrix)"
+    regime: Regime
+    reason: str
+    spread: Spread | None  # of percent_of_roof
+    evidence: dict[str, Quantity]  # occupancy and waits
+    notes: tuple[str, ...] = ()
+
+
+class Roofline(msgspec.Struct, frozen=True):
+    """All kernels, longest total time first."""
+
+    gpus: tuple[RooflineGpu, ...]
+    kernels: tuple[KernelRoofline, ...]
+    unavailable: str | None = None
