@@ -36,6 +36,7 @@ _KEYS = frozenset(
         "record_shapes",
     }
 )
+_WORK_ITEM_LAUNCHES = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")
 _MARKS = tuple(f'"cat": "{category}"' for category in CATEGORIES)
 
 
@@ -164,7 +165,7 @@ def _dispatches(
     if not kernels.height:
         return kernels, False
     swapped = header.rocprofiler_sdk is not None and _is_swapped(kernels)
-    table = kernels.rename({"name": "kernel"}).with_columns(*_geometry(swapped))
+    table = kernels.rename({"name": "kernel"}).with_columns(*_geometry(swapped, _in_work_items(calls)))
     if calls.height:
         graphs = calls.filter(pl.col("name").str.contains("GraphLaunch"))["correlation_id"].drop_nulls()
         in_graph = pl.when(pl.col("correlation_id").is_in(graphs.implode())).then(pl.col("correlation_id"))
@@ -180,12 +181,24 @@ def _is_swapped(kernels: pl.DataFrame) -> bool:
     return bool(kernels.select((block > 1024).any()).item())
 
 
-def _geometry(swapped: bool) -> list[pl.Expr]:
+def _in_work_items(calls: pl.DataFrame) -> pl.Series:
+    """Launches whose function takes the grid in work-items, as hipBLASLt and MIOpen use: it is recorded as given."""
+    if not calls.height:
+        return pl.Series(dtype=pl.Int64)
+    launched = calls.filter(pl.col("name").is_in(_WORK_ITEM_LAUNCHES))
+    return launched["correlation_id"].drop_nulls()
+
+
+def _geometry(swapped: bool, in_work_items: pl.Series) -> list[pl.Expr]:
     """Work-items: blocks times block size, unless the backend wrote work-items already."""
     if swapped:
         sizes = [pl.col(f"workgroup_{axis}").alias(f"grid_{axis}") for axis in "xyz"]
         return [*sizes, *(pl.col(f"grid_{axis}").alias(f"workgroup_{axis}") for axis in "xyz")]
-    return [(pl.col(f"grid_{axis}") * pl.col(f"workgroup_{axis}")).alias(f"grid_{axis}") for axis in "xyz"]
+    given = pl.col("correlation_id").is_in(in_work_items.implode()).fill_null(False)
+    return [
+        (pl.col(f"grid_{axis}") * pl.when(given).then(1).otherwise(f"workgroup_{axis}")).alias(f"grid_{axis}")
+        for axis in "xyz"
+    ]
 
 
 def _placed(frame: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:

@@ -122,7 +122,7 @@ def test_registers_alone_are_thin_evidence() -> None:
     assert (found.label, found.score, found.margin, found.second) == (None, None, None, None)
     assert found.reason == f"unknown: {THIN}"
     assert says(found, "occupancy_limit").startswith("VGPRs admit 3 of 8 waves a SIMD; use <= 128 VGPRs")
-    assert found.would_tell_more[0] == "rocm-perf profile --counters full_profile -- APP"
+    assert found.would_tell_more[0] == "rocm-perf list-counters --arch gfx942 --plan full_profile"
     occupancy = next(row for row in found.scores if row.label == "occupancy")
     assert (occupancy.score.value, occupancy.enough) == (1 - 3 / 8, False)
 
@@ -265,8 +265,8 @@ def device(name: str) -> Device:
 
 def test_the_command_asks_for_what_is_missing() -> None:
     amd = device("MI300X")
-    assert would_tell_more({"memory_share"}, amd)[0] == "rocm-perf profile --counters compute_bound -- APP"
-    assert would_tell_more({"compute_share"}, amd)[0] == "rocm-perf profile --counters memory_bound -- APP"
+    assert would_tell_more({"memory_share"}, amd)[0] == "rocm-perf list-counters --arch gfx942 --plan compute_bound"
+    assert would_tell_more({"compute_share"}, amd)[0] == "rocm-perf list-counters --arch gfx942 --plan memory_bound"
     assert would_tell_more({"compute_share", "memory_share", "barrier_wait"}, amd) == ()
     assert would_tell_more(set(), device("H200 SXM")) == (
         "ncu --set full --csv --page raw APP > metrics.csv",

@@ -121,6 +121,13 @@ def test_kernels_of_a_graph_launch_share_its_id(tmp_path: Path) -> None:
     assert part.tables["dispatches"]["grid_x"].to_list() == [None, None, None, 640]
 
 
+def test_a_grid_given_in_work_items_is_not_multiplied(tmp_path: Path) -> None:
+    launch = span("cuda_runtime", "hipExtModuleLaunchKernel", "100.001", "4.000", correlation=9)
+    part = read(tmp_path, trace(launch, KERNEL))
+    row = part.tables["dispatches"].row(0, named=True)
+    assert (row["grid_x"], row["grid_y"], row["workgroup_x"]) == (10, 2, 64)
+
+
 def test_grid_and_block_swapped_by_the_sdk_backend_are_put_right(tmp_path: Path) -> None:
     swapped = span("kernel", "k", "1", "1", device=0, stream=0, grid=[256, 1, 1], block=[65536, 1, 1])
     part = read(tmp_path, trace(swapped, header='"schemaVersion": 1, "rocprofiler-sdk_version": 1.0'))

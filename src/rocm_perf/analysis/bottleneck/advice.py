@@ -23,7 +23,7 @@ def _on_amd(measured: Collection[str], device: Device) -> Iterator[str]:
     missing = [name for share, name in _SETS.items() if share not in measured]
     if missing and _works(device, "counters"):
         name = missing[0] if len(missing) == 1 else "full_profile"
-        yield f"rocm-perf profile --counters {name} -- APP"
+        yield f"rocm-perf list-counters --arch {device.gfx or 'GFX'} --plan {name}"
     elif missing:
         yield _SHAPES
     if "barrier_wait" not in measured and _works(device, "att"):

@@ -39,8 +39,8 @@ FORMULAS = {
 }
 NO_KERNELS = "the recording holds no dispatches"
 NO_WORK = (
-    "neither counters nor operators with shapes were recorded (rocm-perf profile --counters full_profile -- APP, or "
-    "torch.profiler with record_shapes=True)"
+    "neither counters nor operators with shapes were recorded (rocm-perf list-counters --arch GFX --plan full_profile "
+    "says how to record counters; torch.profiler with record_shapes=True records shapes)"
 )
 NO_OPERATOR = "it was launched by no operator that is recorded"
 EVIDENCE = frozenset((OCCUPANCY, "wait_share", "issue_wait_share"))
