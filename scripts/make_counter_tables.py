@@ -9,7 +9,6 @@ import argparse
 import gzip
 import json
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,10 +16,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from rocm_perf.arch.toml import tomllib
 
 DATA = Path(__file__).parents[1] / "src" / "rocm_perf" / "arch" / "counters"
 COLUMNS = ("counter", "block", "expression", "rocm", "gfx", "description")

@@ -83,8 +83,12 @@ class FasterKernels:
 
 @dataclass(frozen=True)
 class SyncsRemoved:
-    """Stream and device syncs vanish; the last of each thread and stream stays."""
+    """Stream and device syncs vanish; the last of each thread and stream stays.
 
+    `wrappers` (see wrappers.py): the host time around each call that vanishes with it. Without, all of it stays.
+    """
+
+    wrappers: pl.DataFrame | None = None
     title: str = "synchronisations hoisted"
 
     def apply(self, graph: Graph) -> Graph:
@@ -93,12 +97,12 @@ class SyncsRemoved:
         gone = syncs.join(last, on="id", how="anti")
         nodes = numbered(graph).with_columns(where("id", gone["call"], pl.lit(0), "duration_ns"))
         count = format_count(gone.height, "synchronising call")
-        return changed(
-            graph,
-            f"{count} vanish, the last of each thread and stream stays; the host needs no result earlier",
-            nodes.drop("id"),
-            _unwaited(graph.edges, gone["id"]),
-        )
+        words = f"{count} vanish, the last of each thread and stream stays; the host needs no result earlier"
+        edges = _unwaited(graph.edges, gone["id"])
+        if self.wrappers is not None and self.wrappers.height:
+            edges = _unwrapped(edges, gone.join(self.wrappers, on="call"))
+            words += "; what the framework does around each call, between two operators, vanishes as well"
+        return changed(graph, words, nodes.drop("id"), edges)
 
 
 @dataclass(frozen=True)
@@ -189,6 +193,18 @@ def _unwaited(edges: pl.DataFrame, returns: pl.Series) -> pl.DataFrame:
     return edges.filter(~(freed & (pl.col("kind") == "sync"))).with_columns(
         pl.when(freed & (pl.col("kind") == "call")).then(0).otherwise("lag_ns").alias("lag_ns")
     )
+
+
+def _unwrapped(edges: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
+    """The host's own time before these calls and after their returns, less what belongs to them."""
+    before = gone.select(effect="call", before="before_ns")
+    after = gone.select(cause="id", after="after_ns")
+    both = edges.join(before, on="effect", how="left", maintain_order="left").join(
+        after, on="cause", how="left", maintain_order="left"
+    )
+    less = pl.col("lag_ns") - pl.col("before").fill_null(0) - pl.col("after").fill_null(0)
+    shorter = pl.when(pl.col("kind") == "program").then(pl.max_horizontal(less, 0)).otherwise("lag_ns")
+    return both.with_columns(shorter.alias("lag_ns")).drop("before", "after")
 
 
 def _lanes_in_use(graph: Graph, syncs: pl.DataFrame) -> pl.DataFrame:

@@ -149,7 +149,6 @@ def copy_findings(result: SteadyCopies) -> list[Finding]:
             time_at_stake_ns=spent,
             remedy="Keep tensors on the GPU (no .item(), .cpu() or .tolist() in the loop; metrics every n-th step); "
             "copy what must move from pinned memory (pin_memory=True, non_blocking=True) on a stream of its own.",
-            next_command="rocm-perf analyze PATH_OF_THE_NEXT_RECORDING",
         )
     ]
 

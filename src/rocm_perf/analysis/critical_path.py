@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from rocm_perf.analysis.changes import FasterKernels
@@ -33,6 +35,7 @@ _WAITS = {
     "end": "host",
 }
 
+_KERNEL_KINDS = ["kernel", "collective"]  # what has dispatches
 LINK_KINDS = pl.Enum(list(dict.fromkeys([*NODE_KINDS.categories, *_WAITS.values()])))
 
 
@@ -100,16 +103,19 @@ def _kernels(graph: Graph, links: pl.DataFrame) -> tuple[KernelOnPath, ...]:
     kernels = (
         graph.nodes.select("kind", "name")
         .with_columns(slack(graph))
-        .filter(pl.col("kind") == "kernel")
+        .filter(pl.col("kind").is_in(_KERNEL_KINDS))
         .group_by("name")
         .agg(
+            pl.col("kind").first(),
             pl.len().alias("dispatches"),
             pl.col("slack_ns").min().alias("slack_min_ns"),
             pl.col("slack_ns").median().cast(pl.Int64).alias("slack_median_ns"),
         )
     )
     on_path = (
-        links.filter(pl.col("kind") == "kernel").group_by("name").agg(path_ns=pl.col("duration_ns").sum())
+        links.filter(pl.col("kind").is_in(_KERNEL_KINDS))
+        .group_by("name")
+        .agg(path_ns=pl.col("duration_ns").sum())
     )
     rows = kernels.join(on_path, on="name", how="left").with_columns(pl.col("path_ns").fill_null(0))
     rows = rows.sort("path_ns", "name", descending=[True, False])
@@ -117,9 +123,11 @@ def _kernels(graph: Graph, links: pl.DataFrame) -> tuple[KernelOnPath, ...]:
     return tuple(_kernel(graph, row, number < retimed) for number, row in enumerate(rows.to_dicts()))
 
 
-def _kernel(graph: Graph, row: dict[str, int], retime: bool) -> KernelOnPath:
+def _kernel(graph: Graph, row: dict[str, Any], retime: bool) -> KernelOnPath:
     impact, basis = 0, "off the path"
-    if row["path_ns"] and retime:
+    if (
+        row["path_ns"] and retime and row["kind"] == "kernel"
+    ):  # when a collective ends, its other ranks decide
         faster = FasterKernels.named(str(row["name"]), _FASTER).apply(graph)
         impact, basis = graph.wall_ns - retimed_wall_ns(faster), "re-timed"
     elif row["path_ns"]:

@@ -32,7 +32,18 @@ _LONG_WAIT = 10
 
 def host_calls(calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     """The outermost calls of each thread, disjoint, each with the cause that it is."""
-    outer = disjoint(calls, THREAD)
+    outer = disjoint(calls.select(*THREAD, "name", "start_ns", "end_ns"), THREAD)
+    outer = outer.with_columns(_kinds(outer["name"]).alias("cause"))
+    frees = outer.filter(pl.col("cause") == _FREE)
+    waited = overlap_ns(frees, work, _PROCESS) > 0
+    freed = frees.with_columns(
+        pl.when(waited).then(pl.lit("host_sync")).otherwise(pl.lit("host_api")).alias("cause")
+    )
+    return pl.concat([outer.filter(pl.col("cause") != _FREE), freed])
+
+
+def _kinds(names: pl.Series) -> pl.Series:
+    """The cause that a call of each name is; distinct names are worked out once."""
     name = pl.col("name").str
     kind = (
         pl.when(name.contains(SYNC_CALL))
@@ -43,13 +54,9 @@ def host_calls(calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit(_FREE))
         .otherwise(pl.lit("host_api"))
     )
-    outer = outer.with_columns(kind.alias("cause"))
-    frees = outer.filter(pl.col("cause") == _FREE)
-    waited = overlap_ns(frees, work, _PROCESS) > 0
-    freed = frees.with_columns(
-        pl.when(waited).then(pl.lit("host_sync")).otherwise(pl.lit("host_api")).alias("cause")
-    )
-    return pl.concat([outer.filter(pl.col("cause") != _FREE), freed])
+    known = pl.DataFrame({"name": names.unique()}).with_columns(kind.alias("kind"))
+    kinds: pl.Series = names.replace_strict(known["name"], known["kind"], return_dtype=pl.String)
+    return kinds
 
 
 def host_windows(gaps: pl.DataFrame) -> pl.DataFrame:
@@ -152,7 +159,8 @@ def _latencies(work: pl.DataFrame) -> pl.DataFrame:
     """How long a launch by each function takes: nearly all of those that found the GPU idle, the first one included."""
     before = pl.col("end_ns").cum_max().shift(1).over(GPU)
     found_idle = pl.col("launch_end") >= pl.coalesce(before, "launch_end")
-    idle = work.sort("start_ns").filter(found_idle & (delay() >= 0))
+    times = work.select(*GPU, "start_ns", "end_ns", "launch_name", "launch_end").sort("start_ns")
+    idle = times.filter(found_idle & (delay() >= 0))
     usual, most = delay().quantile(0.5, "lower"), delay().quantile(_LATENCY_QUANTILE, "nearest")
     latency = pl.min_horizontal(most, _OUTLIER * usual).cast(pl.Int64).alias("latency")
     return idle.group_by("launch_name").agg(latency)

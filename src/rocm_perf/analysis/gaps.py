@@ -45,6 +45,7 @@ _PLACES: dict[Level, tuple[str, ...]] = {
     "queue": (*GPU, "queue_id"),
     "stream": (*GPU, "stream_id"),
 }
+_PLACE = (*GPU, "queue_id", "stream_id")
 _EDGES = pl.Series([step * 10**decade for decade in range(18) for step in (1, 2, 5)], dtype=pl.Int64)
 _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded launch"
 
@@ -72,8 +73,10 @@ def gaps(trace: Trace) -> Gaps:
         )
     calls = host_calls(recorded, work)
     operators = _processes_with_operators(trace)
-    alike = _same_as(work)
+    places = work.select(_PLACE).unique()
+    alike = _same_as(places)
     found = {level: _found(work, level, calls, operators) for level in set(alike.values())}
+    sums = {level: _sums(frame) for level, frame in found.items()}
     idle = found["gpu"]
     length = idle["start_ns"] - idle["since_ns"]
     return Gaps(
@@ -81,7 +84,7 @@ def gaps(trace: Trace) -> Gaps:
         gaps=idle.height,
         causes=_causes(idle),
         calls=_calls(idle, calls),
-        places=tuple(place for level in _PLACES for place in _places(work, found[alike[level]], level)),
+        places=tuple(place for level in _PLACES for place in _places(places, sums[alike[level]], level)),
         median_ns=length.median(),
         p90_ns=length.quantile(0.9, "nearest"),
         p99_ns=length.quantile(0.99, "nearest"),
@@ -93,11 +96,15 @@ def gaps(trace: Trace) -> Gaps:
     )
 
 
-def _same_as(work: pl.DataFrame) -> dict[Level, Level]:
+def _same_as(places: pl.DataFrame) -> dict[Level, Level]:
     """For each level the first one that divides the work alike: one queue with one stream has the same gaps."""
-    keys = {level: work.select(pl.struct(by).rank("dense")).to_series() for level, by in _PLACES.items()}
+
+    def parts(*levels: Level) -> int:
+        return places.select(sorted({key for level in levels for key in _PLACES[level]})).n_unique()
+
     return {
-        level: next(other for other in _PLACES if (keys[other] == keys[level]).all()) for level in _PLACES
+        level: next(other for other in _PLACES if parts(other) == parts(level) == parts(other, level))
+        for level in _PLACES
     }
 
 
@@ -125,7 +132,8 @@ def _calls(idle: pl.DataFrame, calls: pl.DataFrame) -> tuple[CallTime, ...]:
     """GPU by GPU, as one thread can leave several idle at once."""
     known = idle.filter(pl.col("launch_end").is_not_null())
     parts = []
-    for windows in host_windows(known).partition_by(GPU):
+    times = known.select(*THREAD, "agent_id", "start_ns", "since_ns", "launch_end")
+    for windows in host_windows(times).partition_by(GPU):
         threads = windows.select(THREAD).unique()
         mine = calls.join(threads, on=THREAD, how="semi", nulls_equal=True)
         parts.append(mine.select("cause", "name", overlap_ns(mine, windows, THREAD)))
@@ -136,11 +144,17 @@ def _calls(idle: pl.DataFrame, calls: pl.DataFrame) -> tuple[CallTime, ...]:
     return tuple(CallTime(*row) for row in inside.iter_rows())
 
 
-def _places(work: pl.DataFrame, idle: pl.DataFrame, level: Level) -> list[PlaceGaps]:
-    by = _PLACES[level]
+def _sums(idle: pl.DataFrame) -> pl.DataFrame:
     length = pl.col("start_ns") - pl.col("since_ns")
-    sums = idle.group_by(by).agg(pl.len().alias("gaps"), length.sum().alias("idle_ns"), pl.col(CAUSES).sum())
-    every = work.select(by).unique().join(sums, on=by, how="left", nulls_equal=True)
+    return idle.group_by(_PLACE).agg(
+        pl.len().alias("gaps"), length.sum().alias("idle_ns"), pl.col(CAUSES).sum()
+    )
+
+
+def _places(places: pl.DataFrame, sums: pl.DataFrame, level: Level) -> list[PlaceGaps]:
+    by = _PLACES[level]
+    mine = sums.group_by(by).agg(pl.col("gaps", "idle_ns", *CAUSES).sum())
+    every = places.select(by).unique().join(mine, on=by, how="left", nulls_equal=True)
     rows = every.sort(by, nulls_last=True).iter_rows(named=True)
     return [_place(row, level) for row in rows]
 
@@ -272,5 +286,4 @@ def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:
         tuple(evidence),
         time_at_stake_ns=row.total_ns,
         remedy=_REMEDIES[row.cause],
-        next_command="rocm-perf analyze PATH_OF_THE_NEXT_RECORDING",
     )

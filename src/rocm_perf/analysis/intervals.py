@@ -63,7 +63,8 @@ def disjoint(intervals: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 def overlap_ns(intervals: pl.DataFrame, cover: pl.DataFrame, by: Sequence[str]) -> pl.Series:
     """For each interval, how much of it at least one interval of `cover` in its group covers."""
-    parts = disjoint(cover, by).with_columns(pl.lit("any").alias("kind"))
+    spans = cover.select(*by, "start_ns", "end_ns").head(cover.height if intervals.height else 0)
+    parts = disjoint(spans, by).with_columns(pl.lit("any").alias("kind"))
     return overlaps_ns(intervals, parts, by, ["any"])["any"].alias("overlap_ns")
 
 
@@ -77,21 +78,20 @@ def overlaps_ns(
     if not intervals.height or not parts.height:
         return pl.DataFrame({kind: pl.zeros(intervals.height, pl.Int64, eager=True) for kind in kinds})
     axis = _Axis(parts, by)
-    pieces = pl.DataFrame(
-        {"start": axis.place(parts, "start_ns"), "end": axis.place(parts, "end_ns"), "kind": parts["kind"]}
-    ).sort("start")
-    first, last = (
-        _covered_before(pieces, axis.place(intervals, edge), kinds) for edge in ("start_ns", "end_ns")
-    )
+    pieces = axis.placed(parts).with_columns(parts["kind"]).sort("start")
+    sums = _covered_so_far(pieces, kinds)
+    first, last = (_covered_before(sums, places, kinds) for places in axis.placed(intervals))
     return pl.DataFrame([(last[kind] - first[kind]).fill_null(0) for kind in kinds])
 
 
 def count_between(intervals: pl.DataFrame, events: pl.DataFrame, by: Sequence[str]) -> pl.Series:
     """For each interval, how many events of its group (column start_ns) lie in it, its start excluded."""
     known = events.drop_nulls("start_ns").select(*by, "start_ns", pl.col("start_ns").alias("end_ns"))
+    if not intervals.height or not known.height:
+        return pl.zeros(intervals.height, pl.Int64, eager=True).alias("count")
     axis = _Axis(known, by)
-    times = axis.place(known, "start_ns").sort()
-    first, last = (_ranks(times, axis.place(intervals, edge)) for edge in ("start_ns", "end_ns"))
+    times = axis.placed(known)["start"].sort()
+    first, last = (_ranks(times, places) for places in axis.placed(intervals))
     counts: pl.Series = last - first
     return counts.fill_null(0).alias("count")
 
@@ -152,15 +152,20 @@ class _Axis:
         room = pl.col("high") - pl.col("low") + 3
         self.groups = groups.with_columns((room.cum_sum() - room).alias("base"))
 
-    def place(self, rows: pl.DataFrame, column: str) -> pl.Series:
-        """Where each time lies; one outside of its group's range lies next to it, one of no known group nowhere."""
-        times = rows.select(*self.by, pl.col(column).alias("time"))
+    def placed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Where each start and end lies; one outside of its group's range lies next to it, one of no known group
+        nowhere."""
+        times = rows.select(*self.by, "start_ns", "end_ns")
         if self.by:
-            placed = times.join(self.groups, on=self.by, how="left", nulls_equal=True, maintain_order="left")
+            found = times.join(self.groups, on=self.by, how="left", nulls_equal=True, maintain_order="left")
         else:
-            placed = times.join(self.groups, how="cross", maintain_order="left")
-        inside = pl.col("time").clip(pl.col("low") - 1, pl.col("high") + 1)
-        return placed.select(pl.col("base") + inside - pl.col("low") + 1).to_series()
+            found = times.join(self.groups, how="cross", maintain_order="left")
+        return found.select(start=_place("start_ns"), end=_place("end_ns"))
+
+
+def _place(time: str) -> pl.Expr:
+    inside = pl.col(time).clip(pl.col("low") - 1, pl.col("high") + 1)
+    return pl.col("base") + inside - pl.col("low") + 1
 
 
 def _ranks(ordered: pl.Series, places: pl.Series) -> pl.Series:
@@ -169,14 +174,18 @@ def _ranks(ordered: pl.Series, places: pl.Series) -> pl.Series:
     return pl.select(pl.when(places.is_not_null()).then(ranks)).to_series()
 
 
-def _covered_before(pieces: pl.DataFrame, places: pl.Series, kinds: Sequence[str]) -> pl.DataFrame:
-    """Length of the disjoint pieces of each kind before each place; null for null."""
+def _covered_so_far(pieces: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
+    """The disjoint pieces in their order, each with the length of each kind up to its end."""
     length = pl.col("end") - pl.col("start")
-    sums = pieces.with_columns(
+    return pieces.with_columns(
         pl.when(pl.col("kind") == kind).then(length).otherwise(0).cum_sum().alias(f"sum {kind}")
         for kind in kinds
     )
-    begun = _ranks(pieces["start"], places)
+
+
+def _covered_before(sums: pl.DataFrame, places: pl.Series, kinds: Sequence[str]) -> pl.DataFrame:
+    """Length of the pieces of each kind before each place; null for null."""
+    begun = _ranks(sums["start"], places)
     last: pl.DataFrame = sums[(begun.fill_null(0) - 1).clip(lower_bound=0)]
     last = last.with_columns(begun.alias("begun"), places.alias("at"))
     # What of the last piece lies beyond the place.

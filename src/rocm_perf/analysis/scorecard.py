@@ -91,7 +91,9 @@ def _score(target: _Target, value: Quantity) -> Score:
 
 
 def _correctness() -> Score:
-    reason = "a recording holds no outputs: compare those of both versions in the program itself (torch.allclose)"
+    reason = (
+        "a recording holds no outputs: compare those of both versions in the program itself (torch.allclose)"
+    )
     return Score(
         "correctness",
         "outputs equal those of the base",

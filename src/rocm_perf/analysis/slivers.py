@@ -120,6 +120,5 @@ def sliver_findings(result: Slivers, busy_ns: int) -> list[Finding]:
             time_at_stake_ns=result.saving_ns,
             remedy="Fuse them: torch.compile turns such chains into one Triton kernel; where it cannot, a fused "
             "library kernel (aiter, apex, Liger) or a HIP graph shortens at least the gaps.",
-            next_command="rocm-perf analyze PATH_OF_THE_NEXT_RECORDING",
         )
     ]

@@ -70,7 +70,6 @@ def sync_findings(sync: Sync, devices: tuple[DeviceTime, ...]) -> list[Finding]:
             projected_speedup=bound,
             remedy="A stream runs its kernels in order by itself: synchronise once, before the host reads a result, "
             "not after each launch (in PyTorch: no .item(), .cpu() or torch.cuda.synchronize() inside the loop).",
-            next_command="rocm-perf analyze PATH_OF_THE_NEXT_RECORDING",
         )
     ]
 

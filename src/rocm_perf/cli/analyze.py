@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class AnalyzeCommand:
-    """Where the time goes in a recording, and how complete it is.
+    """What holds a program back, where its time goes, and how far the recording can be trusted.
 
-    PATH is anything a profiler wrote: a file, a .gz, .zst or .zip of one, the folder of a run, or a bundle.
-    Several paths are reported one after another; files of one process count as one.
+    The answer fits a screen; --show has the details, -o and --json have all of it. PATH is anything a profiler wrote: a
+    file, a .gz, .zst or .zip of one, the folder of a run, or a bundle. Several paths are reported one after another;
+    files of one process count as one.
     """
 
     name = "analyze"
@@ -29,10 +30,23 @@ class AnalyzeCommand:
             "paths", metavar="PATH", nargs="+", type=Path, help="recording, folder of one run, or bundle"
         )
         parser.add_argument(
-            "-o", "--output", metavar="DIR", type=Path, help="also write profile.json and analysis.json there"
+            "-o",
+            "--output",
+            metavar="DIR",
+            type=Path,
+            help="also write profile, roofline, dag and analysis.json",
         )
         parser.add_argument(
-            "--top", metavar="N", type=_positive, default=None, help="kernels to show (default 10)"
+            "--show",
+            metavar="SECTION,...",
+            help="these sections in full instead (a wrong name lists them), or all",
+        )
+        parser.add_argument(
+            "--top",
+            metavar="N",
+            type=_positive,
+            default=None,
+            help="rows of each list (default 10, sections 20)",
         )
         parser.add_argument(
             "--by",
@@ -51,13 +65,17 @@ class AnalyzeCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import overview
 
+        names = _sections(args.show)
         with reading_progress():
             loaded = _load(args.paths, args.each, args.as_one)
         documents = [overview(run.trace, run.label, args.by) for run in loaded if run.trace]
         errors = [(run.label, run.error) for run in loaded if run.error]
         if args.output:
             _write(documents, args.output, args.force)
-        _show(documents, errors, args)
+        if args.json:
+            _print_json(documents, errors)
+        else:
+            _print(documents, names, args)
         for _, error in errors:
             print(f"rocm-perf: {error}", file=sys.stderr)
         return errors[0][1].exit_code if errors else 0
@@ -71,31 +89,41 @@ def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:
     return load.load_files(paths)
 
 
-def _show(
-    documents: list[Document], errors: list[tuple[str, RocmPerfError]], args: argparse.Namespace
-) -> None:
-    if args.json:
-        from rocm_perf.render import json
+def _print_json(documents: list[Document], errors: list[tuple[str, RocmPerfError]]) -> None:
+    from rocm_perf.render import json
 
-        print(json.documents(documents, errors))
-        return
+    print(json.documents(documents, errors))
+
+
+def _print(documents: list[Document], names: list[str], args: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from rocm_perf.render.terminal import View, print_document
+    from rocm_perf.render.terminal import View, print_document, print_sections
 
-    several = len(documents) > 1
     console = Console(highlight=False)
-    view = View(args.top or (3 if several else 10), args.full_names, several, console.width)
+    view = View(args.top, args.full_names, len(documents) > 1, console.width)
     for number, document in enumerate(documents):
         if number:
             console.print()
-        print_document(document, console, view)
+        if names:
+            print_sections(document, names, console, view)
+        else:
+            print_document(document, console, view)
 
 
 def _write(documents: list[Document], folder: Path, force: bool) -> None:
     from rocm_perf.render.files import write_documents
 
     write_documents(documents, folder, overwrite=force)
+
+
+def _sections(text: str | None) -> list[str]:
+    """The sections that were asked for; none for the usual answer."""
+    if text is None:
+        return []
+    from rocm_perf.render.sections.index import chosen
+
+    return chosen([name.strip() for name in text.split(",") if name.strip()])
 
 
 def _positive(text: str) -> int:

@@ -40,19 +40,21 @@ class DemoCommand:
         before = _profile(BEFORE, folder, console)
         _say(
             console,
-            "2. What the model says it would gain",
-            "the same loop, simulated without the inner waits",
+            "2. What removing the waits would bring",
+            "projected from the recording alone, and simulated",
         )
-        _project(console)
+        _project(before, console)
         _say(console, "3. The fixed loop: one synchronisation at the end", _command(AFTER))
         after = _profile(AFTER, folder, console)
         _say(console, "4. Side by side", "")
         console.print(side_by_side.terminal(before, after, console.width))
         console.print(f"[dim]{side_by_side.CAVEAT}[/]")
+        console.print(f"[dim]Part by part: rocm-perf compare {folder / BEFORE} {folder / AFTER}[/]")
         _write_report(before, after, folder / "report.md")
         _say(console, "Now with your own program", "")
         console.print("rocprofv3 --runtime-trace -d out -- ./your_app", markup=False)
         console.print("rocm-perf analyze out", markup=False)
+        console.print("rocm-perf analyze out --show gaps,path,roofline", markup=False)
         console.print("rocm-perf report out -o report.md", markup=False)
         console.print(
             f"\n[dim]Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}[/]"
@@ -91,7 +93,7 @@ def _profile(name: str, folder: Path, console: Console) -> Document:
     return document
 
 
-def _project(console: Console) -> None:
+def _project(before: Document, console: Console) -> None:
     from rocm_perf.sim import changes
     from rocm_perf.sim.engine import simulate
     from rocm_perf.sim.gpu import find_gpu
@@ -101,7 +103,10 @@ def _project(console: Console) -> None:
     workload, gpu = read_workload(workload_file(BEFORE)), find_gpu(DEVICE)
     now = simulate(workload, gpu).wall_ns
     then = changes.wall_if(workload, gpu, changes.SyncsHoisted())
-    console.print(f"{format_ns(now)} now, {format_ns(then)} without: [bold]{now / then:.2f}x faster[/]")
+    for projection in before.projections[:1]:
+        change = f"{format_ns(projection.recorded_wall_ns)} -> {format_ns(projection.wall_ns)}"
+        console.print(f"projected: {change}, [bold]{projection.speedup.value:.2f}x faster[/]")
+    console.print(f"simulated: {format_ns(now)} -> {format_ns(then)}, [bold]{now / then:.2f}x faster[/]")
 
 
 def _write_report(before: Document, after: Document, path: Path) -> None:

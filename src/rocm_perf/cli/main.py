@@ -9,23 +9,33 @@ from collections.abc import Sequence
 
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.command import Command
+from rocm_perf.cli.compare import CompareCommand
 from rocm_perf.cli.demo import DemoCommand
 from rocm_perf.cli.export import ExportCommand
 from rocm_perf.cli.formats import FormatsCommand
+from rocm_perf.cli.gpus import GpusCommand
+from rocm_perf.cli.kernels import KernelsCommand
+from rocm_perf.cli.list_counters import ListCountersCommand
 from rocm_perf.cli.profile import ProfileCommand
 from rocm_perf.cli.query import QueryCommand
 from rocm_perf.cli.report import ReportCommand
+from rocm_perf.cli.repro import ReproCommand
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.version import __version__
 
 COMMANDS: tuple[Command, ...] = (
     DemoCommand(),
     AnalyzeCommand(),
+    CompareCommand(),
     ReportCommand(),
     QueryCommand(),
     ExportCommand(),
+    ReproCommand(),
     ProfileCommand(),
     FormatsCommand(),
+    GpusCommand(),
+    KernelsCommand(),
+    ListCountersCommand(),
 )
 
 EXIT_INTERNAL = 70

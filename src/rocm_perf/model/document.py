@@ -7,9 +7,26 @@ import msgspec
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.bottleneck import Bottlenecks
+from rocm_perf.model.results.communication import Communication
+from rocm_perf.model.results.copies import SteadyCopies
+from rocm_perf.model.results.energy import Energy
+from rocm_perf.model.results.gaps import Gaps
+from rocm_perf.model.results.instructions import PcSamples, ThreadTrace
+from rocm_perf.model.results.kernels import Families, Slivers, Steps
+from rocm_perf.model.results.launches import Launches
+from rocm_perf.model.results.memory import Memory
+from rocm_perf.model.results.metrics import Metrics
+from rocm_perf.model.results.operators import Operators, QueueLength
+from rocm_perf.model.results.path import CriticalPath
+from rocm_perf.model.results.ranges import Ranges
+from rocm_perf.model.results.roofline import Roofline
+from rocm_perf.model.results.scorecard import Score
+from rocm_perf.model.results.sync import Sync
+from rocm_perf.model.results.whatif import Projection
 from rocm_perf.model.run import RunInfo
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Hotspot(msgspec.Struct, frozen=True):
@@ -76,15 +93,6 @@ class CopyTotal(msgspec.Struct, frozen=True):
     bandwidth: Quantity
 
 
-class SyncTime(msgspec.Struct, frozen=True):
-    """Synchronising calls of the host."""
-
-    calls: int
-    device_wide: int  # of them, those that wait for the whole device
-    union_ns: int
-    idle_ns: int  # of it, time in which no GPU of the node did anything
-
-
 class Agent(msgspec.Struct, frozen=True):
     """One GPU of the recording."""
 
@@ -119,9 +127,30 @@ class Document(msgspec.Struct, frozen=True):
     hotspots: Hotspots
     domains: tuple[DomainTotal, ...]
     copies: tuple[CopyTotal, ...]
-    sync: SyncTime | None
-    findings: tuple[Finding, ...]
+    sync: Sync
+    gaps: Gaps
+    launches: Launches
+    families: Families
+    steps: Steps
+    slivers: Slivers
+    steady_copies: SteadyCopies
+    communication: Communication
+    operators: Operators
+    queue_lengths: tuple[QueueLength, ...]
+    path: CriticalPath
+    roofline: Roofline
+    bottlenecks: Bottlenecks
+    metrics: Metrics
+    ranges: Ranges
+    memory: Memory
+    energy: Energy
+    thread_trace: ThreadTrace
+    pc_samples: PcSamples
+    scorecard: tuple[Score, ...]
+    sanity: tuple[Finding, ...]  # what cannot be true, or should not be trusted
     excerpts: tuple[Excerpt, ...]
     coverage: Coverage
     formulas: dict[str, str]
+    projections: tuple[Projection, ...] = ()  # what the changes that findings propose would bring
+    findings: tuple[Finding, ...] = ()  # what to do next, most time at stake first
     schema_version: int = SCHEMA_VERSION

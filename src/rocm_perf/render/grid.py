@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-_NARROW = 32  # texts that are not the longest one keep this much
+_NARROWEST = 8
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,9 @@ class GridColumn:
     heading: str
     cells: Sequence[str]
     numeric: bool
+    code: bool = (
+        False  # identifiers: cut in their middle, because instances of one kernel differ at their end
+    )
 
     @property
     def width(self) -> int:
@@ -26,21 +30,53 @@ class GridColumn:
 
 
 def fitted(columns: Sequence[GridColumn], width: int) -> Table:
-    """One line a row. Numbers keep their digits; where the line is too short, the longest text gives way."""
-    texts = [column.width for column in columns if not column.numeric]
-    too_wide = sum(column.width + 2 for column in columns) > width
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=too_wide and bool(texts))
+    """One line a row. Numbers keep their digits; where the line is too short, long texts give way."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    rooms = _rooms(columns, width)
     for column in columns:
-        if column.numeric:
-            table.add_column(Text(column.heading), justify="right", no_wrap=True)
-        elif too_wide and column.width == max(texts):
-            table.add_column(Text(column.heading), no_wrap=True, overflow="ellipsis", ratio=1)
-        else:
-            limit = _NARROW if too_wide else None
-            table.add_column(Text(column.heading), no_wrap=True, overflow="ellipsis", max_width=limit)
+        justify: Literal["left", "right"] = "right" if column.numeric else "left"
+        table.add_column(Text(column.heading), justify=justify, no_wrap=True, overflow="ellipsis")
+    cut = [
+        [squeezed(cell, room) if column.code else cropped(cell, room) for cell in column.cells]
+        for column, room in zip(columns, rooms, strict=True)
+    ]
+    for row in zip(*cut, strict=True):
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def whole(columns: Sequence[GridColumn]) -> Table:
+    """All texts whole, in as many lines as they need."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns:
+        justify: Literal["left", "right"] = "right" if column.numeric else "left"
+        table.add_column(Text(column.heading), justify=justify, no_wrap=column.numeric, overflow="fold")
     for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*(Text(cell) for cell in row))
     return table
+
+
+def _rooms(columns: Sequence[GridColumn], width: int) -> list[int]:
+    """How wide each column may be. Numbers keep their digits; short texts stay whole, long ones share what is left."""
+    rooms = [column.width for column in columns]
+    texts = [place for place, column in enumerate(columns) if not column.numeric]
+    left = width - 2 * (len(columns) - 1) - sum(rooms) + sum(rooms[place] for place in texts)
+    for done, place in enumerate(sorted(texts, key=lambda place: rooms[place])):
+        rooms[place] = min(rooms[place], max(left // (len(texts) - done), _NARROWEST))
+        left -= rooms[place]
+    return rooms
+
+
+def cropped(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: max(room - 1, 0)]}…"
+
+
+def squeezed(name: str, room: int) -> str:
+    """A name that fits, with both of its ends."""
+    if len(name) <= room:
+        return name
+    head = max(room - 1, 2) // 2
+    return f"{name[:head]}…{name[-(max(room - 1, 2) - head) :]}"
 
 
 def grid(frame: pl.DataFrame, width: int) -> Table:

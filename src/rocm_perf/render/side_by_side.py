@@ -56,6 +56,6 @@ _ROWS: tuple[_Row, ...] = (
     ("GPU idle", lambda document: document.devices[0].idle_ns if document.devices else None, format_ns),
     ("kernel time", lambda document: document.hotspots.total_ns, format_ns),
     ("kernels run", lambda document: document.hotspots.dispatches, _count),
-    ("synchronising calls", lambda document: document.sync.calls if document.sync else 0, _count),
-    ("time in them", lambda document: document.sync.union_ns if document.sync else 0, format_ns),
+    ("synchronising calls", lambda document: document.sync.total.calls, _count),
+    ("time in them", lambda document: document.sync.total.total_ns, format_ns),
 )

@@ -265,8 +265,14 @@ def device(name: str) -> Device:
 
 def test_the_command_asks_for_what_is_missing() -> None:
     amd = device("MI300X")
-    assert would_tell_more({"memory_share"}, amd)[0] == "rocm-perf list-counters --arch gfx942 --plan compute_bound"
-    assert would_tell_more({"compute_share"}, amd)[0] == "rocm-perf list-counters --arch gfx942 --plan memory_bound"
+    assert (
+        would_tell_more({"memory_share"}, amd)[0]
+        == "rocm-perf list-counters --arch gfx942 --plan compute_bound"
+    )
+    assert (
+        would_tell_more({"compute_share"}, amd)[0]
+        == "rocm-perf list-counters --arch gfx942 --plan memory_bound"
+    )
     assert would_tell_more({"compute_share", "memory_share", "barrier_wait"}, amd) == ()
     assert would_tell_more(set(), device("H200 SXM")) == (
         "ncu --set full --csv --page raw APP > metrics.csv",

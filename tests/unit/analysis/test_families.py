@@ -109,8 +109,15 @@ def test_totals_and_the_gemm_share() -> None:
     ]
     assert result.rows[0].libraries == ("Tensile", "ggml")
     assert (result.gemm_share.value, result.unclassified_share.value) == (0.6, 0.0)
-    (finding,) = family_findings(result)
-    assert finding.time_at_stake_ns == 40
+
+
+def test_kernels_that_pass_data_on_are_worth_fusing_if_there_are_several() -> None:
+    def found(*names: str) -> list[int | None]:
+        kernels = [kernel(name, 40 * i, 40 * i + 40) for i, name in enumerate(names)]
+        return [one.time_at_stake_ns for one in family_findings(family_totals(trace(dispatches=kernels)))]
+
+    assert found("mul_mat_q", "scale_f32") == []
+    assert found("mul_mat_q", "scale_f32", "add_f32") == [80]
 
 
 def test_no_kernels_no_share() -> None:

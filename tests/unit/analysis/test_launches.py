@@ -102,5 +102,14 @@ def test_launches_that_take_longer_than_the_kernels() -> None:
             dispatches=[kernel("a", 30, 40, correlation_id=1)], api_calls=[call("hipLaunchKernel", 0, 10, 1)]
         )
     )
-    assert [finding.time_at_stake_ns for finding in launch_findings(result, 10)] == [10]
-    assert launch_findings(result, 1000) == []
+    assert [finding.time_at_stake_ns for finding in launch_findings(result, 10, 8)] == [
+        8
+    ]  # never more than idle
+    assert launch_findings(result, 1000, 8) == []
+    assert launch_findings(result, 10, 0) == []  # all of it is hidden behind kernels
+
+
+def test_a_graph_launch_counts_once_however_many_kernels_it_starts() -> None:
+    kernels = [kernel(name, 30 + 10 * i, 40 + 10 * i, correlation_id=1) for i, name in enumerate("abc")]
+    result = launches(trace(dispatches=kernels, api_calls=[call("hipGraphLaunch", 0, 20, 1)]))
+    assert (result.calls, result.call_ns) == (1, 20)

@@ -46,11 +46,34 @@ def test_analyze_answers_in_a_screenful(recording: Path, capsys: pytest.CaptureF
     assert len(out.splitlines()) <= 40
 
 
+def test_sections_are_shown_in_full(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyze", str(recording), "--show", "gaps, kernels,gaps"]) == 0
+    out = capsys.readouterr().out
+    assert "360 ns in 9 gaps" in out
+    assert out.count("Idle time of the GPU") == 1
+    assert out.index("Idle time of the GPU") < out.index("10 dispatches of 1 kernel")
+    assert "Coverage" not in out
+    assert main(["analyze", str(recording), "--show", "all"]) == 0
+    out = capsys.readouterr().out
+    assert "Coverage" in out
+    assert "Energy  unavailable: no power was read" in out
+
+
+@pytest.mark.parametrize("names", ["gap", "", "gaps,nothing"])
+def test_a_section_that_does_not_exist_lists_those_that_do(
+    names: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["analyze", str(tmp_path / "missing"), "--show", names]) == 2
+    error = capsys.readouterr().err
+    assert "gaps, sync, launches" in error
+    assert "all." in error
+
+
 def test_json_is_complete(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", "--json", str(recording)]) == 0
     document = json.loads(capsys.readouterr().out)
     run = document["runs"][0]
-    assert (document["schema_version"], document["errors"]) == (1, [])
+    assert (document["schema_version"], document["errors"]) == (2, [])
     assert run["hotspots"]["rows"][0]["total_ns"] == 600
     assert run["devices"][0]["busy"] == {
         "value": 0.625,
@@ -70,6 +93,8 @@ def test_analyze_writes_its_files_once(
     kernels = json.loads((out / "analysis.json").read_text())["kernels"]
     assert (kernels[0]["calls"], kernels[0]["time_ms"]) == (10, 0.0006)
     assert json.loads((out / "profile.json").read_text())["tables"]["dispatches"] == 10
+    assert json.loads((out / "dag.json").read_text())["critical_path_ns"] == 960
+    assert json.loads((out / "roofline.json").read_text())["kernels"][0]["calls"] == 10
     assert main(["analyze", str(recording), "-o", str(out)]) == 2
     assert "--force" in capsys.readouterr().err
     assert main(["analyze", str(recording), "-o", str(out), "--force"]) == 0

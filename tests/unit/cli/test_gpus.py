@@ -53,7 +53,9 @@ def test_everything_about_one_gpu(
     assert bandwidth[2:4] == ["5300", "GB/s"]
     sources = lines[lines.index("Sources") + 1 :]
     number = bandwidth[4].strip("[]")
-    assert any(line.split()[:1] == [number] and "AMD CDNA 3 architecture white paper" in line for line in sources)
+    assert any(
+        line.split()[:1] == [number] and "AMD CDNA 3 architecture white paper" in line for line in sources
+    )
     assert any(line.startswith("pc sampling stochastic") and "since ROCm 7.0" in line for line in lines)
 
 

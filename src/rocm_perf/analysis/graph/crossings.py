@@ -28,6 +28,8 @@ def event_waits(trace: Trace, number: int, origins: pl.DataFrame, rows: pl.DataF
         .drop_nulls()
         .collect()
     )
+    if not links.height:
+        return pl.DataFrame(schema={"cause": pl.Int64, "effect": pl.Int64})
     lanes = rows.filter(pl.col("lane_kind") == "stream")
     ended = lanes.select(*_TRACK, cause_ns=pl.col("end_ns"), cause=pl.col("item")).sort("cause_ns")
     started = lanes.select(*_TRACK, effect_ns=pl.col("start_ns"), effect=pl.col("item")).sort("effect_ns")

@@ -61,7 +61,7 @@ def _copy_starts(calls: pl.DataFrame, rows: pl.DataFrame) -> Iterator[pl.DataFra
     yield free.join(copying, on="call", how="semi").select(value="length")
     blocked = calls.filter(pl.col("copy_ns").is_not_null()).join(copying.filter(idle), on="call", how="semi")
     yield blocked.select(value="most")
-    yield free.join(rows, on="call", how="semi").select(value="length")
+    yield free.filter(pl.col("call").is_in(rows["call"].implode())).select(value="length")
 
 
 def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:

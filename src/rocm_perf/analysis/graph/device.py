@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.graph.host import placed
+from rocm_perf.analysis.launches import call_key
 from rocm_perf.model.trace import Trace
 
 _LANE = ["node", "pid", "agent_id", "lane_kind", "lane_id"]
@@ -30,22 +31,17 @@ def items(
         .alias("lane_kind"),
         pl.coalesce("stream_id", "queue_id", pl.lit(-1)).alias("lane_id"),
     )
-    lanes = rows.select(_LANE).unique().sort(_LANE).with_row_index("lane").cast({"lane": pl.Int64})
-    rows = rows.join(lanes, on=_LANE).join(owners, on=["node", "pid", "correlation_id"], how="left")
+    lane = pl.struct(_LANE).rank("dense").cast(pl.Int64) - 1
+    rows = rows.with_columns(call_key(), lane=lane).drop("stream_id", "queue_id")
     rows = rows.sort("lane", "start_ns", "end_ns", "row").with_columns(
         item=pl.int_range(pl.len(), dtype=pl.Int64)
     )
-    launched = calls.select(
-        "call",
-        pl.col("start_ns").alias("call_ns"),
-        pl.col("end_ns").alias("issued_ns"),
-        "thread",
-        "last_wait",
-    )
-    return (
-        rows.join(launched, on="call", how="left", maintain_order="left")
-        .drop("stream_id", "queue_id")
-        .rename({"lane_id": "track"})
+    rows = rows.join(owners, on="call_key", how="left", maintain_order="left").drop("call_key")
+    return rows.rename({"lane_id": "track"}).with_columns(
+        calls["start_ns"].gather(rows["call"]).alias("call_ns"),
+        calls["end_ns"].gather(rows["call"]).alias("issued_ns"),
+        calls["thread"].gather(rows["call"]),
+        calls["last_wait"].gather(rows["call"]),
     )
 
 
@@ -122,15 +118,8 @@ def with_befores(rows: pl.DataFrame) -> pl.DataFrame:
     rest = rows.filter(~simple & pl.col("previous").is_not_null())
     if rest.height:
         rows = rows.update(_last_ended(rest, rows), on="item")
-    return rows.drop("clear", "previous", "previous_end", "reach").join(
-        rows.select(
-            pl.col("item").alias("before"),
-            pl.col("call").alias("before_call"),
-            pl.col("correlation_id").alias("before_correlation"),
-        ),
-        on="before",
-        how="left",
-        maintain_order="left",
+    return rows.drop("clear", "previous", "previous_end", "reach").with_columns(
+        before_call=pl.col("call").gather("before"), before_correlation=pl.col("correlation_id").gather("before")
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.graph.graph import START
+from rocm_perf.analysis.launches import call_key
 from rocm_perf.analysis.sync import SYNC_CALL
 from rocm_perf.model.trace import Trace
 
@@ -27,7 +28,7 @@ def placed(frame: pl.LazyFrame, number: int, origins: pl.DataFrame) -> pl.LazyFr
 
 
 def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The outermost calls, numbered by thread and time, and which of them owns each correlation id.
+    """The outermost calls, numbered by thread and time, and which of them owns each call_key.
 
     A call within another (HSA within HIP) is part of it. Without any call, framework operators take their place.
     """
@@ -40,19 +41,19 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
         .select(*THREAD, "rank", "name", "start_ns", "end_ns", "correlation_id")
         .collect()
     )
-    rows = rows.join(_numbered(rows, THREAD, "thread"), on=THREAD).sort(
+    thread = pl.struct(THREAD).rank("dense").cast(pl.Int64) - 1
+    rows = rows.with_columns(thread=thread).sort(
         "thread", "start_ns", "end_ns", descending=[False, False, True]
     )
     reach = pl.col("end_ns").cum_max().shift(1).over("thread")
     rows = rows.with_columns(inner=(pl.col("start_ns") < reach).fill_null(False))
     rows = rows.with_columns(call=(~pl.col("inner")).cum_sum().cast(pl.Int64) - 1)
-    owners = rows.filter(pl.col("correlation_id") > 0).select("node", "pid", "correlation_id", "call")
+    owners = rows.filter(pl.col("correlation_id") > 0).select(call_key(), "call")
     calls = rows.filter(~pl.col("inner")).drop("inner", "correlation_id")
     calls = calls.join(_scopes(calls["name"]), on="name", how="left", maintain_order="left")
     waited = pl.when("waits").then("call").forward_fill().over("thread")
-    return calls.with_columns(pl.lit(kind).alias("kind"), waited.alias("last_wait")).drop(
-        "waits"
-    ), owners.unique(["node", "pid", "correlation_id"], keep="first", maintain_order=True)
+    calls = calls.with_columns(pl.lit(kind).alias("kind"), waited.alias("last_wait")).drop("waits")
+    return calls, owners.filter(pl.col("call_key").is_first_distinct())
 
 
 def _scopes(names: pl.Series) -> pl.DataFrame:
@@ -89,6 +90,8 @@ def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.Da
         .with_columns(section=pl.int_range(pl.len(), dtype=pl.Int64))
         .collect()
     )
+    if not bounds.height:
+        return calls.with_columns(section=pl.lit(-1, pl.Int64))
     found = calls.sort("start_ns").join_asof(
         bounds, left_on="start_ns", right_on="at_ns", by="thread", strategy="backward", check_sortedness=False
     )
@@ -105,6 +108,3 @@ def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
         rule=pl.lit("thread"),
     )
 
-
-def _numbered(rows: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
-    return rows.select(keys).unique().sort(keys).with_row_index(name).cast({name: pl.Int64})

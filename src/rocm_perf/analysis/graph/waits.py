@@ -45,7 +45,7 @@ def _last_launched(syncs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
     Where the call cannot but have waited for the item, a later end is a matter of the clocks.
     """
-    lanes = rows.select(*PROCESS, "lane", "agent_id").unique()
+    lanes = rows.select(*PROCESS, "lane", "agent_id").unique("lane")
     pairs = syncs.select(
         *PROCESS, "call", "scope", "thread", "start_ns", pl.col("end_ns").alias("returned_ns")
     ).join(lanes, on=PROCESS)
@@ -68,7 +68,8 @@ def _launches(rows: pl.DataFrame) -> pl.DataFrame:
     with one, so not after the one before it; where a lane has none at all, its own start has to do."""
     call = pl.col("call_ns")
     before = pl.when(call.count().over("lane") > 0).then(call.forward_fill().over("lane").fill_null(0))
-    return rows.with_columns(launched_ns=pl.coalesce(before, "start_ns")).sort(
+    columns = rows.select("lane", "item", "call_ns", "start_ns", "end_ns", "thread", "agent_id")
+    return columns.with_columns(launched_ns=pl.coalesce(before, "start_ns")).sort(
         "launched_ns", "lane", "start_ns"
     )
 

@@ -49,6 +49,8 @@ class GraphLaunches(msgspec.Struct, frozen=True):
 class Launches(msgspec.Struct, frozen=True):
     """All kernels with a recorded launch, by the time of their calls, and all functions by total time."""
 
+    calls: int  # distinct launching calls
+    call_ns: int  # their time, each once
     kernels: tuple[KernelLaunch, ...]
     functions: tuple[ApiFunction, ...]
     graphs: GraphLaunches | None

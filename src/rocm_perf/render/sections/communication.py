@@ -1,0 +1,47 @@
+"""Communication between GPUs."""
+
+from __future__ import annotations
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.results.communication import CollectiveTotal
+from rocm_perf.render.sections.section import (
+    Columns,
+    Section,
+    count,
+    grids,
+    number,
+    rate,
+    share,
+    size,
+    text,
+    time,
+)
+from rocm_perf.units import format_count, format_ns
+
+_COLUMNS: Columns[CollectiveTotal] = (
+    number("time", lambda row: time(row.total_ns)),
+    number("calls", lambda row: count(row.calls)),
+    number("bytes", lambda row: size(row.size_bytes)),
+    number("GB/s", lambda row: rate(row.bandwidth)),
+    text("collective", lambda row: row.name),
+    text("group", lambda row: row.group or ""),
+)
+
+
+def communication_section(document: Document, top: int) -> Section:
+    """How long collectives run, and how much of it nothing hides."""
+    found = document.communication
+    if found.unavailable and not found.rows:
+        return Section("Communication", unavailable=found.unavailable)
+    lines = (
+        f"{format_count(found.kernels, 'kernel')} that communicate ran for {format_ns(found.busy_ns)}; for "
+        f"{format_ns(found.exposed_ns)} of it ({share(found.exposed_share)} of the GPUs' time) nothing else ran.",
+    )
+    return Section(
+        "Communication",
+        lines=lines if found.kernels else (),
+        grids=grids("", found.rows, _COLUMNS, top),
+        notes=("GB/s: this rank's input over the duration, not what crosses the links",)
+        if found.rows
+        else (),
+    )

@@ -1,0 +1,133 @@
+"""What the host spends on launching kernels and moving data."""
+
+from __future__ import annotations
+
+from rocm_perf.model.document import CopyTotal, Document, DomainTotal
+from rocm_perf.model.results.copies import SteadyCopy
+from rocm_perf.model.results.launches import ApiFunction, KernelLaunch, Launches
+from rocm_perf.render.sections.section import (
+    Columns,
+    Section,
+    code,
+    count,
+    grids,
+    number,
+    rate,
+    share,
+    short_names,
+    size,
+    text,
+    time,
+)
+from rocm_perf.units import format_count, format_ns
+
+_FUNCTION_COLUMNS: Columns[ApiFunction] = (
+    number("of wall", lambda row: share(row.share)),
+    number("total", lambda row: time(row.total_ns)),
+    number("calls", lambda row: count(row.calls)),
+    number("mean", lambda row: time(row.mean_ns)),
+    text("domain", lambda row: row.domain),
+    code("function", lambda row: row.name),
+)
+_DOMAIN_COLUMNS: Columns[DomainTotal] = (
+    number("time", lambda row: time(row.union_ns)),
+    number("calls", lambda row: count(row.calls)),
+    text("domain", lambda row: row.domain),
+    code("longest in total", lambda row: f"{row.busiest}  {format_ns(row.busiest_ns)}"),
+)
+_COPY_COLUMNS: Columns[CopyTotal] = (
+    number("time", lambda row: time(row.total_ns)),
+    number("copies", lambda row: count(row.copies)),
+    number("bytes", lambda row: size(row.size_bytes)),
+    number("GB/s", lambda row: rate(row.bandwidth)),
+    text("kind", lambda row: row.kind),
+)
+_STEADY_COLUMNS: Columns[SteadyCopy] = (
+    number("time", lambda row: time(row.total_ns)),
+    number("copies", lambda row: count(row.copies)),
+    number("a step", lambda row: rate(row.per_step)),
+    number("bytes", lambda row: size(row.size_bytes)),
+    number("GB/s", lambda row: rate(row.bandwidth)),
+    text("kind", lambda row: row.kind),
+    text("memory", lambda row: row.memory),
+    code("call", lambda row: row.call),
+    code("from", lambda row: row.call_site),
+)
+
+
+def launches_section(document: Document, top: int) -> Section:
+    """What launching costs."""
+    launches = document.launches
+    if launches.unavailable:
+        return Section("Launches", unavailable=launches.unavailable)
+    name = short_names(document)
+    columns: Columns[KernelLaunch] = (
+        number("in calls", lambda row: time(row.call_total_ns)),
+        number("calls", lambda row: count(row.calls)),
+        number("call p50", lambda row: time(row.call_median_ns)),
+        number("p95", lambda row: time(row.call_p95_ns)),
+        number("delay p50", lambda row: time(row.delay_median_ns)),
+        number("p95 ", lambda row: time(row.delay_p95_ns)),
+        code("kernel", lambda row: name(row.kernel)),
+    )
+    return Section(
+        "Launches",
+        lines=tuple(_launch_lines(launches)),
+        grids=(
+            *grids("Kernels", launches.kernels, columns, top),
+            *grids("Functions", launches.functions, _FUNCTION_COLUMNS, top),
+        ),
+        notes=("delay: from the return of the launching call to the start of the kernel",)
+        if launches.kernels
+        else (),
+    )
+
+
+def _launch_lines(launches: Launches) -> list[str]:
+    lines = []
+    if launches.latency_ns is not None:
+        lines.append(
+            f"A kernel that the GPU was idle for starts {format_ns(launches.latency_ns)} after its call."
+        )
+    if launches.graphs:
+        graphs = launches.graphs
+        lines.append(
+            f"{format_count(graphs.calls, 'graph launch', 'graph launches')} started {graphs.dispatches:,} kernels "
+            f"and took {format_ns(graphs.call_total_ns)}."
+        )
+    if launches.not_paired:
+        lines.append(
+            f"Of {format_count(launches.not_paired, 'dispatch', 'dispatches')} the launching call is not recorded."
+        )
+    return lines
+
+
+def host_section(document: Document, top: int) -> Section:
+    """Time in host calls, by domain."""
+    if not document.domains:
+        return Section("Host", unavailable="no host calls were recorded")
+    return Section("Host", grids=grids("", document.domains, _DOMAIN_COLUMNS, top))
+
+
+def copies_section(document: Document, top: int) -> Section:
+    """Copies by direction, and those that recur in steady state."""
+    if not document.copies:
+        return Section("Copies", unavailable="no copies were recorded")
+    steady = document.steady_copies
+    reason = (
+        f"Whether copies recur in every step: unknown, {steady.unavailable}." if steady.unavailable else ""
+    )
+    recurring = (
+        f"{format_count(steady.copies, 'copy', 'copies')} between host and GPU in steady state took "
+        f"{format_ns(steady.total_ns)} ({steady.basis})."
+        if steady.rows
+        else ""
+    )
+    return Section(
+        "Copies",
+        lines=tuple(line for line in (recurring, reason) if line),
+        grids=(
+            *grids("By direction", document.copies, _COPY_COLUMNS),
+            *grids("In steady state", steady.rows, _STEADY_COLUMNS, top),
+        ),
+    )

@@ -1,0 +1,171 @@
+"""Framework operators as a tree, the modules and lines of Python that called them, and how far the host runs ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.operators import (
+    KernelSequence,
+    Operator,
+    Operators,
+    OperatorShape,
+    Place,
+    QueueLength,
+)
+from rocm_perf.render.sections.section import (
+    Columns,
+    Section,
+    code,
+    count,
+    grids,
+    known,
+    number,
+    rate,
+    share,
+    spark,
+    time,
+)
+from rocm_perf.units import format_count, format_ns
+
+_LEAST_SHARE = 0.01  # of the whole: what is below is not part of the tree
+_SHAPES, _KERNELS = 3, 3  # of each operator, of each shape
+
+
+@dataclass(frozen=True)
+class _Node:
+    """One line of the tree."""
+
+    depth: int
+    name: str
+    gpu_ns: int
+    host_ns: int | None = None
+    calls: int | None = None
+    tflops: Quantity | None = None
+    tbytes: Quantity | None = None
+    op_id: int | None = None
+
+
+_TREE_COLUMNS: Columns[_Node] = (
+    number("GPU", lambda row: time(row.gpu_ns)),
+    number("host", lambda row: time(row.host_ns)),
+    number("calls", lambda row: count(row.calls)),
+    number("TFLOP/s", lambda row: rate(row.tflops)),
+    number("TB/s", lambda row: rate(row.tbytes)),
+    number("op", lambda row: "" if row.op_id is None else str(row.op_id)),
+    code("operator", lambda row: "  " * row.depth + row.name),
+)
+_PLACE_COLUMNS: Columns[Place] = (
+    number("GPU", lambda row: time(row.gpu_ns)),
+    number("backward", lambda row: time(row.backward_gpu_ns)),
+    number("host", lambda row: time(row.host_ns)),
+    number("calls", lambda row: count(row.calls)),
+    number("kernels", lambda row: count(row.dispatches)),
+    code("name", lambda row: row.name),
+)
+_SEQUENCE_COLUMNS: Columns[tuple[str, KernelSequence]] = (
+    number("GPU", lambda row: time(row[1].gpu_ns)),
+    number("calls", lambda row: count(row[1].calls)),
+    code("operator", lambda row: row[0]),
+    code("kernels of one call", lambda row: _sequence(row[1])),
+)
+
+
+def operators_section(document: Document, top: int) -> Section:
+    """The tree: category, operator, argument shapes, kernels. Times of a line are its own, without what it calls."""
+    operators = document.operators
+    if operators.unavailable:
+        return Section("Operators", unavailable=operators.unavailable)
+    return Section(
+        "Operators",
+        lines=tuple(_lines(operators, document.queue_lengths)),
+        grids=(
+            *grids("Category, operator, shapes, kernels", list(_tree(operators)), _TREE_COLUMNS),
+            *grids("Modules", operators.modules, _PLACE_COLUMNS, top),
+            *grids("Lines of Python", operators.call_sites, _PLACE_COLUMNS, top),
+            *grids("Most frequent sequences of kernels", _sequences(operators), _SEQUENCE_COLUMNS, top),
+        ),
+        notes=tuple(_notes(operators)),
+    )
+
+
+def _tree(operators: Operators) -> Iterator[_Node]:
+    on_gpu = operators.owned_ns > 0
+    least = _LEAST_SHARE * (
+        operators.owned_ns if on_gpu else sum(row.host_self_ns for row in operators.categories)
+    )
+    for category in operators.categories:
+        if (category.gpu_self_ns if on_gpu else category.host_self_ns) < least:
+            continue
+        yield _Node(0, category.name, category.gpu_self_ns, category.host_self_ns, category.calls)
+        for operator in category.operators:
+            if (operator.gpu_self_ns if on_gpu else operator.host_self_ns) >= least:
+                yield from _operator(operator, least)
+
+
+def _operator(operator: Operator, least: float) -> Iterator[_Node]:
+    yield _Node(1, operator.name, operator.gpu_self_ns, operator.host_self_ns, operator.calls)
+    for shape in operator.shapes[:_SHAPES]:
+        if shape.gpu_self_ns >= least:
+            yield from _shape(shape)
+
+
+def _shape(shape: OperatorShape) -> Iterator[_Node]:
+    name = shape.shapes or "shapes not recorded"
+    yield _Node(
+        2,
+        name,
+        shape.gpu_self_ns,
+        shape.host_self_ns,
+        shape.calls,
+        shape.tflops,
+        shape.tbytes,
+        shape.op_id,
+    )
+    for kernel in shape.kernels[:_KERNELS]:
+        yield _Node(3, kernel.short_name, kernel.gpu_ns, calls=kernel.dispatches)
+
+
+def _lines(operators: Operators, queues: tuple[QueueLength, ...]) -> Iterator[str]:
+    if operators.total_ns:
+        yield (
+            f"Operators own {format_ns(operators.owned_ns)} of {format_ns(operators.total_ns)} kernel time "
+            f"({share(operators.owned_ns / operators.total_ns)})."
+        )
+    for queue in queues[:2]:
+        yield (
+            f"Kernels launched and waiting on stream {known(queue.stream_id)}: at most {queue.longest:,}, mean "
+            f"{rate(queue.mean)}; for {share(queue.starved)} of the time the GPU waits for the host."
+        )
+        if queue.longest > 0:
+            yield spark(queue.series)
+
+
+def _sequences(operators: Operators) -> list[tuple[str, KernelSequence]]:
+    found = [
+        (operator.name, sequence)
+        for category in operators.categories
+        for operator in category.operators
+        for sequence in operator.sequences
+        if len(sequence.kernels) > 1 and operator.dispatches
+    ]
+    return sorted(found, key=lambda row: -row[1].gpu_ns)
+
+
+def _sequence(sequence: KernelSequence) -> str:
+    more = f" and {sequence.more} more" if sequence.more else ""
+    return " > ".join(sequence.kernels) + more
+
+
+def _notes(operators: Operators) -> Iterator[str]:
+    yield f"lines below {share(_LEAST_SHARE)} of the whole are left out; `rocm-perf repro PATH --op ID` calls one again"
+    for how, dispatches in operators.owned_by.items():
+        yield f"{format_count(dispatches, 'kernel')}: {how}"
+    if operators.backward_by:
+        yield f"backward operators are linked by {operators.backward_by}"
+    if operators.modules_unavailable:
+        yield f"no modules: {operators.modules_unavailable}"
+    if operators.call_sites_unavailable:
+        yield f"no lines of Python: {operators.call_sites_unavailable}"

@@ -1,0 +1,134 @@
+"""The critical path, and what changes to the program would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.results.path import CriticalPath, EdgeCount, KernelOnPath, Link, Pattern
+from rocm_perf.model.results.whatif import Projection
+from rocm_perf.render.sections.section import (
+    Columns,
+    Item,
+    Section,
+    code,
+    count,
+    grids,
+    number,
+    share,
+    short_names,
+    text,
+    time,
+)
+from rocm_perf.units import format_count, format_ns
+
+_PATTERN = 12  # links of the pattern that are named
+NO_PATH = "the recording holds no work with times"
+
+_EDGE_COLUMNS: Columns[EdgeCount] = (
+    number("edges", lambda row: count(row.count)),
+    number("binding", lambda row: count(row.binding)),
+    text("kind", lambda row: words(row.kind)),
+    text("known", lambda row: row.known),
+)
+
+
+def words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def path_section(document: Document, top: int) -> Section:
+    """What the wall time consists of, and how much each kernel matters to it."""
+    path = document.path
+    if not path.links:
+        return Section("Critical path", unavailable="; ".join(path.missing) or NO_PATH)
+    name = short_names(document)
+    kinds: Columns[tuple[str, int]] = (
+        number("share", lambda row: share(row[1] / path.total_ns)),
+        number("time", lambda row: time(row[1])),
+        text("on the path", lambda row: words(row[0])),
+    )
+    links: Columns[Link] = (
+        number("at", lambda row: time(row.start_ns)),
+        number("length", lambda row: time(row.duration_ns)),
+        text("kind", lambda row: words(row.kind)),
+        code("name", lambda row: name(row.name)),
+    )
+    return Section(
+        "Critical path",
+        lines=tuple(_path_lines(path)),
+        grids=(
+            *grids("By kind", sorted(path.by_kind.items(), key=lambda row: -row[1]), kinds),
+            *grids("By kernel", path.by_kernel, _kernel_columns(document), top),
+            *grids("Longest links", path.longest, links, top),
+            *grids("Edges of the graph", path.edges, _EDGE_COLUMNS),
+        ),
+        notes=tuple(f"not recorded: {missing}" for missing in path.missing),
+    )
+
+
+def _kernel_columns(document: Document) -> Columns[KernelOnPath]:
+    name, wall = short_names(document), document.path.wall_ns
+    return (
+        number("path", lambda row: share(row.critical_path_score)),
+        number("time", lambda row: time(row.path_ns)),
+        number("slack min", lambda row: time(row.slack_min_ns)),
+        number("median", lambda row: time(row.slack_median_ns)),
+        number("10 % off gives", lambda row: _impact(row, wall)),
+        code("kernel", lambda row: name(row.kernel)),
+    )
+
+
+def _impact(row: KernelOnPath, wall_ns: int) -> str:
+    if not row.impact_ns or not wall_ns:
+        return "0"
+    most = "<=" if row.impact_basis == "at most" else ""
+    return f"{most}{share(row.impact_ns / wall_ns)}"
+
+
+def _path_lines(path: CriticalPath) -> list[str]:
+    lines = [
+        f"{format_ns(path.total_ns)} of {format_ns(path.wall_ns)} wall in {format_count(path.links, 'link')}."
+    ]
+    if path.pattern:
+        lines.append(_pattern(path.pattern))
+    return lines
+
+
+def _pattern(pattern: Pattern) -> str:
+    shown = pattern.links[:_PATTERN]
+    links = " > ".join(f"{words(link.kind)} {format_ns(link.duration_ns)}" for link in shown)
+    more = f" and {len(pattern.links) - len(shown)} more links" if len(pattern.links) > len(shown) else ""
+    return f"It repeats {pattern.repeats:,} times, {format_ns(pattern.total_ns)} in all: {links}{more}."
+
+
+def projections_section(document: Document, top: int) -> Section:
+    """The effect of each change that was tried on the graph, with what it rests on."""
+    changes = [row for row in document.projections if row.saved_ns > 0 and row.speedup.value]
+    if not changes:
+        tried = "; ".join(change.change for change in document.projections)
+        reason = (
+            f"would save nothing: {tried}" if tried else "no finding proposes a change that can be re-timed"
+        )
+        return Section("What a change would bring", unavailable=reason)
+    shared = _shared(changes)
+    own = [
+        Item(
+            f"{change.change}: {format_ns(change.wall_ns)}, {change.speedup.value:.2f}x",
+            tuple(line for line in change.assumptions if line not in shared),
+        )
+        for change in changes[:top]
+    ]
+    return Section(
+        "What a change would bring",
+        lines=(f"Recorded: {format_ns(changes[0].recorded_wall_ns)} wall.",),
+        items=(*own, Item("All of them assume", tuple(shared))) if shared else tuple(own),
+    )
+
+
+def _shared(changes: Sequence[Projection]) -> list[str]:
+    """Assumptions that all of them make, said once."""
+    if len(changes) == 1:
+        return []
+    first = changes[0].assumptions
+    return [line for line in first if all(line in change.assumptions for change in changes)]

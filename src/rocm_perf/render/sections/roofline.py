@@ -1,0 +1,126 @@
+"""How near kernels come to what their GPU can do, and what holds each of them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.results.bottleneck import Bottleneck
+from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Roofline, RooflineGpu, WorkPart
+from rocm_perf.render.sections.section import (
+    Column,
+    Columns,
+    Grid,
+    Item,
+    Section,
+    code,
+    doubts,
+    grids,
+    number,
+    rate,
+    text,
+    time,
+)
+
+_EXPLAINED = 5  # kernels whose bottleneck is shown with its evidence
+
+_KERNEL_COLUMNS: Columns[KernelRoofline] = (
+    number("time", lambda row: time(row.total_ns)),
+    number("FLOP/B", lambda row: rate(row.operational_intensity)),
+    number("TFLOP/s", lambda row: rate(row.tflops)),
+    number("TB/s", lambda row: rate(row.tbytes)),
+    number("% of roof", lambda row: rate(row.percent_of_roof)),
+    text("regime", lambda row: f"{row.regime}{_ceiling(row)}"),
+    code("kernel", lambda row: row.short_name),
+)
+_BASIS: Column[KernelRoofline] = text("basis", lambda row: row.basis)
+_PART_COLUMNS: Columns[tuple[KernelRoofline, WorkPart]] = (
+    number("rate", lambda row: f"{rate(row[1].rate)} {row[1].rate.unit}"),
+    number("% of peak", lambda row: rate(row[1].percent_of_ceiling)),
+    number("FLOP/B", lambda row: rate(row[1].intensity)),
+    text("peak", lambda row: row[1].ceiling),
+    code("kernel", lambda row: row[0].short_name),
+)
+_BOTTLENECK_COLUMNS: Columns[Bottleneck] = (
+    number("time", lambda row: time(row.total_ns)),
+    number("score", lambda row: rate(row.score)),
+    number("margin", lambda row: rate(row.margin)),
+    text("held back by", lambda row: row.label or "unknown"),
+    text("second", lambda row: row.second or ""),
+    code("kernel", lambda row: row.short_name),
+)
+_CEILING_COLUMNS: Columns[Ceiling] = (
+    number("peak", lambda row: f"{rate(row.rate)} {row.rate.unit}"),
+    number("ridge FLOP/B", lambda row: rate(row.ridge)),
+    text("of", lambda row: row.name),
+    text("source", lambda row: ("measured: " if row.measured else "") + row.source),
+)
+
+
+def roofline_section(document: Document, top: int) -> Section:
+    """Ceilings of the GPU, and the kernels under them."""
+    roofline = document.roofline
+    known = [row for row in roofline.kernels if row.percent_of_roof.known or row.work]
+    if roofline.unavailable or not known:
+        reason = roofline.unavailable or next(
+            (row.reason for row in roofline.kernels), "no kernels were recorded"
+        )
+        return Section("Roofline", unavailable=reason)
+    parts = [(row, part) for row in known[:top] for part in row.work]
+    basis = (_BASIS,) if len({row.basis for row in known}) > 1 else ()
+    return Section(
+        "Roofline",
+        lines=(f"Work is known of {len(known)} of {len(roofline.kernels)} kernels ({_bases(known)}).",),
+        grids=(
+            *grids("Kernels", known, (*_KERNEL_COLUMNS, *basis), top),
+            *grids("Work by dtype and level of memory", parts, _PART_COLUMNS),
+            *(grid for gpu in roofline.gpus for grid in _peaks(gpu)),
+        ),
+        notes=tuple(dict.fromkeys(_notes(roofline, known[:top]))),
+    )
+
+
+def _peaks(gpu: RooflineGpu) -> tuple[Grid, ...]:
+    return grids(f"Peaks of {gpu.name} (told by {gpu.told_by})", gpu.ceilings, _CEILING_COLUMNS)
+
+
+def _ceiling(row: KernelRoofline) -> str:
+    """Of "memory (HBM)" the part in brackets."""
+    inside = (row.position or "").partition("(")[2].rstrip(")")
+    return f": {inside}" if inside else ""
+
+
+def _bases(kernels: list[KernelRoofline]) -> str:
+    return ", ".join(dict.fromkeys(kernel.basis for kernel in kernels))
+
+
+def _notes(roofline: Roofline, kernels: list[KernelRoofline]) -> Iterator[str]:
+    for gpu in roofline.gpus:
+        yield from gpu.notes
+        if gpu.unavailable:
+            yield f"{gpu.name}: no peaks, {gpu.unavailable}"
+    for kernel in kernels:
+        yield from kernel.notes
+        yield from doubts(
+            (kernel.operational_intensity, kernel.tflops, kernel.tbytes, kernel.percent_of_roof)
+        )
+
+
+def bottlenecks_section(document: Document, top: int) -> Section:
+    """What holds each kernel back, with the measurements that say so."""
+    found = document.bottlenecks
+    if found.unavailable or not found.kernels:
+        return Section("What holds kernels back", unavailable=found.unavailable or "no kernels were recorded")
+    advice = dict.fromkeys(command for row in found.kernels[:top] for command in row.would_tell_more)
+    return Section(
+        "What holds kernels back",
+        items=tuple(_item(row) for row in found.kernels[: min(_EXPLAINED, top)]),
+        grids=grids("All kernels", found.kernels, _BOTTLENECK_COLUMNS, top),
+        notes=tuple(f"would tell more: {command}" for command in advice),
+    )
+
+
+def _item(row: Bottleneck) -> Item:
+    """A kernel, and what its measurements say."""
+    said = tuple(piece.says for piece in row.evidence)
+    return Item(f"{row.short_name}: {row.label or row.reason}", said)

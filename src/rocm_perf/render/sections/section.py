@@ -1,0 +1,171 @@
+"""What a section consists of, and the small words that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding, Severity
+from rocm_perf.model.quantity import Quantity
+from rocm_perf.render.grid import GridColumn
+from rocm_perf.units import format_bytes, format_ns, format_share
+
+Row = TypeVar("Row")
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_LEAST = 0.001  # smaller numbers are shown as below it
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table."""
+
+    columns: tuple[GridColumn, ...]
+    title: str = ""
+    left_out: int = 0  # rows that are not listed
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that needs a paragraph: a finding, a projection."""
+
+    title: str
+    details: tuple[str, ...] = ()
+    severity: Severity | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One answer. Where there is none, `unavailable` says why and the rest is empty."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    items: tuple[Item, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    notes: tuple[str, ...] = ()
+    unavailable: str | None = None
+
+
+# A document, and how many rows a list may have.
+Describe = Callable[[Document, int], Section]
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """How one cell of a row is written."""
+
+    heading: str
+    cell: Callable[[Row], str]
+    numeric: bool = False
+    code: bool = False
+
+
+Columns = Sequence[Column[Row]]
+
+
+def number(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    return Column(heading, cell, numeric=True)
+
+
+def text(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    return Column(heading, cell)
+
+
+def code(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    return Column(heading, cell, code=True)
+
+
+def grids(
+    title: str, rows: Sequence[Row], columns: Columns[Row], most: int | None = None
+) -> tuple[Grid, ...]:
+    """A table of the first rows, or none where there are no rows. A column without any value is left out."""
+    shown = rows[:most]
+    if not shown:
+        return ()
+    filled = [
+        GridColumn(column.heading, [column.cell(row) for row in shown], column.numeric, column.code)
+        for column in columns
+    ]
+    told = tuple(column for column in filled if any(cell not in ("", "-") for cell in column.cells))
+    return (Grid(told, title, len(rows) - len(shown)),)
+
+
+def finding_item(finding: Finding) -> Item:
+    """A finding in full."""
+    stake = worth(finding)
+    details = (
+        *((stake,) if stake else ()),
+        *finding.evidence,
+        *((finding.remedy,) if finding.remedy else ()),
+    )
+    return Item(finding.title, details, finding.severity, finding.next_command)
+
+
+def worth(finding: Finding) -> str:
+    """Time at stake and speedup; a formula that is a bound says so."""
+    stake = finding.time_at_stake_ns
+    parts = [] if stake is None else [f"{format_ns(stake)} at stake"]
+    gain = finding.projected_speedup
+    if gain is not None and gain.value is not None:
+        word = "at most" if "at most" in gain.formula else "projected"
+        parts.append(f"{word} {gain.value:.2f}x")
+    return ", ".join(parts)
+
+
+def short_names(document: Document) -> Callable[[str], str]:
+    """Kernel names as the table of kernels shows them."""
+    known = {spot.kernel: spot.short_name for spot in document.hotspots.rows}
+    return lambda kernel: known.get(kernel, kernel)
+
+
+def known(number: int | None) -> str:
+    """The number of a GPU, queue or stream."""
+    return "?" if number is None else str(number)
+
+
+def time(value: float | None) -> str:
+    return "-" if value is None else format_ns(value)
+
+
+def size(value: float | None) -> str:
+    return "-" if value is None else format_bytes(value)
+
+
+def count(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def share(value: float | Quantity | None) -> str:
+    if isinstance(value, Quantity):
+        return share(value.value) + ("?" if value.doubt else "")
+    return "-" if value is None else format_share(value)
+
+
+def rate(value: float | Quantity | None) -> str:
+    """A number without its unit, to three digits."""
+    if isinstance(value, Quantity):
+        return rate(value.value) + ("?" if value.doubt else "")
+    if value is None:
+        return "-"
+    if 0 < value < _LEAST:
+        return f"<{_LEAST}"
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def doubts(quantities: Iterable[Quantity]) -> tuple[str, ...]:
+    """What the question marks behind numbers mean."""
+    return tuple(dict.fromkeys(f"? {quantity.doubt}" for quantity in quantities if quantity.doubt))
+
+
+def spark(values: Sequence[float], width: int = 60) -> str:
+    """A series as one line of blocks: the highest of each stretch, against the highest of all."""
+    if not values or max(values) <= 0:
+        return ""
+    width = min(width, len(values))
+    edges = [len(values) * place // width for place in range(width + 1)]
+    tops = [max(values[start:end]) for start, end in pairwise(edges)]
+    highest = max(tops)
+    return "".join(_BLOCKS[round((len(_BLOCKS) - 1) * max(top, 0) / highest)] for top in tops)

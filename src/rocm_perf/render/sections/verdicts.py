@@ -1,0 +1,141 @@
+"""Findings, targets, doubts and holes: what to do, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocm_perf.model.coverage import Coverage
+from rocm_perf.model.document import Document, Excerpt
+from rocm_perf.model.results.scorecard import Score
+from rocm_perf.render.grid import GridColumn
+from rocm_perf.render.sections.section import (
+    Columns,
+    Grid,
+    Section,
+    finding_item,
+    grids,
+    number,
+    share,
+    text,
+)
+from rocm_perf.units import format_count, format_share
+
+_BRIEF = {
+    "gemm-share": "GEMM",
+    "sync-share": "sync",
+    "gap-share": "idle",
+    "memory-growth": "memory growth",
+    "correctness": "outputs",
+}
+NO_FINDINGS = "no change to launches, waits or copies would gain anything worth telling: look at the kernels"
+
+_SCORE_COLUMNS: Columns[Score] = (
+    number("value", lambda row: share(row.value)),
+    text("verdict", lambda row: row.verdict),
+    text("target", lambda row: row.target),
+    text("what", lambda row: row.title),
+)
+
+
+def findings_section(document: Document, top: int) -> Section:
+    """What holds the program back, in full."""
+    if not document.findings:
+        return Section("Findings", unavailable=NO_FINDINGS)
+    return Section("Findings", items=tuple(finding_item(row) for row in document.findings[:top]))
+
+
+def scorecard_section(document: Document, top: int) -> Section:
+    """Every target beside its value."""
+    unknown = tuple(f"{row.title}: {row.reason}" for row in document.scorecard if row.reason)
+    sources = dict.fromkeys(row.source for row in document.scorecard)
+    return Section(
+        "Scorecard",
+        grids=grids("", document.scorecard, _SCORE_COLUMNS, top),
+        notes=(*unknown, f"targets: {'; '.join(sources)}"),
+        unavailable=None if document.scorecard else "no target applies",
+    )
+
+
+def score_words(scores: Sequence[Score]) -> str:
+    """The whole card in a line or two; nothing where nothing is known."""
+    parts = []
+    for verdict in ("missed", "met"):
+        told = [
+            f"{_brief(row)} {share(row.value)} ({_limit(row)})" for row in scores if row.verdict == verdict
+        ]
+        parts += [f"{verdict} {', '.join(told)}"] if told else []
+    unknown = [_brief(row) for row in scores if row.verdict == "unknown"]
+    if not parts:
+        return ""
+    return "; ".join(parts + ([f"unknown {', '.join(unknown)}"] if unknown else []))
+
+
+def _brief(score: Score) -> str:
+    return _BRIEF.get(score.id, score.title)
+
+
+def _limit(score: Score) -> str:
+    return score.target.rpartition(": ")[2]
+
+
+def sanity_section(document: Document, top: int) -> Section:
+    """What cannot be true, or should not be trusted."""
+    if not document.sanity:
+        return Section("Sanity", lines=("Nothing in the recording contradicts itself or physics.",))
+    return Section("Sanity", items=tuple(finding_item(row) for row in document.sanity[:top]))
+
+
+def coverage_section(document: Document, top: int) -> Section:
+    """What was recorded, and what is missing."""
+    coverage = document.coverage
+    recorded = ", ".join(f"{name} {rows:,}" for name, rows in coverage.recorded.items()) or "nothing"
+    return Section(
+        "Coverage",
+        lines=(f"{pairing(coverage)}.", f"Recorded: {recorded}."),
+        items=tuple(finding_item(hole) for hole in coverage.holes[:top]),
+        notes=document.run.notices,
+    )
+
+
+def pairing(coverage: Coverage) -> str:
+    """How many kernels can be told which call launched them."""
+    if not coverage.dispatched:
+        return "no kernel was recorded"
+    kernels = format_count(coverage.dispatched, "kernel")
+    if coverage.launched is None:
+        return f"{kernels} recorded; launches were not recorded, so none can be paired"
+    launches = format_count(coverage.launched, "launch", "launches")
+    if coverage.paired is None:
+        return f"{kernels} and {launches} recorded, without ids to pair them"
+    paired = format_share(coverage.paired / coverage.dispatched)
+    return f"{launches}, {kernels} recorded, {coverage.paired:,} paired ({paired})"
+
+
+def tables_section(document: Document, top: int) -> Section:
+    """Rows of tables that no other section tells about."""
+    filled = telling(document)
+    if not filled:
+        return Section("Other tables", unavailable="the other sections tell of everything recorded")
+    return Section("Other tables", grids=tuple(excerpt_grid(excerpt, top) for excerpt in filled))
+
+
+def telling(document: Document) -> list[Excerpt]:
+    """Excerpts worth a look: beside kernels, those of counters and samples; without kernels, all."""
+    filled = [excerpt for excerpt in document.excerpts if excerpt.rows]
+    if document.hotspots.rows:
+        return [excerpt for excerpt in filled if excerpt.table in ("counters", "pc_samples", "instructions")]
+    return [excerpt for excerpt in filled if excerpt.table != "summaries" or not document.domains]
+
+
+def excerpt_grid(excerpt: Excerpt, most: int) -> Grid:
+    """The first rows of a table."""
+    rows = excerpt.rows[:most]
+    columns = [
+        GridColumn(name.replace("_", " "), cells, all(_looks_numeric(cell) for cell in cells))
+        for name, cells in zip(excerpt.columns, map(list, zip(*rows, strict=True)), strict=True)
+    ]
+    return Grid(tuple(columns), excerpt.title, len(excerpt.rows) - len(rows) + excerpt.left_out)
+
+
+def _looks_numeric(cell: str) -> bool:
+    return not cell or cell[0].isdigit() or (cell[0] == "-" and cell[1:2].isdigit())
