@@ -75,12 +75,13 @@ def _bandwidth(size: int | None, spent: int) -> Quantity:
     return Quantity(size / spent, "GB/s", formula, {"size_bytes": size, "duration_ns": spent})
 
 
-def communication_findings(result: Communication, wall_ns: int | None) -> list[Finding]:
+def communication_findings(result: Communication, wall_ns: int | None, gpus: int = 1) -> list[Finding]:
     """Communication that nothing hides."""
     share = result.exposed_share.value
     if not wall_ns or share is None or share < _WORTH:
         return []
-    least = max(wall_ns - result.exposed_ns, 1)
+    exposed = result.exposed_ns // gpus
+    least = max(wall_ns - exposed, 1)
     rows = (
         f"{row.name}: {format_count(row.calls, 'call')}, {format_ns(row.total_ns)}"
         + ("" if row.size_bytes is None else f", {format_bytes(row.size_bytes)}")
@@ -100,8 +101,8 @@ def communication_findings(result: Communication, wall_ns: int | None) -> list[F
             projected_speedup=Quantity(
                 wall_ns / least,
                 "x",
-                "wall_ns / (wall_ns - exposed_ns): at most, if all of it were hidden behind other kernels",
-                {"wall_ns": wall_ns, "exposed_ns": result.exposed_ns},
+                "wall_ns / (wall_ns - exposed_ns of a GPU): at most, if all of it were hidden behind other kernels",
+                {"wall_ns": wall_ns, "exposed_ns": exposed},
             ),
             remedy="Start collectives earlier and let them overlap (DDP buckets, FSDP prefetch, their own stream). "
             "A collective also lasts until its slowest rank has come: compare the ranks before tuning the network.",

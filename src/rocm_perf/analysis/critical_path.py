@@ -43,7 +43,9 @@ def critical_path(graph: Graph) -> CriticalPath:
     """The path of a graph, summed by kind and kernel, with the slack of every kernel."""
     links = path_links(graph)
     kinds = links.group_by("kind").agg(pl.col("duration_ns").sum()).sort("duration_ns", descending=True)
-    longest = links.sort("duration_ns", descending=True, maintain_order=True).head(LONGEST)
+    least = links["duration_ns"].top_k(LONGEST).min()
+    longest = links.filter(pl.col("duration_ns") >= least)
+    longest = longest.sort("duration_ns", descending=True, maintain_order=True).head(LONGEST)
     return CriticalPath(
         total_ns=int(links["duration_ns"].sum()),
         wall_ns=graph.wall_ns,
@@ -82,21 +84,21 @@ def path_links(graph: Graph) -> pl.DataFrame:
     nodes = nodes.head(-1).with_columns(wait=waits).with_row_index("place")
     end = pl.min_horizontal(pl.col("start_ns") + pl.col("duration_ns"), "next_ns")
     own = nodes.select(
-        pl.col("kind").cast(pl.String),
+        pl.col("kind").cast(LINK_KINDS),
         "name",
         "start_ns",
         duration_ns=end - pl.col("start_ns"),
         place=2 * pl.col("place"),
     )
     rest = nodes.select(
-        kind=pl.col("wait").replace_strict(_WAITS, return_dtype=pl.String),
+        kind=pl.col("wait").replace_strict(_WAITS, return_dtype=LINK_KINDS),
         name="next_name",
         start_ns=end,
         duration_ns=pl.col("next_ns") - end,
         place=2 * pl.col("place") + 1,
     )
     both = pl.concat([frame.filter(pl.col("duration_ns") > 0) for frame in (own, rest)])
-    return both.sort("place").drop("place").with_columns(pl.col("kind").cast(LINK_KINDS))
+    return both.sort("place").drop("place")
 
 
 def _kernels(graph: Graph, links: pl.DataFrame) -> tuple[KernelOnPath, ...]:
@@ -145,7 +147,7 @@ def _kernel(graph: Graph, row: dict[str, Any], retime: bool) -> KernelOnPath:
 
 
 def _node_counts(graph: Graph) -> dict[str, int]:
-    counted = graph.nodes.group_by(pl.col("kind").cast(pl.String)).len().sort("kind")
+    counted = graph.nodes.group_by("kind").len().with_columns(pl.col("kind").cast(pl.String)).sort("kind")
     return {kind: count for kind, count in counted.iter_rows() if kind not in ("start", "end")}
 
 

@@ -101,12 +101,23 @@ def _all(document: Document) -> Iterable[Finding]:
     window = sum(device.window_ns for device in document.devices)
     kernel_ns = sum(device.kernel_ns for device in document.devices)
     yield from sync_findings(document.sync, document.devices)
-    yield from gap_findings(document.gaps, window)
-    yield from launch_findings(document.launches, kernel_ns, document.gaps.idle_ns)
-    yield from sliver_findings(document.slivers, kernel_ns)
-    yield from copy_findings(document.steady_copies)
-    yield from family_findings(document.families)
-    yield from communication_findings(document.communication, document.wall_ns)
+    summed = (
+        *gap_findings(document.gaps, window),
+        *launch_findings(document.launches, kernel_ns, document.gaps.idle_ns),
+        *sliver_findings(document.slivers, kernel_ns),
+        *copy_findings(document.steady_copies),
+        *family_findings(document.families),
+        *communication_findings(document.communication, document.wall_ns, len(document.devices)),
+    )
+    yield from (_of_one_gpu(finding, len(document.devices)) for finding in summed)
+
+
+def _of_one_gpu(finding: Finding, gpus: int) -> Finding:
+    """GPUs that work side by side lose the same wall time once, not once each."""
+    stake = finding.time_at_stake_ns
+    if stake is None or gpus < 2:
+        return finding
+    return msgspec.structs.replace(finding, time_at_stake_ns=stake // gpus)
 
 
 def _projected(graph: Graph, change: Change | None) -> Projection | None:

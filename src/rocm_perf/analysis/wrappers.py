@@ -32,7 +32,7 @@ def sync_wrappers(trace: Trace, graph: Graph) -> pl.DataFrame:
         pl.col("kind") == "api"
     )
     known = nodes.select("call", pl.col("name").cast(pl.String), "start_ns")
-    return _around(calls, ops).join(known.unique(_KEY), on=_KEY).select(_SCHEMA.keys())
+    return _around(calls, ops).join(known.unique(_KEY), on=_KEY).select(_SCHEMA.keys()).sort("call")
 
 
 def _around(calls: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:

@@ -119,7 +119,8 @@ def with_befores(rows: pl.DataFrame) -> pl.DataFrame:
     if rest.height:
         rows = rows.update(_last_ended(rest, rows), on="item")
     return rows.drop("clear", "previous", "previous_end", "reach").with_columns(
-        before_call=pl.col("call").gather("before"), before_correlation=pl.col("correlation_id").gather("before")
+        before_call=pl.col("call").gather("before"),
+        before_correlation=pl.col("correlation_id").gather("before"),
     )
 
 

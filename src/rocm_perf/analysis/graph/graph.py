@@ -83,8 +83,7 @@ def forward(graph: Graph) -> list[int]:
 def retimed_wall_ns(graph: Graph) -> int:
     """The wall time that the nodes and lags of the graph give: the last end of all."""
     ends = pl.Series(forward(graph), dtype=pl.Int64) + graph.nodes["duration_ns"]
-    last: int = max(ends.to_list())
-    return last
+    return int(ends.max())  # type: ignore[arg-type]
 
 
 def slack(graph: Graph) -> pl.Series:

@@ -107,4 +107,3 @@ def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
         kind=pl.lit("program"),
         rule=pl.lit("thread"),
     )
-
