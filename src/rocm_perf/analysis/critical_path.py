@@ -43,7 +43,7 @@ def critical_path(graph: Graph) -> CriticalPath:
     """The path of a graph, summed by kind and kernel, with the slack of every kernel."""
     links = path_links(graph)
     kinds = links.group_by("kind").agg(pl.col("duration_ns").sum()).sort("duration_ns", descending=True)
-    least = links["duration_ns"].top_k(LONGEST).min()
+    least = links["duration_ns"].top_k(LONGEST).min() or 0
     longest = links.filter(pl.col("duration_ns") >= least)
     longest = longest.sort("duration_ns", descending=True, maintain_order=True).head(LONGEST)
     return CriticalPath(

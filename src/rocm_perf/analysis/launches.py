@@ -53,7 +53,7 @@ def launched_work(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
         .select(pl.lit("copy").alias("kind"), ("copy " + pl.col("kind")).alias("name"), *_WORK)
     )
     launches = (
-        calls.drop_nulls("correlation_id")
+        calls.sort("start_ns")
         .select(
             call_key(),
             "tid",
@@ -62,18 +62,27 @@ def launched_work(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
             pl.col("end_ns").alias("launch_end"),
             pl.col("op_id").alias("launch_op"),
         )
-        .sort("launch_start")
-        .filter(pl.col("call_key").is_first_distinct())
     )
-    work = pl.concat([kernels, copies]).with_columns(call_key())
-    paired = work.join(launches, on="call_key", how="left", maintain_order="left")
-    return paired.with_columns(pl.coalesce("op_id", "launch_op").alias("op_id")).drop("launch_op", "call_key")
+    paired = with_calls(pl.concat([kernels, copies]), launches)
+    return paired.with_columns(pl.coalesce("op_id", "launch_op").alias("op_id")).drop("launch_op")
 
 
 def call_key() -> pl.Expr:
-    """Node, process and correlation id as one number: a join by it takes half the time of one by the three."""
+    """Node, process and correlation id as one number, null without the id."""
     process = pl.col("node").cast(pl.Int128) * (1 << 48) + pl.col("pid").fill_null(-1)
     return (process * (1 << 64) + pl.col("correlation_id")).alias("call_key")
+
+
+def with_calls(work: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Each row of `work` with the columns of the first of `calls` that has its call_key.
+
+    Ids rise with time, so sorting by them is nearly free, and joining what is sorted several times faster.
+    """
+    ordered = calls.drop_nulls("call_key").sort("call_key", maintain_order=True)
+    first = ordered.filter((pl.col("call_key") != pl.col("call_key").shift(1)).fill_null(True))
+    rows = work.with_row_index("place").with_columns(call_key()).sort("call_key")
+    found = rows.join_asof(first, on="call_key", tolerance=0)
+    return found.sort("place").drop("place", "call_key")
 
 
 def launches(trace: Trace) -> Launches:

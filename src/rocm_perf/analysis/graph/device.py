@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.graph.host import placed
-from rocm_perf.analysis.launches import call_key
+from rocm_perf.analysis.launches import with_calls
 from rocm_perf.model.trace import Trace
 
 _LANE = ["node", "pid", "agent_id", "lane_kind", "lane_id"]
@@ -32,11 +32,10 @@ def items(
         pl.coalesce("stream_id", "queue_id", pl.lit(-1)).alias("lane_id"),
     )
     lane = pl.struct(_LANE).rank("dense").cast(pl.Int64) - 1
-    rows = rows.with_columns(call_key(), lane=lane).drop("stream_id", "queue_id")
+    rows = with_calls(rows.with_columns(lane=lane).drop("stream_id", "queue_id"), owners)
     rows = rows.sort("lane", "start_ns", "end_ns", "row").with_columns(
         item=pl.int_range(pl.len(), dtype=pl.Int64)
     )
-    rows = rows.join(owners, on="call_key", how="left", maintain_order="left").drop("call_key")
     return rows.rename({"lane_id": "track"}).with_columns(
         calls["start_ns"].gather(rows["call"]).alias("call_ns"),
         calls["end_ns"].gather(rows["call"]).alias("issued_ns"),

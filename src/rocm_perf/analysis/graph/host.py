@@ -28,7 +28,7 @@ def placed(frame: pl.LazyFrame, number: int, origins: pl.DataFrame) -> pl.LazyFr
 
 
 def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The outermost calls, numbered by thread and time, and which of them owns each call_key.
+    """The outermost calls, numbered by thread and time, and which of them owns each call_key, the first if several.
 
     A call within another (HSA within HIP) is part of it. Without any call, framework operators take their place.
     """
@@ -53,7 +53,7 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
     calls = calls.join(_scopes(calls["name"]), on="name", how="left", maintain_order="left")
     waited = pl.when("waits").then("call").forward_fill().over("thread")
     calls = calls.with_columns(pl.lit(kind).alias("kind"), waited.alias("last_wait")).drop("waits")
-    return calls, owners.filter(pl.col("call_key").is_first_distinct())
+    return calls, owners
 
 
 def _scopes(names: pl.Series) -> pl.DataFrame:
