@@ -52,16 +52,13 @@ def launched_work(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
         .filter(usable)
         .select(pl.lit("copy").alias("kind"), ("copy " + pl.col("kind")).alias("name"), *_WORK)
     )
-    launches = (
-        calls.sort("start_ns")
-        .select(
-            call_key(),
-            "tid",
-            pl.col("name").alias("launch_name"),
-            pl.col("start_ns").alias("launch_start"),
-            pl.col("end_ns").alias("launch_end"),
-            pl.col("op_id").alias("launch_op"),
-        )
+    launches = calls.sort("start_ns").select(
+        call_key(),
+        "tid",
+        pl.col("name").alias("launch_name"),
+        pl.col("start_ns").alias("launch_start"),
+        pl.col("end_ns").alias("launch_end"),
+        pl.col("op_id").alias("launch_op"),
     )
     paired = with_calls(pl.concat([kernels, copies]), launches)
     return paired.with_columns(pl.coalesce("op_id", "launch_op").alias("op_id")).drop("launch_op")

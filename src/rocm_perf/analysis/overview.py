@@ -93,7 +93,7 @@ def overview(trace: Trace, label: str, grouping: Grouping = "full") -> Document:
         pc_samples=pc_samples.pc_samples(trace),
         scorecard=scorecard.scorecard(
             gemm_share=kinds.gemm_share,
-            sync_share=waiting.share,
+            sync_share=waiting.lost_share,
             gap_share=scorecard.gap_share(devices),
             memory_growth=scorecard.memory_growth(in_use),
         ),

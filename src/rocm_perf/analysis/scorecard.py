@@ -25,7 +25,14 @@ class _Target:
 
 
 _GEMM = _Target("gemm-share", "GEMM share of GPU time", 0.60, "below 60 %", _WORKFLOW, strict=True)
-_SYNC = _Target("sync-share", "synchronisation share of wall", 0.05, "below 5 %", _WORKFLOW, strict=True)
+_SYNC = _Target(
+    "sync-share",
+    "share of the wall in which the host waits for an idle GPU",
+    0.05,
+    "below 5 %",
+    f"{_WORKFLOW}; waiting while the GPU works costs nothing and does not count",
+    strict=True,
+)
 _GAPS = _Target("gap-share", "idle share of the GPU's window", 0.01, "near zero: at most 1 %", _OUR_READING)
 _MEMORY = _Target(
     "memory-growth", "growth of memory in use between steps", 0.01, "stable: at most 1 %", _OUR_READING

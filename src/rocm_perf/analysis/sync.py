@@ -17,6 +17,7 @@ from rocm_perf.units import format_count, format_ns, format_share
 FORMULAS = {
     "sync.total_ns": "sum over threads of the union of synchronising calls",
     "sync.share": "union over all threads of synchronising calls / wall_ns",
+    "sync.lost_share": "part of that union in which no kernel and no copy of the node ran / wall_ns",
     "sync.useful_ns": "per thread: time in the calls during which a kernel or copy of the process ran",
     "sync.lost_ns": "total_ns - useful_ns",
 }
@@ -38,6 +39,7 @@ _LOST_SHARE = 0.05
 
 _SPAN = ("node", "start_ns", "end_ns")
 _SHARE = "union_ns / wall_ns"
+_LOST_OF_WALL = "lost_ns / wall_ns"
 
 
 def sync_findings(sync: Sync, devices: tuple[DeviceTime, ...]) -> list[Finding]:
@@ -89,6 +91,7 @@ def waiting(trace: Trace) -> Sync:
         total=_total("all", syncs),
         blocking_copies=_total("copy", calls.filter(pl.col("scope") == "copy")),
         share=_share(syncs, wall_ns(trace)),
+        lost_share=_lost_share(syncs, work, wall_ns(trace)),
         scopes=_by(calls, pl.col("scope")),
         functions=_by(calls, pl.col("name")),
         threads=_by(calls, thread),
@@ -102,11 +105,12 @@ def _none(trace: Trace) -> Sync:
     nothing = Waiting("all", 0, 0, 0, 0)
     if trace.has("api_calls"):
         share = ratio(0, wall_ns(trace), _SHARE, "union_ns", "wall_ns")
-        return Sync(
-            nothing, nothing, share, (), (), (), (), "", unavailable="no synchronising call was recorded"
-        )
+        lost = ratio(0, wall_ns(trace), _LOST_OF_WALL, "lost_ns", "wall_ns")
+        why = "no synchronising call was recorded"
+        return Sync(nothing, nothing, share, lost, (), (), (), (), "", unavailable=why)
     why = "no API calls were recorded"
-    return Sync(nothing, nothing, unavailable("", _SHARE, why), (), (), (), (), "", unavailable=why)
+    share, lost = unavailable("", _SHARE, why), unavailable("", _LOST_OF_WALL, why)
+    return Sync(nothing, nothing, share, lost, (), (), (), (), "", unavailable=why)
 
 
 def _waits(trace: Trace) -> pl.DataFrame:
@@ -158,6 +162,18 @@ def _share(syncs: pl.DataFrame, wall: int | None) -> Quantity:
     nodes = max(1, syncs["node"].n_unique())
     whole = None if wall is None else wall * nodes
     return ratio(union, whole, _SHARE, "union_ns", "wall_ns")
+
+
+def _lost_share(syncs: pl.DataFrame, work: pl.DataFrame, wall: int | None) -> Quantity:
+    """Like the share, of what GPU work does not cover: |S or G| - |G|, S the calls and G the work of a node."""
+    nodes = syncs["node"].unique()
+    busy = work.filter(pl.col("node").is_in(nodes.implode())).select(_SPAN)
+    either, covered = (
+        int(union_ns(spans, ["node"])["union_ns"].sum())
+        for spans in (pl.concat([syncs.select(_SPAN), busy]), busy)
+    )
+    whole = None if wall is None else wall * max(1, nodes.len())
+    return ratio(either - covered, whole, _LOST_OF_WALL, "lost_ns", "wall_ns")
 
 
 def _with_operators(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:

@@ -117,3 +117,14 @@ def test_useful_and_lost_make_the_total(waits: list[tuple[int, int]], work: list
     waited = {instant for start, length in waits for instant in range(start, start + length)}
     worked = {instant for start, length in work for instant in range(start, start + length)}
     assert (found.total.total_ns, found.total.lost_ns) == (len(waited), len(waited - worked))
+
+
+def test_waiting_for_a_busy_gpu_is_no_loss() -> None:
+    found = waiting(
+        trace(
+            dispatches=[kernel("k", 20, 70)],
+            api_calls=[call("hipDeviceSynchronize", 10, 80), call("hipMalloc", 0, 1), call("hipFree", 99, 100)],
+        )
+    )
+    assert found.share.value == 0.7
+    assert found.lost_share.value == 0.2

@@ -31,6 +31,7 @@ class Sync(msgspec.Struct, frozen=True):
     total: Waiting
     blocking_copies: Waiting
     share: Quantity  # of the wall, in which at least one thread waits in a synchronising call
+    lost_share: Quantity  # of the wall, the part of it in which the GPU stood idle as well
     scopes: tuple[Waiting, ...]  # device-wide, stream, event, signal, copy
     functions: tuple[Waiting, ...]
     threads: tuple[Waiting, ...]
