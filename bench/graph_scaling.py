@@ -1,4 +1,4 @@
-"""How the dependency graph, the critical path and a what-if scale: time and peak memory over the number of dispatches.
+"""How idle time, the dependency graph, its critical path and a what-if scale: time and peak memory over dispatches.
 
 The recording is made by the simulator (one stream, a synchronisation after every thousand launches) and kept as Parquet
 files; each round then is a process of its own, so that the memory is that of the analysis.
@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench import graph_torch
 from bench.bench_sim import BATCH, WORKLOAD
 from bench.measure import Case, machine, run
 
 SIZES = (100_000, 1_000_000, 3_000_000)
+TORCH_EVENTS = 100_000
+STEPS = ("gaps", "graph", "path", "what-if")
+COUNTED = STEPS[:3]  # what every analysis of a recording takes
 
 
 def record_into(dispatches: int, folder: Path) -> None:
@@ -35,17 +41,20 @@ def record_into(dispatches: int, folder: Path) -> None:
 
 
 def analyse(folder: Path) -> None:
-    """Build the graph, its path and one projection; leave the times in a file."""
+    """Idle time, the graph, its path and one projection; leave the times in a file."""
     import polars as pl
 
     from rocm_perf.analysis.changes import SyncsRemoved
     from rocm_perf.analysis.critical_path import critical_path
+    from rocm_perf.analysis.gaps import gaps
     from rocm_perf.analysis.graph import build
     from rocm_perf.analysis.whatif import whatif
     from rocm_perf.model.trace import Trace
 
     trace = Trace({file.stem: pl.read_parquet(file) for file in folder.glob("*.parquet")})
     instants = [_now()]
+    gaps(trace)
+    instants.append(_now())
     graph = build(trace)
     instants.append(_now())
     path = critical_path(graph)
@@ -56,7 +65,7 @@ def analyse(folder: Path) -> None:
         raise SystemExit("the path does not account for the wall time")
     spent = {
         step: {"wall_s": after[0] - before[0], "cpu_s": after[1] - before[1]}
-        for step, before, after in zip(("graph", "path", "what-if"), instants[:-1], instants[1:], strict=True)
+        for step, before, after in zip(STEPS, instants[:-1], instants[1:], strict=True)
     }
     size = {"nodes": graph.nodes.height, "edges": graph.edges.height, "api_calls": trace.rows("api_calls")}
     (folder / "times.json").write_text(json.dumps({"steps": spent, **size}))
@@ -66,21 +75,28 @@ def _now() -> tuple[float, float]:
     return time.perf_counter(), time.process_time()
 
 
-def measured(dispatches: int, rounds: int) -> list[dict[str, object]]:
-    """Some rounds over one recording."""
+def measured(dispatches: int, rounds: int) -> dict[str, Any]:
+    """Medians of some rounds over one recording, each in a process of its own; of the memory, the largest."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _child("record", dispatches, folder)
-        return [_round(dispatches, folder) for _ in range(rounds)]
+        found = [_round(dispatches, folder) for _ in range(rounds)]
+    steps = {step: _median([one["steps"][step] for one in found]) for step in STEPS}
+    peak = max(one["peak_rss_bytes"] for one in found)
+    return {**found[0], "steps": steps, "peak_rss_bytes": peak, "rounds": rounds}
 
 
-def _round(dispatches: int, folder: Path) -> dict[str, object]:
+def _round(dispatches: int, folder: Path) -> dict[str, Any]:
     peak = _child("analyse", dispatches, folder)
     return {
         "dispatches": dispatches,
         "peak_rss_bytes": peak,
         **json.loads((folder / "times.json").read_text()),
     }
+
+
+def _median(spent: list[dict[str, float]]) -> dict[str, float]:
+    return {clock: statistics.median(one[clock] for one in spent) for clock in ("wall_s", "cpu_s")}
 
 
 def _child(task: str, dispatches: int, folder: Path) -> int:
@@ -91,20 +107,32 @@ def _child(task: str, dispatches: int, folder: Path) -> int:
     return sample.peak_rss_bytes
 
 
-def row(found: dict[str, object]) -> str:
-    """One round as a line of a table."""
-    steps, peak = found["steps"], found["peak_rss_bytes"]
-    assert isinstance(steps, dict)
-    assert isinstance(peak, int)
-    cells = [f"{spent['wall_s']:.2f} s (cpu {spent['cpu_s']:.2f})" for spent in steps.values()]
-    return f"| {found['dispatches']:,} | {found['nodes']:,} | {' | '.join(cells)} | {peak / 1e9:.2f} GB |"
+def row(found: dict[str, Any]) -> str:
+    """One size as a line of a table."""
+    steps: dict[str, dict[str, float]] = found["steps"]
+    total = {clock: sum(steps[step][clock] for step in COUNTED) for clock in ("wall_s", "cpu_s")}
+    spent = [*(steps[step] for step in COUNTED), total, steps["what-if"]]
+    times = " | ".join(f"{one['wall_s']:.2f} s (cpu {one['cpu_s']:.2f})" for one in spent)
+    peak = f"{found['peak_rss_bytes'] / 1e9:.2f} GB"
+    return f"| {found['dispatches']:,} | {found['api_calls']:,} | {found['edges']:,} | {times} | {peak} |"
+
+
+def table(sizes: list[dict[str, Any]]) -> str:
+    """All sizes as a Markdown table."""
+    head = ("dispatches", "API calls", "edges", *COUNTED, " + ".join(COUNTED), "what-if", "peak memory")
+    return "\n".join([f"| {' | '.join(head)} |", "|---:" * len(head) + "|", *map(row, sizes)])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument(
+        "--with-hta",
+        action="store_true",
+        help=f"also HTA's critical path of a torch trace of {TORCH_EVENTS:,} events (installs it in bench/.venv-hta)",
+    )
     parser.add_argument("--child", choices=("record", "analyse"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -113,14 +141,11 @@ def main() -> None:
     elif options.child == "analyse":
         analyse(options.folder)
     else:
-        rounds = [found for size in options.sizes for found in measured(size, options.rounds)]
-        if options.json:
-            print(json.dumps({"machine": machine(), "rounds": rounds}, indent=2))
-        else:
-            print(
-                "| dispatches | nodes | graph | path | what-if | peak memory |\n|---:|---:|---:|---:|---:|---:|"
-            )
-            print("\n".join(row(found) for found in rounds))
+        sizes = [measured(size, options.rounds) for size in options.sizes]
+        host = machine()
+        print(json.dumps({"machine": host, "sizes": sizes}, indent=2) if options.json else table(sizes))
+        if options.with_hta:
+            print(graph_torch.compared(TORCH_EVENTS, options.rounds))
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def overlaps_ns(
     if not intervals.height or not parts.height:
         return pl.DataFrame({kind: pl.zeros(intervals.height, pl.Int64, eager=True) for kind in kinds})
     axis = _Axis(parts, by)
-    pieces = axis.placed(parts).with_columns(parts["kind"]).sort("start")
+    pieces = axis.placed(parts).with_columns(parts["kind"].cast(pl.Enum(kinds), strict=False)).sort("start")
     sums = _covered_so_far(pieces, kinds)
     first, last = (_covered_before(sums, places, kinds) for places in axis.placed(intervals))
     return pl.DataFrame([(last[kind] - first[kind]).fill_null(0) for kind in kinds])

@@ -77,9 +77,9 @@ def with_calls(work: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """
     ordered = calls.drop_nulls("call_key").sort("call_key", maintain_order=True)
     first = ordered.filter((pl.col("call_key") != pl.col("call_key").shift(1)).fill_null(True))
-    rows = work.with_row_index("place").with_columns(call_key()).sort("call_key")
-    found = rows.join_asof(first, on="call_key", tolerance=0)
-    return found.sort("place").drop("place", "call_key")
+    keys = work.select(call_key()).with_row_index("place").sort("call_key")
+    found = keys.join_asof(first, on="call_key", tolerance=0).sort("place").drop("place", "call_key")
+    return pl.concat([work, found], how="horizontal")
 
 
 def launches(trace: Trace) -> Launches:

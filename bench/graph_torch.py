@@ -1,0 +1,97 @@
+"""The critical path of one torch trace, by rocm-perf and by HolisticTraceAnalysis: interleaved, each in a process of its
+own. Both read the same file, and both take all of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.bench_torch import BENCH, HTA, OURS, ROOT, hta_python, trace_of
+from bench.measure import Case, run
+
+Report = dict[str, float]
+
+
+def compared(events: int, rounds: int) -> str:
+    """A Markdown table: medians of both, and how many times longer HTA takes."""
+    trace = trace_of(events)
+    commands = {
+        OURS: [sys.executable, __file__],
+        HTA: [str(hta_python()), str(BENCH / "peers" / "hta_path.py")],
+    }
+    found: dict[str, list[Report]] = {name: [] for name in commands}
+    for number in range(rounds):
+        for name, command in commands.items():
+            found[name].append(_round(name, [*command, str(trace)]))
+            print(f"round {number + 1}: {name}: {found[name][-1]['path_s']:.2f} s", file=sys.stderr)
+    return table(found)
+
+
+def _round(name: str, command: list[str]) -> Report:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        sample = run(Case(name, [*command, "--report", str(report)], env={"PYTHONPATH": str(ROOT / "src")}))
+        if sample.exit_code:
+            raise SystemExit(sample.error)
+        times: Report = json.loads(report.read_text())
+        return {**times, "wall_s": sample.wall_s, "peak_bytes": sample.peak_rss_bytes}
+
+
+def table(found: dict[str, list[Report]]) -> str:
+    """One line for each tool, and one for the ratios."""
+    medians = {name: _medians(reports) for name, reports in found.items()}
+    columns = ("load_s", "path_s", "wall_s")
+    lines = [
+        "| | runs | nodes | load | graph and path | process | peak memory |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, median in medians.items():
+        times = " | ".join(f"{median[column]:.2f} s" for column in columns)
+        peak = f"{median['peak_bytes'] / 1e9:.2f} GB"
+        lines.append(f"| {name} | {len(found[name])} | {median['nodes']:,.0f} | {times} | {peak} |")
+    ratios = " | ".join(f"{medians[HTA][column] / medians[OURS][column]:.1f}" for column in columns)
+    return "\n".join([*lines, f"| {HTA} / {OURS} | | | {ratios} | |"])
+
+
+def _medians(reports: list[Report]) -> Report:
+    return {
+        column: statistics.median(one[column] for one in reports)
+        for column in ("load_s", "path_s", "wall_s", "peak_bytes", "nodes")
+    }
+
+
+def main() -> None:
+    """Ours: load the trace, build the graph, find the path; leave the times in a file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("trace", type=Path)
+    parser.add_argument("--report", type=Path, required=True, help="write the times to this JSON file")
+    options = parser.parse_args()
+
+    from rocm_perf.analysis.critical_path import critical_path
+    from rocm_perf.analysis.graph import build
+    from rocm_perf.ingest.load import load
+
+    instants = [time.perf_counter()]
+    trace = load(options.trace)
+    instants.append(time.perf_counter())
+    graph = build(trace)
+    critical_path(graph)
+    instants.append(time.perf_counter())
+    report = {
+        "load_s": instants[1] - instants[0],
+        "path_s": instants[2] - instants[1],
+        "nodes": graph.nodes.height,
+    }
+    options.report.write_text(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()
