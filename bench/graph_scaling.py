@@ -142,10 +142,11 @@ def main() -> None:
         analyse(options.folder)
     else:
         sizes = [measured(size, options.rounds) for size in options.sizes]
-        host = machine()
-        print(json.dumps({"machine": host, "sizes": sizes}, indent=2) if options.json else table(sizes))
-        if options.with_hta:
-            print(graph_torch.compared(TORCH_EVENTS, options.rounds))
+        torch = graph_torch.compared(TORCH_EVENTS, options.rounds) if options.with_hta else {}
+        if options.json:
+            print(json.dumps({"machine": machine(), "sizes": sizes, "torch": torch}, indent=2))
+        else:
+            print(table(sizes), *([graph_torch.table(torch)] if torch else []), sep="\n\n")
 
 
 if __name__ == "__main__":

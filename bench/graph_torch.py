@@ -1,5 +1,5 @@
-"""The critical path of one torch trace, by rocm-perf and by HolisticTraceAnalysis: interleaved, each in a process of its
-own. Both read the same file, and both take all of it.
+"""The critical path of one torch trace, by rocm-perf and by HolisticTraceAnalysis: interleaved, each in a process of
+its own. Both read the same file and take all of it; HTA's graph has the nested operators too, ours the calls only.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bench.measure import Case, run
 Report = dict[str, float]
 
 
-def compared(events: int, rounds: int) -> str:
-    """A Markdown table: medians of both, and how many times longer HTA takes."""
+def compared(events: int, rounds: int) -> dict[str, list[Report]]:
+    """The times of every round of both."""
     trace = trace_of(events)
     commands = {
         OURS: [sys.executable, __file__],
@@ -32,7 +32,7 @@ def compared(events: int, rounds: int) -> str:
         for name, command in commands.items():
             found[name].append(_round(name, [*command, str(trace)]))
             print(f"round {number + 1}: {name}: {found[name][-1]['path_s']:.2f} s", file=sys.stderr)
-    return table(found)
+    return found
 
 
 def _round(name: str, command: list[str]) -> Report:
@@ -46,7 +46,7 @@ def _round(name: str, command: list[str]) -> Report:
 
 
 def table(found: dict[str, list[Report]]) -> str:
-    """One line for each tool, and one for the ratios."""
+    """Medians: one line for each tool, and one for how many times longer HTA takes."""
     medians = {name: _medians(reports) for name, reports in found.items()}
     columns = ("load_s", "path_s", "wall_s")
     lines = [

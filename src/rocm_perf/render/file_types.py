@@ -11,6 +11,7 @@ from rocm_perf.model.document import Agent, CopyTotal, DeviceTime, DomainTotal, 
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Bottleneck
+from rocm_perf.model.results.communication import Communication
 from rocm_perf.model.results.copies import SteadyCopies
 from rocm_perf.model.results.energy import Energy
 from rocm_perf.model.results.gaps import Gaps
@@ -136,6 +137,7 @@ class AnalysisFile(File, frozen=True, kw_only=True):
     steps: Steps
     slivers: Slivers
     steady_copies: SteadyCopies
+    communication: Communication
     operators: Operators
     queue_lengths: tuple[QueueLength, ...]
     ranges: Ranges

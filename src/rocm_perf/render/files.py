@@ -137,6 +137,7 @@ def analysis(document: Document) -> AnalysisFile:
         steps=document.steps,
         slivers=document.slivers,
         steady_copies=document.steady_copies,
+        communication=document.communication,
         operators=document.operators,
         queue_lengths=document.queue_lengths,
         ranges=document.ranges,

@@ -298,4 +298,5 @@ def _loose(count: int, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]
 def _others(first: int, end: int, known: pl.Series) -> pl.Series:
     """The node numbers from `first` to before `end` that are not among the known ones."""
     other = pl.repeat(True, end, eager=True).scatter(known.filter(known < end), False)
-    return other.slice(first).arg_true().cast(pl.Int64) + first
+    others: pl.Series = other.slice(first).arg_true().cast(pl.Int64) + first
+    return others
