@@ -17,7 +17,9 @@ import pytest
 from rocm_perf.analysis.overview import overview
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.ingest.load import load
+from rocm_perf.model.document import Document
 from rocm_perf.model.trace import Trace
+from tests.whole_answer import check_answer
 
 TABLE = Path(__file__).parent / "specimens.tsv"
 HIDDEN = ("nodes", "processes")
@@ -49,8 +51,10 @@ def test_specimen(specimens: Path, name: str) -> None:
     expected = GOLDEN[name]
     trace = load(specimens / name)
     assert describe(trace) == {key: expected[key] for key in ("format", "rows", "lost")}
-    check_busy_time(trace)
-    check_document(trace, name)
+    document = overview(trace, name)
+    check_busy_time(trace, document)
+    check_document(document)
+    check_answer(document)
 
 
 @pytest.mark.parametrize("name", [name for name, row in GOLDEN.items() if row["refused"]])
@@ -60,8 +64,8 @@ def test_refused_specimen(specimens: Path, name: str) -> None:
     assert str(specimens / name) in str(refusal.value)
 
 
-def check_busy_time(trace: Trace) -> None:
-    for device in overview(trace, "x").devices:
+def check_busy_time(trace: Trace, document: Document) -> None:
+    for device in document.devices:
         spans = [
             (row["start_ns"], row["end_ns"])
             for table in ("dispatches", "copies")
@@ -87,13 +91,13 @@ def merged(spans: list[tuple[int | None, int | None]]) -> Iterator[tuple[int, in
         yield current
 
 
-def check_document(trace: Trace, name: str) -> None:
+def check_document(document: Document) -> None:
     from rich.console import Console
 
     from rocm_perf.render.terminal import View, print_document
 
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    print_document(overview(trace, name), console, View())
+    print_document(document, console, View())
     lines = console.export_text().splitlines()
     console.file.close()
     assert 2 <= len(lines) <= 40

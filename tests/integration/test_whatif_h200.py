@@ -14,7 +14,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "whatif.md"
 def test_the_projection_is_near_what_was_measured(pair: Pair) -> None:
     found = outcome(pair)
     low, high = found.plain_range
-    assert 0.85 * low <= found.projected <= high  # between the quartiles, or up to 15 % below: never a false promise
+    assert (
+        0.85 * low <= found.projected <= high
+    )  # between the quartiles, or up to 15 % below: never a false promise
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.before)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocm_perf.analysis.busy import device_times
 from rocm_perf.analysis.communication import communication, communication_findings
 from rocm_perf.model.results.communication import Communication
@@ -15,13 +17,13 @@ def found(recording: Trace) -> Communication:
     return communication(recording, device_times(recording))
 
 
-def half_hidden(**tables: list[Row]) -> Trace:
+def half_hidden(collectives: Sequence[Row] = ()) -> Trace:
     kernels = [
         kernel("mul_mat_q", 0, 60),
         kernel(REDUCE, 40, 100, stream_id=1),
         kernel("mul_mat_q", 100, 120),
     ]
-    return trace(dispatches=kernels, **tables)
+    return trace(dispatches=kernels, collectives=collectives) if collectives else trace(dispatches=kernels)
 
 
 def test_exposed_is_what_no_other_kernel_covers() -> None:

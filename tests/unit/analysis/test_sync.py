@@ -123,7 +123,11 @@ def test_waiting_for_a_busy_gpu_is_no_loss() -> None:
     found = waiting(
         trace(
             dispatches=[kernel("k", 20, 70)],
-            api_calls=[call("hipDeviceSynchronize", 10, 80), call("hipMalloc", 0, 1), call("hipFree", 99, 100)],
+            api_calls=[
+                call("hipDeviceSynchronize", 10, 80),
+                call("hipMalloc", 0, 1),
+                call("hipFree", 99, 100),
+            ],
         )
     )
     assert found.share.value == 0.7

@@ -27,15 +27,17 @@ def operator(start: int, end: int) -> Row:
 
 def looped(operator_end: int = 40) -> Trace:
     at = [STEP * i for i in range(STEPS)]
-    host = {"pid": 1, "tid": 1}
     return trace(
         dispatches=[
             kernel("k", US * (t + 25), US * (t + 30), correlation_id=i, pid=1) for i, t in enumerate(at)
         ],
         api_calls=[
-            *(call("hipLaunchKernel", US * (t + 10), US * (t + 20), i, **host) for i, t in enumerate(at)),
             *(
-                call("hipDeviceSynchronize", US * (t + 50), US * (t + 60), 100 + i, **host)
+                call("hipLaunchKernel", US * (t + 10), US * (t + 20), i, pid=1, tid=1)
+                for i, t in enumerate(at)
+            ),
+            *(
+                call("hipDeviceSynchronize", US * (t + 50), US * (t + 60), 100 + i, pid=1, tid=1)
                 for i, t in enumerate(at)
             ),
         ],

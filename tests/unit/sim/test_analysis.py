@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from rocm_perf.analysis.overview import overview
-from rocm_perf.analysis.sync import SYNC_CALL
+from rocm_perf.analysis.busy import device_times
+from rocm_perf.analysis.coverage import coverage
+from rocm_perf.analysis.hotspots import hotspots
+from rocm_perf.analysis.sync import SYNC_CALL, waiting
 from rocm_perf.sim.engine import Run, simulate
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import agent_of, record
@@ -23,7 +25,7 @@ def device_items(run: Run, rank: int) -> list[tuple[int, int]]:
 @given(workloads())
 def test_busy_and_idle_time_of_every_gpu(workload: Workload) -> None:
     run = simulate(workload, GPU)
-    devices = {device.agent_id: device for device in overview(record(run), "run").devices}
+    devices = {device.agent_id: device for device in device_times(record(run))}
     for rank in workload.ranks:
         spans = device_items(run, rank)
         if not spans:
@@ -41,13 +43,14 @@ def test_busy_and_idle_time_of_every_gpu(workload: Workload) -> None:
 @given(workloads())
 def test_kernels_and_their_launches(workload: Workload) -> None:
     run = simulate(workload, GPU)
-    document = overview(record(run), "run")
+    trace = record(run)
+    found = coverage(trace)
     kernels = [item for item in run.items if item.kind in ("kernel", "collective")]
-    assert document.hotspots.total_ns == sum(item.end - item.start for item in kernels)
-    assert document.coverage.dispatched == len(kernels)
+    assert hotspots(trace).total_ns == sum(item.end - item.start for item in kernels)
+    assert found.dispatched == len(kernels)
     if kernels:
-        assert document.coverage.paired == len(kernels)
-        assert document.coverage.kernels_without_launches == 0
+        assert found.paired == len(kernels)
+        assert found.kernels_without_launches == 0
 
 
 @given(workloads())
@@ -56,7 +59,7 @@ def test_time_in_synchronising_calls(workload: Workload) -> None:
 
     run = simulate(workload, GPU)
     calls = [call for call in run.calls if re.search(SYNC_CALL, call.name)]
-    sync = overview(record(run), "run").sync
+    sync = waiting(record(run))
     assert sync.total.calls == len(calls)
     assert sync.total.total_ns == sum(call.end - call.start for call in calls)
     assert sync.total.useful_ns + sync.total.lost_ns == sync.total.total_ns
