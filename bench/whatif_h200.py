@@ -76,7 +76,9 @@ def _ratio(walls: dict[str, dict[str, list[float]]], pair: Pair, kind: str) -> f
 
 
 def main() -> None:
-    print("| pair | projected | recorded windows | profiled, medians of 9 | no profiler, medians of 50 (quartiles) |")
+    print(
+        "| pair | projected | recorded windows | profiled, medians of 9 | no profiler, medians of 50 (quartiles) |"
+    )
     print("|---|---:|---:|---:|---:|")
     for pair in PAIRS:
         found = outcome(pair)
