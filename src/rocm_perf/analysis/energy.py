@@ -10,11 +10,12 @@ from typing import Any
 
 import polars as pl
 
+from rocm_perf.analysis.families import family
 from rocm_perf.analysis.intervals import disjoint
 from rocm_perf.analysis.passes import timed_dispatches
 from rocm_perf.analysis.ranges import step_spans
 from rocm_perf.model.quantity import Quantity, unavailable
-from rocm_perf.model.results.energy import Energy, GpuEnergy, KernelEnergy, StepEnergy
+from rocm_perf.model.results.energy import Energy, FamilyEnergy, GpuEnergy, KernelEnergy, StepEnergy
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_S, format_ns
 
@@ -35,7 +36,7 @@ def energy(trace: Trace, steps: pl.DataFrame | None = None) -> Energy:
     power = _readings(trace, "power_w")
     if not power.height:
         recorded = trace.table("samples").filter(pl.col("metric") == "power_w").height
-        return Energy((), (), (), 0, (), unavailable=SINGLE if recorded else NO_POWER)
+        return Energy((), (), (), (), 0, (), unavailable=SINGLE if recorded else NO_POWER)
     curve = _curve(power)
     kernels = _clipped(_matched(trace, curve), curve)
     shared = _shared(kernels, curve)
@@ -44,6 +45,7 @@ def energy(trace: Trace, steps: pl.DataFrame | None = None) -> Energy:
     return Energy(
         gpus=gpus,
         kernels=rows,
+        families=_families(rows),
         steps=_steps(step_spans(trace) if steps is None else steps, curve),
         left_out=timed_dispatches(trace).height - shared.height,
         limits=_limits(gpus, shared),
@@ -157,6 +159,22 @@ def _kernels(shared: pl.DataFrame) -> tuple[KernelEnergy, ...]:
         KernelEnergy(kernel, count, span, joules, joules * NS_PER_S / span if span else 0.0)
         for kernel, count, span, joules in ordered.iter_rows()
     )
+
+
+def _families(rows: tuple[KernelEnergy, ...]) -> tuple[FamilyEnergy, ...]:
+    members: dict[str, list[KernelEnergy]] = {}
+    for row in rows:
+        members.setdefault(family(row.kernel).name, []).append(row)
+    found = (
+        FamilyEnergy(
+            name,
+            sum(row.dispatches for row in kernels),
+            sum(row.gpu_ns for row in kernels),
+            sum(row.energy_j for row in kernels),
+        )
+        for name, kernels in members.items()
+    )
+    return tuple(sorted(found, key=lambda row: -row.energy_j))
 
 
 def _gpus(trace: Trace, curve: pl.DataFrame, shared: pl.DataFrame) -> tuple[GpuEnergy, ...]:

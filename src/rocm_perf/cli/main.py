@@ -20,6 +20,7 @@ from rocm_perf.cli.profile import ProfileCommand
 from rocm_perf.cli.query import QueryCommand
 from rocm_perf.cli.report import ReportCommand
 from rocm_perf.cli.repro import ReproCommand
+from rocm_perf.cli.whatif import WhatifCommand
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.version import __version__
 
@@ -30,6 +31,7 @@ COMMANDS: tuple[Command, ...] = (
     ReportCommand(),
     QueryCommand(),
     ExportCommand(),
+    WhatifCommand(),
     ReproCommand(),
     ProfileCommand(),
     FormatsCommand(),

@@ -122,3 +122,10 @@ def test_kernels_never_use_more_than_the_gpu(readings: list[int], work: list[tup
     assert gpu.energy.value == pytest.approx(trapezoid)
     assert sum(row.energy_j for row in found.kernels) == pytest.approx(gpu.busy_j, abs=1e-9)
     assert -1e-9 <= gpu.busy_j <= trapezoid + 1e-9
+
+
+def test_families_sum_their_kernels() -> None:
+    kernels = [ran("mul_mat_q", 0, 1), ran("Cijk_A", 1, 2), ran("scale_f32", 2, 3)]
+    found = energy(trace(samples=[power(0, 100), power(4, 100)], dispatches=kernels))
+    assert [(row.family, row.dispatches) for row in found.families] == [("gemm", 2), ("elementwise", 1)]
+    assert [row.energy_j for row in found.families] == pytest.approx([200, 100])

@@ -34,6 +34,15 @@ class KernelEnergy(msgspec.Struct, frozen=True):
     mean_power_w: float
 
 
+class FamilyEnergy(msgspec.Struct, frozen=True):
+    """All kernels of one family."""
+
+    family: str
+    dispatches: int
+    gpu_ns: int
+    energy_j: float
+
+
 class StepEnergy(msgspec.Struct, frozen=True):
     """One step of the program, on all GPUs of its node."""
 
@@ -48,6 +57,7 @@ class Energy(msgspec.Struct, frozen=True):
 
     gpus: tuple[GpuEnergy, ...]
     kernels: tuple[KernelEnergy, ...]
+    families: tuple[FamilyEnergy, ...]
     steps: tuple[StepEnergy, ...]
     left_out: int  # dispatches outside of the time in which power was read
     limits: tuple[str, ...]

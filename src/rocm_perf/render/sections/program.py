@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from rocm_perf.model.document import Document
-from rocm_perf.model.results.energy import GpuEnergy, KernelEnergy, StepEnergy
+from rocm_perf.model.results.energy import FamilyEnergy, GpuEnergy, KernelEnergy, StepEnergy
 from rocm_perf.model.results.memory import MemoryUse
 from rocm_perf.model.results.ranges import RangeTotal
 from rocm_perf.render.sections.section import (
@@ -102,6 +102,14 @@ def _memory_notes(rows: tuple[MemoryUse, ...]) -> Iterator[str]:
     yield from (f"no growth: {reason}" for reason in reasons)
 
 
+_FAMILY_ENERGY_COLUMNS: Columns[FamilyEnergy] = (
+    number("energy J", lambda row: rate(row.energy_j)),
+    number("time", lambda row: time(row.gpu_ns)),
+    number("calls", lambda row: count(row.dispatches)),
+    text("family", lambda row: row.family),
+)
+
+
 def energy_section(document: Document, top: int) -> Section:
     """Energy of GPUs, kernels and steps."""
     energy = document.energy
@@ -122,6 +130,7 @@ def energy_section(document: Document, top: int) -> Section:
         lines=(*_windows(energy.gpus), *_step_energy(energy.steps)),
         grids=(
             *grids("GPUs", energy.gpus, _GPU_COLUMNS, top),
+            *grids("Families", energy.families, _FAMILY_ENERGY_COLUMNS, top),
             *grids("Kernels", energy.kernels, columns, top),
         ),
         notes=(

@@ -1,0 +1,143 @@
+"""`rocm-perf whatif`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf.cli.progress import reading_progress
+from rocm_perf.errors import EmptyCaptureError, UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf.analysis.changes import Change
+    from rocm_perf.analysis.graph import Graph
+    from rocm_perf.model.results.whatif import Projection
+    from rocm_perf.model.trace import Trace
+
+SCHEMA_VERSION = 1
+
+
+class WhatifCommand:
+    """What a change would bring, from a recording alone.
+
+    The dependency graph of the recording is changed and timed again; several changes are made one after another. Every
+    assumption is printed with the answer.
+    """
+
+    name = "whatif"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
+        parser.add_argument(
+            "--faster",
+            metavar="REGEX=K",
+            action="append",
+            default=[],
+            help="kernels whose name matches take K times less",
+        )
+        parser.add_argument("--hoist-syncs", action="store_true", help="synchronise once, at the end")
+        parser.add_argument(
+            "--stream-syncs", action="store_true", help="device-wide waits wait for one stream"
+        )
+        parser.add_argument("--graphs", action="store_true", help="capture repeated launches into graphs")
+        parser.add_argument("--async-copies", action="store_true", help="copies no longer block their call")
+        parser.add_argument("--overlap-copies", action="store_true", help="nor the kernels after them")
+        parser.add_argument(
+            "--host",
+            metavar="RANK=F",
+            action="append",
+            default=[],
+            help="the host time of a rank takes F times as long",
+        )
+        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
+        parser.add_argument("--json", action="store_true", help="the projection as JSON")
+
+    def run(self, args: argparse.Namespace) -> int:
+        from rocm_perf.analysis.graph import build
+        from rocm_perf.analysis.whatif import whatif
+        from rocm_perf.ingest import load
+
+        with reading_progress():
+            trace = load.load(args.path, as_one=args.as_one)
+        graph = build(trace)
+        if graph.empty:
+            raise EmptyCaptureError(f"{args.path} holds nothing with times", "there is nothing to time again")
+        changes = _changes(args, trace, graph)
+        if not changes:
+            raise UsageError(
+                "no change was named", next_step="See rocm-perf whatif --help for what can be changed."
+            )
+        projection = whatif(graph, *changes)
+        if args.json:
+            from rocm_perf.render import json
+
+            print(json.encode({"schema_version": SCHEMA_VERSION, "projection": projection}))
+        else:
+            _print(projection)
+        return 0
+
+
+def _changes(args: argparse.Namespace, trace: Trace, graph: Graph) -> list[Change]:
+    from rocm_perf.analysis.changes import CopiesAsync, FasterKernels, ScaledHost, SyncsNarrowed, SyncsRemoved
+    from rocm_perf.analysis.joined import Captured
+    from rocm_perf.analysis.wrappers import sync_wrappers
+
+    changes: list[Change] = [FasterKernels(*_pattern(text)) for text in args.faster]
+    changes += [
+        ScaledHost(_rank(name), factor) for name, factor in (_pair(text, "--host") for text in args.host)
+    ]
+    if args.hoist_syncs:
+        changes.append(SyncsRemoved(sync_wrappers(trace, graph)))
+    if args.stream_syncs:
+        changes.append(SyncsNarrowed())
+    if args.graphs:
+        changes.append(Captured())
+    if args.async_copies or args.overlap_copies:
+        changes.append(CopiesAsync(overlapped=args.overlap_copies))
+    return changes
+
+
+def _pattern(text: str) -> tuple[str, float]:
+    pattern, factor = _pair(text, "--faster")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{pattern!r} is no regular expression", str(error)) from error
+    return pattern, factor
+
+
+def _pair(text: str, option: str) -> tuple[str, float]:
+    name, equals, factor = text.rpartition("=")
+    try:
+        value = float(factor)
+    except ValueError:
+        value = 0.0
+    if not equals or not name or not 0 < value < float("inf"):
+        raise UsageError(
+            f"{option} {text!r} is not understood", next_step="Write NAME=NUMBER, the number above 0."
+        )
+    return name, value
+
+
+def _rank(name: str) -> int:
+    try:
+        return int(name)
+    except ValueError as error:
+        raise UsageError(f"{name!r} is no rank", next_step="Write --host 3=0.5.") from error
+
+
+def _print(projection: Projection) -> None:
+    from rocm_perf.units import format_ns
+
+    speedup = projection.speedup.value
+    gain = "" if speedup is None else f", {speedup:.2f}x"
+    print(
+        f"{projection.change}: {format_ns(projection.recorded_wall_ns)} -> {format_ns(projection.wall_ns)}{gain}"
+    )
+    if not projection.saved_ns:
+        print("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
+    print("Assumed:")
+    for line in projection.assumptions:
+        print(f"- {line}")

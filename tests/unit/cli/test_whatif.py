@@ -1,0 +1,60 @@
+"""`rocm-perf whatif` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rocm_perf import api
+from rocm_perf.cli.main import main
+from rocm_perf.model import bundle
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "workloads"
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("whatif") / "sync_in_loop"
+    bundle.write(api.simulate(EXAMPLES / "sync_in_loop.toml"), folder)
+    return str(folder)
+
+
+def test_the_answer_with_its_assumptions(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", recording, "--hoist-syncs"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "synchronisations hoisted: 7.03 ms -> 2.89 ms, 2.43x"
+    assert any("synchronising calls vanish" in line for line in out)
+
+
+def test_several_changes_and_json(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", recording, "--faster", "paged=2", "--graphs", "--json"]) == 0
+    projection = json.loads(capsys.readouterr().out)["projection"]
+    assert projection["change"] == "kernels paged 2 times faster, repeated launches captured into graphs"
+    assert projection["saved_ns"] == projection["recorded_wall_ns"] - projection["wall_ns"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no change was named"),
+        (["--faster", "paged"], "--faster 'paged' is not understood"),
+        (["--faster", "paged=0"], "--faster 'paged=0' is not understood"),
+        (["--faster", "nothing_like_it=2"], "no kernel 'nothing_like_it'"),
+        (["--host", "first=2"], "'first' is no rank"),
+        (["--host", "7=2"], "no host calls of rank 7 are recorded"),
+    ],
+)
+def test_a_request_without_sense_is_one_line(
+    recording: str, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["whatif", recording, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_pattern_that_is_no_regex(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", recording, "--faster", "([=2"]) == 2
+    assert "([" in capsys.readouterr().err
