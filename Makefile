@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 
-.PHONY: help demo test lint format fuzz bench clean
+.PHONY: help demo test test-torch lint format fuzz bench clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -30,6 +30,12 @@ $(TOOLS): $(READY)
 test: $(READY) $(TOOLS) ## the whole test suite
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
+test-torch: ## tests that need torch: operators called again on a CPU (fetches torch)
+	@test -x .venv-torch/bin/pytest || $(PYTHON) -m venv .venv-torch
+	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest hypothesis torch==2.13.0 \
+	  && .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py \
+	  || (.venv-torch/bin/python -c "import torch" 2>/dev/null && exit 1 || echo "torch 2.13.0 cannot be installed here: its tests are skipped")
+
 lint: $(READY) ## ruff, mypy strict, import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -52,4 +58,4 @@ bench: $(READY) ## our speed beside what a user would pick instead (several minu
 	$(BIN)/python bench/graph_scaling.py --with-hta
 
 clean: ## remove what was made
-	rm -rf $(VENV) demo-output bench/data bench/.venv-*
+	rm -rf $(VENV) .venv-torch demo-output bench/data bench/.venv-*

@@ -10,8 +10,15 @@ from hypothesis import HealthCheck, settings
 
 SPECIMENS = Path(os.environ.get("ROCM_PERF_SPECIMENS", Path(__file__).parents[2] / "shared" / "data"))
 
-settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.load_profile("ci")
+# 40 examples keep the suite within minutes; ROCM_PERF_EXAMPLES=1000 looks harder.
+settings.register_profile(
+    "suite",
+    deadline=None,
+    max_examples=int(os.environ.get("ROCM_PERF_EXAMPLES", "40")),
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ FORMULAS = {
 
 LONGEST = 20
 _FASTER = 1 / 0.9  # 10 % off
-_EDGE_VISITS = 4_000_000  # what re-timing single kernels may cost in all: about a second
+_EDGE_VISITS = 2_000_000  # what re-timing single kernels may cost in all: about half a second
 
 _WAITS = {
     "program": "host",
