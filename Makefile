@@ -23,7 +23,7 @@ demo: $(READY) ## a slow loop on a simulated MI300X, why it is slow, and the fix
 # Tests of disassembly need an LLVM. As root it is fetched; else they skip and say so.
 $(TOOLS): $(READY)
 	@command -v llvm-objdump llvm-objdump-19 >/dev/null || test "$$(id -u)" != 0 || \
-	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends llvm-19) >/dev/null 2>&1 || \
+	  timeout 180 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends llvm-19' >/dev/null 2>&1 || \
 	  echo "llvm-objdump is not here and could not be installed: tests of disassembly skip"
 	@touch $@
 
