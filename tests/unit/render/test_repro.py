@@ -137,7 +137,7 @@ def test_the_script_runs(case: str, tmp_path: Path) -> None:
     first, second = done.stdout.splitlines()
     assert first.startswith(CALLS[case][0].replace("::", "."))
     assert second.startswith("median ")
-    assert second.endswith("3 calls")
+    assert second.endswith("3 times, each call alone")
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
