@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rocm_perf.model.document import Document
@@ -46,7 +46,10 @@ class _Node:
     tflops: Quantity | None = None
     tbytes: Quantity | None = None
     op_id: int | None = None
+    roof: Quantity | None = None  # of a kernel: percent of its roof, over all its dispatches
 
+
+Roofs = Mapping[str, Quantity]
 
 _TREE_COLUMNS: Columns[_Node] = (
     number("GPU", lambda row: time(row.gpu_ns)),
@@ -54,6 +57,7 @@ _TREE_COLUMNS: Columns[_Node] = (
     number("calls", lambda row: count(row.calls)),
     number("TFLOP/s", lambda row: rate(row.tflops)),
     number("TB/s", lambda row: rate(row.tbytes)),
+    number("% of roof", lambda row: rate(row.roof)),
     number("op", lambda row: "" if row.op_id is None else str(row.op_id)),
     code("operator", lambda row: "  " * row.depth + row.name),
 )
@@ -82,7 +86,13 @@ def operators_section(document: Document, top: int) -> Section:
         "Operators",
         lines=tuple(_lines(operators, document.queue_lengths)),
         grids=(
-            *grids("Category, operator, shapes, kernels", list(_tree(operators)), _TREE_COLUMNS),
+            *grids(
+                "Category, operator, shapes, kernels",
+                list(
+                    _tree(operators, {row.kernel: row.percent_of_roof for row in document.roofline.kernels})
+                ),
+                _TREE_COLUMNS,
+            ),
             *grids("Modules", operators.modules, _PLACE_COLUMNS, top),
             *grids("Lines of Python", operators.call_sites, _PLACE_COLUMNS, top),
             *grids("Most frequent sequences of kernels", _sequences(operators), _SEQUENCE_COLUMNS, top),
@@ -91,7 +101,7 @@ def operators_section(document: Document, top: int) -> Section:
     )
 
 
-def _tree(operators: Operators) -> Iterator[_Node]:
+def _tree(operators: Operators, roofs: Roofs) -> Iterator[_Node]:
     on_gpu = operators.owned_ns > 0
     least = _LEAST_SHARE * (
         operators.owned_ns if on_gpu else sum(row.host_self_ns for row in operators.categories)
@@ -102,17 +112,17 @@ def _tree(operators: Operators) -> Iterator[_Node]:
         yield _Node(0, category.name, category.gpu_self_ns, category.host_self_ns, category.calls)
         for operator in category.operators:
             if (operator.gpu_self_ns if on_gpu else operator.host_self_ns) >= least:
-                yield from _operator(operator, least)
+                yield from _operator(operator, least, roofs)
 
 
-def _operator(operator: Operator, least: float) -> Iterator[_Node]:
+def _operator(operator: Operator, least: float, roofs: Roofs) -> Iterator[_Node]:
     yield _Node(1, operator.name, operator.gpu_self_ns, operator.host_self_ns, operator.calls)
     for shape in operator.shapes[:_SHAPES]:
         if shape.gpu_self_ns >= least:
-            yield from _shape(shape)
+            yield from _shape(shape, roofs)
 
 
-def _shape(shape: OperatorShape) -> Iterator[_Node]:
+def _shape(shape: OperatorShape, roofs: Roofs) -> Iterator[_Node]:
     name = shape.shapes or "shapes not recorded"
     yield _Node(
         2,
@@ -125,7 +135,9 @@ def _shape(shape: OperatorShape) -> Iterator[_Node]:
         shape.op_id,
     )
     for kernel in shape.kernels[:_KERNELS]:
-        yield _Node(3, kernel.short_name, kernel.gpu_ns, calls=kernel.dispatches)
+        yield _Node(
+            3, kernel.short_name, kernel.gpu_ns, calls=kernel.dispatches, roof=roofs.get(kernel.kernel)
+        )
 
 
 def _lines(operators: Operators, queues: tuple[QueueLength, ...]) -> Iterator[str]:
