@@ -48,3 +48,21 @@ class SchemaError(RocmPerfError):
     """A table breaks its column contract: a defect in an adapter, not in the user's file."""
 
     exit_code = 6
+
+
+class ToolAbsentError(RocmPerfError):
+    """A program, library or device that is needed is not on this machine."""
+
+    exit_code = 3
+
+
+class NotSupportedError(RocmPerfError):
+    """This machine cannot do it."""
+
+    exit_code = 4
+
+
+class OutputError(RocmPerfError):
+    """What was made cannot be written."""
+
+    exit_code = 6

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from rocm_perf.model.collection import CollectionRecord
+
 
 class SourceFile(msgspec.Struct, frozen=True):
     """One file that was read."""
@@ -36,3 +38,4 @@ class RunInfo(msgspec.Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
     notices: tuple[str, ...] = ()
     recorded_at: str | None = None
+    collection: CollectionRecord | None = None  # where rocm-perf itself recorded it

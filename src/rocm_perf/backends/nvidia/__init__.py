@@ -1,0 +1,1 @@
+"""NVIDIA: CUDA machines, a tracer on CUPTI, Nsight Compute, and NVML."""

@@ -1,0 +1,1 @@
+"""Recording a program: which profiler, which passes, the launch itself, and samplers beside it."""

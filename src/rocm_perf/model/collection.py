@@ -1,0 +1,65 @@
+"""How a run was recorded by rocm-perf itself: what was asked, with which profiler and why, pass by pass, and what could
+not be done. `collect` writes it beside the recorded files, `ingest` reads it back."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+FILE_NAME = "rocm-perf-run.json"
+KIND = "rocm-perf run"
+VERSION = 1
+
+State = Literal["running", "done", "interrupted", "timed out", "failed"]
+Outcome = Literal["recorded", "partly", "empty", "failed", "not run"]
+
+
+class PassRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of the application."""
+
+    number: int
+    profiler: str  # rocprofv3, rocprofv2, rocprof, cupti, ncu, torch, timing
+    purpose: str  # "trace", "counters", "unprofiled"
+    argv: tuple[str, ...]
+    environment: dict[str, str] = {}  # what was set for it
+    folder: str = ""  # relative to the record
+    counters: tuple[str, ...] = ()
+    started_ns: int | None = None  # boot clock, as the profilers record
+    wall_ns: int | None = None
+    exit_status: int | None = None  # of the application; minus N: killed by signal N
+    outcome: Outcome = "not run"
+    explanation: str = ""  # why nothing, or not everything, was recorded
+
+
+class OverheadRecord(msgspec.Struct, frozen=True):
+    """Wall times of the whole program, without a profiler and with it."""
+
+    unprofiled_ns: tuple[int, ...]
+    profiled_ns: tuple[int, ...]
+
+
+class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole record of one process of rocm-perf."""
+
+    kind: str = KIND
+    version: int = VERSION
+    producer: str = ""
+    run_id: str
+    state: State = "running"
+    host: str
+    pid: int  # of rocm-perf
+    rank: int | None = None
+    command: tuple[str, ...]
+    folder: str  # where the application was started
+    started_at: str  # ISO 8601, UTC
+    preset: str = ""
+    profiler: str  # the one that recorded in the end
+    why: str = ""  # why this one
+    asked: tuple[str, ...] = ()  # domains
+    could_not: tuple[str, ...] = ()  # what was asked for, and why it was not recorded
+    notices: tuple[str, ...] = ()
+    machine: dict[str, str] = {}  # what a reader of the report should know: rocm, driver, gpus, ...
+    passes: tuple[PassRecord, ...] = ()
+    overhead: OverheadRecord | None = None
+    exit_code: int | None = None
