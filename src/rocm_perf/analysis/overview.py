@@ -22,6 +22,7 @@ from rocm_perf.analysis import (
     launches,
     memory,
     operators,
+    overhead,
     pc_samples,
     queue_length,
     ranges,
@@ -44,7 +45,7 @@ from rocm_perf.version import __version__
 _MODULES = (
     hotspots, busy, totals, sync, coverage, gaps, launches, families, steps, slivers, copies, communication, operators,
     queue_length, critical_path, whatif, ranges, memory, energy, instructions, pc_samples, roofline,
-    bottleneck,
+    bottleneck, overhead,
 )  # fmt: skip
 FORMULAS = {name: formula for module in _MODULES for name, formula in module.FORMULAS.items()}
 
@@ -64,6 +65,7 @@ def overview(trace: Trace, label: str, grouping: Grouping = "full") -> Document:
         label=label,
         producer=f"rocm-perf {__version__}",
         run=trace.run,
+        overhead=overhead.overhead(trace.run),
         tables={name: trace.rows(name) for name in trace},
         agents=_gpus(trace),
         wall_ns=busy.wall_ns(trace),

@@ -119,6 +119,7 @@ class Document(msgspec.Struct, frozen=True):
     label: str
     producer: str
     run: RunInfo
+    overhead: Quantity  # of the profiler, on the wall time of the whole program
     tables: dict[str, int]
     agents: tuple[Agent, ...]
     wall_ns: int | None

@@ -19,6 +19,7 @@ from rocm_perf.render.sections.index import SECTIONS
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
 from rocm_perf.render.sections.kernels import bottleneck_labels, kernel_counts, path_scores
 from rocm_perf.render.sections.program import energy_section
+from rocm_perf.render.sections.recording import recorded_words
 from rocm_perf.render.sections.section import Columns, code, count, grids, number, share, text, time, worth
 from rocm_perf.render.sections.verdicts import NO_FINDINGS, excerpt_grid, pairing, score_words, telling
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
@@ -32,6 +33,7 @@ _HOLES = 3
 _BEYOND = (
     "gaps", "sync", "launches", "path", "roofline", "bottlenecks", "metrics", "families", "steps", "copies",
     "operators", "ranges", "memory", "energy", "instructions", "pc-samples", "projections",
+    "recording",
 )  # fmt: skip
 
 # What one row of a table is called.
@@ -79,6 +81,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     yield line((PurePath(document.label).name, "bold"), "  ", (tool, "dim"))
     if run.command:
         yield line((f"$ {run.command}", "dim"))
+    yield from _recorded(document, view)
     most = 2 if view.brief else 4
     for device in document.devices[:most]:
         yield line(*_device(device))
@@ -91,6 +94,19 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         for describe in (instructions_section, pc_samples_section, energy_section):
             for text in describe(document, 1).lines[:1]:
                 yield from paragraph(text, view.width, 3)
+
+
+def _recorded(document: Document, view: View) -> Iterator[Text]:
+    """In two lines what was done and what could not be; of other tools' recordings only that times are as profiled."""
+    record = document.run.collection
+    if record is None:
+        return
+    yield from labelled("Recorded", recorded_words(record, document.overhead), view.width, 2)
+    if record.could_not:
+        more = (
+            f" (and {len(record.could_not) - 1} more: --show recording)" if len(record.could_not) > 1 else ""
+        )
+        yield from labelled("Could not", record.could_not[0] + more, view.width, 2)
 
 
 def _device(device: DeviceTime) -> Iterator[str | tuple[str, str]]:

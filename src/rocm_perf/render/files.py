@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rocm_perf.errors import InputError, UsageError
 from rocm_perf.model.document import Document, Hotspot
-from rocm_perf.model.quantity import unavailable
 from rocm_perf.model.results.bottleneck import Bottleneck
 from rocm_perf.model.results.path import KernelOnPath
 from rocm_perf.model.results.roofline import KernelRoofline
@@ -24,7 +23,6 @@ from rocm_perf.render.file_types import (
 from rocm_perf.render.json import encode
 from rocm_perf.units import NS_PER_MS
 
-_NO_OVERHEAD = "one recording cannot tell what recording cost"
 _NO_WORK = "the roofline knows no kernel of that name"
 _NOT_ON_THE_GRAPH = "the kernel has no times, or kernels were grouped by their short names"
 
@@ -56,7 +54,7 @@ def profile(document: Document) -> ProfileFile:
         run=document.run,
         agents=document.agents,
         tables=document.tables,
-        overhead=unavailable("", "wall with / wall without the profiler", _NO_OVERHEAD),
+        overhead=document.overhead,
         wall_ns=document.wall_ns,
         devices=document.devices,
         queues=document.queues,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.analysis.bottleneck import FORMULAS, bottlenecks
-from rocm_perf.analysis.bottleneck.advice import would_tell_more
+from rocm_perf.analysis.bottleneck.advice import application, would_tell_more
 from rocm_perf.analysis.bottleneck.build import COLLECTIVE, LEAST, NOTHING, THIN
 from rocm_perf.analysis.bottleneck.scores import label_scores
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.arch.catalog import find_gpu
+from rocm_perf.arch.gpu import Method
 from rocm_perf.model.results.bottleneck import Bottleneck, Evidence, LabelScore
+from rocm_perf.model.run import RunInfo
 from tests.unit.analysis.traces import Row, trace
 
 MI300X: Row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx942", "name": "AMD Instinct MI300X", "cu_count": 304}
@@ -122,7 +125,7 @@ def test_registers_alone_are_thin_evidence() -> None:
     assert (found.label, found.score, found.margin, found.second) == (None, None, None, None)
     assert found.reason == f"unknown: {THIN}"
     assert says(found, "occupancy_limit").startswith("VGPRs admit 3 of 8 waves a SIMD; use <= 128 VGPRs")
-    assert found.would_tell_more[0] == "rocm-perf list-counters --arch gfx942 --plan full_profile"
+    assert found.would_tell_more[0] == "rocm-perf profile --counters full_profile -- APP"
     occupancy = next(row for row in found.scores if row.label == "occupancy")
     assert (occupancy.score.value, occupancy.enough) == (1 - 3 / 8, False)
 
@@ -265,16 +268,27 @@ def device(name: str) -> Device:
 
 def test_the_command_asks_for_what_is_missing() -> None:
     amd = device("MI300X")
-    assert (
-        would_tell_more({"memory_share"}, amd)[0]
-        == "rocm-perf list-counters --arch gfx942 --plan compute_bound"
-    )
-    assert (
-        would_tell_more({"compute_share"}, amd)[0]
-        == "rocm-perf list-counters --arch gfx942 --plan memory_bound"
-    )
+    (first, second) = would_tell_more({"memory_share"}, amd, "./app 1")
+    assert first == "rocm-perf profile --counters compute_bound -- ./app 1"
+    assert second == "rocm-perf profile --preset att -- ./app 1"
+    assert would_tell_more({"compute_share"}, amd)[0] == "rocm-perf profile --counters memory_bound -- APP"
     assert would_tell_more({"compute_share", "memory_share", "barrier_wait"}, amd) == ()
-    assert would_tell_more(set(), device("H200 SXM")) == (
-        "ncu --set full --csv --page raw APP > metrics.csv",
-    )
+    assert would_tell_more(set(), device("H200 SXM")) == ("rocm-perf profile --counters full_profile -- APP",)
     assert would_tell_more(set(), Device("unknown", None, (), None, None, None))
+
+
+def test_a_simulated_program_is_planned_not_started() -> None:
+    app = application(RunInfo(tool="rocm-perf sim", command="python decode.py"))
+    (command,) = would_tell_more(set(), device("MI300X"), app)
+    assert command == "rocm-perf list-counters --arch gfx942 --plan full_profile"
+    assert application(RunInfo(tool="rocprofv3", command="./app 1")) == "./app 1"
+    assert application(RunInfo(tool="rocprofv3")) == "APP"
+
+
+def test_without_counters_the_shapes_of_torch_help() -> None:
+    none = Method(name="counters", works="no", source="here")
+    gpu = msgspec.structs.replace(find_gpu("8060S"), methods=(none,))
+    bare = Device(gpu.name, gpu.gfx, (), gpu, gpu, gpu.compute_units)
+    (command, *_) = would_tell_more(set(), bare, "python x.py")
+    assert command == "rocm-perf profile --profiler torch -- python x.py"
+    assert would_tell_more(set(), bare, "./app")[0].startswith("torch.profiler")

@@ -5,29 +5,36 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from rocm_perf.analysis.roofline.devices import Device
+from rocm_perf.model.run import RunInfo
 
 _SETS = {"compute_share": "compute_bound", "memory_share": "memory_bound"}
-_NCU = "ncu --set full --csv --page raw APP > metrics.csv"
-_ATT = "rocprofv3 --att -d traced -- APP"
 _SHAPES = "torch.profiler.profile(record_shapes=True)"
+_ANY = "APP"
 
 
-def would_tell_more(measured: Collection[str], device: Device) -> tuple[str, ...]:
+def application(run: RunInfo) -> str:
+    """The program as a command can name it; none for a simulated one, which no profiler can start."""
+    return "" if run.tool == "rocm-perf sim" else run.command or _ANY
+
+
+def would_tell_more(measured: Collection[str], device: Device, app: str = _ANY) -> tuple[str, ...]:
     """Commands, the most telling first."""
     if device.gfx and device.gfx.startswith("sm_"):
-        return (_NCU,) if not {"compute_share", "memory_share", "occupancy"} <= set(measured) else ()
-    return tuple(_on_amd(measured, device))
+        complete = {"compute_share", "memory_share", "occupancy"} <= set(measured)
+        return () if complete else (f"rocm-perf profile --counters full_profile -- {app or _ANY}",)
+    return tuple(_on_amd(measured, device, app))
 
 
-def _on_amd(measured: Collection[str], device: Device) -> Iterator[str]:
+def _on_amd(measured: Collection[str], device: Device, app: str) -> Iterator[str]:
     missing = [name for share, name in _SETS.items() if share not in measured]
     if missing and _works(device, "counters"):
         name = missing[0] if len(missing) == 1 else "full_profile"
-        yield f"rocm-perf list-counters --arch {device.gfx or 'GFX'} --plan {name}"
+        plan = f"rocm-perf list-counters --arch {device.gfx or 'GFX'} --plan {name}"
+        yield f"rocm-perf profile --counters {name} -- {app}" if app else plan
     elif missing:
-        yield _SHAPES
-    if "barrier_wait" not in measured and _works(device, "att"):
-        yield _ATT
+        yield f"rocm-perf profile --profiler torch -- {app}" if app.startswith("python") else _SHAPES
+    if "barrier_wait" not in measured and app and _works(device, "att"):
+        yield f"rocm-perf profile --preset att -- {app}"
 
 
 def _works(device: Device, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rocm_perf.analysis.bottleneck.advice import would_tell_more
+from rocm_perf.analysis.bottleneck.advice import application, would_tell_more
 from rocm_perf.analysis.bottleneck.launch import launch_evidence
 from rocm_perf.analysis.bottleneck.measurements import (
     METRICS,
@@ -45,6 +45,7 @@ def bottlenecks(trace: Trace, found: Roofline | None = None, *, gpu: Gpu | None 
     launches = launch_evidence(trace, known) if trace.has("dispatches") else {}
     traced = {row.kernel: row for row in thread_trace(trace).kernels if row.kernel is not None}
     sampled = {row.kernel: row for row in pc_samples(trace).kernels if row.kernel is not None}
+    app = application(trace.run)
     rows = []
     for point in points.kernels:
         measured = _measured(
@@ -56,10 +57,12 @@ def bottlenecks(trace: Trace, found: Roofline | None = None, *, gpu: Gpu | None 
                 *_instruments(point.kernel, traced, sampled),
             )
         )
-        rows.append(_judged(point.kernel, measured, known[point.gpu], point))
+        rows.append(_judged(point.kernel, measured, known[point.gpu], point, app))
     listed = {point.kernel for point in points.kernels}
     others = {name: None for name in (*traced, *sampled) if name not in listed}
-    rows += [_judged(name, _measured(_instruments(name, traced, sampled)), known[0], None) for name in others]
+    rows += [
+        _judged(name, _measured(_instruments(name, traced, sampled)), known[0], None, app) for name in others
+    ]
     return Bottlenecks(tuple(rows), unavailable=None if rows else NOTHING)
 
 
@@ -80,7 +83,7 @@ def _measured(sources: Iterable[Iterable[Evidence]]) -> dict[str, Evidence]:
 
 
 def _judged(
-    kernel: str, measured: dict[str, Evidence], device: Device, point: KernelRoofline | None
+    kernel: str, measured: dict[str, Evidence], device: Device, point: KernelRoofline | None, app: str
 ) -> Bottleneck:
     scores = label_scores(measured)
     sure = [score for score in scores if score.enough]
@@ -99,7 +102,7 @@ def _judged(
         reason=_reason(first, sure, collective),
         scores=scores,
         evidence=tuple(measured.values()),
-        would_tell_more=would_tell_more(measured, device),
+        would_tell_more=would_tell_more(measured, device, app),
     )
 
 

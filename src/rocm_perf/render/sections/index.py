@@ -14,6 +14,7 @@ from rocm_perf.render.sections.metrics import metrics_section
 from rocm_perf.render.sections.operators import operators_section
 from rocm_perf.render.sections.path import path_section, projections_section
 from rocm_perf.render.sections.program import energy_section, memory_section, ranges_section
+from rocm_perf.render.sections.recording import recording_section
 from rocm_perf.render.sections.roofline import bottlenecks_section, roofline_section
 from rocm_perf.render.sections.section import Describe
 from rocm_perf.render.sections.verdicts import (
@@ -51,6 +52,7 @@ SECTIONS: dict[str, Describe] = {
     "sanity": sanity_section,
     "coverage": coverage_section,
     "tables": tables_section,
+    "recording": recording_section,
 }
 ALL = "all"
 
