@@ -30,10 +30,10 @@ $(TOOLS): $(READY)
 test: $(READY) $(TOOLS) ## the whole test suite
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
-test-torch: ## tests that need torch: operators called again on a CPU (fetches torch)
+test-torch: ## tests that need torch: operators called again, torch.profiler injected (fetches torch, runs on a CPU)
 	@test -x .venv-torch/bin/pytest || $(PYTHON) -m venv .venv-torch
 	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest hypothesis torch==2.13.0 \
-	  && .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py \
+	  && .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/torch \
 	  || (.venv-torch/bin/python -c "import torch" 2>/dev/null && exit 1 || echo "torch 2.13.0 cannot be installed here: its tests are skipped")
 
 lint: $(READY) ## ruff, mypy strict, import layers
@@ -56,6 +56,8 @@ bench: $(READY) ## our speed beside what a user would pick instead (several minu
 	$(BIN)/python bench/bench_rocpd.py
 	$(BIN)/python bench/bench_sim.py
 	$(BIN)/python bench/graph_scaling.py --with-hta
+	$(BIN)/python bench/bench_sampler.py
+	$(BIN)/python bench/bench_annotate.py
 
 clean: ## remove what was made
 	rm -rf $(VENV) .venv-torch demo-output bench/data bench/.venv-*

@@ -1,23 +1,44 @@
 """rocm-perf: why is a GPU program slow, and is a change really better.
 
-Importing this package costs next to nothing; what is heavy is imported when it is first used.
+Importing this package costs next to nothing; what is heavy is imported when it is first used. `annotate`, `mark`,
+`push`, `pop` and `torch_profile` need the standard library alone (and torch): they run inside the user's program.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rocm_perf.version import __version__
 
 if TYPE_CHECKING:
+    from rocm_perf.annotation.ranges import annotate, annotation_backend, mark, pop, push
     from rocm_perf.api import analyze, load, load_runs, simulate
+    from rocm_perf.torch_recording import torch_profile
 
-__all__ = ["__version__", "analyze", "load", "load_runs", "simulate"]
+__all__ = [
+    "__version__",
+    "analyze",
+    "annotate",
+    "annotation_backend",
+    "load",
+    "load_runs",
+    "mark",
+    "pop",
+    "push",
+    "simulate",
+    "torch_profile",
+]
+
+_HOMES = {
+    **dict.fromkeys(("analyze", "load", "load_runs", "simulate"), "rocm_perf.api"),
+    **dict.fromkeys(("annotate", "annotation_backend", "mark", "pop", "push"), "rocm_perf.annotation.ranges"),
+    "torch_profile": "rocm_perf.torch_recording",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("analyze", "load", "load_runs", "simulate"):
-        from rocm_perf import api
-
-        return getattr(api, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value

@@ -9,11 +9,22 @@ from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).parent
-TOOLS = ("rocprofv3", "rocprofv2", "rocprof", "rocprofv3-avail", "rocminfo", "amd-smi", "rocm-smi", "hipcc")
+ROCM_TOOLS = (
+    "rocprofv3",
+    "rocprofv2",
+    "rocprof",
+    "rocprofv3-avail",
+    "rocminfo",
+    "amd-smi",
+    "rocm-smi",
+    "hipcc",
+)
+CUDA_TOOLS = ("nvidia-smi", "nvcc", "ncu")
+TOOLS = (*ROCM_TOOLS, *CUDA_TOOLS)
 
 
-def fake_path(tmp_path: Path, tools: Iterable[str] = TOOLS, **variables: str) -> dict[str, str]:
-    """An environment in which exactly these tools are found, and no real one; the rest of PATH stays.
+def fake_path(tmp_path: Path, tools: Iterable[str] = ROCM_TOOLS, **variables: str) -> dict[str, str]:
+    """An environment in which exactly these tools are found, and no real one of ROCm; the rest of PATH stays.
 
     Further variables are set in it: `fake_path(tmp_path, FAKE_GPU="gfx1151")`.
     """
@@ -33,7 +44,7 @@ def fake_path(tmp_path: Path, tools: Iterable[str] = TOOLS, **variables: str) ->
 
 
 def _holds_a_tool(folder: str) -> bool:
-    return any(os.access(os.path.join(folder, tool), os.X_OK) for tool in TOOLS)
+    return any(os.access(os.path.join(folder, tool), os.X_OK) for tool in ROCM_TOOLS)
 
 
 def run_tool(

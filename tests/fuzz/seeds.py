@@ -90,6 +90,10 @@ CSV: dict[str, Mapping[str, object]] = {
             "Metric Value": "1,024"},
     "nvidia_smi": {"timestamp": "2025/03/01 10:20:30.123", "index": 0, "uuid": "GPU-1", "name": "NVIDIA H100",
                    "power.draw [W]": "120.5 W", "utilization.gpu [%]": "37 %", "memory.used [MiB]": "1024 MiB"},
+    "library_trace": {"library": "rccl", "call": "all_reduce", "calls": 3, "m": 128, "n": 64, "k": 32, "batch_count": 2,
+                      "transposes": "NT", "dtypes": "float32", "compute_type": "f32_r", "solution": "56073",
+                      "size_bytes": 4096, "group": "0xbe03", "group_size": 8, "rank": 1, "pid": 77,
+                      "parameters": "count 1024 op 0, root 0"},
     "amd_smi_csv": {"timestamp": 1740823230, "gpu": 0, "socket_power": 120, "gfx_activity": 37, "edge": 40},
     "madengine": {"time": "2025-03-01 10:20:30", "Power(Watt) GPU0": "120.5", "Power(Watt) GPU1": "99.0"},
 }  # fmt: skip
@@ -218,6 +222,12 @@ TEXT: dict[str, str] = {
     "============ End of ROCm SMI Log ============\n",
     "hipconfig": "HIP version: 7.0.1\n\n==hipconfig\nHIP_PLATFORM       :amd\n\n== Linux Kernel\nHostname      :\nbox\n"
     "Linux box 6.8.0 #1 SMP x86_64\n",
+    "samples": '# rocm-perf samples 1\n# {"host": "box", "vendor": "AMD", "source": "amdsmi", "boot_ns": 5000, '
+    '"realtime_ns": 1760000000000000000, "gpus": [{"gpu": 0, "node": 4, "ordinal": 0, "memory_bytes": 1024}], "notices": ["x"]}\n'
+    'time_ns,gpu,power_w,clock_mhz,vram_used_bytes\n5001,0,412.25,2100,\n9001,0,400,,77\n# {"readings": 2}\n',
+    "run_record": '{"kind": "rocm-perf run", "version": 1, "run_id": "r", "host": "box", "pid": 77, "command": ["./app", "a b"], '
+    '"folder": "/", "started_at": "2026-01-01T00:00:00Z", "profiler": "rocprofv3", "state": "running", "passes": [{"number": 1, '
+    '"profiler": "rocprofv3", "purpose": "trace", "argv": ["./app"], "folder": "pass_1", "outcome": "recorded"}]}',
     "help": "usage: rocprofv3 [-h] [-i INPUT]\n\nROCProfilerV3 Run Script\n  version: 1.0.0\n",
 }
 

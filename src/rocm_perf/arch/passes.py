@@ -83,7 +83,7 @@ class _Planner:
         self._gfx = gfx
         self._rocm = rocm
         self._notes: list[str] = []
-        self._slots = blocks(gfx)
+        self._slots = blocks(gfx, rocm)
 
     def plan(self, wanted: Sequence[str], together: Iterable[Sequence[str]]) -> PassPlan:
         groups = [tuple(group) for group in together]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -42,6 +42,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     pc_sampling: PcSampling | None = None
     att: bool = False
     stats: bool = False
+    summary: bool = False  # the tool's own, printed at the end
     formats: tuple[str, ...] = ()  # empty: what rocm-perf reads best
     kernel_include: str = ""
     kernel_exclude: str = ""
@@ -78,3 +79,11 @@ class Profiler(Protocol):
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         """The command that records the application into the folder."""
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A profiler that must make something before its first command can run: called before a launch, not by plans."""
+
+    def prepare(self, machine: Machine) -> None:
+        """Make it, unless that was done; a RocmPerfError says why it cannot be."""

@@ -50,7 +50,9 @@ class Torch(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     hip: str = ""  # the ROCm it was built for
     cuda: str = ""
-    vendored: tuple[str, ...] = ()  # ROCm libraries that it brings along: libamdhip64.so, librocprofiler-sdk.so, ...
+    vendored: tuple[
+        str, ...
+    ] = ()  # ROCm libraries that it brings along: libamdhip64.so, librocprofiler-sdk.so, ...
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: tuple[str, ...] = ()  # effective: CAP_SYS_ADMIN, ...
     torch: Torch | None = None
     environment: dict[str, str] = {}  # only variables that matter to GPU programs and profilers
+    hidden_gpus: tuple[str, ...] = ()  # on the PCI bus, but no driver shows them
+    counters_need_root: bool = False  # NVIDIA's driver keeps counters from ordinary users
 
     @property
     def vendor(self) -> Vendor | None:
@@ -87,7 +91,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 def version_of(text: str) -> Version:
     """`7.2.0-43` -> (7, 2, 0); () for what is no version."""
     numbers: list[int] = []
-    for part in text.split("-")[0].split("."):
+    for part in text.split("-", maxsplit=1)[0].split("."):
         if not part.isdigit():
             break
         numbers.append(int(part))

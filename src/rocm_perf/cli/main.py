@@ -8,24 +8,36 @@ import sys
 from collections.abc import Sequence
 
 from rocm_perf.cli.analyze import AnalyzeCommand
+from rocm_perf.cli.capture import CaptureCommand
 from rocm_perf.cli.command import Command
 from rocm_perf.cli.compare import CompareCommand
+from rocm_perf.cli.debug import DebugCommand
 from rocm_perf.cli.demo import DemoCommand
+from rocm_perf.cli.doctor import DoctorCommand
 from rocm_perf.cli.export import ExportCommand
 from rocm_perf.cli.formats import FormatsCommand
 from rocm_perf.cli.gpus import GpusCommand
 from rocm_perf.cli.kernels import KernelsCommand
 from rocm_perf.cli.list_counters import ListCountersCommand
-from rocm_perf.cli.profile import ProfileCommand
+from rocm_perf.cli.presets import PresetsCommand
+from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
 from rocm_perf.cli.query import QueryCommand
+from rocm_perf.cli.replay import ReplayCommand
 from rocm_perf.cli.report import ReportCommand
 from rocm_perf.cli.repro import ReproCommand
+from rocm_perf.cli.sample import SampleCommand
 from rocm_perf.cli.whatif import WhatifCommand
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.version import __version__
 
 COMMANDS: tuple[Command, ...] = (
     DemoCommand(),
+    DoctorCommand(),
+    ProfileCommand(),
+    CountersCommand(),
+    TraceCommand(),
+    SampleCommand(),
+    DebugCommand(),
     AnalyzeCommand(),
     CompareCommand(),
     ReportCommand(),
@@ -33,7 +45,9 @@ COMMANDS: tuple[Command, ...] = (
     ExportCommand(),
     WhatifCommand(),
     ReproCommand(),
-    ProfileCommand(),
+    CaptureCommand(),
+    ReplayCommand(),
+    PresetsCommand(),
     FormatsCommand(),
     GpusCommand(),
     KernelsCommand(),
@@ -43,9 +57,10 @@ COMMANDS: tuple[Command, ...] = (
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
-_DESCRIPTION = "Why is a GPU program slow, from any recording of any profiler."
+_DESCRIPTION = "Why is a GPU program slow: records it, or reads what any profiler recorded."
 _EPILOG = (
-    "Start with: rocm-perf analyze RECORDING. Exit codes: 0 done, 2 usage, 5 nothing captured, 6 unreadable."
+    "Start with: rocm-perf profile -- ./app, or rocm-perf analyze RECORDING. "
+    "Exit codes: 0 done, 2 usage, 3 absent, 4 a fallback ran, 5 nothing captured, 6 unreadable."
 )
 
 

@@ -1,68 +1,175 @@
-"""`rocm-perf profile`."""
+"""`rocm-perf profile`, and its shortcuts `counters` and `trace`."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rocm_perf.cli.profile_options import add_options
 from rocm_perf.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf.backends.machine import Machine
+    from rocm_perf.collect.planned import Plan
+    from rocm_perf.collect.request import Request
+    from rocm_perf.collect.session import Recorded
+    from rocm_perf.model.document import Document
+
+SCHEMA_VERSION = 1
 
 
 class ProfileCommand:
-    """Record a workload and report on it.
+    """Record a program and report on it, with the best profiler that is here.
 
-    For now the device is a simulated one: APP is a workload file, as in examples/workloads. The recording is a bundle,
-    in a folder of its own that nothing overwrites.
+    The application keeps its input, output and exit code; the report goes to stderr. Nothing is overwritten: each run
+    has a folder of its own, which `analyze` reads again. rocprofv3's options are taken as they are, whichever profiler
+    runs. With --device sim:MI300X, APP is a workload file as in examples/workloads.
     """
 
     name = "profile"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--device", metavar="D", required=True, help="sim:MI300X")
-        parser.add_argument(
-            "-o", "--output", metavar="DIR", type=Path, help="bundle (default: NAME-1, NAME-2, ...)"
-        )
-        parser.add_argument("--force", action="store_true", help="replace the bundle")
-        parser.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
-        parser.add_argument("--json", action="store_true", help="the report as JSON")
-        parser.add_argument(
-            "app", metavar="APP", nargs="+", help="workload file; -- before it ends our options"
-        )
-        parser.usage = "rocm-perf profile --device D [-o DIR] [--force] [--dry-run] [--json] -- APP"
+        add_options(parser)
+        parser.usage = f"rocm-perf {self.name} [options] -- APP [args]"
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf import api
-        from rocm_perf.model import bundle
-        from rocm_perf.sim.gpu import find_gpu
-        from rocm_perf.sim.workload import read_workload
+        if args.device:
+            from rocm_perf.cli.profile_simulated import profile_simulated
 
-        gpu = find_gpu(args.device)
-        if len(args.app) != 1:
-            raise UsageError("a simulated device runs one workload file", f"{len(args.app)} words were given")
-        source = Path(args.app[0])
-        workload = read_workload(source)
-        target = args.output or _free_name(source)
-        if args.dry_run:
-            print(
-                f"would simulate {source} ({workload.name}) on {gpu.name} ({gpu.gfx}) and write the bundle {target}"
-            )
-            return 0
-        trace = api.simulate(source, args.device)
-        bundle.write(trace, target, overwrite=args.force)
-        print(f"recorded {target}", file=sys.stderr)
-        return _report(target, args.json)
+            return profile_simulated(args)
+        from rocm_perf.cli.profile_request import request_of
+
+        request, notices = request_of(args)
+        return _profile(request, notices, args)
 
 
-def _free_name(source: Path) -> Path:
-    """The first of NAME-1, NAME-2, ... that is not taken."""
-    number = 1
-    while (folder := Path(f"{source.stem}-{number}")).exists():
-        number += 1
-    return folder
+class CountersCommand(ProfileCommand):
+    """`profile --counters counters_basic`: waves, instructions and the L2 cache of each kernel.
+
+    Other counters, metrics or sets: --counters. The application runs once more for each pass that they need.
+    """
+
+    name = "counters"
+
+    def run(self, args: argparse.Namespace) -> int:
+        if not (args.counters or args.pmc or args.input):
+            args.counters = ["counters_basic"]
+        return super().run(args)
 
 
-def _report(folder: Path, as_json: bool) -> int:
-    from rocm_perf.cli.main import main
+class TraceCommand(ProfileCommand):
+    """`profile --preset sys`: everything that can be traced, and no counters."""
 
-    return main(["analyze", str(folder), *(["--json"] if as_json else [])])
+    name = "trace"
+
+    def run(self, args: argparse.Namespace) -> int:
+        args.preset = args.preset or "sys"
+        return super().run(args)
+
+
+def _profile(request: Request, notices: tuple[str, ...], args: argparse.Namespace) -> int:
+    from rocm_perf.backends.probe import probe_machine
+
+    _refuse_second_profiler({**os.environ, **request.environment})
+    machine = probe_machine()
+    if args.dry_run:
+        _print_plans(request, machine, notices, as_json=args.json)
+        return 0
+    from rocm_perf.collect.session import record
+
+    for notice in notices:
+        _say(notice)
+    recorded = record(request, machine, _say)
+    _report(recorded, args)
+    return recorded.exit_code
+
+
+def _say(line: str) -> None:
+    print(f"rocm-perf: {line}", file=sys.stderr, flush=True)
+
+
+def _refuse_second_profiler(environment: dict[str, str]) -> None:
+    from rocm_perf.collect.conflicts import preloaded_profilers
+
+    if loaded := preloaded_profilers(environment):
+        raise UsageError(
+            "a profiler is already loaded into every program",
+            f"{', '.join(loaded)}: two at once disturb one another",
+            f"unset {' '.join(dict.fromkeys(word.partition('=')[0] for word in loaded))}.",
+        )
+
+
+def _print_plans(request: Request, machine: Machine, notices: tuple[str, ...], *, as_json: bool) -> None:
+    import msgspec
+
+    from rocm_perf.collect.plan import plans
+
+    found: tuple[Plan, ...] = plans(request, machine, _folder(request, machine))
+    data = [msgspec.to_builtins(plan) for plan in found]
+    if as_json:
+        from rocm_perf.render import json
+
+        told = {"schema_version": SCHEMA_VERSION, "request": msgspec.to_builtins(request)}
+        print(json.encode({**told, "notices": list(notices), "plans": data}))
+        return
+    from rocm_perf.render.plan import plan_lines
+
+    print(*plan_lines(data, overhead_runs=request.overhead_runs), sep="\n")
+    print(*(f"note: {notice}" for notice in notices), sep="\n", end="\n" if notices else "")
+
+
+def _folder(request: Request, machine: Machine) -> Path:
+    """Where the run would go; its id and process number are not known before it starts."""
+    rank = os.environ.get("RANK", "")
+    return Path(request.output, request.run_id or "RUN_ID", machine.host, f"rank{rank}-PID")
+
+
+def _report(recorded: Recorded, args: argparse.Namespace) -> None:
+    """The analysis of what was recorded: on stderr, or as JSON on stdout."""
+    if recorded.trace is None:
+        return
+    from rocm_perf.analysis.overview import overview
+
+    document = overview(recorded.trace, str(_run_folder(recorded)))
+    if args.json:
+        from rocm_perf.render import json
+
+        print(json.documents([document], []))
+        return
+    from rich.console import Console
+
+    from rocm_perf.render.terminal import View, print_document, print_sections
+
+    console = Console(highlight=False, stderr=True)
+    view = View(args.top, False, False, console.width)
+    if args.show:
+        print_sections(document, _sections(args.show), console, view)
+    else:
+        print_document(document, console, view)
+    _say(f"recorded in {_run_folder(recorded)}")
+    if recorded.record.preset == "auto":
+        _advise(document, recorded)
+
+
+def _run_folder(recorded: Recorded) -> Path:
+    """The folder of the whole run; that of this process alone where others belong to it."""
+    return recorded.folder if recorded.record.rank is not None else recorded.folder.parent.parent
+
+
+def _advise(document: Document, recorded: Recorded) -> None:
+    """Which targeted preset is worth a second recording."""
+    from rocm_perf.analysis.next_preset import next_preset
+
+    if worth := next_preset(document):
+        command = shlex.join(recorded.record.command)
+        _say(f"next: rocm-perf profile --preset {worth.preset} -- {command} ({worth.reason})")
+
+
+def _sections(text: str) -> list[str]:
+    from rocm_perf.render.sections.index import chosen
+
+    return chosen([name.strip() for name in text.split(",") if name.strip()])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -18,7 +18,8 @@ from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest import domains, kineto_agents
 from rocm_perf.ingest.io.json import EventArray, mend
 from rocm_perf.ingest.io.source import Source
-from rocm_perf.ingest.kineto_columns import CATEGORIES, Columns, nanoseconds
+from rocm_perf.ingest.kineto_columns import CATEGORIES, Columns, timed
+from rocm_perf.ingest.kineto_ranges import profiler_ranges
 from rocm_perf.ingest.kineto_types import Header, piece_decoder
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
@@ -55,30 +56,45 @@ def claims(peek: Peek) -> bool:
 
 def read(source: Source) -> Part:
     """The whole trace, piece by piece."""
+    found = gather(source)
+    header = found.header
+    notices = [f"the GPU side was recorded by {header.backend}"] if header.backend else []
+    return part(
+        "torch.profiler",
+        found.tables,
+        found.losses,
+        tool_version=None if header.schema_version is None else f"schema {header.schema_version}",
+        rank=header.distributed.rank if header.distributed else None,
+        clock="epoch" if header.base_ns is not None else "unknown",
+        notices=(*notices, *found.notices),
+    )
+
+
+class Gathered(NamedTuple):
+    """A trace in Kineto's shape, whoever wrote it."""
+
+    tables: dict[str, pl.DataFrame]
+    header: Header
+    losses: list[Loss]
+    notices: list[str]
+
+
+def gather(source: Source) -> Gathered:
+    """Every event of the file as tables."""
     with _collector_off():
         columns, header, losses = _collect(source, exact=False)
         if columns.too_long_for_float:
             columns, header, losses = _collect(source, exact=True)
     tables, notices = _tables(columns, header)
     if columns.profiler_ranges:
-        tables |= _profiler_ranges(source, header)
+        tables |= profiler_ranges(source, header)
     if not any(frame.height for frame in tables.values()):
         raise EmptyCaptureError(
             f"{source.name} holds no events",
             "the profiler window was empty",
             "Check the profiler's schedule.",
         )
-    if header.backend:
-        notices = [f"the GPU side was recorded by {header.backend}", *notices]
-    return part(
-        "torch.profiler",
-        tables,
-        losses,
-        tool_version=None if header.schema_version is None else f"schema {header.schema_version}",
-        rank=header.distributed.rank if header.distributed else None,
-        clock="epoch" if header.base_ns is not None else "unknown",
-        notices=tuple(notices),
-    )
+    return Gathered(tables, header, losses, notices)
 
 
 def _collect(source: Source, exact: bool) -> tuple[Columns, Header, list[Loss]]:
@@ -113,8 +129,8 @@ def _header(prefix: bytes, suffix: bytes, name: str) -> Header:
 
 def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], list[str]]:
     base = header.base_ns or 0
-    calls = _timed(columns.frame("runtime"), base)
-    kernels = _timed(columns.frame("kernel"), base)
+    calls = timed(columns.frame("runtime"), base)
+    kernels = timed(columns.frame("kernel"), base)
     pid = _only_pid(calls)
     api_calls = _api_calls(calls)
     notices: list[str] = []
@@ -124,24 +140,15 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
     tables = {
         "dispatches": dispatches,
         "collectives": _collectives(kernels, columns, pid),
-        "copies": _copies(_timed(columns.frame("copy"), base), columns, pid),
+        "copies": _copies(timed(columns.frame("copy"), base), columns, pid),
         "api_calls": api_calls,
         "ops": _ops(columns, base),
         "ranges": _ranges(columns, base, pid),
         "links": _links(columns, base),
-        **_memory(_timed(columns.frame("memory"), base)),
+        **_memory(timed(columns.frame("memory"), base)),
     }
     tables["agents"] = kineto_agents.agents(tables["dispatches"], header)
     return tables, notices
-
-
-def _timed(frame: pl.DataFrame, base_ns: int) -> pl.DataFrame:
-    """start_ns and end_ns on the trace's clock."""
-    if not frame.width:
-        return frame
-    length = nanoseconds(frame["dur"])
-    start = frame["start_ns"] + base_ns
-    return frame.drop("dur").with_columns(start.alias("start_ns"), (start + length).alias("end_ns"))
 
 
 def _only_pid(calls: pl.DataFrame) -> int | None:
@@ -248,8 +255,8 @@ def _copies(copies: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataF
 
 
 def _ops(columns: Columns, base: int) -> pl.DataFrame:
-    operators = _timed(columns.frame("operator"), base)
-    python = _timed(columns.frame("python"), base)
+    operators = timed(columns.frame("operator"), base)
+    python = timed(columns.frame("python"), base)
     kinds = ((operators, "operator"), (python, "python"))
     # Brought to the contract one by one: this is by far the largest table, and it must not be copied whole.
     found = [
@@ -264,10 +271,10 @@ def _ranges(columns: Columns, base: int, pid: int | None) -> pl.DataFrame:
     groups = (("range", "record_function"), ("overhead", "profiler"), ("other", "chrome"))
     found = []
     for group, source in groups:
-        frame = _timed(columns.frame(group), base)
+        frame = timed(columns.frame(group), base)
         if frame.height:
             found.append(frame.with_columns(pl.lit(source).alias("source")))
-    shadows = _timed(columns.frame("gpu_range"), base)
+    shadows = timed(columns.frame("gpu_range"), base)
     if shadows.height:
         placed = _placed(shadows, columns, pid).drop("op_id")
         found.append(
@@ -279,7 +286,7 @@ def _ranges(columns: Columns, base: int, pid: int | None) -> pl.DataFrame:
 def _links(columns: Columns, base: int) -> pl.DataFrame:
     """Forward to backward, and streams that wait for one another."""
     found = []
-    starts, ends = (_timed(columns.frame(f"flow_{phase}"), base) for phase in "sf")
+    starts, ends = (timed(columns.frame(f"flow_{phase}"), base) for phase in "sf")
     if starts.height and ends.height:
         pairs = starts.join(ends, on=["pid", "id"], suffix="_end")
         found.append(
@@ -292,7 +299,7 @@ def _links(columns: Columns, base: int) -> pl.DataFrame:
                 pl.col("tid_end").alias("effect_track"),
             )
         )
-    waits = _timed(columns.frame("wait"), base)
+    waits = timed(columns.frame("wait"), base)
     if waits.height:
         waits = waits.filter(pl.col("wait_on_stream").is_not_null())
         found.append(
@@ -337,41 +344,6 @@ def _memory(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
         for name in ("allocated", "reserved")
     ]
     return {"allocations": allocations, "samples": pl.concat(readings)}
-
-
-class _ProfilerRange(msgspec.Struct):
-    """A kernel measured by CUPTI's range profiler: its arguments are metrics."""
-
-    cat: str = ""
-    name: str = ""
-    ts: float | None = None
-    dur: float | None = None
-    pid: Any = None
-    args: dict[str, Any] = {}
-
-
-def _profiler_ranges(source: Source, header: Header) -> dict[str, pl.DataFrame]:
-    array = EventArray(source, "traceEvents", msgspec.json.Decoder(list[_ProfilerRange]).decode)
-    ranges = [event for piece in array for event in piece if event.cat == "cuda_profiler_range"]
-    agent = [event.pid if isinstance(event.pid, int) else None for event in ranges]
-    dispatches = pl.DataFrame(
-        {
-            "dispatch_id": range(1, len(ranges) + 1),
-            "kernel": [event.name for event in ranges],
-            "agent_id": pl.Series(agent, dtype=pl.Int64),
-            "start_ns": pl.Series([event.ts for event in ranges], dtype=pl.Float64),
-            "dur": pl.Series([event.dur for event in ranges], dtype=pl.Float64),
-        }
-    )
-    dispatches = dispatches.with_columns(nanoseconds(dispatches["start_ns"]))
-    rows = [
-        (number, agent[number - 1], metric, float(value))
-        for number, event in enumerate(ranges, start=1)
-        for metric, value in event.args.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    counters = pl.DataFrame(rows, schema=["dispatch_id", "agent_id", "counter", "value"], orient="row")
-    return {"dispatches": _timed(dispatches, header.base_ns or 0), "counters": counters}
 
 
 @contextmanager

@@ -43,6 +43,8 @@ def _row(agent: int, device: Device | None) -> dict[str, object]:
         "wave_size": device.wave_size,
         "lds_bytes": device.lds or device.shared,
         "memory_bytes": device.memory,
+        "uuid": device.uuid,
+        "clock_mhz": None if device.clock_khz is None else device.clock_khz / 1000,
     }
 
 

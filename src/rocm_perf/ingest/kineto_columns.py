@@ -235,6 +235,15 @@ def nanoseconds(microseconds: pl.Series) -> pl.Series:
     return frame.select(exact.alias(microseconds.name)).to_series()
 
 
+def timed(frame: pl.DataFrame, base_ns: int) -> pl.DataFrame:
+    """start_ns and end_ns on the trace's clock."""
+    if not frame.width:
+        return frame
+    length = nanoseconds(frame["dur"])
+    start = frame["start_ns"] + base_ns
+    return frame.drop("dur").with_columns(start.alias("start_ns"), (start + length).alias("end_ns"))
+
+
 def _exact_ns(time: Decimal | None) -> int | None:
     if time is None or not abs(time) < 9 * 10**15:
         return None

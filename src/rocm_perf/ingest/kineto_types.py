@@ -118,6 +118,8 @@ _ARGS: dict[str, type[msgspec.Struct]] = {
     "gpu_memset": Args,
     "gpu_user_annotation": Args,
     "cpu_instant_event": Args,
+    "cuda_sync": Args,
+    "overhead": _NoArgs,
     "ac2g": _NoArgs,
 }
 
@@ -198,6 +200,8 @@ class Device(msgspec.Struct):
     units: Int64 | None = msgspec.field(default=None, name="numSms")
     lds: Int64 | None = msgspec.field(default=None, name="maxSharedMemoryPerMultiProcessor")
     shared: Int64 | None = msgspec.field(default=None, name="sharedMemPerMultiprocessor")
+    uuid: str | None = None
+    clock_khz: Int64 | None = msgspec.field(default=None, name="clockRateKhz")
 
 
 class Distributed(msgspec.Struct):
@@ -205,6 +209,28 @@ class Distributed(msgspec.Struct):
 
     rank: Int64 | None = None
     world_size: Int64 | None = None
+
+
+class Recorder(msgspec.Struct):
+    """What rocm-perf's own CUPTI tracer says of its process before the events."""
+
+    recorder: str = ""
+    host: str | None = None
+    pid: Int64 | None = None
+    rank: Int64 | None = None
+    command: str | None = None
+    domains: str = ""
+    boot_time_ns: Int64 | None = None  # the moment of baseTimeNanoseconds, on the boot clock
+    problems: list[str] = []
+
+
+class RecorderEnd(msgspec.Struct):
+    """And behind them, unless its process was killed."""
+
+    dropped: int = msgspec.field(default=0, name="dropped_records")
+    incomplete: int = msgspec.field(default=0, name="incomplete_records")
+    unended_ranges: int = 0
+    signal: int = 0
 
 
 class Header(msgspec.Struct):
@@ -219,6 +245,8 @@ class Header(msgspec.Struct):
     hip_runtime: Any = msgspec.field(default=None, name="hip_runtime_version")
     cuda_runtime: Any = msgspec.field(default=None, name="cuda_runtime_version")
     schema_version: Any = msgspec.field(default=None, name="schemaVersion")
+    recorder: Recorder | None = msgspec.field(default=None, name="rocm_perf")
+    end: RecorderEnd | None = msgspec.field(default=None, name="rocm_perf_end")
 
     @property
     def backend(self) -> str | None:

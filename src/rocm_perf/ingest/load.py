@@ -12,6 +12,7 @@ import polars as pl
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError, UsageError
 from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.ingest.merge import merge
+from rocm_perf.ingest.own_runs import is_input, settled
 from rocm_perf.ingest.place import place_of
 from rocm_perf.ingest.runs import Piece, group_by_process, split_runs
 from rocm_perf.ingest.sniff import sniff
@@ -160,7 +161,7 @@ def _walk(folder: Path) -> _Inside:
             folders.clear()
             continue
         files = (here / name for name in sorted(names) if not name.startswith("."))
-        inside.files.extend(path for path in files if os.path.isfile(path))
+        inside.files.extend(path for path in files if os.path.isfile(path) and not is_input(path))
         if len(inside.files) > MAX_FILES:
             raise InputError(
                 f"{folder} holds more than {MAX_FILES:,} files", next_step="Name the folder of one run."
@@ -215,7 +216,7 @@ def _as_runs(found: _Found, path: Path, as_one: bool) -> list[Loaded]:
     if not found.pieces:
         raise _nothing(path, found.troubles)
     _require_rows(found.pieces, path)
-    groups = group_by_process(found.pieces)
+    groups = group_by_process(settled(found.pieces))
     runs = [groups] if as_one else split_runs(groups)
     traces = [merge(groups) for groups in runs]
     if len(traces) == 1:

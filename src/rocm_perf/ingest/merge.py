@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.ingest.alignment import aligned
 from rocm_perf.ingest.nesting import with_depth
 from rocm_perf.ingest.runs import Group, Piece
 from rocm_perf.ingest.sniff import MODULES
@@ -36,6 +37,7 @@ class _Setting:
 
 def merge(groups: list[Group]) -> Trace:
     """One Trace of all groups of a run."""
+    groups = aligned(groups)
     numbers, nodes = _nodes(groups)
     passes = _passes(groups)
     notices: list[str] = []
@@ -237,7 +239,9 @@ def _run_info(groups: list[Group], nodes: pl.DataFrame, notices: list[str]) -> R
     pieces = [piece for group in groups for piece in group.pieces]
     parts = [piece.part for piece in pieces]
     losses: list[Loss] = [loss for part in parts for loss in part.losses]
-    tools = dict.fromkeys(part.tool for part in parts)
+    records = [part.collection for part in parts if part.collection is not None]
+    recorders = [part.tool for part in parts if part.collection is None]
+    tools = dict.fromkeys(recorders or [part.tool for part in parts])
     clocks = dict.fromkeys(part.clock for part in parts if part.clock != "unknown")
     return RunInfo(
         tool=" + ".join(tools),
@@ -251,4 +255,5 @@ def _run_info(groups: list[Group], nodes: pl.DataFrame, notices: list[str]) -> R
         losses=tuple(losses),
         notices=tuple(dict.fromkeys([notice for part in parts for notice in part.notices] + notices)),
         recorded_at=next((part.recorded_at for part in parts if part.recorded_at), None),
+        collection=min(records, key=lambda record: record.rank or 0) if records else None,
     )

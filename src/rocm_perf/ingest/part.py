@@ -10,7 +10,17 @@ import polars as pl
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model import schema
+from rocm_perf.model.collection import CollectionRecord
 from rocm_perf.model.run import Loss
+
+
+@dataclass(frozen=True)
+class Sensing:
+    """How readings of sensors fit beside a recording of the same machine: its clock, and its numbers for the GPUs."""
+
+    epoch_ns: int  # the date at which the boot clock of the readings stood at 0
+    nodes: dict[int, int] = field(default_factory=dict)  # the HSA node of each GPU of the readings
+    ordinals: dict[int, int] = field(default_factory=dict)  # the number that the program gives it
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,8 @@ class Part:
     losses: tuple[Loss, ...] = ()
     notices: tuple[str, ...] = ()
     recorded_at: str | None = None
+    sensing: Sensing | None = None
+    collection: CollectionRecord | None = None  # the record of rocm-perf's own runs
 
 
 def part(

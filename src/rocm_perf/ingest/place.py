@@ -34,6 +34,7 @@ class Place:
     rank: int | None
     host: str | None
     pid: int | None
+    run: str | None = None  # the run that rocm-perf recorded it in
 
 
 def place_of(source: Source) -> Place:

@@ -94,7 +94,16 @@ _FOLDER_TOOLS = frozenset({"rocprof-compute"})
 
 
 def split_runs(groups: list[Group]) -> list[list[Group]]:
-    """The runs in a folder, first recorded first."""
+    """The runs in a folder, first recorded first. What rocm-perf recorded says itself which run it is of."""
+    own: dict[str, list[Group]] = {}
+    others: list[Group] = []
+    for group in groups:
+        (others if group.place.run is None else own.setdefault(group.place.run, [])).append(group)
+    runs = [*own.values(), *_told_apart(others)]
+    return sorted(runs, key=lambda run: min(map(_start, run))) if own else runs
+
+
+def _told_apart(groups: list[Group]) -> list[list[Group]]:
     if any(piece.part.tool in _FOLDER_TOOLS for group in groups for piece in group.pieces):
         folders: dict[str, list[Group]] = {}
         for group in groups:

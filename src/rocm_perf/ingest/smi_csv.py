@@ -40,6 +40,7 @@ _READINGS = {
     "fan_percent": ("%", r"fan\.speed|fan%"),
     "energy_j": ("J", r"total_energy_consumption"),
 }  # fmt: skip
+METRICS = tuple(_READINGS)
 _PATTERNS = [(re.compile(names), metric) for metric, (_, names) in _READINGS.items()]
 
 # To the unit of the metric. amd-smi and nvidia-smi count memory in powers of 1024, and so does "MB" here.

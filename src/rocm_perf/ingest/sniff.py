@@ -12,6 +12,7 @@ from rocm_perf.ingest.peek import Peek
 
 # The first adapter that claims a file gets it, so the ones that look closest come first.
 MODULES = (
+    "run_record",
     "rocpd",
     "rpd",
     "rocprof_v1_db",
@@ -26,8 +27,11 @@ MODULES = (
     "rocprof_v2",
     "roctracer",
     "ncu",
+    "sample_file",
+    "library_trace",
     "smi_csv",
     "v3_json",
+    "cupti",
     "kineto",
     "rpd_json",
     "rocprof_v1_json",

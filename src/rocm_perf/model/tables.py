@@ -155,6 +155,26 @@ _SCHEMAS = (
         ),
     ),
     TableSchema(
+        "library_calls",
+        "all alike calls of a math or communication library by one process, as the library's own log tells them",
+        (
+            _text("library", "rocblas, hipblaslt, miopen, tensile or rccl", required=True),
+            _text("call", "function", required=True),
+            Column("calls", pl.Int64, "how many there were", required=True),
+            *(_count(name, f"{name} of a matrix product") for name in ("m", "n", "k")),
+            _count("batch_count", "matrix products of one call"),
+            _text("transposes", "N, T or C of the first and of the second matrix: NT"),
+            _text("dtypes", "element types of the operands, in the library's words"),
+            _text("compute_type", "type that it computes in"),
+            _text("solution", "algorithm, solution index or kernel that it chose"),
+            _count("size_bytes", "bytes of this rank's input to a collective", "B"),
+            _text("group", "communicator"),
+            _count("group_size", "ranks of the communicator"),
+            _text("parameters", "all parameters as logged, without addresses"),
+            *_WHERE,
+        ),
+    ),
+    TableSchema(
         "counters",
         "one counter of one dispatch, summed over instances",
         (

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import IO, NoReturn
 
@@ -34,7 +35,8 @@ class Application:
 
     def _forward(self, number: int, _frame: FrameType | None) -> None:
         if self._process.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it was just reaped by the wait that this interrupts
+                os.kill(self.pid, number)
 
 
 def end_as(status: int) -> NoReturn:

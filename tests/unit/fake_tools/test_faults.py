@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.ingest.load import load
-from tests.fake_tools import TOOLS, fake_path, run_tool
+from tests.fake_tools import ROCM_TOOLS, fake_path, run_tool
 
 
 def _profile(tmp_path: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -23,7 +23,7 @@ def _profile(tmp_path: Path, *options: str, **variables: str) -> subprocess.Comp
 def test_absent_tools_are_not_found(tmp_path: Path) -> None:
     environment = fake_path(tmp_path, ["rocprof"])
     found = run_tool(
-        environment, "sh", "-c", "; ".join(f"command -v {tool}" for tool in TOOLS)
+        environment, "sh", "-c", "; ".join(f"command -v {tool}" for tool in ROCM_TOOLS)
     ).stdout.split()
     assert found == [str(tmp_path / "fake-rocm" / "bin" / "rocprof")]
     with pytest.raises(ValueError, match="there is no stand-in for nsys"):

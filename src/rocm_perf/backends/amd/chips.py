@@ -1,0 +1,55 @@
+"""Which GPU of AMD's is profiled, with which release of ROCm, and what the catalogue says of the ways to look at it."""
+
+from __future__ import annotations
+
+from rocm_perf.arch import catalog
+from rocm_perf.arch.gpu import Method
+from rocm_perf.backends.machine import FoundGpu, Machine, Version, version_of
+
+
+def first_gpu(machine: Machine) -> FoundGpu | None:
+    """The first of AMD's GPUs; counters are planned for it."""
+    return next((gpu for gpu in machine.gpus if gpu.vendor == "AMD"), None)
+
+
+def first_gfx(machine: Machine) -> str:
+    """Its chip, without the features that drivers add (gfx942:sramecc+)."""
+    gpu = first_gpu(machine)
+    return gpu.gfx.partition(":")[0] if gpu else ""
+
+
+def release(machine: Machine, tool: str) -> Version:
+    """The ROCm release that a tool belongs to, (7, 2); () where that is unknown."""
+    found = machine.tools.get(tool)
+    return version_of((found.rocm if found else "") or machine.rocm)[:2]
+
+
+def written(version: Version) -> str:
+    """(7, 2) -> 7.2"""
+    return ".".join(map(str, version))
+
+
+def method_refusal(gfx: str, method: str, rocm: Version) -> str:
+    """Why a way of looking does not work on this chip with this release; empty where it does or may."""
+    known = _method(gfx, method)
+    if known is None:
+        return ""
+    if known.works == "no":
+        return f"not on {gfx}: {known.reason}" if known.reason else f"not on {gfx}"
+    if rocm and known.since and version_of(known.since) > rocm:
+        return f"{gfx} has it from ROCm {known.since} on, and this is {written(rocm)}"
+    if rocm and known.until and version_of(known.until)[:2] < rocm:
+        return f"{gfx} had it until ROCm {known.until}, and this is {written(rocm)}"
+    return ""
+
+
+def method_doubt(gfx: str, method: str) -> str:
+    """What is uncertain about it, where nobody has told that it works."""
+    known = _method(gfx, method)
+    return known.reason if known and known.works == "untested" else ""
+
+
+def _method(gfx: str, name: str) -> Method | None:
+    products = catalog.gpus_of(gfx)
+    methods = products[0].methods if products else ()
+    return next((method for method in methods if method.name == name), None)

@@ -1,0 +1,79 @@
+"""The tracer's shared library: built on first use by the machine's own compiler against its own CUPTI, and kept.
+
+Of the probed machine it takes the tools `cupti.h` (the header), `cupti` (the library) and `c++` (however it is called).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.native_build import LIBRARY_FLAGS, cache_folder, compile_into, digest
+from rocm_perf.errors import ToolAbsentError
+
+LIBRARY = "librocm_perf_cupti.so"
+_NEEDED = {
+    "cupti.h": "CUPTI's headers are not here (package cuda-cupti-dev, or pip's nvidia-cuda-cupti)",
+    "cupti": "CUPTI's library is not here (package cuda-cupti, or pip's nvidia-cuda-cupti)",
+    "c++": "no C++ compiler is here (package g++) to build the tracer with",
+}
+
+
+def absence(machine: Machine) -> str:
+    """What is missing to build the tracer; empty if nothing is."""
+    for name, reason in _NEEDED.items():
+        if machine.tool(name) is None:
+            return reason
+    return ""
+
+
+def library(machine: Machine) -> Path:
+    """Where the library for this machine is, or will be: another compiler or CUPTI is another place."""
+    found = (tool for name in _NEEDED if (tool := machine.tool(name)))
+    return cache_folder() / digest(_sources(), (f"{tool.path} {tool.version}" for tool in found)) / LIBRARY
+
+
+def build(machine: Machine) -> Path:
+    """The library, compiled unless an earlier run did. Two at once are safe."""
+    target = library(machine)
+    if target.exists():
+        return target
+    missing = absence(machine)
+    if missing:
+        raise ToolAbsentError("the CUPTI tracer cannot be built", missing)
+    with resources.as_file(resources.files("rocm_perf.backends.nvidia").joinpath("native")) as native:
+        remains = "`--profiler torch` and `timing` work without it."
+        compile_into(target, machine.tools["c++"].path, _arguments(native, machine), remains)
+    return target
+
+
+def includes(header: Path) -> tuple[Path, ...]:
+    """The folders with CUPTI's headers and with CUDA's: a toolkit's, its extras/CUPTI, or pip's packages."""
+    own = header.parent
+    near = (
+        folder
+        for above in own.parents[:4]
+        for folder in (above / "include", *sorted(above.glob("*/include")))
+    )
+    cuda = next((folder for folder in (own, *near) if (folder / "cuda.h").exists()), own)
+    return tuple(dict.fromkeys((own, cuda)))
+
+
+def _arguments(native: Path, machine: Machine) -> tuple[str, ...]:
+    shared = Path(machine.tools["cupti"].path)
+    sources = sorted(str(file) for file in native.glob("*.cpp"))
+    headers = includes(Path(machine.tools["cupti.h"].path))
+    folders = (word for folder in headers for word in ("-isystem", str(folder)))
+    # pip's CUDA lacks crt/host_defines.h: ours is taken only where there is no other.
+    shims = ("-idirafter", str(native / "shims"))
+    linked = (str(shared), f"-Wl,-rpath,{shared.parent}", "-ldl")
+    return (*LIBRARY_FLAGS, *folders, *shims, *sources, *linked)
+
+
+@cache
+def _sources() -> tuple[tuple[str, bytes], ...]:
+    folder = resources.files("rocm_perf.backends.nvidia").joinpath("native")
+    files = sorted((file for file in folder.iterdir() if file.is_file()), key=lambda file: file.name)
+    return tuple((file.name, file.read_bytes()) for file in files)

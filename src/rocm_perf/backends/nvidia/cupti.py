@@ -1,0 +1,83 @@
+"""A trace through CUPTI: our own small library, which CUDA's driver loads into the application when it initialises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocm_perf.backends.base import Command, Domain, Wish
+from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.nvidia.build import absence, build, library
+
+OUTPUT_NAME = "%hostname%/rank%env{RANK}%-%pid%"
+SUFFIX = ".cupti.json"
+# NCCL tells of its calls by NVTX ranges.
+_RECORDED: tuple[Domain, ...] = ("kernel", "hip", "hsa", "copy", "allocation", "marker", "rccl")
+
+
+class CuptiProfiler:
+    """Kernels, copies, API calls, allocations and NVTX ranges of any CUDA program."""
+
+    name = "cupti"
+
+    def refusal(self, wish: Wish, machine: Machine) -> str:
+        """Why it cannot do this here; empty if it can."""
+        if machine.vendor != "NVIDIA":
+            return "CUPTI traces NVIDIA GPUs, and there is none here"
+        if wish.counters:
+            return "counters are recorded by ncu"
+        if wish.pc_sampling or wish.att:
+            return "it samples no program counters and traces no threads"
+        if not set(wish.domains) & set(_RECORDED):
+            return "nothing of what is asked for is CUPTI's to record"
+        return absence(machine)
+
+    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002  # a Profiler's
+        """The parts of the wish that it would leave out, each with the reason."""
+        return tuple(_dropped(wish))
+
+    def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
+        """The application as it is; the environment makes CUDA load the tracer. `prepare` builds it first."""
+        tracer = str(library(machine))
+        name = wish.output_name or OUTPUT_NAME
+        return Command(
+            argv=app,
+            environment={
+                "CUDA_INJECTION64_PATH": tracer,
+                "NVTX_INJECTION64_PATH": tracer,
+                "ROCM_PERF_CUPTI_OUTPUT": f"{folder / name}{SUFFIX}",
+                "ROCM_PERF_CUPTI_DOMAINS": ",".join(_domains(wish)),
+            },
+            expected=(f"**/*{SUFFIX}",),
+            notices=(*_without_meaning(wish), *self.dropped(wish, machine)),
+        )
+
+    def prepare(self, machine: Machine) -> None:
+        """Build the tracer, unless an earlier run did. Raises what stands in the way."""
+        build(machine)
+
+
+def _domains(wish: Wish) -> tuple[Domain, ...]:
+    return tuple(domain for domain in _RECORDED if domain in wish.domains)
+
+
+def _without_meaning(wish: Wish) -> tuple[str, ...]:
+    """What a preset asks for on AMD and CUDA does not have: nothing is lost."""
+    return ("scratch memory: CUDA has no such events",) if "scratch" in wish.domains else ()
+
+
+def _dropped(wish: Wish) -> list[str]:
+    dropped = []
+    if wish.kernel_include or wish.kernel_exclude or wish.iteration_range:
+        dropped.append("kernel filters: CUPTI records every kernel")
+    if wish.collection_period or wish.selected_regions:
+        dropped.append(
+            "collection periods and selected regions: CUPTI records from the first CUDA call to the last"
+        )
+    others = [name for name in wish.formats if name != "json"]
+    if others:
+        dropped.append(
+            f"format {', '.join(others)}: the trace is JSON, `rocm-perf export` turns it into others"
+        )
+    if wish.tool_args:
+        dropped.append(f"{' '.join(wish.tool_args)}: the CUPTI tracer takes no arguments")
+    return dropped

@@ -1,0 +1,26 @@
+// The functions of CUDA's two APIs: what they are called, and which are worth a record.
+#pragma once
+
+#include <cupti.h>
+
+#include <string>
+#include <vector>
+
+namespace rocm_perf {
+
+class Calls {
+ public:
+  explicit Calls(CUpti_CallbackDomain domain) : domain_(domain) {}
+  const std::string& name(CUpti_CallbackId id);  // empty if CUPTI does not know it
+
+ private:
+  CUpti_CallbackDomain domain_;
+  std::vector<std::string> names_;
+};
+
+// Runtime functions that are called all the time and neither wait nor give the GPU anything to do.
+bool is_noise(const std::string& runtime_function);
+// Driver functions that give the GPU work or wait for it: Triton, JAX and Julia call them, past the runtime.
+bool is_work(const std::string& driver_function);
+
+}  // namespace rocm_perf

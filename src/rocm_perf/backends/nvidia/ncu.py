@@ -1,0 +1,136 @@
+"""Counters through Nsight Compute: it replays each kernel until it has them all, in one run of the application."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rocm_perf.backends.base import Command, Wish
+from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.nvidia.counters import ncu_metrics
+
+OUTPUT = "ncu.csv"
+# What rocm-perf reads best: one row a kernel, base units, clocks as they are in the application's own runs. The output
+# goes into a file, so that the application's own stays untouched, and its children are profiled, too.
+_ALWAYS = [
+    "--csv",
+    "--page",
+    "raw",
+    "--print-units",
+    "base",
+    "--clock-control",
+    "none",
+    "--target-processes",
+    "all",
+]
+_RANGE = re.compile(r"\[?(\d+)(?:-(\d+))?\]?")
+
+
+class NcuProfiler:
+    """Counters of each kernel, and no timeline: every kernel runs alone, and several times."""
+
+    name = "ncu"
+
+    def refusal(self, wish: Wish, machine: Machine) -> str:
+        """Why it cannot do this here; empty if it can."""
+        if machine.vendor != "NVIDIA":
+            return "ncu reads the counters of NVIDIA GPUs, and there is none here"
+        if machine.tool("ncu") is None:
+            found = machine.tools.get("ncu")
+            return (
+                f"ncu {found.problem}"
+                if found
+                else "ncu (Nsight Compute) is not here (package nsight-compute)"
+            )
+        if not wish.counters:
+            return "ncu records counters, and none are asked for"
+        if wish.pc_sampling or wish.att:
+            return "ncu is used for counters alone"
+        if machine.counters_need_root and not _is_privileged(machine):
+            return (
+                "the driver keeps counters from ordinary users (ERR_NVGPUCTRPERM): run as root, "
+                "or load the module with NVreg_RestrictProfilingToAdminUsers=0"
+            )
+        return ""
+
+    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002  # a Profiler's
+        """The parts of the wish that it would leave out, each with the reason."""
+        return tuple(_dropped(wish))
+
+    def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
+        """ncu around the application. Its exit code need not be the application's."""
+        tool = machine.tool("ncu")
+        metrics = ncu_metrics(wish.counters, _chip(machine))
+        return Command(
+            argv=(
+                tool.path if tool else "ncu",
+                *_ALWAYS,
+                "--metrics",
+                ",".join(metrics),
+                "--log-file",
+                str(folder / OUTPUT),
+                *_filters(wish),
+                *wish.tool_args,
+                *app,
+            ),
+            expected=(OUTPUT,),
+            notices=(*self.dropped(wish, machine), *_translated(wish)),
+            separates_exit_code=False,
+        )
+
+
+def _is_privileged(machine: Machine) -> bool:
+    return machine.user == "root" or "CAP_SYS_ADMIN" in machine.capabilities
+
+
+def _chip(machine: Machine) -> str:
+    return next((gpu.gfx for gpu in machine.gpus if gpu.vendor == "NVIDIA"), "")
+
+
+def _filters(wish: Wish) -> list[str]:
+    words: list[str] = []
+    if wish.kernel_include:
+        words += ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{wish.kernel_include}"]
+    if launches := _launches(wish):
+        first, last = launches
+        words += ["--launch-skip", str(first - 1), "--launch-count", str(last - first + 1)]
+    if wish.selected_regions:
+        words += ["--profile-from-start", "off"]
+    return words
+
+
+def _launches(wish: Wish) -> tuple[int, int] | None:
+    """First and last launch of one range, counted from 1; None without one, or with several."""
+    text = ",".join(wish.iteration_range)
+    found = _RANGE.fullmatch(text.replace(" ", ""))
+    if not found:
+        return None
+    first = int(found.group(1))
+    last = int(found.group(2) or first)
+    return (first, last) if 1 <= first <= last else None
+
+
+def _translated(wish: Wish) -> list[str]:
+    notices = []
+    if _launches(wish):
+        notices.append("the iteration range counts the launches of all kernels that fit, not of each kernel")
+    if wish.selected_regions:
+        notices.append("ncu takes the regions between cudaProfilerStart and cudaProfilerStop")
+    return notices
+
+
+def _dropped(wish: Wish) -> list[str]:
+    dropped = []
+    if wish.domains:
+        dropped.append("trace: ncu runs each kernel alone and records no timeline")
+    if wish.kernel_exclude:
+        dropped.append("kernels to leave out: ncu has no such filter")
+    if wish.iteration_range and not _launches(wish):
+        dropped.append(f"iteration range {','.join(wish.iteration_range)}: ncu takes one range, from 1 on")
+    if wish.collection_period:
+        dropped.append("collection periods: ncu has none")
+    if others := [name for name in wish.formats if name != "csv"]:
+        dropped.append(f"format {', '.join(others)}: ncu writes CSV here")
+    if wish.output_name:
+        dropped.append(f"output name: ncu's counters go to {OUTPUT} in the folder of their run")
+    return dropped

@@ -1,0 +1,127 @@
+"""NVIDIA: its GPUs, driver, CUDA, and the library CUPTI with its header."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rocm_perf.arch import catalog
+from rocm_perf.backends import tools
+from rocm_perf.backends.host import read_text
+from rocm_perf.backends.machine import FoundGpu, Tool, version_of
+
+PCI_VENDOR = "0x10de"
+_LIMIT_S = 20.0  # without the persistence daemon it starts every GPU
+_QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "compute_cap", "driver_version")
+_DRIVER = "proc/driver/nvidia"
+
+
+def smi_gpus(tool: Tool, environment: Mapping[str, str]) -> tuple[tuple[FoundGpu, ...], str]:
+    """The GPUs by nvidia-smi, and the driver's version."""
+    argv = [tool.path, f"--query-gpu={','.join(_QUERY)}", "--format=csv,noheader,nounits"]
+    answer = tools.ask(argv, environment, _LIMIT_S)
+    rows = [[cell.strip() for cell in row] for row in csv.reader(answer.text.splitlines())]
+    records = [
+        dict(zip(_QUERY, row, strict=True)) for row in rows if len(row) == len(_QUERY) and row[0].isdigit()
+    ]
+    return tuple(map(_smi_gpu, records)), records[0]["driver_version"] if records else ""
+
+
+def _smi_gpu(record: Mapping[str, str]) -> FoundGpu:
+    major, _, minor = record["compute_cap"].partition(".")
+    memory = record["memory.total"]  # MiB
+    return FoundGpu(
+        index=int(record["index"]),
+        vendor="NVIDIA",
+        gfx=f"sm_{major}{minor}" if major.isdigit() and minor.isdigit() else _chip(record["name"]),
+        name=record["name"],
+        uuid=record["uuid"],
+        pci=_pci(record["pci.bus_id"]),
+        memory_bytes=int(memory) << 20 if memory.isdigit() else None,
+    )
+
+
+def driver_gpus(root: Path) -> tuple[FoundGpu, ...]:
+    """The GPUs that the driver lists, where nvidia-smi is not here or fails."""
+    folders = sorted((root / _DRIVER / "gpus").glob("*"))
+    return tuple(_driver_gpu(index, folder) for index, folder in enumerate(folders))
+
+
+def _driver_gpu(index: int, folder: Path) -> FoundGpu:
+    lines = read_text(folder / "information").splitlines()
+    facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    name = facts.get("Model", "")
+    return FoundGpu(
+        index=index,
+        vendor="NVIDIA",
+        gfx=_chip(name),
+        name=name,
+        uuid=facts.get("GPU UUID", ""),
+        pci=_pci(folder.name),
+    )
+
+
+def _chip(name: str) -> str:
+    """By the catalogue; empty where it does not know the name."""
+    return next((gpu.gfx for gpu in catalog.gpus_named(name)), "")
+
+
+def _pci(text: str) -> str:
+    """00000000:00:06.0 -> 0000:00:06.0, as the kernel writes it."""
+    domain, _, rest = text.lower().partition(":")
+    return f"{domain[-4:]}:{rest}" if rest else text
+
+
+def driver_version(root: Path) -> str:
+    found = re.search(r"NVRM version:.*?\s(\d+\.[\d.]+)\s", read_text(root / _DRIVER / "version"))
+    return found.group(1) if found else read_text(root / "sys" / "module" / "nvidia" / "version").strip()
+
+
+def counters_need_root(root: Path) -> bool:
+    """Whether the driver keeps counters from ordinary users."""
+    return bool(re.search(r"^RmProfilingAdminOnly:\s*1", read_text(root / _DRIVER / "params"), re.MULTILINE))
+
+
+def cuda_folders(environment: Mapping[str, str], root: Path) -> tuple[Path, ...]:
+    """Toolkits, the chosen one first."""
+    chosen = [Path(environment[name]) for name in ("CUDA_HOME", "CUDA_PATH") if environment.get(name)]
+    local = root / "usr" / "local"
+    others = sorted(local.glob("cuda-*"), key=lambda path: version_of(path.name[5:]), reverse=True)
+    places = dict.fromkeys(path.resolve() for path in (*chosen, local / "cuda", *others))
+    return tuple(path for path in places if path.is_dir())
+
+
+def program_folders(cudas: Iterable[Path], root: Path) -> list[str]:
+    """Where ncu, nsys and nvcc lie beside PATH, the newest first."""
+    nsight = root / "opt" / "nvidia"
+    more = [*nsight.glob("nsight-compute/*"), *nsight.glob("nsight-systems/*/bin")]
+    more.sort(
+        key=lambda path: version_of(path.name if path.name != "bin" else path.parent.name), reverse=True
+    )
+    return [*(str(cuda / "bin") for cuda in cudas), *map(str, more)]
+
+
+def cupti(cudas: Iterable[Path], torch_folder: Path | None, root: Path) -> dict[str, Tool]:
+    """CUPTI's library and its header, both of one installation where one has both."""
+    wheels = (
+        [] if torch_folder is None else sorted((torch_folder.parent / "nvidia").glob("cu*"), reverse=True)
+    )
+    below = ("extras/CUPTI", ".", "targets/x86_64-linux")
+    prefixes = [cuda / part for cuda in cudas for part in below]
+    found = [_cupti_of(prefix) for prefix in (*prefixes, *wheels, root / "usr")]
+    return max(found, key=len, default={})
+
+
+def _cupti_of(prefix: Path) -> dict[str, Tool]:
+    folders = (prefix / "lib64", prefix / "lib", prefix / "lib" / "x86_64-linux-gnu")
+    libraries = [file for folder in folders for file in sorted(folder.glob("libcupti.so*"))]
+    header = prefix / "include" / "cupti.h"
+    found: dict[str, Tool] = {}
+    if libraries:
+        version = libraries[0].resolve().name.partition(".so.")[2]
+        found["cupti"] = Tool(name="cupti", path=str(libraries[0]), version=version)
+    if header.is_file():
+        found["cupti.h"] = Tool(name="cupti.h", path=str(header))
+    return found

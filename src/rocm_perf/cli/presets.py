@@ -1,0 +1,35 @@
+"""`rocm-perf presets`."""
+
+from __future__ import annotations
+
+import argparse
+
+SCHEMA_VERSION = 1
+
+
+class PresetsCommand:
+    """What `rocm-perf profile --preset` can record, in one word each.
+
+    The names of configuration files, such as rocprofv3_compute, mean the same.
+    """
+
+    name = "presets"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="as JSON")
+
+    def run(self, args: argparse.Namespace) -> int:
+        import msgspec
+
+        from rocm_perf.collect.presets import presets
+
+        known = {name: msgspec.to_builtins(preset) for name, preset in presets().items()}
+        if args.json:
+            from rocm_perf.render import json
+
+            print(json.encode({"schema_version": SCHEMA_VERSION, "presets": known}))
+        else:
+            from rocm_perf.render.plan import preset_lines
+
+            print(*preset_lines(known), sep="\n")
+        return 0

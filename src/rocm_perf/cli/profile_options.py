@@ -1,0 +1,112 @@
+"""The options of `profile`, `counters` and `trace`. Light: every start of rocm-perf builds them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from rocm_perf.collect.flag_options import add_flags
+
+SAMPLED = ("power", "memory")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """All of them. `--` ends ours; everything behind the first one is the application's."""
+    parser.allow_abbrev = False
+    parser.add_argument(
+        "--preset", metavar="P", help="what to record (default auto; rocm-perf presets lists)"
+    )
+    parser.add_argument(
+        "--counters", metavar="NAME", nargs="+", default=[], help="counters, metrics, sets, or files of them"
+    )
+    parser.add_argument("--profiler", metavar="TOOL", default="", help="this one, and no other")
+    parser.add_argument(
+        "--tool-arg", metavar="ARG", action="append", default=[], help="hand to the profiler as it is"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what would run, and why; start nothing")
+    parser.add_argument("--json", action="store_true", help="the report as JSON on stdout")
+    parser.add_argument("-p", "--pid", "--attach", metavar="PID", help=argparse.SUPPRESS)
+    _add_output(parser.add_argument_group("where it goes"))
+    _add_run(parser.add_argument_group("the run"))
+    _add_torch(parser.add_argument_group("torch.profiler"))
+    add_flags(parser)
+    parser.add_argument(
+        "app", metavar="APP", nargs=argparse.REMAINDER, help="application; -- before it ends our options"
+    )
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-d", "--output-directory", metavar="DIR", type=Path, help="(rocm-perf-runs)")
+    group.add_argument(
+        "-o", "--output-file", "--output", metavar="NAME", help="the profiler's files, with its %%keys%%"
+    )
+    group.add_argument("--run-id", metavar="ID", default="", help="ranks with the same one are one run")
+    group.add_argument("--force-overwrite", "--force", action="store_true", help="replace a run of that id")
+    group.add_argument("--show", metavar="SECTION,...", help="sections of the report, as analyze has them")
+    group.add_argument("--top", metavar="N", type=_positive, help="rows of each list")
+
+
+def _add_run(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--timeout", metavar="S", type=_seconds, help="end the application after so long")
+    group.add_argument(
+        "--measure-overhead", metavar="N", type=_positive, nargs="?", const=1, default=0,
+        help="also run it unprofiled, N times (1)",
+    )  # fmt: skip
+    group.add_argument(
+        "--sample", metavar="WHAT", nargs="?", const="power,memory", default="", type=_sampled,
+        help="power,memory while it runs",
+    )  # fmt: skip
+    group.add_argument("--sample-interval", metavar="S", type=_seconds, help="(0.1)")
+    group.add_argument("--library-trace", action="store_true", help="log rocBLAS, MIOpen, RCCL, ... calls")
+    group.add_argument(
+        "--env", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="for the application"
+    )
+    group.add_argument("--additional-context", metavar="JSON", help="a configuration, inline")
+    group.add_argument("--additional-context-file", metavar="FILE", type=Path, help="or in a file")
+    group.add_argument("--device", metavar="D", help="sim:MI300X simulates a workload file instead")
+
+
+def _add_torch(group: argparse._ArgumentGroup) -> None:
+    for name, words in (("wait", "steps to skip"), ("warmup", "steps to warm up"), ("repeat", "how often")):
+        group.add_argument(f"--torch-{name}", metavar="N", type=_count, help=words)
+    group.add_argument("--torch-active", metavar="N", type=_count, help="steps to record (all)")
+    for name in ("shapes", "memory", "stacks"):
+        group.add_argument(
+            f"--torch-{name}", action=argparse.BooleanOptionalAction, default=None, help=f"record {name}"
+        )
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("must be 0 or more")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError("must be more than 0 seconds")
+    return value
+
+
+def _sampled(text: str) -> tuple[str, ...]:
+    words = tuple(word for word in text.split(",") if word)
+    if unknown := [word for word in words if word not in SAMPLED]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(SAMPLED)}")
+    return words
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value

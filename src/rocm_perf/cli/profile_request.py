@@ -1,0 +1,120 @@
+"""The request that the options of `profile` make; what is wrong with them is said before anything starts."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from rocm_perf.backends.base import TorchOptions
+from rocm_perf.collect.application import check_output, find_application, is_python
+from rocm_perf.collect.configuration import (
+    Configured,
+    configuration_text,
+    configured,
+    read_configuration,
+)
+from rocm_perf.collect.counter_files import read_input_file, split_names
+from rocm_perf.collect.flags import flags_of, merged
+from rocm_perf.collect.presets import DEFAULT, preset, preset_name
+from rocm_perf.collect.request import SAMPLED, Request
+from rocm_perf.errors import UsageError
+
+
+def application(args: argparse.Namespace) -> tuple[str, ...]:
+    """Everything behind the first `--`, or from the first word that is no option on."""
+    words: list[str] = args.app
+    return tuple(words[1:] if words[:1] == ["--"] else words)
+
+
+def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
+    """The request, and what to tell about the configuration."""
+    _refuse_attaching(args)
+    command = application(args)
+    file = find_application(command, os.environ)
+    context = _context(args) or Configured()
+    request = _recording(args, context, command)
+    check_output(Path(request.output))
+    sampling = replace(
+        context.sampling,
+        metrics=tuple(each for each in SAMPLED if each in {*args.sample, *context.sampling.metrics}),
+        interval_s=args.sample_interval or context.sampling.interval_s,
+    )
+    made = replace(
+        request,
+        is_python=is_python(file),
+        profiler=args.profiler,
+        run_id=args.run_id,
+        force_overwrite=args.force_overwrite,
+        timeout_s=args.timeout,
+        overhead_runs=args.measure_overhead,
+        sampling=sampling,
+        library_trace=args.library_trace or context.library_trace,
+        environment={**context.environment, **dict(args.env)},
+        stdout_to_stderr=args.json,
+    )
+    return made, context.notices
+
+
+def _recording(args: argparse.Namespace, context: Configured, command: tuple[str, ...]) -> Request:
+    """What to record: the preset that is named, or what the flags and the configuration name, or the default."""
+    flags = flags_of(args)
+    named = preset_name(args.preset) if args.preset else ""
+    if not named and not flags.record and not context.preset:
+        named = "timing" if args.profiler == "timing" else DEFAULT
+    wish, sets = context.wish, context.counters
+    if named:
+        wish, sets = preset(named).wish, preset(named).counters
+    names, passes = _counters(args.counters)
+    return Request(
+        command=command,
+        preset=named or context.preset,
+        wish=replace(
+            merged(wish, flags.wish),
+            output_name=args.output_file or "",
+            tool_args=tuple(args.tool_arg),
+            torch=_torch(args),
+        ),
+        counters=tuple(dict.fromkeys((*sets, *flags.counters, *names))),
+        counter_passes=(*(() if named else context.counter_passes), *flags.counter_passes, *passes),
+        output=str(Path(args.output_directory or Request(command=()).output).absolute()),
+    )
+
+
+def _context(args: argparse.Namespace) -> Configured | None:
+    if args.additional_context and args.additional_context_file:
+        raise UsageError("--additional-context and --additional-context-file exclude one another")
+    if args.additional_context:
+        return configured(*read_configuration(args.additional_context, "--additional-context"))
+    if args.additional_context_file:
+        path: Path = args.additional_context_file
+        return configured(*read_configuration(configuration_text(path), str(path)))
+    return None
+
+
+def _counters(words: list[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Names, and the passes of files: `@FILE`, or a word that is a path."""
+    names: list[str] = []
+    passes: list[tuple[str, ...]] = []
+    for word in words:
+        if word.startswith("@") or os.sep in word:
+            passes += read_input_file(Path(word.removeprefix("@"))).passes
+        else:
+            names += split_names([word])
+    return tuple(names), tuple(passes)
+
+
+def _torch(args: argparse.Namespace) -> TorchOptions:
+    given = {name: getattr(args, f"torch_{name}") for name in TorchOptions.__struct_fields__}
+    return TorchOptions(**{name: value for name, value in given.items() if value is not None})
+
+
+def _refuse_attaching(args: argparse.Namespace) -> None:
+    if args.pid is not None:
+        raise UsageError(
+            "attaching to a running process is left to rocprofv3",
+            "rocm-perf starts the application itself",
+            f"rocprofv3 -p {args.pid} -d DIR, then rocm-perf analyze DIR.",
+        )

@@ -1,0 +1,158 @@
+"""`rocm-perf sample`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf.errors import EmptyCaptureError, ToolAbsentError, UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf.collect.samplers import Sampler
+    from rocm_perf.model.results.energy import GpuEnergy
+    from rocm_perf.model.trace import Trace
+
+SCHEMA_VERSION = 1
+_SHORTEST_S = 0.001
+
+
+class SampleCommand:
+    """Read power, clocks, temperature, load and memory of the GPUs.
+
+    For a while, until Ctrl-C, or while a program runs, whose output and exit code stay its own. The readings go to a
+    CSV file that `rocm-perf analyze` reads; the report says what energy was used and what the sampling itself cost.
+    """
+
+    name = "sample"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--interval", metavar="S", type=float, default=0.1, help="seconds between readings (default 0.1)"
+        )
+        parser.add_argument("--duration", metavar="S", type=float, help="stop after so many seconds")
+        parser.add_argument(
+            "-o",
+            "--output",
+            metavar="CSV",
+            type=Path,
+            default=Path("samples.csv"),
+            help="default samples.csv",
+        )
+        parser.add_argument("--force", action="store_true", help="replace the file")
+        parser.add_argument("--json", action="store_true", help="the report as JSON")
+        parser.add_argument("app", metavar="APP", nargs="*", help="program; -- before it ends our options")
+        parser.usage = (
+            "rocm-perf sample [--interval S] [--duration S] [-o CSV] [--force] [--json] [-- APP ...]"
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        from rocm_perf.backends.probe import probe_machine
+        from rocm_perf.collect.request import SAMPLED, Sampling
+        from rocm_perf.collect.samplers import recording
+
+        _check(args)
+        machine = probe_machine()
+        args.output.unlink(missing_ok=True)
+        with recording(Sampling(metrics=SAMPLED, interval_s=args.interval), args.output, machine) as sampler:
+            code = _launch(args) if args.app else _wait(args.duration)
+        if not sampler.summary:
+            if code:
+                return code
+            raise ToolAbsentError("no GPU could be read", "; ".join(sampler.notices))
+        _report(args, sampler)
+        return code
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not args.interval >= _SHORTEST_S or args.interval == float("inf"):
+        raise UsageError(
+            f"--interval {args.interval:g} is too short", f"at least {_SHORTEST_S:g} s are possible"
+        )
+    if args.duration is not None and not 0 < args.duration < float("inf"):
+        raise UsageError(f"--duration {args.duration:g} is no time to wait")
+    if args.output.exists() and not args.force:
+        raise UsageError(f"{args.output} exists already", next_step="Choose another name, or add --force.")
+    if not os.access(args.output.parent, os.W_OK):
+        raise UsageError(f"{args.output} cannot be written", "its folder is not there, or not writable")
+
+
+def _launch(args: argparse.Namespace) -> int:
+    """The program's exit code; 128 + N where signal N ended it."""
+    from rocm_perf.collect.launch import exit_code, launch
+
+    ended = launch(
+        tuple(args.app),
+        os.environ,
+        stdout=sys.stderr.fileno() if args.json else None,
+        timeout_s=args.duration,
+        watch_stderr=False,
+    )
+    return exit_code(ended.status)
+
+
+def _wait(duration: float | None) -> int:
+    """Until the time is up or the user has had enough."""
+    enough = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        enough.wait(duration)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def _report(args: argparse.Namespace, sampler: Sampler) -> None:
+    from rocm_perf.analysis.energy import energy
+    from rocm_perf.ingest.load import load
+    from rocm_perf.render import json
+
+    trace = load(sampler.path)
+    found = energy(trace)
+    if not trace.has("samples"):
+        raise EmptyCaptureError(f"{sampler.path} holds no reading")
+    lines = [_gpu_line(gpu, trace) for gpu in found.gpus] or [f"energy: {found.unavailable}"]
+    if args.json:
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "file": str(sampler.path),
+            "summary": sampler.summary,
+            "notices": sampler.notices,
+            "energy": found,
+            "counted_j": {str(gpu.agent_id): _counted_j(trace, gpu) for gpu in found.gpus},
+        }
+        print(json.encode(document))
+        return
+    # The program's own output stays alone on stdout.
+    stream = sys.stderr if args.app else sys.stdout
+    for line in (*lines, sampler.summary, *(f"note: {notice}" for notice in sampler.notices)):
+        print(line, file=stream)
+    print(f"wrote {sampler.path}", file=stream)
+
+
+def _gpu_line(gpu: GpuEnergy, trace: Trace) -> str:
+    from rocm_perf.units import format_ns
+
+    counted = _counted_j(trace, gpu)
+    beside = "" if counted is None else f" (its own counter: {counted:,.1f} J)"
+    return (
+        f"GPU {gpu.agent_id}: {gpu.energy.value:,.1f} J in {format_ns(gpu.window_ns)}{beside}, "
+        f"mean {gpu.mean_power.value:,.1f} W, peak {gpu.peak_power_w:,.1f} W"
+    )
+
+
+def _counted_j(trace: Trace, gpu: GpuEnergy) -> float | None:
+    """What the GPU's own energy counter advanced by."""
+    import polars as pl
+
+    readings = trace.table("samples").filter(
+        (pl.col("metric") == "energy_j") & pl.col("agent_id").eq_missing(gpu.agent_id)
+    )["value"]
+    return float(readings[-1] - readings[0]) if len(readings) > 1 else None

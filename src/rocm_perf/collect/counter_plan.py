@@ -1,0 +1,71 @@
+"""Counters, metrics and sets by name -> passes that the first GPU can count, before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from rocm_perf.arch.counter_names import no_counters, resolve
+from rocm_perf.arch.counter_sets import counter_sets, resolve_set
+from rocm_perf.arch.counters import known_chips
+from rocm_perf.arch.metric_data import metrics
+from rocm_perf.arch.passes import kept_together, plan_passes
+from rocm_perf.errors import UsageError
+
+Names = tuple[str, ...]
+
+
+class CounterPasses(msgspec.Struct, frozen=True):
+    """What to ask for in each run; without any, `refusal` says why."""
+
+    passes: tuple[Names, ...] = ()
+    notes: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+def counter_passes(wanted: Names, own: tuple[Names, ...], gfx: str, rocm: str | None) -> CounterPasses:
+    """Passes for names, and for the passes that the user made himself: one of these that is too full is split."""
+    if gfx not in known_chips():
+        return CounterPasses(refusal=f"no counters are known for {gfx or 'this GPU'}")
+    if reason := no_counters(gfx, rocm):
+        _refuse_unknown((*wanted, *(name for group in own for name in group)), gfx)
+        return CounterPasses(refusal=reason)
+    groups = [group for group in (wanted, *own) if group]
+    planned = [_planned(group, gfx, rocm) for group in groups]
+    passes = tuple(each for plan in planned for each in plan.passes)
+    notes = [note for plan in planned for note in plan.notes]
+    notes += [
+        f"{' '.join(group)}: too much for one pass, split into {len(plan.passes)}"
+        for group, plan in zip(groups, planned, strict=True)
+        if group in own and len(plan.passes) > 1
+    ]
+    refusal = "" if passes else f"nothing of {' '.join(wanted)} can be counted on {gfx}"
+    return CounterPasses(passes, tuple(dict.fromkeys(notes)), refusal)
+
+
+def unknown_names(names: Iterable[str], gfx: str) -> tuple[str, ...]:
+    """A line for each name that no chip has."""
+    found = [resolve(name, gfx) for name in names if name not in counter_sets() and name not in metrics()]
+    return tuple(each.describe() for each in found if each.standing == "unknown")
+
+
+def _planned(names: Names, gfx: str, rocm: str | None) -> CounterPasses:
+    wanted: list[str] = []
+    notes: list[str] = []
+    for name in names:
+        if name not in counter_sets():
+            wanted.append(name)
+            continue
+        found = resolve_set(name, gfx, rocm)
+        wanted += found.counters
+        notes += [each.describe() for each in (*found.replaced, *found.dropped)]
+    if not wanted:
+        return CounterPasses(notes=tuple(notes))
+    plan = plan_passes(wanted, gfx, rocm, kept_together(wanted, gfx, rocm))
+    return CounterPasses(tuple(each.ask for each in plan.passes), (*notes, *plan.notes))
+
+
+def _refuse_unknown(names: Iterable[str], gfx: str) -> None:
+    if lines := unknown_names(names, gfx):
+        raise UsageError("; ".join(lines), next_step=f"rocm-perf list-counters --arch {gfx} names all.")

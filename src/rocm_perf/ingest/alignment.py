@@ -1,0 +1,83 @@
+"""Readings of sensors beside the recording of a profiler: brought to its clock and to its numbers for the GPUs. What
+two files of one run both tell (readings in madengine's shape, collectives without times) is kept once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from rocm_perf.ingest.part import Part, Sensing
+from rocm_perf.ingest.runs import Group, Piece
+
+_GPU_WORK = ("dispatches", "copies")
+
+
+def aligned(groups: list[Group]) -> list[Group]:
+    """The groups of a run, of which those with readings fit the others."""
+    pieces = [piece for group in groups for piece in group.pieces]
+    if not any(piece.part.sensing or _is_library_log(piece) for piece in pieces):
+        return groups
+    sampled = {piece.place.set_key[0] for piece in pieces if piece.part.sensing}
+    timed = any("collectives" in p.part.tables and not _is_library_log(p) for p in pieces)
+    fitted = []
+    for group in groups:
+        beside = [other for other in groups if other.span and other.host in (None, group.host)]
+        kept = [piece for piece in group.pieces if not _is_copy(piece, sampled)]
+        if kept:
+            fitted.append(Group(tuple(replace(p, part=_fitted(p, beside, timed)) for p in kept)))
+    return fitted
+
+
+def _is_library_log(piece: Piece) -> bool:
+    return piece.adapter.name == "rocm-perf-library-trace"
+
+
+def _is_copy(piece: Piece, sampled: set[str]) -> bool:
+    """madengine's shape of the readings that lie beside it."""
+    return piece.part.tool == "madengine" and piece.place.set_key[0] in sampled
+
+
+def _fitted(piece: Piece, beside: list[Group], timed: bool) -> Part:
+    part = piece.part
+    if _is_library_log(piece) and timed:
+        return replace(part, tables={name: t for name, t in part.tables.items() if name != "collectives"})
+    if part.sensing is None or not beside:
+        return part
+    clock = next((group.clock for group in beside if group.clock != "unknown"), "unknown")
+    offset = part.sensing.epoch_ns if clock == "epoch" else 0
+    numbers = _numbers(part.sensing, clock, _agents_of(beside))
+    tables = {name: _placed(frame, offset, numbers) for name, frame in part.tables.items()}
+    kept = {name: frame for name, frame in tables.items() if frame.height}
+    return replace(part, tables=kept, clock="epoch" if offset else part.clock)
+
+
+def _agents_of(groups: list[Group]) -> set[int]:
+    """The GPUs that did something, as the profiler numbers them."""
+    frames = [
+        p.part.tables[name]
+        for group in groups
+        for p in group.pieces
+        for name in _GPU_WORK
+        if name in p.part.tables
+    ]
+    return {agent for frame in frames for agent in frame["agent_id"].drop_nulls().unique()}
+
+
+def _numbers(sensing: Sensing, clock: str, used: set[int]) -> dict[int, int]:
+    """ROCm's profilers, which record the boot clock, number GPUs by their HSA nodes; frameworks, which record dates,
+    mostly by the program's own count. Numbers that do not occur in one of the two decide."""
+    node_first = clock == "boot" or not used <= set(sensing.ordinals.values())
+    if sensing.nodes and node_first and (not used or used <= set(sensing.nodes.values())):
+        return sensing.nodes
+    return sensing.ordinals or sensing.nodes
+
+
+def _placed(frame: pl.DataFrame, offset: int, numbers: dict[int, int]) -> pl.DataFrame:
+    """Rows of GPUs that the program cannot see have no number there, and stay out."""
+    if "time_ns" in frame.columns and offset:
+        frame = frame.with_columns(pl.col("time_ns") + offset)
+    if not numbers:
+        return frame
+    number = pl.col("agent_id").replace_strict(numbers, default=None, return_dtype=pl.Int64)
+    return frame.with_columns(agent_id=number).drop_nulls("agent_id")

@@ -1,0 +1,95 @@
+"""Folders that rocm-perf itself recorded, `RUN_ID/HOST/rankR-PID/pass_N/`: their record says which run, host, rank and
+pass a file belongs to, and which passes count."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rocm_perf.ingest.runs import Piece
+from rocm_perf.model.collection import CollectionRecord, PassRecord
+
+_PASS = re.compile(r"pass_(\d+)")
+_PROCESS = re.compile(r"rank(\d*)-(\d+)")  # the profiler's own files, and our folder without the suffix
+_INPUTS = ("counters.txt", "application.sh")  # written for a profiler, not by one
+_LEVELS = 2  # from the folder of a process up to that of its run
+
+
+@dataclass(frozen=True)
+class _Home:
+    """The folder of one process of rocm-perf."""
+
+    folder: Path
+    record: CollectionRecord
+
+    @property
+    def run(self) -> str:
+        """The folder of the run, which ranks and hosts share; its own if it was moved out of there."""
+        folders = self.folder.parents
+        shared = len(folders) >= _LEVELS and folders[1].name == self.record.run_id
+        return str(folders[1] if shared else self.folder)
+
+    def pass_of(self, piece: Piece) -> PassRecord | None:
+        """The run of the application that a file comes from; None for what lies beside the passes."""
+        inside = piece.source.folder.relative_to(self.folder).as_posix()
+        return next(
+            (
+                done
+                for done in self.record.passes
+                if done.folder and (inside == done.folder or inside.startswith(f"{done.folder}/"))
+            ),
+            None,
+        )
+
+
+def is_input(file: Path) -> bool:
+    """Whether it is what rocm-perf gave to a profiler."""
+    return file.name in _INPUTS and _PASS.fullmatch(file.parent.name) is not None
+
+
+def settled(pieces: list[Piece]) -> list[Piece]:
+    """The pieces, those of our own runs in their places; what a given-up pass left is not among them."""
+    homes = [
+        _Home(piece.source.folder, record)
+        for piece in pieces
+        if (record := piece.part.collection) is not None
+    ]
+    if not homes:
+        return pieces
+    kept = []
+    for piece in pieces:
+        home = next((home for home in homes if _lies_in(piece, home)), None)
+        placed = piece if home is None else _placed(piece, home)
+        if placed is not None:
+            kept.append(placed)
+    return kept
+
+
+def _lies_in(piece: Piece, home: _Home) -> bool:
+    return piece.source.folder == home.folder or home.folder in piece.source.folder.parents
+
+
+def _placed(piece: Piece, home: _Home) -> Piece | None:
+    record = home.record
+    done = home.pass_of(piece)
+    inside = piece.source.folder.relative_to(home.folder).parts
+    if done is not None and done.outcome not in ("recorded", "partly"):
+        return None
+    if done is None and inside and record.state != "running":
+        return None  # of a run that the record does not count
+    number = _PASS.fullmatch(inside[0]) if inside else None
+    process = _PROCESS.fullmatch(piece.place.set_key[1])
+    rank, pid = process.groups() if process else ("", "")
+    return replace(
+        piece,
+        place=replace(
+            piece.place,
+            root=Path(home.run),
+            run=home.run,
+            host=record.host,
+            pass_id=int(number.group(1)) if number else None,
+            rank=int(rank) if rank else record.rank,
+            pid=int(pid) if pid else None if process else piece.place.pid,
+        ),
+    )

@@ -1,0 +1,284 @@
+"""Captures and replays in a terminal: the answer first, then what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from rocm_perf.model.results.replay import (
+    CaptureReport,
+    Control,
+    Difference,
+    Judgement,
+    RegionInfo,
+    ReplayComparison,
+    ReplayTiming,
+    ReserveCheck,
+    SnapshotInfo,
+    Three,
+    Timing,
+    Verification,
+)
+from rocm_perf.render.grid import GridColumn, fitted
+from rocm_perf.render.lines import labelled, line, paragraph, show
+from rocm_perf.units import NS_PER_US, format_bytes, format_count, format_ns, format_share
+
+_REGIONS = 12
+_RANGES = 8
+_TEXTS = 8
+
+
+def print_blocks(blocks: Iterable[RenderableType], console: Console) -> None:
+    for block in blocks:
+        show(console, block)
+
+
+def capture_lines(report: CaptureReport) -> Iterator[str]:
+    """What was captured, and what to do with it."""
+    number = f", launch {report.launch:,} of the program" if report.launch else ""
+    yield f"captured {report.name or report.kernel}: dispatch {report.dispatch:,} of those that match{number}"
+    share = format_share(report.stored_bytes / report.raw_bytes) if report.raw_bytes else "0 %"
+    size = f"{format_bytes(report.raw_bytes)} raw, {format_bytes(report.stored_bytes)} on disk ({share})"
+    changed = "not saved" if report.changed_bytes is None else f"{format_bytes(report.changed_bytes)} changed"
+    yield f"{format_count(report.regions, 'region')}, {size}; what the kernel wrote: {changed}"
+    took = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report.seconds.items())
+    if took:
+        yield f"took {took}"
+    for words in _some(report.uncovered):
+        yield f"not covered: {words}"
+    for words in report.not_seen:
+        yield f"note: {words}"
+    for path in report.snapshots:
+        yield f"wrote {path}. Next: rocm-perf replay verify {path}"
+
+
+def info_blocks(info: SnapshotInfo, width: int) -> Iterator[RenderableType]:
+    yield from labelled("Kernel", info.name or info.kernel, width)
+    for label, text in _facts(info):
+        yield from labelled(label, text, width)
+    yield from _regions(info.regions, width)
+    for label, texts in (("Not covered", info.uncovered), ("Note", info.notes), ("Missing", info.missing)):
+        for text in _some(texts):
+            yield from labelled(label, text, width)
+    if info.checked_files:
+        yield line(("Every hash is right", "green"), f": {format_count(info.checked_files, 'file')} checked")
+    else:
+        yield line("This layout has no hashes to check.")
+
+
+def _facts(info: SnapshotInfo) -> Iterator[tuple[str, str]]:
+    if info.name and info.name != info.kernel:
+        yield "Symbol", info.kernel
+    launch = f", launch {info.launch:,} of the program" if info.launch else ""
+    yield "Dispatch", f"{info.dispatch:,} of those that matched{launch}"
+    yield "Launch", _geometry(info)
+    device = info.device
+    memory = format_bytes(device.memory_bytes) if device.memory_bytes else ""
+    words = (device.name, device.gfx, memory, info.driver, info.runtime)
+    yield "Captured on", ", ".join(word for word in words if word) or "unknown"
+    if info.command:
+        yield "Command", " ".join(info.command)
+    made = ", ".join(word for word in (info.producer, info.created_at) if word)
+    if made:
+        yield "Made by", made
+    yield "Size", f"{format_bytes(info.raw_bytes)} raw, {format_bytes(info.stored_bytes)} on disk"
+    if info.changed_bytes is None:
+        yield "Written", "unknown: the state after the kernel was not saved, so it cannot be verified"
+    else:
+        yield "Written", f"{format_bytes(info.changed_bytes)} by the kernel, in blocks of 64 KiB"
+
+
+def _geometry(info: SnapshotInfo) -> str:
+    lds = info.group_segment_bytes + info.dynamic_lds_bytes
+    parts = [f"{_by(info.grid)} work-items in groups of {_by(info.workgroup)}"]
+    if lds:
+        parts.append(f"{format_bytes(lds)} LDS ({format_bytes(info.dynamic_lds_bytes)} dynamic)")
+    if info.private_segment_bytes:
+        parts.append(f"{format_bytes(info.private_segment_bytes)} scratch a work-item")
+    return "; ".join([*parts, f"{format_bytes(info.kernarg_bytes)} of arguments; {info.code_object}"])
+
+
+def _regions(regions: Sequence[RegionInfo], width: int) -> Iterator[RenderableType]:
+    largest = sorted(regions, key=lambda region: -region.size)[:_REGIONS]
+    if not largest:
+        return
+    yield line((f"{format_count(len(regions), 'region')} of memory", "bold"))
+    yield fitted(
+        [
+            GridColumn("address", [region.base for region in largest], numeric=True),
+            GridColumn("size", [format_bytes(region.size) for region in largest], numeric=True),
+            GridColumn("written", [_or_dash(region.changed_bytes) for region in largest], numeric=True),
+            GridColumn("on disk", [_or_dash(region.stored_bytes) for region in largest], numeric=True),
+            GridColumn(
+                "kind", [" ".join((region.kind, region.name)).strip() for region in largest], numeric=False
+            ),
+        ],
+        width,
+    )
+    if len(regions) > len(largest):
+        yield line((f"and {len(regions) - len(largest):,} smaller (--json shows all)", "dim"))
+
+
+def reserve_blocks(found: ReserveCheck, width: int) -> Iterator[RenderableType]:
+    words = {
+        "exact": ("exact: every range can be had at its address", "green"),
+        "failed": ("failed: a range cannot be reserved here", "red"),
+        "relocated": ("relocated: a range was given another address", "yellow"),
+    }
+    yield line(words[found.verdict])
+    if found.device:
+        yield from labelled("On", found.device, width)
+    if found.reason:
+        yield from labelled("Reason", found.reason, width)
+    wrong = [one for one in found.reservations if not one.exact]
+    shown = (wrong or found.reservations)[:_RANGES]
+    yield _plain_table([(one.base, format_bytes(one.size), one.got or "nothing") for one in shown])
+    rest = len(wrong or found.reservations) - len(shown)
+    if rest:
+        yield line((f"and {rest:,} more (--json shows all)", "dim"))
+
+
+def _plain_table(rows: Sequence[tuple[str, str, str]]) -> Table:
+    wanted, sizes, given = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = [
+        GridColumn("wanted", wanted, True),
+        GridColumn("size", sizes, True),
+        GridColumn("given", given, True),
+    ]
+    return fitted(columns, 80)
+
+
+def timing_blocks(found: ReplayTiming, width: int) -> Iterator[RenderableType]:
+    yield from labelled("Kernel", found.name or found.kernel, width)
+    yield from labelled("On", found.device, width)
+    yield from _run_lines(found.mode, found.iterations, found.warmup, found.wall_ns, width)
+    yield _timings([found.timing], width)
+    yield from _interval_note([found.timing], width)
+
+
+def comparison_blocks(found: ReplayComparison, width: int) -> Iterator[RenderableType]:
+    yield from labelled("Kernel", found.name or found.kernel, width)
+    style = {"better": "green", "worse": "red", "no difference shown": "yellow"}[found.verdict]
+    ratio = f"{found.speedup:.3f}x" + (
+        f" [{found.interval[0]:.3f}, {found.interval[1]:.3f}]" if found.interval else ""
+    )
+    yield line(("B against A: ", "bold"), (found.verdict, style), f", speedup {ratio}")
+    if found.interval_unavailable:
+        yield from paragraph(f"No interval can be given: {found.interval_unavailable}.", width)
+    yield from labelled("On", found.device, width)
+    yield from _run_lines(found.mode, found.iterations, found.warmup, found.wall_ns, width)
+    yield _timings([found.base, found.new], width)
+    yield from labelled("A", found.base.label, width)
+    yield from labelled("B", found.new.label, width)
+    words = f"Interval: bootstrap of the medians, {found.confidence:.0%}. Results are not compared here: replay verify."
+    yield from paragraph(words, width, style="dim")
+
+
+def _run_lines(mode: str, iterations: int, warmup: int, wall_ns: int, width: int) -> Iterator[RenderableType]:
+    words = f"{format_count(iterations, 'iteration')} after {warmup:,} to warm up, {mode}; {format_ns(wall_ns)} in all"
+    yield from labelled("Run", words, width)
+
+
+def _timings(timings: Sequence[Timing], width: int) -> Table:
+    def column(heading: str, values: Sequence[float]) -> GridColumn:
+        return GridColumn(heading, [_microseconds(value) for value in values], numeric=True)
+
+    columns = [
+        column("median", [one.median_ns for one in timings]),
+        GridColumn("interval", [_interval(one.interval_ns) for one in timings], numeric=True),
+        column("mean", [one.mean_ns for one in timings]),
+        column("p5", [one.p5_ns for one in timings]),
+        column("p95", [one.p95_ns for one in timings]),
+        column("min", [one.min_ns for one in timings]),
+        column("max", [one.max_ns for one in timings]),
+    ]
+    if len(timings) > 1:
+        columns.insert(0, GridColumn("", ["A", "B"], numeric=False))
+    return fitted(columns, width)
+
+
+def _interval_note(timings: Sequence[Timing], width: int) -> Iterator[RenderableType]:
+    first = timings[0]
+    words = first.interval_unavailable and f"no interval: {first.interval_unavailable}"
+    told = words or f"interval of the median at {first.confidence:.0%}, by bootstrap"
+    yield from paragraph(f"Device timestamps; {told}.", width, style="dim")
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    return "-" if interval is None else f"{interval[0] / NS_PER_US:,.3f} to {_microseconds(interval[1])}"
+
+
+def _microseconds(value_ns: float) -> str:
+    """Fine enough to tell an interval's ends apart."""
+    return f"{value_ns / NS_PER_US:,.3f} us"
+
+
+def verification_blocks(found: Verification, width: int) -> Iterator[RenderableType]:
+    style = {
+        "same": "green",
+        "same within tolerance": "green",
+        "different": "red",
+        "cannot be verified": "red",
+    }
+    yield line((found.verdict, f"bold {style[found.verdict]}"), f": {found.reason}")
+    yield from labelled("Kernel", found.name or found.kernel, width)
+    if found.device:
+        yield from labelled("On", found.device, width)
+    for title, judged in (("Replay", found.captured), ("New code", found.new)):
+        if judged is not None:
+            yield from labelled(title, _judged(judged), width)
+            for difference in judged.differences:
+                yield from _difference(difference, width)
+    if found.deterministic is not None:
+        words = "gave the same bytes" if found.deterministic else "differ: the kernel is not deterministic"
+        yield from labelled("Two replays", words, width)
+    for control in found.controls:
+        yield from _control(control, width)
+
+
+def _judged(judged: Judgement) -> str:
+    compared = f"{format_bytes(judged.compared_bytes)} compared"
+    if judged.verdict == "same":
+        return f"bit for bit the same, {compared}"
+    differ = f"{format_count(judged.differing_bytes, 'byte')} {'differs' if judged.differing_bytes == 1 else 'differ'}"
+    return f"{judged.verdict}: {differ}, {compared}" + (f"; {judged.tolerance}" if judged.tolerance else "")
+
+
+def _difference(found: Difference, width: int) -> Iterator[RenderableType]:
+    where = (
+        "written by the kernel" if found.is_output else "which the kernel did not write in the application"
+    )
+    text = (
+        f"region {found.region}, offset {found.offset:,} ({where}): {found.differing_bytes:,} of "
+        f"{format_count(found.compared_bytes, 'byte')}; expected {found.expected}, got {found.got}"
+    )
+    yield from paragraph(text, width, indent="  ")
+    values = []
+    if found.expected_f32 is not None and found.got_f32 is not None:
+        values.append(f"as f32 {found.expected_f32:g} and {found.got_f32:g}")
+    if found.expected_f16 is not None and found.got_f16 is not None:
+        values.append(f"as f16 {found.expected_f16:g} and {found.got_f16:g}")
+    if values:
+        yield from paragraph("; ".join(values), width, indent="  ", style="dim")
+
+
+def _control(control: Control, width: int) -> Iterator[RenderableType]:
+    yield from labelled("Control", f"{control.name}: {control.outcome} ({control.words})", width)
+
+
+def _some(texts: Sequence[str]) -> list[str]:
+    rest = len(texts) - _TEXTS
+    return [*texts[:_TEXTS], f"and {rest:,} more (--json shows all)"] if rest > 0 else list(texts)
+
+
+def _by(sizes: Three) -> str:
+    used = list(sizes)
+    while len(used) > 1 and used[-1] == 1:
+        used.pop()
+    return " x ".join(f"{size:,}" for size in used)
+
+
+def _or_dash(size: int) -> str:
+    return format_bytes(size) if size else "-"

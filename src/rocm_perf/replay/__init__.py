@@ -1,0 +1,1 @@
+"""One kernel alone, with its memory, at its own addresses."""

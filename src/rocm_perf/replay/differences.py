@@ -1,0 +1,148 @@
+"""Memory after a replay against memory after the application's kernel, byte by byte."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf.errors import InputError
+from rocm_perf.model.results.replay import Difference
+from rocm_perf.replay.plan import dump_path
+from rocm_perf.replay.snapshot import Region
+from rocm_perf.replay.tolerance import Tolerance, values
+
+_BLOCK = 64 << 10
+_CHUNK = 16 * _BLOCK
+_SHOWN_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a region that the captured kernel wrote as a whole, or left alone as a whole."""
+
+    region: Region
+    offset: int
+    length: int
+    is_output: bool
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Where two files differ in a piece."""
+
+    piece: Piece
+    first: int  # offset in the region
+    count: int  # bytes
+
+
+def pieces(region: Region) -> list[Piece]:
+    """The whole region, cut where what the kernel wrote begins and ends."""
+    found, at = [], 0
+    for offset, length in sorted(region.changed):
+        if offset > at:
+            found.append(Piece(region, at, offset - at, False))
+        found.append(Piece(region, offset, length, True))
+        at = offset + length
+    if at < region.size:
+        found.append(Piece(region, at, region.size - at, False))
+    return found
+
+
+def expected_file(piece: Piece, files: Mapping[str, Path]) -> Path:
+    """Where the state after the application's kernel lies: what it did not write is as before."""
+    return files[piece.region.after if piece.is_output else piece.region.before]
+
+
+def mismatches(some: Iterable[Piece], files: Mapping[str, Path], work: Path) -> list[Mismatch]:
+    """Where the dumps below `work` are not as the application's kernel left the memory."""
+    found = (mismatch(piece, expected_file(piece, files), dump_path(work, piece.region)) for piece in some)
+    return [one for one in found if one is not None]
+
+
+def mismatch(piece: Piece, one: Path, other: Path) -> Mismatch | None:
+    """The differences of two files in a piece."""
+    first, count = -1, 0
+    for offset, left, right in differing_blocks(piece, one, other):
+        bits = int.from_bytes(left, "big") ^ int.from_bytes(right, "big")
+        difference = bits.to_bytes(len(left), "big")
+        count += len(difference) - difference.count(0)
+        if first < 0:
+            first = offset + len(difference) - len(difference.lstrip(b"\0"))
+    return Mismatch(piece, first, count) if count else None
+
+
+def differing_blocks(piece: Piece, one: Path, other: Path) -> Iterator[tuple[int, bytes, bytes]]:
+    """Blocks of the piece that are not the same in both files, with their offset in the region."""
+    with ExitStack() as stack:
+        left, right = (stack.enter_context(path.open("rb", buffering=0)).fileno() for path in (one, other))
+        for start in range(piece.offset, piece.offset + piece.length, _CHUNK):
+            length = min(_CHUNK, piece.offset + piece.length - start)
+            ours, theirs = _read(left, start, length, one), _read(right, start, length, other)
+            if ours == theirs:
+                continue
+            for at in range(0, length, _BLOCK):
+                pair = ours[at : at + _BLOCK], theirs[at : at + _BLOCK]
+                if pair[0] != pair[1]:
+                    yield start + at, *pair
+
+
+def is_close(found: Mismatch, files: Mapping[str, Path], work: Path, tolerance: Tolerance) -> bool:
+    """Whether all values of the piece are within the tolerance."""
+    paths = expected_file(found.piece, files), dump_path(work, found.piece.region)
+    return all(
+        not tolerance.far_off(ours, theirs) for _, ours, theirs in differing_blocks(found.piece, *paths)
+    )
+
+
+def described(found: Mismatch, files: Mapping[str, Path], work: Path) -> Difference:
+    """The first differing bytes, and what they mean as numbers."""
+    region, first = found.piece.region, found.first
+    paths = expected_file(found.piece, files), dump_path(work, region)
+    room = found.piece.offset + found.piece.length
+    expected, got = (_bytes_at(path, first, min(_SHOWN_BYTES, room - first)) for path in paths)
+    expected_f32, got_f32 = (_value(path, "f32", first, room) for path in paths)
+    expected_f16, got_f16 = (_value(path, "f16", first, room) for path in paths)
+    return Difference(
+        region=f"0x{region.base:x}",
+        offset=first,
+        address=f"0x{region.base + first:x}",
+        differing_bytes=found.count,
+        compared_bytes=found.piece.length,
+        is_output=found.piece.is_output,
+        expected=expected.hex(),
+        got=got.hex(),
+        expected_f32=expected_f32,
+        got_f32=got_f32,
+        expected_f16=expected_f16,
+        got_f16=got_f16,
+    )
+
+
+def _value(path: Path, dtype: str, at: int, end: int) -> float | None:
+    size = 4 if dtype == "f32" else 2
+    start = at // size * size
+    if start + size > end:
+        return None
+    return values("f32" if size == 4 else "f16", _bytes_at(path, start, size))[0]
+
+
+def _bytes_at(path: Path, offset: int, size: int) -> bytes:
+    with path.open("rb", buffering=0) as file:
+        return _read(file.fileno(), offset, size, path)
+
+
+def _read(handle: int, offset: int, size: int, path: Path) -> bytes:
+    """All of it: a dump that is too short is no result."""
+    data = os.pread(handle, size, offset)
+    if len(data) == size:
+        return data
+    parts = [data]
+    while sum(map(len, parts)) < size:
+        more = os.pread(handle, size - sum(map(len, parts)), offset + sum(map(len, parts)))
+        if not more:
+            raise InputError(f"{path.name} is too short", f"it ends before byte {offset + size}")
+        parts.append(more)
+    return b"".join(parts)

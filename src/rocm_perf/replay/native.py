@@ -1,0 +1,132 @@
+"""The native parts: built on first use by the machine's own compiler against its own headers, and kept.
+
+ROCM_PERF_NATIVE_DIR names a folder with parts that were built elsewhere, for machines without a compiler.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from rocm_perf.backends import torch_probe
+from rocm_perf.backends.amd import probe as amd
+from rocm_perf.backends.native_build import LIBRARY_FLAGS, cache_folder, compile_into, digest
+from rocm_perf.backends.nvidia import build as cupti_build
+from rocm_perf.backends.nvidia import probe as nvidia
+from rocm_perf.errors import ToolAbsentError
+from rocm_perf.model.results.replay import Vendor
+
+Task = Literal["capture", "replay"]
+FOLDER_VARIABLE = "ROCM_PERF_NATIVE_DIR"
+_COMPILERS = ("c++", "g++", "clang++")
+_ROOT = Path("/")
+_FILES: Mapping[tuple[Vendor, Task], str] = {
+    ("AMD", "capture"): "librocm_perf_capture_hsa.so",
+    ("AMD", "replay"): "replay_hsa",
+    ("NVIDIA", "capture"): "librocm_perf_capture_cuda.so",
+    ("NVIDIA", "replay"): "replay_cuda",
+}
+_SOURCES: Mapping[Vendor, str] = {"AMD": "hsa", "NVIDIA": "cuda"}
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """What a vendor's parts are compiled with."""
+
+    flags: tuple[str, ...]
+    linked: tuple[str, ...]
+
+
+def part(vendor: Vendor, task: Task, environment: Mapping[str, str] | None = None) -> Path:
+    """The library to load into a program, or the runner; compiled unless that was done before."""
+    variables = os.environ if environment is None else environment
+    name = _FILES[vendor, task]
+    if given := variables.get(FOLDER_VARIABLE):
+        file = Path(given, name)
+        if file.is_file():
+            return file.absolute()
+        raise ToolAbsentError(f"there is no {name}", f"{FOLDER_VARIABLE} is {given}")
+    toolkit = _TOOLKITS[vendor](variables, task)
+    compiler = _compiler(variables)
+    with resources.as_file(resources.files("rocm_perf.replay").joinpath("native")) as native:
+        target = cache_folder(variables) / _key(native, vendor, compiler, toolkit) / name
+        if not target.exists():
+            compile_into(target, compiler, _arguments(native, vendor, task, toolkit))
+    return target
+
+
+def present_vendors(root: Path = _ROOT) -> tuple[Vendor, ...]:
+    """Whose GPUs this machine has, by the files of their drivers."""
+    nodes: dict[Vendor, str] = {"AMD": "dev/kfd", "NVIDIA": "dev/nvidiactl"}
+    return tuple(vendor for vendor, node in nodes.items() if (root / node).exists())
+
+
+def _cuda_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
+    cudas = nvidia.cuda_folders(environment, _ROOT)
+    headers = [cuda / "include" for cuda in cudas if (cuda / "include" / "cuda.h").is_file()]
+    if task == "replay" and headers:
+        return Toolkit(("-isystem", str(headers[0])), ("-ldl",))
+    tools = nvidia.cupti(cudas, None, _ROOT)
+    if len(tools) < 2:  # pip's, beside torch
+        python = torch_probe.python_of(environment)
+        torch = torch_probe.locate_torch(python, environment) if python else None
+        tools = nvidia.cupti(cudas, torch, _ROOT)
+    if "cupti.h" not in tools or "cupti" not in tools:
+        why = "CUPTI's header and library are not here"
+        raise ToolAbsentError(f"{task} cannot be built", why, "Install the CUDA toolkit, or set CUDA_HOME.")
+    library = Path(tools["cupti"].path)
+    folders = cupti_build.includes(Path(tools["cupti.h"].path))
+    flags = tuple(word for folder in folders for word in ("-isystem", str(folder)))
+    cupti = (str(library), f"-Wl,-rpath,{library.parent}") if task == "capture" else ()
+    return Toolkit(flags, (*cupti, "-ldl"))
+
+
+def _hsa_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
+    for prefix in (*amd.rocm_folders(environment, _ROOT), _ROOT / "usr"):
+        if (prefix / "include" / "hsa" / "hsa_ext_amd.h").is_file():
+            # -isystem would hide the C library's headers from the C++ library's, where both are in /usr/include.
+            return Toolkit(("-idirafter", str(prefix / "include"), "-DAMD_INTERNAL_BUILD"), ("-ldl",))
+    why = "the headers of HSA are not here"
+    raise ToolAbsentError(
+        f"{task} cannot be built", why, "Install hsa-rocr-dev (Debian: libhsa-runtime-dev)."
+    )
+
+
+_TOOLKITS: Mapping[Vendor, Callable[[Mapping[str, str], Task], Toolkit]] = {
+    "AMD": _hsa_toolkit,
+    "NVIDIA": _cuda_toolkit,
+}
+
+
+def _compiler(environment: Mapping[str, str]) -> str:
+    for name in _COMPILERS:
+        if found := shutil.which(name, path=environment.get("PATH")):
+            return found
+    raise ToolAbsentError(
+        "there is no C++ compiler",
+        "the native parts are built on first use",
+        f"Install g++, or set {FOLDER_VARIABLE} to a folder with parts that were built elsewhere.",
+    )
+
+
+def _arguments(native: Path, vendor: Vendor, task: Task, toolkit: Toolkit) -> list[str]:
+    source = native / _SOURCES[vendor] / f"{task}.cpp"
+    kind = LIBRARY_FLAGS if task == "capture" else ()
+    shims = Path(cupti_build.__file__).parent / "native" / "shims"  # for pip's CUDA, which lacks a header
+    return [*kind, *toolkit.flags, "-idirafter", str(shims), str(source), *toolkit.linked]
+
+
+def _key(native: Path, vendor: Vendor, compiler: str, toolkit: Toolkit) -> str:
+    files = sorted(
+        file
+        for folder in ("common", _SOURCES[vendor])
+        for file in (native / folder).glob("*")
+        if file.is_file()
+    )
+    words = (compiler, *toolkit.flags, *toolkit.linked)
+    return digest(((file.name, file.read_bytes()) for file in files), words)

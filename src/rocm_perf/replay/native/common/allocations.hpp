@@ -1,0 +1,65 @@
+// Which device memory the program holds: every live allocation by its address.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rocm_perf {
+
+struct Allocation {
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  std::string kind;      // device, pool, mapped, global, managed, host, ipc
+  int device = 0;
+  std::string name;      // of a module's variable
+  std::string uncovered; // why it cannot be saved or restored; empty if it can
+
+  std::uint64_t end() const { return base + size; }
+};
+
+class Allocations {
+ public:
+  void add(Allocation one) {
+    if (one.base == 0 || one.size == 0) return;
+    std::lock_guard<std::mutex> hold(mutex_);
+    live_[one.base] = std::move(one);
+  }
+
+  void remove(std::uint64_t base) {
+    std::lock_guard<std::mutex> hold(mutex_);
+    live_.erase(base);
+  }
+
+  // Those that begin in [base, base + size): one call may unmap several.
+  void remove_within(std::uint64_t base, std::uint64_t size) {
+    std::lock_guard<std::mutex> hold(mutex_);
+    live_.erase(live_.lower_bound(base), live_.lower_bound(base + size));
+  }
+
+  // The allocation that holds the address.
+  std::optional<Allocation> holding(std::uint64_t address) const {
+    std::lock_guard<std::mutex> hold(mutex_);
+    auto next = live_.upper_bound(address);
+    if (next == live_.begin()) return std::nullopt;
+    const Allocation& one = std::prev(next)->second;
+    if (address >= one.end()) return std::nullopt;
+    return one;
+  }
+
+  std::vector<Allocation> all() const {
+    std::lock_guard<std::mutex> hold(mutex_);
+    std::vector<Allocation> out;
+    out.reserve(live_.size());
+    for (const auto& entry : live_) out.push_back(entry.second);
+    return out;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Allocation> live_;
+};
+
+}  // namespace rocm_perf

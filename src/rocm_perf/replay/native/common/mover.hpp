@@ -1,0 +1,203 @@
+// Device memory, block by block, through a few host buffers: one thread reads the device while others look at what was
+// read and write it.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "draft.hpp"
+
+namespace rocm_perf {
+
+// What is done with a piece of a region; called on several threads at once, never twice for one piece.
+using Take = std::function<void(const char* data, std::size_t size, std::uint64_t offset)>;
+
+class Mover {
+ public:
+  static constexpr std::size_t kPiece = 256 * kBlock;  // 16 MiB
+  static constexpr std::size_t kSlots = 6;
+
+  // `buffers` are kSlots pieces of host memory that the device can write to quickly.
+  Mover(ReadDevice read, std::vector<char*> buffers) : read_(std::move(read)) {
+    for (char* buffer : buffers) slots_.push_back(std::make_unique<Slot>(buffer));
+    for (auto& slot : slots_) slot->worker = std::thread([this, &slot] { work(*slot); });
+  }
+
+  ~Mover() {
+    {
+      std::lock_guard<std::mutex> hold(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    for (auto& slot : slots_) slot->worker.join();
+  }
+
+  void each(std::uint64_t address, std::uint64_t size, const Take& take) {
+    for (std::uint64_t offset = 0; offset < size; offset += kPiece) {
+      Slot& slot = idle_slot();
+      slot.size = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size - offset));
+      slot.offset = offset;
+      slot.take = &take;
+      read_(slot.buffer, address + offset, slot.size);
+      set(slot, State::full);
+    }
+    wait_all();
+  }
+
+ private:
+  enum class State { idle, reading, full };
+  struct Slot {
+    explicit Slot(char* memory) : buffer(memory) {}
+    char* buffer;
+    std::size_t size = 0;
+    std::uint64_t offset = 0;
+    const Take* take = nullptr;
+    State state = State::idle;
+    std::thread worker;
+  };
+
+  Slot& idle_slot() {
+    std::unique_lock<std::mutex> hold(mutex_);
+    for (;;) {
+      if (error_) std::rethrow_exception(error_);
+      for (auto& slot : slots_) {
+        if (slot->state != State::idle) continue;
+        slot->state = State::reading;
+        return *slot;
+      }
+      changed_.wait(hold);
+    }
+  }
+
+  void wait_all() {
+    std::unique_lock<std::mutex> hold(mutex_);
+    changed_.wait(hold, [this] {
+      for (auto& slot : slots_)
+        if (slot->state != State::idle) return false;
+      return true;
+    });
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  void set(Slot& slot, State state) {
+    {
+      std::lock_guard<std::mutex> hold(mutex_);
+      slot.state = state;
+    }
+    changed_.notify_all();
+  }
+
+  void work(Slot& slot) {
+    for (;;) {
+      {
+        std::unique_lock<std::mutex> hold(mutex_);
+        changed_.wait(hold, [&] { return ending_ || slot.state == State::full; });
+        if (slot.state != State::full) return;
+      }
+      try {
+        (*slot.take)(slot.buffer, slot.size, slot.offset);
+      } catch (...) {
+        std::lock_guard<std::mutex> hold(mutex_);
+        if (!error_) error_ = std::current_exception();
+      }
+      set(slot, State::idle);
+    }
+  }
+
+  ReadDevice read_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::exception_ptr error_;
+  bool ending_ = false;
+};
+
+// 64 bits of a block's content, to see afterwards whether it changed. Four lanes, so that it keeps up with memory.
+inline std::uint64_t fingerprint(const char* data, std::size_t size) {
+  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15ull;
+  std::uint64_t lanes[4] = {1, 2, 3, 4};
+  std::size_t at = 0;
+  for (; at + 32 <= size; at += 32) {
+    for (int lane = 0; lane < 4; ++lane) {
+      std::uint64_t word;
+      std::memcpy(&word, data + at + 8 * lane, 8);
+      std::uint64_t mixed = (lanes[lane] ^ word) * kPrime;
+      lanes[lane] = mixed ^ (mixed >> 29);
+    }
+  }
+  for (; at < size; ++at) lanes[0] = (lanes[0] ^ static_cast<unsigned char>(data[at])) * kPrime;
+  std::uint64_t all = size;
+  for (std::uint64_t lane : lanes) {
+    all = (all ^ lane) * kPrime;
+    all ^= all >> 32;
+  }
+  return all;
+}
+
+// The state of one region before the kernel, block by block, and what is different after it.
+class Region {
+ public:
+  Region(const Draft& draft, Allocation allocation) : draft_(draft), blocks_((allocation.size + kBlock - 1) / kBlock) {
+    saved_.allocation = std::move(allocation);
+  }
+
+  void save_before(Mover& mover) {
+    const Allocation& of = saved_.allocation;
+    File file(draft_.before(of.base), O_WRONLY | O_CREAT | O_TRUNC);
+    file.resize(of.size);
+    mover.each(of.base, of.size, [&](const char* data, std::size_t size, std::uint64_t offset) {
+      for (std::size_t at = 0; at < size; at += kBlock)
+        blocks_[(offset + at) / kBlock] = fingerprint(data + at, std::min(kBlock, size - at));
+      Draft::put(file, data, size, offset);
+    });
+    saved_.saved = true;
+  }
+
+  void save_after(Mover& mover) {
+    const Allocation& of = saved_.allocation;
+    std::vector<char> different(blocks_.size(), 0);
+    std::unique_ptr<File> file;
+    std::mutex opening;
+    mover.each(of.base, of.size, [&](const char* data, std::size_t size, std::uint64_t offset) {
+      for (std::size_t at = 0; at < size; at += kBlock) {
+        std::size_t block = (offset + at) / kBlock, length = std::min(kBlock, size - at);
+        if (blocks_[block] == fingerprint(data + at, length)) continue;
+        {
+          std::lock_guard<std::mutex> hold(opening);
+          if (!file) {
+            file = std::make_unique<File>(draft_.after(of.base), O_WRONLY | O_CREAT | O_TRUNC);
+            file->resize(of.size);
+          }
+        }
+        different[block] = 1;
+        file->write_at(data + at, length, offset + at);
+      }
+    });
+    merge(different);
+  }
+
+  const Saved& saved() const { return saved_; }
+
+ private:
+  void merge(const std::vector<char>& different) {
+    for (std::size_t block = 0; block < different.size(); ++block) {
+      if (!different[block]) continue;
+      std::uint64_t start = block * kBlock, end = std::min<std::uint64_t>(start + kBlock, saved_.allocation.size);
+      if (!saved_.changed.empty() && saved_.changed.back().first + saved_.changed.back().second == start)
+        saved_.changed.back().second = end - saved_.changed.back().first;
+      else
+        saved_.changed.emplace_back(start, end - start);
+    }
+  }
+
+  const Draft& draft_;
+  std::vector<std::uint64_t> blocks_;
+  Saved saved_;
+};
+
+}  // namespace rocm_perf

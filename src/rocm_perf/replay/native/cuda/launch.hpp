@@ -1,0 +1,114 @@
+// One kernel launch as the driver is asked for it, whichever of its calls was used.
+#pragma once
+#include <cupti.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver.hpp"
+
+namespace rocm_perf {
+
+constexpr CUpti_CallbackId kLaunchCalls[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,            CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,          CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+};
+
+struct Launch {
+  CUfunction function = nullptr;
+  unsigned blocks[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned cluster[3] = {1, 1, 1};
+  unsigned dynamic_lds = 0;
+  bool cooperative = false;
+  CUstream stream = nullptr;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+};
+
+inline Launch launch_of(CUpti_CallbackId call, const void* with) {
+  Launch out;
+  if (call == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || call == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz) {
+    auto* given = static_cast<const cuLaunchKernelEx_params*>(with);
+    const CUlaunchConfig& config = *given->config;
+    out = {given->f, {config.gridDimX, config.gridDimY, config.gridDimZ},
+           {config.blockDimX, config.blockDimY, config.blockDimZ}, {1, 1, 1}, config.sharedMemBytes, false,
+           config.hStream, given->kernelParams, given->extra};
+    for (unsigned index = 0; index < config.numAttrs; ++index) {
+      const CUlaunchAttribute& attribute = config.attrs[index];
+      if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) out.cooperative = attribute.value.cooperative != 0;
+      if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        out.cluster[0] = attribute.value.clusterDim.x;
+        out.cluster[1] = attribute.value.clusterDim.y;
+        out.cluster[2] = attribute.value.clusterDim.z;
+      }
+    }
+    return out;
+  }
+  // The cooperative call has the same fields in the same order, without `extra`.
+  auto* given = static_cast<const cuLaunchKernel_params*>(with);
+  out = {given->f, {given->gridDimX, given->gridDimY, given->gridDimZ},
+         {given->blockDimX, given->blockDimY, given->blockDimZ}, {1, 1, 1}, given->sharedMemBytes, false,
+         given->hStream, given->kernelParams, nullptr};
+  out.cooperative = call == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel ||
+                    call == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz;
+  if (!out.cooperative) out.extra = given->extra;
+  return out;
+}
+
+using Layout = std::vector<std::pair<std::size_t, std::size_t>>;  // offset, size of each parameter
+
+// The runtime's handles are kernels, the driver's are functions; each call refuses the other's.
+inline Layout layout_of(CUfunction function) {
+  Layout out;
+#if CUDA_VERSION >= 12040
+  auto kernel = reinterpret_cast<CUkernel>(function);
+  for (std::size_t index = 0;; ++index) {
+    std::size_t offset = 0, size = 0;
+    bool found = driver().function_parameter &&
+                 driver().function_parameter(function, index, &offset, &size) == CUDA_SUCCESS;
+    if (!found && driver().kernel_parameter)
+      found = driver().kernel_parameter(kernel, index, &offset, &size) == CUDA_SUCCESS;
+    if (!found) return out;
+    out.emplace_back(offset, size);
+  }
+#else
+  (void)function;
+  return out;
+#endif
+}
+
+// The kernel's arguments as the kernel sees them: one buffer.
+inline std::vector<char> arguments_of(const Launch& launch, const Layout& layout) {
+  for (void** entry = launch.extra; entry && *entry != CU_LAUNCH_PARAM_END; entry += 2) {
+    if (*entry != CU_LAUNCH_PARAM_BUFFER_POINTER) continue;
+    std::size_t size = 0;
+    for (void** other = launch.extra; *other != CU_LAUNCH_PARAM_END; other += 2)
+      if (*other == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<std::size_t*>(other[1]);
+    auto* data = static_cast<const char*>(entry[1]);
+    return std::vector<char>(data, data + size);
+  }
+  std::size_t end = 0;
+  for (const auto& parameter : layout) end = std::max(end, parameter.first + parameter.second);
+  std::vector<char> out(end, 0);
+  for (std::size_t index = 0; index < layout.size(); ++index)
+    std::memcpy(out.data() + layout[index].first, launch.parameters[index], layout[index].second);
+  return out;
+}
+
+inline CUmodule module_of(CUfunction function) {
+  CUmodule module = nullptr;
+  if (driver().function_module && driver().function_module(&module, function) == CUDA_SUCCESS) return module;
+#if CUDA_VERSION >= 12000
+  CUfunction real = nullptr;
+  auto kernel = reinterpret_cast<CUkernel>(function);
+  if (driver().kernel_function && driver().kernel_function(&real, kernel) == CUDA_SUCCESS)
+    if (driver().function_module(&module, real) == CUDA_SUCCESS) return module;
+#endif
+  return nullptr;
+}
+
+}  // namespace rocm_perf

@@ -1,0 +1,345 @@
+// Replays a captured CUDA kernel: its memory back at its own addresses, its own code, its own arguments.
+#include <sys/stat.h>
+
+#include <chrono>
+#include <memory>
+
+#include "../common/address_space.hpp"
+#include "../common/answer.hpp"
+#include "../common/draft.hpp"
+#include "driver.hpp"
+
+namespace rocm_perf {
+namespace {
+
+constexpr std::size_t kPiece = 64u << 20;
+
+void check(CUresult result, Exit code, const std::string& what) {
+  if (result == CUDA_SUCCESS) return;
+  throw Failure(result == CUDA_ERROR_OUT_OF_MEMORY ? kNoMemory : code, what + ": " + driver().name_of(result));
+}
+
+std::vector<char> whole(const std::string& path) {
+  try {
+    File file(path, O_RDONLY);
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) throw std::runtime_error("cannot read " + path);
+    std::vector<char> out(static_cast<std::size_t>(facts.st_size));
+    file.read_at(out.data(), out.size(), 0);
+    return out;
+  } catch (const std::runtime_error& error) {
+    throw Failure(kUnreadable, error.what());
+  }
+}
+
+// Spins for a while, so that what follows is queued before the GPU is free: the time between two events is then the
+// kernel's own, without the way of its launch from the host.
+constexpr const char* kSpin = R"(.version 6.0
+.target sm_60
+.address_size 64
+.visible .entry spin(.param .u64 nanoseconds) {
+  .reg .u64 %now, %end;
+  .reg .pred %early;
+  mov.u64 %now, %globaltimer;
+  ld.param.u64 %end, [nanoseconds];
+  add.u64 %end, %end, %now;
+again:
+  mov.u64 %now, %globaltimer;
+  setp.lt.u64 %early, %now, %end;
+  @%early bra again;
+  ret;
+})";
+constexpr std::uint64_t kSpinNs = 30'000;
+
+struct Variant {
+  std::string label;
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+};
+
+class Replay {
+ public:
+  Replay(const Plan& plan, Answer& answer) : plan_(plan), answer_(answer) {}
+
+  void run() {
+    start_device();
+    reserve();
+    if (plan_.mode == "reserve") {
+      answer_.state = "done";
+      return;
+    }
+    map_memory();
+    stage_ = host_memory(kPiece);
+    for (const Piece& piece : plan_.load) copy_in(piece);
+    load_code();
+    kernarg_ = plan_.kernarg.size ? whole(plan_.kernarg.file) : std::vector<char>();
+    keep_restore();
+    iterate();
+    for (const Piece& piece : plan_.dump) copy_out(piece.address, piece.size, piece.file);
+    for (const Named& one : plan_.dump_globals) copy_out(variable(variants_.front(), one.name), one.size, one.file);
+    answer_.state = "done";
+  }
+
+ private:
+  void start_device() {
+    if (!driver().library) throw Failure(kNoDevice, "libcuda.so.1 is not on this machine");
+    check(driver().init(0), kNoDevice, "the CUDA driver does not start");
+    check(driver().device_get(&device_, plan_.device), kNoDevice, "there is no such device");
+    char name[256] = "";
+    int major = 0, minor = 0, version = 0;
+    driver().device_name(name, sizeof name, device_);
+    driver().device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_);
+    driver().device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_);
+    driver().version(&version);
+    answer_.device_name = name;
+    answer_.isa = "sm_" + std::to_string(major) + std::to_string(minor);
+    answer_.driver = "CUDA driver " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+    if (!plan_.isa.empty() && plan_.isa != answer_.isa)
+      throw Failure(kOtherIsa, "the snapshot is of " + plan_.isa + ", this GPU is " + answer_.isa);
+    CUcontext context = nullptr;
+    check(driver().context_retain(&context, device_), kNoDevice, "no context");
+    check(driver().context_set(context), kNoDevice, "no context");
+  }
+
+  // Without placeholders: the driver remembers for good what was occupied when it started (seen with 580.159).
+  void reserve() {
+    bool refused = false, moved = false;
+    for (const Range& range : plan_.reserve) {
+      CUdeviceptr got = 0;
+      CUresult result = driver().address_reserve(&got, range.size, 0, range.base, 0);
+      answer_.reservations.push_back({range, result == CUDA_SUCCESS ? got : 0});
+      refused |= result != CUDA_SUCCESS;
+      moved |= result == CUDA_SUCCESS && got != range.base;
+    }
+    if (refused) throw Failure(kNotReserved, "an address range is not free on this machine");
+    if (moved) throw Failure(kRelocated, "the driver gave another address than the one asked for");
+  }
+
+  void map_memory() {
+    std::uint64_t needed = 0;
+    for (const Range& range : plan_.reserve) needed += range.size;
+    std::size_t free = 0, total = 0;
+    check(driver().memory_info(&free, &total), kDeviceError, "no memory information");
+    if (needed > free)
+      throw Failure(kNoMemory, "the snapshot needs " + std::to_string(needed) + " bytes of device memory, " +
+                                   std::to_string(free) + " are free");
+    CUmemAllocationProp kind{};
+    kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    kind.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device_}};
+    CUmemAccessDesc access{};
+    access.location = kind.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    for (const Range& range : plan_.reserve) {
+      CUmemGenericAllocationHandle handle{};
+      check(driver().memory_create(&handle, range.size, &kind, 0), kNoMemory, "no device memory");
+      check(driver().memory_map(range.base, range.size, 0, handle, 0), kDeviceError, "cannot map");
+      check(driver().memory_access(range.base, range.size, &access, 1), kDeviceError, "cannot map");
+      check(driver().fill(range.base, 0, range.size), kDeviceError, "cannot clear");
+    }
+  }
+
+  static char* host_memory(std::size_t size) {
+    void* memory = nullptr;
+    check(driver().host_allocate(&memory, size, 0), kNoMemory, "no host memory");
+    return static_cast<char*>(memory);
+  }
+
+  void copy_in(const Piece& piece) {
+    try {
+      File file(piece.file, O_RDONLY);
+      for (std::uint64_t at = 0; at < piece.size; at += kPiece) {
+        std::size_t size = std::min<std::uint64_t>(kPiece, piece.size - at);
+        file.read_at(stage_, size, piece.offset + at);
+        check(driver().copy_to_device(piece.address + at, stage_, size), kDeviceError, "cannot restore memory");
+      }
+    } catch (const Failure&) {
+      throw;
+    } catch (const std::runtime_error& error) {
+      throw Failure(kUnreadable, error.what());
+    }
+  }
+
+  void copy_out(CUdeviceptr address, std::uint64_t size, const std::string& path) {
+    File file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    for (std::uint64_t at = 0; at < size; at += kPiece) {
+      std::size_t length = std::min<std::uint64_t>(kPiece, size - at);
+      check(driver().copy_to_host(stage_, address + at, length), kDeviceError, "cannot read the result");
+      file.write_at(stage_, length, at);
+    }
+  }
+
+  void load_code() {
+    for (const Named& code : plan_.code) {
+      Variant one;
+      one.label = code.name;
+      std::vector<char> image = whole(code.file);
+      image.push_back('\0');  // PTX is text
+      check(driver().module_load(&one.module, image.data()), kNoKernel, "cannot load " + code.file);
+      check(driver().module_function(&one.function, one.module, plan_.kernel.c_str()), kNoKernel,
+            code.file + " has no kernel " + plan_.kernel);
+      auto limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+      if (plan_.dynamic_lds > 48 * 1024)
+        check(driver().function_set_attribute(one.function, limit, static_cast<int>(plan_.dynamic_lds)), kDeviceError,
+              "so much shared memory is refused");
+      variants_.push_back(one);
+    }
+    for (const Named& global : plan_.globals) {
+      contents_.push_back(whole(global.file));
+      CUdeviceptr address = variable(variants_.front(), global.name);
+      answer_.variables.push_back({global.name, address});
+    }
+    put_globals();
+  }
+
+  CUdeviceptr variable(const Variant& variant, const std::string& name) {
+    CUdeviceptr address = 0;
+    std::size_t size = 0;
+    check(driver().module_global(&address, &size, variant.module, name.c_str()), kNoKernel,
+          "the code has no variable " + name);
+    return address;
+  }
+
+  void put_globals() {
+    for (const Variant& variant : variants_)
+      for (std::size_t index = 0; index < plan_.globals.size(); ++index)
+        check(driver().copy_to_device(variable(variant, plan_.globals[index].name), contents_[index].data(),
+                                      contents_[index].size()),
+              kDeviceError, "cannot set a variable");
+  }
+
+  // What the kernel overwrites, kept on the device so that putting it back takes microseconds.
+  void keep_restore() {
+    for (const Piece& piece : plan_.restore) {
+      CUdeviceptr copy = 0;
+      check(driver().allocate(&copy, piece.size), kNoMemory, "no device memory for the state before the kernel");
+      Piece original = piece;
+      original.address = copy;
+      copy_in(original);
+      kept_.push_back(copy);
+      answer_.restored_bytes += piece.size;
+    }
+  }
+
+  void put_back() {
+    for (std::size_t index = 0; index < kept_.size(); ++index)
+      check(copy_on_device(plan_.restore[index].address, kept_[index], plan_.restore[index].size), kDeviceError,
+            "cannot restore memory");
+    if (!plan_.restore.empty() || !plan_.globals.empty()) put_globals();
+    for (const Poison& one : plan_.poison)
+      check(driver().fill(one.address, static_cast<unsigned char>(one.byte), one.size), kDeviceError, "cannot poison");
+  }
+
+  static CUresult copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t size) {
+    static auto* copy = driver().find<decltype(::cuMemcpyDtoD_v2)>("cuMemcpyDtoD_v2");
+    return copy(to, from, size);
+  }
+
+  void iterate() {
+    check(driver().event_create(&start_, CU_EVENT_DEFAULT), kDeviceError, "no event");
+    check(driver().event_create(&stop_, CU_EVENT_DEFAULT), kDeviceError, "no event");
+    CUmodule module = nullptr;
+    check(driver().module_load(&module, kSpin), kDeviceError, "the driver compiles no PTX");
+    check(driver().module_function(&spin_, module, "spin"), kDeviceError, "the driver compiles no PTX");
+    if (plan_.cold_cache) check(driver().allocate(&flush_, plan_.cold_cache), kNoMemory, "no device memory");
+    put_back();
+    auto begun = std::chrono::steady_clock::now();
+    std::uint64_t rounds = plan_.warmup + plan_.iterations, round = 0;
+    for (std::size_t which : interleaved(variants_.size(), rounds)) {
+      bool warm = round++ >= plan_.warmup * variants_.size();
+      double taken = once(variants_[which]);
+      if (!warm) continue;
+      answer_.samples_ns[variants_[which].label].push_back(taken);
+      answer_.order.push_back(variants_[which].label);
+    }
+    std::chrono::duration<double, std::nano> wall = std::chrono::steady_clock::now() - begun;
+    answer_.wall_ns = wall.count();
+  }
+
+  double once(const Variant& variant) {
+    if (plan_.recopy) put_back();
+    if (flush_) check(driver().fill(flush_, 0xa5, plan_.cold_cache), kDeviceError, "cannot empty the cache");
+    check(driver().context_synchronize(), kDeviceError, "the device failed");
+    if (!plan_.launch) return 0;
+    std::uint64_t spin_ns = kSpinNs;
+    void* parameters[] = {&spin_ns};
+    check(driver().launch(spin_, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), kDeviceError, "the launch failed");
+    check(driver().event_record(start_, nullptr), kDeviceError, "no event");
+    start(variant);
+    check(driver().event_record(stop_, nullptr), kDeviceError, "no event");
+    check(driver().event_synchronize(stop_), kDeviceError, "the kernel failed");
+    float milliseconds = 0;
+    check(driver().event_elapsed(&milliseconds, start_, stop_), kDeviceError, "no time");
+    return static_cast<double>(milliseconds) * 1e6;
+  }
+
+  void start(const Variant& variant) {
+    std::size_t size = kernarg_.size();
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, kernarg_.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    CUlaunchAttribute attributes[2] = {};
+    CUlaunchConfig config{};
+    unsigned* blocks[] = {&config.gridDimX, &config.gridDimY, &config.gridDimZ};
+    unsigned* block[] = {&config.blockDimX, &config.blockDimY, &config.blockDimZ};
+    for (int axis = 0; axis < 3; ++axis) {
+      *block[axis] = static_cast<unsigned>(plan_.workgroup[axis]);
+      *blocks[axis] = static_cast<unsigned>(plan_.grid[axis] / plan_.workgroup[axis]);
+    }
+    config.sharedMemBytes = static_cast<unsigned>(plan_.dynamic_lds);
+    config.attrs = attributes;
+    if (plan_.cooperative) {
+      attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+      attributes[config.numAttrs++].value.cooperative = 1;
+    }
+    if (plan_.cluster[0] * plan_.cluster[1] * plan_.cluster[2] > 1) {
+      CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+      attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+      attribute.value.clusterDim.x = static_cast<unsigned>(plan_.cluster[0]);
+      attribute.value.clusterDim.y = static_cast<unsigned>(plan_.cluster[1]);
+      attribute.value.clusterDim.z = static_cast<unsigned>(plan_.cluster[2]);
+    }
+    check(driver().launch_with(&config, variant.function, nullptr, extra), kDeviceError, "the launch failed");
+  }
+
+  const Plan& plan_;
+  Answer& answer_;
+  CUdevice device_ = 0;
+  char* stage_ = nullptr;
+  std::vector<char> kernarg_;
+  std::vector<Variant> variants_;
+  std::vector<std::vector<char>> contents_;  // of the module's variables
+  std::vector<CUdeviceptr> kept_;
+  CUdeviceptr flush_ = 0;
+  CUfunction spin_ = nullptr;
+  CUevent start_ = nullptr, stop_ = nullptr;
+};
+
+}  // namespace
+}  // namespace rocm_perf
+
+int main(int count, char** argv) {
+  using namespace rocm_perf;
+  if (count != 2) {
+    std::fprintf(stderr, "usage: replay_cuda PLAN\n");
+    return kBadPlan;
+  }
+  constexpr int kAttempts = 12;  // each with another layout of the address space, the first without randomisation
+  without_randomisation(argv);
+  Answer answer;
+  int code = kDone;
+  try {
+    Plan plan = PlanReader::read(argv[1]);
+    Replay(plan, answer).run();
+  } catch (const Failure& failure) {
+    bool occupied = failure.code == kRelocated || failure.code == kNotReserved;
+    if (occupied && attempt() < kAttempts) start_again(argv, true);
+    answer.error = failure.what();
+    answer.state = failure.code == kRelocated ? "relocated" : "failed";
+    code = failure.code;
+  } catch (const std::exception& error) {
+    answer.error = error.what();
+    code = kUnreadable;
+  }
+  answer.print();
+  std::fflush(nullptr);
+  ::_exit(code);
+}

@@ -1,0 +1,47 @@
+// AQL packets, and a batch of them split around one dispatch.
+#pragma once
+#include <vector>
+
+#include "api.hpp"
+
+namespace rocm_perf {
+
+union Packet {
+  std::uint16_t header;
+  hsa_kernel_dispatch_packet_t dispatch;
+  hsa_barrier_and_packet_t barrier;
+};
+static_assert(sizeof(Packet) == 64, "an AQL packet is 64 bytes");
+
+inline bool is_dispatch(const Packet& packet) {
+  return ((packet.header >> HSA_PACKET_HEADER_TYPE) & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+}
+
+inline Packet packet_of(const hsa_barrier_and_packet_t& barrier) {
+  Packet out{};
+  out.barrier = barrier;
+  return out;
+}
+
+struct Barriers {
+  hsa_signal_t drained{}, go{}, done{}, release{};
+};
+
+// One write for the whole batch, with barriers that are opened one by one: runtimes before ROCm 6 allow only one. The
+// program is told of the kernel's end only when its result is saved.
+inline std::vector<Packet> with_barriers(const std::vector<Packet>& packets, std::uint64_t index,
+                                         const Barriers& signals) {
+  auto middle = packets.begin() + static_cast<std::ptrdiff_t>(index);
+  std::vector<Packet> out(packets.begin(), middle);
+  Packet target = *middle;
+  target.dispatch.completion_signal = {0};
+  out.push_back(packet_of(barrier({0}, signals.drained)));
+  out.push_back(packet_of(barrier(signals.go, {0})));
+  out.push_back(target);
+  out.push_back(packet_of(barrier({0}, signals.done)));
+  out.push_back(packet_of(barrier(signals.release, middle->dispatch.completion_signal)));
+  out.insert(out.end(), middle + 1, packets.end());
+  return out;
+}
+
+}  // namespace rocm_perf

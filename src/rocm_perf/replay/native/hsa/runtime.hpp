@@ -1,0 +1,69 @@
+// What the runner needs around it: the HSA runtime by its own calls, and whole files.
+#pragma once
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <vector>
+
+#include "../common/draft.hpp"
+#include "../common/plan.hpp"
+#include "api.hpp"
+
+namespace rocm_perf {
+
+inline std::vector<char> whole(const std::string& path) {
+  try {
+    File file(path, O_RDONLY);
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) throw std::runtime_error("cannot read " + path);
+    std::vector<char> out(static_cast<std::size_t>(facts.st_size));
+    file.read_at(out.data(), out.size(), 0);
+    return out;
+  } catch (const std::runtime_error& error) {
+    throw Failure(kUnreadable, error.what());
+  }
+}
+
+inline std::string without_features(const std::string& isa) { return isa.substr(0, isa.find(':')); }
+
+// The HSA runtime, loaded here and not linked, so that the runner also builds where only its headers are.
+struct Runtime : Api {
+  decltype(::hsa_init)* hsa_init = nullptr;
+  decltype(::hsa_amd_profiling_set_profiler_enabled)* hsa_amd_profiling_set_profiler_enabled = nullptr;
+  decltype(::hsa_amd_profiling_get_dispatch_time)* hsa_amd_profiling_get_dispatch_time = nullptr;
+  decltype(::hsa_amd_memory_fill)* hsa_amd_memory_fill = nullptr;
+  VmemReserve* reserve = nullptr;
+  VmemCreate* create = nullptr;
+  VmemMap* map = nullptr;
+  VmemSetAccess* set_access = nullptr;
+
+  Runtime() {
+    std::string given = environment("ROCM_PERF_HSA_LIBRARY");
+    for (const std::string& name : {given, std::string("libhsa-runtime64.so.1"),
+                                    std::string("/opt/rocm/lib/libhsa-runtime64.so.1")})
+      if (!library_ && !name.empty()) library_ = ::dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (!library_) throw Failure(kNoDevice, "libhsa-runtime64.so.1 is not on this machine");
+#define X(name) find(#name, this->name);
+    ROCM_PERF_CORE_CALLS(X)
+    ROCM_PERF_AMD_CALLS(X)
+    X(hsa_init)
+    X(hsa_amd_profiling_set_profiler_enabled)
+    X(hsa_amd_profiling_get_dispatch_time)
+    X(hsa_amd_memory_fill)
+#undef X
+    find("hsa_amd_vmem_address_reserve", reserve);
+    find("hsa_amd_vmem_handle_create", create);
+    find("hsa_amd_vmem_map", map);
+    find("hsa_amd_vmem_set_access", set_access);
+  }
+
+ private:
+  template <class Function>
+  void find(const char* name, Function*& into) {
+    into = reinterpret_cast<Function*>(::dlsym(library_, name));
+    if (!into) throw Failure(kNoDevice, std::string("this HSA runtime has no ") + name + " (ROCm 6.0 or later has)");
+  }
+  void* library_ = nullptr;
+};
+
+}  // namespace rocm_perf

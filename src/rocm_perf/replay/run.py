@@ -1,0 +1,173 @@
+"""Running the native runner on a plan: within a time limit, its exit codes turned into words."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from rocm_perf.errors import InputError, RocmPerfError, ToolAbsentError
+from rocm_perf.model.results.replay import Reservation
+from rocm_perf.replay.errors import (
+    BadPlanError,
+    KernelFailedError,
+    OtherGpuError,
+    RelocatedError,
+    ReplayTimeoutError,
+    ReservationError,
+    TooLargeError,
+)
+
+RESERVATION_FAILED, RELOCATED = 1, 2
+_TOLD = 400  # characters of what a runner said on its way out
+_LAST_WAIT_S = 5.0
+# A profiler or another capture would be loaded into the runner, too.
+_PRELOADED = (
+    "LD_PRELOAD",
+    "HSA_TOOLS_LIB",
+    "ROCP_TOOL_LIBRARIES",
+    "CUDA_INJECTION64_PATH",
+    "NVTX_INJECTION64_PATH",
+)
+_RELOCATED_NEXT = "Try again; `rocm-perf replay reserve-check` shows the ranges."
+_FAILURES: Mapping[int, tuple[type[RocmPerfError], str, str]] = {
+    RESERVATION_FAILED: (ReservationError, "an address range cannot be reserved here", _RELOCATED_NEXT),
+    RELOCATED: (
+        RelocatedError,
+        "the GPU runtime gave other addresses than the captured ones",
+        _RELOCATED_NEXT,
+    ),
+    10: (
+        BadPlanError,
+        "the runner does not understand its plan",
+        "Please report it, with the output of --dry-run.",
+    ),
+    11: (ToolAbsentError, "there is no GPU to replay on", "`rocm-perf replay info` works without one."),
+    12: (OtherGpuError, "the code is made for another GPU", ""),
+    13: (InputError, "the kernel cannot be loaded", ""),
+    14: (KernelFailedError, "the kernel failed", ""),
+    15: (
+        TooLargeError,
+        "the snapshot does not fit into the device's memory",
+        "Capture with --reachable-only.",
+    ),
+    16: (InputError, "a file of the snapshot cannot be read", ""),
+}
+
+
+class _Device(msgspec.Struct, frozen=True):
+    name: str = ""
+    gfx: str = ""
+    driver: str = ""
+
+
+class _Variable(msgspec.Struct, frozen=True):
+    name: str
+    address: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the runner printed."""
+
+    state: str = ""
+    error: str = ""
+    device: _Device = _Device()
+    reservations: tuple[Reservation, ...] = ()
+    variables: tuple[_Variable, ...] = ()  # of the code object, and where they lie now
+    samples_ns: dict[str, tuple[float, ...]] = {}
+    order: tuple[str, ...] = ()
+    wall_ns: int = 0
+    restored_bytes: int = 0
+
+    @property
+    def device_words(self) -> str:
+        parts = (self.device.name, self.device.gfx, self.device.driver)
+        return ", ".join(part for part in parts if part)
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a run of the runner went."""
+
+    status: int
+    answer: Answer
+    said: str  # the end of its stderr
+
+
+def run_plan(runner: Path, plan: Path, timeout_s: float) -> Ended:
+    """Run it; a runner that does not end in time is ended, with everything it started."""
+    environment = {name: value for name, value in os.environ.items() if name not in _PRELOADED}
+    try:
+        process = subprocess.Popen(
+            [str(runner), str(plan)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolAbsentError(f"cannot start {runner}", error.strerror or str(error)) from error
+    begun = time.monotonic()
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired as error:
+        raise ReplayTimeoutError(
+            f"the replay did not end within {timeout_s:g} s, and was ended",
+            next_step="--timeout S gives it longer.",
+        ) from error
+    finally:
+        _end(process)
+    said = err.decode("utf-8", "replace").strip()[-_TOLD:]
+    return Ended(process.returncode, _answer(out, time.monotonic() - begun), said)
+
+
+def outcome(ended: Ended) -> Answer:
+    """The answer of a run that did what it was asked for; else the error."""
+    if ended.status == 0 and ended.answer.state == "done":
+        return ended.answer
+    raise failure(ended)
+
+
+def failure(ended: Ended) -> RocmPerfError:
+    """Why a run did not do what it was asked for."""
+    said = ended.answer.error or (ended.said.splitlines() or [""])[-1]
+    if ended.status in _FAILURES:
+        kind, what, next_step = _FAILURES[ended.status]
+        return kind(what, said, next_step)
+    how = _signal_words(-ended.status) if ended.status < 0 else f"with exit code {ended.status}"
+    return KernelFailedError(f"the runner ended {how} and gave no answer", said)
+
+
+def _answer(out: bytes, wall_s: float) -> Answer:
+    """Nothing where it died before it could answer."""
+    try:
+        answer = msgspec.json.decode(out, type=Answer)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return Answer()
+    return answer if answer.wall_ns else msgspec.structs.replace(answer, wall_ns=int(wall_s * 1e9))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Its whole session, where it still runs. A driver may keep a process a while: that is not waited for."""
+    if process.poll() is not None:
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # not yet waited for, so the number is still its own
+        process.wait(_LAST_WAIT_S)
+    except (ProcessLookupError, subprocess.TimeoutExpired):
+        pass
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def _signal_words(number: int) -> str:
+    try:
+        return f"by {signal.Signals(number).name}"
+    except ValueError:
+        return f"by signal {number}"

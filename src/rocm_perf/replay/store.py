@@ -1,0 +1,192 @@
+"""Contents of a snapshot's files: stored raw and sparse or compressed by zstd, hashed as they are written, and checked
+against their hashes as they are read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import zstandard
+
+from rocm_perf.errors import InputError, OutputError
+from rocm_perf.replay import pieces
+from rocm_perf.replay.pieces import Span
+from rocm_perf.replay.snapshot import Snapshot, StoredFile
+from rocm_perf.units import format_bytes
+
+_WORTH = 0.95  # of the raw size: what saves less is kept raw, which loads faster
+_DISK_BLOCK = 512  # of st_blocks
+_TMPDIR = "Set TMPDIR to a folder on a larger disk."
+
+
+def pack_all(folder: Path, names: list[str], *, compress: bool) -> dict[str, StoredFile]:
+    """Hash each file and, where that pays, replace one of memory by FILE.zst; of the same contents, one is kept."""
+    first: dict[tuple[str, int], str] = {}
+    files: dict[str, StoredFile] = {}
+    for name in names:
+        entry = _packed(folder / name, compress=compress and "/" in name)
+        holder = first.setdefault((entry.sha256, entry.size), name)
+        if holder == name:
+            files[name] = entry
+        else:
+            _stored_path(folder, name, entry).unlink()
+            files[name] = StoredFile(entry.sha256, entry.size, same_as=holder)
+    return files
+
+
+def _packed(file: Path, *, compress: bool) -> StoredFile:
+    compress = compress and file.stat().st_size > pieces.BLOCK and _has_room(file)
+    if not compress:
+        return _hashed(file)
+    packed = file.with_name(f"{file.name}.zst")
+    entry = _compressed(file, packed)
+    if sum(entry.frames) < _WORTH * on_disk(file):
+        file.unlink()
+        return entry
+    packed.unlink()
+    _sync(file)
+    return StoredFile(entry.sha256, entry.size)
+
+
+def _stored_path(folder: Path, name: str, entry: StoredFile) -> Path:
+    return folder / (f"{name}.zst" if entry.stored == "zstd" else name)
+
+
+def _hashed(file: Path) -> StoredFile:
+    with _opened(file) as handle:
+        size = os.fstat(handle).st_size
+
+        def summed(span: Span) -> bytes:
+            return pieces.sum_of(pieces.read_at(handle, span.offset, span.length))
+
+        sums = list(pieces.in_order(summed, pieces.spans(size)))
+        os.fsync(handle)
+    return StoredFile(pieces.hash_of(sums), size)
+
+
+def _compressed(file: Path, packed: Path) -> StoredFile:
+    sums, frames = [], []
+    with _opened(file) as handle, packed.open("wb") as out:
+        size = os.fstat(handle).st_size
+
+        def squeezed(span: Span) -> tuple[bytes, bytes]:
+            data = pieces.read_at(handle, span.offset, span.length)
+            return pieces.sum_of(data), pieces.compressed(data)
+
+        for one, frame in pieces.in_order(squeezed, pieces.spans(size)):
+            sums.append(one)
+            frames.append(len(frame))
+            out.write(frame)
+        out.flush()
+        os.fsync(out.fileno())
+    return StoredFile(pieces.hash_of(sums), size, "zstd", frames=tuple(frames))
+
+
+def check(snapshot: Snapshot) -> int:
+    """Read every file of the snapshot and compare it with its hash; how many there are."""
+    holders = _holders(snapshot)
+    for name in holders:
+        _read(snapshot, name, None)
+    return len(holders)
+
+
+def unpack(snapshot: Snapshot, work: Path) -> dict[str, Path]:
+    """Every file of the snapshot, checked, as a raw file: in its place, or below `work` where it is compressed."""
+    files = snapshot.manifest.files
+    packed = {name for name in _holders(snapshot) if _is_packed(snapshot.path(name))}
+    check_room(work, sum(files[name].size for name in packed), "the snapshot cannot be unpacked")
+    try:
+        for name in _holders(snapshot):
+            _read(snapshot, name, work / name if name in packed else None)
+    except OSError as error:
+        raise OutputError("the snapshot cannot be unpacked", error.strerror or str(error), _TMPDIR) from error
+    holders = {name: entry.same_as or name for name, entry in files.items()}
+    return {
+        name: work / holder if holder in packed else snapshot.path(holder) for name, holder in holders.items()
+    }
+
+
+def check_room(folder: Path, needed: int, what: str) -> None:
+    """Refused before anything is written where the disk is too small."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        why = f"{format_bytes(needed)} are needed and {format_bytes(free)} are free in {folder}"
+        raise OutputError(what, why, _TMPDIR)
+
+
+def _holders(snapshot: Snapshot) -> list[str]:
+    """Files that hold contents, and not only refer to another."""
+    return [name for name, entry in snapshot.manifest.files.items() if entry.same_as is None]
+
+
+def _read(snapshot: Snapshot, name: str, target: Path | None) -> None:
+    """Check one file, and write it raw to the target if there is one."""
+    entry, path = snapshot.manifest.files[name], snapshot.path(name)
+    try:
+        found = _contents_hash(path, entry, target)
+    except FileNotFoundError as error:
+        raise InputError(
+            f"the snapshot {snapshot.folder} is incomplete", f"{path.name} is missing"
+        ) from error
+    except (zstandard.ZstdError, ValueError) as error:
+        raise InputError(f"the snapshot {snapshot.folder} is damaged", f"{name}: {error}") from error
+    if entry.sha256 and found != entry.sha256:
+        why = f"{name} does not have the hash that it was written with"
+        raise InputError(f"the snapshot {snapshot.folder} is damaged", why, "Copy or capture it again.")
+
+
+def _contents_hash(path: Path, entry: StoredFile, target: Path | None) -> str:
+    is_packed = _is_packed(path)
+    with _opened(path) as handle, _target(target, entry.size) as out:
+        every = pieces.spans(entry.size, entry.frames if is_packed else ())
+        stored = every[-1].stored_at + every[-1].stored_length
+        if os.fstat(handle).st_size != stored:
+            raise ValueError(f"it has {os.fstat(handle).st_size} bytes instead of {stored}")
+
+        def summed(span: Span) -> bytes:
+            data = pieces.read_at(handle, span.stored_at, span.stored_length)
+            if is_packed:
+                data = pieces.decompressed(data, span.length)
+            if out is not None:
+                pieces.write_sparse(out, data, span.offset)
+            return pieces.sum_of(data)
+
+        return pieces.hash_of(list(pieces.in_order(summed, every)))
+
+
+@contextmanager
+def _target(path: Path | None, size: int) -> Iterator[int | None]:
+    if path is None:
+        yield None
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(size)
+        yield file.fileno()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    with path.open("rb", buffering=0) as file:
+        yield file.fileno()
+
+
+def _is_packed(path: Path) -> bool:
+    return path.suffix == ".zst"
+
+
+def on_disk(file: Path) -> int:
+    """What a sparse file takes."""
+    return file.stat().st_blocks * _DISK_BLOCK
+
+
+def _has_room(file: Path) -> bool:
+    return shutil.disk_usage(file.parent).free > on_disk(file)
+
+
+def _sync(path: Path) -> None:
+    with _opened(path) as handle:
+        os.fsync(handle)

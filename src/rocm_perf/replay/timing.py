@@ -1,0 +1,110 @@
+"""Reserving, timing and comparing: the verbs that replay without looking at results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocm_perf.analysis import stats
+from rocm_perf.model.results.replay import ReplayComparison, ReplayTiming, ReserveCheck, Reserved, Timing
+from rocm_perf.replay import run
+from rocm_perf.replay.errors import KernelFailedError
+from rocm_perf.replay.plan import CAPTURED, Options, plan_text
+from rocm_perf.replay.replayer import Replayer
+from rocm_perf.replay.snapshot import Snapshot
+
+_VERDICTS: dict[int, Reserved] = {0: "exact", run.RESERVATION_FAILED: "failed", run.RELOCATED: "relocated"}
+EXIT_CODES: dict[Reserved, int] = {"exact": 0, "failed": 1, "relocated": 2}
+TOO_FEW = f"fewer than {stats.FEWEST_SAMPLES} iterations"
+
+
+def reserve_check(snapshot: Snapshot, runner: Path, work: Path, timeout_s: float) -> ReserveCheck:
+    """Whether every range can be had at its address. Needs none of the memory's contents."""
+    plan = work / "plan.txt"
+    plan.write_text(plan_text(snapshot, {}, work, Options(mode="reserve")))
+    ended = run.run_plan(runner, plan, timeout_s)
+    if ended.status not in _VERDICTS:
+        raise run.failure(ended)
+    answer = ended.answer
+    if not answer.state:
+        raise run.failure(run.Ended(-1, answer, ended.said))
+    return ReserveCheck(
+        verdict=_VERDICTS[ended.status],
+        reason=answer.error,
+        device=answer.device_words,
+        reservations=answer.reservations,
+    )
+
+
+def time_replay(replayer: Replayer, options: Options) -> ReplayTiming:
+    """Times of one code object."""
+    answer = replayer.run(options)
+    label = options.codes[0].label if options.codes else CAPTURED
+    dispatch = replayer.snapshot.dispatch
+    return ReplayTiming(
+        kernel=dispatch.kernel,
+        name=dispatch.name,
+        device=answer.device_words,
+        iterations=options.iterations,
+        warmup=options.warmup,
+        mode=_mode(options),
+        restored_bytes=answer.restored_bytes,
+        wall_ns=answer.wall_ns,
+        timing=_timing(label, answer.samples_ns.get(label, ()), options.iterations),
+    )
+
+
+def compare_codes(replayer: Replayer, options: Options, labels: tuple[str, str]) -> ReplayComparison:
+    """Two code objects, launched by turns. `labels` are what to call them."""
+    answer = replayer.run(options)
+    base, new = (
+        _timing(label, answer.samples_ns.get(code.label, ()), options.iterations)
+        for label, code in zip(labels, options.codes, strict=True)
+    )
+    speedup = stats.median_ratio(base.samples_ns, new.samples_ns)
+    dispatch = replayer.snapshot.dispatch
+    return ReplayComparison(
+        kernel=dispatch.kernel,
+        name=dispatch.name,
+        device=answer.device_words,
+        iterations=options.iterations,
+        warmup=options.warmup,
+        mode=_mode(options),
+        wall_ns=answer.wall_ns,
+        base=base,
+        new=new,
+        speedup=speedup.value,
+        interval=speedup.interval,
+        interval_unavailable=None if speedup.interval else TOO_FEW,
+        confidence=stats.CONFIDENCE,
+        verdict=stats.verdict(speedup),
+    )
+
+
+def _timing(label: str, samples: tuple[float, ...], expected: int) -> Timing:
+    if len(samples) != expected or min(samples, default=0) <= 0:
+        why = (
+            f"{len(samples)} of {expected} times came back"
+            if len(samples) != expected
+            else "a time is not positive"
+        )
+        raise KernelFailedError("the runner gave no usable times", why)
+    found = stats.summary(samples)
+    return Timing(
+        label=label,
+        iterations=found.count,
+        median_ns=found.median,
+        interval_ns=found.interval,
+        interval_unavailable=None if found.interval else TOO_FEW,
+        confidence=stats.CONFIDENCE,
+        mean_ns=found.mean,
+        p5_ns=found.p5,
+        p95_ns=found.p95,
+        min_ns=found.lowest,
+        max_ns=found.highest,
+        samples_ns=samples,
+    )
+
+
+def _mode(options: Options) -> str:
+    restored = "restored before each iteration" if options.recopy else "restored once"
+    return f"memory {restored}, caches {'emptied before each' if options.cold_cache else 'as they are'}"

@@ -1,0 +1,216 @@
+"""Capture and replay on a real NVIDIA GPU, through the command line alone: `python prove.py OUT.json`.
+
+For each program: capture, info, reserve-check, verify, full-vm; then fresh processes, and the time of the replay
+beside the time that the program measured itself. Then what watching costs, and how fast a snapshot is written.
+Every check has its limit; the exit code is 1 if one fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+WORK = Path("/tmp/replay-proof")
+APP = str(WORK / "app")
+PERF = [sys.executable, "-m", "rocm_perf.cli.main"]
+FRESH = 20
+CASES = {  # name: command, kernel, dispatch, what the program calls its time
+    "softmax, in place, third of five": ([APP, "softmax"], "softmax_in_place", 3, "softmax_in_place"),
+    "pointers inside device structures": ([APP, "structures"], "scale_chain", 2, "scale_chain"),
+    "__device__ and __constant__ variables": ([APP, "variables"], "polynomial", 1, "polynomial"),
+    "cudaMallocAsync pool": ([APP, "pool"], "axpy", 2, "axpy"),
+    "Triton": ([sys.executable, str(HERE / "model.py")], "add_kernel", 2, "add_kernel"),
+    "torch softmax": ([sys.executable, str(HERE / "model.py")], "[sS]oftmax", 2, "softmax"),
+    "torch matrix product": ([sys.executable, str(HERE / "model.py")], "gemm|nvjet|cutlass", 4, "gemm"),
+}
+
+
+def perf(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PERF, *words], capture_output=True, text=True, timeout=120, check=False)
+
+
+@cache
+def unwatched(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def own_times(command: list[str], name: str) -> list[float]:
+    """What the program measured, unwatched; the first run of a kernel is not like the others."""
+    out = unwatched(*command)
+    return [float(found) for found in re.findall(rf"^{name} (\d+) ns$", out, re.MULTILINE)][1:]
+
+
+def prove(name: str, command: list[str], kernel: str, dispatch: int, label: str) -> dict[str, object]:
+    snapshot = WORK / re.sub(r"\W+", "-", name)
+    taken = perf(
+        "capture",
+        "--kernel",
+        kernel,
+        "--dispatch",
+        str(dispatch),
+        "-o",
+        str(snapshot),
+        "--json",
+        "--",
+        *command,
+    )
+    if taken.returncode:
+        return {"ok": False, "capture": taken.stderr[-800:]}
+    report = json.loads(taken.stderr[taken.stderr.index("{\n") :])
+    info, reserve = (
+        perf("replay", "info", str(snapshot), "--json"),
+        perf("replay", "reserve-check", str(snapshot), "--json"),
+    )
+    verify = perf("replay", "verify", str(snapshot), "--json")
+    timed = perf("replay", "full-vm", str(snapshot), "--iterations", "100", "--json")
+    if timed.returncode or not verify.stdout or info.returncode:
+        return {
+            "ok": False,
+            "reserve": reserve.returncode,
+            "verify": verify.stderr[-500:],
+            "full-vm": timed.stderr[-500:],
+        }
+    verdict, timing = json.loads(verify.stdout), json.loads(timed.stdout)["timing"]
+    with ThreadPoolExecutor(8) as pool:
+        words = ("replay", "full-vm", str(snapshot), "--iterations", "3")
+        fresh = list(pool.map(lambda _: perf(*words).returncode, range(FRESH)))
+    own = statistics.median(own_times(command, label))
+    ratio = timing["median_ns"] / own
+    controls = {control["name"]: control["outcome"] for control in verdict["controls"]}
+    ok = (
+        reserve.returncode == 0
+        and verify.returncode == 0
+        and not any(fresh)
+        and abs(ratio - 1) <= 0.05
+        and "passed" not in controls.values()
+    )
+    return {
+        "ok": ok, "kernel": report["name"][:100], "dispatch": report["dispatch"], "launches": report["launches"],
+        "regions": report["regions"], "raw_bytes": report["raw_bytes"], "stored_bytes": report["stored_bytes"],
+        "changed_bytes": report["changed_bytes"], "seconds": report["seconds"], "uncovered": report["uncovered"],
+        "reserve_check": reserve.returncode, "verify": verdict["verdict"], "verify_reason": verdict["reason"],
+        "controls": controls, "fresh_processes": f"{fresh.count(0)} of {len(fresh)}",
+        "replay_median_ns": timing["median_ns"],
+        "replay_interval_ns": timing["interval_ns"], "application_median_ns": own, "ratio": ratio,
+    }  # fmt: skip
+
+
+def refusals() -> dict[str, object]:
+    """What must not be captured, and what was never launched."""
+    managed = perf("capture", "--kernel", "axpy", "-o", str(WORK / "managed"), "--", APP, "uncovered")
+    nothing = perf("capture", "--kernel", "no_such_kernel", "-o", str(WORK / "none"), "--", APP, "pool")
+    return {
+        "ok": managed.returncode == 25 and nothing.returncode == 5 and "axpy" in nothing.stderr,
+        "managed": [managed.returncode, managed.stderr[-300:]],
+        "no match": [nothing.returncode, nothing.stderr[-300:]],
+    }
+
+
+def library() -> str:
+    from rocm_perf.replay import native
+
+    return str(native.part("NVIDIA", "capture"))
+
+
+def watching() -> dict[str, object]:
+    """Wall of 20,000 launches, paced at 10,000 a second and flat out, unwatched and watched by turns."""
+    watched = {
+        "CUDA_INJECTION64_PATH": library(), "ROCM_PERF_CAPTURE_DIR": str(WORK / "watching"),
+        "ROCM_PERF_CAPTURE_KERNEL": "no_such_kernel",
+    }  # fmt: skip
+    (WORK / "watching").mkdir(exist_ok=True)
+    walls: dict[str, list[float]] = {}
+    for _ in range(5):
+        for pace in ({}, {"FLAT_OUT": "1"}):
+            for extra in ({}, watched):
+                out = subprocess.run(
+                    [APP, "many"],
+                    env={**os.environ, **pace, **extra},
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                key = f"{'flat out' if pace else 'paced'}, {'watched' if extra else 'alone'}"
+                walls.setdefault(key, []).append(float(re.findall(r"in ([\d.]+) s", out.stdout)[0]))
+    median = {key: statistics.median(values) for key, values in walls.items()}
+    cost_s = (median["flat out, watched"] - median["flat out, alone"]) / 20_000
+    share = cost_s * 10_000  # of the wall at 10,000 launches a second
+    return {
+        "ok": share < 0.02,
+        "median_s": median,
+        "seconds_a_launch": cost_s,
+        "share_at_10000_a_second": share,
+    }
+
+
+def speed() -> dict[str, object]:
+    """A snapshot of 4 GiB of random numbers beside a plain copy to the host and a write."""
+    plain, ours, stored = [], [], 0
+    for turn in range(3):
+        out = subprocess.run(
+            [str(WORK / "plain"), "4", str(WORK / "plain.bin")], capture_output=True, text=True, check=True
+        ).stdout
+        plain.append(float(re.findall(r"together ([\d.]+) s", out)[0]))
+        (WORK / "plain.bin").unlink()
+        snapshot = WORK / f"speed{turn}"
+        taken = perf(
+            "capture",
+            "--kernel",
+            "touch",
+            "-o",
+            str(snapshot),
+            "--no-compress",
+            "--json",
+            "--",
+            str(WORK / "plain"),
+            "4",
+        )
+        report = json.loads(taken.stderr[taken.stderr.index("{\n") :])
+        ours.append(report["seconds"]["before"])
+        stored = report["stored_bytes"]
+        shutil.rmtree(snapshot)
+    ratio = statistics.median(plain) / statistics.median(ours)
+    return {
+        "ok": ratio >= 0.6,
+        "plain_s": plain,
+        "before_s": ours,
+        "times_the_speed": ratio,
+        "stored_bytes": stored,
+    }
+
+
+def main() -> int:
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir()
+    for name in ("app", "plain"):
+        subprocess.run(
+            ["nvcc", "-arch=native", "-O2", "-o", str(WORK / name), str(HERE / f"{name}.cu")], check=True
+        )
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    gpu = subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
+    results: dict[str, object] = {"date": time.strftime("%Y-%m-%d"), "gpu": gpu}
+    steps = {name: (lambda case=case, name=name: prove(name, *case)) for name, case in CASES.items()}
+    steps |= {"refusals": refusals, "watching": watching, "speed": speed}
+    for name, step in steps.items():
+        begun = time.monotonic()
+        try:
+            results[name] = step()
+        except (subprocess.SubprocessError, ValueError, KeyError, OSError) as error:
+            results[name] = {"ok": False, "error": f"{type(error).__name__}: {error}"}
+        print(f"{time.monotonic() - begun:6.1f} s  {name}: {json.dumps(results[name])}", flush=True)
+        Path(sys.argv[1]).write_text(json.dumps(results, indent=1) + "\n")
+    return 0 if all(entry["ok"] for entry in results.values() if isinstance(entry, dict)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

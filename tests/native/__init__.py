@@ -1,0 +1,1 @@
+"""Sources in C++ that tests build: stand-ins for the vendors' libraries, and programs that use them."""

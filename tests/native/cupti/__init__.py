@@ -1,0 +1,73 @@
+"""Programs and libraries in C++ that tests compile against NVIDIA's real headers, where a machine has them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.backends.machine import FoundGpu, Machine, Tool
+from rocm_perf.backends.nvidia.build import includes
+from rocm_perf.backends.nvidia.probe import cuda_folders
+
+HERE = Path(__file__).parent
+SHIMS = Path(__file__).parents[3] / "src" / "rocm_perf" / "backends" / "nvidia" / "native" / "shims"
+GPU = FoundGpu(index=0, vendor="NVIDIA", gfx="sm_90", name="NVIDIA H200")
+
+
+def cupti_headers() -> list[Path]:
+    """Every cupti.h here: of toolkits, and below the folders in CUPTI_INCLUDES (separated by colons)."""
+    named = [Path(folder) for folder in os.environ.get("CUPTI_INCLUDES", "").split(":") if folder]
+    toolkits = [
+        folder
+        for cuda in cuda_folders(os.environ, Path("/"))
+        for folder in (cuda / "extras" / "CUPTI" / "include", cuda / "include")
+    ]
+    return [folder / "cupti.h" for folder in (*toolkits, *named) if (folder / "cupti.h").exists()]
+
+
+def compiler() -> str:
+    """The C++ compiler, or a skip that says it is missing."""
+    found = shutil.which("c++") or shutil.which("g++")
+    if not found:
+        pytest.skip("no C++ compiler is here")
+    return found
+
+
+def header() -> Path:
+    """A cupti.h, or a skip that says it is missing."""
+    found = cupti_headers()
+    if not found:
+        pytest.skip("CUPTI's headers (cupti.h) are not here")
+    return found[0]
+
+
+def compile_cpp(cupti_h: Path, *arguments: str | Path) -> None:
+    folders = [word for folder in includes(cupti_h) for word in ("-isystem", str(folder))]
+    command = [compiler(), "-std=c++17", "-pthread", *folders, "-idirafter", str(SHIMS), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def build_standins(folder: Path) -> Path:
+    """libcupti.so, libcuda.so.1 and the program in a folder."""
+    shared = ("-fPIC", "-shared")
+    cupti_h, cupti = header(), folder / "libcupti.so"
+    compile_cpp(cupti_h, *shared, "-Wl,-soname,libcupti.so", "-o", cupti, HERE / "standin_cupti.cpp")
+    compile_cpp(
+        cupti_h, *shared, "-Wl,-soname,libcuda.so.1", "-o", folder / "libcuda.so.1", HERE / "standin_cuda.cpp"
+    )
+    program = folder / "program"
+    compile_cpp(cupti_h, "-o", program, HERE / "program.cpp", cupti, f"-Wl,-rpath,{folder}", "-ldl")
+    return program
+
+
+def machine_with(cupti: Path, cupti_h: Path, cxx: str) -> Machine:
+    """A machine with an H200 and what the tracer is built from."""
+    tools = {"cupti": str(cupti), "cupti.h": str(cupti_h), "c++": cxx}
+    return Machine(
+        host="h", gpus=(GPU,), tools={name: Tool(name=name, path=path) for name, path in tools.items()}
+    )

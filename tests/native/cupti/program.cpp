@@ -1,0 +1,192 @@
+// An application that uses "CUDA": it loads the tracer as the driver does, and plays one scene.
+#include <cupti.h>
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "standin.h"
+
+namespace {
+
+void* tracer = nullptr;
+
+void initialise_cuda() {
+  dlopen("libcuda.so.1", RTLD_NOW);
+  const char* path = std::getenv("CUDA_INJECTION64_PATH");
+  if (!path) return;
+  tracer = dlopen(path, RTLD_NOW);
+  if (!tracer) {
+    std::fprintf(stderr, "no tracer: %s\n", dlerror());
+    std::exit(90);
+  }
+  reinterpret_cast<int (*)()>(dlsym(tracer, "InitializeInjection"))();
+}
+
+template <typename Record>
+void put(const Record& record) {
+  standin_put(&record, sizeof record);
+}
+
+void kernel(const char* name, unsigned correlation, unsigned long start, unsigned long end, unsigned device = 0, unsigned stream = 7) {
+  CUpti_ActivityKernel4 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  record.name = name;
+  record.correlationId = correlation;
+  record.start = start, record.end = end;
+  record.deviceId = device, record.contextId = device + 1, record.streamId = stream;
+  record.gridX = 10, record.gridY = 2, record.gridZ = 1;
+  record.blockX = 128, record.blockY = record.blockZ = 1;
+  record.registersPerThread = 40;
+  record.staticSharedMemory = 1024, record.dynamicSharedMemory = 512;
+  put(record);
+}
+
+void call(CUpti_ActivityKind kind, unsigned function, unsigned correlation, unsigned long start, unsigned long end) {
+  CUpti_ActivityAPI record{};
+  record.kind = kind;
+  record.cbid = function;
+  record.correlationId = correlation;
+  record.start = start, record.end = end;
+  record.processId = getpid(), record.threadId = gettid();
+  put(record);
+}
+
+void launch(const char* name, unsigned correlation, unsigned long start) {
+  call(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, correlation, start, start + 4001);
+  kernel(name, correlation, start + 5003, start + 7010);
+}
+
+void marker(unsigned id, unsigned flags, const char* name, unsigned long time, const char* domain = nullptr) {
+  CUpti_ActivityMarker2 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MARKER;
+  record.flags = static_cast<CUpti_ActivityFlag>(flags);
+  record.id = id;
+  record.timestamp = time;
+  record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+  record.objectId.pt.processId = getpid(), record.objectId.pt.threadId = gettid();
+  record.name = name, record.domain = domain;
+  put(record);
+}
+
+void memory(bool release, unsigned long address, unsigned long bytes, unsigned long time, CUpti_ActivityMemoryKind kind) {
+  CUpti_ActivityMemory2 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  record.memoryOperationType =
+      release ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+  record.memoryKind = kind;
+  record.address = address, record.bytes = bytes, record.timestamp = time;
+  put(record);
+}
+
+void everything() {
+  const unsigned long start = standin_now();
+  standin_context_created(1, 0);
+  standin_context_created(2, 1);
+  launch("_Z3addPfS_i", 1, start);
+  launch("quote \" back \\ tab \t bell \a latin \xe9 snow \xe2\x98\x83 end", 2, start + 10000);
+  kernel("never_ended", 3, start, 0);
+  kernel("f", 4, start + 20000, start + 20001, 1, 13);
+  call(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, 5, start, start + 1);
+  call(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_ptds_v7000, 6, start + 30000, start + 40000);
+  call(CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 4, start + 19000, start + 19500);
+  call(CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 8, start + 19000, start + 19500);
+
+  CUpti_ActivityMemcpy copy{};
+  copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  copy.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+  copy.srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED, copy.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  copy.bytes = 1u << 30, copy.start = start + 31000, copy.end = start + 39000;
+  copy.contextId = 1, copy.streamId = 7, copy.correlationId = 6;
+  put(copy);
+  CUpti_ActivityMemcpyPtoP peer{};
+  peer.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+  peer.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+  peer.srcKind = peer.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  peer.bytes = 64, peer.start = start + 41000, peer.end = start + 42000, peer.dstDeviceId = 1;
+  put(peer);
+  CUpti_ActivityMemset fill{};
+  fill.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+  fill.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  fill.bytes = 4096, fill.start = start + 43000, fill.end = start + 43500, fill.streamId = 7;
+  put(fill);
+
+  CUpti_ActivityCudaEvent event{};
+  event.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+  event.contextId = 1, event.eventId = 5, event.streamId = 7, event.correlationId = 10;
+  CUpti_ActivitySynchronization wait{};
+  wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+  wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+  wait.contextId = 1, wait.streamId = 13, wait.cudaEventId = 5, wait.correlationId = 11;
+  wait.start = start + 44000, wait.end = start + 44100;
+  put(wait);  // before the record of its event, as it may come
+  put(event);
+  event.streamId = 99, event.correlationId = 12;  // recorded again, after the wait
+  put(event);
+
+  marker(1, CUPTI_ACTIVITY_FLAG_MARKER_START, "step 1", start + 100, nullptr);
+  marker(2, CUPTI_ACTIVITY_FLAG_MARKER_START, "ncclAllReduce", start + 200, "NCCL");
+  marker(2, CUPTI_ACTIVITY_FLAG_MARKER_END, nullptr, start + 300);
+  marker(1, CUPTI_ACTIVITY_FLAG_MARKER_END, nullptr, start + 400);
+  marker(3, CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS, "now", start + 450);
+  marker(4, CUPTI_ACTIVITY_FLAG_MARKER_START, "never popped", start + 460);
+  memory(false, 0x7f0000000000, 1 << 20, start + 50, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+  memory(true, 0x7f0000000000, 1 << 20, start + 60000, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+  memory(false, 0x100, 4096, start + 50, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
+  standin_drop(5);
+}
+
+void many() {
+  standin_context_created(1, 0);
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < 4; ++thread)
+    threads.emplace_back([thread] {
+      for (unsigned i = 0; i < 25000; ++i) launch("_Z3addPfS_i", thread * 25000 + i + 1, standin_now());
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+void some(unsigned count) {
+  for (unsigned i = 1; i <= count; ++i) launch("_Z3addPfS_i", i, standin_now());
+}
+
+int forking() {
+  standin_context_created(1, 0);
+  some(10);
+  const pid_t child = fork();
+  if (child == 0) std::exit(std::getenv("CHILD_KILLED") ? raise(SIGTERM) : 5);
+  int status = 0;
+  waitpid(child, &status, 0);
+  some(10);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+}
+
+}  // namespace
+
+int main(int, char** words) {
+  const std::string scene = words[1];
+  if (scene == "without") return 3;
+  initialise_cuda();
+  if (scene == "unused") return 4;
+  if (scene == "nvtx") return reinterpret_cast<int (*)(void*)>(dlsym(tracer, "InitializeInjectionNvtx2"))(words);
+  if (scene == "fork") return forking();
+  if (scene == "many") return many(), 0;
+  if (scene == "everything") return everything(), 7;
+  standin_context_created(1, 0);
+  some(1000);
+  if (scene == "killed") {
+    usleep(1500 * 1000);
+    some(10);
+    raise(SIGKILL);
+  }
+  std::puts("ready");
+  std::fflush(stdout);
+  if (scene == "waits") sleep(60);
+  return 0;
+}

@@ -1,0 +1,133 @@
+// Stand-in for CUPTI's activity and callback APIs: buffers are filled by the program, and handed over when they are full
+// or flushed. STANDIN_BUSY: another profiler has subscribed already.
+#include "standin.h"
+
+#include <cupti.h>
+#include <time.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace {
+
+std::mutex guard;
+CUpti_BuffersCallbackRequestFunc request = nullptr;
+CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+CUpti_CallbackFunc callback = nullptr;
+std::uint8_t* buffer = nullptr;
+std::size_t room = 0, used = 0, lost = 0;
+std::map<std::size_t, unsigned> devices;
+
+void hand_over() {
+  if (buffer) complete(nullptr, 0, buffer, room, used);
+  buffer = nullptr;
+}
+
+// Each record stands behind its size.
+struct Stored {
+  std::uint64_t size;
+  CUpti_Activity activity;
+};
+
+}  // namespace
+
+extern "C" {
+
+void standin_put(const void* record, std::size_t size) {
+  const std::lock_guard lock(guard);
+  if (!request) return;  // nobody records
+  const std::size_t needed = 8 + (size + 7) / 8 * 8;
+  if (buffer && used + needed > room) hand_over();
+  if (!buffer) {
+    std::size_t most = 0;
+    used = 0;
+    request(&buffer, &room, &most);
+  }
+  if (!buffer) {
+    ++lost;
+    return;
+  }
+  const std::uint64_t length = needed;
+  std::memcpy(buffer + used, &length, 8);
+  std::memcpy(buffer + used + 8, record, size);
+  used += needed;
+}
+
+void standin_drop(std::size_t records) { lost += records; }
+
+unsigned long standin_now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * 1000000000ul + time.tv_nsec;
+}
+
+void standin_context_created(unsigned id, unsigned device) {
+  if (!callback) return;
+  devices[id] = device;
+  CUpti_ResourceData data{};
+  data.context = reinterpret_cast<CUcontext>(static_cast<std::size_t>(id));
+  callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
+}
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function, void*) {
+  callback = function;
+  return std::getenv("STANDIN_BUSY") ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
+}
+CUptiResult cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  return kind == CUPTI_ACTIVITY_KIND_OVERHEAD ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc first, CUpti_BuffersCallbackCompleteFunc second) {
+  request = first, complete = second;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityFlushAll(uint32_t) {
+  const std::lock_guard lock(guard);
+  hand_over();
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityGetNextRecord(uint8_t* data, size_t size, CUpti_Activity** record) {
+  std::uint8_t* next = data;
+  if (*record) {
+    Stored* stored = reinterpret_cast<Stored*>(reinterpret_cast<std::uint8_t*>(*record) - 8);
+    next = reinterpret_cast<std::uint8_t*>(stored) + stored->size;
+  }
+  if (next >= data + size) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  *record = reinterpret_cast<CUpti_Activity*>(next + 8);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* records) {
+  *records = lost;
+  lost = 0;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetTimestamp(uint64_t* time) { return *time = standin_now(), CUPTI_SUCCESS; }
+CUptiResult cuptiGetVersion(uint32_t* version) { return *version = CUPTI_API_VERSION, CUPTI_SUCCESS; }
+CUptiResult cuptiGetResultString(CUptiResult, const char** text) { return *text = "STANDIN_REFUSAL", CUPTI_SUCCESS; }
+CUptiResult cuptiGetContextId(CUcontext context, uint32_t* id) {
+  *id = static_cast<uint32_t>(reinterpret_cast<std::size_t>(context));
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* id) {
+  *id = devices[reinterpret_cast<std::size_t>(context)];
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType) { return CUPTI_SUCCESS; }
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char** name) {
+  static const std::map<uint32_t, const char*> runtime = {
+      {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel_v7000"},
+      {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_ptds_v7000, "cudaMemcpy_ptds_v7000"},
+      {CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, "cudaGetLastError_v3020"}};
+  static const std::map<uint32_t, const char*> driver = {{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
+                                                         {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"}};
+  const auto& names = domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime : driver;
+  const auto found = names.find(id);
+  if (found == names.end()) return CUPTI_ERROR_INVALID_PARAMETER;
+  *name = found->second;
+  return CUPTI_SUCCESS;
+}
+int InitializeInjectionNvtx2(void* table) { return table ? 42 : 0; }
+}

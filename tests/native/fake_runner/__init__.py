@@ -1,0 +1,1 @@
+"""A stand-in for the native runners, for tests of the Python side."""

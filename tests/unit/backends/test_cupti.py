@@ -1,0 +1,351 @@
+"""The CUPTI tracer: its planned command, and the real library fed by a stand-in for CUPTI (tests/native/cupti)."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rocm_perf
+from rocm_perf.backends.base import Command, Preparing, Wish
+from rocm_perf.backends.machine import FoundGpu, Machine, Tool
+from rocm_perf.backends.nvidia.cupti import CuptiProfiler
+from rocm_perf.model.trace import Trace
+from tests.native import cupti as native
+
+TOOLS = {name: Tool(name=name, path=f"/x/{name}") for name in ("cupti", "cupti.h", "c++")}
+MACHINE = Machine(host="h", gpus=(native.GPU,), tools=TOOLS)
+TRACE = Wish(domains=("kernel", "hip", "copy", "marker", "allocation"))
+APP = ("./app", "--", "--weird")
+
+
+def test_the_application_runs_as_it_is() -> None:
+    command = CuptiProfiler().command(TRACE, APP, Path("/runs/pass_1"), MACHINE)
+    tracer = command.environment["CUDA_INJECTION64_PATH"]
+    assert command.argv == APP
+    assert command.environment == {
+        "CUDA_INJECTION64_PATH": tracer,
+        "NVTX_INJECTION64_PATH": tracer,
+        "ROCM_PERF_CUPTI_OUTPUT": "/runs/pass_1/%hostname%/rank%env{RANK}%-%pid%.cupti.json",
+        "ROCM_PERF_CUPTI_DOMAINS": "kernel,hip,copy,allocation,marker",
+    }
+    assert command.expected == ("**/*.cupti.json",)
+    assert command.separates_exit_code
+    assert isinstance(CuptiProfiler(), Preparing)
+
+
+def test_an_output_name_of_the_user_is_kept() -> None:
+    wish = Wish(domains=("kernel",), output_name="%rank%/x")
+    command = CuptiProfiler().command(wish, APP, Path("/o"), MACHINE)
+    assert command.environment["ROCM_PERF_CUPTI_OUTPUT"] == "/o/%rank%/x.cupti.json"
+
+
+@pytest.mark.parametrize(
+    ("machine", "wish", "reason"),
+    [
+        (Machine(host="h", tools=TOOLS), TRACE, "NVIDIA"),
+        (Machine(host="h", gpus=(native.GPU,)), TRACE, "headers"),
+        (Machine(host="h", gpus=(native.GPU,), tools={"cupti.h": TOOLS["cupti.h"]}), TRACE, "library"),
+        (
+            Machine(host="h", gpus=(native.GPU,), tools={k: TOOLS[k] for k in ("cupti", "cupti.h")}),
+            TRACE,
+            "compiler",
+        ),
+        (MACHINE, Wish(domains=("kernel",), counters=("x",)), "ncu"),
+        (MACHINE, Wish(domains=("kernel",), att=True), "threads"),
+        (MACHINE, Wish(domains=("scratch",)), "nothing"),
+        (
+            Machine(host="h", gpus=(FoundGpu(index=0, vendor="AMD", gfx="gfx942"),), tools=TOOLS),
+            TRACE,
+            "NVIDIA",
+        ),
+    ],
+)
+def test_refusals(machine: Machine, wish: Wish, reason: str) -> None:
+    assert reason in CuptiProfiler().refusal(wish, machine)
+    assert CuptiProfiler().refusal(TRACE, MACHINE) == ""
+
+
+def test_what_it_leaves_out_is_said() -> None:
+    wish = Wish(
+        domains=("kernel", "scratch"),
+        kernel_include="x",
+        collection_period=("1:1:1",),
+        formats=("json", "pftrace"),
+        tool_args=("--extra",),
+    )
+    dropped = CuptiProfiler().dropped(wish, MACHINE)
+    words = ("every kernel", "from the first CUDA call", "pftrace", "--extra")
+    assert len(dropped) == len(words)
+    for word, said in zip(words, dropped, strict=True):
+        assert word in said
+    assert CuptiProfiler().dropped(TRACE, MACHINE) == ()
+
+
+def test_what_cuda_does_not_have_is_no_loss(tmp_path: Path) -> None:
+    command = CuptiProfiler().command(Wish(domains=("kernel", "scratch")), ("app",), tmp_path, MACHINE)
+    assert command.notices == ("scratch memory: CUDA has no such events",)
+
+
+@dataclass
+class Stage:
+    """The stand-in program with the real tracer."""
+
+    program: Path
+    machine: Machine
+    folder: Path
+
+    def command(self, scene: str, wish: Wish = TRACE) -> Command:
+        return CuptiProfiler().command(wish, (str(self.program), scene), self.folder, self.machine)
+
+    def environment(self, command: Command, **variables: str) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if name != "RANK"}
+        return {**inherited, "LD_LIBRARY_PATH": str(self.program.parent), **command.environment, **variables}
+
+    def play(
+        self, scene: str, wish: Wish = TRACE, before: Callable[[], None] | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        command = self.command(scene, wish)
+        return subprocess.run(
+            command.argv,
+            env=self.environment(command, **variables),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            preexec_fn=before,  # no threads here
+        )
+
+    @property
+    def files(self) -> list[Path]:
+        return sorted(self.folder.rglob("*.json"))
+
+    def trace(self) -> Trace:
+        return rocm_perf.load(self.folder)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Machine]:
+    """Stand-ins and tracer, compiled once."""
+    folder = tmp_path_factory.mktemp("native")
+    program = native.build_standins(folder)
+    machine = native.machine_with(folder / "libcupti.so", native.header(), native.compiler())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        CuptiProfiler().prepare(machine)
+    return program, machine
+
+
+@pytest.fixture
+def stage(built: tuple[Path, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    program, machine = built
+    monkeypatch.setenv("XDG_CACHE_HOME", str(program.parent))
+    return Stage(program, machine, tmp_path / "out")
+
+
+def test_everything_that_was_recorded_is_read(stage: Stage) -> None:
+    done = stage.play("everything")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
+    trace = stage.trace()
+    kernels = trace.table("dispatches")
+    assert kernels["kernel"].to_list() == [
+        "add(float*, float*, int)",
+        'quote " back \\ tab \t bell \a latin � snow ☃ end',
+        "f",
+    ]
+    assert (kernels["end_ns"] - kernels["start_ns"]).to_list() == [2007, 2007, 1]
+    assert kernels.select("agent_id", "stream_id", "correlation_id").rows() == [
+        (0, 7, 1),
+        (0, 7, 2),
+        (1, 13, 4),
+    ]
+    assert kernels.row(0, named=True) | {
+        "grid_x": 1280,
+        "grid_y": 2,
+        "workgroup_x": 128,
+        "vgprs": 40,
+        "lds_bytes": 1536,
+    } == kernels.row(0, named=True)
+    calls = trace.table("api_calls")
+    assert calls["name"].to_list() == ["cudaLaunchKernel", "cudaLaunchKernel", "cudaMemcpy", "cuLaunchKernel"]
+    assert set(kernels["start_ns"][:2] - calls["start_ns"][:2]) == {5003}
+    assert trace.table("copies").select("kind", "size_bytes", "host_memory").rows() == [
+        ("H2D", 1 << 30, "pinned"),
+        ("P2P", 64, None),
+        ("MEMSET", 4096, None),
+    ]
+    ranges = trace.table("ranges")
+    assert ranges.select("name", "source", "depth").rows() == [
+        ("ncclAllReduce", "nvtx", 1),
+        ("step 1", "nvtx", 0),
+        ("now", "nvtx", 0),
+        ("never popped", "nvtx", 0),
+    ]
+    assert trace.table("allocations").select("operation", "level", "address", "size_bytes", "tid").rows() == [
+        ("ALLOC", "REAL", 0x7F0000000000, 1 << 20, None),
+        ("FREE", "REAL", 0x7F0000000000, 1 << 20, None),
+    ]
+    assert trace.table("links").select("kind", "cause_track", "effect_track").rows() == [("event", 7, 13)]
+
+
+def test_the_process_its_gpus_and_its_clock_are_known(stage: Stage) -> None:
+    before = native_clock()
+    stage.play("everything", RANK="3")
+    trace = stage.trace()
+    pid = int(stage.files[0].name.split("-")[1].split(".")[0])
+    assert stage.files[0].name == f"rank3-{pid}.cupti.json"
+    assert trace.run.tool == "rocm-perf cupti"
+    assert trace.run.command == f"{stage.program} everything"
+    assert trace.run.clock == "boot"
+    assert set(trace.table("dispatches").select("pid", "rank").rows()) == {(pid, 3)}
+    assert trace.table("api_calls")["tid"].unique().to_list() == [pid]
+    first = trace.table("api_calls")["start_ns"].min()
+    assert isinstance(first, int)
+    assert before <= first <= native_clock()
+    agents = (
+        trace.table("agents").select("gfx", "name", "cu_count", "clock_mhz", "memory_bytes", "uuid").rows()
+    )
+    assert agents[0] == (
+        *("sm_90", 'NVIDIA "Stand-in"', 132, 1980.0, 150109880320),
+        "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0",
+    )
+    assert len({row[-1] for row in agents}) == 2
+
+
+def native_clock() -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def test_what_was_lost_is_told(stage: Stage) -> None:
+    stage.play("everything")
+    run = stage.trace().run
+    assert {(loss.what, loss.records) for loss in run.losses} == {
+        ("records that CUPTI dropped", 5),
+        ("records of work that had not ended when the process did", 1),
+    }
+    assert any("1 range never ended" in notice for notice in run.notices)
+    assert any("CUPTI's own overhead: STANDIN_REFUSAL" in notice for notice in run.notices)
+
+
+def test_driver_calls_are_all_there_when_they_are_asked_for(stage: Stage) -> None:
+    stage.play("everything", Wish(domains=("kernel", "hip", "hsa")))
+    assert "cuMemAlloc_v2" in stage.trace().table("api_calls")["name"].to_list()
+
+
+def test_many_threads(stage: Stage) -> None:
+    assert stage.play("many").returncode == 0
+    trace = stage.trace()
+    assert trace.rows("dispatches") == trace.rows("api_calls") == 100_000
+    assert trace.table("dispatches")["correlation_id"].n_unique() == 100_000
+    assert trace.table("api_calls")["tid"].n_unique() == 4
+    assert trace.run.losses == ()
+
+
+def test_a_killed_process_leaves_what_it_had_flushed(stage: Stage) -> None:
+    assert stage.play("killed").returncode == -signal.SIGKILL
+    trace = stage.trace()
+    assert trace.rows("dispatches") == 1000
+    assert any("breaks off" in loss.what for loss in trace.run.losses)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_process_after_everything_is_written(stage: Stage, number: signal.Signals) -> None:
+    process = start(stage, "waits")
+    process.send_signal(number)
+    assert process.wait(30) == -number
+    trace = stage.trace()
+    assert trace.rows("dispatches") == 1000
+    assert trace.run.losses == ()
+    assert f"signal {int(number)} ended the process" in trace.run.notices
+
+
+def test_a_signal_that_the_application_ignores_stays_ignored(stage: Stage) -> None:
+    process = start(stage, "waits", lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == -signal.SIGTERM
+
+
+def start(stage: Stage, scene: str, before: Callable[[], object] | None = None) -> subprocess.Popen[bytes]:
+    """The scene, when it has said that it is ready."""
+    command = stage.command(scene)
+    process = subprocess.Popen(
+        command.argv,
+        env=stage.environment(command),
+        stdout=subprocess.PIPE,
+        preexec_fn=before,  # noqa: PLW1509  # no threads here
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+@pytest.mark.parametrize(("variables", "code"), [({}, 5), ({"CHILD_KILLED": "1"}, signal.SIGTERM)])
+def test_a_fork_adds_nothing_and_takes_nothing(stage: Stage, variables: dict[str, str], code: int) -> None:
+    assert stage.play("fork", TRACE, None, **variables).returncode == code
+    assert len(stage.files) == 1
+    assert stage.trace().rows("dispatches") == 20
+    assert stage.trace().run.losses == ()
+
+
+@pytest.mark.parametrize(("scene", "code"), [("without", 3), ("unused", 4)])
+def test_a_process_without_cuda_work_writes_nothing(stage: Stage, scene: str, code: int) -> None:
+    done = stage.play(scene)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+    assert stage.files == []
+
+
+def test_beside_another_profiler_it_steps_back(stage: Stage) -> None:
+    done = stage.play("quick", STANDIN_BUSY="1")
+    assert (done.returncode, done.stdout) == (0, "ready\n")
+    assert done.stderr.startswith("rocm-perf: the CUDA work of process ")
+    assert done.stderr.count("\n") == 1
+    assert stage.files == []
+
+
+def test_nvtx_is_handed_to_cupti(stage: Stage) -> None:
+    assert stage.play("nvtx").returncode == 42
+
+
+def test_an_output_that_cannot_be_made_does_not_fail_the_application(stage: Stage) -> None:
+    stage.folder.parent.mkdir(exist_ok=True)
+    stage.folder.write_text("a file, no folder")
+    done = stage.play("quick")
+    assert done.returncode == 0
+    assert "cannot be made" in done.stderr
+
+
+def test_a_full_disk_does_not_fail_the_application(stage: Stage) -> None:
+    limit = 100_000
+    done = stage.play("quick", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    assert done.returncode == 0
+    assert "cannot be written: File too large" in done.stderr
+    assert 0 < stage.trace().rows("dispatches") < 1000
+
+
+def test_an_earlier_file_is_never_overwritten(stage: Stage) -> None:
+    wish = Wish(domains=("kernel", "hip"), output_name="%env{NOT_SET}%same%unknown%")
+    for _ in range(2):
+        stage.play("quick", wish)
+    assert [file.name for file in stage.files] == ["same%unknown%-2.cupti.json", "same%unknown%.cupti.json"]
+    assert {rocm_perf.load(file).rows("dispatches") for file in stage.files} == {1000}
+
+
+def test_a_cut_file_still_reads(stage: Stage) -> None:
+    stage.play("quick")
+    data = stage.files[0].read_bytes()
+    for share in (0.2, 0.5, 0.9):
+        cut = stage.folder / "cut.json"
+        cut.write_bytes(data[: int(len(data) * share)])
+        trace = rocm_perf.load(cut)
+        assert 0 < trace.rows("dispatches") < 1000
+        assert trace.table("dispatches").filter(pl.col("end_ns") - pl.col("start_ns") != 2007).is_empty()

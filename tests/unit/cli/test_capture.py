@@ -1,0 +1,170 @@
+"""`capture`: a program that writes the draft itself stands for the injected library."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.cli.capture import CaptureCommand
+from rocm_perf.errors import RocmPerfError
+from rocm_perf.replay.snapshot import read_snapshot
+from rocm_perf.replay.store import check
+from tests.unit.cli.parsing import parsed
+from tests.unit.replay.toys import fake_runner
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = """
+import json, os, sys
+sys.path.insert(0, {root!r})
+from pathlib import Path
+from tests.unit.replay.toys import Toy, write_draft
+draft = Path(os.environ["ROCM_PERF_CAPTURE_DIR"], str(os.getpid()))
+print("the program's own output", os.environ["ROCM_PERF_CAPTURE_KERNEL"])
+what = sys.argv[1]
+if what in ("captured", "twice", "dies"):
+    write_draft(draft, Toy())
+if what == "twice":
+    write_draft(draft.with_name("99999999"), Toy(grid=(32, 1, 1)))
+if what == "dies":
+    (draft / "capture.json").unlink()
+    os.abort()
+if what.startswith("{{"):
+    draft.mkdir()
+    (draft / "capture.json").write_text(what)
+sys.exit(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("ROCM_PERF_NATIVE_DIR", str(fake_runner(tmp_path / "native")))
+    for name in ("HSA_TOOLS_LIB", "ROCP_TOOL_LIBRARIES", "CUDA_INJECTION64_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    program = tmp_path / "app.py"
+    program.write_text(PROGRAM.format(root=str(ROOT)))
+    return [sys.executable, str(program)]
+
+
+def capture(output: Path, *words: str) -> int:
+    command = CaptureCommand()
+    try:
+        return command.run(
+            parsed(command, "--kernel", "scale", "--vendor", "nvidia", "-o", str(output), *words)
+        )
+    except RocmPerfError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+
+
+def account(**fields: object) -> str:
+    return json.dumps({"version": 1, "state": "no-match", **fields})
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name not in ("app.py", "native"))
+
+
+def test_a_capture(app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert capture(tmp_path / "snap", "--", *app, "captured") == 0
+    out, err = capfd.readouterr()
+    assert out == "the program's own output scale\n"
+    assert "captured scale(float*): dispatch 3 of those that match, launch 17" in err
+    assert "rocm-perf replay verify" in err
+    snapshot = read_snapshot(tmp_path / "snap")
+    assert check(snapshot) == 7
+    assert snapshot.dispatch.kernel == "_Z5scalePf"
+    assert left(tmp_path) == ["snap"]
+
+
+def test_options_reach_the_snapshot(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert capture(tmp_path / "snap", "--no-outputs", "--no-compress", "--json", "--", *app, "captured") == 0
+    manifest = read_snapshot(tmp_path / "snap").manifest
+    assert not manifest.outputs
+    assert {entry.stored for entry in manifest.files.values()} == {"raw"}
+    report = json.loads(capfd.readouterr().err.partition("{")[2].join(["{", ""]))
+    assert (report["dispatch"], report["changed_bytes"]) == (3, None)
+
+
+def test_the_programs_exit_code_is_ours(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert capture(tmp_path / "snap", "--", *app, "captured", "7") == 7
+    assert read_snapshot(tmp_path / "snap").manifest.outputs
+    assert "exit code 7" in capfd.readouterr().err
+
+
+def test_a_kernel_that_never_matches(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seen = account(
+        launches=12, matched=0, names_seen={"gemm": 9, "scalar_mul": 3}, not_seen=["2 graph launches"]
+    )
+    assert capture(tmp_path / "snap", "--", *app, seen) == 5
+    err = capfd.readouterr().err
+    assert "no kernel matched 'scale' in 12 launches: seen: scalar_mul (3 launches); gemm (9 launches)" in err
+    assert "2 graph launches" in err
+    assert left(tmp_path) == []
+
+
+def test_too_few_dispatches_match(app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert capture(tmp_path / "snap", "--dispatch", "5", "--", *app, account(launches=12, matched=2)) == 5
+    assert "matched 2 dispatches: number 5 was asked for" in capfd.readouterr().err
+
+
+def test_a_program_that_uses_no_gpu(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert capture(tmp_path / "snap", "--", *app, "nothing") == 5
+    assert "used no GPU" in capfd.readouterr().err
+
+
+def test_a_program_that_dies_in_the_middle(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert capture(tmp_path / "snap", "--", *app, "dies") == 134
+    assert "ended in the middle" in capfd.readouterr().err
+    assert left(tmp_path) == []
+
+
+def test_refused_and_failed(app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    refused = account(state="refused", reason="argument 2 points into managed memory")
+    assert capture(tmp_path / "snap", "--", *app, refused) == 25
+    assert "argument 2 points into managed memory. --allow-uncovered" in capfd.readouterr().err
+    assert capture(tmp_path / "snap", "--", *app, account(state="failed", reason="disk full")) == 6
+    assert left(tmp_path) == []
+
+
+def test_several_processes_captured(app: list[str], tmp_path: Path) -> None:
+    assert capture(tmp_path / "snap", "--", *app, "twice") == 0
+    first, second = left(tmp_path)
+    assert second == "snap-99999999"
+    assert read_snapshot(tmp_path / second).dispatch.grid == (32, 1, 1)
+    assert read_snapshot(tmp_path / first).dispatch.grid == (64, 1, 1)
+
+
+def test_existing_snapshots(app: list[str], tmp_path: Path) -> None:
+    assert capture(tmp_path / "snap", "--", *app, "captured") == 0
+    assert capture(tmp_path / "snap", "--", *app, "captured") == 2
+    assert capture(tmp_path / "snap", "--force", "--", *app, "captured") == 0
+
+
+def test_the_programs_own_dashes(app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert capture(tmp_path / "snap", "--dry-run", "--", *app, "--json", "--", "x") == 0
+    out = capfd.readouterr().out
+    assert f"{app[1]} --json -- x\n" in out
+    assert "CUDA_INJECTION64_PATH=" in out
+    assert left(tmp_path) == []
+
+
+def test_refused_before_it_starts(app: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert capture(tmp_path / "snap", "--", str(tmp_path / "nothing")) == 2
+    monkeypatch.setenv("CUDA_INJECTION64_PATH", "/other.so")
+    assert capture(tmp_path / "snap", "--", *app, "captured") == 2
+    assert os.environ["CUDA_INJECTION64_PATH"] == "/other.so"
+    assert left(tmp_path) == []

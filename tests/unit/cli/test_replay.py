@@ -1,0 +1,218 @@
+"""`replay`: every task through the stand-in runner, with its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocm_perf.cli.replay import ReplayCommand
+from rocm_perf.errors import RocmPerfError
+from tests.unit.cli.parsing import parsed
+from tests.unit.replay.toys import BASE, COUNT, OTHER, Toy, code_text, fake_runner, make_snapshot
+
+ADD = f"add 0x{BASE:x} {COUNT} 1"
+
+
+@pytest.fixture(autouse=True)
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCM_PERF_NATIVE_DIR", str(fake_runner(tmp_path / "native")))
+    monkeypatch.delenv("FAKE_RUNNER", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def snap(tmp_path: Path) -> str:
+    return str(make_snapshot(tmp_path).folder)
+
+
+def replay(*words: str) -> int:
+    command = ReplayCommand()
+    try:
+        return command.run(parsed(command, *words))
+    except RocmPerfError as error:
+        print(error)
+        return error.exit_code
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = replay(*words)
+    return code, capsys.readouterr().out
+
+
+def answered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    code, text = told(capsys, *words, "--json")
+    return code, json.loads(text)
+
+
+def test_info(snap: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCM_PERF_NATIVE_DIR", "/nowhere")  # no runner, no GPU
+    code, text = told(capsys, "info", snap)
+    assert code == 0
+    for words in (
+        "scale(float*)",
+        "64 work-items in groups of 16",
+        "sm_90",
+        "app --x",
+        "7 files checked",
+        f"0x{OTHER:x}",
+    ):
+        assert words in text
+    code, found = answered(capsys, "info", snap)
+    assert (code, found["schema_version"], len(found["regions"])) == (0, 1, 2)
+    assert (found["changed_bytes"], found["launch"]) == (65536, 17)
+
+
+def test_info_of_a_damaged_snapshot(snap: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path(snap, "kernarg.bin")
+    file.write_bytes(b"x" + file.read_bytes()[1:])
+    code, text = told(capsys, "info", snap)
+    assert code == 6
+    assert text.count("\n") == 1
+    assert "kernarg.bin does not have the hash" in text
+
+
+@pytest.mark.parametrize("task", ["info", "reserve-check", "full-vm", "verify"])
+def test_every_task_refuses_damage(snap: str, task: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(snap, f"memory/region_{OTHER:x}.bin.zst").unlink()
+    code, text = told(capsys, task, snap)
+    assert code == 6
+    assert "is missing" in text
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict"), [("", "exact"), ("refuse", "failed"), ("relocate", "relocated")]
+)
+def test_reserve_check(
+    snap: str, fault: str, verdict: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = {"exact": 0, "failed": 1, "relocated": 2}[verdict]
+    monkeypatch.setenv("FAKE_RUNNER", fault)
+    got, found = answered(capsys, "reserve-check", snap)
+    assert (got, found["verdict"]) == (code, verdict)
+    assert [one["exact"] for one in found["reservations"]] == [not fault, True]
+    got, text = told(capsys, "reserve-check", snap)
+    assert got == code
+    assert text.startswith(verdict)
+    assert "0x7f0000000000" in text
+
+
+def test_reserve_check_without_a_gpu(snap: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_RUNNER", "no-device")
+    assert replay("reserve-check", snap) == 3
+    monkeypatch.setenv("FAKE_RUNNER", "silent")
+    assert replay("reserve-check", snap) == 24
+
+
+def test_full_vm(snap: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = answered(capsys, "full-vm", snap, "--iterations", "30")
+    assert (code, found["iterations"], len(found["timing"]["samples_ns"])) == (0, 30, 30)
+    assert found["timing"]["p5_ns"] <= found["timing"]["median_ns"] <= found["timing"]["p95_ns"]
+    code, text = told(capsys, "full-vm", snap, "--no-recopy", "--cold-cache", "--warmup", "0")
+    assert code == 0
+    assert "20 iterations after 0 to warm up, memory restored once, caches emptied before each" in text
+    assert "1.002 us" in text
+
+
+def test_full_vm_as_guides_write_it(snap: str) -> None:
+    assert replay("full-vm", "--capture-dir", snap, "--iterations", "2") == 0
+    assert replay("full-vm") == 2
+
+
+def test_full_vm_of_another_code_object(
+    snap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "new.ptx").write_text(code_text(ADD, "time 7000"))
+    code, found = answered(capsys, "full-vm", snap, "--cubin", str(tmp_path / "new.ptx"))
+    assert (code, found["timing"]["min_ns"]) == (0, 7000)
+
+
+@pytest.mark.parametrize(
+    "words", [["--iterations", "0"], ["--warmup", "-1"], ["--timeout", "0"], ["--timeout", "nan"]]
+)
+def test_numbers_that_make_no_sense(snap: str, words: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        replay("full-vm", snap, *words)
+    assert caught.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [("refuse", 1), ("relocate", 2), ("no-device", 3), ("out-of-memory", 22), ("hang", 23)]
+)
+def test_each_failure_has_its_code(snap: str, fault: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_RUNNER", fault)
+    assert replay("full-vm", snap, "--timeout", "2") == code
+
+
+def test_another_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = str(make_snapshot(tmp_path / "other", Toy(gfx="sm_80")).folder)
+    code, text = told(capsys, "full-vm", other)
+    assert code == 21
+    assert "sm_80" in text
+
+
+def test_verify(snap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = told(capsys, "verify", snap)
+    assert code == 0
+    assert text.startswith("same: the replay gives the application's result")
+    assert text.count("failed as it must") == 3
+    (tmp_path / "bad.ptx").write_text(code_text(f"add 0x{BASE:x} {COUNT} 2"))
+    code, text = told(capsys, "verify", snap, "--hsaco", str(tmp_path / "bad.ptx"))
+    assert code == 1
+    assert f"region 0x{BASE:x}, offset 2 (written by the kernel)" in text
+    assert "as f32 1 and 2" in text
+    code, found = answered(capsys, "verify", snap, "--hsaco", str(tmp_path / "bad.ptx"))
+    assert (code, found["verdict"], found["captured"]["verdict"]) == (1, "different", "same")
+
+
+def test_verify_with_a_tolerance(snap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "near.ptx").write_text(code_text(f"add 0x{BASE:x} {COUNT} 1.001"))
+    new = ("--cubin", str(tmp_path / "near.ptx"))
+    assert replay("verify", snap, *new) == 1
+    capsys.readouterr()
+    code, text = told(capsys, "verify", snap, *new, "--tolerance", "f16=0,0", "--tolerance", "f32=0,0.01")
+    assert code == 0
+    assert text.startswith("same within tolerance")
+    assert replay("verify", snap, "--tolerance", "f32") == 2
+
+
+def test_verify_without_an_oracle_needs_no_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROCM_PERF_NATIVE_DIR", "/nowhere")
+    bare = str(make_snapshot(tmp_path, outputs=False).folder)
+    code, text = told(capsys, "verify", bare)
+    assert code == 1
+    assert text.startswith("cannot be verified")
+
+
+def test_compare(snap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, time in (("a", 3000), ("b", 2000)):
+        (tmp_path / f"{name}.ptx").write_text(code_text(ADD, f"time {time}"))
+    a, b = str(tmp_path / "a.ptx"), str(tmp_path / "b.ptx")
+    code, found = answered(capsys, "compare", snap, "--cubin", a, "--cubin", b)
+    assert (code, found["verdict"], len(found["base"]["samples_ns"])) == (0, "better", 100)
+    assert found["interval"][0] <= 1.5 <= found["interval"][1]
+    assert answered(capsys, "compare", snap, "--cubin", b, "--cubin", a)[1]["verdict"] == "worse"
+    assert (
+        answered(capsys, "compare", snap, "--cubin", a, "--cubin", a)[1]["verdict"] == "no difference shown"
+    )
+    code, text = told(capsys, "compare", snap, "--cubin", b, "--iterations", "4")
+    assert code == 0
+    assert "B against A: no difference shown, speedup 0.5" in text
+    assert "A  captured" in text
+    assert replay("compare", snap) == 2
+
+
+@pytest.mark.parametrize(
+    "words", [["full-vm"], ["verify"], ["reserve-check"], ["compare", "--hsaco", "new.hsaco"]]
+)
+def test_dry_runs_run_nothing(
+    snap: str, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROCM_PERF_NATIVE_DIR", "/nowhere")
+    code, text = told(capsys, words[0], snap, *words[1:], "--dry-run")
+    assert code == 0
+    assert text.startswith("version 1\nmode ")

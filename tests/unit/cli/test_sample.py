@@ -1,0 +1,104 @@
+"""`rocm-perf sample`: the sampler alone, and around a program."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.cli.sample import SampleCommand
+from rocm_perf.errors import ToolAbsentError, UsageError
+from tests.unit.backends import fake_sensors
+
+
+@pytest.fixture
+def nvidia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = fake_sensors.nvml_library(tmp_path / "driver")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library.parent))
+    monkeypatch.chdir(tmp_path)
+
+
+def _run(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    SampleCommand().prepare_parser(parser)
+    return SampleCommand().run(parser.parse_args(words))
+
+
+@pytest.mark.usefixtures("nvidia")
+def test_for_a_while(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run("--interval", "0.02", "--duration", "0.3", "-o", "s.csv") == 0
+    out = capsys.readouterr().out
+    assert "GPU 0: " in out
+    assert "peak 650.2 W" in out
+    assert "its own counter: " in out
+    assert "through nvml" in out
+    assert (tmp_path / "s.csv").exists()
+
+
+@pytest.mark.usefixtures("nvidia")
+def test_around_a_program_whose_exit_code_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
+    code = "import time; print('mine'); time.sleep(0.2); raise SystemExit(7)"
+    assert _run("--interval", "0.02", "--", sys.executable, "-c", code) == 7
+    out, err = capfd.readouterr()
+    assert out == "mine\n"
+    assert "wrote samples.csv" in err
+
+
+@pytest.mark.usefixtures("nvidia")
+def test_json_has_stdout_for_itself(capfd: pytest.CaptureFixture[str]) -> None:
+    assert _run("--json", "--", sys.executable, "-c", "print('mine')") == 0
+    out, err = capfd.readouterr()
+    document = json.loads(out)
+    assert "mine" in err
+    assert document["energy"]["gpus"][0]["peak_power_w"] == 650.25
+    assert document["counted_j"]["0"] > 0
+    assert document["counted_j"]["1"] is None
+
+
+@pytest.mark.usefixtures("nvidia")
+def test_until_the_user_has_had_enough(tmp_path: Path) -> None:
+    code = (
+        "import sys, argparse\nfrom rocm_perf.cli.sample import SampleCommand\np = argparse.ArgumentParser()\n"
+        "SampleCommand().prepare_parser(p)\nsys.exit(SampleCommand().run(p.parse_args(['-o', 'i.csv'])))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and not (tmp_path / "i.csv").exists():
+        time.sleep(0.02)
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "peak 650.2 W" in out
+
+
+@pytest.mark.usefixtures("nvidia")
+def test_bad_input_is_one_line_and_nothing_starts(tmp_path: Path) -> None:
+    for words, said in (
+        (("--interval", "0"), "--interval 0 is too short"),
+        (("--interval", "nan"), "too short"),
+        (("--duration", "-1"), "--duration -1"),
+        (("-o", "absent/s.csv"), "cannot be written"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            _run(*words)
+    (tmp_path / "samples.csv").write_text("precious")
+    with pytest.raises(UsageError, match="--force"):
+        _run("--duration", "0.1")
+    assert (tmp_path / "samples.csv").read_text() == "precious"
+    assert _run("--duration", "0.1", "--force") == 0
+
+
+def test_without_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolAbsentError, match="no GPU could be read: nothing was sampled"):
+        _run("--duration", "0.1")
