@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 
-.PHONY: help demo test test-torch lint format fuzz bench clean
+.PHONY: help demo test test-native test-profile test-torch lint format fuzz bench clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -20,15 +20,21 @@ $(READY): pyproject.toml
 demo: $(READY) ## a slow loop on a simulated MI300X, why it is slow, and the fixed one (no GPU needed)
 	$(BIN)/rocm-perf demo
 
-# Tests of disassembly need an LLVM. As root it is fetched; else they skip and say so.
+# Tests of disassembly need an LLVM, those of capture on AMD the HSA headers. As root they are fetched; else the tests skip and say so.
 $(TOOLS): $(READY)
-	@command -v llvm-objdump llvm-objdump-19 >/dev/null || test "$$(id -u)" != 0 || \
-	  timeout 180 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends llvm-19' >/dev/null 2>&1 || \
-	  echo "llvm-objdump is not here and could not be installed: tests of disassembly skip"
+	@(command -v llvm-objdump llvm-objdump-19 && test -f /usr/include/hsa/hsa_api_trace.h) >/dev/null || test "$$(id -u)" != 0 || \
+	  timeout 240 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends llvm-19 libhsa-runtime-dev' >/dev/null 2>&1 || \
+	  echo "llvm-19 and libhsa-runtime-dev could not be installed: tests of disassembly and of capture on AMD skip"
 	@touch $@
 
-test: $(READY) $(TOOLS) ## the whole test suite
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+test: $(READY) $(TOOLS) ## the test suite; what is slower has targets of its own, below
+	$(BIN)/python -m pytest -n 2 -m "not native and not launches" $(PYTEST_ARGS)
+
+test-native: $(READY) $(TOOLS) ## tests that compile C++: capture and replay on stand-ins, the CUPTI tracer
+	$(BIN)/python -m pytest -n 2 -m native $(PYTEST_ARGS)
+
+test-profile: $(READY) $(TOOLS) ## tests that record programs under fake profilers, end to end
+	$(BIN)/python -m pytest -n 2 -m launches $(PYTEST_ARGS)
 
 test-torch: ## tests that need torch: operators called again, torch.profiler injected (fetches torch, runs on a CPU)
 	@test -x .venv-torch/bin/pytest || $(PYTHON) -m venv .venv-torch

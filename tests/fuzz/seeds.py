@@ -132,6 +132,17 @@ JSON: dict[str, object] = {
         ],
         "baseTimeNanoseconds": 1_700_000_000_000_000_000, "displayTimeUnit": "ms",
     },
+    "cupti": {
+        "schemaVersion": 1, "rocm_perf": {"recorder": "cupti", "host": "box", "pid": 6, "rank": 1, "command": "./app",
+            "boot_time_ns": 5_000_000_000},
+        "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 2**37, "numSms": 132, "warpSize": 32}],
+        "cupti_version": 130001, "baseTimeNanoseconds": 1_700_000_000_000_000_000,
+        "traceEvents": [
+            {**_EVENT, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": {"correlation": 5}},
+            {**_EVENT, "cat": "kernel", "name": NAME, "args": _KERNEL_ARGS},
+        ],
+        "rocm_perf_end": {"dropped_records": 2},
+    },
     "chrome": {"traceEvents": [{**_EVENT, "name": "a"}, {**_EVENT, "ph": "B", "name": "b"}, {**_EVENT, "ph": "E"},
                {**_EVENT, "ph": "C", "name": "c", "args": {"v": 1}},
                {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "main"}}]},

@@ -20,6 +20,8 @@ from rocm_perf.collect.presets import preset
 from rocm_perf.collect.request import Request
 from tests.fake_tools import fake_path, run_tool
 
+pytestmark = pytest.mark.launches
+
 TABLE = Path(__file__).parent / "argv.txt"
 CHIPS = ("gfx942", "gfx90a", "gfx1100", "gfx1151")
 RELEASES = ("5.7", "6.2", "6.4", "7.0", "7.2", "10.0")

@@ -13,6 +13,8 @@ import rocm_perf
 from tests.fake_tools import fake_path
 from tests.native import cupti as native
 
+pytestmark = pytest.mark.native
+
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:

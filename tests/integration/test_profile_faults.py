@@ -13,6 +13,8 @@ from rocm_perf.ingest.load import load
 from rocm_perf.model.collection import PassRecord
 from tests.unit.collect.sessions import V1, V2, V3, Sessions, sessions
 
+pytestmark = pytest.mark.launches
+
 __all__ = ["sessions"]
 COUNTERS = ("SQ_WAVES", "GRBM_GUI_ACTIVE")
 

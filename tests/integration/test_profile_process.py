@@ -18,6 +18,8 @@ from rocm_perf.model.collection import FILE_NAME, CollectionRecord
 from tests.fake_tools import fake_path
 from tests.unit.collect.test_launch import Screen
 
+pytestmark = pytest.mark.launches
+
 TOOLS = ("rocprofv3", "rocminfo")
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import positive
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import RocmPerfError
 
@@ -44,7 +45,7 @@ class AnalyzeCommand:
         parser.add_argument(
             "--top",
             metavar="N",
-            type=_positive,
+            type=positive,
             default=None,
             help="rows of each list (default 10, sections 20)",
         )
@@ -124,10 +125,3 @@ def _sections(text: str | None) -> list[str]:
     from rocm_perf.render.sections.index import chosen
 
     return chosen([name.strip() for name in text.split(",") if name.strip()])
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import positive
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class CaptureCommand:
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("--kernel", metavar="REGEX", required=True, help="kernel to capture, by symbol or demangled name")
-        add("--dispatch", metavar="N", type=_positive, default=1, help="which matching dispatch (default 1)")
+        add("--dispatch", metavar="N", type=positive, default=1, help="which matching dispatch (default 1)")
         add("-o", "--output", metavar="SNAP", type=Path, required=True, help="folder to write")
         add(
             "--outputs",
@@ -118,10 +119,3 @@ def _dry_run(request: Request) -> int:
 
 def _say(text: str) -> None:
     print(f"rocm-perf capture: {text}", file=sys.stderr)
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value

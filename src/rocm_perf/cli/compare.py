@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import positive
 from rocm_perf.cli.progress import reading_progress
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class CompareCommand:
         parser.add_argument("base", metavar="BASE", type=Path, help="recording before the change")
         parser.add_argument("new", metavar="NEW", type=Path, help="recording after it")
         parser.add_argument(
-            "--top", metavar="N", type=_positive, default=10, help="kernels to show (default 10)"
+            "--top", metavar="N", type=positive, default=10, help="kernels to show (default 10)"
         )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--json", action="store_true", help="everything, as JSON")
@@ -62,10 +63,3 @@ def _findings(trace: Trace, label: str) -> tuple[Finding, ...]:
 def _labels(base: Path, new: Path) -> tuple[str, str]:
     """File names, or whole paths where the names are the same."""
     return (base.name, new.name) if base.name != new.name else (str(base), str(new))
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value

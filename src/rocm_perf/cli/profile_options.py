@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 
+from rocm_perf.cli.arguments import count, positive, seconds
 from rocm_perf.collect.flag_options import add_flags
 
 SAMPLED = ("power", "memory")
@@ -44,20 +44,20 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--run-id", metavar="ID", default="", help="ranks with the same one are one run")
     group.add_argument("--force-overwrite", "--force", action="store_true", help="replace a run of that id")
     group.add_argument("--show", metavar="SECTION,...", help="sections of the report, as analyze has them")
-    group.add_argument("--top", metavar="N", type=_positive, help="rows of each list")
+    group.add_argument("--top", metavar="N", type=positive, help="rows of each list")
 
 
 def _add_run(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--timeout", metavar="S", type=_seconds, help="end the application after so long")
+    group.add_argument("--timeout", metavar="S", type=seconds, help="end the application after so long")
     group.add_argument(
-        "--measure-overhead", metavar="N", type=_positive, nargs="?", const=1, default=0,
+        "--measure-overhead", metavar="N", type=positive, nargs="?", const=1, default=0,
         help="also run it unprofiled, N times (1)",
     )  # fmt: skip
     group.add_argument(
         "--sample", metavar="WHAT", nargs="?", const="power,memory", default="", type=_sampled,
         help="power,memory while it runs",
     )  # fmt: skip
-    group.add_argument("--sample-interval", metavar="S", type=_seconds, help="(0.1)")
+    group.add_argument("--sample-interval", metavar="S", type=seconds, help="(0.1)")
     group.add_argument("--library-trace", action="store_true", help="log rocBLAS, MIOpen, RCCL, ... calls")
     group.add_argument(
         "--env", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="for the application"
@@ -69,33 +69,12 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
 
 def _add_torch(group: argparse._ArgumentGroup) -> None:
     for name, words in (("wait", "steps to skip"), ("warmup", "steps to warm up"), ("repeat", "how often")):
-        group.add_argument(f"--torch-{name}", metavar="N", type=_count, help=words)
-    group.add_argument("--torch-active", metavar="N", type=_count, help="steps to record (all)")
+        group.add_argument(f"--torch-{name}", metavar="N", type=count, help=words)
+    group.add_argument("--torch-active", metavar="N", type=count, help="steps to record (all)")
     for name in ("shapes", "memory", "stacks"):
         group.add_argument(
             f"--torch-{name}", action=argparse.BooleanOptionalAction, default=None, help=f"record {name}"
         )
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("must be 0 or more")
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError("must be more than 0 seconds")
-    return value
 
 
 def _sampled(text: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from rocm_perf.cli.arguments import count, positive, seconds
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ReplayCommand:
             task.add_argument(
                 "--timeout",
                 metavar="S",
-                type=_seconds,
+                type=seconds,
                 default=_TIMEOUT_S,
                 help="end a replay after S (default 300)",
             )
@@ -89,12 +90,12 @@ def _add_timing(task: argparse.ArgumentParser, iterations: int) -> None:
     task.add_argument(
         "--iterations",
         metavar="N",
-        type=_positive,
+        type=positive,
         default=iterations,
         help=f"launches to time (default {iterations})",
     )
     task.add_argument(
-        "--warmup", metavar="N", type=_count, default=3, help="launches before those (default 3)"
+        "--warmup", metavar="N", type=count, default=3, help="launches before those (default 3)"
     )
     task.add_argument("--no-recopy", action="store_true", help="restore memory once, not before each launch")
     task.add_argument("--cold-cache", action="store_true", help="empty the caches before each launch")
@@ -238,24 +239,3 @@ def _show(
 
     console = Console(highlight=False)
     print_blocks(blocks(result, console.width), console)
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("must be 0 or more")
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be more than 0")
-    return value

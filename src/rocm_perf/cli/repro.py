@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rocm_perf.cli.arguments import positive
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
@@ -36,7 +37,7 @@ class ReproCommand:
             "-o", "--output", metavar="F.py", type=Path, help="file to write (default: standard output)"
         )
         parser.add_argument(
-            "--iterations", metavar="N", type=_positive, default=100, help="calls to time (default 100)"
+            "--iterations", metavar="N", type=positive, default=100, help="calls to time (default 100)"
         )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace the file")
@@ -132,10 +133,3 @@ def _print(kinds: pl.DataFrame) -> None:
     if kinds.height > LISTED:
         print(f"{kinds.height - LISTED:,} more (--json shows all)")
     print("Write one with: rocm-perf repro PATH --op ID -o repro.py")
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value

@@ -31,6 +31,7 @@ _FILES: Mapping[tuple[Vendor, Task], str] = {
     ("NVIDIA", "capture"): "librocm_perf_capture_cuda.so",
     ("NVIDIA", "replay"): "replay_cuda",
 }
+_HSA_HEADERS = ("hsa_ext_amd.h", "hsa_api_trace.h")
 _SOURCES: Mapping[Vendor, str] = {"AMD": "hsa", "NVIDIA": "cuda"}
 
 
@@ -88,7 +89,7 @@ def _cuda_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
 
 def _hsa_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
     for prefix in (*amd.rocm_folders(environment, _ROOT), _ROOT / "usr"):
-        if (prefix / "include" / "hsa" / "hsa_ext_amd.h").is_file():
+        if all((prefix / "include" / "hsa" / name).is_file() for name in _HSA_HEADERS):
             # -isystem would hide the C library's headers from the C++ library's, where both are in /usr/include.
             return Toolkit(("-idirafter", str(prefix / "include"), "-DAMD_INTERNAL_BUILD"), ("-ldl",))
     why = "the headers of HSA are not here"

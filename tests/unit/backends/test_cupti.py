@@ -21,6 +21,8 @@ from rocm_perf.backends.nvidia.cupti import CuptiProfiler
 from rocm_perf.model.trace import Trace
 from tests.native import cupti as native
 
+pytestmark = pytest.mark.native
+
 TOOLS = {name: Tool(name=name, path=f"/x/{name}") for name in ("cupti", "cupti.h", "c++")}
 MACHINE = Machine(host="h", gpus=(native.GPU,), tools=TOOLS)
 TRACE = Wish(domains=("kernel", "hip", "copy", "marker", "allocation"))

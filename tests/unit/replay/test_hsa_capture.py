@@ -10,6 +10,8 @@ import pytest
 from tests.compile_amd import Compiler
 from tests.native.hsa_standin.harness import NEWER_CAPTURE, Bench, build
 
+pytestmark = pytest.mark.native
+
 COUNT = 40000
 
 

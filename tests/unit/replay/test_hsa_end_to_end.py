@@ -12,6 +12,8 @@ import pytest
 from tests.native.hsa_standin.harness import Bench, Ran, ran
 from tests.unit.replay.test_hsa_capture import bench
 
+pytestmark = pytest.mark.native
+
 __all__ = ["bench"]  # the fixture
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.native.hsa_standin.harness import Bench, Draft, Ran, differing, plan, reservations
 from tests.unit.replay.test_hsa_capture import bench, uints
 
+pytestmark = pytest.mark.native
+
 __all__ = ["bench"]  # the fixture
 
 

@@ -9,7 +9,7 @@ from rocm_perf.collect.library_logs.call import Call
 
 # opCount is hexadecimal. RCCL adds the global rank behind the stream.
 _COLLECTIVE = re.compile(
-    r"(?P<host>[^\s:]+):(?P<pid>\d{1,9}):\d+ \[\d+\] NCCL INFO (?P<name>[A-Za-z]+): opCount [0-9a-f]+ "
+    r"(?<![^\s:])(?P<host>[^\s:]{1,255}):(?P<pid>\d{1,9}):\d+ \[\d+\] NCCL INFO (?P<name>[A-Za-z]+): opCount [0-9a-f]+ "
     r"sendbuff \S+ recvbuff \S+ (?:acc \S+ )?count (?P<count>\d{1,18}) datatype (?P<dtype>\d+) op (?P<op>\d+) "
     r"root (?P<root>-?\d+) comm (?P<comm>\S+) \[nranks=(?P<ranks>\d{1,9})\]"
     r"(?:.*globalrank (?P<rank>\d{1,9}))?"

@@ -1,5 +1,5 @@
-// Keeping wanted addresses free until the GPU's runtime is asked for them: no randomisation, and a placeholder over every
-// range before the runtime starts.
+// Keeping wanted addresses free until the GPU's runtime is asked for them: no randomisation, and a placeholder over
+// every range before the runtime starts.
 #pragma once
 #include <sys/mman.h>
 #include <sys/personality.h>

@@ -1,5 +1,5 @@
-// The snapshot as the captured program writes it: raw and sparse. Python hashes, deduplicates and compresses it afterwards,
-// and only then gives it its name.
+// The snapshot as the captured program writes it: raw and sparse. Python hashes, deduplicates and compresses it
+// afterwards, and only then gives it its name.
 #pragma once
 #include <fcntl.h>
 #include <sys/stat.h>

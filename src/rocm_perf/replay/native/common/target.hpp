@@ -1,4 +1,5 @@
-// Which dispatch to capture, and what was seen on the way to it. Deciding costs a hash lookup a launch once a name is known.
+// Which dispatch to capture, and what was seen on the way to it. Deciding costs a hash lookup a launch once a name is
+// known.
 #pragma once
 #include <cstdint>
 #include <functional>

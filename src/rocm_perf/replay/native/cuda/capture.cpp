@@ -1,5 +1,5 @@
-// Captures one kernel launch of a CUDA program: loaded by the driver through CUDA_INJECTION64_PATH, it watches memory and
-// modules through CUPTI, and around the chosen launch saves what the kernel reads, and what it changed.
+// Captures one kernel launch of a CUDA program: loaded by the driver through CUDA_INJECTION64_PATH, it watches memory
+// and modules through CUPTI, and around the chosen launch saves what the kernel reads, and what it changed.
 #include <cupti.h>
 #include <unistd.h>
 
@@ -235,8 +235,9 @@ class Capture {
     std::vector<char> arguments = arguments_of(launch, layout);
     module_of(launch.function);  // code that is loaded when it is first needed is loaded now, before the launch
     const Cubin& cubin = cubin_of(symbol);
-    choose_regions(arguments);
-    add_variables(cubin, launch.function);
+    std::vector<Allocation> variables = variables_of(cubin, launch.function);
+    choose_regions(arguments, variables);
+    for (Allocation& one : variables) regions_.emplace_back(*draft_, std::move(one));
     draft_->write("kernarg.bin", arguments.data(), arguments.size());
     draft_->write("kernel.cubin", cubin.bytes().data(), cubin.bytes().size());
     draft_->write("dispatch.json", dispatch_json(launch, symbol, layout, arguments.size()));
@@ -257,15 +258,15 @@ class Capture {
     return *found;
   }
 
-  void choose_regions(const std::vector<char>& arguments) {
+  void choose_regions(const std::vector<char>& arguments, const std::vector<Allocation>& variables) {
     std::vector<Allocation> covered;
-    for (Allocation& one : live_.all()) (one.uncovered.empty() ? covered : uncovered_).push_back(one);
+    for (const Allocation& one : live_.all()) (one.uncovered.empty() ? covered : uncovered_).push_back(one);
     for (std::uint64_t word : words(arguments.data(), arguments.size())) {
       auto held = live_.holding(word);
       if (!held || held->uncovered.empty() || switched_on("ROCM_PERF_CAPTURE_ALLOW_UNCOVERED")) continue;
       throw Refused("an argument (0x" + hex(word) + ") points into " + held->kind + " memory: " + held->uncovered);
     }
-    if (switched_on("ROCM_PERF_CAPTURE_REACHABLE_ONLY")) covered = reachable(arguments);
+    if (switched_on("ROCM_PERF_CAPTURE_REACHABLE_ONLY")) covered = reachable(arguments, variables);
     for (Allocation& one : covered) regions_.emplace_back(*draft_, std::move(one));
   }
 
@@ -275,10 +276,10 @@ class Capture {
     return out;
   }
 
-  // What the arguments point into, and what the words of that memory point into, and so on.
-  std::vector<Allocation> reachable(const std::vector<char>& arguments) {
+  // What the arguments and the module's variables point into, what the words of that memory point into, and so on.
+  std::vector<Allocation> reachable(const std::vector<char>& arguments, const std::vector<Allocation>& variables) {
     std::map<std::uint64_t, Allocation> found;
-    std::deque<Allocation> open;
+    std::deque<Allocation> open(variables.begin(), variables.end());
     auto follow = [&](const std::vector<std::uint64_t>& pointers) {
       for (std::uint64_t word : pointers) {
         auto held = live_.holding(word);
@@ -299,19 +300,19 @@ class Capture {
     return out;
   }
 
-  void add_variables(const Cubin& cubin, CUfunction function) {
+  std::vector<Allocation> variables_of(const Cubin& cubin, CUfunction function) {
+    std::vector<Allocation> out;
     std::vector<Variable> variables = cubin.variables();
-    if (variables.empty()) return;
-    CUmodule module = module_of(function);
+    CUmodule module = variables.empty() ? nullptr : module_of(function);
     for (const Variable& variable : variables) {
       CUdeviceptr address = 0;
       std::size_t size = 0;
-      if (!module || driver().module_global(&address, &size, module, variable.name.c_str()) != CUDA_SUCCESS) {
+      if (!module || driver().module_global(&address, &size, module, variable.name.c_str()) != CUDA_SUCCESS)
         uncovered_.push_back({0, variable.size, "global", 0, variable.name, "the driver does not tell its address"});
-        continue;
-      }
-      regions_.emplace_back(*draft_, Allocation{address, size, "global", current_device(), variable.name, ""});
+      else
+        out.push_back({address, size, "global", current_device(), variable.name, ""});
     }
+    return out;
   }
 
   std::string dispatch_json(const Launch& launch, const std::string& symbol, const Layout& layout,
@@ -401,7 +402,8 @@ class Capture {
                        ", \"names_seen\": " + target_.names_seen() + ", \"not_seen\": [" + unseen +
                        "], \"bytes\": " + std::to_string(bytes_) + ", \"seconds\": {\"drain\": " +
                        std::to_string(drain_s_) + ", \"before\": " + std::to_string(before_s_) +
-                       ", \"kernel\": " + std::to_string(kernel_s_) + ", \"after\": " + std::to_string(after_s_) + "}}\n";
+                       ", \"kernel\": " + std::to_string(kernel_s_) +
+                       ", \"after\": " + std::to_string(after_s_) + "}}\n";
     std::string draft = folder_ + "/capture.json.part";
     {
       File file(draft, O_WRONLY | O_CREAT | O_TRUNC);
@@ -442,7 +444,8 @@ class Capture {
 Capture* capture = nullptr;  // lives as long as the process: callbacks may come during its end
 
 void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !inside) capture->called(id, *static_cast<const CUpti_CallbackData*>(data));
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !inside)
+    capture->called(id, *static_cast<const CUpti_CallbackData*>(data));
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) capture->resource(id, *static_cast<const CUpti_ResourceData*>(data));
 }
 

@@ -76,7 +76,7 @@ class Replay {
     keep_restore();
     iterate();
     for (const Piece& piece : plan_.dump) copy_out(piece.address, piece.size, piece.file);
-    for (const Named& one : plan_.dump_globals) copy_out(variable(variants_.front(), one.name), one.size, one.file);
+    for (const Named& one : plan_.dump_globals) dump_variable(one);
     answer_.state = "done";
   }
 
@@ -168,6 +168,16 @@ class Replay {
     }
   }
 
+  // What the code does not have, it has not changed.
+  void dump_variable(const Named& one) {
+    if (CUdeviceptr address = variable(variants_.front(), one.name)) return copy_out(address, one.size, one.file);
+    for (std::size_t index = 0; index < plan_.globals.size(); ++index) {
+      if (plan_.globals[index].name != one.name) continue;
+      File file(one.file, O_WRONLY | O_CREAT | O_TRUNC);
+      file.write_at(contents_[index].data(), contents_[index].size(), 0);
+    }
+  }
+
   void load_code() {
     for (const Named& code : plan_.code) {
       Variant one;
@@ -185,26 +195,28 @@ class Replay {
     }
     for (const Named& global : plan_.globals) {
       contents_.push_back(whole(global.file));
-      CUdeviceptr address = variable(variants_.front(), global.name);
-      answer_.variables.push_back({global.name, address});
+      answer_.variables.push_back({global.name, variable(variants_.front(), global.name)});
     }
     put_globals();
   }
 
-  CUdeviceptr variable(const Variant& variant, const std::string& name) {
+  // 0 if the code has none of that name: a kernel without the variable cannot read it.
+  static CUdeviceptr variable(const Variant& variant, const std::string& name) {
     CUdeviceptr address = 0;
     std::size_t size = 0;
-    check(driver().module_global(&address, &size, variant.module, name.c_str()), kNoKernel,
-          "the code has no variable " + name);
-    return address;
+    CUresult result = driver().module_global(&address, &size, variant.module, name.c_str());
+    return result == CUDA_SUCCESS ? address : 0;
   }
 
   void put_globals() {
-    for (const Variant& variant : variants_)
-      for (std::size_t index = 0; index < plan_.globals.size(); ++index)
-        check(driver().copy_to_device(variable(variant, plan_.globals[index].name), contents_[index].data(),
-                                      contents_[index].size()),
-              kDeviceError, "cannot set a variable");
+    for (const Variant& variant : variants_) {
+      for (std::size_t index = 0; index < plan_.globals.size(); ++index) {
+        CUdeviceptr address = variable(variant, plan_.globals[index].name);
+        const std::vector<char>& content = contents_[index];
+        if (!address) continue;
+        check(driver().copy_to_device(address, content.data(), content.size()), kDeviceError, "cannot set a variable");
+      }
+    }
   }
 
   // What the kernel overwrites, kept on the device so that putting it back takes microseconds.
