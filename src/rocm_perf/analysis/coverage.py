@@ -138,6 +138,9 @@ _UNAVOIDABLE = {"kernel": "dispatches", "hip": "api_calls", "hsa": "api_calls", 
 
 
 def _asked_but_absent(trace: Trace) -> list[Finding]:
+    record = trace.run.collection
+    if record is not None and record.could_not:  # the record itself says what is missing, and why
+        return []
     asked = [domain for domain in trace.run.asked if domain in _UNAVOIDABLE]
     return [
         Finding(

@@ -7,6 +7,11 @@ from pathlib import Path
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine
 
+_WITHOUT_PROFILER = "without a profiler only the wall time is known"
+_WITHOUT_GPU = (
+    "no GPU was found (rocm-perf doctor says where it was looked for), so only the wall time is known"
+)
+
 
 class TimingProfiler:
     """The application alone."""
@@ -16,12 +21,13 @@ class TimingProfiler:
     def refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
         return ""
 
-    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
+    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:
         wanted = [f"{', '.join(wish.domains)} trace"] if wish.domains else []
         wanted += ["counters"] * bool(wish.counters)
         wanted += ["PC sampling"] * (wish.pc_sampling is not None)
         wanted += ["thread trace"] * wish.att
-        return tuple(f"{each}: without a profiler only the wall time is known" for each in wanted)
+        reason = _WITHOUT_PROFILER if machine.gpus else _WITHOUT_GPU
+        return tuple(f"{each}: {reason}" for each in wanted)
 
     def command(
         self,

@@ -52,8 +52,8 @@ def look(folder: Path, run: PlannedRun) -> Seen:
         return Seen("empty", explanation=f"{run.profiler} wrote nothing")
     try:
         trace = load(folder, as_one=True)
-    except EmptyCaptureError as error:
-        return Seen("empty", explanation=str(error))
+    except EmptyCaptureError:
+        return Seen("empty", explanation=f"{run.profiler} wrote files without a single record")
     except RocmPerfError as error:
         reason = (error.why or error.what).replace(f"{folder}{os.sep}", "")
         return Seen("failed", explanation=f"what {run.profiler} wrote cannot be read: {reason.rstrip('.')}")

@@ -141,7 +141,7 @@ def _plan(
     notices = [*draft.notices, *(note for run in runs for note in run.command.notices)]
     return Plan(
         profiler=name,
-        why=_why(name, request),
+        why=_why(name, request, rejected),
         rejected=rejected,
         runs=runs,
         could_not=tuple(dict.fromkeys(draft.could_not)),
@@ -149,8 +149,12 @@ def _plan(
     )
 
 
-def _why(name: str, request: Request) -> str:
-    return "nothing but the wall time was asked for" if not _records(request) else _WHY[name]
+def _why(name: str, request: Request, rejected: tuple[Rejected, ...]) -> str:
+    if not _records(request):
+        return "nothing but the wall time was asked for"
+    if name != "timing" or not rejected:
+        return _WHY[name]
+    return f"{_WHY[name]} ({'; '.join(f'{each.profiler}: {each.reason}' for each in rejected)})"
 
 
 def _draft_amd(draft: _Draft, profiler: Profiler, request: Request, machine: Machine) -> None:

@@ -220,11 +220,14 @@ class _Session:
         fallen = [_named(each.reason, each.plan.profiler) for each in others]
         short = [attempt.reason] if attempt.reason and attempt.verdict != "application" else []
         lost = [*short, *attempt.could_not, *_undone(attempt), *fallen]
+        planned = list(attempt.plan.could_not)
+        # Where no profiler worked, why not is worth more than that one is needed.
+        told = [*lost, *planned] if attempt.plan.profiler == "timing" else [*planned, *lost]
         return replace(
             base,
             profiler=attempt.plan.profiler,
             why=attempt.plan.why,
-            could_not=tuple(dict.fromkeys([*attempt.plan.could_not, *lost])),
+            could_not=tuple(dict.fromkeys(told)),
             notices=tuple(dict.fromkeys([*attempt.plan.notices, *attempt.notices, *notices])),
             passes=tuple(replace(done, number=number) for number, done in enumerate(passes, 1)),
             overhead=overhead.measured(attempt.passes),

@@ -229,8 +229,8 @@ def _as_runs(found: _Found, path: Path, as_one: bool) -> list[Loaded]:
 
 
 def _require_rows(pieces: list[Piece], path: Path) -> None:
-    """A recording without a single row, and without a word of the adapter why, is an empty capture."""
-    if any(piece.part.tables or piece.part.notices for piece in pieces):
+    """A recording without a single row, and without a word why, is an empty capture."""
+    if any(piece.part.tables or piece.part.notices or piece.part.collection for piece in pieces):
         return
     losses = [loss for piece in pieces for loss in piece.part.losses]
     if losses:

@@ -9,6 +9,7 @@ import polars as pl
 
 from rocm_perf.ingest.alignment import aligned
 from rocm_perf.ingest.nesting import with_depth
+from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.runs import Group, Piece
 from rocm_perf.ingest.sniff import MODULES
 from rocm_perf.model import schema
@@ -33,6 +34,9 @@ class _Setting:
     pass_id: int
     pid: int | None
     rank: int | None
+
+
+_BESIDE = ("rocm-perf", "library logs")  # what our samplers and readers of logs call themselves
 
 
 def merge(groups: list[Group]) -> Trace:
@@ -235,13 +239,21 @@ def _processes(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
     return schema.conform("processes", spans)
 
 
+def _tools(parts: list[Part]) -> list[str]:
+    """Who recorded. In a run of our own, samplers and logs stand beside that."""
+    profilers = [part.collection.profiler for part in parts if part.collection is not None]
+    if not profilers:
+        return [part.tool for part in parts]
+    recorders = [part.tool for part in parts if part.collection is None and part.tool not in _BESIDE]
+    return recorders or profilers
+
+
 def _run_info(groups: list[Group], nodes: pl.DataFrame, notices: list[str]) -> RunInfo:
     pieces = [piece for group in groups for piece in group.pieces]
     parts = [piece.part for piece in pieces]
     losses: list[Loss] = [loss for part in parts for loss in part.losses]
     records = [part.collection for part in parts if part.collection is not None]
-    recorders = [part.tool for part in parts if part.collection is None]
-    tools = dict.fromkeys(recorders or [part.tool for part in parts])
+    tools = dict.fromkeys(_tools(parts))
     clocks = dict.fromkeys(part.clock for part in parts if part.clock != "unknown")
     return RunInfo(
         tool=" + ".join(tools),

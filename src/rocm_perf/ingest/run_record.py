@@ -45,17 +45,14 @@ def read(source: Source) -> Part:
 
 
 def _notices(record: CollectionRecord) -> tuple[str, ...]:
-    """What a reader must know; the record itself holds the rest."""
+    """What a reader must know; the record itself holds the rest, among it what could not be recorded."""
     state = {
         "running": _unfinished(record),
         "interrupted": f"interrupted: {_FLUSHED}",
         "timed out": f"stopped by the timeout: {_FLUSHED}",
         "failed": _failed(record),
     }.get(record.state, "")
-    recorded = (
-        f"recorded by {record.profiler}" if record.profiler != "timing" else "timed, without a profiler"
-    )
-    return tuple(note for note in (recorded, state, *record.could_not, *record.notices) if note)
+    return tuple(note for note in (state, *record.notices) if note)
 
 
 def _unfinished(record: CollectionRecord) -> str:

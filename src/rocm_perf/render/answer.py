@@ -78,7 +78,8 @@ def answer(document: Document, view: View) -> list[RenderableType]:
 def _head(document: Document, view: View) -> Iterator[RenderableType]:
     run = document.run
     tool = run.tool + (f" {run.tool_version}" if run.tool_version else "")
-    yield line((PurePath(document.label).name, "bold"), "  ", (tool, "dim"))
+    as_profiled = ", times as profiled" if document.devices and _cost_is_unknown(document) else ""
+    yield line((PurePath(document.label).name, "bold"), "  ", (tool + as_profiled, "dim"))
     if run.command:
         yield line((f"$ {run.command}", "dim"))
     yield from _recorded(document, view)
@@ -89,15 +90,21 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         yield line((f"and {len(document.devices) - most} more GPUs (--show gpus)", "dim"))
     if document.gaps.gaps and document.gaps.idle_ns:
         yield from labelled("Idle", idle_line(document.gaps), view.width, 2)
-    if not document.devices and not document.hotspots.rows:
+    timed = run.collection is not None and run.collection.profiler == "timing"
+    if not document.devices and not document.hotspots.rows and not timed:
         yield from paragraph(_contents(document), view.width, 3)
         for describe in (instructions_section, pc_samples_section, energy_section):
             for text in describe(document, 1).lines[:1]:
                 yield from paragraph(text, view.width, 3)
 
 
+def _cost_is_unknown(document: Document) -> bool:
+    """Of another tool's recording nothing tells what the profiler cost; a simulated one costs nothing."""
+    return document.run.collection is None and document.run.tool != "rocm-perf sim"
+
+
 def _recorded(document: Document, view: View) -> Iterator[Text]:
-    """In two lines what was done and what could not be; of other tools' recordings only that times are as profiled."""
+    """In two lines what was done, and what could not be."""
     record = document.run.collection
     if record is None:
         return

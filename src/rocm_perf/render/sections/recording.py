@@ -8,7 +8,7 @@ from rocm_perf.model.collection import CollectionRecord, PassRecord
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.render.sections.section import Columns, Item, Section, code, grids, number, text, time
-from rocm_perf.units import format_count
+from rocm_perf.units import format_count, format_ns
 
 _ELSEWHERE = "another tool started this recording; `rocm-perf profile` keeps a record of how it was made"
 _PASS_COLUMNS: Columns[PassRecord] = (
@@ -43,10 +43,19 @@ def recording_section(document: Document, top: int) -> Section:
 
 def recorded_words(record: CollectionRecord, overhead: Quantity) -> str:
     """With what, how often, at which cost."""
+    if record.profiler == "timing":
+        return _wall_words(record)
     asked = f" {', '.join(record.asked)};" if record.asked else ""
     runs = [run for run in record.passes if run.outcome != "not run"]
     times = format_count(len(runs), "run")
     return f"{record.profiler}:{asked} {times} of the program; {overhead_words(overhead)}"
+
+
+def _wall_words(record: CollectionRecord) -> str:
+    """Without a profiler: the program's own time, which nothing made longer."""
+    walls = [run.wall_ns for run in record.passes if run.profiler == "timing" and run.wall_ns is not None]
+    times = ", ".join(format_ns(wall) for wall in walls) or "not known"
+    return f"wall time of the program, without a profiler: {times}"
 
 
 def overhead_words(overhead: Quantity) -> str:
