@@ -39,7 +39,7 @@ test-profile: $(READY) $(TOOLS) ## tests that record programs under fake profile
 test-torch: ## tests that need torch: operators called again, torch.profiler injected (fetches torch, runs on a CPU)
 	@test -x .venv-torch/bin/pytest || $(PYTHON) -m venv .venv-torch
 	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest hypothesis torch==2.13.0 \
-	  && .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/torch \
+	  && .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch \
 	  || (.venv-torch/bin/python -c "import torch" 2>/dev/null && exit 1 || echo "torch 2.13.0 cannot be installed here: its tests are skipped")
 
 lint: $(READY) ## ruff, mypy strict, import layers

@@ -7,10 +7,9 @@ import json
 import sys
 from typing import Any
 
-from torch.profiler import ProfilerActivity, profile
-
 import torch
 from torch import nn
+from torch.profiler import ProfilerActivity, profile
 
 STEPS = 20
 

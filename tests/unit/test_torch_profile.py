@@ -1,4 +1,4 @@
-"""The injected files, with a small stand-in for torch; with the real one: tests/torch."""
+"""The injected files, with a small stand-in for torch; with the real one: tests/with_torch."""
 
 from __future__ import annotations
 

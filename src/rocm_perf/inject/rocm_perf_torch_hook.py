@@ -248,10 +248,9 @@ class StepCounter:
         self._calls = 0
 
     def install(self) -> None:
+        import torch
         from torch.nn.modules import module
         from torch.optim import optimizer
-
-        import torch
 
         register = getattr(optimizer, "register_optimizer_step_post_hook", None)
         if register is not None:  # torch 2.1 and newer

@@ -1,10 +1,9 @@
 """A small model and a Triton kernel on torch's caching allocator, for capture and replay. Prints the time of each part
 by CUDA events, behind a sleep of the GPU, so that launches are queued and the host's way to them does not count."""
 
+import torch
 import triton
 import triton.language as tl
-
-import torch
 
 
 @triton.jit
