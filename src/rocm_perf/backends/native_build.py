@@ -13,9 +13,16 @@ from rocm_perf.errors import NotSupportedError, OutputError
 
 COMPILE_SECONDS = 180
 FLAGS = ("-std=c++17", "-O2", "-pthread")
+_EXPORTS = Path(__file__).with_name("native_exports.map")
 # A library goes into a program that may have loaded another libstdc++: a static one whose symbols nobody else sees
-# cannot clash with it. (With its symbols visible it does: torch's copies were taken for ours, and crashed.)
-LIBRARY_FLAGS = ("-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic", "-Wl,--exclude-libs,ALL")
+# cannot clash with it. (With its symbols visible a capture crashed in torch, which has std::regex of its own.)
+LIBRARY_FLAGS = (
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-Wl,-Bsymbolic",
+    f"-Wl,--version-script,{_EXPORTS}",
+)
 _STATIC = ("-static-libstdc++", "-static-libgcc")
 
 

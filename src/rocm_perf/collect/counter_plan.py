@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 import msgspec
@@ -32,6 +33,8 @@ def counter_passes(wanted: Names, own: tuple[Names, ...], gfx: str, rocm: str | 
         _refuse_unknown((*wanted, *(name for group in own for name in group)), gfx)
         return CounterPasses(refusal=reason)
     groups = [group for group in (wanted, *own) if group]
+    for group in groups:
+        _refuse_unknown(group, gfx)
     planned = [_planned(group, gfx, rocm) for group in groups]
     passes = tuple(each for plan in planned for each in plan.passes)
     notes = [note for plan in planned for note in plan.notes]
@@ -47,7 +50,12 @@ def counter_passes(wanted: Names, own: tuple[Names, ...], gfx: str, rocm: str | 
 def unknown_names(names: Iterable[str], gfx: str) -> tuple[str, ...]:
     """A line for each name that no chip has."""
     found = [resolve(name, gfx) for name in names if name not in counter_sets() and name not in metrics()]
-    return tuple(each.describe() for each in found if each.standing == "unknown")
+    return tuple(each.describe() + _set_meant(each.asked) for each in found if each.standing == "unknown")
+
+
+def _set_meant(name: str) -> str:
+    near = difflib.get_close_matches(name[:40], counter_sets(), n=1, cutoff=0.8)
+    return f"; the nearest set of counters is {near[0]}" if near else ""
 
 
 def _planned(names: Names, gfx: str, rocm: str | None) -> CounterPasses:

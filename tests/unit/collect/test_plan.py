@@ -134,6 +134,12 @@ def test_an_unknown_counter_starts_nothing(gfx: str) -> None:
         plans(request(LIGHT, "SQ_WAVEZ"), amd(gfx, "6.4"), OUT)
 
 
+@pytest.mark.parametrize("gfx", ["gfx942", "gfx1151"])
+def test_a_misspelt_set_of_counters_is_named(gfx: str) -> None:
+    with pytest.raises(UsageError, match="nearest set of counters is counters_basic"):
+        plans(request(LIGHT, "counters_basc"), amd(gfx, "6.4"), OUT)
+
+
 def test_several_kinds_of_gpus() -> None:
     gpus = tuple(
         FoundGpu(index=n, vendor="AMD", gfx=gfx) for n, gfx in enumerate(("gfx942:sramecc+", "gfx1100"))
