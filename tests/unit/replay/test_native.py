@@ -22,7 +22,9 @@ echo built > "$2"
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A machine with a compiler that notes what it is asked for, and ROCm's and CUDA's headers."""
     compiler(tmp_path)
-    for header in ("rocm/include/hsa/hsa_ext_amd.h", "cuda/include/cuda.h", "cuda/include/cupti.h"):
+    hsa = ("hsa_ext_amd.h", "hsa_api_trace.h")
+    cuda = ("cuda/include/cuda.h", "cuda/include/cupti.h")
+    for header in (*(f"rocm/include/hsa/{name}" for name in hsa), *cuda):
         file = tmp_path / header
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
