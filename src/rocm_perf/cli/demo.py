@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,6 +74,8 @@ def _say(console: Console, title: str, detail: str) -> None:
 
 def workload_file(name: str) -> Path:
     """A workload of examples/workloads: in the installed package, or in the checkout that is run in place."""
+    from importlib import resources
+
     packaged = Path(str(resources.files("rocm_perf.sim") / "workloads" / f"{name}.toml"))
     in_checkout = Path(__file__).parents[3] / "examples" / "workloads" / packaged.name
     return packaged if packaged.exists() else in_checkout

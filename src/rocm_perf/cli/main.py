@@ -64,21 +64,25 @@ _EPILOG = (
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all verbs; `only` one of them with its options, which is enough to run it, and quicker."""
     parser = argparse.ArgumentParser(prog="rocm-perf", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"rocm-perf {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for command in COMMANDS:
         text = command.__doc__ or ""
         verb = verbs.add_parser(command.name, help=text.splitlines()[0].rstrip("."), description=text)
-        command.prepare_parser(verb)
+        if only in (None, command.name):
+            command.prepare_parser(verb)
         verb.set_defaults(command=command)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
-    args = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    verb = next((word for word in words if not word.startswith("-")), "")
+    args = build_parser(verb).parse_args(words)
     try:
         code: int = args.command.run(args)
         sys.stdout.flush()
