@@ -15,7 +15,7 @@ COMPILE_SECONDS = 180
 FLAGS = ("-std=c++17", "-O2", "-pthread")
 _EXPORTS = Path(__file__).with_name("native_exports.map")
 # A library goes into a program that may have loaded another libstdc++: a static one whose symbols nobody else sees
-# cannot clash with it. (With its symbols visible a capture crashed in torch, which has std::regex of its own.)
+# cannot clash with it. (A capture with visible symbols crashed in torch; that they were the cause was not established.)
 LIBRARY_FLAGS = (
     "-fPIC",
     "-shared",

@@ -10,7 +10,7 @@ from typing import Literal
 from rocm_perf.model.results.replay import Three, Vendor
 from rocm_perf.replay.snapshot import KERNARG, Region, Snapshot, number
 
-# Of reservations. CUDA's driver hands out addresses in blocks of 32 MiB and ignores a wish within one (seen: 580.159).
+# Of reservations. CUDA's driver 580.159 gave what was asked for at multiples of 32 MiB, and elsewhere within them not.
 GRANULES: Mapping[Vendor, int] = {"AMD": 2 << 20, "NVIDIA": 32 << 20}
 COLD_CACHE_BYTES = 512 << 20  # written before each iteration: twice the largest cache of the catalogue
 CAPTURED = "captured"  # the label of the snapshot's own code

@@ -101,7 +101,8 @@ class Replay {
     check(driver().context_set(context), kNoDevice, "no context");
   }
 
-  // Without placeholders: the driver remembers for good what was occupied when it started (seen with 580.159).
+  // Without placeholders: over ranges that one had covered until just before, driver 580.159 gave the next address
+  // instead. Why was not found out.
   void reserve() {
     bool refused = false, moved = false;
     for (const Range& range : plan_.reserve) {
