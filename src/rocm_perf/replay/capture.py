@@ -19,6 +19,7 @@ from rocm_perf.replay import native
 from rocm_perf.replay.errors import UncoveredError
 from rocm_perf.replay.finish import Making, Say, draft_beside, finish, refuse_existing
 from rocm_perf.replay.info import changed_bytes
+from rocm_perf.replay.pattern import extended
 from rocm_perf.replay.snapshot import Snapshot, read_json
 from rocm_perf.units import format_count
 
@@ -90,9 +91,11 @@ def chosen_vendor(wish: str, present: Sequence[Vendor]) -> Vendor:
 
 def settings(request: Request, library: Path, draft: Path) -> dict[str, str]:
     """The variables that make the program load the library, and tell the library what to do."""
+    pattern = extended(request.kernel)
     words = {
         "DIR": str(draft),
-        "KERNEL": request.kernel,
+        "KERNEL": pattern.text,
+        "IGNORE_CASE": str(int(pattern.ignore_case)),
         "DISPATCH": str(request.dispatch),
         "OUTPUTS": str(int(request.outputs)),
         "REACHABLE_ONLY": str(int(request.reachable_only)),
@@ -105,10 +108,7 @@ def settings(request: Request, library: Path, draft: Path) -> dict[str, str]:
 
 def check(request: Request, environment: Mapping[str, str]) -> None:
     """Refused before the program starts."""
-    try:
-        re.compile(request.kernel)
-    except re.error as error:
-        raise UsageError(f"--kernel {request.kernel!r} is no regular expression", str(error)) from error
+    extended(request.kernel)
     for name in _LOADERS[request.vendor]:
         if environment.get(name):
             why = f"{name} is set to {environment[name]}"

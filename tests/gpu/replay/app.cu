@@ -137,7 +137,7 @@ static void structures() {
   }
   CHECK(cudaMemcpy(on_device, matrices.data(), matrices.size() * sizeof(Matrix), cudaMemcpyHostToDevice));
   Timer timer;
-  for (int step = 0; step < 4; ++step) {
+  for (int step = 0; step < 30; ++step) {
     timer.begin();
     scale_chain<<<(4u << 20) / 256, 256>>>(on_device, 0.5f);
     timer.end("scale_chain");
@@ -156,7 +156,7 @@ static void variables() {
   CHECK(cudaMemcpyToSymbol(offsets, small.data(), sizeof offsets));
   CHECK(cudaMemcpyToSymbol(coefficients, small.data() + 100, sizeof coefficients));
   Timer timer;
-  for (int step = 0; step < 5; ++step) {
+  for (int step = 0; step < 30; ++step) {
     timer.begin();
     polynomial<<<count / 256, 256>>>(in, out, count);
     timer.end("polynomial");
@@ -178,7 +178,7 @@ static void pool() {
   CHECK(cudaMemsetAsync(y, 0, host.size() * 4, stream));
   Timer timer;
   timer.stream = stream;
-  for (int step = 0; step < 5; ++step) {
+  for (int step = 0; step < 30; ++step) {
     timer.begin();
     axpy<<<count / 256, 256, 0, stream>>>(y, x, 2.0f, count);
     timer.end("axpy");

@@ -27,6 +27,7 @@ def test_what_the_library_is_told(tmp_path: Path) -> None:
         "ROCP_TOOL_LIBRARIES": "/l.so",
         "ROCM_PERF_CAPTURE_DIR": "/d",
         "ROCM_PERF_CAPTURE_KERNEL": "soft",
+        "ROCM_PERF_CAPTURE_IGNORE_CASE": "0",
         "ROCM_PERF_CAPTURE_DISPATCH": "3",
         "ROCM_PERF_CAPTURE_OUTPUTS": "0",
         "ROCM_PERF_CAPTURE_REACHABLE_ONLY": "0",

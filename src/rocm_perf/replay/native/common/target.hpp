@@ -1,11 +1,13 @@
 // Which dispatch to capture, and what was seen on the way to it. Deciding costs a hash lookup a launch once a name is
 // known.
 #pragma once
+#include <regex.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
-#include <regex>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 
@@ -13,10 +15,31 @@
 
 namespace rocm_perf {
 
+// A regular expression of the C library. Names of templates run to thousands of characters: std::regex recurses once
+// for each, and takes seconds over `.*`.
+class Pattern {
+ public:
+  Pattern(const std::string& text, bool ignore_case) {
+    int failed = ::regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB | (ignore_case ? REG_ICASE : 0));
+    if (failed == 0) return;
+    char why[128] = "";
+    ::regerror(failed, &compiled_, why, sizeof why);
+    throw std::runtime_error("the kernel's pattern " + text + ": " + why);
+  }
+  ~Pattern() { ::regfree(&compiled_); }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  bool found_in(const std::string& name) const { return ::regexec(&compiled_, name.c_str(), 0, nullptr, 0) == 0; }
+
+ private:
+  regex_t compiled_{};
+};
+
 class Target {
  public:
   Target()
-      : pattern_(environment("ROCM_PERF_CAPTURE_KERNEL", ".*"), std::regex::ECMAScript | std::regex::optimize),
+      : pattern_(environment("ROCM_PERF_CAPTURE_KERNEL", ".*"), switched_on("ROCM_PERF_CAPTURE_IGNORE_CASE")),
         wanted_(std::strtoull(environment("ROCM_PERF_CAPTURE_DISPATCH", "1").c_str(), nullptr, 10)) {}
 
   // Counts the launch; true for the one to capture. `runs` is asked of a matching launch only: whether it is executed
@@ -34,7 +57,7 @@ class Target {
 
   // Whether a kernel of that name would be captured.
   bool matches(const std::string& symbol) const {
-    return std::regex_search(symbol, pattern_) || std::regex_search(demangled(symbol), pattern_);
+    return pattern_.found_in(symbol) || pattern_.found_in(demangled(symbol));
   }
 
   std::uint64_t launches() const { return launches_; }
@@ -69,7 +92,7 @@ class Target {
     return seen;
   }
 
-  std::regex pattern_;
+  Pattern pattern_;
   std::uint64_t wanted_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Seen> by_name_;
