@@ -94,11 +94,20 @@ def median_ratio(above: Sequence[float], below: Sequence[float], confidence: flo
     return Ratio(value, _middle([upper / lower for upper, lower in pairs], confidence))
 
 
-def verdict(speedup: Ratio) -> Pace:
-    """Of old time over new time: a difference only where the interval leaves out 1."""
-    if speedup.interval is None or speedup.interval[0] <= 1 <= speedup.interval[1]:
+def verdict(speedup: Ratio, noise: float = 0.0) -> Pace:
+    """Of old time over new time: a difference only where the interval leaves out 1, by more than the noise."""
+    if speedup.interval is None:
         return "no difference shown"
-    return "better" if speedup.interval[0] > 1 else "worse"
+    low, high = speedup.interval
+    if low > 1 + noise:
+        return "better"
+    return "worse" if high < 1 / (1 + noise) else "no difference shown"
+
+
+def noise_of(twice: Ratio) -> float:
+    """How far two series of the same thing lie apart at most, as a share; unknown counts as none."""
+    low, high = twice.interval or (1.0, 1.0)
+    return max(high, 1 / low) - 1
 
 
 def _resampled_medians(samples: Sequence[float], source: random.Random) -> list[float]:

@@ -167,7 +167,7 @@ def _verify(args: argparse.Namespace, snapshot: Snapshot) -> int:
 def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
     from rocm_perf.render import replay as words
     from rocm_perf.replay.plan import CAPTURED, Code
-    from rocm_perf.replay.timing import compare_codes
+    from rocm_perf.replay.timing import compare_codes, first_again
 
     if len(args.codes) not in (1, 2):
         raise UsageError(
@@ -177,7 +177,7 @@ def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
     labels = (CAPTURED, names[0]) if len(names) == 1 else (names[0], names[1])
     own = () if len(names) == 2 else (Code(CAPTURED, snapshot.path(snapshot.dispatch.code_object)),)
     if args.dry_run:
-        return _dry_run(snapshot, _timed(args, (*own, *_unchecked(args.codes))))
+        return _dry_run(snapshot, first_again(_timed(args, (*own, *_unchecked(args.codes)))))
     with _prepared(args, snapshot) as (replayer, codes):
         _show(args, compare_codes(replayer, _timed(args, (*own, *codes)), labels), words.comparison_blocks)
     return 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 
 from rocm_perf.model.results.replay import (
     CaptureReport,
+    Clock,
     Control,
     Difference,
     Judgement,
@@ -23,7 +25,7 @@ from rocm_perf.model.results.replay import (
 )
 from rocm_perf.render.grid import GridColumn, fitted
 from rocm_perf.render.lines import labelled, line, paragraph, show
-from rocm_perf.units import NS_PER_US, format_bytes, format_count, format_ns, format_share
+from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 _REGIONS = 12
 _RANGES = 8
@@ -153,9 +155,12 @@ def _plain_table(rows: Sequence[tuple[str, str, str]]) -> Table:
 def timing_blocks(found: ReplayTiming, width: int) -> Iterator[RenderableType]:
     yield from labelled("Kernel", found.name or found.kernel, width)
     yield from labelled("On", found.device, width)
-    yield from _run_lines(found.mode, found.iterations, found.warmup, found.wall_ns, width)
-    yield _timings([found.timing], width)
-    yield from _interval_note([found.timing], width)
+    yield from _run_lines(found, width)
+    unit = _unit(found.timing)
+    yield _timings({"": found.timing}, unit, width)
+    if found.cache_note:
+        yield from labelled("Note", found.cache_note, width)
+    yield from paragraph(_times_note(found.timing, unit), width, style="dim")
 
 
 def comparison_blocks(found: ReplayComparison, width: int) -> Iterator[RenderableType]:
@@ -165,54 +170,82 @@ def comparison_blocks(found: ReplayComparison, width: int) -> Iterator[Renderabl
         f" [{found.interval[0]:.3f}, {found.interval[1]:.3f}]" if found.interval else ""
     )
     yield line(("B against A: ", "bold"), (found.verdict, style), f", speedup {ratio}")
-    if found.interval_unavailable:
-        yield from paragraph(f"No interval can be given: {found.interval_unavailable}.", width)
     yield from labelled("On", found.device, width)
-    yield from _run_lines(found.mode, found.iterations, found.warmup, found.wall_ns, width)
-    yield _timings([found.base, found.new], width)
+    yield from _run_lines(found, width)
+    unit = _unit(found.base, found.again, found.new)
+    yield _timings({"A": found.base, "A again": found.again, "B": found.new}, unit, width)
     yield from labelled("A", found.base.label, width)
     yield from labelled("B", found.new.label, width)
-    words = f"Interval: bootstrap of the medians, {found.confidence:.0%}. Results are not compared here: replay verify."
-    yield from paragraph(words, width, style="dim")
+    noise = f"A was loaded twice: a difference of up to {found.noise:.2%} is noise." if found.interval else ""
+    words = (_times_note(found.base, unit), noise, "Results are not compared here: replay verify does.")
+    yield from paragraph(" ".join(filter(None, words)), width, style="dim")
 
 
-def _run_lines(mode: str, iterations: int, warmup: int, wall_ns: int, width: int) -> Iterator[RenderableType]:
-    words = f"{format_count(iterations, 'iteration')} after {warmup:,} to warm up, {mode}; {format_ns(wall_ns)} in all"
+def _run_lines(found: ReplayTiming | ReplayComparison, width: int) -> Iterator[RenderableType]:
+    words = (
+        f"{format_count(found.iterations, 'iteration')} after {found.warmup:,} to warm up, {found.mode}; "
+        f"{format_ns(found.wall_ns)} in all"
+    )
     yield from labelled("Run", words, width)
+    if found.clock is not None:
+        yield from labelled("Clock", _clock_words(found.clock), width)
 
 
-def _timings(timings: Sequence[Timing], width: int) -> Table:
-    def column(heading: str, values: Sequence[float]) -> GridColumn:
-        return GridColumn(heading, [_microseconds(value) for value in values], numeric=True)
+def _clock_words(clock: Clock) -> str:
+    return (
+        f"{clock.median_mhz:,.0f} MHz before the launches (from {clock.min_mhz:,.0f} to {clock.max_mhz:,.0f})"
+    )
 
+
+def _timings(timings: Mapping[str, Timing], unit: Unit, width: int) -> Table:
+    def column(heading: str, value: Callable[[Timing], float]) -> GridColumn:
+        return GridColumn(heading, [unit.format(value(one)) for one in timings.values()], numeric=True)
+
+    intervals = [_interval(one.interval_ns, unit) for one in timings.values()]
     columns = [
-        column("median", [one.median_ns for one in timings]),
-        GridColumn("interval", [_interval(one.interval_ns) for one in timings], numeric=True),
-        column("mean", [one.mean_ns for one in timings]),
-        column("p5", [one.p5_ns for one in timings]),
-        column("p95", [one.p95_ns for one in timings]),
-        column("min", [one.min_ns for one in timings]),
-        column("max", [one.max_ns for one in timings]),
+        column("median", lambda one: one.median_ns),
+        GridColumn("interval", intervals, numeric=True),
+        column("mean", lambda one: one.mean_ns),
+        column("p5", lambda one: one.p5_ns),
+        column("p95", lambda one: one.p95_ns),
+        column("min", lambda one: one.min_ns),
+        column("max", lambda one: one.max_ns),
     ]
-    if len(timings) > 1:
-        columns.insert(0, GridColumn("", ["A", "B"], numeric=False))
+    if len(timings) > 1:  # 80 columns hold no more, and --json has the mean
+        columns[2] = GridColumn("", list(timings), numeric=False)
+        columns.insert(0, columns.pop(2))
     return fitted(columns, width)
 
 
-def _interval_note(timings: Sequence[Timing], width: int) -> Iterator[RenderableType]:
-    first = timings[0]
-    words = first.interval_unavailable and f"no interval: {first.interval_unavailable}"
-    told = words or f"interval of the median at {first.confidence:.0%}, by bootstrap"
-    yield from paragraph(f"Device timestamps; {told}.", width, style="dim")
+def _times_note(timing: Timing, unit: Unit) -> str:
+    why = timing.interval_unavailable
+    told = (
+        f"no interval: {why}" if why else f"interval of the median at {timing.confidence:.0%}, by bootstrap"
+    )
+    return f"Times in {unit.name} by device timestamps; {told}."
 
 
-def _interval(interval: tuple[float, float] | None) -> str:
-    return "-" if interval is None else f"{interval[0] / NS_PER_US:,.3f} to {_microseconds(interval[1])}"
+def _interval(interval: tuple[float, float] | None, unit: Unit) -> str:
+    return "-" if interval is None else " to ".join(map(unit.format, interval))
 
 
-def _microseconds(value_ns: float) -> str:
-    """Fine enough to tell an interval's ends apart."""
-    return f"{value_ns / NS_PER_US:,.3f} us"
+@dataclass(frozen=True)
+class Unit:
+    """One for a whole table, so that its columns can be compared, and stay narrow."""
+
+    name: str
+    ns: float
+
+    def format(self, value_ns: float) -> str:
+        return f"{value_ns / self.ns:,.3f}"
+
+
+_UNITS = (Unit("microseconds", 1e3), Unit("milliseconds", 1e6), Unit("seconds", 1e9))
+
+
+def _unit(*timings: Timing) -> Unit:
+    slowest = max(one.max_ns for one in timings)
+    return next((unit for unit in _UNITS if slowest < 1000 * unit.ns), _UNITS[-1])
 
 
 def verification_blocks(found: Verification, width: int) -> Iterator[RenderableType]:
@@ -226,6 +259,12 @@ def verification_blocks(found: Verification, width: int) -> Iterator[RenderableT
     yield from labelled("Kernel", found.name or found.kernel, width)
     if found.device:
         yield from labelled("On", found.device, width)
+    if found.spoilt_bytes:
+        words = (
+            f"{format_bytes(found.spoilt_bytes)} before each replay, which the kernel must bring back: "
+            "in the application it overwrote them with the values that were there already"
+        )
+        yield from labelled("Spoilt", words, width)
     for title, judged in (("Replay", found.captured), ("New code", found.new)):
         if judged is not None:
             yield from labelled(title, _judged(judged), width)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rocm_perf.errors import InputError
 from rocm_perf.model.results.replay import Difference
-from rocm_perf.replay.plan import dump_path
+from rocm_perf.replay.plan import Range, dump_path
 from rocm_perf.replay.snapshot import Region
 from rocm_perf.replay.tolerance import Tolerance, values
 
@@ -18,15 +19,26 @@ _BLOCK = 64 << 10
 _CHUNK = 16 * _BLOCK
 _SHOWN_BYTES = 16
 
+# What the captured kernel did with memory; overwritten: with the values that were there before.
+Fate = Literal["left alone", "changed", "overwritten"]
+
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a region that the captured kernel wrote as a whole, or left alone as a whole."""
+    """A stretch of a region with one fate."""
 
     region: Region
     offset: int
     length: int
-    is_output: bool
+    fate: Fate
+
+    @property
+    def is_output(self) -> bool:
+        return self.fate != "left alone"
+
+    @property
+    def address(self) -> int:
+        return self.region.base + self.offset
 
 
 @dataclass(frozen=True)
@@ -38,22 +50,24 @@ class Mismatch:
     count: int  # bytes
 
 
-def pieces(region: Region) -> list[Piece]:
-    """The whole region, cut where what the kernel wrote begins and ends."""
+def pieces(region: Region, overwritten: Iterable[Range] = ()) -> list[Piece]:
+    """The whole region, cut where what the kernel wrote begins and ends. The overwritten lies beside the changed."""
+    fates: list[tuple[Range, Fate]] = [(one, "changed") for one in region.changed]
+    fates += [(one, "overwritten") for one in overwritten]
     found, at = [], 0
-    for offset, length in sorted(region.changed):
+    for (offset, length), fate in sorted(fates):
         if offset > at:
-            found.append(Piece(region, at, offset - at, False))
-        found.append(Piece(region, offset, length, True))
+            found.append(Piece(region, at, offset - at, "left alone"))
+        found.append(Piece(region, offset, length, fate))
         at = offset + length
     if at < region.size:
-        found.append(Piece(region, at, region.size - at, False))
+        found.append(Piece(region, at, region.size - at, "left alone"))
     return found
 
 
 def expected_file(piece: Piece, files: Mapping[str, Path]) -> Path:
-    """Where the state after the application's kernel lies: what it did not write is as before."""
-    return files[piece.region.after if piece.is_output else piece.region.before]
+    """Where the state after the application's kernel lies: what it did not change is as before."""
+    return files[piece.region.after if piece.fate == "changed" else piece.region.before]
 
 
 def mismatches(some: Iterable[Piece], files: Mapping[str, Path], work: Path) -> list[Mismatch]:
@@ -80,7 +94,7 @@ def differing_blocks(piece: Piece, one: Path, other: Path) -> Iterator[tuple[int
         left, right = (stack.enter_context(path.open("rb", buffering=0)).fileno() for path in (one, other))
         for start in range(piece.offset, piece.offset + piece.length, _CHUNK):
             length = min(_CHUNK, piece.offset + piece.length - start)
-            ours, theirs = _read(left, start, length, one), _read(right, start, length, other)
+            ours, theirs = read_at(left, start, length, one), read_at(right, start, length, other)
             if ours == theirs:
                 continue
             for at in range(0, length, _BLOCK):
@@ -131,10 +145,10 @@ def _value(path: Path, dtype: str, at: int, end: int) -> float | None:
 
 def _bytes_at(path: Path, offset: int, size: int) -> bytes:
     with path.open("rb", buffering=0) as file:
-        return _read(file.fileno(), offset, size, path)
+        return read_at(file.fileno(), offset, size, path)
 
 
-def _read(handle: int, offset: int, size: int, path: Path) -> bytes:
+def read_at(handle: int, offset: int, size: int, path: Path) -> bytes:
     """All of it: a dump that is too short is no result."""
     data = os.pread(handle, size, offset)
     if len(data) == size:

@@ -81,8 +81,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     variables: tuple[_Variable, ...] = ()  # of the code object, and where they lie now
     samples_ns: dict[str, tuple[float, ...]] = {}
     order: tuple[str, ...] = ()
+    clocks_mhz: tuple[float, ...] = ()  # before each launch; none where the runner cannot measure them
     wall_ns: int = 0
     restored_bytes: int = 0
+    cache_bytes: int = 0  # the GPU's largest cache; 0: unknown
 
     @property
     def device_words(self) -> str:

@@ -4,6 +4,8 @@ The toy language, a statement a line, run for a grid of work-items:
   kernel NAME              what it defines
   add BASE COUNT VALUE     work-item i adds VALUE to the i-th f32 at BASE, if i < COUNT
   stride BASE COUNT VALUE  the same for all COUNT, however many work-items there are
+  set BASE COUNT VALUE     work-item i writes VALUE to the i-th f32 at BASE, if i < COUNT
+  clamp BASE COUNT VALUE   work-item i lowers the i-th f32 at BASE to VALUE, if it is larger
   noise BASE COUNT SCALE   multiplies each f32 by 1 + a random share of SCALE, another one each time
   chase POINTER VALUE      adds VALUE to the f32 at the address that lies at POINTER
   count NAME               adds 1 to the u32 variable NAME
@@ -95,6 +97,7 @@ class Runner:
         self.answer: dict[str, Any] = {
             "state": "failed", "error": "", "device": {"name": "stand-in", "gfx": GFX, "driver": "none"},
             "reservations": [], "variables": [], "samples_ns": {}, "order": [], "wall_ns": 0, "restored_bytes": 0,
+            "clocks_mhz": [], "cache_bytes": 50 << 20,
         }  # fmt: skip
 
     def run(self) -> None:
@@ -149,7 +152,8 @@ class Runner:
         self.put_back()
         warmup, iterations = self.plan.number("warmup"), self.plan.number("iterations")
         for turn in range(warmup + iterations):
-            for label in labels if turn % 2 == 0 else reversed(labels):
+            turned = labels[turn // 2 % len(labels) :] + labels[: turn // 2 % len(labels)]
+            for label in turned if turn % 2 == 0 else reversed(turned):
                 if self.plan.number("recopy", 1):
                     self.put_back()
                 taken = (
@@ -157,10 +161,13 @@ class Runner:
                     if self.plan.number("launch", 1) or FAULT == "always-launch"
                     else 0
                 )
+                if label == "again" and FAULT == "again-slower":
+                    taken += taken // 20
                 if turn >= warmup:
                     self.answer["samples_ns"].setdefault(label, []).append(taken + turn * 7 % 5)
                     self.answer["order"].append(label)
         self.answer["wall_ns"] = 1_000_000
+        self.answer["clocks_mhz"] = [1700.0, 1710.0, 1690.0]
 
     def put_back(self) -> None:
         for address, size, offset, file in self.plan.many["restore"]:
@@ -176,9 +183,11 @@ class Runner:
         for word, *values in statements:
             if word == "time":
                 taken = int(values[0])
-            elif word in ("add", "stride", "noise"):
+            elif word in ("add", "set", "clamp", "stride", "noise"):
                 base, count, value = int(values[0], 0), int(values[1]), float(values[2])
-                self.over_floats(word, base, count if word != "add" else min(count, items), value)
+                self.over_floats(
+                    word, base, count if word in ("stride", "noise") else min(count, items), value
+                )
             elif word == "chase":
                 (pointer,) = struct.unpack("<Q", self.memory.view(int(values[0], 0), 8))
                 self.over_floats("add", pointer, 1, float(values[1]))
@@ -197,6 +206,8 @@ class Runner:
         if word == "noise":
             random = [byte / 255 for byte in os.urandom(count)]
             floats = tuple(one * (1 + share * value) for one, share in zip(floats, random, strict=True))
+        elif word in ("set", "clamp"):
+            floats = tuple(value if word == "set" else min(one, value) for one in floats)
         else:
             floats = tuple(one + value for one in floats)
         view[:] = struct.pack(f"<{count}f", *floats)

@@ -79,6 +79,11 @@ hsa_status_t agent_info(hsa_agent_t agent, hsa_agent_info_t what, void* out) {
     case HSA_AMD_AGENT_INFO_UUID:
       text("GPU-standin-" + std::to_string(agent.handle));
       break;
+    case HSA_AGENT_INFO_CACHE_SIZE: {
+      const std::uint32_t sizes[4] = {32u << 10, 4u << 20, 256u << 20, 0};
+      std::memcpy(out, sizes, sizeof sizes);
+      break;
+    }
     default:
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }

@@ -91,6 +91,17 @@ def test_a_real_difference_is_shown(factor: float, expected: str) -> None:
     assert ratio.interval[0] < 1 / factor < ratio.interval[1]
 
 
+def test_a_difference_must_be_larger_than_the_noise() -> None:
+    twice = stats.Ratio(1.0, (0.98, 1.01))
+    noise = stats.noise_of(twice)
+    assert noise == pytest.approx(1 / 0.98 - 1)
+    assert stats.verdict(stats.Ratio(1.02, (1.015, 1.03)), noise) == "no difference shown"
+    assert stats.verdict(stats.Ratio(1.04, (1.03, 1.05)), noise) == "better"
+    assert stats.verdict(stats.Ratio(0.985, (0.981, 0.99)), noise) == "no difference shown"
+    assert stats.verdict(stats.Ratio(0.97, (0.96, 0.979)), noise) == "worse"
+    assert stats.noise_of(stats.Ratio(1.0, None)) == 0
+
+
 def test_too_few_samples_have_no_interval_and_no_verdict() -> None:
     few, many = [1.0] * (stats.FEWEST_SAMPLES - 1), [5.0] * 50
     assert stats.median_interval(few) is None

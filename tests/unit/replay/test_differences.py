@@ -48,7 +48,7 @@ def test_first_and_count(
             changed[place] = bits
     other.write_bytes(changed)
     offset = start % size
-    found = mismatch(Piece(region(size), offset, size - offset, True), one, other)
+    found = mismatch(Piece(region(size), offset, size - offset, "changed"), one, other)
     places = sorted(place for place in flips if offset <= place < size)
     if not places:
         assert found is None
@@ -65,7 +65,7 @@ def test_differences_in_several_blocks(tmp_path: Path) -> None:
         data[place] = 1
     (tmp_path / "one").write_bytes(bytes(size))
     (tmp_path / "other").write_bytes(data)
-    found = mismatch(Piece(region(size), 0, size, True), tmp_path / "one", tmp_path / "other")
+    found = mismatch(Piece(region(size), 0, size, "changed"), tmp_path / "one", tmp_path / "other")
     assert found is not None
     assert (found.first, found.count) == (places[0], len(places))
 
@@ -74,4 +74,4 @@ def test_a_dump_that_is_too_short(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(bytes(100))
     (tmp_path / "other").write_bytes(bytes(99))
     with pytest.raises(InputError, match="too short"):
-        mismatch(Piece(region(100), 0, 100, True), tmp_path / "one", tmp_path / "other")
+        mismatch(Piece(region(100), 0, 100, "changed"), tmp_path / "one", tmp_path / "other")

@@ -95,12 +95,18 @@ def test_time_is_the_devices(bench: Bench, tmp_path: Path, dumps: Path) -> None:
     assert 30e6 <= sample < 10e9
 
 
-def test_two_code_objects_take_turns(bench: Bench, tmp_path: Path, dumps: Path) -> None:
+def test_code_objects_take_turns_in_every_order(bench: Bench, tmp_path: Path, dumps: Path) -> None:
     draft, _ = bench.capture("softmax", "softmax", tmp_path)
-    lines = plan(draft, dumps, f"code B {bench.one}", "iterations 3")
-    ran = bench.replay(lines, tmp_path)
-    assert ran.answer["order"] == ["A", "B", "B", "A", "A", "B"]
-    assert [len(samples) for samples in ran.answer["samples_ns"].values()] == [3, 3]
+    ran = bench.replay(plan(draft, dumps, f"code B {bench.one}", "iterations 4"), tmp_path)
+    assert "".join(ran.answer["order"]) == "ABBABAAB"
+    ran = bench.replay(
+        plan(draft, dumps, f"code B {bench.one}", f"code C {bench.one}", "iterations 6"), tmp_path
+    )
+    order = "".join(ran.answer["order"])
+    rounds = {order[start : start + 3] for start in range(0, len(order), 3)}
+    assert rounds == {"ABC", "ACB", "BAC", "BCA", "CAB", "CBA"}
+    assert [len(samples) for samples in ran.answer["samples_ns"].values()] == [6, 6, 6]
+    assert ran.answer["cache_bytes"] == 256 << 20
 
 
 def test_reserve_check_maps_nothing(bench: Bench, tmp_path: Path, dumps: Path) -> None:

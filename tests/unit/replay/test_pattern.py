@@ -64,7 +64,15 @@ def test_both_matchers_agree(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "part"), [(r"(a)\1", r"\1"), ("(?=x)", "(?="), ("(?<!x)y", "(?<"), ("a*+", "*+"), (r"\x41", r"\x"), (r"[^\W_]", r"\W")]
+    ("text", "part"),
+    [
+        (r"(a)\1", r"\1"),
+        ("(?=x)", "(?="),
+        ("(?<!x)y", "(?<"),
+        ("a*+", "*+"),
+        (r"\x41", r"\x"),
+        (r"[^\W_]", r"\W"),
+    ],
 )
 def test_what_posix_lacks_is_refused_by_name(text: str, part: str) -> None:
     with pytest.raises(UsageError, match=re.escape(part)):
@@ -77,14 +85,34 @@ def test_no_regular_expression() -> None:
 
 
 _ATOMS = st.sampled_from(
-    ["a", "b", "_", "<", r"\<", r"\.", ".", r"\d", r"\w", r"\S", "[ab]", "[^a]", "[a-c_]", r"[\]x]", "[-a]", "{", "}"]
+    [
+        "a",
+        "b",
+        "_",
+        "<",
+        r"\<",
+        r"\.",
+        ".",
+        r"\d",
+        r"\w",
+        r"\S",
+        "[ab]",
+        "[^a]",
+        "[a-c_]",
+        r"[\]x]",
+        "[-a]",
+        "{",
+        "}",
+    ]
 )
 _PARTS = st.builds("{}{}".format, _ATOMS, st.sampled_from(["", "", "*", "+", "?", "{1,2}", "*?", "+?"]))
 _PATTERNS = st.lists(_PARTS, min_size=1, max_size=5).map("".join)
 
 
 @given(
-    st.one_of(_PATTERNS, st.builds("({})|{}".format, _PATTERNS, _PATTERNS), st.builds("^{}$".format, _PATTERNS)),
+    st.one_of(
+        _PATTERNS, st.builds("({})|{}".format, _PATTERNS, _PATTERNS), st.builds("^{}$".format, _PATTERNS)
+    ),
     st.text("abc_<.{}]-x1 ", max_size=12),
 )
 def test_any_pattern(text: str, name: str) -> None:

@@ -145,6 +145,26 @@ def test_times(tmp_path: Path) -> None:
     assert few.timing.interval_unavailable == "fewer than 10 iterations"
     assert few.restored_bytes == 0
     assert few.mode == "memory restored once, caches emptied before each"
+    assert found.clock is not None
+    assert (found.clock.min_mhz, found.clock.median_mhz, found.clock.max_mhz) == (1690, 1700, 1710)
+    assert found.cache_bytes == 50 << 20
+
+
+@pytest.mark.parametrize(
+    ("restored", "options", "noted"),
+    [
+        (48 << 20, Options(), True),
+        (25 << 20, Options(), True),
+        (200 << 20, Options(), True),
+        (24 << 20, Options(), False),  # in the cache anyhow
+        (256 << 20, Options(), False),  # most of it is not
+        (48 << 20, Options(recopy=False), False),
+        (48 << 20, Options(cold_cache=True), False),
+    ],
+)
+def test_restoring_fills_the_cache(restored: int, options: Options, noted: bool) -> None:
+    assert bool(timing.cache_note(restored, 50 << 20, options)) == noted
+    assert not timing.cache_note(restored, 0, options)  # of unknown size
 
 
 @pytest.mark.usefixtures("runner")

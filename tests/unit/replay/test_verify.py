@@ -12,7 +12,8 @@ from rocm_perf.model.results.replay import Three, Verification
 from rocm_perf.replay.plan import Code
 from rocm_perf.replay.replayer import ready
 from rocm_perf.replay.tolerance import Tolerance
-from rocm_perf.replay.verify import refused, truncated, verify
+from rocm_perf.replay.trial import truncated
+from rocm_perf.replay.verify import refused, verify
 from tests.unit.replay.toys import BASE, BLOCK, COUNT, OTHER, Toy, code_text, floats, make_snapshot
 
 ADD = f"add 0x{BASE:x} {COUNT} 1"
@@ -204,19 +205,80 @@ def test_only_a_variable_changed(tmp_path: Path) -> None:
     assert (found.verdict, outcomes(found)) == ("same", [MUST, "inconclusive"])
 
 
+def unchanged(*program: str) -> Toy:
+    """In a loop: the values that the kernel writes are there from the launch before."""
+    values = floats(*[7.0] * COUNT) + bytes(2 * BLOCK - 4 * COUNT)
+    return Toy(program=program, before=values, after=values)
+
+
+SET = f"set 0x{BASE:x} {COUNT} 7"
+
+
+def test_the_values_were_there_already(tmp_path: Path) -> None:
+    found = verified(tmp_path, unchanged(SET))
+    assert (found.verdict, found.spoilt_bytes) == ("same", 4 * COUNT)
+    assert found.captured is not None
+    assert found.captured.compared_bytes == 4 * BLOCK
+    assert [control.name for control in found.controls] == [
+        "outputs poisoned, kernel not launched",
+        "half of the grid",
+    ]
+    assert outcomes(found) == [MUST, MUST]
+
+
+def test_new_code_must_write_what_was_there_already(tmp_path: Path) -> None:
+    assert verified(tmp_path / "a", unchanged(SET), SET, "time 5").verdict == "same"
+    assert verified(tmp_path / "b", unchanged(SET), "time 5").verdict == "different"
+    fewer = verified(tmp_path / "c", unchanged(SET), f"set 0x{BASE:x} {COUNT - 1} 7")
+    assert fewer.new is not None
+    assert fewer.new.differences[0].offset == 4 * (COUNT - 1)
+
+
+def test_new_code_must_do_so_where_something_else_changed(tmp_path: Path) -> None:
+    """A counter changes with every launch, the values do not."""
+    toy = unchanged(SET, "count calls")
+    toy.variable, toy.variable_after = b"\5\0\0\0", b"\6\0\0\0"
+    right = verified(tmp_path / "a", toy, SET, "count calls")
+    assert (right.verdict, right.spoilt_bytes) == ("same", 4 * COUNT)
+    assert outcomes(right) == [MUST, MUST, MUST]
+    assert verified(tmp_path / "b", toy, "count calls").verdict == "different"
+
+
+def test_in_the_same_block_as_a_change(tmp_path: Path) -> None:
+    """Blocks that changed are compared as they are; the next block held the values already."""
+    before = bytes(4) + bytes(BLOCK - 4) + floats(*[7.0] * COUNT) + bytes(BLOCK - 4 * COUNT)
+    after = floats(7.0) + before[4:]
+    toy = Toy(
+        program=(f"set 0x{BASE:x} 1 7", f"set 0x{BASE + BLOCK:x} {COUNT} 7"), before=before, after=after
+    )
+    assert verified(tmp_path / "a", toy, *toy.program).spoilt_bytes == 4 * COUNT
+    assert verified(tmp_path / "b", toy, toy.program[0]).verdict == "different"
+
+
+def test_a_kernel_that_reads_what_it_overwrites_cannot_be_told_from_nothing(tmp_path: Path) -> None:
+    found = verified(tmp_path, unchanged(f"clamp 0x{BASE:x} {COUNT} 8"))
+    assert found.verdict == "cannot be verified"
+    assert "capture another dispatch" in found.reason
+
+
+def test_a_kernel_that_writes_nothing(tmp_path: Path) -> None:
+    found = verified(tmp_path, unchanged("time 5"))
+    assert found.verdict == "cannot be verified"
+    assert "nothing was found that it overwrites" in found.reason
+
+
+def test_a_kernel_that_fails_on_spoilt_memory(tmp_path: Path) -> None:
+    """A pointer among the data: filled, it leads nowhere."""
+    values = (OTHER).to_bytes(8, "little") + bytes(2 * BLOCK - 8)
+    toy = Toy(program=(f"chase 0x{BASE:x} 0",), before=values, after=values)
+    assert verified(tmp_path, toy).verdict == "cannot be verified"
+
+
 def test_without_the_state_after_the_kernel(tmp_path: Path) -> None:
     found = refused(make_snapshot(tmp_path, outputs=False))
     assert found is not None
     assert found.verdict == "cannot be verified"
     assert "--outputs" in found.reason
-
-
-def test_a_kernel_that_changed_nothing(tmp_path: Path) -> None:
-    toy = Toy()
-    toy.after = toy.before
-    found = refused(make_snapshot(tmp_path, toy))
-    assert found is not None
-    assert "changed nothing" in found.reason
     assert refused(make_snapshot(tmp_path / "other")) is None
 
 

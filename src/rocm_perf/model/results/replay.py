@@ -109,6 +109,14 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     samples_ns: tuple[float, ...]
 
 
+class Clock(msgspec.Struct, frozen=True, kw_only=True):
+    """The GPU's clock, as it ran just before the launches that were timed."""
+
+    median_mhz: float
+    min_mhz: float
+    max_mhz: float
+
+
 class ReplayTiming(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that `replay full-vm` says."""
 
@@ -120,12 +128,15 @@ class ReplayTiming(msgspec.Struct, frozen=True, kw_only=True):
     warmup: int
     mode: str  # what is restored when, and the state of the caches
     restored_bytes: int  # before an iteration
+    cache_bytes: int | None  # the GPU's largest cache
+    cache_note: str  # what restoring does to the time; empty where it does not matter
     wall_ns: int  # the runner's
+    clock: Clock | None  # None: it was not measured, which only NVIDIA's runner does
     timing: Timing
 
 
 class ReplayComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that `replay compare` says: B against A on the same state, interleaved."""
+    """Everything that `replay compare` says: B against A on the same state, interleaved, and A loaded a second time."""
 
     schema_version: int = SCHEMA_VERSION
     kernel: str
@@ -135,8 +146,11 @@ class ReplayComparison(msgspec.Struct, frozen=True, kw_only=True):
     warmup: int
     mode: str
     wall_ns: int
+    clock: Clock | None
     base: Timing
+    again: Timing  # A, loaded a second time: what it differs by is noise
     new: Timing
+    noise: float  # how far A and A lie apart at most, as a share; a smaller difference is none
     speedup: float  # median of A / median of B
     interval: tuple[float, float] | None
     interval_unavailable: str | None
@@ -190,6 +204,9 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Sameness
     reason: str
     deterministic: bool | None  # None: not looked at, because the first replay was the same
+    spoilt_bytes: (
+        int  # filled before each replay, because the kernel had overwritten them with the same values
+    )
     captured: Judgement | None
     new: Judgement | None
     controls: tuple[Control, ...]

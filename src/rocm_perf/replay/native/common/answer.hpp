@@ -27,8 +27,9 @@ struct Answer {
   std::vector<MovedVariable> variables;
   std::map<std::string, std::vector<double>> samples_ns;
   std::vector<std::string> order;
+  std::vector<double> clocks_mhz;  // of the GPU, just before each launch that counts; empty: not measured
   double wall_ns = 0;
-  std::uint64_t restored_bytes = 0;
+  std::uint64_t restored_bytes = 0, cache_bytes = 0;
 
   void print() const {
     std::string out = "{\"state\": " + quoted(state) + ", \"error\": " + quoted(error) + ", \"device\": {\"name\": " +
@@ -45,7 +46,9 @@ struct Answer {
       return quoted(entry.first) + ": [" + joined(entry.second, [](double value) { return number(value); }) + "]";
     });
     out += "}, \"order\": [" + joined(order, [](const std::string& label) { return quoted(label); });
-    out += "], \"wall_ns\": " + number(wall_ns) + ", \"restored_bytes\": " + std::to_string(restored_bytes) + "}";
+    out += "], \"clocks_mhz\": [" + joined(clocks_mhz, [](double value) { return number(value); });
+    out += "], \"wall_ns\": " + number(wall_ns) + ", \"restored_bytes\": " + std::to_string(restored_bytes) +
+           ", \"cache_bytes\": " + std::to_string(cache_bytes) + "}";
     std::printf("%s\n", out.c_str());
     std::fflush(stdout);
   }
@@ -64,13 +67,5 @@ struct Answer {
     return out;
   }
 };
-
-// A B B A A B B A ...: drift of clocks and temperature meets both alike.
-inline std::vector<std::size_t> interleaved(std::size_t labels, std::uint64_t iterations) {
-  std::vector<std::size_t> out;
-  for (std::uint64_t round = 0; round < iterations; ++round)
-    for (std::size_t place = 0; place < labels; ++place) out.push_back(round % 2 ? labels - 1 - place : place);
-  return out;
-}
 
 }  // namespace rocm_perf

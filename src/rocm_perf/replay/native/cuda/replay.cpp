@@ -1,12 +1,9 @@
 // Replays a captured CUDA kernel: its memory back at its own addresses, its own code, its own arguments.
-#include <sys/stat.h>
-
-#include <chrono>
 #include <memory>
 
 #include "../common/address_space.hpp"
-#include "../common/answer.hpp"
-#include "../common/draft.hpp"
+#include "../common/files.hpp"
+#include "../common/rounds.hpp"
 #include "driver.hpp"
 
 namespace rocm_perf {
@@ -19,34 +16,27 @@ void check(CUresult result, Exit code, const std::string& what) {
   throw Failure(result == CUDA_ERROR_OUT_OF_MEMORY ? kNoMemory : code, what + ": " + driver().name_of(result));
 }
 
-std::vector<char> whole(const std::string& path) {
-  try {
-    File file(path, O_RDONLY);
-    struct stat facts {};
-    if (::stat(path.c_str(), &facts) != 0) throw std::runtime_error("cannot read " + path);
-    std::vector<char> out(static_cast<std::size_t>(facts.st_size));
-    file.read_at(out.data(), out.size(), 0);
-    return out;
-  } catch (const std::runtime_error& error) {
-    throw Failure(kUnreadable, error.what());
-  }
-}
-
 // Spins for a while, so that what follows is queued before the GPU is free: the time between two events is then the
-// kernel's own, without the way of its launch from the host.
+// kernel's own, without the way of its launch from the host. Leaves the cycles and nanoseconds that it spun: the clock.
 constexpr const char* kSpin = R"(.version 6.0
 .target sm_60
 .address_size 64
-.visible .entry spin(.param .u64 nanoseconds) {
-  .reg .u64 %now, %end;
+.visible .entry spin(.param .u64 nanoseconds, .param .u64 spun) {
+  .reg .u64 %now, %begun, %wanted, %took, %cycles, %last, %out;
   .reg .pred %early;
-  mov.u64 %now, %globaltimer;
-  ld.param.u64 %end, [nanoseconds];
-  add.u64 %end, %end, %now;
+  ld.param.u64 %wanted, [nanoseconds];
+  ld.param.u64 %out, [spun];
+  mov.u64 %begun, %globaltimer;
+  mov.u64 %cycles, %clock64;
 again:
   mov.u64 %now, %globaltimer;
-  setp.lt.u64 %early, %now, %end;
+  mov.u64 %last, %clock64;
+  sub.u64 %took, %now, %begun;
+  setp.lt.u64 %early, %took, %wanted;
   @%early bra again;
+  sub.u64 %cycles, %last, %cycles;
+  st.global.u64 [%out], %cycles;
+  st.global.u64 [%out+8], %took;
   ret;
 })";
 constexpr std::uint64_t kSpinNs = 30'000;
@@ -91,6 +81,9 @@ class Replay {
     driver().device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_);
     driver().device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_);
     driver().version(&version);
+    int cache = 0;
+    if (driver().device_attribute(&cache, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device_) == CUDA_SUCCESS)
+      answer_.cache_bytes = static_cast<std::uint64_t>(cache);
     answer_.device_name = name;
     answer_.isa = "sm_" + std::to_string(major) + std::to_string(minor);
     answer_.driver = "CUDA driver " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -255,17 +248,15 @@ class Replay {
     check(driver().module_function(&spin_, module, "spin"), kDeviceError, "the driver compiles no PTX");
     if (plan_.cold_cache) check(driver().allocate(&flush_, plan_.cold_cache), kNoMemory, "no device memory");
     put_back();
-    auto begun = std::chrono::steady_clock::now();
-    std::uint64_t rounds = plan_.warmup + plan_.iterations, round = 0;
-    for (std::size_t which : interleaved(variants_.size(), rounds)) {
-      bool warm = round++ >= plan_.warmup * variants_.size();
-      double taken = once(variants_[which]);
-      if (!warm) continue;
-      answer_.samples_ns[variants_[which].label].push_back(taken);
-      answer_.order.push_back(variants_[which].label);
-    }
-    std::chrono::duration<double, std::nano> wall = std::chrono::steady_clock::now() - begun;
-    answer_.wall_ns = wall.count();
+    check(driver().allocate(&spun_, 16), kNoMemory, "no device memory");
+    take_times(
+        plan_, variants_, answer_, [this](const Variant& variant) { return once(variant); }, [this] { note_clock(); });
+  }
+
+  void note_clock() {
+    std::uint64_t spun[2] = {};  // cycles, nanoseconds
+    if (plan_.launch && driver().copy_to_host(spun, spun_, sizeof spun) == CUDA_SUCCESS && spun[1])
+      answer_.clocks_mhz.push_back(1e3 * static_cast<double>(spun[0]) / static_cast<double>(spun[1]));
   }
 
   double once(const Variant& variant) {
@@ -274,7 +265,7 @@ class Replay {
     check(driver().context_synchronize(), kDeviceError, "the device failed");
     if (!plan_.launch) return 0;
     std::uint64_t spin_ns = kSpinNs;
-    void* parameters[] = {&spin_ns};
+    void* parameters[] = {&spin_ns, &spun_};
     check(driver().launch(spin_, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), kDeviceError, "the launch failed");
     check(driver().event_record(start_, nullptr), kDeviceError, "no event");
     start(variant);
@@ -321,7 +312,7 @@ class Replay {
   std::vector<Variant> variants_;
   std::vector<std::vector<char>> contents_;  // of the module's variables
   std::vector<CUdeviceptr> kept_;
-  CUdeviceptr flush_ = 0;
+  CUdeviceptr flush_ = 0, spun_ = 0;
   CUfunction spin_ = nullptr;
   CUevent start_ = nullptr, stop_ = nullptr;
 };

@@ -1,10 +1,9 @@
 // Replays a captured AMD kernel: its memory back at its own addresses, its own code, its own arguments.
 #include <atomic>
-#include <chrono>
 #include <memory>
 
 #include "../common/address_space.hpp"
-#include "../common/answer.hpp"
+#include "../common/rounds.hpp"
 #include "devices.hpp"
 #include "runtime.hpp"
 
@@ -70,6 +69,9 @@ class Replay {
     answer_.device_name = gpu_.name;
     answer_.isa = gpu_.gfx;
     answer_.driver = "HSA " + std::to_string(major) + "." + std::to_string(minor);
+    std::uint32_t caches[4] = {};  // L1 to L4
+    if (hsa_->hsa_agent_get_info(gpu_.agent, HSA_AGENT_INFO_CACHE_SIZE, caches) == HSA_STATUS_SUCCESS)
+      answer_.cache_bytes = *std::max_element(caches, caches + 4);
     if (!plan_.isa.empty() && without_features(plan_.isa) != without_features(gpu_.gfx))
       throw Failure(kOtherIsa, "the snapshot is of " + plan_.isa + ", this GPU is " + gpu_.gfx);
   }
@@ -280,17 +282,7 @@ class Replay {
     make_queue();
     if (plan_.cold_cache) flush_ = device_memory(plan_.cold_cache);
     put_back();
-    auto begun = std::chrono::steady_clock::now();
-    std::uint64_t rounds = plan_.warmup + plan_.iterations, round = 0;
-    for (std::size_t which : interleaved(variants_.size(), rounds)) {
-      bool counts = round++ >= plan_.warmup * variants_.size();
-      double taken = once(variants_[which]);
-      if (!counts) continue;
-      answer_.samples_ns[variants_[which].label].push_back(taken);
-      answer_.order.push_back(variants_[which].label);
-    }
-    std::chrono::duration<double, std::nano> wall = std::chrono::steady_clock::now() - begun;
-    answer_.wall_ns = wall.count();
+    take_times(plan_, variants_, answer_, [this](const Variant& variant) { return once(variant); }, [] {});
   }
 
   void make_queue() {

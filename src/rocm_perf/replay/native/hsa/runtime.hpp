@@ -1,32 +1,15 @@
-// What the runner needs around it: the HSA runtime by its own calls, and whole files.
+// The HSA runtime, by its own calls.
 #pragma once
 #include <dlfcn.h>
-#include <sys/stat.h>
 
-#include <vector>
-
-#include "../common/draft.hpp"
-#include "../common/plan.hpp"
+#include "../common/files.hpp"
 #include "api.hpp"
 
 namespace rocm_perf {
 
-inline std::vector<char> whole(const std::string& path) {
-  try {
-    File file(path, O_RDONLY);
-    struct stat facts {};
-    if (::stat(path.c_str(), &facts) != 0) throw std::runtime_error("cannot read " + path);
-    std::vector<char> out(static_cast<std::size_t>(facts.st_size));
-    file.read_at(out.data(), out.size(), 0);
-    return out;
-  } catch (const std::runtime_error& error) {
-    throw Failure(kUnreadable, error.what());
-  }
-}
-
 inline std::string without_features(const std::string& isa) { return isa.substr(0, isa.find(':')); }
 
-// The HSA runtime, loaded here and not linked, so that the runner also builds where only its headers are.
+// Loaded here and not linked, so that the runner also builds where only its headers are.
 struct Runtime : Api {
   decltype(::hsa_init)* hsa_init = nullptr;
   decltype(::hsa_amd_profiling_set_profiler_enabled)* hsa_amd_profiling_set_profiler_enabled = nullptr;
