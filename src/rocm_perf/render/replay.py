@@ -43,17 +43,34 @@ def capture_lines(report: CaptureReport) -> Iterator[str]:
     yield f"captured {report.name or report.kernel}: dispatch {report.dispatch:,} of those that match{number}"
     share = format_share(report.stored_bytes / report.raw_bytes) if report.raw_bytes else "0 %"
     size = f"{format_bytes(report.raw_bytes)} raw, {format_bytes(report.stored_bytes)} on disk ({share})"
-    changed = "not saved" if report.changed_bytes is None else f"{format_bytes(report.changed_bytes)} changed"
-    yield f"{format_count(report.regions, 'region')}, {size}; what the kernel wrote: {changed}"
-    took = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report.seconds.items())
-    if took:
-        yield f"took {took}"
+    yield f"{format_count(report.regions, 'region')} of memory, {size}; {_changed_words(report.changed_bytes)}"
+    if report.seconds:
+        yield _time_words(report.seconds)
     for words in _some(report.uncovered):
         yield f"not covered: {words}"
     for words in report.not_seen:
         yield f"note: {words}"
     for path in report.snapshots:
         yield f"wrote {path}. Next: rocm-perf replay verify {path}"
+
+
+def _changed_words(changed: int | None) -> str:
+    if changed is None:
+        return "what the kernel changed was not saved, so it cannot be verified"
+    return f"the kernel changed {format_bytes(changed)}" if changed else "the kernel changed nothing"
+
+
+def _time_words(seconds: Mapping[str, float]) -> str:
+    """`store` comes after the program has ended; all else holds it up."""
+    stages = {"drain": "for its earlier work", "before": "to save memory", "after": "to save what changed"}
+    parts = [
+        f"{seconds[name]:.2f} s {words}" for name, words in stages.items() if seconds.get(name, 0) >= 0.005
+    ]
+    held = sum(took for name, took in seconds.items() if name != "store")
+    return (
+        f"the program was held up for {held:.2f} s" + (f" ({', '.join(parts)})" if parts else "") + "; "
+        f"storing took {seconds.get('store', 0):.2f} s"
+    )
 
 
 def info_blocks(info: SnapshotInfo, width: int) -> Iterator[RenderableType]:

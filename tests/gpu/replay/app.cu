@@ -1,5 +1,5 @@
-// Programs whose kernels are captured and replayed: `app softmax|structures|variables|pool|many|uncovered`. Each checks its own result and prints
-// how long the kernel took by CUDA events.
+// Programs whose kernels are captured and replayed, or must not be: `app NAME`. Those that are timed print how long the
+// kernel took by CUDA events.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -7,7 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define CHECK(call)                                                                  \
   do {                                                                               \
@@ -188,22 +192,105 @@ static void pool() {
   CHECK(cudaStreamSynchronize(stream));
 }
 
-// An argument that points into managed memory.
-static void uncovered() {
-  float *x = nullptr, *y = nullptr;
+// Four threads, each with its stream and its memory, which it allocates and frees all the while.
+static void threads() {
+  auto work = [](unsigned seed) {
+    cudaStream_t stream;
+    CHECK(cudaStreamCreate(&stream));
+    const int count = 1 << 20;
+    auto host = numbers(count, seed);
+    for (int round = 0; round < 50; ++round) {
+      float *x = nullptr, *y = nullptr;
+      CHECK(cudaMallocAsync(&x, count * 4, stream));
+      CHECK(cudaMallocAsync(&y, count * 4, stream));
+      CHECK(cudaMemcpyAsync(x, host.data(), count * 4, cudaMemcpyHostToDevice, stream));
+      CHECK(cudaMemsetAsync(y, 0, count * 4, stream));
+      for (int launch = 0; launch < 4; ++launch)
+        axpy<<<count / 256, 256, 0, stream>>>(y, x, 1.0f + static_cast<float>(round), count);
+      std::vector<float> back(count);
+      CHECK(cudaMemcpyAsync(back.data(), y, count * 4, cudaMemcpyDeviceToHost, stream));
+      CHECK(cudaStreamSynchronize(stream));
+      for (int at = 0; at < count; at += 4099)
+        if (std::fabs(back[at] - 4 * (1.0f + static_cast<float>(round)) * host[at]) > 1e-3f) std::exit(4);
+      CHECK(cudaFreeAsync(x, stream));
+      CHECK(cudaFreeAsync(y, stream));
+    }
+  };
+  std::vector<std::thread> all;
+  for (unsigned seed = 0; seed < 4; ++seed) all.emplace_back(work, seed);
+  for (std::thread& one : all) one.join();
+}
+
+// `y` in device memory, `x` where the caller has put it.
+static void axpy_from(float* x) {
+  float* y = nullptr;
   const int count = 1 << 20;
-  CHECK(cudaMallocManaged(&x, count * 4));
   CHECK(cudaMalloc(&y, count * 4));
-  std::memset(x, 0, count * 4);
   CHECK(cudaMemset(y, 0, count * 4));
   axpy<<<count / 256, 256>>>(y, x, 2.0f, count);
   CHECK(cudaDeviceSynchronize());
 }
 
+static void managed() {
+  float* x = nullptr;
+  CHECK(cudaMallocManaged(&x, 4 << 20));
+  std::memset(x, 0, 4 << 20);
+  axpy_from(x);
+}
+
+static void registered() {
+  std::vector<float> host(1 << 20);
+  float* x = nullptr;
+  CHECK(cudaHostRegister(host.data(), host.size() * 4, cudaHostRegisterMapped));
+  CHECK(cudaHostGetDevicePointer(reinterpret_cast<void**>(&x), host.data(), 0));
+  axpy_from(x);
+  CHECK(cudaHostUnregister(host.data()));
+}
+
+// The memory belongs to another process.
+static void shared() {
+  int handles[2], done[2];
+  if (pipe(handles) != 0 || pipe(done) != 0) std::exit(3);
+  cudaIpcMemHandle_t handle;
+  char token = 0;
+  if (fork() == 0) {
+    float* x = nullptr;
+    if (read(handles[0], &handle, sizeof handle) != sizeof handle) _exit(3);
+    CHECK(cudaIpcOpenMemHandle(reinterpret_cast<void**>(&x), handle, cudaIpcMemLazyEnablePeerAccess));
+    axpy_from(x);
+    CHECK(cudaIpcCloseMemHandle(x));
+    if (write(done[1], &token, 1) != 1) std::exit(3);
+    std::exit(0);
+  }
+  float* x = nullptr;
+  CHECK(cudaMalloc(&x, 4 << 20));
+  CHECK(cudaIpcGetMemHandle(&handle, x));
+  if (write(handles[1], &handle, sizeof handle) != sizeof handle || read(done[0], &token, 1) != 1) std::exit(3);
+  wait(nullptr);
+}
+
+static void graph() {
+  const int count = 1 << 20;
+  float *x = nullptr, *y = nullptr;
+  CHECK(cudaMalloc(&x, count * 4));
+  CHECK(cudaMalloc(&y, count * 4));
+  CHECK(cudaMemset(x, 0, count * 4));
+  cudaStream_t stream;
+  cudaGraph_t recorded;
+  cudaGraphExec_t ready;
+  CHECK(cudaStreamCreate(&stream));
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  axpy<<<count / 256, 256, 0, stream>>>(y, x, 2.0f, count);
+  CHECK(cudaStreamEndCapture(stream, &recorded));
+  CHECK(cudaGraphInstantiate(&ready, recorded, 0));
+  for (int launch = 0; launch < 5; ++launch) CHECK(cudaGraphLaunch(ready, stream));
+  CHECK(cudaStreamSynchronize(stream));
+}
+
 // Ten thousand launches a second, none of which is wanted: what watching costs.
 static void many(int launches) {
   float *x = nullptr, *y = nullptr;
-  const int count = 1 << 20;
+  const int count = 1 << 10;  // small: flat out, the launches themselves take the time
   CHECK(cudaMalloc(&x, count * 4));
   CHECK(cudaMalloc(&y, count * 4));
   CHECK(cudaMemset(x, 0, count * 4));
@@ -233,10 +320,14 @@ int main(int count, char** words) {
   else if (which == "structures") structures();
   else if (which == "variables") variables();
   else if (which == "pool") pool();
-  else if (which == "uncovered") uncovered();
+  else if (which == "threads") threads();
+  else if (which == "managed") managed();
+  else if (which == "registered") registered();
+  else if (which == "shared") shared();
+  else if (which == "graph") graph();
   else if (which == "many") many(count > 2 ? std::atoi(words[2]) : 20000);
   else {
-    std::fprintf(stderr, "usage: app softmax|structures|variables|pool|uncovered|many [LAUNCHES]\n");
+    std::fprintf(stderr, "usage: app softmax|structures|variables|pool|threads|managed|registered|shared|graph|many [LAUNCHES]\n");
     return 2;
   }
   return 0;

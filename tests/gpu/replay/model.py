@@ -1,5 +1,11 @@
 """A small model and a Triton kernel on torch's caching allocator, for capture and replay. Prints the time of each part
-by CUDA events, behind a sleep of the GPU, so that launches are queued and the host's way to them does not count."""
+by CUDA events, behind a sleep of the GPU, so that launches are queued and the host's way to them does not count.
+
+`model.py half` calculates in bfloat16; `model.py same` gives every step the same input, so that what a step writes is
+there already from a step before.
+"""
+
+import sys
 
 import torch
 import triton
@@ -30,8 +36,9 @@ class Timer:
 
 def main() -> None:
     torch.manual_seed(0)
-    first, second = torch.nn.Linear(1024, 4096).cuda(), torch.nn.Linear(4096, 4096).cuda()
-    x = torch.randn(8192, 1024, device="cuda")
+    kind = torch.bfloat16 if "half" in sys.argv else torch.float32
+    first, second = (torch.nn.Linear(width, 4096).to("cuda", kind) for width in (1024, 4096))
+    x = torch.randn(8192, 1024, device="cuda", dtype=kind)
     with torch.no_grad():
         for _ in range(6):
             hidden = torch.nn.functional.gelu(first(x))
@@ -43,7 +50,8 @@ def main() -> None:
             count = out.numel()
             with Timer("add_kernel"):
                 add_kernel[(triton.cdiv(count, 1024),)](weights, wide, out, count, block=1024)
-            x = out[:, :1024].contiguous()
+            if "same" not in sys.argv:
+                x = out[:, :1024].contiguous()
     torch.cuda.synchronize()
     print("checksum", float(x.double().sum()))
 

@@ -32,6 +32,19 @@ CASES = {  # name: command, kernel, dispatch, what the program calls its time
     "Triton": ([sys.executable, str(HERE / "model.py")], "add_kernel", 2, "add_kernel"),
     "torch softmax": ([sys.executable, str(HERE / "model.py")], "(?i)softmax", 2, "softmax"),
     "torch matrix product": ([sys.executable, str(HERE / "model.py")], "gemm|nvjet|cutlass", 4, "gemm"),
+    "torch matrix product, bfloat16": (
+        [sys.executable, str(HERE / "model.py"), "half"],
+        "gemm|nvjet|cutlass",
+        4,
+        "gemm",
+    ),
+    "Triton, the same input each time": (
+        [sys.executable, str(HERE / "model.py"), "same"],
+        "add_kernel",
+        5,
+        "add_kernel",
+    ),
+    "four threads": ([APP, "threads"], "axpy", 301, ""),
 }
 
 
@@ -85,21 +98,23 @@ def prove(name: str, command: list[str], kernel: str, dispatch: int, label: str)
             "verify": verify.stderr[-500:],
             "full-vm": timed.stderr[-500:],
         }
-    verdict, timing = json.loads(verify.stdout), json.loads(timed.stdout)["timing"]
+    verdict, measured = json.loads(verify.stdout), json.loads(timed.stdout)
+    timing = measured["timing"]
     others = {mode: replay_median(snapshot, mode) for mode in ("--no-recopy", "--cold-cache")}
     with ThreadPoolExecutor(8) as pool:
         words = ("replay", "full-vm", str(snapshot), "--iterations", "3")
         fresh = list(pool.map(lambda _: perf(*words).returncode, range(FRESH)))
-    own = statistics.median(own_times(command, label))
-    ratio = timing["median_ns"] / own
     controls = {control["name"]: control["outcome"] for control in verdict["controls"]}
     ok = (
         reserve.returncode == 0
         and verify.returncode == 0
         and not any(fresh)
-        and abs(ratio - 1) <= 0.05
         and "passed" not in controls.values()
     )
+    compared = beside_the_application(command, label, timing["median_ns"], others) if label else {}
+    # Where what is restored about fills the cache, the tool says so; such a kernel in a loop is as with --no-recopy.
+    close = [ratio for mode, ratio in compared.items() if mode == "default" or measured["cache_note"]]
+    ok = ok and (not label or any(abs(ratio - 1) <= 0.05 for ratio in close))
     return {
         "ok": ok, "kernel": report["name"][:100], "dispatch": report["dispatch"], "launches": report["launches"],
         "regions": report["regions"], "raw_bytes": report["raw_bytes"], "stored_bytes": report["stored_bytes"],
@@ -107,20 +122,30 @@ def prove(name: str, command: list[str], kernel: str, dispatch: int, label: str)
         "reserve_check": reserve.returncode, "verify": verdict["verdict"], "verify_reason": verdict["reason"],
         "controls": controls, "fresh_processes": f"{fresh.count(0)} of {len(fresh)}",
         "replay_median_ns": timing["median_ns"],
-        "replay_interval_ns": timing["interval_ns"], "application_median_ns": own, "ratio": ratio,
-        "other_modes_ns": others, "application_ns": own_times(command, label),
+        "replay_interval_ns": timing["interval_ns"], "clock": measured["clock"], "note": measured["cache_note"],
+        "spoilt_bytes": verdict["spoilt_bytes"], "other_modes_ns": others, "times_of_the_application": compared,
+        "application_ns": own_times(command, label) if label else [],
     }  # fmt: skip
+
+
+def beside_the_application(
+    command: list[str], label: str, default: float, others: dict[str, float]
+) -> dict[str, float]:
+    own = statistics.median(own_times(command, label))
+    return {mode: median / own for mode, median in {"default": default, **others}.items()}
 
 
 def refusals() -> dict[str, object]:
     """What must not be captured, and what was never launched."""
-    managed = perf("capture", "--kernel", "axpy", "-o", str(WORK / "managed"), "--", APP, "uncovered")
-    nothing = perf("capture", "--kernel", "no_such_kernel", "-o", str(WORK / "none"), "--", APP, "pool")
-    return {
-        "ok": managed.returncode == 25 and nothing.returncode == 5 and "axpy" in nothing.stderr,
-        "managed": [managed.returncode, managed.stderr[-300:]],
-        "no match": [nothing.returncode, nothing.stderr[-300:]],
+    wanted = {"managed": 25, "registered": 25, "shared": 25, "graph": 5}
+    done = {
+        name: perf("capture", "--kernel", "axpy", "-o", str(WORK / name), "--", APP, name) for name in wanted
     }
+    done["none"] = perf("capture", "--kernel", "no_such_kernel", "-o", str(WORK / "none"), "--", APP, "pool")
+    codes = {name: one.returncode for name, one in done.items()}
+    named = "axpy" in done["none"].stderr and "graph" in done["graph"].stderr
+    said = {name: one.stderr[-400:] for name, one in done.items()}
+    return {"ok": codes == {**wanted, "none": 5} and named, "exit codes": codes, "said": said}
 
 
 def library() -> str:
@@ -161,39 +186,32 @@ def watching() -> dict[str, object]:
 
 
 def speed() -> dict[str, object]:
-    """A snapshot of 4 GiB of random numbers beside a plain copy to the host and a write."""
-    plain, ours, stored = [], [], 0
+    """A snapshot of 4 GiB of random numbers beside a plain copy to pinned memory and a write, by turns."""
+    plain: list[float] = []
+    ours: dict[str, list[dict[str, float]]] = {"raw": [], "compressed": []}
+    stored = {}
     for turn in range(3):
-        out = subprocess.run(
-            [str(WORK / "plain"), "4", str(WORK / "plain.bin")], capture_output=True, text=True, check=True
-        ).stdout
+        command = [str(WORK / "plain"), "4", str(WORK / "plain.bin")]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         plain.append(float(re.findall(r"together ([\d.]+) s", out)[0]))
         (WORK / "plain.bin").unlink()
-        snapshot = WORK / f"speed{turn}"
-        taken = perf(
-            "capture",
-            "--kernel",
-            "touch",
-            "-o",
-            str(snapshot),
-            "--no-compress",
-            "--json",
-            "--",
-            str(WORK / "plain"),
-            "4",
-        )
-        report = json.loads(taken.stderr[taken.stderr.index("{\n") :])
-        ours.append(report["seconds"]["before"])
-        stored = report["stored_bytes"]
-        shutil.rmtree(snapshot)
-    ratio = statistics.median(plain) / statistics.median(ours)
+        for kind, option in (("raw", ["--no-compress"]), ("compressed", [])):
+            snapshot = WORK / f"speed{turn}"
+            program = ["--", str(WORK / "plain"), "4"]
+            taken = perf("capture", "--kernel", "touch", "-o", str(snapshot), *option, "--json", *program)
+            report = json.loads(taken.stderr[taken.stderr.index("{\n") :])
+            ours[kind].append(report["seconds"])
+            stored[kind] = report["stored_bytes"] / report["raw_bytes"]
+            shutil.rmtree(snapshot)
+    saved = {kind: statistics.median(one["before"] for one in all_) for kind, all_ in ours.items()}
+    whole = {kind: statistics.median(sum(one.values()) for one in all_) for kind, all_ in ours.items()}
+    base = statistics.median(plain)
     return {
-        "ok": ratio >= 0.6,
-        "plain_s": plain,
-        "before_s": ours,
-        "times_the_speed": ratio,
-        "stored_bytes": stored,
-    }
+        "ok": base / whole["raw"] >= 0.6, "plain_s": plain, "seconds": ours,
+        "saving_times_plain": {kind: base / value for kind, value in saved.items()},
+        "whole_times_plain": {kind: base / value for kind, value in whole.items()},
+        "stored_share": stored,
+    }  # fmt: skip
 
 
 def main() -> int:

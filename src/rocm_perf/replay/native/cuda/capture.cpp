@@ -4,16 +4,14 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
-#include <fstream>
 #include <memory>
 #include <set>
 
+#include "../common/account.hpp"
 #include "../common/mover.hpp"
-#include "../common/target.hpp"
 #include "cubin.hpp"
 #include "driver.hpp"
 #include "launch.hpp"
@@ -27,14 +25,6 @@ thread_local bool inside = false;  // calls that the capture makes itself are no
 struct Inside {
   Inside() { inside = true; }
   ~Inside() { inside = false; }
-};
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-class Refused : public std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 class Capture {
@@ -80,7 +70,7 @@ class Capture {
   }
 
   void ended() {
-    if (::getpid() == pid_ && state_ != "captured") report();
+    if (::getpid() == pid_ && !account_.captured()) report();
   }
 
  private:
@@ -152,7 +142,7 @@ class Capture {
     try {
       drain();
       double drained = seconds();
-      drain_s_ = drained - begun;
+      account_.drain_s = drained - begun;
       draft_ = std::make_unique<Draft>(folder_);
       describe(launch, symbol);
       mover_ = std::make_unique<Mover>(
@@ -162,45 +152,40 @@ class Capture {
           staging());
       for (Region& region : regions_) {
         region.save_before(*mover_);
-        bytes_ += region.saved().allocation.size;
+        account_.bytes += region.saved().allocation.size;
       }
-      before_s_ = seconds() - drained;
+      account_.before_s = seconds() - drained;
       launched_at_ = seconds();
     } catch (const std::exception& error) {
-      failed(dynamic_cast<const Refused*>(&error) ? "refused" : "failed", error.what());
+      account_.failed(error);
+      report();
     }
   }
 
   void after(bool launched) {
-    if (state_ != "no-match") return let_others_go();  // it failed before the launch, and has said so
+    if (!account_.reason.empty()) return let_others_go();  // it failed before the launch, and has said so
     Inside own;
     try {
       if (!launched) throw std::runtime_error("the program's own launch failed");
       drain();
       double done = seconds();
-      kernel_s_ = done - launched_at_;
+      account_.kernel_s = done - launched_at_;
       if (switched_on("ROCM_PERF_CAPTURE_OUTPUTS"))
         for (Region& region : regions_) region.save_after(*mover_);
-      after_s_ = seconds() - done;
+      account_.after_s = seconds() - done;
       std::vector<Saved> saved;
       for (const Region& region : regions_) saved.push_back(region.saved());
       for (const Allocation& one : uncovered_) saved.push_back({one, false, {}});
       draft_->write_regions(saved);
-      state_ = "captured";
+      account_.state = "captured";
     } catch (const std::exception& error) {
-      failed("failed", error.what());
+      account_.failed(error);
     }
     mover_.reset();
     for (char* buffer : buffers_) driver().host_free(buffer);
     report();
-    if (state_ == "captured" && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
+    if (account_.captured() && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
     let_others_go();
-  }
-
-  void failed(const std::string& state, const std::string& reason) {
-    state_ = state;
-    reason_ = reason;
-    complain(reason);
   }
 
   // Everything that was launched before, in every context, has ended.
@@ -254,7 +239,7 @@ class Capture {
     }
     if (!found) throw std::runtime_error("the code of " + symbol + " was not seen when it was loaded");
     if (different > 1)
-      notes_.push_back(std::to_string(different) + " modules define the kernel; the one loaded last was taken");
+      account_.notes.push_back(std::to_string(different) + " modules define the kernel; the one loaded last was taken");
     return *found;
   }
 
@@ -268,12 +253,6 @@ class Capture {
     }
     if (switched_on("ROCM_PERF_CAPTURE_REACHABLE_ONLY")) covered = reachable(arguments, variables);
     for (Allocation& one : covered) regions_.emplace_back(*draft_, std::move(one));
-  }
-
-  static std::vector<std::uint64_t> words(const char* data, std::size_t size) {
-    std::vector<std::uint64_t> out(size / 8);
-    std::memcpy(out.data(), data, out.size() * 8);
-    return out;
   }
 
   // What the arguments and the module's variables point into, what the words of that memory point into, and so on.
@@ -376,40 +355,14 @@ class Capture {
            ", \"memory_bytes\": " + std::to_string(memory) + "}";
   }
 
-  static std::string command_json() {
-    std::ifstream file("/proc/self/cmdline", std::ios::binary);
-    std::string text = "[", word;
-    const char* comma = "";
-    while (std::getline(file, word, '\0')) {
-      text += comma + quoted(word);
-      comma = ", ";
-    }
-    return text + "]";
-  }
-
-  // capture.json; what it says is true only once everything else is written.
-  void report() {
-    std::string unseen;
+  void report() const {
+    std::vector<std::string> also;
     auto tell = [&](std::uint64_t count, const std::string& what) {
-      if (count) unseen += (unseen.empty() ? "" : ", ") + quoted(std::to_string(count) + " " + what);
+      if (count) also.push_back(std::to_string(count) + " " + what);
     };
     tell(graph_launches_, "graph launches, whose kernels cannot be captured");
     tell(graphed_, "matching launches that were recorded into a graph");
-    for (const std::string& note : notes_) unseen += (unseen.empty() ? "" : ", ") + quoted(note);
-    std::string text = "{\"version\": 1, \"state\": " + quoted(state_) + ", \"reason\": " + quoted(reason_) +
-                       ", \"launches\": " + std::to_string(target_.launches()) +
-                       ", \"matched\": " + std::to_string(target_.matched()) +
-                       ", \"names_seen\": " + target_.names_seen() + ", \"not_seen\": [" + unseen +
-                       "], \"bytes\": " + std::to_string(bytes_) + ", \"seconds\": {\"drain\": " +
-                       std::to_string(drain_s_) + ", \"before\": " + std::to_string(before_s_) +
-                       ", \"kernel\": " + std::to_string(kernel_s_) +
-                       ", \"after\": " + std::to_string(after_s_) + "}}\n";
-    std::string draft = folder_ + "/capture.json.part";
-    {
-      File file(draft, O_WRONLY | O_CREAT | O_TRUNC);
-      file.write_at(text.data(), text.size(), 0);
-    }
-    ::rename(draft.c_str(), (folder_ + "/capture.json").c_str());
+    account_.write(folder_, target_, also);
   }
 
   static constexpr std::uint64_t kChosen = 0x726f636d;
@@ -435,10 +388,8 @@ class Capture {
   std::vector<char*> buffers_;
   std::deque<Region> regions_;
   std::vector<Allocation> uncovered_;
-  std::vector<std::string> notes_;
-  std::string state_ = "no-match", reason_;
-  std::uint64_t bytes_ = 0;
-  double drain_s_ = 0, before_s_ = 0, kernel_s_ = 0, after_s_ = 0, launched_at_ = 0;
+  Account account_;
+  double launched_at_ = 0;
 };
 
 Capture* capture = nullptr;  // lives as long as the process: callbacks may come during its end

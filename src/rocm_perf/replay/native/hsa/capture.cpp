@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <deque>
 #include <map>
 #include <thread>
 
+#include "../common/account.hpp"
 #include "../common/mover.hpp"
 #include "facts.hpp"
 #include "packets.hpp"
@@ -17,20 +17,6 @@
 
 namespace rocm_perf {
 namespace {
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-class Refused : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-std::vector<std::uint64_t> words(const char* data, std::size_t size) {
-  std::vector<std::uint64_t> out(size / 8);
-  if (!out.empty()) std::memcpy(out.data(), data, out.size() * 8);
-  return out;
-}
 
 void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* queue,
                 hsa_amd_queue_intercept_packet_writer writer);
@@ -71,7 +57,7 @@ class Capture {
   }
 
   void ended() {
-    if (::getpid() == pid_ && state_ != "captured") report();
+    if (::getpid() == pid_ && !account_.captured()) report();
   }
 
  private:
@@ -87,7 +73,7 @@ class Capture {
       signals = {signal(), signal(), signal(), release_ = signal()};
       others = queues_.start_draining(queue);
     } catch (const std::exception& error) {
-      failed(dynamic_cast<const Refused*>(&error) ? "refused" : "failed", error.what());
+      account_.failed(error);
       report();
       return writer(packets.data(), packets.size());
     }
@@ -98,12 +84,12 @@ class Capture {
     try {
       save(queue, others, signals, still);
     } catch (const std::exception& error) {
-      failed("failed", error.what());
+      account_.failed(error);
     }
     mover_.reset();
     for (char* buffer : buffers_) watch_.api.hsa_amd_memory_pool_free(buffer);
     report();
-    if (state_ == "captured" && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
+    if (account_.captured() && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
     watch_.api.hsa_signal_store_screlease(signals.go, 0);
     watch_.api.hsa_signal_store_screlease(signals.release, 0);
     capturing_.store(false, std::memory_order_release);
@@ -116,29 +102,29 @@ class Capture {
     still.lock();
     await_copies();
     double drained = seconds();
-    drain_s_ = drained - begun;
+    account_.drain_s = drained - begun;
     choose_regions();
     mover_ = std::make_unique<Mover>([this](void* to, std::uint64_t from, std::size_t size) { read(to, from, size); },
                                      staging());
     for (Region& region : regions_) {
       region.save_before(*mover_);
-      bytes_ += region.saved().allocation.size;
+      account_.bytes += region.saved().allocation.size;
     }
     double released = seconds();
-    before_s_ = released - drained;
+    account_.before_s = released - drained;
     watch_.api.hsa_signal_store_screlease(signals.go, 0);
     watch_.api.hsa_signal_wait_scacquire(signals.done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
     double finished = seconds();
-    kernel_s_ = finished - released;
+    account_.kernel_s = finished - released;
     if (switched_on("ROCM_PERF_CAPTURE_OUTPUTS"))
       for (Region& region : regions_)
         if (region.saved().allocation.kind != "kernarg") region.save_after(*mover_);  // the host fills that meanwhile
-    after_s_ = seconds() - finished;
+    account_.after_s = seconds() - finished;
     std::vector<Saved> saved;
     for (const Region& region : regions_) saved.push_back(region.saved());
     for (const Allocation& one : uncovered_) saved.push_back({one, false, {}});
     draft_->write_regions(saved);
-    state_ = "captured";
+    account_.state = "captured";
   }
 
   hsa_signal_t signal() {
@@ -171,7 +157,7 @@ class Capture {
     double deadline = seconds() + 1;
     std::size_t open = 0;
     for (hsa_signal_t copy : watch_.copies()) open += wait_until(copy, deadline) ? 0 : 1;
-    if (open) notes_.push_back(std::to_string(open) + " copies were still under way when the kernel was captured");
+    if (open) account_.notes.push_back(std::to_string(open) + " copies were still under way when the kernel was captured");
   }
 
   void read(void* to, std::uint64_t from, std::size_t size) const {
@@ -290,33 +276,11 @@ class Capture {
            ", \"command\": " + command_json() + "}\n";
   }
 
-  void failed(const std::string& state, const std::string& reason) {
-    state_ = state;
-    reason_ = reason;
-    complain(reason);
-  }
-
-  // capture.json; what it says is true only once everything else is written.
-  void report() {
-    std::vector<std::string> told = notes_;
-    if (unknown_) told.push_back(std::to_string(unknown_) + " dispatches of kernels that were loaded unseen");
-    if (!queues_.unseen().empty()) told.push_back(queues_.unseen());
-    std::string unseen;
-    for (const std::string& note : told) unseen += (unseen.empty() ? "" : ", ") + quoted(note);
-    std::string text = "{\"version\": 1, \"state\": " + quoted(state_) + ", \"reason\": " + quoted(reason_) +
-                       ", \"launches\": " + std::to_string(target_.launches()) +
-                       ", \"matched\": " + std::to_string(target_.matched()) +
-                       ", \"names_seen\": " + target_.names_seen() + ", \"not_seen\": [" + unseen +
-                       "], \"bytes\": " + std::to_string(bytes_) + ", \"seconds\": {\"drain\": " +
-                       std::to_string(drain_s_) + ", \"before\": " + std::to_string(before_s_) + ", \"kernel\": " +
-                       std::to_string(kernel_s_) + ", \"after\": " + std::to_string(after_s_) + "}}\n";
-    std::string part = folder_ + "/capture.json.part";
-    try {
-      File(part, O_WRONLY | O_CREAT | O_TRUNC).write_at(text.data(), text.size(), 0);
-      ::rename(part.c_str(), (folder_ + "/capture.json").c_str());
-    } catch (const std::exception& error) {
-      complain(error.what());
-    }
+  void report() const {
+    std::vector<std::string> also;
+    if (unknown_) also.push_back(std::to_string(unknown_) + " dispatches of kernels that were loaded unseen");
+    if (!queues_.unseen().empty()) also.push_back(queues_.unseen());
+    account_.write(folder_, target_, also);
   }
 
   static constexpr hsa_queue_type32_t kCooperative = 2;  // HSA_QUEUE_TYPE_COOPERATIVE
@@ -340,10 +304,7 @@ class Capture {
   std::vector<char*> buffers_;
   std::deque<Region> regions_;
   std::vector<Allocation> uncovered_;
-  std::vector<std::string> notes_;
-  std::string state_ = "no-match", reason_;
-  std::uint64_t bytes_ = 0;
-  double drain_s_ = 0, before_s_ = 0, kernel_s_ = 0, after_s_ = 0;
+  Account account_;
 };
 
 Capture* capture = nullptr;  // lives as long as the process: packets may come during its end

@@ -1,7 +1,5 @@
-// What a capture says of the machine and the program, as JSON.
+// What a capture says of the machine and the dispatch, as JSON.
 #pragma once
-#include <fstream>
-
 #include "devices.hpp"
 
 namespace rocm_perf {
@@ -32,17 +30,6 @@ inline std::string runtime_version(const Api& api) {
   api.hsa_system_get_info(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
   api.hsa_system_get_info(HSA_SYSTEM_INFO_VERSION_MINOR, &minor);
   return "HSA " + std::to_string(major) + "." + std::to_string(minor);
-}
-
-inline std::string command_json() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text = "[", word;
-  const char* comma = "";
-  while (std::getline(file, word, '\0')) {
-    text += comma + quoted(word);
-    comma = ", ";
-  }
-  return text + "]";
 }
 
 }  // namespace rocm_perf
