@@ -39,6 +39,7 @@ def main() -> None:
     kind = torch.bfloat16 if "half" in sys.argv else torch.float32
     first, second = (torch.nn.Linear(width, 4096).to("cuda", kind) for width in (1024, 4096))
     x = torch.randn(8192, 1024, device="cuda", dtype=kind)
+    out = torch.empty(8192, 4096, device="cuda", dtype=kind)
     with torch.no_grad():
         for _ in range(6):
             hidden = torch.nn.functional.gelu(first(x))
@@ -46,7 +47,8 @@ def main() -> None:
                 wide = second(hidden)
             with Timer("softmax"):
                 weights = torch.softmax(wide, dim=-1)
-            out = torch.empty_like(weights)
+            if "same" not in sys.argv:
+                out = torch.empty_like(weights)
             count = out.numel()
             with Timer("add_kernel"):
                 add_kernel[(triton.cdiv(count, 1024),)](weights, wide, out, count, block=1024)

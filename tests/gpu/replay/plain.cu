@@ -44,8 +44,10 @@ int main(int count, char** words) {
     if (done <= 0) return 6;
     at += static_cast<size_t>(done);
   }
-  close(file);
   double written = seconds();
-  std::printf("copy %.3f s, write %.3f s, together %.3f s\n", copied - begun, written - copied, written - begun);
+  fsync(file);
+  close(file);
+  std::printf("copy %.3f s, write %.3f s, together %.3f s, on disk after %.3f s\n", copied - begun, written - copied,
+              written - begun, seconds() - begun);
   return 0;
 }

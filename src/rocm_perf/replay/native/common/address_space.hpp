@@ -1,12 +1,8 @@
-// Keeping wanted addresses free until the GPU's runtime is asked for them: no randomisation, and a placeholder over
-// every range before the runtime starts.
+// Keeps wanted addresses free until the GPU's runtime is asked for them: a placeholder over every range before the
+// runtime starts.
 #pragma once
 #include <sys/mman.h>
-#include <sys/personality.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <string>
 #include <vector>
 
 #include "plan.hpp"
@@ -16,27 +12,6 @@
 #endif
 
 namespace rocm_perf {
-
-// How often this program has started itself again.
-inline int attempt() {
-  const char* count = std::getenv("ROCM_PERF_REPLAY_ATTEMPT");
-  return count ? std::atoi(count) : 0;
-}
-
-// Starts this program again, with or without address space randomisation; returns only where that is denied.
-inline void start_again(char** argv, bool randomised) {
-  ::setenv("ROCM_PERF_REPLAY_ATTEMPT", std::to_string(attempt() + 1).c_str(), 1);
-  int now = ::personality(0xffffffff);
-  if (now == -1) return;
-  unsigned long wanted = static_cast<unsigned long>(now);
-  wanted = randomised ? wanted & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE) : wanted | ADDR_NO_RANDOMIZE;
-  if (::personality(wanted) != -1) ::execv("/proc/self/exe", argv);
-}
-
-// The first life ends here; the second has no randomisation.
-inline void without_randomisation(char** argv) {
-  if (attempt() == 0) start_again(argv, false);
-}
 
 class Placeholders {
  public:

@@ -183,6 +183,12 @@ class Region {
 
   const Saved& saved() const { return saved_; }
 
+  // Of a capture that failed: where the disk was full, there is room again to say so.
+  void discard() const {
+    ::unlink(draft_.before(saved_.allocation.base).c_str());
+    ::unlink(draft_.after(saved_.allocation.base).c_str());
+  }
+
  private:
   void merge(const std::vector<char>& different) {
     for (std::size_t block = 0; block < different.size(); ++block) {

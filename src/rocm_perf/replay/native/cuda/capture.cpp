@@ -157,7 +157,7 @@ class Capture {
       account_.before_s = seconds() - drained;
       launched_at_ = seconds();
     } catch (const std::exception& error) {
-      account_.failed(error);
+      failed(error);
       report();
     }
   }
@@ -179,13 +179,18 @@ class Capture {
       draft_->write_regions(saved);
       account_.state = "captured";
     } catch (const std::exception& error) {
-      account_.failed(error);
+      failed(error);
     }
     mover_.reset();
     for (char* buffer : buffers_) driver().host_free(buffer);
     report();
     if (account_.captured() && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
     let_others_go();
+  }
+
+  void failed(const std::exception& error) {
+    account_.failed(error);
+    for (const Region& region : regions_) region.discard();
   }
 
   // Everything that was launched before, in every context, has ended.
@@ -358,10 +363,10 @@ class Capture {
   void report() const {
     std::vector<std::string> also;
     auto tell = [&](std::uint64_t count, const std::string& what) {
-      if (count) also.push_back(std::to_string(count) + " " + what);
+      if (count) also.push_back(what + ": " + std::to_string(count));
     };
     tell(graph_launches_, "graph launches, whose kernels cannot be captured");
-    tell(graphed_, "matching launches that were recorded into a graph");
+    tell(graphed_, "launches that match, but were only recorded into a graph");
     account_.write(folder_, target_, also);
   }
 

@@ -1,8 +1,8 @@
 // Replays a captured CUDA kernel: its memory back at its own addresses, its own code, its own arguments.
 #include <memory>
 
-#include "../common/address_space.hpp"
 #include "../common/files.hpp"
+#include "../common/process.hpp"
 #include "../common/rounds.hpp"
 #include "driver.hpp"
 
@@ -54,10 +54,7 @@ class Replay {
   void run() {
     start_device();
     reserve();
-    if (plan_.mode == "reserve") {
-      answer_.state = "done";
-      return;
-    }
+    if (plan_.mode == "reserve") return;
     map_memory();
     stage_ = host_memory(kPiece);
     for (const Piece& piece : plan_.load) copy_in(piece);
@@ -67,7 +64,6 @@ class Replay {
     iterate();
     for (const Piece& piece : plan_.dump) copy_out(piece.address, piece.size, piece.file);
     for (const Named& one : plan_.dump_globals) dump_variable(one);
-    answer_.state = "done";
   }
 
  private:
@@ -322,28 +318,7 @@ class Replay {
 
 int main(int count, char** argv) {
   using namespace rocm_perf;
-  if (count != 2) {
-    std::fprintf(stderr, "usage: replay_cuda PLAN\n");
-    return kBadPlan;
-  }
-  constexpr int kAttempts = 12;  // each with another layout of the address space, the first without randomisation
-  without_randomisation(argv);
-  Answer answer;
-  int code = kDone;
-  try {
-    Plan plan = PlanReader::read(argv[1]);
-    Replay(plan, answer).run();
-  } catch (const Failure& failure) {
-    bool occupied = failure.code == kRelocated || failure.code == kNotReserved;
-    if (occupied && attempt() < kAttempts) start_again(argv, true);
-    answer.error = failure.what();
-    answer.state = failure.code == kRelocated ? "relocated" : "failed";
-    code = failure.code;
-  } catch (const std::exception& error) {
-    answer.error = error.what();
-    code = kUnreadable;
-  }
-  answer.print();
-  std::fflush(nullptr);
-  ::_exit(code);
+  constexpr int kAttempts = 12;  // the first without randomisation
+  return run_to_the_end(count, argv, kAttempts, kUnreadable,
+                        [](const Plan& plan, Answer& answer) { Replay(plan, answer).run(); });
 }

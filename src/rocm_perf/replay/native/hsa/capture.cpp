@@ -85,6 +85,7 @@ class Capture {
       save(queue, others, signals, still);
     } catch (const std::exception& error) {
       account_.failed(error);
+      for (const Region& region : regions_) region.discard();
     }
     mover_.reset();
     for (char* buffer : buffers_) watch_.api.hsa_amd_memory_pool_free(buffer);

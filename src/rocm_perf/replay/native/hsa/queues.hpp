@@ -114,7 +114,8 @@ class Queues {
     ::dladdr(reinterpret_cast<void*>(intercept_create_), &runtime);
     void* library = runtime.dli_fname ? ::dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
     if (library && ::dlsym(library, "hsa_amd_queue_create"))
-      unseen_ = "queues made by hsa_amd_queue_create: the HSA headers on this machine are older than its runtime";
+      unseen_ = "launches on queues made by hsa_amd_queue_create cannot be seen: the HSA headers on this machine are "
+                "older than its runtime (install those of the same ROCm)";
   }
 
   template <class Description>

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "../common/address_space.hpp"
+#include "../common/process.hpp"
 #include "../common/rounds.hpp"
 #include "devices.hpp"
 #include "runtime.hpp"
@@ -30,19 +31,17 @@ class Replay {
     Placeholders placeholders(plan_.reserve);
     start_device();
     reserve(placeholders);
-    if (plan_.mode != "reserve") {
-      map_memory();
-      stage_ = devices_->staging(kPiece);
-      clear_rest();
-      for (const Piece& piece : plan_.load) copy_in(piece);
-      load_code();
-      place_arguments();
-      keep_restore();
-      iterate();
-      for (const Piece& piece : plan_.dump) copy_out(piece.address, piece.size, piece.file);
-      for (const Named& one : plan_.dump_globals) copy_out(variable(variants_.front(), one.name), one.size, one.file);
-    }
-    answer_.state = "done";
+    if (plan_.mode == "reserve") return;
+    map_memory();
+    stage_ = devices_->staging(kPiece);
+    clear_rest();
+    for (const Piece& piece : plan_.load) copy_in(piece);
+    load_code();
+    place_arguments();
+    keep_restore();
+    iterate();
+    for (const Piece& piece : plan_.dump) copy_out(piece.address, piece.size, piece.file);
+    for (const Named& one : plan_.dump_globals) copy_out(variable(variants_.front(), one.name), one.size, one.file);
   }
 
  private:
@@ -366,25 +365,7 @@ class Replay {
 
 int main(int count, char** argv) {
   using namespace rocm_perf;
-  if (count != 2) {
-    std::fprintf(stderr, "usage: replay_hsa PLAN\n");
-    return kBadPlan;
-  }
-  without_randomisation(argv);
-  Answer answer;
-  int code = kDone;
-  try {
-    Plan plan = PlanReader::read(argv[1]);
-    Replay(plan, answer).run();
-  } catch (const Failure& failure) {
-    answer.error = failure.what();
-    answer.state = failure.code == kRelocated ? "relocated" : "failed";
-    code = failure.code;
-  } catch (const std::exception& error) {
-    answer.error = error.what();
-    code = kDeviceError;
-  }
-  answer.print();
-  std::fflush(nullptr);
-  ::_exit(code);
+  constexpr int kAttempts = 0;
+  return run_to_the_end(count, argv, kAttempts, kDeviceError,
+                        [](const Plan& plan, Answer& answer) { Replay(plan, answer).run(); });
 }
