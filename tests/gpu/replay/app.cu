@@ -66,6 +66,9 @@ __global__ void polynomial(const float* in, float* out, int count) {
   out[at] = value + offsets[at % 1024];
 }
 
+// Takes no arguments at all.
+__global__ void tick() { offsets[threadIdx.x] += 1.0f; }
+
 __global__ void axpy(float* y, const float* x, float factor, int count) {
   int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at < count) y[at] += factor * x[at];
@@ -221,6 +224,11 @@ static void threads() {
   for (std::thread& one : all) one.join();
 }
 
+static void arguments() {
+  for (int launch = 0; launch < 5; ++launch) tick<<<1, 1024>>>();
+  CHECK(cudaDeviceSynchronize());
+}
+
 // `y` in device memory, `x` where the caller has put it.
 static void axpy_from(float* x) {
   float* y = nullptr;
@@ -321,13 +329,14 @@ int main(int count, char** words) {
   else if (which == "variables") variables();
   else if (which == "pool") pool();
   else if (which == "threads") threads();
+  else if (which == "arguments") arguments();
   else if (which == "managed") managed();
   else if (which == "registered") registered();
   else if (which == "shared") shared();
   else if (which == "graph") graph();
   else if (which == "many") many(count > 2 ? std::atoi(words[2]) : 20000);
   else {
-    std::fprintf(stderr, "usage: app softmax|structures|variables|pool|threads|managed|registered|shared|graph|many [LAUNCHES]\n");
+    std::fprintf(stderr, "usage: app softmax|structures|variables|pool|threads|arguments|managed|registered|shared|graph|many [LAUNCHES]\n");
     return 2;
   }
   return 0;

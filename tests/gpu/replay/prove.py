@@ -45,6 +45,7 @@ CASES = {  # name: command, kernel, dispatch, what the program calls its time
         "add_kernel",
     ),
     "four threads": ([APP, "threads"], "axpy", 301, ""),
+    "no arguments": ([APP, "arguments"], "tick", 3, ""),
 }
 
 
@@ -84,7 +85,7 @@ def prove(name: str, command: list[str], kernel: str, dispatch: int, label: str)
     )
     if taken.returncode:
         return {"ok": False, "capture": taken.stderr[-800:]}
-    report = json.loads(taken.stderr[taken.stderr.index("{\n") :])
+    report = json.loads(taken.stdout)
     info, reserve = (
         perf("replay", "info", str(snapshot), "--json"),
         perf("replay", "reserve-check", str(snapshot), "--json"),
@@ -199,7 +200,7 @@ def speed() -> dict[str, object]:
             snapshot = WORK / f"speed{turn}"
             program = ["--", str(WORK / "plain"), "4"]
             taken = perf("capture", "--kernel", "touch", "-o", str(snapshot), *option, "--json", *program)
-            report = json.loads(taken.stderr[taken.stderr.index("{\n") :])
+            report = json.loads(taken.stdout)
             ours[kind].append(report["seconds"])
             stored[kind] = report["stored_bytes"] / report["raw_bytes"]
             shutil.rmtree(snapshot)

@@ -46,6 +46,13 @@ struct Account {
 
   bool captured() const { return state == "captured"; }
 
+  void begin() { state = kCapturing; }
+
+  // The program ends. Where nothing was captured, there was nothing to, or no time to.
+  void end() {
+    if (state == kCapturing) failed(std::runtime_error("the program ended in the middle of it"));
+  }
+
   void failed(const std::exception& error) {
     state = dynamic_cast<const Refused*>(&error) ? "refused" : "failed";
     reason = error.what();
@@ -72,6 +79,9 @@ struct Account {
       complain(reason.empty() ? error.what() : reason + "; " + error.what());
     }
   }
+
+ private:
+  static constexpr const char* kCapturing = "capturing";
 };
 
 }  // namespace rocm_perf

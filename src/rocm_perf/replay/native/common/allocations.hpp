@@ -16,16 +16,38 @@ struct Allocation {
   int device = 0;
   std::string name;      // of a module's variable
   std::string uncovered; // why it cannot be saved or restored; empty if it can
+  std::uint64_t owner = 0;  // the context that it goes with; 0: none
 
   std::uint64_t end() const { return base + size; }
 };
 
 class Allocations {
  public:
+  // What overlaps it gives way: of that, what lies before and behind stays.
   void add(Allocation one) {
     if (one.base == 0 || one.size == 0) return;
     std::lock_guard<std::mutex> hold(mutex_);
+    auto at = live_.upper_bound(one.base);
+    if (at != live_.begin() && std::prev(at)->second.end() > one.base) --at;
+    while (at != live_.end() && at->first < one.end()) {
+      Allocation old = at->second;
+      at = live_.erase(at);
+      if (old.end() > one.end()) at = live_.insert(at, {one.end(), part_of(old, one.end(), old.end())});
+      if (old.base < one.base) live_.emplace(old.base, part_of(old, old.base, one.base));
+    }
     live_[one.base] = std::move(one);
+  }
+
+  // Says that something cannot be covered after all.
+  void mark(std::uint64_t base, const std::string& uncovered) {
+    std::lock_guard<std::mutex> hold(mutex_);
+    auto known = live_.find(base);
+    if (known != live_.end()) known->second.uncovered = uncovered;
+  }
+
+  void remove_of(std::uint64_t owner) {
+    std::lock_guard<std::mutex> hold(mutex_);
+    for (auto at = live_.begin(); at != live_.end();) at = at->second.owner == owner ? live_.erase(at) : std::next(at);
   }
 
   void remove(std::uint64_t base) {
@@ -58,6 +80,13 @@ class Allocations {
   }
 
  private:
+  static Allocation part_of(const Allocation& whole, std::uint64_t from, std::uint64_t to) {
+    Allocation out = whole;
+    out.base = from;
+    out.size = to - from;
+    return out;
+  }
+
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Allocation> live_;
 };

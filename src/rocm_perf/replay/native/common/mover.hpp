@@ -25,28 +25,32 @@ class Mover {
   // `buffers` are kSlots pieces of host memory that the device can write to quickly.
   Mover(ReadDevice read, std::vector<char*> buffers) : read_(std::move(read)) {
     for (char* buffer : buffers) slots_.push_back(std::make_unique<Slot>(buffer));
-    for (auto& slot : slots_) slot->worker = std::thread([this, &slot] { work(*slot); });
-  }
-
-  ~Mover() {
-    {
-      std::lock_guard<std::mutex> hold(mutex_);
-      ending_ = true;
+    try {
+      for (auto& slot : slots_) slot->worker = std::thread([this, &slot] { work(*slot); });
+    } catch (...) {  // the system gives no more threads
+      end();
+      throw;
     }
-    changed_.notify_all();
-    for (auto& slot : slots_) slot->worker.join();
   }
 
+  ~Mover() { end(); }
+
+  // Returns, or throws, only when no worker is at it any more.
   void each(std::uint64_t address, std::uint64_t size, const Take& take) {
-    for (std::uint64_t offset = 0; offset < size; offset += kPiece) {
-      Slot& slot = idle_slot();
-      slot.size = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size - offset));
-      slot.offset = offset;
-      slot.take = &take;
-      read_(slot.buffer, address + offset, slot.size);
-      set(slot, State::full);
+    try {
+      for (std::uint64_t offset = 0; offset < size; offset += kPiece) {
+        Slot& slot = idle_slot();
+        slot.size = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size - offset));
+        slot.offset = offset;
+        slot.take = &take;
+        fill(slot, address + offset);
+      }
+    } catch (...) {
+      wait_all();
+      throw;
     }
     wait_all();
+    if (error_) std::rethrow_exception(error_);
   }
 
  private:
@@ -74,6 +78,16 @@ class Mover {
     }
   }
 
+  void fill(Slot& slot, std::uint64_t address) {
+    try {
+      read_(slot.buffer, address, slot.size);
+    } catch (...) {
+      set(slot, State::idle);
+      throw;
+    }
+    set(slot, State::full);
+  }
+
   void wait_all() {
     std::unique_lock<std::mutex> hold(mutex_);
     changed_.wait(hold, [this] {
@@ -81,7 +95,16 @@ class Mover {
         if (slot->state != State::idle) return false;
       return true;
     });
-    if (error_) std::rethrow_exception(error_);
+  }
+
+  void end() {
+    {
+      std::lock_guard<std::mutex> hold(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    for (auto& slot : slots_)
+      if (slot->worker.joinable()) slot->worker.join();
   }
 
   void set(Slot& slot, State state) {

@@ -120,13 +120,16 @@ class PlanReader {
 
   std::uint64_t number() {
     std::string text;
+    in_ >> text;
+    return number(text);
+  }
+
+  static std::uint64_t number(const std::string& text) {
     std::size_t used = 0;
-    if (in_ >> text) {
-      try {
-        std::uint64_t value = std::stoull(text, &used, 0);
-        if (used == text.size()) return value;
-      } catch (const std::exception&) {
-      }
+    try {
+      std::uint64_t value = std::stoull(text, &used, 0);
+      if (used == text.size()) return value;
+    } catch (const std::exception&) {
     }
     throw Failure(kBadPlan, "the plan has '" + text + "' where a number belongs");
   }
@@ -182,7 +185,7 @@ class PlanReader {
     std::string address;
     in_ >> address;
     plan_.kernarg_at_address = address != "-";
-    if (plan_.kernarg_at_address) plan_.kernarg.address = std::stoull(address, nullptr, 0);
+    if (plan_.kernarg_at_address) plan_.kernarg.address = number(address);
     plan_.kernarg.size = number();
     plan_.kernarg.file = rest();
   }

@@ -60,8 +60,14 @@ class Target {
     return pattern_.found_in(symbol) || pattern_.found_in(demangled(symbol));
   }
 
-  std::uint64_t launches() const { return launches_; }
-  std::uint64_t matched() const { return matched_; }
+  std::uint64_t launches() const {
+    std::lock_guard<std::mutex> hold(mutex_);
+    return launches_;
+  }
+  std::uint64_t matched() const {
+    std::lock_guard<std::mutex> hold(mutex_);
+    return matched_;
+  }
 
   // {"name": count, ...} of every kernel that was launched
   std::string names_seen() const {

@@ -3,18 +3,19 @@
 #include <cupti.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <future>
 #include <memory>
 #include <set>
 
 #include "../common/account.hpp"
 #include "../common/mover.hpp"
-#include "cubin.hpp"
-#include "driver.hpp"
+#include "gate.hpp"
 #include "launch.hpp"
+#include "modules.hpp"
 #include "watch.hpp"
 
 namespace rocm_perf {
@@ -36,41 +37,51 @@ class Capture {
 
   void subscribe(CUpti_SubscriberHandle handle) {
     handle_ = handle;
-    for (CUpti_CallbackId call : kMemoryCalls) cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, call);
-    for (CUpti_CallbackId call : kLaunchCalls) cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, call);
-    for (CUpti_CallbackId call : {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz})
-      cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, call);
+    auto watch = [&](const auto& calls) {
+      for (CUpti_CallbackId call : calls) cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, call);
+    };
+    watch(kMemoryCalls);
+    watch(kCopyCalls);
+    watch(kModuleCalls);
+    watch(kGraphCalls);
+    watch(kLaunchCalls);
     for (CUpti_CallbackId event : {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
                                    CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING})
       cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, event);
   }
 
   void called(CUpti_CallbackId call, const CUpti_CallbackData& data) {
-    wait_while_another_thread_captures();
-    if (is_launch(call)) return launched(call, data);
-    if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
-    if (call == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch || call == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz)
-      ++graph_launches_;
-    else
-      memory_.took_place(call, data.functionParams, current_device());
+    std::uint64_t& mark = *data.correlationData;
+    if (data.callbackSite == CUPTI_API_ENTER) {
+      gate_.enter();
+      mark = kCounted;
+      if (is_one_of(kLaunchCalls, call)) launching(call, data);
+      return;
+    }
+    if (mark == kChosen) after(succeeded(data));
+    if (ends_recording(call) && data.functionReturnValue)
+      memory_.recording_ended(*static_cast<CUresult*>(data.functionReturnValue));
+    else if (succeeded(data))
+      took_place(call, data);
+    if (mark == kChosen || mark == kCounted) gate_.leave();  // else the call began before it was watched
   }
 
   void resource(CUpti_CallbackId event, const CUpti_ResourceData& data) {
-    std::lock_guard<std::mutex> hold(modules_mutex_);
-    if (event == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) contexts_.insert(data.context);
-    if (event == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) contexts_.erase(data.context);
-    if (event != CUPTI_CBID_RESOURCE_MODULE_LOADED) return;
-    auto* module = static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
-    Cubin cubin(module->pCubin, module->cubinSize);
-    for (const std::string& kernel : cubin.kernels()) {
-      if (!target_.matches(kernel)) continue;
-      cubins_.push_back(std::move(cubin));  // one that matches may be launched: keep the whole
-      return;
+    if (event == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
+      auto* module = static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
+      return modules_.loading(module->pCubin, module->cubinSize);
     }
+    std::lock_guard<std::mutex> hold(contexts_mutex_);
+    if (event == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) contexts_.insert(data.context);
+    if (event != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) return;
+    contexts_.erase(data.context);
+    live_.remove_of(reinterpret_cast<std::uint64_t>(data.context));
   }
 
   void ended() {
-    if (::getpid() == pid_ && !account_.captured()) report();
+    if (::getpid() != pid_ || account_.captured()) return;
+    account_.end();
+    report();
   }
 
  private:
@@ -78,10 +89,9 @@ class Capture {
     return data.functionReturnValue && *static_cast<CUresult*>(data.functionReturnValue) == CUDA_SUCCESS;
   }
 
-  static bool is_launch(CUpti_CallbackId call) {
-    for (CUpti_CallbackId known : kLaunchCalls)
-      if (known == call) return true;
-    return false;
+  template <std::size_t Count>
+  static bool is_one_of(const CUpti_CallbackId (&calls)[Count], CUpti_CallbackId call) {
+    return std::find(std::begin(calls), std::end(calls), call) != std::end(calls);
   }
 
   static int current_device() {
@@ -90,12 +100,24 @@ class Capture {
     return driver().context_device(&device) == CUDA_SUCCESS ? device : 0;
   }
 
-  void launched(CUpti_CallbackId call, const CUpti_CallbackData& data) {
-    if (data.callbackSite == CUPTI_API_EXIT) {
-      if (*data.correlationData == kChosen) after(succeeded(data));
-      return;
+  void took_place(CUpti_CallbackId call, const CUpti_CallbackData& data) {
+    if (is_one_of(kLaunchCalls, call)) {
+      if (modules_.awaits_names() && data.symbolName) {
+        Inside own;
+        modules_.became(module_of(launch_of(call, data.functionParams).function), data.symbolName);
+      }
+    } else if (is_one_of(kModuleCalls, call)) {
+      modules_.became(module_loaded_by(call, data.functionParams));
+    } else if (is_one_of(kMemoryCalls, call)) {
+      memory_.took_place(call, data.functionParams, current_device(), data.context);
+    } else if (is_graph_launch(call)) {
+      ++graph_launches_;
+    } else if (is_one_of(kGraphCalls, call)) {
+      memory_.recording_began();
     }
-    *data.correlationData = 0;
+  }
+
+  void launching(CUpti_CallbackId call, const CUpti_CallbackData& data) {
     if (!data.symbolName) return;
     Launch launch = launch_of(call, data.functionParams);
     if (!target_.meets(data.symbolName, [&] { return runs_now(launch.stream); })) return;
@@ -103,110 +125,120 @@ class Capture {
     before(launch, data.symbolName);
   }
 
+  // Not where it, or anything else, is being recorded into a graph: waiting for the GPU would spoil the recording.
   bool runs_now(CUstream stream) {
     Inside own;
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (driver().stream_is_capturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE) {
-      ++graphed_;
-      return false;
-    }
-    return true;
+    if (memory_.is_recorded(stream)) return ++graphed_, false;
+    return memory_.recordings() == 0 || (++beside_, false);
   }
 
-  // While one thread captures, calls of the others wait at their beginning: the memory must stand still.
-  void wait_while_another_thread_captures() {
-    if (!capturing_.load(std::memory_order_acquire) || std::this_thread::get_id() == capturer_) return;
-    std::unique_lock<std::mutex> hold(pause_mutex_);
-    resumed_.wait(hold, [this] { return !capturing_; });
-  }
-
-  void hold_others() {
-    capturer_ = std::this_thread::get_id();
-    capturing_ = true;
+  void hold_others(double deadline) {
+    gate_.shut();
     cuptiEnableDomain(1, handle_, CUPTI_CB_DOMAIN_DRIVER_API);
+    gate_.await_others(deadline);
   }
 
   void let_others_go() {
     cuptiEnableDomain(0, handle_, CUPTI_CB_DOMAIN_DRIVER_API);
-    {
-      std::lock_guard<std::mutex> hold(pause_mutex_);
-      capturing_ = false;
-    }
-    resumed_.notify_all();
+    gate_.open();
   }
 
   void before(const Launch& launch, const char* symbol) {
     Inside own;
-    hold_others();
+    account_.begin();
     double begun = seconds();
     try {
-      drain();
+      hold_others(begun + patience());
+      drain("the program's earlier work");
       double drained = seconds();
       account_.drain_s = drained - begun;
       draft_ = std::make_unique<Draft>(folder_);
       describe(launch, symbol);
-      mover_ = std::make_unique<Mover>(
-          [](void* to, std::uint64_t from, std::size_t size) {
-            driver().check(driver().copy_to_host(to, from, size), "cannot read device memory");
-          },
-          staging());
+      mover_ = std::make_unique<Mover>(read_device, staging());
       for (Region& region : regions_) {
         region.save_before(*mover_);
         account_.bytes += region.saved().allocation.size;
       }
-      account_.before_s = seconds() - drained;
       launched_at_ = seconds();
+      account_.before_s = launched_at_ - drained;
     } catch (const std::exception& error) {
       failed(error);
-      report();
     }
   }
 
   void after(bool launched) {
-    if (!account_.reason.empty()) return let_others_go();  // it failed before the launch, and has said so
     Inside own;
-    try {
-      if (!launched) throw std::runtime_error("the program's own launch failed");
-      drain();
-      double done = seconds();
-      account_.kernel_s = done - launched_at_;
-      if (switched_on("ROCM_PERF_CAPTURE_OUTPUTS"))
-        for (Region& region : regions_) region.save_after(*mover_);
-      account_.after_s = seconds() - done;
-      std::vector<Saved> saved;
-      for (const Region& region : regions_) saved.push_back(region.saved());
-      for (const Allocation& one : uncovered_) saved.push_back({one, false, {}});
-      draft_->write_regions(saved);
-      account_.state = "captured";
-    } catch (const std::exception& error) {
-      failed(error);
+    if (account_.reason.empty()) {  // else it failed before the launch, and has said so
+      try {
+        if (!launched) throw std::runtime_error("the program's own launch failed");
+        save_outputs();
+      } catch (const std::exception& error) {
+        failed(error);
+      }
+      clean_up();
+      report();
+      if (account_.captured() && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
     }
-    mover_.reset();
-    for (char* buffer : buffers_) driver().host_free(buffer);
-    report();
-    if (account_.captured() && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
     let_others_go();
+  }
+
+  void save_outputs() {
+    drain("the kernel");
+    double done = seconds();
+    account_.kernel_s = done - launched_at_;
+    if (switched_on("ROCM_PERF_CAPTURE_OUTPUTS"))
+      for (Region& region : regions_) region.save_after(*mover_);
+    account_.after_s = seconds() - done;
+    std::vector<Saved> saved;
+    for (const Region& region : regions_) saved.push_back(region.saved());
+    for (const Allocation& one : uncovered_) saved.push_back({one, false, {}});
+    draft_->write_regions(saved);
+    account_.state = "captured";
   }
 
   void failed(const std::exception& error) {
     account_.failed(error);
     for (const Region& region : regions_) region.discard();
+    clean_up();
+    report();
   }
 
-  // Everything that was launched before, in every context, has ended.
-  void drain() {
+  void clean_up() {
+    mover_.reset();
+    for (char* buffer : buffers_) driver().host_free(buffer);
+    buffers_.clear();
+  }
+
+  static double patience() { return std::strtod(environment("ROCM_PERF_CAPTURE_DRAIN_S", "60").c_str(), nullptr); }
+
+  // Everything that was launched before, in every context, has ended. In a thread of its own: what waits for one of the
+  // threads that are kept out never ends, and there is no waiting for a GPU with a limit.
+  void drain(const std::string& what) {
     std::set<CUcontext> contexts;
     {
-      std::lock_guard<std::mutex> hold(modules_mutex_);
+      std::lock_guard<std::mutex> hold(contexts_mutex_);
       contexts = contexts_;
     }
-    driver().check(driver().context_synchronize(), "the program's earlier work failed");
-    for (CUcontext context : contexts) {
-      if (driver().context_push(context) != CUDA_SUCCESS) continue;
-      CUresult result = driver().context_synchronize();
-      driver().context_pop(&context);
-      driver().check(result, "the program's earlier work failed");
-    }
+    auto done = std::make_shared<std::promise<CUresult>>();
+    std::future<CUresult> result = done->get_future();
+    std::thread([done, contexts] {
+      Inside own;
+      CUresult first = CUDA_SUCCESS;
+      for (CUcontext context : contexts) {
+        if (driver().context_push(context) != CUDA_SUCCESS) continue;
+        CUresult one = driver().context_synchronize();
+        driver().context_pop(&context);
+        if (first == CUDA_SUCCESS) first = one;
+      }
+      done->set_value(first);
+    }).detach();
+    if (result.wait_for(std::chrono::duration<double>(patience())) != std::future_status::ready)
+      throw std::runtime_error(what + " did not end in time: does it wait for another thread of the program?");
+    driver().check(result.get(), what + " failed");
+  }
+
+  static void read_device(void* to, std::uint64_t from, std::size_t size) {
+    driver().check(driver().copy_to_host(to, from, size), "cannot read device memory");
   }
 
   std::vector<char*> staging() {
@@ -220,12 +252,11 @@ class Capture {
 
   void describe(const Launch& launch, const std::string& symbol) {
     Layout layout = layout_of(launch.function);
-    if (layout.empty() && launch.parameters && !launch.extra)
-      throw std::runtime_error("this driver does not tell the kernel's parameters (CUDA 12.4 or newer does)");
     std::vector<char> arguments = arguments_of(launch, layout);
-    module_of(launch.function);  // code that is loaded when it is first needed is loaded now, before the launch
-    const Cubin& cubin = cubin_of(symbol);
-    std::vector<Allocation> variables = variables_of(cubin, launch.function);
+    CUmodule module = module_of(launch.function);  // code that is loaded when first needed is loaded now
+    if (modules_.awaits_names()) modules_.became(module, symbol);
+    const Cubin& cubin = modules_.code_of(symbol, module);
+    std::vector<Allocation> variables = variables_of(cubin, module);
     choose_regions(arguments, variables);
     for (Allocation& one : variables) regions_.emplace_back(*draft_, std::move(one));
     draft_->write("kernarg.bin", arguments.data(), arguments.size());
@@ -233,31 +264,25 @@ class Capture {
     draft_->write("dispatch.json", dispatch_json(launch, symbol, layout, arguments.size()));
   }
 
-  const Cubin& cubin_of(const std::string& symbol) {
-    std::lock_guard<std::mutex> hold(modules_mutex_);
-    const Cubin* found = nullptr;
-    int different = 0;
-    for (const Cubin& cubin : cubins_) {
-      if (!cubin.defines(symbol)) continue;
-      if (!found || found->bytes() != cubin.bytes()) ++different;
-      found = &cubin;
-    }
-    if (!found) throw std::runtime_error("the code of " + symbol + " was not seen when it was loaded");
-    if (different > 1)
-      account_.notes.push_back(std::to_string(different) + " modules define the kernel; the one loaded last was taken");
-    return *found;
-  }
-
   void choose_regions(const std::vector<char>& arguments, const std::vector<Allocation>& variables) {
     std::vector<Allocation> covered;
     for (const Allocation& one : live_.all()) (one.uncovered.empty() ? covered : uncovered_).push_back(one);
-    for (std::uint64_t word : words(arguments.data(), arguments.size())) {
-      auto held = live_.holding(word);
-      if (!held || held->uncovered.empty() || switched_on("ROCM_PERF_CAPTURE_ALLOW_UNCOVERED")) continue;
-      throw Refused("an argument (0x" + hex(word) + ") points into " + held->kind + " memory: " + held->uncovered);
-    }
+    if (!switched_on("ROCM_PERF_CAPTURE_ALLOW_UNCOVERED"))
+      for (std::uint64_t word : words(arguments.data(), arguments.size())) refuse_uncovered(word, variables);
     if (switched_on("ROCM_PERF_CAPTURE_REACHABLE_ONLY")) covered = reachable(arguments, variables);
     for (Allocation& one : covered) regions_.emplace_back(*draft_, std::move(one));
+  }
+
+  void refuse_uncovered(std::uint64_t word, const std::vector<Allocation>& variables) const {
+    auto held = live_.holding(word);
+    if (held && held->uncovered.empty()) return;
+    std::string where = "an argument (0x" + hex(word) + ") points into ";
+    if (held) throw Refused(where + held->kind + " memory: " + held->uncovered);
+    for (const Allocation& one : variables)
+      if (word >= one.base && word < one.end()) return;
+    unsigned kind = 0;  // the driver knows memory that nobody here saw: a variable of other code, graphics, another pool
+    if (driver().pointer_attribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, word) == CUDA_SUCCESS && kind != 0)
+      throw Refused(where + "memory that was not seen when it was allocated, or belongs to other code");
   }
 
   // What the arguments and the module's variables point into, what the words of that memory point into, and so on.
@@ -271,24 +296,23 @@ class Capture {
       }
     };
     follow(words(arguments.data(), arguments.size()));
-    std::vector<char> content;
-    while (!open.empty()) {
+    std::vector<char> content(Mover::kPiece);
+    for (; !open.empty(); open.pop_front()) {
       Allocation one = open.front();
-      open.pop_front();
-      content.resize(one.size);
-      driver().check(driver().copy_to_host(content.data(), one.base, one.size), "cannot read device memory");
-      follow(words(content.data(), content.size()));
+      for (std::uint64_t at = 0; at < one.size; at += content.size()) {
+        auto size = static_cast<std::size_t>(std::min<std::uint64_t>(content.size(), one.size - at));
+        read_device(content.data(), one.base + at, size);
+        follow(words(content.data(), size));
+      }
     }
     std::vector<Allocation> out;
     for (auto& entry : found) out.push_back(entry.second);
     return out;
   }
 
-  std::vector<Allocation> variables_of(const Cubin& cubin, CUfunction function) {
+  std::vector<Allocation> variables_of(const Cubin& cubin, CUmodule module) {
     std::vector<Allocation> out;
-    std::vector<Variable> variables = cubin.variables();
-    CUmodule module = variables.empty() ? nullptr : module_of(function);
-    for (const Variable& variable : variables) {
+    for (const Variable& variable : cubin.variables()) {
       CUdeviceptr address = 0;
       std::size_t size = 0;
       if (!module || driver().module_global(&address, &size, module, variable.name.c_str()) != CUDA_SUCCESS)
@@ -302,8 +326,8 @@ class Capture {
   std::string dispatch_json(const Launch& launch, const std::string& symbol, const Layout& layout,
                             std::size_t arguments) {
     auto three = [](const unsigned (&of)[3], const unsigned (&times)[3]) {
-      return "[" + std::to_string(of[0] * times[0]) + ", " + std::to_string(of[1] * times[1]) + ", " +
-             std::to_string(of[2] * times[2]) + "]";
+      auto product = [&](int axis) { return std::to_string(std::uint64_t{of[axis]} * times[axis]); };
+      return "[" + product(0) + ", " + product(1) + ", " + product(2) + "]";
     };
     const unsigned one[3] = {1, 1, 1};
     std::string parameters;
@@ -367,10 +391,11 @@ class Capture {
     };
     tell(graph_launches_, "graph launches, whose kernels cannot be captured");
     tell(graphed_, "launches that match, but were only recorded into a graph");
+    tell(beside_, "launches that match, but came while another stream was recorded into a graph");
     account_.write(folder_, target_, also);
   }
 
-  static constexpr std::uint64_t kChosen = 0x726f636d;
+  static constexpr std::uint64_t kChosen = 0x726f636d70657266, kCounted = 0x726f636d70657267;
 
   pid_t pid_;
   std::string folder_;
@@ -378,15 +403,11 @@ class Capture {
   Target target_;
   Allocations live_;
   MemoryWatch memory_{live_};
-  std::mutex modules_mutex_;
-  std::deque<Cubin> cubins_;
+  Modules modules_{target_};
+  Gate gate_;
+  std::mutex contexts_mutex_;
   std::set<CUcontext> contexts_;
-  std::atomic<std::uint64_t> graph_launches_{0}, graphed_{0};
-
-  std::atomic<bool> capturing_{false};
-  std::thread::id capturer_;
-  std::mutex pause_mutex_;
-  std::condition_variable resumed_;
+  std::atomic<std::uint64_t> graph_launches_{0}, graphed_{0}, beside_{0};
 
   std::unique_ptr<Draft> draft_;
   std::unique_ptr<Mover> mover_;
@@ -400,9 +421,13 @@ class Capture {
 Capture* capture = nullptr;  // lives as long as the process: callbacks may come during its end
 
 void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !inside)
-    capture->called(id, *static_cast<const CUpti_CallbackData*>(data));
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE) capture->resource(id, *static_cast<const CUpti_ResourceData*>(data));
+  try {
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !inside)
+      capture->called(id, *static_cast<const CUpti_CallbackData*>(data));
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE) capture->resource(id, *static_cast<const CUpti_ResourceData*>(data));
+  } catch (const std::exception& error) {  // the driver's frames lie below, which know no exceptions
+    complain(error.what());
+  }
 }
 
 }  // namespace

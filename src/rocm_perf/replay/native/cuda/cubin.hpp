@@ -20,7 +20,7 @@ class Cubin {
     std::memcpy(&header_, bytes_.data(), sizeof header_);
     for (unsigned index = 0; index < header_.e_shnum; ++index) {
       std::uint64_t at = header_.e_shoff + std::uint64_t{index} * header_.e_shentsize;
-      if (at + sizeof(Elf64_Shdr) > bytes_.size()) return;
+      if (!holds(at, sizeof(Elf64_Shdr))) return;
       Elf64_Shdr section;
       std::memcpy(&section, bytes_.data() + at, sizeof section);
       sections_.push_back(section);
@@ -51,7 +51,7 @@ class Cubin {
     for (const Elf64_Shdr& table : sections_) {
       if (table.sh_type != SHT_SYMTAB || table.sh_link >= sections_.size()) continue;
       for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
-        if (table.sh_offset + at + sizeof(Elf64_Sym) > bytes_.size()) break;
+        if (!holds(table.sh_offset + at, sizeof(Elf64_Sym))) break;
         Elf64_Sym symbol;
         std::memcpy(&symbol, bytes_.data() + table.sh_offset + at, sizeof symbol);
         if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx >= sections_.size()) continue;
@@ -64,6 +64,8 @@ class Cubin {
   }
 
  private:
+  bool holds(std::uint64_t at, std::uint64_t size) const { return at <= bytes_.size() && size <= bytes_.size() - at; }
+
   std::string text(std::uint64_t at) const {
     if (at >= bytes_.size()) return "";
     return std::string(bytes_.data() + at, ::strnlen(bytes_.data() + at, bytes_.size() - at));

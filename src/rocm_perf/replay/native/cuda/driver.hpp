@@ -33,6 +33,8 @@ struct Driver {
   ROCM_PERF_CUDA(context_device, cuCtxGetDevice);
   ROCM_PERF_CUDA(context_synchronize, cuCtxSynchronize);
   ROCM_PERF_CUDA(memory_info, cuMemGetInfo_v2);
+  ROCM_PERF_CUDA(address_range, cuMemGetAddressRange_v2);
+  ROCM_PERF_CUDA(pointer_attribute, cuPointerGetAttribute);
   ROCM_PERF_CUDA(copy_to_host, cuMemcpyDtoH_v2);
   ROCM_PERF_CUDA(copy_to_device, cuMemcpyHtoD_v2);
   ROCM_PERF_CUDA(fill, cuMemsetD8_v2);
@@ -54,6 +56,7 @@ struct Driver {
   ROCM_PERF_CUDA(function_set_attribute, cuFuncSetAttribute);
   ROCM_PERF_CUDA(event_create, cuEventCreate);
   ROCM_PERF_CUDA(event_record, cuEventRecord);
+  ROCM_PERF_CUDA(event_query, cuEventQuery);
   ROCM_PERF_CUDA(event_synchronize, cuEventSynchronize);
   ROCM_PERF_CUDA(event_elapsed, cuEventElapsedTime);
   ROCM_PERF_CUDA(launch, cuLaunchKernel);

@@ -29,14 +29,21 @@ struct Launch {
   void** extra = nullptr;
 };
 
+// Compiled for a default stream of each thread: no stream means that one.
+inline bool is_per_thread(CUpti_CallbackId call) {
+  return call == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz || call == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz ||
+         call == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz;
+}
+
 inline Launch launch_of(CUpti_CallbackId call, const void* with) {
   Launch out;
   if (call == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || call == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz) {
     auto* given = static_cast<const cuLaunchKernelEx_params*>(with);
     const CUlaunchConfig& config = *given->config;
+    CUstream stream = is_per_thread(call) && !config.hStream ? CU_STREAM_PER_THREAD : config.hStream;
     out = {given->f, {config.gridDimX, config.gridDimY, config.gridDimZ},
            {config.blockDimX, config.blockDimY, config.blockDimZ}, {1, 1, 1}, config.sharedMemBytes, false,
-           config.hStream, given->kernelParams, given->extra};
+           stream, given->kernelParams, given->extra};
     for (unsigned index = 0; index < config.numAttrs; ++index) {
       const CUlaunchAttribute& attribute = config.attrs[index];
       if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) out.cooperative = attribute.value.cooperative != 0;
@@ -56,28 +63,38 @@ inline Launch launch_of(CUpti_CallbackId call, const void* with) {
   out.cooperative = call == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel ||
                     call == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz;
   if (!out.cooperative) out.extra = given->extra;
+  if (is_per_thread(call) && !out.stream) out.stream = CU_STREAM_PER_THREAD;
   return out;
 }
 
 using Layout = std::vector<std::pair<std::size_t, std::size_t>>;  // offset, size of each parameter
 
-// The runtime's handles are kernels, the driver's are functions; each call refuses the other's.
+// The runtime's handles are kernels, the driver's are functions; each call refuses the other's. Of a kernel without
+// parameters the right one says that there is no parameter 0.
 inline Layout layout_of(CUfunction function) {
   Layout out;
 #if CUDA_VERSION >= 12040
   auto kernel = reinterpret_cast<CUkernel>(function);
+  auto ask = [](auto* call, auto handle, std::size_t index, std::size_t* offset, std::size_t* size) {
+    return call ? call(handle, index, offset, size) : CUDA_ERROR_NOT_FOUND;
+  };
   for (std::size_t index = 0;; ++index) {
     std::size_t offset = 0, size = 0;
-    bool found = driver().function_parameter &&
-                 driver().function_parameter(function, index, &offset, &size) == CUDA_SUCCESS;
-    if (!found && driver().kernel_parameter)
-      found = driver().kernel_parameter(kernel, index, &offset, &size) == CUDA_SUCCESS;
-    if (!found) return out;
-    out.emplace_back(offset, size);
+    CUresult of_function = ask(driver().function_parameter, function, index, &offset, &size);
+    CUresult of_kernel = of_function == CUDA_SUCCESS
+                             ? CUDA_ERROR_NOT_FOUND
+                             : ask(driver().kernel_parameter, kernel, index, &offset, &size);
+    if (of_function == CUDA_SUCCESS || of_kernel == CUDA_SUCCESS) {
+      out.emplace_back(offset, size);
+      continue;
+    }
+    if (index > 0 || of_function == CUDA_ERROR_INVALID_VALUE || of_kernel == CUDA_ERROR_INVALID_VALUE) return out;
+    throw std::runtime_error("this driver does not tell the kernel's parameters (CUDA 12.4 or newer does): " +
+                             driver().name_of(of_kernel));
   }
 #else
   (void)function;
-  return out;
+  throw std::runtime_error("the CUDA headers here are older than 12.4, which tell a kernel's parameters");
 #endif
 }
 
@@ -91,6 +108,7 @@ inline std::vector<char> arguments_of(const Launch& launch, const Layout& layout
     auto* data = static_cast<const char*>(entry[1]);
     return std::vector<char>(data, data + size);
   }
+  if (!launch.parameters && !layout.empty()) throw std::runtime_error("the launch has no arguments, its kernel takes some");
   std::size_t end = 0;
   for (const auto& parameter : layout) end = std::max(end, parameter.first + parameter.second);
   std::vector<char> out(end, 0);

@@ -39,7 +39,7 @@ again:
   st.global.u64 [%out+8], %took;
   ret;
 })";
-constexpr std::uint64_t kSpinNs = 30'000;
+constexpr std::uint64_t kSpinNs = 30'000, kLongestSpinNs = 10'000'000;
 
 struct Variant {
   std::string label;
@@ -177,10 +177,7 @@ class Replay {
       check(driver().module_load(&one.module, image.data()), kNoKernel, "cannot load " + code.file);
       check(driver().module_function(&one.function, one.module, plan_.kernel.c_str()), kNoKernel,
             code.file + " has no kernel " + plan_.kernel);
-      auto limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-      if (plan_.dynamic_lds > 48 * 1024)
-        check(driver().function_set_attribute(one.function, limit, static_cast<int>(plan_.dynamic_lds)), kDeviceError,
-              "so much shared memory is refused");
+      allow(one.function);
       variants_.push_back(one);
     }
     for (const Named& global : plan_.globals) {
@@ -188,6 +185,20 @@ class Replay {
       answer_.variables.push_back({global.name, variable(variants_.front(), global.name)});
     }
     put_globals();
+  }
+
+  // What a function must be told before it may be launched so.
+  void allow(CUfunction function) const {
+    auto limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    if (plan_.dynamic_lds)
+      check(driver().function_set_attribute(function, limit, static_cast<int>(plan_.dynamic_lds)), kDeviceError,
+            "so much shared memory is refused");
+#if CUDA_VERSION >= 11080
+    constexpr std::uint64_t kPortable = 8;  // blocks in a cluster that every GPU with clusters takes
+    auto large = CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+    if (plan_.cluster[0] * plan_.cluster[1] * plan_.cluster[2] > kPortable)
+      check(driver().function_set_attribute(function, large, 1), kDeviceError, "so large a cluster is refused");
+#endif
   }
 
   // 0 if the code has none of that name: a kernel without the variable cannot read it.
@@ -198,12 +209,21 @@ class Replay {
     return result == CUDA_SUCCESS ? address : 0;
   }
 
+  static std::size_t size_of(const Variant& variant, const std::string& name) {
+    CUdeviceptr address = 0;
+    std::size_t size = 0;
+    driver().module_global(&address, &size, variant.module, name.c_str());
+    return size;
+  }
+
   void put_globals() {
     for (const Variant& variant : variants_) {
       for (std::size_t index = 0; index < plan_.globals.size(); ++index) {
         CUdeviceptr address = variable(variant, plan_.globals[index].name);
         const std::vector<char>& content = contents_[index];
         if (!address) continue;
+        if (size_of(variant, plan_.globals[index].name) != content.size())
+          throw Failure(kNoKernel, "the variable " + plan_.globals[index].name + " has another size in this code");
         check(driver().copy_to_device(address, content.data(), content.size()), kDeviceError, "cannot set a variable");
       }
     }
@@ -256,17 +276,25 @@ class Replay {
   }
 
   double once(const Variant& variant) {
-    if (plan_.recopy) put_back();
-    if (flush_) check(driver().fill(flush_, 0xa5, plan_.cold_cache), kDeviceError, "cannot empty the cache");
-    check(driver().context_synchronize(), kDeviceError, "the device failed");
-    if (!plan_.launch) return 0;
-    std::uint64_t spin_ns = kSpinNs;
-    void* parameters[] = {&spin_ns, &spun_};
-    check(driver().launch(spin_, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), kDeviceError, "the launch failed");
-    check(driver().event_record(start_, nullptr), kDeviceError, "no event");
-    start(variant);
-    check(driver().event_record(stop_, nullptr), kDeviceError, "no event");
-    check(driver().event_synchronize(stop_), kDeviceError, "the kernel failed");
+    for (;;) {
+      if (plan_.recopy) put_back();
+      if (flush_) check(driver().fill(flush_, 0xa5, plan_.cold_cache), kDeviceError, "cannot empty the cache");
+      check(driver().context_synchronize(), kDeviceError, "the device failed");
+      if (!plan_.launch) return 0;
+      void* parameters[] = {&spin_ns_, &spun_};
+      check(driver().launch(spin_, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), kDeviceError,
+            "the launch failed");
+      check(driver().event_record(start_, nullptr), kDeviceError, "no event");
+      start(variant);
+      check(driver().event_record(stop_, nullptr), kDeviceError, "no event");
+      bool late = driver().event_query(start_) == CUDA_SUCCESS;  // the GPU was free before the kernel was queued
+      check(driver().event_synchronize(stop_), kDeviceError, "the kernel failed");
+      if (!late || spin_ns_ >= kLongestSpinNs) return elapsed_ns();
+      spin_ns_ *= 2;
+    }
+  }
+
+  double elapsed_ns() const {
     float milliseconds = 0;
     check(driver().event_elapsed(&milliseconds, start_, stop_), kDeviceError, "no time");
     return static_cast<double>(milliseconds) * 1e6;
@@ -297,7 +325,8 @@ class Replay {
       attribute.value.clusterDim.y = static_cast<unsigned>(plan_.cluster[1]);
       attribute.value.clusterDim.z = static_cast<unsigned>(plan_.cluster[2]);
     }
-    check(driver().launch_with(&config, variant.function, nullptr, extra), kDeviceError, "the launch failed");
+    check(driver().launch_with(&config, variant.function, nullptr, size ? extra : nullptr), kDeviceError,
+          "the launch failed");
   }
 
   const Plan& plan_;
@@ -309,6 +338,7 @@ class Replay {
   std::vector<std::vector<char>> contents_;  // of the module's variables
   std::vector<CUdeviceptr> kept_;
   CUdeviceptr flush_ = 0, spun_ = 0;
+  std::uint64_t spin_ns_ = kSpinNs;
   CUfunction spin_ = nullptr;
   CUevent start_ = nullptr, stop_ = nullptr;
 };
