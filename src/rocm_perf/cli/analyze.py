@@ -97,11 +97,10 @@ def _print_json(documents: list[Document], errors: list[tuple[str, RocmPerfError
 
 
 def _print(documents: list[Document], names: list[str], args: argparse.Namespace) -> None:
-    from rich.console import Console
-
+    from rocm_perf.cli.console import result_console
     from rocm_perf.render.terminal import View, print_document, print_sections
 
-    console = Console(highlight=False)
+    console = result_console()
     view = View(args.top, args.full_names, len(documents) > 1, console.width)
     for number, document in enumerate(documents):
         if number:

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import argparse
-import math
+
+_MOST = 2**31 - 1  # what every part that is handed such a number can hold
+_LONGEST_S = 1e6  # eleven days; the system cannot wait much longer in one go
 
 
 def positive(text: str) -> int:
     """1 or more."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
+    return _whole(text, 1)
 
 
 def count(text: str) -> int:
     """0 or more."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("must be 0 or more")
-    return value
+    return _whole(text, 0)
 
 
 def seconds(text: str) -> float:
     """More than 0, and not forever."""
-    value = float(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError("must be more than 0")
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from error
+    if not 0 < value <= _LONGEST_S:
+        raise argparse.ArgumentTypeError(f"must be more than 0 and at most {_LONGEST_S:,.0f} seconds")
+    return value
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from error
+    if not least <= value <= _MOST:
+        raise argparse.ArgumentTypeError(f"must be from {least} to {_MOST:,}")
     return value

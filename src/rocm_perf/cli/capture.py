@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import positive
-from rocm_perf.errors import UsageError
+from rocm_perf.errors import RocmPerfError, UsageError
 
 if TYPE_CHECKING:
+    from rocm_perf.model.results.replay import CaptureReport
     from rocm_perf.replay.capture import Request
 
 
@@ -20,7 +21,8 @@ class CaptureCommand:
     """Save one kernel of a running program with all of its memory, to be replayed alone.
 
     APP runs as it is, with its own input, output and exit code. Before the chosen dispatch all queues are drained and
-    its inputs are saved; after it, what it changed. The report goes to standard error.
+    its inputs are saved; after it, what it changed. The report goes to standard error; with --json it goes to standard
+    output, and what the program prints there goes to standard error.
     """
 
     name = "capture"
@@ -52,7 +54,7 @@ class CaptureCommand:
         add("--no-compress", action="store_true", help="keep memory raw: larger, faster to write")
         add("--force", action="store_true", help="replace the snapshot")
         add("--dry-run", action="store_true", help="say what would be run, and stop")
-        add("--json", action="store_true", help="the report as JSON, on standard error")
+        add("--json", action="store_true", help="the report (or the plan) as JSON on stdout")
         add("app", metavar="APP", nargs="+", help="program and its arguments; -- before it ends our options")
         parser.usage = "rocm-perf capture --kernel REGEX [--dispatch N] -o SNAP [options] -- APP ..."
 
@@ -60,28 +62,23 @@ class CaptureCommand:
         from rocm_perf.collect.application import find_application
         from rocm_perf.collect.launch import exit_code
         from rocm_perf.replay.capture import capture
+        from rocm_perf.replay.replayer import unheard
+        from rocm_perf.replay.run import signal_words
 
         request = _request(args)
         find_application(request.command, os.environ)
         if args.dry_run:
-            return _dry_run(request)
-        done = capture(request, _say)
+            return _dry_run(request, as_json=args.json)
+        done = capture(request, unheard if args.json else _say)
         status = exit_code(done.ended.status)
         if status:
-            _say(f"the program ended with exit code {status}")
+            how = signal_words(-done.ended.status) if done.ended.status < 0 else f"with exit code {status}"
+            _say(f"the program ended {how}")
         if done.error is not None:
-            _say(str(done.error))
+            _explain(done.error)
             return status or done.error.exit_code
         assert done.report is not None
-        if args.json:
-            from rocm_perf.render import json
-
-            print(json.encode(done.report), file=sys.stderr)
-        else:
-            from rocm_perf.render.replay import capture_lines
-
-            for line in capture_lines(done.report):
-                print(line, file=sys.stderr)
+        _show(done.report, as_json=args.json)
         return status
 
 
@@ -103,19 +100,56 @@ def _request(args: argparse.Namespace) -> Request:
         allow_uncovered=args.allow_uncovered,
         compress=not args.no_compress,
         force=args.force,
+        stdout_to_stderr=args.json,
     )
 
 
-def _dry_run(request: Request) -> int:
+def _dry_run(request: Request, *, as_json: bool) -> int:
+    from rocm_perf.model.results.replay import SCHEMA_VERSION
     from rocm_perf.replay.capture import check, settings
 
     check(request, os.environ)
-    for name, value in settings(request, Path("LIBRARY"), Path("DRAFT")).items():
+    variables = settings(request, Path("LIBRARY"), Path("DRAFT"))
+    if as_json:
+        from rocm_perf.render import json
+
+        plan = {"environment": variables, "command": request.command, "snapshot": str(request.output)}
+        print(json.encode({"schema_version": SCHEMA_VERSION, **plan}))
+        return 0
+    for name, value in variables.items():
         print(f"{name}={shlex.quote(value)}")
     print(shlex.join(request.command))
     print(f"would write the snapshot {request.output}")
     return 0
 
 
+def _show(report: CaptureReport, *, as_json: bool) -> None:
+    """On stdout only as JSON: else that is the program's."""
+    if as_json:
+        from rocm_perf.render import json
+
+        print(json.encode(report))
+        return
+    from rocm_perf.cli.console import result_console
+    from rocm_perf.render.replay import capture_blocks, print_blocks
+
+    console = result_console(stderr=True)
+    print_blocks(capture_blocks(report, console.width), console)
+
+
+def _explain(error: RocmPerfError) -> None:
+    """Why there is no snapshot, and what else could have been captured."""
+    from rocm_perf.cli.console import result_console
+    from rocm_perf.render.replay import print_blocks, seen_blocks
+    from rocm_perf.replay.capture import NoMatchError
+
+    _say(str(error))
+    if isinstance(error, NoMatchError) and error.seen:
+        console = result_console(stderr=True)
+        print_blocks(seen_blocks(error.seen, console.width), console)
+
+
 def _say(text: str) -> None:
-    print(f"rocm-perf capture: {text}", file=sys.stderr)
+    from rocm_perf.render.lines import clean
+
+    print(f"rocm-perf capture: {clean(text)}", file=sys.stderr)

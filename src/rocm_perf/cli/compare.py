@@ -44,11 +44,10 @@ class CompareCommand:
 
             print(json.encode(comparison))
             return 0
-        from rich.console import Console
-
+        from rocm_perf.cli.console import result_console
         from rocm_perf.render.comparison import print_comparison
 
-        print_comparison(comparison, Console(highlight=False), args.top)
+        print_comparison(comparison, result_console(), args.top)
         return 0
 
 

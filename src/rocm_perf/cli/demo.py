@@ -29,11 +29,10 @@ class DemoCommand:
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        from rich.console import Console
-
+        from rocm_perf.cli.console import result_console
         from rocm_perf.render import side_by_side
 
-        console = Console(highlight=False)
+        console = result_console()
         folder: Path = args.output
         _say(console, "1. An inference loop that synchronises after every kernel", _command(BEFORE))
         before = _profile(BEFORE, folder, console)

@@ -62,11 +62,10 @@ def _say(words: str) -> None:
 
 
 def _print(report: DoctorReport) -> None:
-    from rich.console import Console
-
+    from rocm_perf.cli.console import result_console
     from rocm_perf.render.doctor import print_doctor
 
-    print_doctor(report, Console(highlight=False))
+    print_doctor(report, result_console())
 
 
 def _print_json(machine: Machine, report: DoctorReport) -> None:

@@ -24,11 +24,10 @@ class FormatsCommand:
 
             print(json.encode(rows))
             return 0
-        from rich.console import Console
-
+        from rocm_perf.cli.console import result_console
         from rocm_perf.render.grid import text_grid
 
-        Console(highlight=False).print(text_grid(rows))
+        result_console().print(text_grid(rows))
         return 0
 
 

@@ -40,11 +40,10 @@ class GpusCommand:
 
 
 def _print(chosen: Sequence[Gpu]) -> None:
-    from rich.console import Console
-
+    from rocm_perf.cli.console import result_console
     from rocm_perf.render.gpus import gpu_blocks, gpu_table
 
-    console = Console(highlight=False)
+    console = result_console()
     if len(chosen) == 1:
         for block in gpu_blocks(chosen[0]):
             console.print(block)

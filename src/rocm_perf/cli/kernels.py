@@ -146,8 +146,7 @@ def _print(reports: Sequence[ObjectReport], args: argparse.Namespace) -> None:
             json.encode({"schema_version": SCHEMA_VERSION, "file": str(args.path), "objects": list(reports)})
         )
         return
-    from rich.console import Console
-
+    from rocm_perf.cli.console import result_console
     from rocm_perf.render.kernels import print_kernels
 
-    print_kernels(reports, Console(highlight=False))
+    print_kernels(reports, result_console())

@@ -100,13 +100,12 @@ def _meaning(chip: Definitions, args: argparse.Namespace) -> str:
 
 
 def _print(chip: Definitions, shown: list[Counter], meaning: str, args: argparse.Namespace) -> None:
-    from rich.console import Console
-
     from rocm_perf.arch.counter_names import nearest
     from rocm_perf.arch.counters import block, blocks
+    from rocm_perf.cli.console import result_console
     from rocm_perf.render.counters import print_counters
 
-    console = Console(highlight=False)
+    console = result_console()
     facts = {name: block(name) for name in blocks(chip.gfx, args.rocm)}
     print_counters(chip, shown, facts, console, formulas=bool(args.search))
     if meaning:

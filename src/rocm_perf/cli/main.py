@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.capture import CaptureCommand
@@ -55,7 +59,7 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 EXIT_INTERNAL = 70
-EXIT_INTERRUPTED = 130
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 _DESCRIPTION = "Why is a GPU program slow: records it, or reads what any profiler recorded."
 _EPILOG = (
@@ -78,34 +82,82 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
+class Ended(KeyboardInterrupt):
+    """A signal asks us to end: as by Ctrl-C, so that whatever cleans up behind itself does."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
     verb = next((word for word in words if not word.startswith("-")), "")
     args = build_parser(verb).parse_args(words)
     try:
-        code: int = args.command.run(args)
-        sys.stdout.flush()
+        with _ending_signals():
+            code: int = args.command.run(args)
+            return _flushed(code)
     except RocmPerfError as error:
-        print(f"rocm-perf: {error}", file=sys.stderr)
+        _tell(str(error))
         return error.exit_code
-    except KeyboardInterrupt:
-        print("rocm-perf: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+    except KeyboardInterrupt as error:
+        number = error.number if isinstance(error, Ended) else signal.SIGINT
+        _tell("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
+        return 128 + number
     except BrokenPipeError:
-        # The reader (head, a pager) has seen enough; keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _flushed(0)
     except Exception as error:  # the last line of defence: a traceback is a bug
         if os.environ.get("ROCM_PERF_DEBUG"):
             raise
-        print(
-            f"rocm-perf: internal error ({type(error).__name__}: {error}). "
-            "Please report it; ROCM_PERF_DEBUG=1 shows where.",
-            file=sys.stderr,
+        _tell(
+            f"internal error ({type(error).__name__}: {error}). "
+            "Please report it; ROCM_PERF_DEBUG=1 shows where."
         )
         return EXIT_INTERNAL
+
+
+@contextmanager
+def _ending_signals() -> Iterator[None]:
+    """One that is ignored, as by nohup, stays so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for each in ours:
+            signal.signal(each, signal.SIG_IGN)  # what cleans up now is not disturbed
+        raise Ended(number)
+
+    for number in ours:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _flushed(code: int) -> int:
+    """The reader (head, a pager) may have seen enough, which changes nothing of the answer."""
+    try:
+        if sys.stdout is not None:  # closed
+            sys.stdout.flush()
+    except BrokenPipeError:
+        from rocm_perf.cli.console import forget
+
+        forget(sys.stdout)
     return code
+
+
+def _tell(message: str) -> None:
+    """In one line: a message may quote what a file of a stranger says."""
+    from rocm_perf.render.lines import clean
+
+    with suppress(OSError):  # a terminal that hung up
+        print(f"rocm-perf: {clean(message)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

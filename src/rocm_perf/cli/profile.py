@@ -140,11 +140,10 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
 
         print(json.documents([document], []))
         return
-    from rich.console import Console
-
+    from rocm_perf.cli.console import result_console
     from rocm_perf.render.terminal import View, print_document, print_sections
 
-    console = Console(highlight=False, stderr=True)
+    console = result_console(stderr=True)
     view = View(args.top, False, False, console.width)
     if args.show:
         print_sections(document, _sections(args.show), console, view)

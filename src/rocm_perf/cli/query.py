@@ -61,12 +61,11 @@ def _print(result: object, args: argparse.Namespace) -> None:
     elif args.csv:
         sys.stdout.write(result.write_csv())
     else:
-        from rich.console import Console
-
+        from rocm_perf.cli.console import result_console
         from rocm_perf.render.grid import grid
 
         shown = result if args.limit == 0 else result.head(args.limit)
-        console = Console(highlight=False)
+        console = result_console()
         console.print(grid(shown, console.width))
         if shown.height < result.height:
             print(f"{result.height - shown.height:,} more rows (--limit 0 shows all, --csv and --json too)")

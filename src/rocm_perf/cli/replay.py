@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,9 +21,14 @@ if TYPE_CHECKING:
     from rocm_perf.replay.snapshot import Snapshot
 
 Run = Callable[[argparse.Namespace, "Snapshot"], int]
+Wanted = Callable[
+    [tuple["Code", ...], Mapping[str, Path]], "Options"
+]  # by the user's code objects, and the files
 Result = TypeVar("Result")
 _TIMEOUT_S = 300.0
 _DIFFERENT = 1
+_NARROW = 79  # columns that a line of progress may take
+_WORK = Path("WORK")  # stands for the temporary folder in a plan that is only printed
 
 
 class ReplayCommand:
@@ -110,8 +117,12 @@ def _add_code(task: argparse.ArgumentParser, text: str) -> None:
 def _info(args: argparse.Namespace, snapshot: Snapshot) -> int:
     from rocm_perf.render import replay as words
     from rocm_perf.replay.info import describe
+    from rocm_perf.replay.replayer import reading_words
 
-    _show(args, describe(snapshot), words.info_blocks)
+    with _progress() as say:
+        say(reading_words(snapshot))
+        found = describe(snapshot)
+    _show(args, found, words.info_blocks)
     return 0
 
 
@@ -119,14 +130,15 @@ def _reserve(args: argparse.Namespace, snapshot: Snapshot) -> int:
     from rocm_perf.render import replay as words
     from rocm_perf.replay import native, timing
     from rocm_perf.replay.plan import Options
-    from rocm_perf.replay.replayer import work_folder
+    from rocm_perf.replay.replayer import reading_words, work_folder
     from rocm_perf.replay.store import check
 
     if args.dry_run:
-        return _dry_run(snapshot, Options(mode="reserve"))
+        return _print_plan(args, snapshot, Options(mode="reserve"))
     runner = native.part(snapshot.dispatch.vendor, "replay")
-    check(snapshot)
-    with work_folder() as work:
+    with work_folder() as work, _progress() as say:
+        say(reading_words(snapshot))
+        check(snapshot)
         found = timing.reserve_check(snapshot, runner, work, args.timeout)
     _show(args, found, words.reserve_blocks)
     return timing.EXIT_CODES[found.verdict]
@@ -139,9 +151,10 @@ def _full_vm(args: argparse.Namespace, snapshot: Snapshot) -> int:
     if len(args.codes) > 1:
         raise UsageError("full-vm takes one code object", next_step="rocm-perf replay compare takes two.")
     if args.dry_run:
-        return _dry_run(snapshot, _timed(args, _unchecked(args.codes)))
-    with _prepared(args, snapshot) as (replayer, codes):
-        _show(args, time_replay(replayer, _timed(args, codes)), words.timing_blocks)
+        return _dry_run(args, snapshot, "A", lambda codes, _: _timed(args, codes))
+    with _prepared(args, snapshot, "A") as (replayer, codes):
+        found = time_replay(replayer, _timed(args, codes))
+    _show(args, found, words.timing_blocks)
     return 0
 
 
@@ -154,11 +167,11 @@ def _verify(args: argparse.Namespace, snapshot: Snapshot) -> int:
     if len(args.codes) > 1:
         raise UsageError("verify takes one code object")
     tolerances = tuple(parse_tolerance(text) for text in args.tolerance)
-    if args.dry_run:
-        return _dry_run(snapshot, Options(dumps=snapshot.saved, codes=_unchecked(args.codes)))
     found = refused(snapshot)
+    if found is None and args.dry_run:
+        return _dry_run(args, snapshot, "A", lambda codes, _: Options(dumps=snapshot.saved, codes=codes))
     if found is None:
-        with _prepared(args, snapshot) as (replayer, codes):
+        with _prepared(args, snapshot, "A") as (replayer, codes):
             found = verify(replayer, tolerances, codes[0] if codes else None)
     _show(args, found, words.verification_blocks)
     return 0 if found.verdict in ("same", "same within tolerance") else _DIFFERENT
@@ -173,26 +186,61 @@ def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
         raise UsageError(
             "compare takes one or two code objects", next_step="Give them with --hsaco or --cubin."
         )
-    names = [str(path) for path in args.codes]
-    labels = (CAPTURED, names[0]) if len(names) == 1 else (names[0], names[1])
-    own = () if len(names) == 2 else (Code(CAPTURED, snapshot.path(snapshot.dispatch.code_object)),)
+    against_captured = len(args.codes) == 1
+
+    def wanted(codes: tuple[Code, ...], files: Mapping[str, Path]) -> Options:
+        own = (Code("A", files[snapshot.dispatch.code_object]),) if against_captured else ()
+        return _timed(args, (*own, *codes))
+
+    letters = "B" if against_captured else "AB"
     if args.dry_run:
-        return _dry_run(snapshot, first_again(_timed(args, (*own, *_unchecked(args.codes)))))
-    with _prepared(args, snapshot) as (replayer, codes):
-        _show(args, compare_codes(replayer, _timed(args, (*own, *codes)), labels), words.comparison_blocks)
+        return _dry_run(args, snapshot, letters, lambda *given: first_again(wanted(*given)))
+    names = [*([CAPTURED] if against_captured else []), *map(str, args.codes)]
+    with _prepared(args, snapshot, letters) as (replayer, codes):
+        found = compare_codes(replayer, wanted(codes, replayer.files), (names[0], names[1]))
+    _show(args, found, words.comparison_blocks)
     return 0
 
 
 @contextmanager
-def _prepared(args: argparse.Namespace, snapshot: Snapshot) -> Iterator[tuple[Replayer, tuple[Code, ...]]]:
+def _prepared(
+    args: argparse.Namespace, snapshot: Snapshot, letters: str
+) -> Iterator[tuple[Replayer, tuple[Code, ...]]]:
     """The snapshot unpacked, and the user's code objects looked at before anything runs."""
-    from rocm_perf.replay.code import code_of
     from rocm_perf.replay.replayer import ready, work_folder
 
-    with work_folder() as images:
-        codes = tuple(code_of(path, _label(place), snapshot, images) for place, path in enumerate(args.codes))
-        with ready(snapshot, args.timeout) as replayer:
+    with work_folder() as images, _progress() as say:
+        codes = _codes(args.codes, letters, snapshot, images)
+        with ready(snapshot, args.timeout, say) as replayer:
             yield replayer, codes
+
+
+def _codes(paths: Sequence[Path], letters: str, snapshot: Snapshot, images: Path) -> tuple[Code, ...]:
+    """The user's code objects by their letters, checked."""
+    from rocm_perf.replay.code import code_of
+
+    return tuple(
+        code_of(path, letter, snapshot, images) for letter, path in zip(letters, paths, strict=False)
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """What is being done, in one line of a terminal, wiped at the end."""
+    from rocm_perf.render.lines import clean
+    from rocm_perf.replay.replayer import unheard
+
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield unheard
+        return
+
+    def write(words: str) -> None:
+        print(f"\r\x1b[K{clean(words)[:_NARROW]}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield write
+    finally:
+        write("")
 
 
 def _timed(args: argparse.Namespace, codes: tuple[Code, ...]) -> Options:
@@ -207,35 +255,47 @@ def _timed(args: argparse.Namespace, codes: tuple[Code, ...]) -> Options:
     )
 
 
-def _unchecked(paths: list[Path]) -> tuple[Code, ...]:
-    from rocm_perf.replay.plan import Code
+def _dry_run(args: argparse.Namespace, snapshot: Snapshot, letters: str, wanted: Wanted) -> int:
+    """The plan as the runner would get it. Code objects are looked at, and nothing is unpacked."""
+    from rocm_perf.replay.replayer import planned_files, work_folder
 
-    return tuple(Code(_label(place), path) for place, path in enumerate(paths))
+    with work_folder() as images:
+        found = _codes(args.codes, letters, snapshot, images)
+    codes = tuple(
+        replace(code, path=_WORK / code.path.name) if code.path.parent == images else code for code in found
+    )
+    return _print_plan(args, snapshot, wanted(codes, planned_files(snapshot, _WORK)))
 
 
-def _label(place: int) -> str:
-    return "AB"[place] if place < 2 else str(place)
-
-
-def _dry_run(snapshot: Snapshot, options: Options) -> int:
+def _print_plan(args: argparse.Namespace, snapshot: Snapshot, options: Options) -> int:
+    from rocm_perf.model.results.replay import SCHEMA_VERSION
     from rocm_perf.replay.plan import plan_text
+    from rocm_perf.replay.replayer import planned_files
 
-    files = {name: snapshot.path(name) for name in snapshot.manifest.files}
-    print(plan_text(snapshot, files, Path("WORK"), options), end="")
+    text = plan_text(snapshot, planned_files(snapshot, _WORK), _WORK, options)
+    if args.json:
+        from rocm_perf.render import json
+
+        text = json.encode({"schema_version": SCHEMA_VERSION, "plan": text.rstrip("\n").split("\n")}) + "\n"
+    print(text, end="")
     return 0
 
 
 def _show(
     args: argparse.Namespace, result: Result, blocks: Callable[[Result, int], Iterable[RenderableType]]
 ) -> None:
-    if args.json:
-        from rocm_perf.render import json
+    """Whether or not somebody reads it to its end: the exit code is part of the answer."""
+    from rocm_perf.cli.console import forget, result_console
 
-        print(json.encode(result))
-        return
-    from rich.console import Console
+    try:
+        if args.json:
+            from rocm_perf.render import json
 
-    from rocm_perf.render.replay import print_blocks
+            print(json.encode(result), flush=True)
+            return
+        from rocm_perf.render.replay import print_blocks
 
-    console = Console(highlight=False)
-    print_blocks(blocks(result, console.width), console)
+        console = result_console()
+        print_blocks(blocks(result, console.width), console)
+    except BrokenPipeError:
+        forget(sys.stdout)

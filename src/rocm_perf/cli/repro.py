@@ -123,12 +123,11 @@ def _list(calls: pl.DataFrame, as_json: bool) -> None:
 
 
 def _print(kinds: pl.DataFrame) -> None:
-    from rich.console import Console
-
+    from rocm_perf.cli.console import result_console
     from rocm_perf.render.grid import grid
 
     shown = kinds.head(LISTED).select("op_id", "gpu_ns", "calls", "name", "shapes")
-    console = Console(highlight=False)
+    console = result_console()
     console.print(grid(shown, console.width))
     if kinds.height > LISTED:
         print(f"{kinds.height - LISTED:,} more (--json shows all)")

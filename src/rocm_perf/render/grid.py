@@ -10,6 +10,8 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from rocm_perf.render.lines import clean
+
 _NARROWEST = 8
 
 
@@ -35,13 +37,13 @@ def fitted(columns: Sequence[GridColumn], width: int) -> Table:
     rooms = _rooms(columns, width)
     for column in columns:
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
-        table.add_column(Text(column.heading), justify=justify, no_wrap=True, overflow="ellipsis")
+        table.add_column(_text(column.heading), justify=justify, no_wrap=True, overflow="ellipsis")
     cut = [
         [squeezed(cell, room) if column.code else cropped(cell, room) for cell in column.cells]
         for column, room in zip(columns, rooms, strict=True)
     ]
     for row in zip(*cut, strict=True):
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(_text(cell) for cell in row))
     return table
 
 
@@ -50,9 +52,9 @@ def whole(columns: Sequence[GridColumn]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
-        table.add_column(Text(column.heading), justify=justify, no_wrap=column.numeric, overflow="fold")
+        table.add_column(_text(column.heading), justify=justify, no_wrap=column.numeric, overflow="fold")
     for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(_text(cell) for cell in row))
     return table
 
 
@@ -98,7 +100,7 @@ def _upright(columns: Sequence[GridColumn]) -> Table:
         table.add_row(Text(f"row {number}", style="bold"), "")
         for column, cell in zip(columns, row, strict=True):
             if cell:
-                table.add_row(Text(column.heading), Text(cell))
+                table.add_row(_text(column.heading), _text(cell))
     return table
 
 
@@ -106,7 +108,11 @@ def text_grid(rows: Sequence[dict[str, str]]) -> Table:
     """Records with the same keys, wrapped rather than cut."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in rows[0] if rows else ():
-        table.add_column(name, overflow="fold")
+        table.add_column(_text(name), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(value) for value in row.values()))
+        table.add_row(*(_text(value) for value in row.values()))
     return table
+
+
+def _text(cell: str) -> Text:
+    return Text(clean(cell))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -24,6 +24,11 @@ def line(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*(_plain(part) for part in parts), no_wrap=True, overflow="ellipsis")
 
 
+def uncut(*parts: str | tuple[str, str]) -> Text:
+    """One line however long it is, for a command or a path that will be copied."""
+    return Text.assemble(*(_plain(part) for part in parts), no_wrap=True, overflow="ignore")
+
+
 def paragraph(
     text: str, width: int, most: int | None = None, *, indent: str = "", style: str = ""
 ) -> list[Text]:
@@ -40,10 +45,29 @@ def paragraph(
     return [line((row.replace(_TIED_PERCENT, " %"), style)) for row in rows or [""]]
 
 
-def labelled(label: str, text: str, width: int, most: int | None = None) -> list[Text]:
-    """A text behind its label, which is bold."""
-    first, *rest = paragraph(text, width, most, indent=" " * (len(label) + 2))
-    return [line((label, "bold"), "  ", first.plain.lstrip()), *rest]
+def labelled(label: str, text: str, width: int, most: int | None = None, *, room: int = 0) -> list[Text]:
+    """A text behind its label, which is bold and takes at least that much room."""
+    padded = label.ljust(room)
+    first, *rest = paragraph(text, width, most, indent=" " * (len(padded) + 2))
+    return [line((padded, "bold"), "  ", first.plain.lstrip()), *rest]
+
+
+def facts(pairs: Iterable[tuple[str, str]], width: int) -> list[Text]:
+    """Texts in a column behind their labels; a label that comes again is said once."""
+    listed = list(pairs)
+    room = max((len(label) for label, _ in listed), default=0)
+    before = ["", *(label for label, _ in listed)]
+    return [
+        row
+        for last, (label, text) in zip(before, listed, strict=False)
+        for row in labelled("" if label == last else label, text, width, room=room)
+    ]
+
+
+def verdict(words: str, style: str, text: str, width: int) -> list[Text]:
+    """The answer, in its style, and what it means."""
+    first, *rest = paragraph(f"{words}{text}", width)
+    return [line((first.plain[: len(words)], style), first.plain[len(words) :]), *rest]
 
 
 def marked(severity: Severity, text: str, width: int, most: int | None = None) -> list[Text]:
@@ -54,8 +78,10 @@ def marked(severity: Severity, text: str, width: int, most: int | None = None) -
 
 
 def show(console: Console, block: RenderableType) -> None:
-    """Print a block; a line that may not wrap is cut."""
-    if isinstance(block, Text) and block.no_wrap:
+    """Print a block; a line that may not wrap is cut, unless it is to stay whole."""
+    if isinstance(block, Text) and block.overflow == "ignore":
+        console.print(block, soft_wrap=True)
+    elif isinstance(block, Text) and block.no_wrap:
         console.print(block, no_wrap=True, overflow="ellipsis", crop=True)
     else:
         console.print(block)
@@ -69,9 +95,10 @@ def height(blocks: Sequence[object]) -> int:
 def _plain(part: str | tuple[str, str]) -> str | tuple[str, str]:
     """Without the line ends and control characters that a recording may hold."""
     if isinstance(part, tuple):
-        return _clean(part[0]), part[1]
-    return _clean(part)
+        return clean(part[0]), part[1]
+    return clean(part)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """Without what a terminal would obey: names come from recordings and snapshots of strangers."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,6 @@ from rich.table import Table
 from rocm_perf.model.results.replay import (
     CaptureReport,
     Clock,
-    Control,
     Difference,
     Judgement,
     RegionInfo,
@@ -24,12 +24,14 @@ from rocm_perf.model.results.replay import (
     Verification,
 )
 from rocm_perf.render.grid import GridColumn, fitted
-from rocm_perf.render.lines import labelled, line, paragraph, show
+from rocm_perf.render.lines import facts, labelled, line, paragraph, show, uncut, verdict
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 _REGIONS = 12
 _RANGES = 8
-_TEXTS = 8
+_TEXTS = 4
+_NAMES = 8
+_SHORT_S = 0.005  # not worth a word
 
 
 def print_blocks(blocks: Iterable[RenderableType], console: Console) -> None:
@@ -37,21 +39,50 @@ def print_blocks(blocks: Iterable[RenderableType], console: Console) -> None:
         show(console, block)
 
 
-def capture_lines(report: CaptureReport) -> Iterator[str]:
+def capture_blocks(report: CaptureReport, width: int) -> Iterator[RenderableType]:
     """What was captured, and what to do with it."""
+    told = list(_capture_facts(report))
+    room = max(len(label) for label, _ in told)
+    yield from facts(told, width)
+    task = "full-vm" if report.changed_bytes is None else "verify"
+    for path in report.snapshots:
+        yield uncut(("Wrote".ljust(room), "bold"), f"  {path}")
+        yield uncut(("Next".ljust(room), "bold"), f"  rocm-perf replay {task} {shlex.quote(path)}")
+
+
+def _capture_facts(report: CaptureReport) -> Iterator[tuple[str, str]]:
+    several = len(report.snapshots) > 1
     number = f", launch {report.launch:,} of the program" if report.launch else ""
-    yield f"captured {report.name or report.kernel}: dispatch {report.dispatch:,} of those that match{number}"
+    yield "Captured", report.name or report.kernel
+    yield (
+        "Dispatch",
+        f"{report.dispatch:,} of those that match{number}{', in the first process' if several else ''}",
+    )
     share = format_share(report.stored_bytes / report.raw_bytes) if report.raw_bytes else "0 %"
     size = f"{format_bytes(report.raw_bytes)} raw, {format_bytes(report.stored_bytes)} on disk ({share})"
-    yield f"{format_count(report.regions, 'region')} of memory, {size}; {_changed_words(report.changed_bytes)}"
+    regions = format_count(report.regions, "region")
+    where = f" of {len(report.snapshots)} processes" if several else ""
+    yield "Memory", f"{regions}{where}, {size}; {_changed_words(report.changed_bytes)}"
     if report.seconds:
-        yield _time_words(report.seconds)
+        yield "Time", _time_words(report.seconds)
     for words in _some(report.uncovered):
-        yield f"not covered: {words}"
+        yield "Not covered", words
     for words in report.not_seen:
-        yield f"note: {words}"
-    for path in report.snapshots:
-        yield f"wrote {path}. Next: rocm-perf replay verify {path}"
+        yield "Note", words
+
+
+def seen_blocks(seen: Sequence[tuple[str, int]], width: int) -> Iterator[RenderableType]:
+    """Kernels that were launched where none was the right one."""
+    shown = seen[:_NAMES]
+    yield fitted(
+        [
+            GridColumn("launches", [f"{count:,}" for _, count in shown], numeric=True),
+            GridColumn("kernel", [name for name, _ in shown], numeric=False, code=True),
+        ],
+        width,
+    )
+    if len(seen) > len(shown):
+        yield line((f"and {len(seen) - len(shown):,} more", "dim"))
 
 
 def _changed_words(changed: int | None) -> str:
@@ -64,23 +95,24 @@ def _time_words(seconds: Mapping[str, float]) -> str:
     """`store` comes after the program has ended; all else holds it up."""
     stages = {"drain": "for its earlier work", "before": "to save memory", "after": "to save what changed"}
     parts = [
-        f"{seconds[name]:.2f} s {words}" for name, words in stages.items() if seconds.get(name, 0) >= 0.005
+        f"{seconds[name]:.2f} s {words}" for name, words in stages.items() if seconds.get(name, 0) >= _SHORT_S
     ]
     held = sum(took for name, took in seconds.items() if name != "store")
+    stored = f"storing took {seconds.get('store', 0):.2f} s"
+    if held < _SHORT_S:
+        return stored
     return (
-        f"the program was held up for {held:.2f} s" + (f" ({', '.join(parts)})" if parts else "") + "; "
-        f"storing took {seconds.get('store', 0):.2f} s"
+        f"the program was held up for {held:.2f} s"
+        + (f" ({', '.join(parts)})" if parts else "")
+        + f"; {stored}"
     )
 
 
 def info_blocks(info: SnapshotInfo, width: int) -> Iterator[RenderableType]:
-    yield from labelled("Kernel", info.name or info.kernel, width)
-    for label, text in _facts(info):
-        yield from labelled(label, text, width)
+    yield from facts(_facts(info), width)
     yield from _regions(info.regions, width)
-    for label, texts in (("Not covered", info.uncovered), ("Note", info.notes), ("Missing", info.missing)):
-        for text in _some(texts):
-            yield from labelled(label, text, width)
+    lists = (("Not covered", info.uncovered), ("Note", info.notes), ("Missing", info.missing))
+    yield from facts(((label, text) for label, texts in lists for text in _some(texts)), width)
     if info.checked_files:
         yield line(("Every hash is right", "green"), f": {format_count(info.checked_files, 'file')} checked")
     else:
@@ -88,6 +120,7 @@ def info_blocks(info: SnapshotInfo, width: int) -> Iterator[RenderableType]:
 
 
 def _facts(info: SnapshotInfo) -> Iterator[tuple[str, str]]:
+    yield "Kernel", info.name or info.kernel
     if info.name and info.name != info.kernel:
         yield "Symbol", info.kernel
     launch = f", launch {info.launch:,} of the program" if info.launch else ""
@@ -98,13 +131,15 @@ def _facts(info: SnapshotInfo) -> Iterator[tuple[str, str]]:
     words = (device.name, device.gfx, memory, info.driver, info.runtime)
     yield "Captured on", ", ".join(word for word in words if word) or "unknown"
     if info.command:
-        yield "Command", " ".join(info.command)
+        yield "Command", shlex.join(info.command)
     made = ", ".join(word for word in (info.producer, info.created_at) if word)
     if made:
         yield "Made by", made
     yield "Size", f"{format_bytes(info.raw_bytes)} raw, {format_bytes(info.stored_bytes)} on disk"
     if info.changed_bytes is None:
         yield "Written", "unknown: the state after the kernel was not saved, so it cannot be verified"
+    elif not info.changed_bytes:
+        yield "Written", "nothing that was not there before"
     else:
         yield "Written", f"{format_bytes(info.changed_bytes)} by the kernel, in blocks of 64 KiB"
 
@@ -120,7 +155,7 @@ def _geometry(info: SnapshotInfo) -> str:
 
 
 def _regions(regions: Sequence[RegionInfo], width: int) -> Iterator[RenderableType]:
-    largest = sorted(regions, key=lambda region: -region.size)[:_REGIONS]
+    largest = sorted(regions, key=lambda region: (not region.saved, -region.size))[:_REGIONS]
     if not largest:
         return
     yield line((f"{format_count(len(regions), 'region')} of memory", "bold"))
@@ -137,20 +172,18 @@ def _regions(regions: Sequence[RegionInfo], width: int) -> Iterator[RenderableTy
         width,
     )
     if len(regions) > len(largest):
-        yield line((f"and {len(regions) - len(largest):,} smaller (--json shows all)", "dim"))
+        yield line((f"and {len(regions) - len(largest):,} more (--json shows all)", "dim"))
 
 
 def reserve_blocks(found: ReserveCheck, width: int) -> Iterator[RenderableType]:
-    words = {
-        "exact": ("exact: every range can be had at its address", "green"),
-        "failed": ("failed: a range cannot be reserved here", "red"),
-        "relocated": ("relocated: a range was given another address", "yellow"),
-    }
-    yield line(words[found.verdict])
-    if found.device:
-        yield from labelled("On", found.device, width)
-    if found.reason:
-        yield from labelled("Reason", found.reason, width)
+    style, words = {
+        "exact": ("green", "every range can be had at its address"),
+        "failed": ("red", "a range cannot be reserved here"),
+        "relocated": ("yellow", "a range was given another address"),
+    }[found.verdict]
+    yield from verdict(found.verdict, f"bold {style}", f": {words}", width)
+    pairs = (("On", found.device), ("Reason", found.reason))
+    yield from facts((pair for pair in pairs if pair[1]), width)
     wrong = [one for one in found.reservations if not one.exact]
     shown = (wrong or found.reservations)[:_RANGES]
     yield _plain_table([(one.base, format_bytes(one.size), one.got or "nothing") for one in shown])
@@ -170,9 +203,7 @@ def _plain_table(rows: Sequence[tuple[str, str, str]]) -> Table:
 
 
 def timing_blocks(found: ReplayTiming, width: int) -> Iterator[RenderableType]:
-    yield from labelled("Kernel", found.name or found.kernel, width)
-    yield from labelled("On", found.device, width)
-    yield from _run_lines(found, width)
+    yield from facts(_run_facts(found), width)
     unit = _unit(found.timing)
     yield _timings({"": found.timing}, unit, width)
     if found.cache_note:
@@ -181,31 +212,34 @@ def timing_blocks(found: ReplayTiming, width: int) -> Iterator[RenderableType]:
 
 
 def comparison_blocks(found: ReplayComparison, width: int) -> Iterator[RenderableType]:
-    yield from labelled("Kernel", found.name or found.kernel, width)
     style = {"better": "green", "worse": "red", "no difference shown": "yellow"}[found.verdict]
+    why = f" ({found.interval_unavailable})" if found.interval_unavailable else ""
     ratio = f"{found.speedup:.3f}x" + (
         f" [{found.interval[0]:.3f}, {found.interval[1]:.3f}]" if found.interval else ""
     )
-    yield line(("B against A: ", "bold"), (found.verdict, style), f", speedup {ratio}")
-    yield from labelled("On", found.device, width)
-    yield from _run_lines(found, width)
+    yield from verdict(found.verdict, f"bold {style}", f"{why}: B against A, speedup {ratio}", width)
+    yield from facts((*_run_facts(found), ("A", found.base.label), ("B", found.new.label)), width)
     unit = _unit(found.base, found.again, found.new)
     yield _timings({"A": found.base, "A again": found.again, "B": found.new}, unit, width)
-    yield from labelled("A", found.base.label, width)
-    yield from labelled("B", found.new.label, width)
-    noise = f"A was loaded twice: a difference of up to {found.noise:.2%} is noise." if found.interval else ""
+    noise = (
+        f"A was loaded twice: a difference of up to {_percent(found.noise, 2)} is noise."
+        if found.interval
+        else ""
+    )
     words = (_times_note(found.base, unit), noise, "Results are not compared here: replay verify does.")
     yield from paragraph(" ".join(filter(None, words)), width, style="dim")
 
 
-def _run_lines(found: ReplayTiming | ReplayComparison, width: int) -> Iterator[RenderableType]:
-    words = (
+def _run_facts(found: ReplayTiming | ReplayComparison) -> Iterator[tuple[str, str]]:
+    yield "Kernel", found.name or found.kernel
+    yield "On", found.device
+    yield (
+        "Run",
         f"{format_count(found.iterations, 'iteration')} after {found.warmup:,} to warm up, {found.mode}; "
-        f"{format_ns(found.wall_ns)} in all"
+        f"{format_ns(found.wall_ns)} in all",
     )
-    yield from labelled("Run", words, width)
     if found.clock is not None:
-        yield from labelled("Clock", _clock_words(found.clock), width)
+        yield "Clock", _clock_words(found.clock)
 
 
 def _clock_words(clock: Clock) -> str:
@@ -237,9 +271,15 @@ def _timings(timings: Mapping[str, Timing], unit: Unit, width: int) -> Table:
 def _times_note(timing: Timing, unit: Unit) -> str:
     why = timing.interval_unavailable
     told = (
-        f"no interval: {why}" if why else f"interval of the median at {timing.confidence:.0%}, by bootstrap"
+        f"no interval: {why}"
+        if why
+        else f"interval of the median at {_percent(timing.confidence)}, by bootstrap"
     )
     return f"Times in {unit.name} by device timestamps; {told}."
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 def _interval(interval: tuple[float, float] | None, unit: Unit) -> str:
@@ -272,26 +312,30 @@ def verification_blocks(found: Verification, width: int) -> Iterator[RenderableT
         "different": "red",
         "cannot be verified": "red",
     }
-    yield line((found.verdict, f"bold {style[found.verdict]}"), f": {found.reason}")
-    yield from labelled("Kernel", found.name or found.kernel, width)
+    yield from verdict(found.verdict, f"bold {style[found.verdict]}", f": {found.reason}", width)
+    yield from facts(_verification_facts(found), width)
+
+
+def _verification_facts(found: Verification) -> Iterator[tuple[str, str]]:
+    yield "Kernel", found.name or found.kernel
     if found.device:
-        yield from labelled("On", found.device, width)
+        yield "On", found.device
     if found.spoilt_bytes:
         words = (
             f"{format_bytes(found.spoilt_bytes)} before each replay, which the kernel must bring back: "
             "in the application it overwrote them with the values that were there already"
         )
-        yield from labelled("Spoilt", words, width)
+        yield "Spoilt", words
     for title, judged in (("Replay", found.captured), ("New code", found.new)):
         if judged is not None:
-            yield from labelled(title, _judged(judged), width)
+            yield title, _judged(judged)
             for difference in judged.differences:
-                yield from _difference(difference, width)
+                yield from (("", words) for words in _difference(difference))
     if found.deterministic is not None:
         words = "gave the same bytes" if found.deterministic else "differ: the kernel is not deterministic"
-        yield from labelled("Two replays", words, width)
+        yield "Replays", words
     for control in found.controls:
-        yield from _control(control, width)
+        yield "Control", f"{control.name}: {control.outcome} ({control.words})"
 
 
 def _judged(judged: Judgement) -> str:
@@ -302,26 +346,21 @@ def _judged(judged: Judgement) -> str:
     return f"{judged.verdict}: {differ}, {compared}" + (f"; {judged.tolerance}" if judged.tolerance else "")
 
 
-def _difference(found: Difference, width: int) -> Iterator[RenderableType]:
+def _difference(found: Difference) -> Iterator[str]:
     where = (
         "written by the kernel" if found.is_output else "which the kernel did not write in the application"
     )
-    text = (
+    yield (
         f"region {found.region}, offset {found.offset:,} ({where}): {found.differing_bytes:,} of "
         f"{format_count(found.compared_bytes, 'byte')}; expected {found.expected}, got {found.got}"
     )
-    yield from paragraph(text, width, indent="  ")
     values = []
     if found.expected_f32 is not None and found.got_f32 is not None:
         values.append(f"as f32 {found.expected_f32:g} and {found.got_f32:g}")
     if found.expected_f16 is not None and found.got_f16 is not None:
         values.append(f"as f16 {found.expected_f16:g} and {found.got_f16:g}")
     if values:
-        yield from paragraph("; ".join(values), width, indent="  ", style="dim")
-
-
-def _control(control: Control, width: int) -> Iterator[RenderableType]:
-    yield from labelled("Control", f"{control.name}: {control.outcome} ({control.words})", width)
+        yield "; ".join(values)
 
 
 def _some(texts: Sequence[str]) -> list[str]:

@@ -23,9 +23,9 @@ from rocm_perf.replay.pattern import extended
 from rocm_perf.replay.snapshot import Snapshot, read_json
 from rocm_perf.units import format_count
 
-_LISTED = 8  # names of kernels
-_LONGEST = 120  # of such a name
+_STDERR = 2
 _PREFIX = "ROCM_PERF_CAPTURE_"
+_ACCOUNT = "capture.json"
 # What makes the vendor's runtime load a library.
 _LOADERS: Mapping[Vendor, tuple[str, ...]] = {
     "AMD": ("HSA_TOOLS_LIB", "ROCP_TOOL_LIBRARIES"),
@@ -48,6 +48,15 @@ class Request:
     allow_uncovered: bool = False
     compress: bool = True
     force: bool = False
+    stdout_to_stderr: bool = False  # the program's; its own place is left to the report
+
+
+class NoMatchError(EmptyCaptureError):
+    """Kernels were launched, and none was the one that was asked for."""
+
+    def __init__(self, what: str, why: str, next_step: str, seen: Sequence[tuple[str, int]] = ()) -> None:
+        super().__init__(what, why, next_step)
+        self.seen = seen  # names and launches, the most likely first
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +132,10 @@ def capture(request: Request, say: Say, environment: Mapping[str, str] | None = 
     library = native.part(request.vendor, "capture", variables)
     with draft_beside(request.output) as draft:
         ended = launch(
-            request.command, {**variables, **settings(request, library, draft)}, watch_stderr=False
+            request.command,
+            {**variables, **settings(request, library, draft)},
+            stdout=_STDERR if request.stdout_to_stderr else None,
+            watch_stderr=False,
         )
         try:
             return Captured(ended, _finished(request, draft, ended, say))
@@ -135,82 +147,99 @@ def _finished(request: Request, draft: Path, ended: Ended, say: Say) -> CaptureR
     accounts = _accounts(draft)
     captured = {folder: one for folder, one in accounts.items() if one.state == "captured"}
     if not captured:
-        raise _nothing(request, draft, list(accounts.values()))
+        raise _nothing(request, draft, accounts, ended)
     begun = time.monotonic()
     snapshots = []
     for folder, account in captured.items():
         output = request.output if len(captured) == 1 else Path(f"{request.output}-{folder.name}")
         refuse_existing(output, request.force)
-        making = Making(request.compress, request.outputs, account.not_seen)
+        making = Making(request.compress, request.outputs, account.not_seen, request.force)
         snapshots.append(finish(folder, output, making, say))
-    return _report(snapshots, next(iter(captured.values())), time.monotonic() - begun, ended)
+    return _report(snapshots, list(captured.values()), time.monotonic() - begun, ended)
+
+
+def _processes(draft: Path) -> list[Path]:
+    """A folder for each process that the library was loaded into."""
+    return sorted(folder for folder in draft.iterdir() if folder.is_dir() and folder.name.isdigit())
 
 
 def _accounts(draft: Path) -> dict[Path, Account]:
     """Of every process that wrote one. One that died in the middle did not."""
-    folders = sorted(folder for folder in draft.iterdir() if folder.is_dir() and folder.name.isdigit())
-    written = [folder for folder in folders if (folder / "capture.json").is_file()]
-    return {folder: read_json(folder / "capture.json", Account) for folder in written}
+    written = [folder for folder in _processes(draft) if (folder / _ACCOUNT).is_file()]
+    return {folder: read_json(folder / _ACCOUNT, Account) for folder in written}
 
 
-def _report(snapshots: Sequence[Snapshot], account: Account, store_s: float, ended: Ended) -> CaptureReport:
+def _report(
+    snapshots: Sequence[Snapshot], accounts: Sequence[Account], store_s: float, ended: Ended
+) -> CaptureReport:
+    """Sizes and launches are those of all snapshots together; the time is that of the process held up longest."""
     first = snapshots[0]
+    longest = max(accounts, key=lambda account: sum(account.seconds.values()))
+    changed = [changed_bytes(one) for one in snapshots]
     return CaptureReport(
         snapshots=tuple(str(one.folder) for one in snapshots),
         kernel=first.dispatch.kernel,
         name=first.dispatch.name,
         dispatch=first.dispatch.dispatch,
         launch=first.dispatch.launch,
-        launches=account.launches,
-        matched=account.matched,
-        raw_bytes=first.manifest.raw_bytes,
-        stored_bytes=first.manifest.stored_bytes,
-        changed_bytes=changed_bytes(first),
-        regions=len(first.saved),
-        uncovered=first.manifest.uncovered,
-        not_seen=account.not_seen,
-        seconds={**account.seconds, "store": round(store_s, 3)},
+        launches=sum(account.launches for account in accounts),
+        matched=sum(account.matched for account in accounts),
+        raw_bytes=sum(one.manifest.raw_bytes for one in snapshots),
+        stored_bytes=sum(one.manifest.stored_bytes for one in snapshots),
+        changed_bytes=None if None in changed else sum(size or 0 for size in changed),
+        regions=sum(len(one.saved) for one in snapshots),
+        uncovered=tuple(words for one in snapshots for words in one.manifest.uncovered),
+        not_seen=tuple(dict.fromkeys(words for account in accounts for words in account.not_seen)),
+        seconds={**longest.seconds, "store": round(store_s, 3)},
         application_status=ended.status,
     )
 
 
-def _nothing(request: Request, draft: Path, accounts: Sequence[Account]) -> RocmPerfError:
+def _nothing(request: Request, draft: Path, accounts: Mapping[Path, Account], ended: Ended) -> RocmPerfError:
     """Why there is no snapshot."""
-    for account in accounts:
+    for account in accounts.values():
         if account.state == "refused":
             return UncoveredError(
                 "the kernel was not captured", account.reason, "--allow-uncovered captures it all the same."
             )
         if account.state == "failed":
             return OutputError("the capture failed", account.reason)
+    silent = [folder for folder in _processes(draft) if folder not in accounts]
+    if any(_was_saving(folder) for folder in silent) or (silent and not accounts):
+        return _no_account(request, ended)
     if not accounts:
-        begun = any(folder.is_dir() for folder in draft.iterdir())
-        why = (
-            "the program ended in the middle of it"
-            if begun
-            else "the program started no kernel, or used no GPU"
-        )
-        return EmptyCaptureError("nothing was captured", why)
-    return _no_match(request, accounts)
+        return EmptyCaptureError("nothing was captured", "the program started no kernel, or used no GPU")
+    return _no_match(request, list(accounts.values()))
+
+
+def _was_saving(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("memory", f"{_ACCOUNT}.part"))
+
+
+def _no_account(request: Request, ended: Ended) -> RocmPerfError:
+    """A program that ended well did not end the library: then that could not write, not even why."""
+    if ended.status:
+        return EmptyCaptureError("nothing was captured", "the program ended in the middle of it")
+    folder = request.output.absolute().parent
+    return OutputError(
+        "the capture failed",
+        f"nothing could be written to {folder}, not even why: its disk may be full",
+        "Make room there, or choose another folder with -o.",
+    )
 
 
 def _no_match(request: Request, accounts: Sequence[Account]) -> EmptyCaptureError:
     launches, matched = (sum(getattr(one, name) for one in accounts) for name in ("launches", "matched"))
-    unseen = [words for account in accounts for words in account.not_seen]
+    unseen = "; ".join(dict.fromkeys(words for account in accounts for words in account.not_seen))
     if matched:
         what = f"--kernel {request.kernel!r} matched {format_count(matched, 'dispatch', 'dispatches')}"
-        return EmptyCaptureError(what, f"number {request.dispatch} was asked for", "; ".join(unseen))
-    what = f"no kernel matched {request.kernel!r} in {format_count(launches, 'launch', 'launches')}"
+        return EmptyCaptureError(what, f"number {request.dispatch} was asked for", unseen)
     seen = ranked_names(request.kernel, accounts)
-    listed = "; ".join(
-        f"{_cropped(name)} ({format_count(count, 'launch', 'launches')})" for name, count in seen[:_LISTED]
-    )
-    more = f"; and {len(seen) - _LISTED} more" if len(seen) > _LISTED else ""
-    return EmptyCaptureError(what, f"seen: {listed}{more}" if seen else "there were none", "; ".join(unseen))
-
-
-def _cropped(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+    if unseen and any(re.search(request.kernel, name) for name, _ in seen):  # as parts of graphs
+        return EmptyCaptureError(f"nothing that matched {request.kernel!r} could be captured", unseen)
+    among = f"{format_count(launches, 'launch', 'launches')} of {format_count(len(seen), 'kernel')}"
+    what = f"no kernel matched {request.kernel!r}"
+    return NoMatchError(what, f"there were {among if seen else 'none'}", unseen, seen)
 
 
 def ranked_names(pattern: str, accounts: Sequence[Account]) -> list[tuple[str, int]]:

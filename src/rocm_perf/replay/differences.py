@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +26,7 @@ Fate = Literal["left alone", "changed", "overwritten"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a region with one fate."""
+    """A stretch of a region with one fate; of what the kernel wrote, at most a block."""
 
     region: Region
     offset: int
@@ -40,6 +41,11 @@ class Piece:
     def address(self) -> int:
         return self.region.base + self.offset
 
+    def meets(self, following: Piece) -> bool:
+        """Whether the other one goes on where this ends, with the same fate."""
+        same = (self.region.base, self.fate) == (following.region.base, following.fate)
+        return same and self.offset + self.length == following.offset
+
 
 @dataclass(frozen=True)
 class Mismatch:
@@ -51,15 +57,20 @@ class Mismatch:
 
 
 def pieces(region: Region, overwritten: Iterable[Range] = ()) -> list[Piece]:
-    """The whole region, cut where what the kernel wrote begins and ends. The overwritten lies beside the changed."""
+    """The whole region, cut where what the kernel wrote begins and ends. The overwritten lies beside the changed.
+
+    What it wrote is cut into blocks, so that a tolerance that one value needs excuses only those near it.
+    """
     fates: list[tuple[Range, Fate]] = [(one, "changed") for one in region.changed]
     fates += [(one, "overwritten") for one in overwritten]
     found, at = [], 0
     for (offset, length), fate in sorted(fates):
         if offset > at:
             found.append(Piece(region, at, offset - at, "left alone"))
-        found.append(Piece(region, offset, length, fate))
-        at = offset + length
+        end = offset + length
+        cuts = [offset, *range((offset // _BLOCK + 1) * _BLOCK, end, _BLOCK), end]
+        found += [Piece(region, start, stop - start, fate) for start, stop in pairwise(cuts)]
+        at = end
     if at < region.size:
         found.append(Piece(region, at, region.size - at, "left alone"))
     return found
@@ -74,6 +85,19 @@ def mismatches(some: Iterable[Piece], files: Mapping[str, Path], work: Path) -> 
     """Where the dumps below `work` are not as the application's kernel left the memory."""
     found = (mismatch(piece, expected_file(piece, files), dump_path(work, piece.region)) for piece in some)
     return [one for one in found if one is not None]
+
+
+def joined(found: Iterable[Mismatch]) -> list[Mismatch]:
+    """One for pieces that meet, as people would say it."""
+    merged: list[Mismatch] = []
+    for one in found:
+        last = merged[-1] if merged else None
+        if last and last.piece.meets(one.piece):
+            piece = replace(last.piece, length=last.piece.length + one.piece.length)
+            merged[-1] = Mismatch(piece, last.first, last.count + one.count)
+        else:
+            merged.append(one)
+    return merged
 
 
 def mismatch(piece: Piece, one: Path, other: Path) -> Mismatch | None:
@@ -140,7 +164,7 @@ def _value(path: Path, dtype: str, at: int, end: int) -> float | None:
     start = at // size * size
     if start + size > end:
         return None
-    return values("f32" if size == 4 else "f16", _bytes_at(path, start, size))[0]
+    return float(values("f32" if size == 4 else "f16", _bytes_at(path, start, size)).item())
 
 
 def _bytes_at(path: Path, offset: int, size: int) -> bytes:

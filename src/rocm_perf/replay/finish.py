@@ -7,7 +7,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class Making:
     compress: bool = True
     outputs: bool = True  # whether the state after the kernel was looked at
     notes: tuple[str, ...] = ()
+    force: bool = False  # replaces a snapshot that has the name already
 
 
 @contextmanager
@@ -49,13 +50,13 @@ def draft_beside(output: Path) -> Iterator[Path]:
 
 def refuse_existing(output: Path, force: bool) -> None:
     """Only a snapshot is replaced, and only when asked for."""
-    if not output.exists() and not output.is_symlink():
+    if not os.path.lexists(output):
         return
     if not force:
         raise UsageError(
             f"{output} exists already", next_step="Choose another name, or add --force to replace it."
         )
-    if not (output / MANIFEST).is_file():
+    if not os.path.isfile(output / MANIFEST):
         raise UsageError(f"{output} is no snapshot", "--force replaces only those", "Choose another name.")
 
 
@@ -69,14 +70,15 @@ def finish(draft: Path, output: Path, making: Making, say: Say) -> Snapshot:
         manifest = _manifest(draft, dispatch, regions, stored, making)
         _write_manifest(draft, manifest)
         (draft / "capture.json").unlink(missing_ok=True)
-        _put_in_place(draft, output)
+        snapshot = files.read_snapshot(draft)  # before it gets its name: what cannot be read is not kept
+        _put_in_place(draft, output, making.force)
     except OSError as error:
         raise OutputError(
             f"the snapshot {output} cannot be written",
             error.strerror or str(error),
             "Nothing of it was kept.",
         ) from error
-    return files.read_snapshot(output)
+    return replace(snapshot, folder=output)
 
 
 def _described(draft: Path) -> tuple[Dispatch, tuple[Region, ...]]:
@@ -112,7 +114,11 @@ def _left_over(draft: Path, wanted: set[str]) -> list[str]:
 def _size_words(draft: Path, regions: tuple[Region, ...], compress: bool) -> str:
     saved = [region for region in regions if region.saved]
     raw = sum(region.size for region in saved)
-    taken = sum(on_disk(draft / region.before) for region in saved if (draft / region.before).is_file())
+    taken = sum(
+        min(region.size, on_disk(draft / region.before))  # a file takes whole blocks of the disk
+        for region in saved
+        if (draft / region.before).is_file()
+    )
     how = "compressing them" if compress else "keeping them raw"
     return f"{format_count(len(saved), 'region')}, {format_bytes(raw)} ({format_bytes(taken)} of it not zero); {how}"
 
@@ -168,21 +174,50 @@ def _write_manifest(draft: Path, manifest: Manifest) -> None:
         os.fsync(file.fileno())
 
 
-def _put_in_place(draft: Path, output: Path) -> None:
-    """The draft takes the name; a snapshot that had it goes away after that."""
+def _put_in_place(draft: Path, output: Path, force: bool) -> None:
+    """The draft takes the name; a snapshot that had it goes away after that. Another capture may take the name at any
+    moment: a rename does not replace a folder that holds something."""
     for folder in (draft / "memory", draft / "after", draft):
         _sync_folder(folder)
-    old = output.with_name(f".{output.name}.{secrets.token_hex(8)}.old")
-    if output.exists():
-        output.rename(old)
+    old: list[Path] = []
+    try:
+        while not _takes_name(draft, output):
+            refuse_existing(output, force)
+            old += _set_aside(output)
+    finally:
+        if old and not os.path.lexists(output):
+            old.pop().rename(output)
+        for one in old:
+            _remove(one)
+    _sync_folder(output.absolute().parent)
+
+
+def _takes_name(draft: Path, output: Path) -> bool:
     try:
         draft.rename(output)
     except OSError:
-        if old.exists():
-            old.rename(output)
-        raise
-    _sync_folder(output.absolute().parent)
-    shutil.rmtree(old, ignore_errors=True)
+        if not os.path.lexists(output):
+            raise
+        return False
+    return True
+
+
+def _set_aside(output: Path) -> list[Path]:
+    """Nothing where somebody else was quicker."""
+    old = output.with_name(f".{output.name}.{secrets.token_hex(8)}.old")
+    try:
+        output.rename(old)
+    except FileNotFoundError:
+        return []
+    return [old]
+
+
+def _remove(old: Path) -> None:
+    """Of a link to a snapshot, only the link."""
+    if old.is_symlink():
+        old.unlink()
+    else:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _sync_folder(folder: Path) -> None:

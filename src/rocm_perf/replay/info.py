@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rocm_perf.model.results.replay import RegionInfo, SnapshotInfo
-from rocm_perf.replay.snapshot import Region, Snapshot
+from rocm_perf.replay.snapshot import MANIFEST, Region, Snapshot
 from rocm_perf.replay.store import check, on_disk
 
 
 def describe(snapshot: Snapshot) -> SnapshotInfo:
-    """Everything about it; every file is read and its hash checked."""
+    """Everything about it; every file that has a hash is read and checked."""
     checked = check(snapshot)
     manifest, dispatch = snapshot.manifest, snapshot.dispatch
     return SnapshotInfo(
@@ -33,7 +33,7 @@ def describe(snapshot: Snapshot) -> SnapshotInfo:
         runtime=dispatch.runtime,
         command=dispatch.command,
         raw_bytes=manifest.raw_bytes,
-        stored_bytes=sum(on_disk(file) for file in snapshot.folder.rglob("*") if file.is_file()),
+        stored_bytes=_stored_bytes(snapshot),
         changed_bytes=changed_bytes(snapshot),
         regions=tuple(_region(snapshot, region) for region in snapshot.regions),
         uncovered=manifest.uncovered,
@@ -48,6 +48,13 @@ def changed_bytes(snapshot: Snapshot) -> int | None:
     if not snapshot.manifest.outputs:
         return None
     return sum(length for region in snapshot.changed for _, length in region.changed)
+
+
+def _stored_bytes(snapshot: Snapshot) -> int:
+    """Of what belongs to it, each file once."""
+    held = {snapshot.path(name) for name in snapshot.manifest.files}
+    manifest = snapshot.folder / MANIFEST
+    return sum(map(on_disk, held)) + (0 if snapshot.missing else on_disk(manifest))
 
 
 def _region(snapshot: Snapshot, region: Region) -> RegionInfo:

@@ -4,15 +4,19 @@ memory_regions.json, memory/region_<base>.bin. They hold no hashes, and no state
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from rocm_perf.errors import InputError
+from rocm_perf.arch.codeobject import reader as codeobject
+from rocm_perf.errors import InputError, RocmPerfError
 from rocm_perf.model.results.replay import CapturedDevice, Three
+from rocm_perf.replay import reading
 from rocm_perf.replay.snapshot import (
     DISPATCH,
     KERNARG,
     KIND,
+    MANIFEST,
     REGIONS,
     VERSION,
     Dispatch,
@@ -22,12 +26,12 @@ from rocm_perf.replay.snapshot import (
     Snapshot,
     StoredFile,
     checked_dispatch,
-    number,
     read_json,
     read_regions,
 )
 
 CODE_OBJECT = "kernel.hsaco"
+_AXES = 3
 
 
 class _Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,33 +52,43 @@ class _Launch(msgspec.Struct, frozen=True, kw_only=True):
     rocm_version: str = ""
 
 
+class _OurLaunch(msgspec.Struct, frozen=True):
+    """What only our own dispatch.json has."""
+
+    vendor: Any = None
+    code_object: Any = None
+
+
 def read_legacy(folder: Path) -> Snapshot:
     """Such a capture as a snapshot, with what it lacks."""
-    if not (folder / DISPATCH).is_file() and not (folder / REGIONS).is_file():
-        raise InputError(f"{folder} is no snapshot", f"it has neither manifest.json nor {DISPATCH}")
+    if not reading.is_there(folder, DISPATCH) and not reading.is_there(folder, REGIONS):
+        raise InputError(f"{folder} is no snapshot", f"it has neither {MANIFEST} nor {DISPATCH}")
+    _refuse_ours(folder)
     launch = read_json(folder / DISPATCH, _Launch)
     regions = read_regions(folder / REGIONS)
     files = _files(folder, regions)
-    dispatch = checked_dispatch(folder / DISPATCH, _dispatch(launch, files[KERNARG].size))
+    dispatch = checked_dispatch(folder / DISPATCH, _dispatch(folder, launch, files[KERNARG].size))
     missing = tuple(_missing(dispatch))
     return Snapshot(folder, _manifest(folder, dispatch, files), dispatch, regions, missing)
 
 
+def _refuse_ours(folder: Path) -> None:
+    found = read_json(folder / DISPATCH, _OurLaunch)
+    if found.vendor is not None and found.code_object is not None:
+        raise InputError(
+            f"the snapshot {folder} is incomplete", f"{MANIFEST} is missing", "Copy or capture it again."
+        )
+
+
 def _files(folder: Path, regions: tuple[Region, ...]) -> dict[str, StoredFile]:
     names = (DISPATCH, REGIONS, KERNARG, CODE_OBJECT, *(region.before for region in regions if region.saved))
-    return {name: StoredFile("", _size(folder, name)) for name in names}
+    return {name: StoredFile("", reading.size_of(folder, name)) for name in names}
 
 
-def _size(folder: Path, name: str) -> int:
-    try:
-        return (folder / name).stat().st_size
-    except OSError as error:
-        raise InputError(f"the capture {folder} is incomplete", f"{name} is missing") from error
-
-
-def _dispatch(launch: _Launch, kernarg_bytes: int) -> Dispatch:
+def _dispatch(folder: Path, launch: _Launch, kernarg_bytes: int) -> Dispatch:
+    if max(len(launch.grid), len(launch.block)) > _AXES:
+        raise InputError(f"{folder / DISPATCH} is damaged", f"a grid has {_AXES} axes at most")
     kernel = (launch.mangled_name or launch.kernel_name).removesuffix(".kd")
-    address = launch.kernarg_address
     return Dispatch(
         vendor="AMD",
         kernel=kernel,
@@ -82,9 +96,10 @@ def _dispatch(launch: _Launch, kernarg_bytes: int) -> Dispatch:
         dispatch=launch.dispatch_index + 1,
         grid=_three(launch.grid),
         workgroup=_three(launch.block),
+        dynamic_lds_bytes=_dynamic_lds(folder, kernel, launch.group_segment_size),
         group_segment_bytes=launch.group_segment_size,
         private_segment_bytes=launch.private_segment_size,
-        kernarg=Kernarg(kernarg_bytes, None if address is None else number(address)),
+        kernarg=Kernarg(kernarg_bytes, launch.kernarg_address),
         device=CapturedDevice(name=launch.agent_name, gfx=_gfx(launch)),
         runtime=f"ROCm {launch.rocm_version}" if launch.rocm_version else "",
         kernel_object=launch.kernel_object,
@@ -92,8 +107,20 @@ def _dispatch(launch: _Launch, kernarg_bytes: int) -> Dispatch:
     )
 
 
+def _dynamic_lds(folder: Path, kernel: str, whole: int) -> int:
+    """What the launch had beyond what the code declares; a replay adds it to what its own code declares."""
+    if whole <= 0:
+        return 0
+    try:
+        objects = codeobject.read(folder / CODE_OBJECT)
+    except RocmPerfError:  # the loader will say more
+        return 0
+    declared = [one.lds_bytes for found in objects for one in found.kernels if one.name == kernel]
+    return max(0, whole - declared[0]) if declared else 0
+
+
 def _three(sizes: tuple[int, ...]) -> Three:
-    x, y, z = (*sizes, 1, 1, 1)[:3]
+    x, y, z = (*sizes, 1, 1, 1)[:_AXES]
     return (x, y, z)
 
 

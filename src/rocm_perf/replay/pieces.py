@@ -38,20 +38,33 @@ class Span:
     stored_length: int
 
 
-def spans(size: int, frames: Sequence[int] = ()) -> list[Span]:
+def count_of(size: int) -> int:
+    """How many pieces so many bytes make: an empty file is one, too."""
+    return max(1, -(-size // PIECE))
+
+
+def spans(size: int, frames: Sequence[int] = ()) -> Iterator[Span]:
     """The pieces of so many bytes, stored as they are or as frames of these sizes."""
-    starts = range(0, max(size, 1), PIECE)
-    lengths = [min(PIECE, size - start) for start in starts]
-    found, at = [], 0
-    for start, length, stored in zip(starts, lengths, frames or lengths, strict=True):
-        found.append(Span(start, length, at, stored))
+    if frames and len(frames) != count_of(size):
+        raise ValueError(f"{len(frames)} compressed pieces cannot hold {size} bytes")
+    at = 0
+    for place in range(count_of(size)):
+        start = place * PIECE
+        length = min(PIECE, size - start)
+        stored = frames[place] if frames else length
+        yield Span(start, length, at, stored)
         at += stored
-    return found
 
 
-def hash_of(sums: Sequence[bytes]) -> str:
+def hash_of(sums: Iterable[bytes]) -> str:
     """Of a whole file by the sums of its pieces."""
-    return sums[0].hex() if len(sums) == 1 else hashlib.sha256(b"".join(sums)).hexdigest()
+    left = iter(sums)
+    first = next(left)
+    whole, is_one = hashlib.sha256(first), True
+    for one in left:
+        whole.update(one)
+        is_one = False
+    return first.hex() if is_one else whole.hexdigest()
 
 
 def is_zero(data: bytes) -> bool:
@@ -77,10 +90,13 @@ def _zero_frame(length: int) -> bytes:
 
 
 def decompressed(frame: bytes, length: int) -> bytes:
-    """Never more than the piece can hold, whatever the frame says."""
+    """Never more than the piece can hold, whatever the frame says, and nothing behind it."""
     if zstandard.frame_content_size(frame) != length:
-        raise zstandard.ZstdError("a frame is not of a piece")
-    return _tools().decompressor.decompress(frame, max_output_size=length)
+        raise zstandard.ZstdError("a compressed piece is not of its size")
+    data = _tools().decompressor.decompress(frame, max_output_size=length, allow_extra_data=False)
+    if len(data) != length:
+        raise zstandard.ZstdError("a compressed piece is not of its size")
+    return data
 
 
 def write_sparse(handle: int, data: bytes, offset: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from rocm_perf.errors import UsageError
 from rocm_perf.model.results.replay import Three, Vendor
 from rocm_perf.replay.snapshot import KERNARG, Region, Snapshot, number
 
@@ -55,7 +56,16 @@ class Options:
 
 def plan_text(snapshot: Snapshot, files: Mapping[str, Path], work: Path, options: Options) -> str:
     """The PLAN. `files` says where the raw contents of the snapshot's files lie."""
-    return "".join(f"{line}\n" for line in _lines(snapshot, files, work, options))
+    return "".join(f"{_one_line(line)}\n" for line in _lines(snapshot, files, work, options))
+
+
+def _one_line(text: str) -> str:
+    """The runner would take what follows a line break for another instruction. What a snapshot says is single words
+    (bounds.py), so it can only be in a path."""
+    if "\n" not in text:
+        return text
+    why = f"the runner's plan cannot hold {text!r}"
+    raise UsageError("a path has a line break in it", why, "Move or rename the file or folder.")
 
 
 def dump_path(work: Path, region: Region) -> Path:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf.errors import OutputError
 from rocm_perf.replay import native
-from rocm_perf.replay.plan import Options, plan_text
+from rocm_perf.replay.plan import CAPTURED, Options, plan_text
 from rocm_perf.replay.run import Answer, Ended, outcome, run_plan
 from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.store import check_room, unpack
+from rocm_perf.units import format_bytes, format_count
 
 TIMEOUT_S = 300.0
+_TMPDIR = "Set TMPDIR to a folder that can be written, on a disk with room."
+
+Say = Callable[[str], None]
+
+
+def unheard(_words: str) -> None:
+    """Progress that nobody looks at."""
 
 
 @dataclass(frozen=True)
@@ -28,18 +38,19 @@ class Replayer:
     runner: Path
     work: Path
     timeout_s: float = TIMEOUT_S
+    say: Say = unheard  # is told of each replay before it starts
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1), repr=False)
 
     def run(self, options: Options) -> Answer:
         """What the runner answers, or why it could not."""
         return outcome(self.attempt(options))
 
     def attempt(self, options: Options) -> Ended:
-        plan = self.work / "plan.txt"
+        self.say(f"replay {next(self._numbers)}: {words_of(options)}")
         dumps = self.work / "dump"
         shutil.rmtree(dumps, ignore_errors=True)
-        dumps.mkdir()
         check_room(self.work, sum(region.size for region in options.dumps), "the result cannot be kept")
-        plan.write_text(plan_text(self.snapshot, self.files, self.work, options))
+        plan = write_plan(self.work, plan_text(self.snapshot, self.files, self.work, options))
         return run_plan(self.runner, plan, self.timeout_s)
 
     def keep_dumps(self, name: str) -> Path:
@@ -51,22 +62,65 @@ class Replayer:
 
 
 @contextmanager
-def ready(snapshot: Snapshot, timeout_s: float = TIMEOUT_S) -> Iterator[Replayer]:
+def ready(snapshot: Snapshot, timeout_s: float = TIMEOUT_S, say: Say = unheard) -> Iterator[Replayer]:
     """The runner first, because it is quick to say that it is not there; then every file, checked."""
     runner = native.part(snapshot.dispatch.vendor, "replay")
     with work_folder() as work:
-        yield Replayer(snapshot, unpack(snapshot, work), runner, work, timeout_s)
+        say(reading_words(snapshot))
+        yield Replayer(snapshot, unpack(snapshot, work), runner, work, timeout_s, say)
 
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
+    """In TMPDIR, where that is set: Python would take another folder in silence if it cannot be used."""
+    chosen = os.environ.get("TMPDIR") or None
     try:
-        work = Path(tempfile.mkdtemp(prefix="rocm-perf-replay-"))
+        work = Path(tempfile.mkdtemp(prefix="rocm-perf-replay-", dir=chosen)).absolute()
     except OSError as error:
+        where = f"TMPDIR is {chosen}: " if chosen else ""
         raise OutputError(
-            "there is no folder to work in", error.strerror or str(error), "Set TMPDIR."
+            "there is no folder to work in", f"{where}{error.strerror or error}", _TMPDIR
         ) from error
     try:
         yield work
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def write_plan(work: Path, text: str) -> Path:
+    """The plan's file, and the folder for the dumps that it asks for."""
+    plan = work / "plan.txt"
+    try:
+        (work / "dump").mkdir(exist_ok=True)
+        plan.write_bytes(os.fsencode(text))  # a path need not be UTF-8
+    except OSError as error:
+        raise OutputError(
+            f"cannot write the runner's plan to {work}", error.strerror or str(error), _TMPDIR
+        ) from error
+    return plan
+
+
+def planned_files(snapshot: Snapshot, work: Path) -> dict[str, Path]:
+    """Where each file would lie for the runner, raw, once it is unpacked below `work`."""
+    holders = {name: entry.same_as or name for name, entry in snapshot.manifest.files.items()}
+    return {
+        name: work / holder if snapshot.is_packed(holder) else snapshot.path(holder)
+        for name, holder in holders.items()
+    }
+
+
+def reading_words(snapshot: Snapshot) -> str:
+    return f"reading {format_bytes(snapshot.manifest.raw_bytes)} of {snapshot.folder}"
+
+
+def words_of(options: Options) -> str:
+    """What sets a replay apart from the others, for people who wait for it."""
+    if not options.launch:
+        return f"{'outputs poisoned, ' if options.poison else ''}kernel not launched"
+    if options.grid is not None:
+        return "half of the grid"
+    if options.iterations > 1:
+        return format_count(options.iterations + options.warmup, "launch", "launches")
+    code = "new code" if any(code.label != CAPTURED for code in options.codes) else "as captured"
+    filled = sum(spot.size for spot in options.poison)
+    return f"{code}, {format_bytes(filled)} filled before" if filled else code

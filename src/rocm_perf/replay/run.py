@@ -138,10 +138,11 @@ def outcome(ended: Ended) -> Answer:
 def failure(ended: Ended) -> RocmPerfError:
     """Why a run did not do what it was asked for."""
     said = ended.answer.error or (ended.said.splitlines() or [""])[-1]
-    if ended.status in _FAILURES:
+    is_answer = bool(ended.answer.state) or ended.status not in (RESERVATION_FAILED, RELOCATED)
+    if ended.status in _FAILURES and is_answer:  # anything that goes wrong may end a program with 1 or 2
         kind, what, next_step = _FAILURES[ended.status]
         return kind(what, said, next_step)
-    how = _signal_words(-ended.status) if ended.status < 0 else f"with exit code {ended.status}"
+    how = signal_words(-ended.status) if ended.status < 0 else f"with exit code {ended.status}"
     return KernelFailedError(f"the runner ended {how} and gave no answer", said)
 
 
@@ -168,7 +169,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def _signal_words(number: int) -> str:
+def signal_words(number: int) -> str:
+    """How a process ended that a signal ended."""
     try:
         return f"by {signal.Signals(number).name}"
     except ValueError:

@@ -1,8 +1,10 @@
-"""The snapshot on disk: its files' types, and reading them. Contents of regions are read and checked in store.py."""
+"""The snapshot on disk: its files' types, and reading them. bounds.py says what they may say; contents of regions are
+read and checked in store.py."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -11,6 +13,7 @@ import msgspec
 
 from rocm_perf.errors import InputError
 from rocm_perf.model.results.replay import CapturedDevice, Three, Vendor
+from rocm_perf.replay import bounds, reading
 from rocm_perf.replay.errors import NewerVersionError
 
 KIND = "rocm-perf snapshot"
@@ -21,6 +24,7 @@ REGIONS = "memory_regions.json"
 KERNARG = "kernarg.bin"
 _MOST_BYTES = 256 << 20  # of a JSON file
 _SHA256_DIGITS = 64
+_TOLD = 200  # characters of why a file cannot be decoded: it may quote the file
 
 Stored = Literal["raw", "zstd"]
 Struct = TypeVar("Struct", bound=msgspec.Struct)
@@ -182,39 +186,52 @@ class Snapshot:
     def changed(self) -> tuple[Region, ...]:
         return tuple(region for region in self.saved if region.changed)
 
-    def path(self, name: str) -> Path:
-        """Where the contents of a file of the manifest lie. A file that a user has unpacked is as good."""
+    def stored_name(self, name: str) -> str:
+        """The file that holds the contents of one of the manifest. What a user has unpacked is as good."""
         holder = self.manifest.files[name].same_as or name
-        plain, packed = self.folder / holder, self.folder / f"{holder}.zst"
-        is_packed = self.manifest.files[holder].stored == "zstd"
-        return packed if is_packed and (packed.exists() or not plain.exists()) else plain
+        if self.manifest.files[holder].stored == "raw":
+            return holder
+        packed = f"{holder}.zst"
+        is_plain = os.path.exists(self.folder / holder) and not os.path.exists(self.folder / packed)
+        return holder if is_plain else packed
+
+    def path(self, name: str) -> Path:
+        return self.folder / self.stored_name(name)
+
+    def is_packed(self, name: str) -> bool:
+        return self.stored_name(name) != (self.manifest.files[name].same_as or name)
 
 
 def number(text: int | str) -> int:
     """An address as the files write it: 0x7f.., or decimal."""
     try:
-        return text if isinstance(text, int) else int(text, 0)
-    except ValueError as error:
-        raise InputError(f"{text!r} is not an address") from error
+        value = text if isinstance(text, int) else int(text, 0)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 1 << 64:
+        raise ValueError(f"{bounds.cropped(text)} is not an address")
+    return value
 
 
 def read_snapshot(folder: Path) -> Snapshot:
     """The snapshot in a folder, in our layout or in the one that guides describe."""
-    if not folder.is_dir():
-        why = "it is not a folder" if folder.exists() else "there is no such folder"
+    is_folder = reading.is_folder(folder)
+    if not is_folder:
+        why = "there is no such folder" if is_folder is None else "it is not a folder"
         raise InputError(f"{folder} is no snapshot", why, "rocm-perf capture makes one.")
-    if (folder / MANIFEST).exists():
+    if reading.is_there(folder, MANIFEST):
         snapshot = _read_ours(folder)
     else:
         from rocm_perf.replay.legacy import read_legacy
 
         snapshot = read_legacy(folder)
-    for region in snapshot.saved:
-        size = snapshot.manifest.files[region.before].size
-        if size != region.size:
-            why = f"{region.before} holds {size} bytes of {region.size}"
-            raise InputError(f"the snapshot {folder} is damaged", why)
+    _refuse(folder, bounds.sizes_fault(snapshot))
     return snapshot
+
+
+def _refuse(folder: Path, fault: str) -> None:
+    if fault:
+        raise InputError(f"the snapshot {folder} is damaged", fault)
 
 
 def _read_ours(folder: Path) -> Snapshot:
@@ -224,7 +241,7 @@ def _read_ours(folder: Path) -> Snapshot:
     snapshot = Snapshot(folder, manifest, dispatch, regions)
     for name in _needed(snapshot):
         if name not in manifest.files:
-            raise InputError(f"the snapshot {folder} is damaged", f"its manifest does not list {name}")
+            _refuse(folder, f"its manifest does not list {name}")
     return snapshot
 
 
@@ -237,22 +254,20 @@ def _needed(snapshot: Snapshot) -> tuple[str, ...]:
 
 def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
-    data = _bytes(path)
+    data = reading.contents(folder, MANIFEST, _MOST_BYTES)
     label = _decoded(path, data, _Label)
     if label.kind != KIND:
-        raise InputError(f"{path} is not of a snapshot", f"its kind is {label.kind!r}")
+        raise InputError(f"{path} is not of a snapshot", f"its kind is {bounds.cropped(label.kind)}")
     if label.version > VERSION:
         raise NewerVersionError(
-            f"the snapshot {folder} has version {label.version}",
+            f"the snapshot {folder} has version {bounds.cropped(label.version)}",
             f"this rocm-perf reads up to {VERSION}",
             "Upgrade: pip install -U rocm-perf",
         )
     manifest = _decoded(path, data, Manifest)
     if len(manifest.sha256) != _SHA256_DIGITS or digest(data, manifest.sha256) != manifest.sha256:
-        raise InputError(f"the snapshot {folder} is damaged", "manifest.json is not as it was written")
-    for name, entry in manifest.files.items():
-        if not _is_inside(name) or (entry.same_as is not None and entry.same_as not in manifest.files):
-            raise InputError(f"the snapshot {folder} is damaged", f"its manifest lists {name!r}")
+        _refuse(folder, "manifest.json is not as it was written")
+    _refuse(folder, bounds.manifest_fault(manifest))
     return manifest
 
 
@@ -262,72 +277,41 @@ def digest(manifest: bytes, own: str) -> str:
 
 
 def checked_dispatch(path: Path, dispatch: Dispatch) -> Dispatch:
-    """Refused where a launch cannot have been so."""
-    if not all(size > 0 for size in (*dispatch.grid, *dispatch.workgroup)):
-        raise InputError(
-            f"{path} is damaged", f"a grid of {dispatch.grid} by {dispatch.workgroup} cannot run"
-        )
-    if (
-        not _is_inside(dispatch.code_object)
-        or not dispatch.kernel
-        or dispatch.kernel.split() != [dispatch.kernel]
-    ):
-        raise InputError(f"{path} is damaged", "it names no kernel or no code object")
-    return dispatch
+    """Refused where a launch cannot have been so. The address of the arguments becomes a number."""
+    fault = bounds.launch_fault(dispatch)
+    if fault:
+        raise InputError(f"{path} is damaged", fault)
+    kernarg = dispatch.kernarg
+    address = None if kernarg.address is None else _address(path, kernarg.address)
+    return msgspec.structs.replace(dispatch, kernarg=Kernarg(kernarg.size, address))
 
 
 def read_regions(path: Path) -> tuple[Region, ...]:
     """memory_regions.json, in the order of addresses; regions that overlap are refused."""
     entries = read_json(path, _RegionList).regions
-    regions = sorted((_region(entry) for entry in entries), key=lambda region: (region.base, region.end))
-    last: Region | None = None
-    for region in regions:
-        if (
-            region.size <= 0
-            or region.base <= 0
-            or any(not _lies_in(span, region.size) for span in region.changed)
-        ):
-            raise InputError(f"{path} is damaged", f"there can be no such region at 0x{region.base:x}")
-        if region.is_global or not region.saved:
-            continue
-        if last is not None and region.base < last.end:
-            raise InputError(f"{path} is damaged", f"two regions overlap at 0x{region.base:x}")
-        last = region
-    return tuple(regions)
+    found = (
+        Region(**{**msgspec.structs.asdict(entry), "base": _address(path, entry.base)}) for entry in entries
+    )
+    regions = tuple(sorted(found, key=lambda region: (region.base, region.end)))
+    fault = bounds.regions_fault(regions)
+    if fault:
+        raise InputError(f"{path} is damaged", fault)
+    return regions
 
 
-def _region(entry: _RegionEntry) -> Region:
-    return Region(**{**msgspec.structs.asdict(entry), "base": number(entry.base)})
-
-
-def _lies_in(span: tuple[int, int], size: int) -> bool:
-    offset, length = span
-    return offset >= 0 and length > 0 and offset + length <= size
-
-
-def _is_inside(name: str) -> bool:
-    """A name of a snapshot's file cannot lead out of its folder."""
-    parts = Path(name).parts
-    return bool(parts) and not name.startswith("/") and ".." not in parts and "\n" not in name
+def _address(path: Path, text: int | str) -> int:
+    try:
+        return number(text)
+    except ValueError as error:
+        raise InputError(f"{path} is damaged", str(error)) from error
 
 
 def read_json(path: Path, kind: type[Struct]) -> Struct:
-    return _decoded(path, _bytes(path), kind)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path} is damaged", "it is far too large")
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"the snapshot {path.parent} is incomplete", f"{path.name} is missing") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}", error.strerror or str(error)) from error
+    return _decoded(path, reading.contents(path.parent, path.name, _MOST_BYTES), kind)
 
 
 def _decoded(path: Path, data: bytes, kind: type[Struct]) -> Struct:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is damaged", str(error)) from error
+        raise InputError(f"{path} is damaged", str(error)[:_TOLD]) from error

@@ -5,19 +5,20 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import zstandard
 
 from rocm_perf.errors import InputError, OutputError
-from rocm_perf.replay import pieces
+from rocm_perf.replay import pieces, reading
 from rocm_perf.replay.pieces import Span
 from rocm_perf.replay.snapshot import Snapshot, StoredFile
 from rocm_perf.units import format_bytes
 
 _WORTH = 0.95  # of the raw size: what saves less is kept raw, which loads faster
+_TRIED = 8  # pieces
 _DISK_BLOCK = 512  # of st_blocks
 _TMPDIR = "Set TMPDIR to a folder on a larger disk."
 
@@ -39,7 +40,7 @@ def pack_all(folder: Path, names: list[str], *, compress: bool) -> dict[str, Sto
 
 def _packed(file: Path, *, compress: bool) -> StoredFile:
     compress = compress and file.stat().st_size > pieces.BLOCK and _has_room(file)
-    if not compress:
+    if not (compress and _promises(file)):
         return _hashed(file)
     packed = file.with_name(f"{file.name}.zst")
     entry = _compressed(file, packed)
@@ -49,6 +50,18 @@ def _packed(file: Path, *, compress: bool) -> StoredFile:
     packed.unlink()
     _sync(file)
     return StoredFile(entry.sha256, entry.size)
+
+
+def _promises(file: Path) -> bool:
+    """Whether a few pieces shrink: much memory is as good as random, and trying all of it takes longer than copying."""
+    with _opened(file) as handle:
+        spans = list(pieces.spans(os.fstat(handle).st_size))
+        if len(spans) <= _TRIED:
+            return True
+        some = [spans[place * len(spans) // _TRIED] for place in range(_TRIED)]
+        contents = [pieces.read_at(handle, span.offset, span.length) for span in some]
+    tried = [data for data in contents if not pieces.is_zero(data)]  # holes are free either way
+    return sum(len(pieces.compressed(data)) for data in tried) < _WORTH * sum(map(len, tried))
 
 
 def _stored_path(folder: Path, name: str, entry: StoredFile) -> Path:
@@ -62,9 +75,9 @@ def _hashed(file: Path) -> StoredFile:
         def summed(span: Span) -> bytes:
             return pieces.sum_of(pieces.read_at(handle, span.offset, span.length))
 
-        sums = list(pieces.in_order(summed, pieces.spans(size)))
+        found = pieces.hash_of(pieces.in_order(summed, pieces.spans(size)))
         os.fsync(handle)
-    return StoredFile(pieces.hash_of(sums), size)
+    return StoredFile(found, size)
 
 
 def _compressed(file: Path, packed: Path) -> StoredFile:
@@ -96,7 +109,7 @@ def check(snapshot: Snapshot) -> int:
 def unpack(snapshot: Snapshot, work: Path) -> dict[str, Path]:
     """Every file of the snapshot, checked, as a raw file: in its place, or below `work` where it is compressed."""
     files = snapshot.manifest.files
-    packed = {name for name in _holders(snapshot) if _is_packed(snapshot.path(name))}
+    packed = {name for name in _holders(snapshot) if snapshot.is_packed(name)}
     check_room(work, sum(files[name].size for name in packed), "the snapshot cannot be unpacked")
     try:
         for name in _holders(snapshot):
@@ -105,7 +118,8 @@ def unpack(snapshot: Snapshot, work: Path) -> dict[str, Path]:
         raise OutputError("the snapshot cannot be unpacked", error.strerror or str(error), _TMPDIR) from error
     holders = {name: entry.same_as or name for name, entry in files.items()}
     return {
-        name: work / holder if holder in packed else snapshot.path(holder) for name, holder in holders.items()
+        name: work / holder if holder in packed else snapshot.folder / holder
+        for name, holder in holders.items()
     }
 
 
@@ -123,38 +137,40 @@ def _holders(snapshot: Snapshot) -> list[str]:
 
 
 def _read(snapshot: Snapshot, name: str, target: Path | None) -> None:
-    """Check one file, and write it raw to the target if there is one."""
-    entry, path = snapshot.manifest.files[name], snapshot.path(name)
-    try:
-        found = _contents_hash(path, entry, target)
-    except FileNotFoundError as error:
-        raise InputError(
-            f"the snapshot {snapshot.folder} is incomplete", f"{path.name} is missing"
-        ) from error
-    except (zstandard.ZstdError, ValueError) as error:
-        raise InputError(f"the snapshot {snapshot.folder} is damaged", f"{name}: {error}") from error
+    """Check one file, and write it raw to the target if there is one. Without a hash only its size can be checked."""
+    entry, stored = snapshot.manifest.files[name], snapshot.stored_name(name)
+    frames = entry.frames if snapshot.is_packed(name) else ()
+    expected = sum(frames) if frames else entry.size
+    with reading.opened(snapshot.folder, stored) as handle:
+        size = os.fstat(handle).st_size
+        if size != expected:
+            raise _damaged(snapshot, f"{stored} has {size} bytes instead of {expected}")
+        if not entry.sha256 and target is None:
+            return
+        try:
+            found = _contents_hash(handle, snapshot.folder / stored, entry.size, frames, target)
+        except zstandard.ZstdError as error:
+            raise _damaged(snapshot, f"{stored}: {error}") from error
     if entry.sha256 and found != entry.sha256:
-        why = f"{name} does not have the hash that it was written with"
-        raise InputError(f"the snapshot {snapshot.folder} is damaged", why, "Copy or capture it again.")
+        raise _damaged(snapshot, f"{name} does not have the hash that it was written with")
 
 
-def _contents_hash(path: Path, entry: StoredFile, target: Path | None) -> str:
-    is_packed = _is_packed(path)
-    with _opened(path) as handle, _target(target, entry.size) as out:
-        every = pieces.spans(entry.size, entry.frames if is_packed else ())
-        stored = every[-1].stored_at + every[-1].stored_length
-        if os.fstat(handle).st_size != stored:
-            raise ValueError(f"it has {os.fstat(handle).st_size} bytes instead of {stored}")
+def _damaged(snapshot: Snapshot, why: str) -> InputError:
+    return InputError(f"the snapshot {snapshot.folder} is damaged", why, "Copy or capture it again.")
+
+
+def _contents_hash(handle: int, path: Path, size: int, frames: Sequence[int], target: Path | None) -> str:
+    with _target(target, size) as out:
 
         def summed(span: Span) -> bytes:
-            data = pieces.read_at(handle, span.stored_at, span.stored_length)
-            if is_packed:
+            data = reading.piece(handle, span.stored_at, span.stored_length, path)
+            if frames:
                 data = pieces.decompressed(data, span.length)
             if out is not None:
                 pieces.write_sparse(out, data, span.offset)
             return pieces.sum_of(data)
 
-        return pieces.hash_of(list(pieces.in_order(summed, every)))
+        return pieces.hash_of(pieces.in_order(summed, pieces.spans(size, frames)))
 
 
 @contextmanager
@@ -172,10 +188,6 @@ def _target(path: Path | None, size: int) -> Iterator[int | None]:
 def _opened(path: Path) -> Iterator[int]:
     with path.open("rb", buffering=0) as file:
         yield file.fileno()
-
-
-def _is_packed(path: Path) -> bool:
-    return path.suffix == ".zst"
 
 
 def on_disk(file: Path) -> int:

@@ -17,8 +17,9 @@ from rocm_perf.model.results.replay import (
 from rocm_perf.replay import run
 from rocm_perf.replay.errors import KernelFailedError
 from rocm_perf.replay.plan import CAPTURED, Code, Options, plan_text
-from rocm_perf.replay.replayer import Replayer
+from rocm_perf.replay.replayer import Replayer, write_plan
 from rocm_perf.replay.snapshot import Snapshot
+from rocm_perf.replay.writes import restoring_writes_of
 from rocm_perf.units import format_bytes
 
 _VERDICTS: dict[int, Reserved] = {0: "exact", run.RESERVATION_FAILED: "failed", run.RELOCATED: "relocated"}
@@ -29,8 +30,7 @@ TOO_FEW = f"fewer than {stats.FEWEST_SAMPLES} iterations"
 
 def reserve_check(snapshot: Snapshot, runner: Path, work: Path, timeout_s: float) -> ReserveCheck:
     """Whether every range can be had at its address. Needs none of the memory's contents."""
-    plan = work / "plan.txt"
-    plan.write_text(plan_text(snapshot, {}, work, Options(mode="reserve")))
+    plan = write_plan(work, plan_text(snapshot, {}, work, Options(mode="reserve")))
     ended = run.run_plan(runner, plan, timeout_s)
     if ended.status not in _VERDICTS:
         raise run.failure(ended)
@@ -47,7 +47,7 @@ def reserve_check(snapshot: Snapshot, runner: Path, work: Path, timeout_s: float
 
 def time_replay(replayer: Replayer, options: Options) -> ReplayTiming:
     """Times of one code object."""
-    answer = replayer.run(options)
+    answer = _ready_for(replayer, options).run(options)
     label = options.codes[0].label if options.codes else CAPTURED
     dispatch = replayer.snapshot.dispatch
     return ReplayTiming(
@@ -66,6 +66,10 @@ def time_replay(replayer: Replayer, options: Options) -> ReplayTiming:
     )
 
 
+def _ready_for(replayer: Replayer, options: Options) -> Replayer:
+    return restoring_writes_of(replayer, options.codes) if options.recopy else replayer
+
+
 def first_again(options: Options) -> Options:
     """With the first code object loaded a second time: where code lies in memory changes its time a little, and a
     difference that is no larger says nothing."""
@@ -75,7 +79,7 @@ def first_again(options: Options) -> Options:
 def compare_codes(replayer: Replayer, options: Options, labels: tuple[str, str]) -> ReplayComparison:
     """Two code objects, launched by turns. `labels` are what to call them."""
     asked = first_again(options)
-    answer = replayer.run(asked)
+    answer = _ready_for(replayer, options).run(asked)
     base, new, again = (
         _timing(label, answer.samples_ns.get(code.label, ()), options.iterations)
         for label, code in zip((*labels, labels[0]), asked.codes, strict=True)

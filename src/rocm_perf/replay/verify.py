@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -16,7 +16,8 @@ from rocm_perf.replay.replayer import Replayer
 from rocm_perf.replay.run import Answer
 from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.tolerance import DEFAULT, Tolerance
-from rocm_perf.replay.trial import Rule, Trial
+from rocm_perf.replay.trial import Outcome, Rule, Trial
+from rocm_perf.units import format_bytes, format_count
 
 _NO_ORACLE = "the snapshot does not hold the state after the kernel: capture it again, with --outputs"
 _NOTHING_CHANGED = (
@@ -24,9 +25,25 @@ _NOTHING_CHANGED = (
     "would look right: capture another dispatch"
 )
 _DEPENDS = (
-    "the kernel changed nothing in the application, and its result depends on what it overwrites: capture another "
-    "dispatch"
+    "the kernel changed nothing in the application, and its result depends on what it overwrites, or is another one "
+    "each time: capture another dispatch"
 )
+_NOT_EVEN = "not even the captured code gives the application's result when it is replayed"
+_BY_CHANCE = (
+    "differs from the application's result by no more than the tolerance, in places where all replays agree; elsewhere "
+    "they do not, so that it may be chance: verify it again"
+)
+_UNSTEADY = "; the kernel is not deterministic: --tolerance TYPE=ABS,REL says how far values may be off"
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """How a replay was judged."""
+
+    judged: Judgement
+    rule: Rule
+    deterministic: bool | None
+    by_chance: bool  # it differs, but by no more than the tolerance, and so do replays elsewhere
 
 
 def refused(snapshot: Snapshot) -> Verification | None:
@@ -44,61 +61,99 @@ def verify(replayer: Replayer, given: tuple[Tolerance, ...] = (), new: Code | No
     trial = Trial.of(replayer, spoilt)
     if not trial.outputs:
         return _verification(snapshot, "cannot be verified", _NOTHING_CHANGED)
-    answer, dumps = _first(trial)
-    if spoilt and trial.mismatches(dumps):  # the kernel reads what it overwrites
+    answer, captured = _captured(trial, given)
+    if spoilt and captured.judged.verdict == "different" and not captured.by_chance:
+        # The kernel reads what it overwrites.
         if not snapshot.changed:
             return _verification(snapshot, "cannot be verified", _DEPENDS)
-        shutil.rmtree(dumps)
         trial = Trial.of(replayer, {})
-        answer, dumps = _first(trial)
-    rule, deterministic = _rule(trial, dumps, given)
-    captured = trial.judge(CAPTURED, rule, dumps)
-    shutil.rmtree(dumps)
-    controls = trial.controls(rule)
-    judged_new = None
-    if new is not None:
-        trial.run(new)
-        judged_new = trial.judge(new.label, Rule(given, None) if given else rule, replayer.work)
-    verdict, reason = _verdict(captured, judged_new, controls)
-    if captured.verdict == "different":
+        answer, captured = _captured(trial, given)
+    last = captured if new is None else _new_code(trial, given, new, captured)
+    controls = trial.controls(last.rule)
+    verdict, reason = _verdict(captured, None if new is None else last, controls)
+    if verdict in ("same", "same within tolerance"):
+        reason += _not_compared(snapshot)
+    if captured.judged.verdict == "different":
         reason += _moved(snapshot, {one.name: one.address for one in answer.variables})
     return msgspec.structs.replace(
         _verification(snapshot, verdict, reason),
         device=answer.device_words,
-        deterministic=deterministic,
+        deterministic=last.deterministic,
         spoilt_bytes=trial.spoilt_bytes,
-        captured=captured,
-        new=judged_new,
+        captured=captured.judged,
+        new=None if new is None else last.judged,
         controls=controls,
     )
 
 
-def _first(trial: Trial) -> tuple[Answer, Path]:
-    return trial.run(), trial.replayer.keep_dumps("first")
+def _captured(trial: Trial, given: tuple[Tolerance, ...]) -> tuple[Answer, _Finding]:
+    """Bit for bit where the first replay is so; else more of them show where the kernel is not deterministic."""
+    answer = trial.run()
+    dumps = trial.replayer.keep_dumps("first")
+    outcome = trial.outcome(dumps)
+    if outcome.found:
+        doubtful = [one.piece.address for one in outcome.found if one.piece.is_output]
+        unsteady = trial.unsteady(doubtful, dumps)
+        finding = _finding(CAPTURED, outcome, Rule(given or DEFAULT, unsteady), not unsteady)
+    else:
+        finding = _finding(CAPTURED, outcome, Rule(), None)
+    shutil.rmtree(dumps)
+    return answer, finding
 
 
-def _rule(trial: Trial, dumps: Path, given: tuple[Tolerance, ...]) -> tuple[Rule, bool | None]:
-    """Bit for bit where the first replay is so; else a second one shows where the kernel is not deterministic."""
-    if not trial.mismatches(dumps):
-        return Rule(), None
-    unsteady = trial.unsteady(dumps)
-    return Rule(given or DEFAULT, unsteady), not unsteady
+def _new_code(trial: Trial, given: tuple[Tolerance, ...], new: Code, captured: _Finding) -> _Finding:
+    """A given tolerance is for all that the kernel writes. Else new code is judged as the captured code was; if that
+    may have been the same by luck, it is replayed again to see where it is not deterministic."""
+    trial.run(new)
+    dumps = trial.replayer.keep_dumps("new")
+    outcome = trial.outcome(dumps)
+    rule = Rule(given, None) if given else captured.rule
+    finding = _finding(new.label, outcome, rule, captured.deterministic)
+    if finding.judged.verdict == "different" != captured.judged.verdict and not given:
+        known = captured.rule.unsteady or frozenset()
+        doubtful = outcome.excusable(DEFAULT) - known
+        if doubtful:
+            unsteady = known | trial.unsteady(doubtful)
+            finding = _finding(new.label, outcome, Rule(DEFAULT, unsteady), not unsteady)
+    shutil.rmtree(dumps)
+    if finding.judged.verdict == "same within tolerance":
+        return finding
+    return replace(finding, rule=captured.rule)  # its own has excused nothing
 
 
-def _verdict(captured: Judgement, new: Judgement | None, controls: Sequence[Control]) -> tuple[Sameness, str]:
-    passed = [control.name for control in controls if control.outcome == "passed"]
+def _finding(code: str, outcome: Outcome, rule: Rule, deterministic: bool | None) -> _Finding:
+    judged = outcome.judged(code, rule)
+    chance = (
+        judged.verdict == "different" and bool(rule.unsteady) and bool(outcome.excusable(rule.tolerances))
+    )
+    return _Finding(judged, rule, deterministic, chance)
+
+
+def _verdict(captured: _Finding, new: _Finding | None, controls: Sequence[Control]) -> tuple[Sameness, str]:
+    passed = [f"{control.name} ({control.words})" for control in controls if control.outcome == "passed"]
     if passed:
-        return "cannot be verified", f"a control that must fail passed: {', '.join(passed)}"
-    if captured.verdict == "different" and new is not None:
-        return (
-            "cannot be verified",
-            "not even the captured code gives the application's result when it is replayed",
-        )
-    judged = captured if new is None else new
+        return "cannot be verified", f"a control that must fail passed: {'; '.join(passed)}"
+    if captured.by_chance:
+        return "cannot be verified", f"the replay {_BY_CHANCE}"
+    if captured.judged.verdict == "different" and new is not None:
+        return "cannot be verified", _NOT_EVEN
+    last = captured if new is None else new
     whose = "the replay" if new is None else "the new code"
-    if judged.verdict == "different":
-        return "different", f"{whose} does not give the application's result"
-    return judged.verdict, f"{whose} gives the application's result"
+    if last.by_chance:
+        return "cannot be verified", f"{whose} {_BY_CHANCE}, or give a --tolerance for all that it writes"
+    if last.judged.verdict == "different":
+        hint = _UNSTEADY if last.deterministic is False else ""
+        return "different", f"{whose} does not give the application's result{hint}"
+    return last.judged.verdict, f"{whose} gives the application's result"
+
+
+def _not_compared(snapshot: Snapshot) -> str:
+    """Nobody knows what the kernel did to memory that is not in the snapshot."""
+    left_out = [region.size for region in snapshot.regions if not region.saved]
+    if not left_out:
+        return ""
+    size, what = format_bytes(sum(left_out)), format_count(len(left_out), "region")
+    return f"; not compared, because not saved: {what} of {size}"
 
 
 def _moved(snapshot: Snapshot, now: dict[str, str]) -> str:

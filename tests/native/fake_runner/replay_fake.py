@@ -7,6 +7,8 @@ The toy language, a statement a line, run for a grid of work-items:
   set BASE COUNT VALUE     work-item i writes VALUE to the i-th f32 at BASE, if i < COUNT
   clamp BASE COUNT VALUE   work-item i lowers the i-th f32 at BASE to VALUE, if it is larger
   noise BASE COUNT SCALE   multiplies each f32 by 1 + a random share of SCALE, another one each time
+  wobble ADDRESS PATTERN   flips the last bit of the f32 at ADDRESS if PATTERN has a 1, by how often it ran before
+  below COUNT hang|fail    does so if there are fewer work-items
   chase POINTER VALUE      adds VALUE to the f32 at the address that lies at POINTER
   count NAME               adds 1 to the u32 variable NAME
   put ADDRESS BYTE         writes one byte
@@ -156,6 +158,8 @@ class Runner:
             for label in turned if turn % 2 == 0 else reversed(turned):
                 if self.plan.number("recopy", 1):
                     self.put_back()
+                if not self.plan.number("launch", 1) and FAULT == "fail-unlaunched":
+                    raise StopError(14, "the device failed")
                 taken = (
                     self.execute(codes[label])
                     if self.plan.number("launch", 1) or FAULT == "always-launch"
@@ -194,6 +198,11 @@ class Runner:
             elif word == "count":
                 variable = self.variables[values[0]]
                 variable[:4] = struct.pack("<I", struct.unpack("<I", variable[:4])[0] + 1)
+            elif word == "wobble":
+                self.memory.view(int(values[0], 0), 1)[0] ^= turn_of(values[1])
+            elif word == "below":
+                if items < int(values[0]):
+                    ill(values[1])
             elif word == "put":
                 self.memory.view(int(values[0], 0), 1)[0] = int(values[1], 0)
             else:
@@ -219,6 +228,15 @@ class Runner:
         for name, _, file in self.plan.many["dump_global"]:
             with open(file, "wb") as out:
                 out.write(self.variables[name])
+
+
+def turn_of(pattern: str) -> int:
+    """The next digit of the pattern, the last one for ever. Runs are counted in a file beside the runner."""
+    with open(f"{sys.argv[0]}.{pattern}", "a+") as runs:
+        runs.write(".")
+        runs.seek(0)
+        place = len(runs.read()) - 1
+    return int(pattern[min(place, len(pattern) - 1)])
 
 
 def ill(word: str) -> None:

@@ -1,6 +1,7 @@
 // Programs to capture kernels of: `app SCENARIO ONE.hsaco TWO.hsaco`. Each prints what its memory holds in the end, so that a
 // run with the tool can be compared with one without.
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -90,6 +91,64 @@ void queues(Program& program) {
   tell(program.get(x, kCount));
 }
 
+// The only producer of a queue, which therefore keeps the write index itself.
+class Producer {
+ public:
+  explicit Producer(Program& program) : queue_(program.queue(0, HSA_QUEUE_TYPE_SINGLE)) {}
+
+  void put(const hsa_kernel_dispatch_packet_t& packet) {
+    hsa_queue_store_write_index_screlease(queue_, next_ + 1);
+    Program::submit_at(queue_, next_++, {packet});
+  }
+
+ private:
+  hsa_queue_t* queue_;
+  std::uint64_t next_ = 0;
+};
+
+// Slow kernels under way in a single-producer queue when the chosen one is submitted, and more of them afterwards.
+void single_producer(Program& program) {
+  hsa_executable_t adds = program.load({two}), softmaxes = program.load({one});
+  auto* y = program.device<std::uint32_t>(kCount);
+  program.put(y, std::vector<std::uint32_t>(kCount, 0));
+  auto* x = program.device<float>(kCount);
+  program.put(x, ramp(kCount));
+  std::vector<hsa_kernel_dispatch_packet_t> packets;
+  for (int round = 0; round < 4; ++round)
+    packets.push_back(program.packet(adds, kAdd, Arguments().add(y).add(kCount).add(100u), kCount));
+  auto chosen = program.packet(softmaxes, kSoftmax, Arguments().add(x).add(kCount), kCount);
+  Producer producer(program);
+  producer.put(packets[0]);
+  producer.put(packets[1]);
+  program.run(program.queue(), chosen);
+  producer.put(packets[2]);
+  producer.put(packets[3]);
+  for (const auto& packet : packets) Program::wait(packet);
+  tell(program.get(y, kCount));
+  tell(program.get(x, kCount));
+}
+
+// The chosen kernel ends only when one of another queue, submitted after it, has run.
+void needs_other(Program& program) {
+  auto* x = program.device<float>(kCount);
+  auto* y = program.device<float>(kCount);
+  program.put(x, ramp(kCount));
+  program.put(y, ramp(kCount));
+  hsa_executable_t code = program.load({one});
+  auto chosen = program.packet(code, kSoftmax, Arguments().add(x).add(kCount), kCount);
+  auto other = program.packet(code, kScale, Arguments().add(y).add(kCount), kCount);
+  std::thread first([&program, &chosen, queue = program.queue()] { program.run(queue, chosen); });
+  float waiting = 0;
+  while (waiting >= 0) {
+    std::this_thread::yield();
+    __atomic_load(x, &waiting, __ATOMIC_SEQ_CST);
+  }
+  program.run(program.queue(), other);
+  first.join();
+  tell(program.get(x, kCount));
+  tell(program.get(y, kCount));
+}
+
 void threads(Program& program) {
   hsa_executable_t code = program.load({two});
   std::vector<std::uint32_t*> memory;
@@ -106,8 +165,33 @@ void threads(Program& program) {
   for (auto* one_memory : memory) tell(program.get(one_memory, 1000));
 }
 
+hsa_signal_t new_signal() {
+  hsa_signal_t out{};
+  check(hsa_signal_create(1, 0, nullptr, &out), "signal");
+  return out;
+}
+
+void await(hsa_signal_t signal) {
+  hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+}
+
+void copy_plain(Program& program, float* to, float* from, hsa_signal_t copied) {
+  check(hsa_amd_memory_async_copy(to, program.gpus[0], from, program.hosts[0], kCount * sizeof(float), 0, nullptr,
+                                  copied),
+        "copy");
+}
+
+void copy_rect(Program& program, float* to, float* from, hsa_signal_t copied) {
+  constexpr std::uint32_t kRow = 400 * sizeof(float), kRows = kCount / 400;
+  hsa_pitched_ptr_t into{to, kRow, kRow * kRows}, out_of{from, kRow, kRow * kRows};
+  hsa_dim3_t corner{0, 0, 0}, range{kRow, kRows, 1};
+  check(hsa_amd_memory_async_copy_rect(&into, &corner, &out_of, &corner, &range, program.gpus[0], hsaHostToDevice, 0,
+                                       nullptr, copied),
+        "copy");
+}
+
 // A copy is under way when the chosen kernel is submitted.
-void copying(Program& program) {
+void copying(Program& program, void (*copy)(Program&, float*, float*, hsa_signal_t)) {
   auto* x = program.device<float>(kCount);
   auto* y = program.device<float>(kCount);
   program.put(x, ramp(kCount));
@@ -115,16 +199,54 @@ void copying(Program& program) {
   constexpr auto kFine = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
   auto* fresh = static_cast<float*>(program.on_host(kCount * sizeof(float), kFine));
   for (std::uint32_t i = 0; i < kCount; ++i) fresh[i] = 2;
-  hsa_signal_t copied{};
-  check(hsa_signal_create(1, 0, nullptr, &copied), "signal");
+  hsa_signal_t copied = new_signal();
   hsa_executable_t code = program.load({one});
   auto chosen = program.packet(code, kSoftmax, Arguments().add(x).add(kCount), kCount);
-  check(hsa_amd_memory_async_copy(y, program.gpus[0], fresh, program.hosts[0], kCount * sizeof(float), 0, nullptr,
-                                  copied),
-        "copy");
+  copy(program, y, fresh, copied);
   program.run(program.queue(), chosen);
-  hsa_signal_wait_scacquire(copied, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+  await(copied);
   tell(program.get(y, kCount));
+}
+
+// Signals of copies are destroyed while a capture waits for a copy that is still under way.
+void destroying_signals(Program& program) {
+  auto* to = static_cast<char*>(program.on_host(64));
+  auto* from = static_cast<char*>(program.on_host(64));
+  hsa_signal_t gate = new_signal(), slow = new_signal();
+  auto copy = [&](hsa_signal_t completes, std::uint32_t count, const hsa_signal_t* after) {
+    check(hsa_amd_memory_async_copy(to, program.hosts[0], from, program.hosts[0], 4, count, after, completes), "copy");
+  };
+  std::vector<hsa_signal_t> ended;
+  for (int index = 0; index < 64; ++index) {
+    ended.push_back(new_signal());
+    if (index == 32) copy(slow, 1, &gate);
+    copy(ended.back(), 0, nullptr);
+    await(ended.back());
+  }
+  std::thread destroying([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    for (hsa_signal_t one : ended) hsa_signal_destroy(one);
+  });
+  std::thread opening([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    hsa_signal_store_screlease(gate, 0);
+  });
+  softmax(program);
+  destroying.join();
+  opening.join();
+  await(slow);
+}
+
+// Another thread fills memory all the time.
+void filling(Program& program) {
+  auto* y = program.device<std::uint32_t>(kCount);
+  std::atomic<bool> ending{false};
+  std::thread other([&] {
+    for (std::uint32_t value = 1; !ending; ++value) hsa_amd_memory_fill(y, value, kCount);
+  });
+  softmax(program);
+  ending = true;
+  other.join();
 }
 
 // Another thread allocates and frees all the time.
@@ -246,6 +368,14 @@ void shared_memory(Program& program) {
   on_memory(program, memory);
 }
 
+// One page of it is given other attributes, as hipMemAdvise does.
+void shared_memory_with_a_page(Program& program) {
+  alignas(4096) static float memory[kCount + 2048];
+  check(hsa_amd_svm_attributes_set(memory, sizeof memory, nullptr, 0), "hsa_amd_svm_attributes_set");
+  check(hsa_amd_svm_attributes_set(memory + 1024, 4096, nullptr, 0), "hsa_amd_svm_attributes_set");
+  on_memory(program, memory + 2048);
+}
+
 void other_process(Program& program) {
   hsa_amd_ipc_memory_t handle{};
   void* seen = nullptr;
@@ -263,7 +393,12 @@ int main(int count, char** argv) {
       {"batch", batch},
       {"queues", queues},
       {"threads", threads},
-      {"copying", copying},
+      {"single-producer", single_producer},
+      {"needs-other", needs_other},
+      {"copying", [](Program& program) { copying(program, copy_plain); }},
+      {"copying-rect", [](Program& program) { copying(program, copy_rect); }},
+      {"destroying-signals", destroying_signals},
+      {"filling", filling},
       {"freeing", freeing},
       {"codes", codes},
       {"two-gpus", two_gpus},
@@ -274,6 +409,7 @@ int main(int count, char** argv) {
       {"registered", registered_memory},
       {"pinned", pinned_memory},
       {"shared", shared_memory},
+      {"shared-page", shared_memory_with_a_page},
       {"ipc", other_process},
   };
   if (count != 4 || !scenarios.count(argv[1])) return 64;

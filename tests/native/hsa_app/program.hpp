@@ -47,9 +47,9 @@ class Program {
         this);
   }
 
-  hsa_queue_t* queue(int gpu = 0) {
+  hsa_queue_t* queue(int gpu = 0, hsa_queue_type32_t type = HSA_QUEUE_TYPE_MULTI) {
     hsa_queue_t* out = nullptr;
-    check(hsa_queue_create(gpus.at(gpu), 256, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &out),
+    check(hsa_queue_create(gpus.at(gpu), 256, type, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &out),
           "hsa_queue_create");
     return out;
   }
@@ -138,7 +138,11 @@ class Program {
 
   // All packets, then one doorbell.
   static void submit(hsa_queue_t* queue, const std::vector<hsa_kernel_dispatch_packet_t>& packets) {
-    std::uint64_t index = hsa_queue_add_write_index_scacq_screl(queue, packets.size());
+    submit_at(queue, hsa_queue_add_write_index_scacq_screl(queue, packets.size()), packets);
+  }
+
+  static void submit_at(hsa_queue_t* queue, std::uint64_t index,
+                        const std::vector<hsa_kernel_dispatch_packet_t>& packets) {
     for (std::size_t at = 0; at < packets.size(); ++at) {
       auto& slot = static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address)[(index + at) % queue->size];
       std::memcpy(reinterpret_cast<char*>(&slot) + 2, reinterpret_cast<const char*>(&packets[at]) + 2, 62);

@@ -126,15 +126,16 @@ void copy_now(void* to, const void* from, std::size_t size) {
   std::memmove(to, from, size);
 }
 
-hsa_status_t async_copy(void* to, hsa_agent_t, const void* from, hsa_agent_t, std::size_t size, std::uint32_t count,
-                        const hsa_signal_t* after, hsa_signal_t completes) {
-  static std::atomic<int> copies{0};
+std::atomic<int> copies{0};  // asynchronous ones, of either kind
+
+template <class Copy>
+hsa_status_t copy_after(std::uint32_t count, const hsa_signal_t* after, hsa_signal_t completes, Copy copy) {
   std::vector<hsa_signal_t> signals(after, after + count);
   std::uint64_t delay_ms = ++copies == 1 ? number("COPY_MS", "0") : 0;
   auto work = [=] {
     for (hsa_signal_t one : signals) wait(one, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX);
     ::usleep(static_cast<useconds_t>(1000 * delay_ms));
-    copy_now(to, from, size);
+    copy();
     subtract(completes);
   };
   if (signals.empty() && delay_ms == 0)
@@ -142,6 +143,25 @@ hsa_status_t async_copy(void* to, hsa_agent_t, const void* from, hsa_agent_t, st
   else
     std::thread(work).detach();
   return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t async_copy(void* to, hsa_agent_t, const void* from, hsa_agent_t, std::size_t size, std::uint32_t count,
+                        const hsa_signal_t* after, hsa_signal_t completes) {
+  return copy_after(count, after, completes, [=] { copy_now(to, from, size); });
+}
+
+hsa_status_t copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
+                       const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t, hsa_amd_copy_direction_t,
+                       std::uint32_t count, const hsa_signal_t* after, hsa_signal_t completes) {
+  auto row = [](const hsa_pitched_ptr_t& of, const hsa_dim3_t& offset, std::uint32_t y, std::uint32_t z) {
+    return static_cast<char*>(of.base) + offset.x + (offset.y + y) * of.pitch + (offset.z + z) * of.slice;
+  };
+  return copy_after(count, after, completes,
+                    [=, to = *to, to_at = *to_offset, from = *from, from_at = *from_offset, range = *range] {
+                      for (std::uint32_t z = 0; z < range.z; ++z)
+                        for (std::uint32_t y = 0; y < range.y; ++y)
+                          copy_now(row(to, to_at, y, z), row(from, from_at, y, z), range.x);
+                    });
 }
 
 struct Handle {
@@ -231,6 +251,7 @@ void* amd_memory_call(const std::string& name) {
        })},
       {"hsa_amd_memory_pool_free", reinterpret_cast<void*>(free_memory)},
       {"hsa_amd_memory_async_copy", reinterpret_cast<void*>(async_copy)},
+      {"hsa_amd_memory_async_copy_rect", reinterpret_cast<void*>(copy_rect)},
       {"hsa_amd_agents_allow_access",
        reinterpret_cast<void*>(+[](std::uint32_t, const hsa_agent_t*, const std::uint32_t*, const void*) {
          return HSA_STATUS_SUCCESS;

@@ -140,9 +140,12 @@ void intercept(Queue& queue) {
   queue.read = queue.next;
   if (batch.empty()) return;
   if (queue.handlers.empty()) return submit(*queue.hardware, batch.data(), batch.size());
-  passing = {&queue, 0, 0};
-  queue.handlers.back().first(batch.data(), batch.size(), queue.next, queue.handlers.back().second, writer);
-  passing = {};
+  std::size_t step = option("ONE_BY_ONE") == "1" ? 1 : batch.size();
+  for (std::size_t at = 0; at < batch.size(); at += step) {
+    passing = {&queue, 0, 0};
+    queue.handlers.back().first(batch.data() + at, step, queue.next, queue.handlers.back().second, writer);
+    passing = {};
+  }
 }
 
 hsa_status_t create_intercepted(hsa_agent_t, std::uint32_t size, hsa_queue_type32_t type,
@@ -197,8 +200,16 @@ void store(Signal& signal, hsa_signal_value_t value) {
   if (signal.doorbell_of && signal.doorbell_of->hardware) intercept(*signal.doorbell_of);
 }
 
+void add(Signal& signal, hsa_signal_value_t value) {
+  {
+    std::lock_guard<std::mutex> hold(tick_mutex);
+    signal.value += value;
+  }
+  tick.notify_all();
+}
+
 void subtract(hsa_signal_t signal) {
-  if (signal.handle) store(at(signal), at(signal).value - 1);
+  if (signal.handle) add(at(signal), -1);
 }
 
 hsa_signal_value_t wait(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t than,
@@ -220,11 +231,12 @@ void add_calls(CoreApiTable& core) {
     return HSA_STATUS_SUCCESS;
   };
   core.hsa_signal_destroy_fn = [](hsa_signal_t signal) {
-    delete &at(signal);
+    at(signal).destroyed = true;
     return HSA_STATUS_SUCCESS;
   };
   core.hsa_signal_load_scacquire_fn = [](hsa_signal_t signal) { return at(signal).value.load(); };
   core.hsa_signal_store_screlease_fn = [](hsa_signal_t signal, hsa_signal_value_t value) { store(at(signal), value); };
+  core.hsa_signal_add_scacq_screl_fn = [](hsa_signal_t signal, hsa_signal_value_t value) { add(at(signal), value); };
   core.hsa_signal_wait_scacquire_fn = [](hsa_signal_t signal, hsa_signal_condition_t condition,
                                          hsa_signal_value_t than, std::uint64_t timeout, hsa_wait_state_t) {
     return wait(signal, condition, than, timeout);
@@ -239,6 +251,14 @@ void add_calls(CoreApiTable& core) {
   };
   core.hsa_queue_add_write_index_scacq_screl_fn = [](const hsa_queue_t* queue, std::uint64_t count) {
     return const_cast<Queue*>(reinterpret_cast<const Queue*>(queue))->write.fetch_add(count);
+  };
+  core.hsa_queue_cas_write_index_scacq_screl_fn = [](const hsa_queue_t* queue, std::uint64_t expected,
+                                                     std::uint64_t value) {
+    const_cast<Queue*>(reinterpret_cast<const Queue*>(queue))->write.compare_exchange_strong(expected, value);
+    return expected;
+  };
+  core.hsa_queue_store_write_index_screlease_fn = [](const hsa_queue_t* queue, std::uint64_t value) {
+    const_cast<Queue*>(reinterpret_cast<const Queue*>(queue))->write.store(value);
   };
 }
 

@@ -45,8 +45,13 @@ struct Signal {
   std::atomic<hsa_signal_value_t> value{0};
   Queue* doorbell_of = nullptr;
   std::uint64_t start = 0, end = 0;
+  std::atomic<bool> destroyed{false};  // its memory stays, so that a later use is told and does not go unseen
 };
-inline Signal& at(hsa_signal_t signal) { return *reinterpret_cast<Signal*>(signal.handle); }
+inline Signal& at(hsa_signal_t signal) {
+  auto& out = *reinterpret_cast<Signal*>(signal.handle);
+  if (out.destroyed) misuse("a signal was used that had been destroyed");
+  return out;
+}
 void store(Signal& signal, hsa_signal_value_t value);
 void subtract(hsa_signal_t signal);
 hsa_signal_value_t wait(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t than,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -43,7 +44,7 @@ def test_the_interval_holds_the_median_and_stays_inside(samples: list[float]) ->
     assert min(samples) <= interval[0] <= interval[1] <= max(samples)
     assert interval[0] <= stats.median(samples) * (1 + 1e-12)
     assert interval[1] >= stats.median(samples) * (1 - 1e-12)
-    assert interval == stats.median_interval(list(reversed(samples)))  # seeded, and no matter in what order
+    assert interval == stats.median_interval(list(reversed(samples)))  # seeded; backwards is as good
 
 
 @pytest.mark.parametrize("count", [25, 40])
@@ -52,11 +53,21 @@ def test_it_is_the_bootstrap(count: int) -> None:
     source = random.Random(3)
     samples = [source.lognormvariate(0, 0.5) for _ in range(count)]
     drawn = sorted(statistics.median(source.choices(samples, k=count)) for _ in range(20_000))
-    fast = sorted(stats._resampled_medians(samples, random.Random(5)))
+    fast = sorted(stats._resampled_medians(samples, count, random.Random(5)))
     spread = statistics.stdev(drawn)
     for share in (0.025, 0.25, 0.5, 0.75, 0.975):
         assert stats.quantile(fast, share) == pytest.approx(stats.quantile(drawn, share), abs=0.15 * spread)
     assert statistics.stdev(fast) == pytest.approx(spread, rel=0.05)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 3, 4, 8])
+def test_it_is_the_bootstrap_of_fewer_draws(draws: int) -> None:
+    source = random.Random(4)
+    samples = [float(value) for value in range(11)]
+    drawn = [statistics.median(source.choices(samples, k=draws)) for _ in range(40_000)]
+    fast = stats._resampled_medians(samples, draws, random.Random(5))
+    assert statistics.mean(fast) == pytest.approx(statistics.mean(drawn), abs=0.15)
+    assert statistics.stdev(fast) == pytest.approx(statistics.stdev(drawn), rel=0.04)
 
 
 @pytest.mark.parametrize("count", [stats.FEWEST_SAMPLES, 21, 60])
@@ -69,6 +80,78 @@ def test_coverage_by_simulation(count: int, monkeypatch: pytest.MonkeyPatch) -> 
         interval = stats.median_interval([source.lognormvariate(0, 1) for _ in range(count)])
         held += interval is not None and interval[0] <= 1.0 <= interval[1]
     assert 0.90 <= held / 300 <= 0.99
+
+
+def correlated(source: random.Random, count: int, step: float) -> list[float]:
+    """Times that depend on those before them, an AR(1) series, of median 1."""
+    value, found = source.gauss(0, 1), []
+    for _ in range(count):
+        found.append(math.exp(0.3 * value))
+        value = step * value + math.sqrt(1 - step * step) * source.gauss(0, 1)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("count", "step", "least"),
+    [
+        (20, 0.0, 0.93),
+        (100, 0.0, 0.93),
+        (20, 0.5, 0.86),
+        (100, 0.5, 0.90),
+        (20, 0.9, 0.55),  # hardly more than one independent sample: nothing helps
+        (100, 0.9, 0.83),
+    ],
+)
+def test_coverage_of_samples_that_depend_on_each_other(
+    count: int, step: float, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats, "RESAMPLES", 300)
+    source = random.Random(19)
+    held = both = 0
+    for _ in range(300):
+        one, other = (correlated(source, count, step) for _ in range(2))
+        interval, ratio = stats.median_interval(one), stats.median_ratio(one, other).interval
+        assert interval is not None
+        assert ratio is not None
+        held += interval[0] <= 1 <= interval[1]
+        both += ratio[0] <= 1 <= ratio[1]
+    assert least <= held / 300 <= 0.99
+    assert least <= both / 300 <= 0.99
+
+
+def test_independent_samples_count_nearly_in_full() -> None:
+    source = random.Random(23)
+    counts = [stats.effective_count([source.random() for _ in range(100)]) for _ in range(200)]
+    assert max(counts) == 100
+    assert statistics.mean(counts) > 90
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ([5.0] * 30, 30),  # no two differ
+        ([1.0, 2.0] * 15, 30),  # by turns: no reason for a narrower interval
+        ([1.0, 1.0, 2.0, 2.0] * 10, 36),  # by twos: nearly none, but what is seen is a little too small
+        ([1.0] * 15 + [2.0] * 15, 1),  # the clock changed once
+        ([float(value) for value in range(30)], 1),  # and here all the time
+    ],
+)
+def test_effective_count(samples: list[float], expected: int) -> None:
+    assert stats.effective_count(samples) == expected
+
+
+def test_a_drift_of_both_interleaved_series_hides_no_difference() -> None:
+    """It cancels out of their ratios: without that, each series would count as a few samples."""
+    source = random.Random(29)
+    drift = [1 + 0.02 * turn / 100 for turn in range(100)]
+    base, new = ([factor * one * source.gauss(1, 0.002) for one in drift] for factor in (1.0, 0.99))
+    assert stats.verdict(stats.median_ratio(base, new)) == "better"
+    assert stats.verdict(stats.median_ratio(base, new[:-1])) == "no difference shown"  # not by turns
+
+
+def test_an_interval_that_begins_or_ends_at_one_shows_no_difference() -> None:
+    assert stats.verdict(stats.Ratio(1.05, (1.0, 1.1))) == "no difference shown"
+    assert stats.verdict(stats.Ratio(0.95, (0.9, 1.0))) == "no difference shown"
 
 
 def test_the_same_code_twice_shows_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:

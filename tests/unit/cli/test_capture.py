@@ -29,6 +29,11 @@ if what in ("captured", "twice", "dies"):
     write_draft(draft, Toy())
 if what == "twice":
     write_draft(draft.with_name("99999999"), Toy(grid=(32, 1, 1)))
+if what in ("unsaved", "half-saved"):
+    (draft / "memory" if what == "half-saved" else draft).mkdir(parents=True)
+if what == "beside":
+    (draft.with_name("99999999") / "memory").mkdir(parents=True)
+    what = '{{"version": 1, "state": "no-match"}}'
 if what == "dies":
     (draft / "capture.json").unlink()
     os.abort()
@@ -72,8 +77,8 @@ def test_a_capture(app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[
     assert capture(tmp_path / "snap", "--", *app, "captured") == 0
     out, err = capfd.readouterr()
     assert out == "the program's own output scale\n"
-    assert "captured scale(float*): dispatch 3 of those that match, launch 17" in err
-    assert "rocm-perf replay verify" in err
+    assert "Captured  scale(float*)\nDispatch  3 of those that match, launch 17 of the program\n" in err
+    assert err.endswith(f"rocm-perf replay verify {tmp_path}/snap\n")
     snapshot = read_snapshot(tmp_path / "snap")
     assert check(snapshot) == 7
     assert snapshot.dispatch.kernel == "_Z5scalePf"
@@ -87,8 +92,21 @@ def test_options_reach_the_snapshot(
     manifest = read_snapshot(tmp_path / "snap").manifest
     assert not manifest.outputs
     assert {entry.stored for entry in manifest.files.values()} == {"raw"}
-    report = json.loads(capfd.readouterr().err.partition("{")[2].join(["{", ""]))
+    out, err = capfd.readouterr()
+    report = json.loads(out)
     assert (report["dispatch"], report["changed_bytes"]) == (3, None)
+    assert err == "the program's own output scale\n"
+
+
+def test_what_to_do_next(app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As a command that can be copied, and that works."""
+    deep = tmp_path / ("deep " * 30) / "my snap"
+    assert capture(deep, "--", *app, "captured") == 0
+    assert f"rocm-perf replay verify '{deep}'\n" in capfd.readouterr().err
+    assert capture(tmp_path / "bare", "--no-outputs", "--", *app, "captured") == 0
+    err = capfd.readouterr().err
+    assert f"rocm-perf replay full-vm {tmp_path}/bare\n" in err
+    assert "replay verify" not in err
 
 
 def test_the_programs_exit_code_is_ours(
@@ -97,6 +115,8 @@ def test_the_programs_exit_code_is_ours(
     assert capture(tmp_path / "snap", "--", *app, "captured", "7") == 7
     assert read_snapshot(tmp_path / "snap").manifest.outputs
     assert "exit code 7" in capfd.readouterr().err
+    assert capture(tmp_path / "other", "--", *app, "dies") == 134
+    assert "the program ended by SIGABRT" in capfd.readouterr().err
 
 
 def test_a_kernel_that_never_matches(
@@ -107,9 +127,17 @@ def test_a_kernel_that_never_matches(
     )
     assert capture(tmp_path / "snap", "--", *app, seen) == 5
     err = capfd.readouterr().err
-    assert "no kernel matched 'scale' in 12 launches: seen: scalar_mul (3 launches); gemm (9 launches)" in err
-    assert "2 graph launches" in err
+    assert "no kernel matched 'scale': there were 12 launches of 2 kernels. 2 graph launches\n" in err
+    assert [line.split() for line in err.splitlines()[-2:]] == [["3", "scalar_mul"], ["9", "gemm"]]
     assert left(tmp_path) == []
+
+
+def test_a_kernel_that_runs_only_in_graphs(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seen = account(launches=1, matched=0, names_seen={"scale": 1}, not_seen=["graph launches: 5"])
+    assert capture(tmp_path / "snap", "--", *app, seen) == 5
+    assert "nothing that matched 'scale' could be captured: graph launches: 5" in capfd.readouterr().err
 
 
 def test_too_few_dispatches_match(app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -132,6 +160,26 @@ def test_a_program_that_dies_in_the_middle(
     assert left(tmp_path) == []
 
 
+@pytest.mark.parametrize("what", ["unsaved", "half-saved"])
+def test_a_disk_too_full_even_to_say_so(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], what: str
+) -> None:
+    """The program ends well, and the library could not write its account."""
+    assert capture(tmp_path / "snap", "--", *app, what) == 6
+    assert (
+        f"nothing could be written to {tmp_path}, not even why: its disk may be full"
+        in capfd.readouterr().err
+    )
+    assert left(tmp_path) == []
+
+
+def test_a_process_that_dies_while_it_saves_beside_one_that_matched_nothing(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert capture(tmp_path / "snap", "--", *app, "beside", "3") == 3
+    assert "ended in the middle" in capfd.readouterr().err
+
+
 def test_refused_and_failed(app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     refused = account(state="refused", reason="argument 2 points into managed memory")
     assert capture(tmp_path / "snap", "--", *app, refused) == 25
@@ -140,9 +188,18 @@ def test_refused_and_failed(app: list[str], tmp_path: Path, capfd: pytest.Captur
     assert left(tmp_path) == []
 
 
-def test_several_processes_captured(app: list[str], tmp_path: Path) -> None:
-    assert capture(tmp_path / "snap", "--", *app, "twice") == 0
+def test_several_processes_captured(
+    app: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert capture(tmp_path / "snap", "--json", "--", *app, "twice") == 0
     first, second = left(tmp_path)
+    report = json.loads(capfd.readouterr().out)
+    both = [read_snapshot(tmp_path / name).manifest for name in (first, second)]
+    assert report["snapshots"] == [str(tmp_path / first), str(tmp_path / second)]
+    assert report["raw_bytes"] == sum(one.raw_bytes for one in both)
+    assert report["stored_bytes"] == sum(one.stored_bytes for one in both)
+    assert (report["regions"], report["changed_bytes"]) == (4, 2 * 65536)
+    assert (report["launches"], report["matched"]) == (40, 6)
     assert second == "snap-99999999"
     assert read_snapshot(tmp_path / second).dispatch.grid == (32, 1, 1)
     assert read_snapshot(tmp_path / first).dispatch.grid == (64, 1, 1)
@@ -159,6 +216,10 @@ def test_the_programs_own_dashes(app: list[str], tmp_path: Path, capfd: pytest.C
     out = capfd.readouterr().out
     assert f"{app[1]} --json -- x\n" in out
     assert "CUDA_INJECTION64_PATH=" in out
+    assert capture(tmp_path / "snap", "--dry-run", "--json", "--", *app, "x y") == 0
+    plan = json.loads(capfd.readouterr().out)
+    assert (plan["command"], plan["snapshot"]) == ([*app, "x y"], str(tmp_path / "snap"))
+    assert plan["environment"]["ROCM_PERF_CAPTURE_KERNEL"] == "scale"
     assert left(tmp_path) == []
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +135,26 @@ def test_full_vm_of_another_code_object(
 
 
 @pytest.mark.parametrize(
-    "words", [["--iterations", "0"], ["--warmup", "-1"], ["--timeout", "0"], ["--timeout", "nan"]]
+    ("words", "said"),
+    [
+        (["--iterations", "0"], "must be from 1 to 2,147,483,647"),
+        (["--iterations", "9" * 20], "must be from 1 to 2,147,483,647"),
+        (["--iterations", "1e9"], "'1e9' is not a whole number"),
+        (["--warmup", "-1"], "must be from 0 to"),
+        (["--warmup", "9" * 20], "must be from 0 to"),
+        (["--timeout", "0"], "more than 0 and at most 1,000,000 seconds"),
+        (["--timeout", "nan"], "more than 0 and at most 1,000,000 seconds"),
+        (["--timeout", "inf"], "more than 0 and at most 1,000,000 seconds"),
+        (["--timeout", "soon"], "'soon' is not a number of seconds"),
+    ],
 )
-def test_numbers_that_make_no_sense(snap: str, words: list[str]) -> None:
+def test_numbers_that_make_no_sense(
+    snap: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as caught:
         replay("full-vm", snap, *words)
     assert caught.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -144,7 +162,7 @@ def test_numbers_that_make_no_sense(snap: str, words: list[str]) -> None:
 )
 def test_each_failure_has_its_code(snap: str, fault: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_RUNNER", fault)
-    assert replay("full-vm", snap, "--timeout", "2") == code
+    assert replay("full-vm", snap, "--timeout", "2" if fault == "hang" else "60") == code
 
 
 def test_another_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,8 +220,8 @@ def test_compare(snap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     )
     code, text = told(capsys, "compare", snap, "--cubin", b, "--iterations", "4")
     assert code == 0
-    assert "B against A: no difference shown, speedup 0.5" in text
-    assert "A  captured" in text
+    assert text.startswith("no difference shown (fewer than 10 iterations): B against A, speedup 0.5")
+    assert re.search(r"^A +captured$", text, re.MULTILINE)
     assert replay("compare", snap) == 2
 
 
@@ -221,7 +239,7 @@ def test_a_difference_within_the_noise_of_one_code_object(
     assert found["noise"] == pytest.approx(0.05, abs=0.003)
     assert answered(capsys, "compare", snap, "--cubin", a, "--cubin", c)[1]["verdict"] == "better"
     text = told(capsys, "compare", snap, "--cubin", a, "--cubin", b)[1]
-    assert re.search(r"a difference\s+of up to 5\.\d+% is noise", text)
+    assert re.search(r"a difference\s+of up to 5\.\d+ % is noise", text)
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -239,13 +257,122 @@ def test_times_are_never_cropped(
         assert max(map(len, text.splitlines())) <= width
 
 
-@pytest.mark.parametrize(
-    "words", [["full-vm"], ["verify"], ["reserve-check"], ["compare", "--hsaco", "new.hsaco"]]
-)
-def test_dry_runs_run_nothing(
-    snap: str, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_verdicts_are_never_cropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    bare = str(make_snapshot(tmp_path, outputs=False).folder)
+    text = told(capsys, "verify", bare)[1]
+    assert " ".join(text.split()).startswith(
+        "cannot be verified: the snapshot does not hold the state after the kernel: capture it again, with --outputs"
+    )
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("words", [["full-vm"], ["verify"], ["reserve-check"], ["compare", "--hsaco", "B"]])
+def test_dry_runs_run_nothing(
+    snap: str,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "b.ptx").write_text(code_text(ADD))
+    given = [str(tmp_path / "b.ptx") if word == "B" else word for word in words[1:]]
     monkeypatch.setenv("ROCM_PERF_NATIVE_DIR", "/nowhere")
-    code, text = told(capsys, words[0], snap, *words[1:], "--dry-run")
+    code, text = told(capsys, words[0], snap, *given, "--dry-run")
     assert code == 0
     assert text.startswith("version 1\nmode ")
+    code, found = answered(capsys, words[0], snap, *given, "--dry-run")
+    assert (code, found) == (0, {"schema_version": 1, "plan": text.splitlines()})
+
+
+@pytest.mark.parametrize("words", [["full-vm"], ["full-vm", "--hsaco", "B"], ["compare", "--hsaco", "B"]])
+def test_a_dry_run_shows_the_plan_that_the_runner_gets(
+    snap: str,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "b.ptx").write_text(code_text(ADD))
+    given = [str(tmp_path / "b.ptx") if word == "B" else word for word in words[1:]]
+    plan = tmp_path / "plan"
+    runner = tmp_path / "native" / "replay_cuda"
+    runner.rename(runner.with_name("real"))
+    runner.write_text(f'#!/bin/sh\ncp "$1" {plan}\nexec {runner.with_name("real")} "$1"\n')
+    runner.chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    assert replay(words[0], snap, *given) == 0
+    capsys.readouterr()
+    shown = told(capsys, words[0], snap, *given, "--dry-run")[1]
+    assert shown == re.sub(rf"{tmp_path}/tmp/[^/]+", "WORK", plan.read_text())
+    assert "code B" in shown or words[0] != "compare"
+
+
+def test_a_dry_run_looks_at_the_code_object(
+    snap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for task in ("full-vm", "verify", "compare"):
+        code, text = told(capsys, task, snap, "--hsaco", str(tmp_path / "none.hsaco"), "--dry-run")
+        assert (code, text.count("\n")) == (6, 1)
+        assert "there is no file" in text
+
+
+def test_a_dry_run_of_what_cannot_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = str(make_snapshot(tmp_path, outputs=False).folder)
+    code, text = told(capsys, "verify", bare, "--dry-run")
+    assert code == 1
+    assert text.startswith("cannot be verified")
+
+
+@pytest.mark.parametrize("kind", ["missing", "a file", "closed"])
+def test_a_temporary_folder_that_cannot_be_used(
+    snap: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "tmp"
+    if kind == "a file":
+        folder.write_text("")
+    if kind == "closed":
+        if os.geteuid() == 0:
+            pytest.skip("nothing is closed to root")
+        folder.mkdir(mode=0o500)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    code, text = told(capsys, "full-vm", snap)
+    assert code == 6
+    assert f"TMPDIR is {folder}: " in text
+
+
+def shown_to_nobody(*words: str) -> tuple[int, str]:
+    """Exit code and stderr where the reader of stdout has left before the first byte."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "rocm_perf.cli.main", *words]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_reader_that_leaves_does_not_change_the_answer(snap: str, form: list[str], tmp_path: Path) -> None:
+    (tmp_path / "bad.ptx").write_text(code_text(f"add 0x{BASE:x} {COUNT} 2"))
+    assert shown_to_nobody("replay", "verify", snap, *form) == (0, "")
+    assert shown_to_nobody("replay", "verify", snap, "--hsaco", str(tmp_path / "bad.ptx"), *form) == (1, "")
+    assert shown_to_nobody("replay", "info", snap, *form) == (0, "")
+
+
+def test_verify_says_what_it_does_on_a_terminal(snap: str) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "rocm_perf.cli.main", "replay", "verify", snap]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False)
+    os.close(theirs)
+    lines = os.read(ours, 1 << 16).decode().split("\r\x1b[K")[1:]
+    os.close(ours)
+    assert lines[0].startswith("reading 321 KiB of ")
+    assert lines[1] == "replay 1: as captured"
+    replays = lines[1:-1]
+    assert [line.split(":")[0] for line in replays] == [f"replay {n}" for n in range(1, len(replays) + 1)]
+    assert {"kernel not launched", "half of the grid"} <= {line.split(": ")[1] for line in replays}
+    assert lines[-1] == ""  # wiped
+    assert done.stdout.startswith("same: ")

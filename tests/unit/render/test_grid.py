@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.table import Table
 
-from rocm_perf.render.grid import GridColumn, cropped, fitted, squeezed
+from rocm_perf.render.grid import GridColumn, cropped, fitted, squeezed, whole
 
 NAMES = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=80)
 
@@ -62,3 +65,11 @@ def test_a_short_text_stays_whole_beside_a_long_one() -> None:
     (_, line) = lines(columns, 80)
     assert line.startswith("host sync  kkk")
     assert len(line) == 80
+
+
+@pytest.mark.parametrize("table", [fitted, lambda columns, _: whole(columns)])
+def test_cells_cannot_command_the_terminal(table: Callable[[list[GridColumn], int], Table]) -> None:
+    columns = [GridColumn("ki\x1b[31mnd", ["de\x1b]0;x\x07vice\r", "a\nb"], numeric=False)]
+    out = io.StringIO()
+    Console(file=out, width=60, highlight=False).print(table(columns, 60))
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == ["ki [31mnd", "de ]0;x vice", "a b"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from rocm_perf.arch.codeobject import reader
-from rocm_perf.errors import InputError
+from rocm_perf.errors import InputError, OutputError
 from rocm_perf.replay.code import code_of
 from rocm_perf.replay.errors import OtherGpuError
 from rocm_perf.replay.snapshot import Snapshot
@@ -72,3 +73,24 @@ def test_what_holds_no_code(tmp_path: Path) -> None:
     (tmp_path / "x.hsaco").write_text("hello")
     with pytest.raises(InputError, match="no GPU code"):
         code_of(tmp_path / "x.hsaco", "A", snapshot_of(tmp_path, "k"), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["x.ptx", "x.hsaco"])
+def test_what_is_no_file(tmp_path: Path, name: str) -> None:
+    """A pipe would be read for ever."""
+    snapshot = make_snapshot(tmp_path)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InputError, match="is not a file"):
+        code_of(tmp_path / name, "A", snapshot, tmp_path)
+    with pytest.raises(InputError, match="is not a file"):
+        code_of(tmp_path, "A", snapshot, tmp_path)
+
+
+def test_code_that_cannot_be_unpacked(
+    compiled: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    snapshot = snapshot_of(tmp_path, first_kernel(compiled))
+    fat = tmp_path / "program"
+    fat.write_bytes(bundle({"gfx942": compiled.read_bytes()}))
+    with pytest.raises(OutputError, match=r"cannot be unpacked.*TMPDIR"):
+        code_of(fat, "B", snapshot, tmp_path / "nowhere")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import InputError
-from rocm_perf.replay.differences import Piece, mismatch, pieces
+from rocm_perf.replay.differences import Mismatch, Piece, is_close, joined, mismatch, mismatches, pieces
+from rocm_perf.replay.plan import dump_path
 from rocm_perf.replay.snapshot import Region
+from rocm_perf.replay.tolerance import Tolerance
 
 BLOCK = 64 << 10
 
@@ -29,6 +32,44 @@ def test_pieces_cover_the_region() -> None:
     ]
     assert [(one.offset, one.length) for one in pieces(region(10))] == [(0, 10)]
     assert [(one.offset, one.length) for one in pieces(region(10, (0, 10)))] == [(0, 10)]
+    assert [(one.offset, one.length) for one in pieces(region(10, (0, 9)))] == [(0, 9), (9, 1)]
+
+
+def test_what_the_kernel_wrote_is_cut_into_blocks() -> None:
+    cut = pieces(region(5 * BLOCK, (BLOCK, 2 * BLOCK)), [(4 * BLOCK - 7, 20), (3 * BLOCK + 9, 1)])
+    assert [(one.offset, one.length, one.fate) for one in cut] == [
+        (0, BLOCK, "left alone"),
+        (BLOCK, BLOCK, "changed"),
+        (2 * BLOCK, BLOCK, "changed"),
+        (3 * BLOCK, 9, "left alone"),
+        (3 * BLOCK + 9, 1, "overwritten"),
+        (3 * BLOCK + 10, BLOCK - 17, "left alone"),
+        (4 * BLOCK - 7, 7, "overwritten"),
+        (4 * BLOCK, 13, "overwritten"),
+        (4 * BLOCK + 13, BLOCK - 13, "left alone"),
+    ]
+
+
+def test_a_piece_is_close_only_if_all_of_it_is(tmp_path: Path) -> None:
+    whole = Piece(region(2 * BLOCK), 0, 2 * BLOCK, "overwritten")
+    (tmp_path / "before").write_bytes(struct.pack("<f", 1.0) * (2 * BLOCK // 4))
+    files = {whole.region.before: tmp_path / "before"}
+    dump = dump_path(tmp_path, whole.region)
+    dump.parent.mkdir()
+    for values, expected in ((1.001, 1.001), True), ((1.001, 2.0), False), ((2.0, 1.001), False):
+        dump.write_bytes(b"".join(struct.pack("<f", one) * (BLOCK // 4) for one in values))
+        (found,) = mismatches([whole], files, tmp_path)
+        assert is_close(found, files, tmp_path, Tolerance("f32", 0.0, 0.01)) is expected
+
+
+def test_mismatches_that_meet_are_joined() -> None:
+    behind = Region(base=0x1000 + 2 * BLOCK, size=3 * BLOCK, kind="device", changed=((2 * BLOCK, BLOCK),))
+    some = [*pieces(region(2 * BLOCK, (0, 2 * BLOCK))), pieces(behind)[1]]
+    found = joined(Mismatch(piece, piece.offset + 3, 5) for piece in some)
+    assert [(one.piece.address, one.piece.length, one.first, one.count) for one in found] == [
+        (0x1000, 2 * BLOCK, 3, 10),
+        (behind.base + 2 * BLOCK, BLOCK, 2 * BLOCK + 3, 5),  # of another region
+    ]
 
 
 @given(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,9 +64,11 @@ def test_the_third_launch_of_an_in_place_kernel(bench: Bench, tmp_path: Path) ->
     assert (draft.folder / "kernarg.bin").read_bytes() == struct.pack("<QI", int(changed["base"], 16), COUNT)
 
 
-def test_one_packet_of_a_batch(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize("one_by_one", ["0", "1"])
+def test_one_packet_of_a_batch(bench: Bench, tmp_path: Path, one_by_one: str) -> None:
     """Those before it have run when it is saved, slow as they are, and those behind it have not."""
-    draft, ran = bench.capture("batch", "add", tmp_path, settings={"DISPATCH": "3"}, KERNEL_MS="60")
+    switches = {"KERNEL_MS": "60", "ONE_BY_ONE": one_by_one}
+    draft, ran = bench.capture("batch", "add", tmp_path, settings={"DISPATCH": "3"}, **switches)
     assert ran.stdout == undisturbed(bench, "batch")
     (changed,) = draft.changed
     assert uints(draft.before(changed)) == {1 + 10 + 200}
@@ -83,6 +88,28 @@ def test_other_queues_are_empty_before_anything_is_saved(bench: Bench, tmp_path:
     assert draft.account["seconds"]["drain"] > 0.1
 
 
+def test_a_queue_whose_program_keeps_the_write_index(bench: Bench, tmp_path: Path) -> None:
+    """A packet of ours in it would be overwritten, or the program's next one lost: then it waits for ever."""
+    draft, ran = bench.capture("single-producer", "softmax", tmp_path, KERNEL_MS="150")
+    assert ran.stdout == undisturbed(bench, "single-producer")
+    assert draft.account["state"] == "captured"
+    (changed,) = draft.changed
+    assert floats(draft.after(changed)) == pytest.approx(softmaxed(1), rel=1e-4)
+    assert {200} in [uints(draft.before(region)) for region in draft.saved if region["kind"] == "device"]
+    assert draft.account["seconds"]["drain"] > 0.1
+
+
+def test_a_kernel_that_needs_another_queue_ends_the_capture_and_not_the_program(
+    bench: Bench, tmp_path: Path
+) -> None:
+    draft, ran = bench.capture(
+        "needs-other", "softmax", tmp_path, settings={"DRAIN_S": "0.5"}, NEEDS_OTHER="1"
+    )
+    assert ran.stdout == undisturbed(bench, "needs-other", NEEDS_OTHER="1")
+    assert draft.account["state"] == "failed"
+    assert "did not end within 0.5 s" in draft.account["reason"]
+
+
 def test_threads_that_go_on_launching(bench: Bench, tmp_path: Path) -> None:
     draft, ran = bench.capture("threads", "add", tmp_path, settings={"DISPATCH": "150"}, KERNEL_MS="4")
     assert ran.stdout == undisturbed(bench, "threads")
@@ -91,13 +118,32 @@ def test_threads_that_go_on_launching(bench: Bench, tmp_path: Path) -> None:
     assert after == before + 1
 
 
-def test_copies_under_way_are_awaited(bench: Bench, tmp_path: Path) -> None:
-    draft, _ = bench.capture("copying", "softmax", tmp_path, COPY_MS="300")
+@pytest.mark.parametrize("scenario", ["copying", "copying-rect"])
+@pytest.mark.parametrize("table", ["5", "6"])
+def test_copies_under_way_are_awaited(bench: Bench, tmp_path: Path, scenario: str, table: str) -> None:
+    draft, ran = bench.capture(scenario, "softmax", tmp_path, COPY_MS="300", TABLE=table)
+    assert ran.stdout == undisturbed(bench, scenario)
     (changed,) = draft.changed
     assert floats(draft.after(changed)) == pytest.approx(softmaxed(1), rel=1e-4)
     (copied,) = [one for one in draft.saved if one["kind"] == "device" and one != changed]
     assert set(floats(draft.before(copied))) == {2.0}
     assert not [words for words in draft.account["not_seen"] if "under way" in words]
+
+
+def test_signals_that_are_destroyed_while_copies_are_awaited(bench: Bench, tmp_path: Path) -> None:
+    """The stand-in ends a program in which a destroyed signal is used."""
+    draft, ran = bench.capture("destroying-signals", "softmax", tmp_path)
+    assert ran.stdout == undisturbed(bench, "destroying-signals"), ran.stderr
+    assert draft.account["state"] == "captured"
+    assert not [words for words in draft.account["not_seen"] if "under way" in words]
+
+
+@pytest.mark.parametrize("table", ["5", "6"])
+def test_memory_that_another_thread_fills(bench: Bench, tmp_path: Path, table: str) -> None:
+    draft, ran = bench.capture("filling", "softmax", tmp_path, KERNEL_MS="100", TABLE=table)
+    assert ran.stdout == undisturbed(bench, "filling")
+    (changed,) = draft.changed  # the other's fills waited meanwhile
+    assert floats(draft.after(changed)) == pytest.approx(softmaxed(1), rel=1e-4)
 
 
 def test_memory_that_another_thread_frees(bench: Bench, tmp_path: Path) -> None:
@@ -176,7 +222,13 @@ def test_arguments_in_device_memory(bench: Bench, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("scenario", "kind"),
-    [("registered", "host"), ("pinned", "host"), ("shared", "managed"), ("ipc", "ipc")],
+    [
+        ("registered", "host"),
+        ("pinned", "host"),
+        ("shared", "managed"),
+        ("shared-page", "managed"),
+        ("ipc", "ipc"),
+    ],
 )
 def test_an_argument_that_points_into_uncovered_memory_is_refused(
     bench: Bench, tmp_path: Path, scenario: str, kind: str
@@ -263,7 +315,35 @@ def test_queues_that_older_headers_cannot_see_are_told(bench: Bench, tmp_path: P
     assert "hsa_amd_queue_create" in draft.account["not_seen"][0]
 
 
-def test_a_full_disk_or_missing_folder_does_not_end_the_program(bench: Bench, tmp_path: Path) -> None:
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """256 KiB: room for the code, not for the memory."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    words = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    mounted = subprocess.run(words, capture_output=True, text=True, timeout=10, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], timeout=10, check=True)
+
+
+@pytest.mark.parametrize("left_kib", [192, 8])
+def test_a_full_disk_is_told_and_does_not_end_the_program(
+    bench: Bench, small_disk: Path, left_kib: int
+) -> None:
+    """It is full when memory is saved, or before that, when the kernel's code is."""
+    (small_disk / "others").write_bytes(bytes((256 - left_kib) << 10))
+    draft, ran = bench.capture("many", "scale", small_disk)
+    assert ran.stdout == undisturbed(bench, "many")
+    assert draft.account["state"] == "failed"
+    assert "No space left on device" in draft.account["reason"]
+    assert [file.name for file in draft.folder.rglob("*") if file.is_file()] == ["capture.json"]
+
+
+def test_a_missing_folder_does_not_end_the_program(bench: Bench, tmp_path: Path) -> None:
     missing = tmp_path / "gone"
     environment = {
         **bench.environment(),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -171,6 +174,60 @@ def test_a_code_object_that_is_none(bench: Bench, tmp_path: Path, dumps: Path) -
     (tmp_path / "text.hsaco").write_text("not a code object")
     ran = bench.replay(plan(draft, dumps, code=tmp_path / "text.hsaco"), tmp_path)
     assert (ran.status, ran.answer["state"]) == (13, "failed")
+
+
+def test_a_variable_that_new_code_has_not_stays_as_it_was(bench: Bench, tmp_path: Path, dumps: Path) -> None:
+    draft, _ = bench.capture("variables", "scale", tmp_path)
+    (tmp_path / "gone").write_bytes(b"four")
+    extra = (f"global gone 4 {tmp_path / 'gone'}", f"dump_global gone 4 {dumps / 'gone'}")
+    ran = replayed(bench, draft, dumps, *extra)
+    assert (ran.status, ran.answer["state"]) == (0, "done"), ran
+    assert (dumps / "gone").read_bytes() == b"four"
+    assert differing(draft, dumps) == []
+    assert {one["name"] for one in ran.answer["variables"]} == {"factor", "calls"}
+
+
+@pytest.mark.parametrize("size", [2, 1 << 20])
+def test_a_variable_of_another_size_is_not_written(
+    bench: Bench, tmp_path: Path, dumps: Path, size: int
+) -> None:
+    draft, _ = bench.capture("variables", "scale", tmp_path)
+    (tmp_path / "other").write_bytes(b"x" * size)
+    ran = replayed(bench, draft, dumps, f"global factor {size} {tmp_path / 'other'}")
+    assert (ran.status, ran.answer["state"]) == (13, "failed")
+    assert "the variable factor has 4 bytes in" in ran.answer["error"]
+    assert f"but {size} in the snapshot" in ran.answer["error"]
+
+
+def running(process: int) -> bool:
+    """Not gone, and not a zombie that nobody has collected yet."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_the_runner_ends_with_the_process_that_started_it(bench: Bench, tmp_path: Path, dumps: Path) -> None:
+    draft, _ = bench.capture("softmax", "softmax", tmp_path)
+    path = tmp_path / "plan.txt"
+    path.write_text("".join(f"{line}\n" for line in plan(draft, dumps)))
+    runner = [str(bench.folder / "replay_hsa"), str(path)]
+    code = f"import subprocess; one = subprocess.Popen({runner}); print(one.pid, flush=True); one.wait()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=bench.environment(KERNEL_MS="30000"),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        assert parent.stdout is not None
+        process = int(parent.stdout.readline())
+        time.sleep(0.5)  # it has started itself again without randomisation by now
+        assert running(process)
+        parent.kill()
+    ended = time.monotonic() + 10
+    while running(process) and time.monotonic() < ended:
+        time.sleep(0.02)
+    assert not running(process)
 
 
 def test_no_runtime_on_this_machine(bench: Bench, tmp_path: Path, dumps: Path) -> None:

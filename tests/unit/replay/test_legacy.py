@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from pathlib import Path
 
 import pytest
 
+from rocm_perf.arch.codeobject import reader
 from rocm_perf.errors import InputError
 from rocm_perf.replay.info import describe
 from rocm_perf.replay.plan import Options, plan_text
 from rocm_perf.replay.replayer import ready
 from rocm_perf.replay.snapshot import read_snapshot
+from rocm_perf.replay.store import unpack
 from rocm_perf.replay.timing import time_replay
 from rocm_perf.replay.verify import refused
+from tests.compile_amd import Compiler
 from tests.unit.replay.toys import BASE, code_text, floats
 
 DISPATCH: dict[str, object] = {
@@ -92,6 +96,67 @@ def test_a_region_that_is_missing_or_short(tmp_path: Path) -> None:
         read_snapshot(folder)
 
 
+def test_what_cannot_be_checked_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are no hashes: gigabytes would be read for nothing."""
+    folder = written(tmp_path)
+    read: list[int] = []
+    real = os.pread
+
+    def watched(handle: int, length: int, offset: int) -> bytes:
+        read.append(length)
+        return real(handle, length, offset)
+
+    monkeypatch.setattr(os, "pread", watched)
+    snapshot = read_snapshot(folder)
+    before = list(read)
+    assert describe(snapshot).raw_bytes > 4096
+    assert unpack(snapshot, tmp_path)["kernarg.bin"] == folder / "kernarg.bin"
+    assert read == before  # the two JSON files
+    (folder / "kernarg.bin").write_bytes(b"")
+    with pytest.raises(InputError, match=r"kernarg\.bin has 0 bytes instead of 8"):
+        describe(snapshot)
+
+
+@pytest.mark.parametrize(
+    "name", ["dispatch.json", "kernarg.bin", "kernel.hsaco", f"memory/region_{BASE:x}.bin"]
+)
+def test_a_pipe_in_place_of_a_file(tmp_path: Path, name: str) -> None:
+    folder = written(tmp_path)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match=f"{name} is not a file"):
+        read_snapshot(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"isa_name": "gfx942\ndump 0x510000000000 160000 /victim"},
+        {"isa_name": "amdgcn-amd-amdhsa--gfx942\tx:xnack-"},
+        {"isa_name": "", "agent_name": "gfx942\nx"},
+        {"mangled_name": "a b"},
+        {"mangled_name": "a\nb"},
+        {"grid": [1 << 40]},
+        {"grid": [64, 1, 1, 2]},
+        {"block": [2048]},
+        {"private_segment_size": -1},
+        {"group_segment_size": 1 << 32},
+        {"kernarg_address": "zz"},
+        {"dispatch_index": -2},
+    ],
+)
+def test_launches_that_cannot_have_been(tmp_path: Path, change: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=r"dispatch\.json is damaged"):
+        read_snapshot(written(tmp_path, **change))
+
+
+def test_arguments_that_are_far_too_large(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    os.truncate(folder / "kernarg.bin", 1 << 40)
+    with pytest.raises(InputError, match="there can be no arguments of 1099511627776 bytes"):
+        read_snapshot(folder)
+
+
 @pytest.mark.parametrize("change", [{"mangled_name": ""}, {"grid": [0]}, {"grid": "all"}, {"block": []}])
 def test_launches_that_make_no_sense(tmp_path: Path, change: dict[str, object]) -> None:
     folder = written(tmp_path, **change)
@@ -100,3 +165,14 @@ def test_launches_that_make_no_sense(tmp_path: Path, change: dict[str, object]) 
         return
     with pytest.raises(InputError, match="damaged"):
         read_snapshot(folder)
+
+
+def test_dynamic_lds_is_what_the_code_does_not_declare(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tile = Compiler.of_this_run(tmp_path_factory).compile("tile_gemm", "gfx942").path  # 2 KiB of LDS
+    kernel = reader.read(tile)[0].kernels[0].name
+    for place, (whole, dynamic) in enumerate(((2048 + 512, 512), (2048, 0), (0, 0))):
+        folder = written(tmp_path / str(place), mangled_name=f"{kernel}.kd", group_segment_size=whole)
+        (folder / "kernel.hsaco").write_bytes(tile.read_bytes())
+        assert read_snapshot(folder).dispatch.dynamic_lds_bytes == dynamic

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import struct
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ LARGE = b"ab" * (PIECE // 2) + bytes(PIECE) + random.Random(1).randbytes(1000) *
 
 @given(st.integers(0, 5 * PIECE))
 def test_spans_cover_the_contents(size: int) -> None:
-    found = pieces.spans(size)
+    found = list(pieces.spans(size))
+    assert len(found) == pieces.count_of(size)
     assert sum(span.length for span in found) == size
     assert [span.offset for span in found] == list(range(0, max(size, 1), PIECE))
 
@@ -63,8 +65,34 @@ def test_damage_in_any_piece(tmp_path: Path, place: int) -> None:
 
 def test_a_frame_that_claims_too_much_is_not_unpacked() -> None:
     bomb = zstandard.ZstdCompressor().compress(bytes(1 << 20))
-    with pytest.raises(zstandard.ZstdError):
+    with pytest.raises(zstandard.ZstdError, match="not of its size"):
         pieces.decompressed(bomb, 100)
+
+
+def test_a_frame_that_holds_more_than_it_claims_is_not_unpacked() -> None:
+    honest = zstandard.ZstdCompressor().compress(bytes(1 << 20))
+    bomb = honest.replace(struct.pack("<I", 1 << 20), struct.pack("<I", 1000), 1)
+    assert zstandard.frame_content_size(bomb) == 1000
+    with pytest.raises(zstandard.ZstdError):
+        pieces.decompressed(bomb, 1000)
+
+
+@pytest.mark.parametrize("more", [b"x", zstandard.ZstdCompressor().compress(b"y" * 100)])
+def test_nothing_lies_behind_a_frame(more: bytes) -> None:
+    frame = pieces.compressed(b"x" * 100)
+    assert pieces.decompressed(frame, 100) == b"x" * 100
+    with pytest.raises(zstandard.ZstdError, match="unused data"):
+        pieces.decompressed(frame + more, 100)
+
+
+def test_spans_are_not_all_in_memory_at_once() -> None:
+    assert next(pieces.spans(1 << 62)).length == PIECE
+
+
+@pytest.mark.parametrize(("size", "frames"), [(10, [5, 5]), (2 * PIECE, [5])])
+def test_frames_that_are_too_few_or_too_many(size: int, frames: list[int]) -> None:
+    with pytest.raises(ValueError, match=f"{len(frames)} compressed pieces cannot hold {size} bytes"):
+        list(pieces.spans(size, frames))
 
 
 def test_errors_come_through_in_order() -> None:

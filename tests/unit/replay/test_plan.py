@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocm_perf.errors import UsageError
 from rocm_perf.replay.plan import GRANULES, Code, Options, Poison, plan_text, reservations
 from rocm_perf.replay.snapshot import Region, Snapshot
 from tests.unit.replay.toys import BASE, OTHER, Toy, make_snapshot
@@ -134,3 +136,15 @@ def test_regions_that_were_not_saved_are_not_mapped(tmp_path: Path) -> None:
     extra: dict[str, object] = {"base": "0x90000000", "size": 4096, "kind": "host", "saved": False}
     found = lines(make_snapshot(tmp_path, Toy(extra=[extra])), Options())
     assert not [line for line in found if "0x90000000" in line]
+
+
+def test_a_path_cannot_add_an_instruction(tmp_path: Path) -> None:
+    """The runner would write to the file that the second line names."""
+    snapshot = make_snapshot(tmp_path)
+    evil = Path("/code\ndump 0x7f0000010000 64 /victim")
+    with pytest.raises(UsageError, match="line break in it") as caught:
+        lines(snapshot, Options(codes=(Code("A", evil),)))
+    assert "rename" in str(caught.value)
+    files = {name: evil / name for name in snapshot.manifest.files}
+    with pytest.raises(UsageError, match="line break"):
+        plan_text(snapshot, files, Path("/w"), Options())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.errors import InputError, RocmPerfError, ToolAbsentError
+from rocm_perf.errors import InputError, OutputError, RocmPerfError, ToolAbsentError
 from rocm_perf.replay import timing
 from rocm_perf.replay.errors import (
     KernelFailedError,
@@ -18,9 +18,9 @@ from rocm_perf.replay.errors import (
     ReservationError,
     TooLargeError,
 )
-from rocm_perf.replay.plan import Code, Options
-from rocm_perf.replay.replayer import ready
-from rocm_perf.replay.run import run_plan
+from rocm_perf.replay.plan import Code, Options, Poison
+from rocm_perf.replay.replayer import ready, words_of, write_plan
+from rocm_perf.replay.run import failure, run_plan
 from tests.unit.replay.toys import BASE, BLOCK, Toy, code_text, make_snapshot
 
 
@@ -170,8 +170,50 @@ def test_restoring_fills_the_cache(restored: int, options: Options, noted: bool)
 @pytest.mark.usefixtures("runner")
 def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     replayed(tmp_path)
     with pytest.raises(KernelFailedError):
         replayed(tmp_path / "second", Toy(program=("fail",)))
     assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_path_that_is_not_utf_8(tmp_path: Path) -> None:
+    path = os.fsdecode(b"/snap\xff/kernarg.bin")
+    assert (
+        write_plan(tmp_path, f"kernarg - 8 {path}\n").read_bytes() == b"kernarg - 8 /snap\xff/kernarg.bin\n"
+    )
+
+
+@pytest.mark.parametrize("status", [1, 2])
+def test_a_runner_that_dies_is_not_taken_for_an_answer(tmp_path: Path, status: int) -> None:
+    """Whatever goes wrong in a program ends it with 1 or 2."""
+    runner = tmp_path / "runner"
+    runner.write_text(f"#!/bin/sh\necho 'symbol lookup error' >&2\nexit {status}\n")
+    runner.chmod(0o755)
+    found = failure(run_plan(runner, tmp_path / "plan", 10))
+    assert isinstance(found, KernelFailedError)
+    assert f"exit code {status} and gave no answer: symbol lookup error" in str(found)
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_plan_that_cannot_be_written(tmp_path: Path) -> None:
+    with ready(make_snapshot(tmp_path)) as replayer:
+        (replayer.work / "plan.txt").mkdir()
+        with pytest.raises(OutputError, match=r"runner's plan.*Is a directory.*TMPDIR"):
+            replayer.run(Options())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (Options(), "as captured"),
+        (Options(codes=(Code("A", Path("x")),)), "new code"),
+        (Options(poison=(Poison(0x10, 2048, 1),)), "as captured, 2.00 KiB filled before"),
+        (Options(iterations=20, warmup=3), "23 launches"),
+        (Options(launch=False), "kernel not launched"),
+        (Options(launch=False, poison=(Poison(0x10, 8, 1),)), "outputs poisoned, kernel not launched"),
+        (Options(grid=(1, 1, 1)), "half of the grid"),
+    ],
+)
+def test_what_is_said_of_a_replay(options: Options, words: str) -> None:
+    assert words_of(options) == words

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from rocm_perf.errors import InputError, RocmPerfError
 from rocm_perf.replay.errors import NewerVersionError
-from rocm_perf.replay.snapshot import Snapshot, digest, read_snapshot
+from rocm_perf.replay.snapshot import Snapshot, read_snapshot
 from rocm_perf.replay.store import check, unpack
-from tests.unit.replay.toys import BASE, OTHER, Toy, make_snapshot, write_draft
+from tests.unit.replay.toys import BASE, OTHER, make_snapshot, rewrite_manifest
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +27,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 def snap(made: Snapshot, tmp_path: Path) -> Path:
     """A copy to damage."""
     return Path(shutil.copytree(made.folder, tmp_path / "snap"))
-
-
-def rewrite_manifest(folder: Path, **changes: object) -> None:
-    """With a right digest, as another writer would make it."""
-    manifest = {**json.loads((folder / "manifest.json").read_text()), **changes, "sha256": ""}
-    manifest["sha256"] = digest(json.dumps(manifest).encode(), "")
-    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def test_what_was_captured_comes_back(made: Snapshot) -> None:
@@ -80,15 +73,6 @@ def _unpacked(data: bytes) -> bytes:
     return zstandard.ZstdDecompressor().decompress(data, max_output_size=1 << 20)
 
 
-@pytest.mark.parametrize(
-    "name", ["memory/region_7f0000010000.bin.zst", "kernarg.bin", "dispatch.json", "kernel.cubin"]
-)
-def test_a_missing_file(snap: Path, name: str) -> None:
-    (snap / name).unlink()
-    with pytest.raises(InputError, match=r"incomplete.*is missing"):
-        check(read_snapshot(snap))
-
-
 def test_a_region_that_was_cut_short(snap: Path) -> None:
     file = snap / "memory/region_7f0000010000.bin.zst"
     file.write_bytes(file.read_bytes()[:-20])
@@ -108,13 +92,6 @@ def test_other_manifests(snap: Path) -> None:
     with pytest.raises(InputError, match="not of a snapshot"):
         read_snapshot(snap)
     (snap / "manifest.json").write_text("{")
-    with pytest.raises(InputError, match="damaged"):
-        read_snapshot(snap)
-
-
-def test_no_name_leads_out_of_the_folder(snap: Path) -> None:
-    files = json.loads((snap / "manifest.json").read_text())["files"]
-    rewrite_manifest(snap, files={**files, "../x": files["kernarg.bin"]})
     with pytest.raises(InputError, match="damaged"):
         read_snapshot(snap)
 
@@ -148,32 +125,7 @@ def test_a_region_that_the_user_unpacked_is_as_good(snap: Path, tmp_path: Path) 
     assert unpack(snapshot, tmp_path)["memory/region_7f0000010000.bin"] == raw
 
 
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ({"base": hex(BASE + 4096), "size": 10}, "overlap"),
-        ({"base": "0x9000000", "size": 0}, "no such region"),
-        ({"base": "0x9000000", "size": 64, "changed": [[60, 8]]}, "no such region"),
-        ({"base": "zero", "size": 64}, "not an address"),
-    ],
-)
-def test_impossible_regions(tmp_path: Path, entry: dict[str, object], words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        make_snapshot(tmp_path, Toy(extra=[entry]))
-
-
-@pytest.mark.parametrize(
-    "change", [{"grid": [0, 1, 1]}, {"kernel": "a b"}, {"code_object": "/etc/passwd"}, {"kernel": ""}]
-)
-def test_impossible_launches(tmp_path: Path, change: dict[str, object]) -> None:
-    draft = write_draft(tmp_path / "draft", Toy())
-    path = draft / "dispatch.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(InputError, match="damaged"):
-        read_snapshot_of(draft)
-
-
-def read_snapshot_of(draft: Path) -> Snapshot:
-    from rocm_perf.replay.finish import Making, finish
-
-    return finish(draft, draft.with_name("snap"), Making(), lambda _: None)
+def test_a_missing_manifest_is_named(snap: Path) -> None:
+    (snap / "manifest.json").unlink()
+    with pytest.raises(InputError, match=r"snap is incomplete: manifest\.json is missing"):
+        read_snapshot(snap)

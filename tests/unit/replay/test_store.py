@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import InputError, OutputError
-from rocm_perf.replay import store
+from rocm_perf.replay import pieces, store
 from rocm_perf.replay.finish import Making, finish
 from rocm_perf.replay.snapshot import Snapshot
 from tests.unit.replay.toys import BLOCK, OTHER, Toy, make_snapshot, write_draft
@@ -118,3 +118,26 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(OutputError, match="No space left on device"):
         finish(draft, tmp_path / "snap", Making(), lambda _: None)
     assert not (tmp_path / "snap").exists()
+
+
+@pytest.mark.parametrize(("shrinks", "tries"), [(False, 8), (True, 8 + 16)])
+def test_what_does_not_shrink_is_not_tried_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shrinks: bool, tries: int
+) -> None:
+    monkeypatch.setattr(pieces, "PIECE", BLOCK)
+    tried: list[int] = []
+    really = pieces.compressed
+
+    def counted(data: bytes) -> bytes:
+        tried.append(len(data))
+        return really(data)
+
+    monkeypatch.setattr(pieces, "compressed", counted)
+    source = random.Random(3)
+    data = b"".join(
+        bytes(BLOCK // 2 * shrinks) + source.randbytes(BLOCK - BLOCK // 2 * shrinks) for _ in range(16)
+    )
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "one").write_bytes(data)
+    (entry,) = store.pack_all(tmp_path, ["memory/one"], compress=True).values()
+    assert (entry.stored, len(tried)) == ("zstd" if shrinks else "raw", tries)

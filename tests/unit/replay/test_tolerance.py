@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import time
 
 import pytest
 from hypothesis import given
@@ -56,6 +57,49 @@ def test_nan_and_infinity() -> None:
     assert loose.far_off(packed(nan), packed(one)) == 1
     assert loose.far_off(packed(inf), packed(one)) == 1
     assert loose.far_off(packed(inf), packed(-inf)) == 1
+    assert loose.far_off(packed(one), packed(nan)) == 1
+    assert Tolerance("f32", 0.0, 0.0).far_off(packed(0.0), packed(-0.0)) == 0
+
+
+@given(st.data(), st.sampled_from(["f16", "bf16", "f32", "f64"]), st.floats(0, 1e30), st.floats(0, 0.999))
+def test_any_bits(data: st.DataObject, dtype: Dtype, absolute: float, relative: float) -> None:
+    """As math.isclose says, of whatever lies in memory; NaN is close to NaN."""
+    bits = st.binary(min_size=0, max_size=64).flatmap(lambda one: st.tuples(st.just(one), st.binary()))
+    one, other = data.draw(bits)
+    other = (other + one)[: len(one)]
+    whole = len(one) // WIDTHS[dtype] * WIDTHS[dtype]
+    pairs = zip(unpacked(dtype, one[:whole]), unpacked(dtype, other[:whole]), strict=True)
+    far = sum(
+        not math.isclose(left, right, rel_tol=relative, abs_tol=absolute)
+        and not (math.isnan(left) and math.isnan(right))
+        for left, right in pairs
+    )
+    found = Tolerance(dtype, absolute, relative).far_off(one, other)
+    assert found == far + (one[whole:] != other[whole:])
+
+
+WIDTHS: dict[Dtype, int] = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+
+
+def unpacked(dtype: Dtype, data: bytes) -> tuple[float, ...]:
+    if dtype == "bf16":
+        halves = (data[at : at + 2] for at in range(0, len(data), 2))
+        return tuple(struct.unpack("<f", b"\0\0" + half)[0] for half in halves)
+    letter = {"f16": "e", "f32": "f", "f64": "d"}[dtype]
+    return struct.unpack(f"<{len(data) // WIDTHS[dtype]}{letter}", data)
+
+
+def test_every_f16() -> None:
+    data = struct.pack("<65536H", *range(65536))
+    pairs = zip(values("f16", data), struct.unpack("<65536e", data), strict=True)
+    assert all(one == other or (math.isnan(one) and math.isnan(other)) for one, other in pairs)
+
+
+def test_four_mebibytes_take_no_time() -> None:
+    data, other = (struct.pack("<f", value) * (1 << 20) for value in (1.0, 1.5))
+    begun = time.process_time()
+    assert Tolerance("f32", 0.0, 1e-5).far_off(data, other) == 1 << 20
+    assert time.process_time() - begun < 0.3
 
 
 @pytest.mark.parametrize(
@@ -68,7 +112,7 @@ def test_nan_and_infinity() -> None:
     ],
 )
 def test_types(dtype: Dtype, data: bytes, expected: tuple[float, ...]) -> None:
-    assert values(dtype, data) == expected
+    assert tuple(values(dtype, data)) == expected
 
 
 def test_the_default_does_not_excuse_small_integers() -> None:

@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.model.results.replay import Three, Verification
-from rocm_perf.replay.plan import Code
+from rocm_perf.replay.differences import pieces
+from rocm_perf.replay.errors import KernelFailedError
+from rocm_perf.replay.plan import Code, Poison
 from rocm_perf.replay.replayer import ready
+from rocm_perf.replay.snapshot import Region
 from rocm_perf.replay.tolerance import Tolerance
-from rocm_perf.replay.trial import truncated
+from rocm_perf.replay.trial import poison_of, truncated
 from rocm_perf.replay.verify import refused, verify
 from tests.unit.replay.toys import BASE, BLOCK, COUNT, OTHER, Toy, code_text, floats, make_snapshot
 
@@ -131,28 +134,147 @@ def test_or_is_not(tmp_path: Path) -> None:
     )
 
 
-def test_tolerance_is_only_for_what_is_not_deterministic(tmp_path: Path) -> None:
-    """Two stretches: one noisy, one always wrong by little. The second is a difference."""
+def noisy_and_off(gap: int, value: float) -> Toy:
+    """Two blocks that the kernel writes, with some between them: one is noisy, the other one always wrong by little."""
     toy = noisy(1e-6)
-    toy.before = (
-        floats(*range(1, COUNT + 1))
-        + bytes(BLOCK - 4 * COUNT)
-        + bytes(BLOCK)
-        + floats(1.0)
-        + bytes(BLOCK - 4)
-    )
+    values = range(1, COUNT + 1)
+    toy.before = floats(*values) + bytes(BLOCK - 4 * COUNT + gap) + floats(1.0) + bytes(BLOCK - 4)
     toy.after = (
-        floats(*range(2, COUNT + 2))
-        + bytes(BLOCK - 4 * COUNT)
-        + bytes(BLOCK)
-        + floats(2.0)
-        + bytes(BLOCK - 4)
+        floats(*(one + 1 for one in values)) + bytes(BLOCK - 4 * COUNT + gap) + floats(2.0) + bytes(BLOCK - 4)
     )
-    toy.program = (*toy.program, f"stride 0x{BASE + 2 * BLOCK:x} 1 1.000001")
-    found = verified(tmp_path, toy)
-    assert found.verdict == "different"
+    toy.program = (*toy.program, f"stride 0x{BASE + BLOCK + gap:x} 1 {value}")
+    return toy
+
+
+@pytest.mark.parametrize("gap", [0, BLOCK])
+def test_what_replays_agree_on_while_they_differ_elsewhere_cannot_be_told(tmp_path: Path, gap: int) -> None:
+    """The application's run may have been a rare one. A tolerance for one value does not excuse its neighbours."""
+    found = verified(tmp_path, noisy_and_off(gap, 1.000001))
+    assert (found.verdict, found.deterministic) == ("cannot be verified", False)
+    assert "chance" in found.reason
     assert found.captured is not None
-    assert [difference.offset // BLOCK for difference in found.captured.differences] == [2]
+    assert [one.offset // BLOCK for one in found.captured.differences] == [1 + gap // BLOCK]
+
+
+def test_unless_it_is_off_by_more_than_the_tolerance(tmp_path: Path) -> None:
+    assert verified(tmp_path, noisy_and_off(0, 1.001)).verdict == "different"
+
+
+def test_new_code_is_held_to_what_the_captured_code_is_sure_of(tmp_path: Path) -> None:
+    """A tolerance that the captured code needs in one place is none for new code elsewhere."""
+    off = f"stride 0x{BASE + BLOCK:x} 1 1.000001"
+    found = verified(tmp_path, noisy_and_off(0, 1.0), *noisy_and_off(0, 1.0).program[:-1], off)
+    assert (found.verdict, found.deterministic) == ("cannot be verified", False)
+    assert found.captured is not None
+    assert found.captured.verdict == "same within tolerance"
+    assert "the new code differs" in found.reason
+    assert "--tolerance" in found.reason
+
+
+def wobbly(pattern: str) -> tuple[str, ...]:
+    """One value that comes out in one of two ways: the last digit of the pattern for ever."""
+    return (ADD, f"wobble 0x{BASE + 4:x} {pattern}")
+
+
+@pytest.mark.parametrize("pattern", ["10", "1110", "111110"])
+def test_a_value_that_comes_out_in_one_of_two_ways(tmp_path: Path, pattern: str) -> None:
+    """Replays that agree a few times prove nothing yet."""
+    found = verified(tmp_path, Toy(program=wobbly(pattern)))
+    assert (found.verdict, found.deterministic) == ("same within tolerance", False)
+    assert found.captured is not None
+    assert found.captured.differing_bytes == 1
+
+
+def test_a_value_that_always_comes_out_in_another_way(tmp_path: Path) -> None:
+    found = verified(tmp_path, Toy(program=wobbly("1")))
+    assert (found.verdict, found.deterministic) == ("different", True)
+    assert "--tolerance" not in found.reason
+
+
+@pytest.mark.parametrize("pattern", ["00010", "00000010"])
+def test_the_captured_code_was_right_by_luck(tmp_path: Path, pattern: str) -> None:
+    """Two replays look for what it overwrites, the third is the first to be judged."""
+    found = verified(tmp_path, Toy(program=wobbly(pattern)), *wobbly("1"))
+    assert (found.verdict, found.deterministic) == ("same within tolerance", False)
+    assert found.captured is not None
+    assert found.captured.verdict == "same"
+
+
+def test_the_captured_code_was_right_for_good_reason(tmp_path: Path) -> None:
+    found = verified(tmp_path / "a", Toy(program=wobbly("0")), *wobbly("1"))
+    assert (found.verdict, found.deterministic) == ("different", True)
+    gross = verified(tmp_path / "b", Toy(), f"add 0x{BASE:x} {COUNT} 2")
+    assert (gross.verdict, gross.deterministic) == (
+        "different",
+        None,
+    )  # no tolerance helps: nothing is repeated
+
+
+def test_a_kernel_that_is_not_deterministic_is_said_to_be_so(tmp_path: Path) -> None:
+    found = verified(tmp_path, noisy(1e-2))
+    assert found.verdict == "different"
+    assert "the kernel is not deterministic: --tolerance TYPE=ABS,REL" in found.reason
+
+
+SMALL = 0.0005
+WIDE = (Tolerance("f32", 1e-3, 1e-3),)
+
+
+def small_step() -> Toy:
+    toy = Toy(program=(f"add 0x{BASE:x} {COUNT} {SMALL}",))
+    toy.after = floats(*(value + SMALL for value in range(COUNT))) + bytes(2 * BLOCK - 4 * COUNT)
+    return toy
+
+
+def test_a_tolerance_wider_than_what_the_kernel_does_proves_nothing(tmp_path: Path) -> None:
+    found = verified(tmp_path, small_step(), "time 5", given=WIDE)
+    assert found.verdict == "cannot be verified"
+    assert "the tolerance is wider than what the kernel does" in found.reason
+    assert outcomes(found) == ["passed", MUST, "inconclusive"]
+
+
+def test_but_it_does_no_harm_where_it_is_not_needed(tmp_path: Path) -> None:
+    assert verified(tmp_path / "a", small_step(), *small_step().program, given=WIDE).verdict == "same"
+    far = verified(tmp_path / "b", small_step(), f"add 0x{BASE:x} {COUNT} 1", given=WIDE)
+    assert far.verdict == "different"
+    assert outcomes(far) == [MUST, MUST, MUST]
+
+
+def test_what_the_tolerance_would_excuse_in_a_control_is_said(tmp_path: Path) -> None:
+    """Of two blocks, the kernel changes one by less than the tolerance."""
+    toy = small_step()
+    toy.before = toy.before[:BLOCK] + floats(1.0) + bytes(BLOCK - 4)
+    toy.after = toy.after[:BLOCK] + floats(2.0) + bytes(BLOCK - 4)
+    toy.program = (*toy.program, f"stride 0x{BASE + BLOCK:x} 1 1")
+    found = verified(tmp_path, toy, *toy.program[1:], given=WIDE)
+    assert found.verdict == "same within tolerance"
+    assert "that the tolerance excuses" in found.controls[0].words
+
+
+def test_memory_that_was_not_saved_was_not_compared(tmp_path: Path) -> None:
+    extra: dict[str, object] = {"base": "0x90000000", "size": 4096, "kind": "host", "saved": False}
+    found = verified(tmp_path / "a", Toy(extra=[extra]))
+    assert found.verdict == "same"
+    assert "not compared, because not saved: 1 region of 4" in found.reason
+    assert "not compared" not in verified(tmp_path / "b", Toy()).reason
+
+
+def test_every_difference_is_listed(tmp_path: Path) -> None:
+    places = [OTHER + 5, OTHER + BLOCK + 5]
+    found = verified(
+        tmp_path, Toy(program=(f"add 0x{BASE:x} {COUNT} 3", *(f"put 0x{at:x} 5" for at in places)))
+    )
+    assert found.captured is not None
+    assert [one.is_output for one in found.captured.differences] == [True, False]
+
+
+def test_blocks_that_meet_are_one_difference(tmp_path: Path) -> None:
+    toy = Toy(before=bytes(3 * BLOCK), after=floats(1.0) * (3 * BLOCK // 4), program=("time 5",))
+    found = verified(tmp_path, toy)
+    assert found.captured is not None
+    (difference,) = found.captured.differences
+    assert (difference.offset, difference.differing_bytes) == (2, 2 * 3 * BLOCK // 4)
+    assert difference.compared_bytes == 3 * BLOCK
 
 
 def test_a_loop_over_the_grid_makes_one_control_inconclusive(tmp_path: Path) -> None:
@@ -164,6 +286,19 @@ def test_a_loop_over_the_grid_makes_one_control_inconclusive(tmp_path: Path) -> 
 def test_one_workgroup_cannot_be_halved(tmp_path: Path) -> None:
     found = verified(tmp_path, Toy(workgroup=(64, 1, 1)))
     assert (found.verdict, outcomes(found)) == ("same", [MUST, MUST, "inconclusive"])
+
+
+@pytest.mark.parametrize(("ill", "words"), [("fail", "failed"), ("hang", "did not end within")])
+def test_half_of_a_grid_may_end_badly(tmp_path: Path, ill: str, words: str) -> None:
+    found = verified(tmp_path, Toy(program=(ADD, f"below {COUNT} {ill}")), timeout_s=5)
+    assert (found.verdict, outcomes(found)) == ("same", [MUST, MUST, MUST])
+    assert words in found.controls[-1].words
+
+
+def test_the_other_controls_may_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_RUNNER", "fail-unlaunched")
+    with pytest.raises(KernelFailedError):
+        verified(tmp_path, Toy())
 
 
 def test_a_control_that_passes_leaves_nothing_verified(
@@ -195,7 +330,9 @@ def test_variables_of_the_code_object(tmp_path: Path) -> None:
     toy.variable_after = b"\7\0\0\0"
     found = verified(tmp_path / "b", toy)
     assert found.verdict == "different"
-    assert "calls" in found.reason
+    assert "lie elsewhere than when captured: calls" in found.reason
+    toy.variable_base = 0x1000  # where the stand-in puts variables
+    assert "elsewhere" not in verified(tmp_path / "c", toy).reason
 
 
 def test_only_a_variable_changed(tmp_path: Path) -> None:
@@ -255,6 +392,29 @@ def test_in_the_same_block_as_a_change(tmp_path: Path) -> None:
     assert verified(tmp_path / "b", toy, toy.program[0]).verdict == "different"
 
 
+def test_it_stays_spoilt_where_the_kernel_is_not_deterministic(tmp_path: Path) -> None:
+    """Else new code could leave out what was there already."""
+    values = floats(*[7.0] * COUNT) + bytes(BLOCK - 4 * COUNT)
+    writes = f"set 0x{BASE + BLOCK:x} {COUNT} 7"
+    toy = Toy(before=bytes(BLOCK) + values, after=floats(8.0) + bytes(BLOCK - 4) + values)
+    toy.program = (f"set 0x{BASE:x} 1 8", f"wobble 0x{BASE:x} 0010", writes)
+    found = verified(tmp_path, toy, toy.program[0])
+    assert (found.verdict, found.spoilt_bytes) == ("different", 4 * COUNT)
+    assert found.captured is not None
+    assert found.captured.verdict == "same within tolerance"
+
+
+def test_it_stays_spoilt_where_it_may_be_chance(tmp_path: Path) -> None:
+    values = floats(*[7.0] * COUNT) + bytes(BLOCK - 4 * COUNT)
+    eight = floats(8.0) + bytes(BLOCK - 4)
+    toy = Toy(before=bytes(BLOCK) + values + bytes(BLOCK), after=eight + values + eight)
+    sets = (f"set 0x{BASE:x} 1 8", f"set 0x{BASE + BLOCK:x} {COUNT} 7", f"set 0x{BASE + 2 * BLOCK:x} 1 8")
+    toy.program = (*sets, f"wobble 0x{BASE:x} 0010", f"wobble 0x{BASE + 2 * BLOCK:x} 001")
+    found = verified(tmp_path, toy, *sets)
+    assert (found.verdict, found.spoilt_bytes) == ("cannot be verified", 4 * COUNT)
+    assert "chance" in found.reason
+
+
 def test_a_kernel_that_reads_what_it_overwrites_cannot_be_told_from_nothing(tmp_path: Path) -> None:
     found = verified(tmp_path, unchanged(f"clamp 0x{BASE:x} {COUNT} 8"))
     assert found.verdict == "cannot be verified"
@@ -307,6 +467,27 @@ def test_outputs_that_are_all_one_byte_are_poisoned_with_another(tmp_path: Path)
     toy.after = bytes(BLOCK)
     found = verified(tmp_path, toy)
     assert (found.verdict, outcomes(found)) == ("same", [MUST, MUST, MUST])
+
+
+@pytest.mark.parametrize("before", [b"", bytes(BLOCK)])
+def test_also_if_that_is_the_usual_one_and_lies_behind_others(tmp_path: Path, before: bytes) -> None:
+    toy = Toy(
+        program=(f"put 0x{BASE + len(before):x} 0xff",),
+        before=before + b"\0" + b"\xff" * (BLOCK - 1),
+        after=before + b"\xff" * BLOCK,
+    )
+    found = verified(tmp_path, toy)
+    assert (found.verdict, outcomes(found)) == ("same", [MUST, MUST, "inconclusive"])
+
+
+def test_neighbours_are_poisoned_at_once_where_one_byte_does(tmp_path: Path) -> None:
+    region = Region(base=BASE, size=4 * BLOCK, kind="device", changed=((0, 4 * BLOCK),))
+    (tmp_path / "after").write_bytes(bytes(2 * BLOCK) + b"\xff" * BLOCK + bytes(BLOCK))
+    assert poison_of(pieces(region), {region.after: tmp_path / "after"}) == (
+        Poison(BASE, 2 * BLOCK, 0xFF),
+        Poison(BASE + 2 * BLOCK, BLOCK, 0x5A),
+        Poison(BASE + 3 * BLOCK, BLOCK, 0xFF),
+    )
 
 
 def test_the_rest_of_a_region_that_the_kernel_writes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 import sys
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf.replay.finish import Making, finish
-from rocm_perf.replay.snapshot import Snapshot
+from rocm_perf.replay.snapshot import Snapshot, digest
 
 BLOCK = 64 << 10
 BASE = 0x7F0000010000
@@ -36,6 +37,7 @@ class Toy:
     constant: bytes = b"\x11" * BLOCK + bytes(BLOCK)  # of a region that the kernel only reads
     variable: bytes = b""  # before the kernel, of a u32 named `calls`
     variable_after: bytes = b""
+    variable_base: int = 0x5000
     gfx: str = "sm_90"
     vendor: str = "NVIDIA"
     kernarg_address: str | None = None
@@ -68,7 +70,7 @@ def write_draft(folder: Path, toy: Toy) -> Path:
         _region(folder, OTHER, toy.constant, toy.constant),
     ]
     if toy.variable:
-        entry = _region(folder, 0x5000, toy.variable, toy.variable_after)
+        entry = _region(folder, toy.variable_base, toy.variable, toy.variable_after)
         regions.append({**entry, "kind": "global", "name": "calls"})
     (folder / "memory_regions.json").write_text(json.dumps({"version": 1, "regions": [*regions, *toy.extra]}))
     account = {
@@ -88,7 +90,13 @@ def _region(folder: Path, base: int, before: bytes, after: bytes) -> dict[str, o
     blocks = [at for at in range(0, len(before), BLOCK) if before[at : at + BLOCK] != after[at : at + BLOCK]]
     if blocks:
         _sparse(folder / "after" / name, after, blocks)
-    changed = [[at, len(after[at : at + BLOCK])] for at in blocks]
+    changed: list[list[int]] = []
+    for at in blocks:  # those that meet are one, as the native library has it
+        size = len(after[at : at + BLOCK])
+        if changed and sum(changed[-1]) == at:
+            changed[-1][1] += size
+        else:
+            changed.append([at, size])
     return {
         "base": hex(base),
         "size": len(before),
@@ -113,6 +121,30 @@ def make_snapshot(
 ) -> Snapshot:
     draft = write_draft(folder / "draft", toy or Toy())
     return finish(draft, folder / "snap", Making(compress, outputs), lambda _: None)
+
+
+def rewrite_manifest(folder: Path, **changes: object) -> None:
+    """With a right digest, as another writer would make it."""
+    manifest = {**json.loads((folder / "manifest.json").read_text()), **changes, "sha256": ""}
+    manifest["sha256"] = digest(json.dumps(manifest).encode(), "")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def rewrite_entry(folder: Path, name: str, **changes: object) -> None:
+    """What the manifest says of one file."""
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    rewrite_manifest(folder, files={**files, name: {**files[name], **changes}})
+
+
+def forge(folder: Path, name: str, content: object) -> None:
+    """Another content of a JSON file, with right hashes everywhere."""
+    data = json.dumps(content).encode()
+    (folder / name).write_bytes(data)
+    rewrite_entry(folder, name, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def forge_launch(folder: Path, **changes: object) -> None:
+    forge(folder, "dispatch.json", {**json.loads((folder / "dispatch.json").read_text()), **changes})
 
 
 def fake_runner(folder: Path) -> Path:

@@ -25,7 +25,8 @@ thread_local bool inside = false;  // calls that the capture makes itself are no
 
 struct Inside {
   Inside() { inside = true; }
-  ~Inside() { inside = false; }
+  ~Inside() { inside = before; }
+  bool before = inside;
 };
 
 class Capture {
@@ -55,6 +56,7 @@ class Capture {
     if (data.callbackSite == CUPTI_API_ENTER) {
       gate_.enter();
       mark = kCounted;
+      if (is_one_of(kModuleCalls, call)) modules_.will_load();
       if (is_one_of(kLaunchCalls, call)) launching(call, data);
       return;
     }
@@ -79,9 +81,16 @@ class Capture {
   }
 
   void ended() {
-    if (::getpid() != pid_ || account_.captured()) return;
-    account_.end();
-    report();
+    if (::getpid() != pid_) return;
+    std::lock_guard<std::mutex> hold(reporting_);
+    if (capturing_) {  // the account is still that thread's
+      Account cut;
+      cut.begin();
+      cut.end();
+      write(cut);
+    } else if (!account_.captured()) {
+      write(account_);
+    }
   }
 
  private:
@@ -145,10 +154,16 @@ class Capture {
 
   void before(const Launch& launch, const char* symbol) {
     Inside own;
+    {
+      std::lock_guard<std::mutex> hold(reporting_);
+      capturing_ = true;
+    }
     account_.begin();
     double begun = seconds();
     try {
       hold_others(begun + patience());
+      if (memory_.recordings() > 0)  // waiting for the GPU would spoil it
+        throw std::runtime_error("another thread began to have a stream recorded into a graph at the same moment");
       drain("the program's earlier work");
       double drained = seconds();
       account_.drain_s = drained - begun;
@@ -163,21 +178,21 @@ class Capture {
       account_.before_s = launched_at_ - drained;
     } catch (const std::exception& error) {
       failed(error);
+      let_others_go();  // at once: the launch itself may wait for what they do
     }
   }
 
   void after(bool launched) {
+    if (!account_.reason.empty()) return;  // it failed before the launch, and has said so
     Inside own;
-    if (account_.reason.empty()) {  // else it failed before the launch, and has said so
-      try {
-        if (!launched) throw std::runtime_error("the program's own launch failed");
-        save_outputs();
-      } catch (const std::exception& error) {
-        failed(error);
-      }
+    try {
+      if (!launched) throw std::runtime_error("the program's own launch failed");
+      save_outputs();
       clean_up();
       report();
-      if (account_.captured() && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
+      if (switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
+    } catch (const std::exception& error) {
+      failed(error);
     }
     let_others_go();
   }
@@ -219,6 +234,8 @@ class Capture {
       std::lock_guard<std::mutex> hold(contexts_mutex_);
       contexts = contexts_;
     }
+    CUcontext own = nullptr;  // one that CUPTI did not announce
+    if (driver().context_get(&own) == CUDA_SUCCESS && own) contexts.insert(own);
     auto done = std::make_shared<std::promise<CUresult>>();
     std::future<CUresult> result = done->get_future();
     std::thread([done, contexts] {
@@ -384,7 +401,13 @@ class Capture {
            ", \"memory_bytes\": " + std::to_string(memory) + "}";
   }
 
-  void report() const {
+  void report() {
+    std::lock_guard<std::mutex> hold(reporting_);
+    write(account_);
+    capturing_ = false;
+  }
+
+  void write(const Account& account) const {
     std::vector<std::string> also;
     auto tell = [&](std::uint64_t count, const std::string& what) {
       if (count) also.push_back(what + ": " + std::to_string(count));
@@ -392,7 +415,7 @@ class Capture {
     tell(graph_launches_, "graph launches, whose kernels cannot be captured");
     tell(graphed_, "launches that match, but were only recorded into a graph");
     tell(beside_, "launches that match, but came while another stream was recorded into a graph");
-    account_.write(folder_, target_, also);
+    account.write(folder_, target_, also);
   }
 
   static constexpr std::uint64_t kChosen = 0x726f636d70657266, kCounted = 0x726f636d70657267;
@@ -416,6 +439,8 @@ class Capture {
   std::vector<Allocation> uncovered_;
   Account account_;
   double launched_at_ = 0;
+  std::mutex reporting_;  // for the file and for:
+  bool capturing_ = false;
 };
 
 Capture* capture = nullptr;  // lives as long as the process: callbacks may come during its end

@@ -28,6 +28,7 @@ struct Driver {
   ROCM_PERF_CUDA(device_uuid, cuDeviceGetUuid_v2);
   ROCM_PERF_CUDA(context_retain, cuDevicePrimaryCtxRetain);
   ROCM_PERF_CUDA(context_set, cuCtxSetCurrent);
+  ROCM_PERF_CUDA(context_get, cuCtxGetCurrent);
   ROCM_PERF_CUDA(context_push, cuCtxPushCurrent_v2);
   ROCM_PERF_CUDA(context_pop, cuCtxPopCurrent_v2);
   ROCM_PERF_CUDA(context_device, cuCtxGetDevice);

@@ -30,11 +30,13 @@ namespace rocm_perf {
   X(hsa_signal_load_scacquire)                                                                                       \
   X(hsa_signal_store_screlease)                                                                                      \
   X(hsa_signal_wait_scacquire)                                                                                       \
+  X(hsa_signal_add_scacq_screl)                                                                                      \
   X(hsa_queue_create)                                                                                                \
   X(hsa_queue_destroy)                                                                                               \
   X(hsa_queue_load_read_index_scacquire)                                                                             \
   X(hsa_queue_load_write_index_relaxed)                                                                              \
   X(hsa_queue_add_write_index_scacq_screl)                                                                           \
+  X(hsa_queue_cas_write_index_scacq_screl)                                                                           \
   X(hsa_code_object_reader_create_from_memory)                                                                       \
   X(hsa_executable_create_alt)                                                                                       \
   X(hsa_executable_load_agent_code_object)                                                                           \

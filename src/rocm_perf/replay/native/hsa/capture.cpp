@@ -49,43 +49,67 @@ class Capture {
         return take(queue, {packets, packets + count}, index, *kernel, writer);
       }
     }
-    if (!capturing_.load(std::memory_order_acquire)) return writer(packets, count);
-    // Another queue while memory must stand still: tell when it is empty, and hold these back.
-    std::vector<Packet> held{packet_of(barrier({0}, queue.drained)), packet_of(barrier(release_, {0}))};
-    held.insert(held.end(), packets, packets + count);
-    writer(held.data(), held.size());
+    pass(queue, packets, count, writer);
   }
 
   void ended() {
-    if (::getpid() == pid_ && !account_.captured()) report();
+    if (::getpid() == pid_ && phase() != Phase::during && !account_.captured()) report();
   }
 
  private:
+  enum class Phase { before, during, after };
+
+  Phase phase() {
+    std::shared_lock<std::shared_mutex> hold(phase_mutex_);
+    return phase_;
+  }
+  void set(Phase phase) {
+    std::lock_guard<std::shared_mutex> hold(phase_mutex_);
+    phase_ = phase;
+  }
+
+  // A batch without the chosen dispatch. While memory must stand still, it is held back, and what its queue had before
+  // is told when it has ended. No barrier can be put behind a single-producer queue later, so each batch brings one.
+  void pass(const Queue& queue, const Packet* packets, std::uint64_t count,
+            hsa_amd_queue_intercept_packet_writer writer) {
+    Phase now;
+    {
+      std::shared_lock<std::shared_mutex> hold(phase_mutex_);  // so that a capture begins with every batch counted
+      now = phase_;
+      if (now == Phase::before && queue.single()) queues_.expect(queue);
+    }
+    if (now == Phase::after || (now == Phase::before && !queue.single())) return writer(packets, count);
+    std::vector<Packet> out;
+    if (now == Phase::during && !queue.single()) out.push_back(packet_of(barrier({0}, queue.drained)));
+    if (now == Phase::during) out.push_back(packet_of(barrier(release_, {0})));
+    out.insert(out.end(), packets, packets + count);
+    if (now == Phase::before) out.push_back(packet_of(barrier({0}, queue.drained)));
+    writer(out.data(), out.size());
+  }
+
   void take(const Queue& queue, std::vector<Packet> packets, std::uint64_t index, const Kernel& kernel,
             hsa_amd_queue_intercept_packet_writer writer) {
     launch_ = target_.launches();
     Barriers signals;
-    std::vector<hsa_signal_t> others;
     try {
       draft_ = std::make_unique<Draft>(folder_);
       copier_ = std::make_unique<Copier>(watch_.api, watch_.devices());
       describe(queue, packets[index].dispatch, kernel);
       signals = {signal(), signal(), signal(), release_ = signal()};
-      others = queues_.start_draining(queue);
     } catch (const std::exception& error) {
-      account_.failed(error);
+      fail(error);
       report();
+      set(Phase::after);
       return writer(packets.data(), packets.size());
     }
     std::vector<Packet> split = with_barriers(packets, index, signals);
-    capturing_.store(true, std::memory_order_release);
+    set(Phase::during);
     writer(split.data(), split.size());
     std::unique_lock<std::shared_mutex> still(watch_.still, std::defer_lock);
     try {
-      save(queue, others, signals, still);
+      save(queue, signals, still);
     } catch (const std::exception& error) {
-      account_.failed(error);
-      for (const Region& region : regions_) region.discard();
+      fail(error);
     }
     mover_.reset();
     for (char* buffer : buffers_) watch_.api.hsa_amd_memory_pool_free(buffer);
@@ -93,13 +117,20 @@ class Capture {
     if (account_.captured() && switched_on("ROCM_PERF_CAPTURE_STOP_AFTER")) ::_exit(0);
     watch_.api.hsa_signal_store_screlease(signals.go, 0);
     watch_.api.hsa_signal_store_screlease(signals.release, 0);
-    capturing_.store(false, std::memory_order_release);
+    set(Phase::after);
   }
 
-  void save(const Queue& queue, const std::vector<hsa_signal_t>& others, const Barriers& signals,
-            std::unique_lock<std::shared_mutex>& still) {
+  // Where the disk was full, there is room again to say so.
+  void fail(const std::exception& error) {
+    account_.failed(error);
+    for (const Region& region : regions_) region.discard();
+    for (const char* name : {"kernarg.bin", "kernel.hsaco", "dispatch.json", "memory_regions.json"})
+      ::unlink((folder_ + "/" + name).c_str());
+  }
+
+  void save(const Queue& queue, const Barriers& signals, std::unique_lock<std::shared_mutex>& still) {
     double begun = seconds();
-    drain(queue, others, signals.drained);
+    drain(queue, signals.drained);
     still.lock();
     await_copies();
     double drained = seconds();
@@ -114,7 +145,9 @@ class Capture {
     double released = seconds();
     account_.before_s = released - drained;
     watch_.api.hsa_signal_store_screlease(signals.go, 0);
-    watch_.api.hsa_signal_wait_scacquire(signals.done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+    if (!wait_until(signals.done, released + patience()))
+      throw std::runtime_error("the kernel did not end within " + patience_text() + " while all else was held back: " +
+                               "it may need another queue or the host; if it is only slow, set " + kPatience);
     double finished = seconds();
     account_.kernel_s = finished - released;
     if (switched_on("ROCM_PERF_CAPTURE_OUTPUTS"))
@@ -134,7 +167,9 @@ class Capture {
     return out;  // packets keep pointing to it: it lives as long as the process
   }
 
-  static double patience() { return std::strtod(environment("ROCM_PERF_CAPTURE_DRAIN_S", "60").c_str(), nullptr); }
+  static constexpr char kPatience[] = "ROCM_PERF_CAPTURE_DRAIN_S";
+  static double patience() { return std::strtod(environment(kPatience, "60").c_str(), nullptr); }
+  static std::string patience_text() { return environment(kPatience, "60") + " s"; }
 
   // HSA counts its own ticks in a wait, so time is kept here.
   bool wait_until(hsa_signal_t one, double deadline) const {
@@ -145,13 +180,16 @@ class Capture {
   }
 
   // Everything that was submitted before, in every queue, has ended.
-  void drain(const Queue& own, const std::vector<hsa_signal_t>& others, hsa_signal_t own_drained) {
+  void drain(const Queue& own, hsa_signal_t own_drained) {
+    std::vector<hsa_signal_t> others = queues_.others(own);
     // Not in this thread: a doorbell rung inside an interception is put off.
     std::thread([&] { queues_.put_barriers(own); }).join();
     double deadline = seconds() + patience();
     bool drained = wait_until(own_drained, deadline);
     for (hsa_signal_t other : others) drained = drained && wait_until(other, deadline);
-    if (!drained) throw std::runtime_error("the program's queues did not become empty");
+    if (!drained)
+      throw std::runtime_error("the program's queues did not become empty within " + patience_text() +
+                               "; where kernels take longer, set " + kPatience);
   }
 
   void await_copies() {
@@ -292,7 +330,8 @@ class Capture {
   Watch watch_;
   Queues queues_;
   std::atomic<std::uint64_t> unknown_{0};
-  std::atomic<bool> capturing_{false};
+  std::shared_mutex phase_mutex_;
+  Phase phase_ = Phase::before;
   hsa_signal_t release_{};
 
   hsa_agent_t agent_{};  // of the captured dispatch

@@ -1,11 +1,11 @@
 // The program's queues: made so that every packet passes by us, and drained on request.
 #pragma once
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "tables.hpp"
@@ -16,7 +16,11 @@ struct Queue {
   hsa_queue_t* handle = nullptr;
   hsa_agent_t agent{};
   hsa_queue_type32_t type = 0;
-  hsa_signal_t drained{};  // made when a capture begins
+  // Below 1: empty. 1 until the barrier of a capture has passed; of a single-producer queue, the batches under way.
+  hsa_signal_t drained{};
+
+  // Its program may keep the write index to itself: nobody else may put a packet there.
+  bool single() const { return type == HSA_QUEUE_TYPE_SINGLE; }
 };
 
 class Queues {
@@ -44,21 +48,22 @@ class Queues {
   // Empty, or why some of the program's queues are not seen.
   const std::string& unseen() const { return unseen_; }
 
+  // One more batch of a single-producer queue; the barrier that follows it counts it down.
+  void expect(const Queue& queue) const { api_.hsa_signal_add_scacq_screl(queue.drained, 1); }
+
   // Puts a barrier at the end of every queue but `own`; each counts its `drained` signal down.
   void put_barriers(const Queue& own) {
     std::lock_guard<std::mutex> hold(mutex_);
-    for (Queue& queue : queues_)
-      if (&queue != &own) put(queue, barrier({0}, queue.drained));
+    for (const Queue& queue : queues_)
+      if (&queue != &own && !queue.single()) put(queue, barrier({0}, queue.drained));
   }
 
-  // A signal for each queue but `own`. Copies: the program may destroy a queue meanwhile.
-  std::vector<hsa_signal_t> start_draining(const Queue& own) {
+  // The `drained` signal of each queue but `own`. Copies: the program may destroy a queue meanwhile.
+  std::vector<hsa_signal_t> others(const Queue& own) {
     std::lock_guard<std::mutex> hold(mutex_);
     std::vector<hsa_signal_t> out;
-    for (Queue& queue : queues_) {
-      check(api_, api_.hsa_signal_create(1, 0, nullptr, &queue.drained), "no signal");
+    for (const Queue& queue : queues_)
       if (&queue != &own) out.push_back(queue.drained);
-    }
     return out;
   }
 
@@ -66,34 +71,51 @@ class Queues {
   hsa_status_t create(hsa_agent_t agent, std::uint32_t size, hsa_queue_type32_t type,
                       void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data, std::uint32_t private_bytes,
                       std::uint32_t group_bytes, hsa_queue_t** out) {
-    // One more producer, our barriers, so never a single-producer queue.
-    constexpr hsa_queue_type32_t kShared = HSA_QUEUE_TYPE_MULTI;
-    hsa_queue_type32_t shared = type == HSA_QUEUE_TYPE_SINGLE ? kShared : type;
-    hsa_status_t status =
-        intercept_create_(agent, size, shared, callback, data, private_bytes, group_bytes, out);
+    Queue queue{nullptr, agent, type, {}};
+    hsa_status_t status = api_.hsa_signal_create(queue.single() ? 0 : 1, 0, nullptr, &queue.drained);
     if (status != HSA_STATUS_SUCCESS) return status;
+    status = intercept_create_(agent, size, type, callback, data, private_bytes, group_bytes, out);
+    if (status != HSA_STATUS_SUCCESS) {
+      api_.hsa_signal_destroy(queue.drained);
+      return status;
+    }
+    queue.handle = *out;
     std::lock_guard<std::mutex> hold(mutex_);
-    queues_.push_back({*out, agent, type, {}});
+    queues_.push_back(queue);
     return intercept_register_(*out, handler_, &queues_.back());
   }
 
-  hsa_status_t destroy(hsa_queue_t* queue) {
+  hsa_status_t destroy(hsa_queue_t* handle) {
+    std::list<Queue> ended;
     {
       std::lock_guard<std::mutex> hold(mutex_);
-      queues_.remove_if([&](const Queue& one) { return one.handle == queue; });
+      for (auto one = queues_.begin(); one != queues_.end(); ++one) {
+        if (one->handle != handle) continue;
+        ended.splice(ended.begin(), queues_, one);
+        break;
+      }
     }
-    return real_destroy_(queue);
+    hsa_status_t status = real_destroy_(handle);
+    // Nothing runs there any more. The signal stays: a capture may wait for it.
+    for (const Queue& one : ended) api_.hsa_signal_store_screlease(one.drained, 0);
+    return status;
   }
 
-  bool full(const Queue& queue) const {
-    std::uint64_t written = api_.hsa_queue_load_write_index_relaxed(queue.handle);
-    return written - api_.hsa_queue_load_read_index_scacquire(queue.handle) >= queue.handle->size;
+  // The next free place, or none: waiting for one could last as long as the capture itself.
+  std::optional<std::uint64_t> claimed(const Queue& queue) const {
+    std::uint64_t index = api_.hsa_queue_load_write_index_relaxed(queue.handle);
+    while (index - api_.hsa_queue_load_read_index_scacquire(queue.handle) < queue.handle->size) {
+      std::uint64_t found = api_.hsa_queue_cas_write_index_scacq_screl(queue.handle, index, index + 1);
+      if (found == index) return index;
+      index = found;
+    }
+    return std::nullopt;
   }
 
-  void put(Queue& queue, const hsa_barrier_and_packet_t& packet) {
-    if (full(queue)) return;  // then it does not count as drained, and the capture says so
-    std::uint64_t index = api_.hsa_queue_add_write_index_scacq_screl(queue.handle, 1);
-    while (index - api_.hsa_queue_load_read_index_scacquire(queue.handle) >= queue.handle->size) ::usleep(100);
+  void put(const Queue& queue, const hsa_barrier_and_packet_t& packet) {
+    std::optional<std::uint64_t> place = claimed(queue);
+    if (!place) return;  // then it does not count as drained, and the capture says so
+    std::uint64_t index = *place;
     auto* slot = static_cast<hsa_barrier_and_packet_t*>(queue.handle->base_address) + index % queue.handle->size;
     std::memcpy(reinterpret_cast<char*>(slot) + sizeof packet.header,
                 reinterpret_cast<const char*>(&packet) + sizeof packet.header, sizeof packet - sizeof packet.header);

@@ -1,6 +1,7 @@
 // Replays a captured AMD kernel: its memory back at its own addresses, its own code, its own arguments.
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "../common/address_space.hpp"
 #include "../common/process.hpp"
@@ -14,7 +15,7 @@ namespace {
 constexpr std::size_t kPiece = 64u << 20;
 
 struct Variant {
-  std::string label;
+  std::string label, file;
   hsa_executable_t executable{};
   std::vector<char> code;  // the reader points into it
   std::uint64_t object = 0;
@@ -41,7 +42,7 @@ class Replay {
     keep_restore();
     iterate();
     for (const Piece& piece : plan_.dump) copy_out(piece.address, piece.size, piece.file);
-    for (const Named& one : plan_.dump_globals) copy_out(variable(variants_.front(), one.name), one.size, one.file);
+    for (const Named& one : plan_.dump_globals) dump_variable(one);
   }
 
  private:
@@ -176,8 +177,8 @@ class Replay {
     if (variants_.empty()) throw Failure(kBadPlan, "the plan names no code object");
     for (const Named& global : plan_.globals) {
       contents_.push_back(whole(global.file));
-      if (has(variants_.front(), global.name))
-        answer_.variables.push_back({global.name, variable(variants_.front(), global.name)});
+      if (auto address = variable(variants_.front(), global.name, contents_.back().size()))
+        answer_.variables.push_back({global.name, *address});
     }
     put_globals();
   }
@@ -185,6 +186,7 @@ class Replay {
   Variant loaded(const Named& code) {
     Variant out;
     out.label = code.name;
+    out.file = code.file;
     out.code = whole(code.file);
     hsa_code_object_reader_t reader{};
     must(hsa_->hsa_code_object_reader_create_from_memory(out.code.data(), out.code.size(), &reader), kNoKernel,
@@ -212,32 +214,45 @@ class Replay {
     return symbol;
   }
 
-  bool has(const Variant& variant, const std::string& name) {
+  // Where it lies; nothing if the code has none of that name: a kernel without the variable cannot read it.
+  std::optional<std::uint64_t> variable(const Variant& variant, const std::string& name, std::uint64_t size) {
     hsa_executable_symbol_t symbol{};
-    return hsa_->hsa_executable_get_symbol_by_name(variant.executable, name.c_str(), &gpu_.agent, &symbol) ==
-           HSA_STATUS_SUCCESS;
-  }
-
-  std::uint64_t variable(const Variant& variant, const std::string& name) {
+    if (hsa_->hsa_executable_get_symbol_by_name(variant.executable, name.c_str(), &gpu_.agent, &symbol) !=
+        HSA_STATUS_SUCCESS)
+      return std::nullopt;
     std::uint64_t address = 0;
-    hsa_executable_symbol_t symbol = named(variant, name, "the code has no variable " + name);
-    must(hsa_->hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &address),
-         kNoKernel, "the code has no variable " + name);
+    std::uint32_t bytes = 0;
+    auto ask = [&](hsa_executable_symbol_info_t what, void* into) {
+      must(hsa_->hsa_executable_symbol_get_info(symbol, what, into), kNoKernel, name + " is no variable of the code");
+    };
+    ask(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &address);
+    ask(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, &bytes);
+    if (bytes != size)
+      throw Failure(kNoKernel, "the variable " + name + " has " + std::to_string(bytes) + " bytes in " + variant.file +
+                                   ", but " + std::to_string(size) + " in the snapshot");
     return address;
   }
 
-  // A code object without the variable has no kernel that reads it.
   void put_globals() {
     for (const Variant& variant : variants_)
       for (std::size_t index = 0; index < plan_.globals.size(); ++index) {
-        if (!has(variant, plan_.globals[index].name)) continue;
         const std::vector<char>& bytes = contents_[index];
-        std::uint64_t address = variable(variant, plan_.globals[index].name);
+        auto address = variable(variant, plan_.globals[index].name, bytes.size());
+        if (!address) continue;
         in_pieces(bytes.size(), [&](std::uint64_t at, std::size_t length) {
           std::memcpy(stage_, bytes.data() + at, length);
-          put(address + at, stage_, length);
+          put(*address + at, stage_, length);
         });
       }
+  }
+
+  // What the code has not is as it was.
+  void dump_variable(const Named& one) {
+    if (auto address = variable(variants_.front(), one.name, one.size)) return copy_out(*address, one.size, one.file);
+    for (std::size_t index = 0; index < plan_.globals.size(); ++index) {
+      if (plan_.globals[index].name != one.name) continue;
+      File(one.file, O_WRONLY | O_CREAT | O_TRUNC).write_at(contents_[index].data(), contents_[index].size(), 0);
+    }
   }
 
   // At their own address when their memory came back there; the address itself is seldom read, but it may be.

@@ -42,7 +42,8 @@ class Watch {
   Api api;
   Allocations live;
   Kernels kernels;
-  // Shared by calls that change memory, for as long as they take; taken alone while memory must stand still.
+  // Shared by calls that change memory or end what a capture waits for, for as long as they take; taken alone while
+  // memory must stand still.
   std::shared_mutex still;
 
  private:
@@ -229,11 +230,27 @@ class Watch {
               return self_->real_.copy_on_engine(to, to_agent, from, from_agent, size, count, after, completes, engine,
                                                  force);
             });
+    replace(amd.find<decltype(::hsa_amd_memory_async_copy_rect)>(k_hsa_amd_memory_async_copy_rect), real_.copy_rect,
+            +[](const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
+                const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent,
+                hsa_amd_copy_direction_t direction, std::uint32_t count, const hsa_signal_t* after,
+                hsa_signal_t completes) {
+              std::shared_lock<std::shared_mutex> moving(self_->still);
+              self_->copying(completes);
+              return self_->real_.copy_rect(to, to_offset, from, from_offset, range, agent, direction, count, after,
+                                            completes);
+            });
+    replace(amd.find<decltype(::hsa_amd_memory_fill)>(k_hsa_amd_memory_fill), real_.fill,
+            +[](void* to, std::uint32_t value, std::size_t count) {
+              std::shared_lock<std::shared_mutex> moving(self_->still);
+              return self_->real_.fill(to, value, count);
+            });
     replace(&table.core_->hsa_memory_copy_fn, real_.copy, +[](void* to, const void* from, std::size_t size) {
       std::shared_lock<std::shared_mutex> moving(self_->still);
       return self_->real_.copy(to, from, size);
     });
     replace(&table.core_->hsa_signal_destroy_fn, real_.signal_destroy, +[](hsa_signal_t signal) {
+      std::shared_lock<std::shared_mutex> moving(self_->still);  // a capture may wait for it
       {
         std::lock_guard<std::mutex> hold(self_->copies_mutex_);
         self_->copies_.erase(signal.handle);
@@ -335,6 +352,8 @@ class Watch {
     VmemUnmap* vmem_unmap;
     decltype(::hsa_amd_memory_async_copy)* async_copy;
     CopyOnEngine* copy_on_engine;
+    decltype(::hsa_amd_memory_async_copy_rect)* copy_rect;
+    decltype(::hsa_amd_memory_fill)* fill;
     decltype(::hsa_memory_copy)* copy;
     decltype(::hsa_signal_destroy)* signal_destroy;
     decltype(::hsa_code_object_reader_create_from_memory)* reader_memory;

@@ -1,0 +1,47 @@
+"""What other code than the captured writes: one replay of it shows that, and it can be restored between launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from rocm_perf.replay.differences import Piece, differing_blocks
+from rocm_perf.replay.plan import Code, Options, Range, dump_path
+from rocm_perf.replay.replayer import Replayer
+from rocm_perf.replay.snapshot import Region
+
+
+def restoring_writes_of(replayer: Replayer, codes: Sequence[Code]) -> Replayer:
+    """As if the captured kernel had changed that as well: each launch then begins with the captured state."""
+    own = replayer.files[replayer.snapshot.dispatch.code_object]
+    others = [code for code in codes if code.path != own]
+    if not replayer.snapshot.manifest.outputs:  # then everything is restored anyhow
+        return replayer
+    for code in others:
+        replayer.run(Options(codes=(code,), dumps=replayer.snapshot.saved))
+        regions = tuple(
+            _with_writes(region, replayer) if region.saved else region for region in replayer.snapshot.regions
+        )
+        replayer = replace(replayer, snapshot=replace(replayer.snapshot, regions=regions))
+    return replayer
+
+
+def _with_writes(region: Region, replayer: Replayer) -> Region:
+    whole = Piece(region, 0, region.size, "left alone")
+    files = replayer.files[region.before], dump_path(replayer.work, region)
+    written = [(offset, len(block)) for offset, block, _ in differing_blocks(whole, *files)]
+    return msgspec.structs.replace(region, changed=united([*region.changed, *written]))
+
+
+def united(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Offsets and lengths, in order, without those that meet or overlap."""
+    merged: list[Range] = []
+    for offset, length in sorted(ranges):
+        if merged and offset <= sum(merged[-1]):
+            start, end = merged[-1][0], max(sum(merged[-1]), offset + length)
+            merged[-1] = (start, end - start)
+        else:
+            merged.append((offset, length))
+    return tuple(merged)
