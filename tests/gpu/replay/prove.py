@@ -15,10 +15,13 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
+Step = Callable[[], dict[str, object]]
 HERE = Path(__file__).parent
 WORK = Path("/tmp/replay-proof")
 APP = str(WORK / "app")
@@ -149,6 +152,41 @@ def refusals() -> dict[str, object]:
     return {"ok": codes == {**wanted, "none": 5} and named, "exit codes": codes, "said": said}
 
 
+def new_code() -> dict[str, object]:
+    """A kernel that is off by a ten-thousandth, one that is quicker and right, and the same one again."""
+    source = (HERE / "app.cu").read_text()
+    right = "row[at] /= partial[0];"
+    assert right in source
+    wrong = WORK / "wrong.cu"
+    wrong.write_text(source.replace(right, "row[at] /= partial[0] * 1.0001f;"))
+    builds = {"wrong": [str(wrong)], "fast": ["--use_fast_math", "-maxrregcount=24", str(HERE / "app.cu")]}
+    for name, words in builds.items():
+        command = ["nvcc", "-arch=native", "-O2", "-o", str(WORK / name), *words]
+        subprocess.run(command, check=True, capture_output=True)
+    snapshot = str(WORK / "new-code")
+    perf("capture", "--kernel", "softmax_in_place", "--dispatch", "3", "-o", snapshot, "--", APP, "softmax")
+
+    def judged(name: str, *words: str) -> Any:
+        return json.loads(
+            perf("replay", "verify", snapshot, "--cubin", str(WORK / name), *words, "--json").stdout
+        )
+
+    def paced(name: str) -> tuple[str, float]:
+        found = json.loads(perf("replay", "compare", snapshot, "--cubin", str(WORK / name), "--json").stdout)
+        return found["verdict"], found["speedup"]
+
+    off, excused, fast = judged("wrong"), judged("wrong", "--tolerance", "f32=0,1e-3"), judged("fast")
+    paces = {name: paced(name) for name in ("fast", "app")}
+    verdicts = [one["verdict"] for one in (off, excused, fast)]
+    return {
+        "ok": verdicts == ["different", "same within tolerance", "same"]
+        and [pace for pace, _ in paces.values()] == ["better", "no difference shown"],
+        "verdicts": verdicts,
+        "first difference": off["new"]["differences"][0],
+        "compared": paces,
+    }
+
+
 def reachable() -> dict[str, object]:
     """A kernel of torch with the memory that its arguments lead to, and no other."""
     snapshot = str(WORK / "reachable")
@@ -244,8 +282,14 @@ def main() -> int:
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     gpu = subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
     results: dict[str, object] = {"date": time.strftime("%Y-%m-%d"), "gpu": gpu}
-    steps = {name: (lambda case=case, name=name: prove(name, *case)) for name, case in CASES.items()}
-    steps |= {"reachable only": reachable, "refusals": refusals, "watching": watching, "speed": speed}
+    steps: dict[str, Step] = {name: partial(prove, name, *case) for name, case in CASES.items()}
+    steps |= {
+        "new code": new_code,
+        "reachable only": reachable,
+        "refusals": refusals,
+        "watching": watching,
+        "speed": speed,
+    }
     for name in sys.argv[2:] or steps:
         step = steps[name]
         begun = time.monotonic()
