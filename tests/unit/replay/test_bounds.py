@@ -37,17 +37,6 @@ AFTER = f"after/region_{BASE:x}.bin"
 VARIABLE: dict[str, object] = {"base": "0x5000", "size": 4, "kind": "global", "name": "calls"}
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    return make_snapshot(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def snap(made: Snapshot, tmp_path: Path) -> Path:
-    """A copy to forge."""
-    return Path(shutil.copytree(made.folder, tmp_path / "snap"))
-
-
 def test_a_forged_snapshot_reads_as_long_as_it_makes_sense(snap: Path) -> None:
     forge_launch(snap, dispatch=4)
     snapshot = read_snapshot(snap)

@@ -16,15 +16,10 @@ from rocm_perf.replay import pieces
 from rocm_perf.replay.info import describe
 from rocm_perf.replay.snapshot import Snapshot, read_snapshot
 from rocm_perf.replay.store import check, unpack
-from tests.unit.replay.toys import BASE, make_snapshot
+from tests.unit.replay.toys import BASE
 
 REGION = f"memory/region_{BASE:x}.bin.zst"
 FILES = ["manifest.json", "dispatch.json", "memory_regions.json", "kernarg.bin", "kernel.cubin", REGION]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    return make_snapshot(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
@@ -122,15 +117,7 @@ def test_a_folder_that_may_not_be_entered(snap: Path) -> None:
     snap.parent.chmod(0o755)
 
 
-def test_only_what_is_there_is_read_at_once(snap: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_there_is_read_at_once(snap: Path, reads: list[int]) -> None:
     """However large a file claims to be, it is read in pieces."""
-    read: list[int] = []
-    real = os.pread
-
-    def watched(handle: int, length: int, offset: int) -> bytes:
-        read.append(length)
-        return real(handle, length, offset)
-
-    monkeypatch.setattr(os, "pread", watched)
     check(read_snapshot(snap))
-    assert max(read) <= pieces.PIECE
+    assert max(reads) <= pieces.PIECE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,18 +14,7 @@ from rocm_perf.errors import InputError, RocmPerfError
 from rocm_perf.replay.errors import NewerVersionError
 from rocm_perf.replay.snapshot import Snapshot, read_snapshot
 from rocm_perf.replay.store import check, unpack
-from tests.unit.replay.toys import BASE, OTHER, make_snapshot, rewrite_manifest
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    return make_snapshot(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def snap(made: Snapshot, tmp_path: Path) -> Path:
-    """A copy to damage."""
-    return Path(shutil.copytree(made.folder, tmp_path / "snap"))
+from tests.unit.replay.toys import BASE, OTHER, rewrite_manifest
 
 
 def test_what_was_captured_comes_back(made: Snapshot) -> None:
