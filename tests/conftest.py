@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,11 @@ settings.register_profile(
     derandomize=True,
 )
 settings.load_profile("suite")
+
+# nohup and a shell's & hand signals on as ignored, and so would every program that the tests start.
+for _number, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 
 @pytest.fixture(scope="session")
