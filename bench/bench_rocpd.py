@@ -46,8 +46,8 @@ def read_bare(file: Path) -> int:
 
 def read_ours(file: Path) -> int:
     """Rows of the Part, read as a user's file is."""
-    from rocm_perf.ingest import rocpd
     from rocm_perf.ingest.io.source import Source
+    from rocm_perf.ingest.rocpd import database as rocpd
 
     return sum(table.height for table in rocpd.read(Source(file)).tables.values())
 
@@ -61,7 +61,7 @@ def child(reader: str, file: Path) -> None:
     import adbc_driver_sqlite.dbapi
     import polars as pl
 
-    import rocm_perf.ingest.rocpd  # noqa: F401
+    import rocm_perf.ingest.rocpd.database  # noqa: F401
 
     del adbc_driver_sqlite, pl  # imported before the clock starts, for both readers
     begin = time.perf_counter()

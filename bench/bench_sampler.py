@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.measure import machine as bench_machine
 
 from rocm_perf.backends.probe import probe_machine
-from rocm_perf.collect.request import Sampling
-from rocm_perf.collect.samplers import Sampler, sampling
+from rocm_perf.collect.request.request import Sampling
+from rocm_perf.collect.sampling.samplers import Sampler, sampling
 
 # One process for each core, so that what a sampler takes is taken from the program.
 _WORK = "total = 0\nfor number in range(10_000_000): total += number"

@@ -34,7 +34,7 @@ steps = [{{repeat = {batches}, steps = [
 
 def child(dispatches: int, folder: Path) -> None:
     """Simulate, record and write once; leave the times in a file."""
-    from rocm_perf.render import rocpd
+    from rocm_perf.render.formats import rocpd
     from rocm_perf.sim.engine import simulate
     from rocm_perf.sim.gpu import find_gpu
     from rocm_perf.sim.record import record

@@ -44,11 +44,11 @@ def analyse(folder: Path) -> None:
     """Idle time, the graph, its path and one projection; leave the times in a file."""
     import polars as pl
 
-    from rocm_perf.analysis.changes import SyncsRemoved
-    from rocm_perf.analysis.critical_path import critical_path
-    from rocm_perf.analysis.gaps import gaps
     from rocm_perf.analysis.graph import build
-    from rocm_perf.analysis.whatif import whatif
+    from rocm_perf.analysis.idle.gaps import gaps
+    from rocm_perf.analysis.path.changes import SyncsRemoved
+    from rocm_perf.analysis.path.critical_path import critical_path
+    from rocm_perf.analysis.path.whatif import whatif
     from rocm_perf.model.trace import Trace
 
     trace = Trace({file.stem: pl.read_parquet(file) for file in folder.glob("*.parquet")})

@@ -75,8 +75,8 @@ def main() -> None:
     parser.add_argument("--report", type=Path, required=True, help="write the times to this JSON file")
     options = parser.parse_args()
 
-    from rocm_perf.analysis.critical_path import critical_path
     from rocm_perf.analysis.graph import build
+    from rocm_perf.analysis.path.critical_path import critical_path
     from rocm_perf.ingest.load import load
 
     instants = [time.perf_counter()]

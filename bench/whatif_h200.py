@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf.analysis.changes import Change, SyncsRemoved
 from rocm_perf.analysis.graph import Graph, build
-from rocm_perf.analysis.joined import Captured
-from rocm_perf.analysis.whatif import whatif
-from rocm_perf.analysis.wrappers import sync_wrappers
+from rocm_perf.analysis.path.changes import Change, SyncsRemoved
+from rocm_perf.analysis.path.joined import Captured
+from rocm_perf.analysis.path.whatif import whatif
+from rocm_perf.analysis.path.wrappers import sync_wrappers
 from rocm_perf.ingest.load import load
 from rocm_perf.model.trace import Trace
 

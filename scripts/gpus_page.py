@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocm_perf.arch import catalog
 from rocm_perf.arch.gpu import Gpu, Source
-from rocm_perf.render.gpus import facts, method_words, short_name, source_words
+from rocm_perf.render.screen.gpus import facts, method_words, short_name, source_words
 
 PAGE = Path(__file__).parents[1] / "docs" / "gpus.md"
 _INTRO = """\

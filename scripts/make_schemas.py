@@ -1,14 +1,14 @@
-"""Writes src/rocm_perf/render/schemas/*.json from the types of the files: `python scripts/make_schemas.py`."""
+"""Writes src/rocm_perf/render/report/schemas/*.json from the types of the files: `python scripts/make_schemas.py`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from rocm_perf.render.file_types import FILES
-from rocm_perf.render.schema import schema
+from rocm_perf.render.report.file_types import FILES
+from rocm_perf.render.report.schema import schema
 
-FOLDER = Path(__file__).parents[1] / "src" / "rocm_perf" / "render" / "schemas"
+FOLDER = Path(__file__).parents[1] / "src" / "rocm_perf" / "render" / "report" / "schemas"
 
 
 def text(name: str) -> str:

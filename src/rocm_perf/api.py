@@ -5,8 +5,8 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from rocm_perf.analysis.hotspots import Grouping
 from rocm_perf.analysis.overview import overview
+from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.ingest import load as _load
 from rocm_perf.ingest.load import Loaded
 from rocm_perf.model.document import Document

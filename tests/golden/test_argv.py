@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
-from rocm_perf.collect.plan import plans
-from rocm_perf.collect.planned import Plan
-from rocm_perf.collect.presets import preset
-from rocm_perf.collect.request import Request
+from rocm_perf.collect.plan.plan import plans
+from rocm_perf.collect.plan.planned import Plan
+from rocm_perf.collect.request.presets import preset
+from rocm_perf.collect.request.request import Request
 from tests.fake_tools import fake_path, run_tool
 
 pytestmark = pytest.mark.launches

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.analysis.sanity import sanity
+from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.ingest.load import load
 from rocm_perf.model.trace import Trace
 from tests.golden.test_specimens import GOLDEN

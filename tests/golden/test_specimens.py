@@ -94,7 +94,7 @@ def merged(spans: list[tuple[int | None, int | None]]) -> Iterator[tuple[int, in
 def check_document(document: Document) -> None:
     from rich.console import Console
 
-    from rocm_perf.render.terminal import View, print_document
+    from rocm_perf.render.screen.terminal import View, print_document
 
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     print_document(document, console, View())

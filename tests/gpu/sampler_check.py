@@ -100,8 +100,8 @@ def main():
     parser.add_argument("-o", "--output", type=Path)
     args = parser.parse_args()
 
-    from rocm_perf.collect.request import Sampling
-    from rocm_perf.collect.samplers import sampling
+    from rocm_perf.collect.request.request import Sampling
+    from rocm_perf.collect.sampling.samplers import sampling
 
     folder = Path(tempfile.mkdtemp())
     work(1)  # the first start compiles and loads

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.analysis.busy import wall_ns
-from rocm_perf.analysis.compare import compare
+from rocm_perf.analysis.compare.recordings import compare
+from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.ingest.load import load
 from tests.golden.test_specimens import GOLDEN
 

@@ -10,7 +10,7 @@ from rocm_perf import api
 from rocm_perf.analysis.overview import overview
 from rocm_perf.ingest.load import load
 from rocm_perf.model.document import Document
-from tests.unit.analysis.test_gaps import WRITERS
+from tests.unit.analysis.idle.test_gaps import WRITERS
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "workloads"
 

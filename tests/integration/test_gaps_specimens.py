@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.analysis.busy import device_times
-from rocm_perf.analysis.copies import copy_findings, steady_copies
-from rocm_perf.analysis.families import family_findings, family_totals
-from rocm_perf.analysis.gaps import gap_findings, gaps
-from rocm_perf.analysis.launches import launch_findings, launches
-from rocm_perf.analysis.slivers import sliver_findings, slivers
-from rocm_perf.analysis.steps import steps
-from rocm_perf.analysis.sync import waiting
+from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
+from rocm_perf.analysis.idle.gaps import gap_findings, gaps
+from rocm_perf.analysis.idle.launches import launch_findings, launches
+from rocm_perf.analysis.idle.sync import waiting
+from rocm_perf.analysis.time.busy import device_times
+from rocm_perf.analysis.time.families import family_findings, family_totals
+from rocm_perf.analysis.time.slivers import sliver_findings, slivers
+from rocm_perf.analysis.time.steps import steps
 from rocm_perf.ingest.load import load
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rocm_perf.collect.layout import read_record
-from rocm_perf.collect.session import Recorded
+from rocm_perf.collect.run.layout import read_record
+from rocm_perf.collect.run.session import Recorded
 from rocm_perf.ingest.load import load
 from rocm_perf.model.collection import PassRecord
 from tests.unit.collect.sessions import V1, V2, V3, Sessions, sessions

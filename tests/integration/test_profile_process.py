@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.collect.layout import read_record
+from rocm_perf.collect.run.layout import read_record
 from rocm_perf.ingest.load import load
 from rocm_perf.model.collection import FILE_NAME, CollectionRecord
 from tests.fake_tools import fake_path
-from tests.unit.collect.test_launch import Screen
+from tests.unit.collect.run.test_launch import Screen
 
 pytestmark = pytest.mark.launches
 

@@ -5,39 +5,19 @@ from __future__ import annotations
 import msgspec
 import polars as pl
 
-from rocm_perf.analysis import (
-    bottleneck,
-    busy,
-    communication,
-    copies,
-    coverage,
-    critical_path,
-    energy,
-    excerpts,
-    families,
-    findings,
-    gaps,
-    hotspots,
-    instructions,
-    launches,
-    memory,
-    operators,
-    overhead,
-    pc_samples,
-    queue_length,
-    ranges,
-    roofline,
-    scorecard,
-    slivers,
-    steps,
-    sync,
-    totals,
-    whatif,
-)
-from rocm_perf.analysis.counter_metrics import counter_metrics
+from rocm_perf.analysis import bottleneck, roofline
 from rocm_perf.analysis.graph.build import build
-from rocm_perf.analysis.hotspots import Grouping
-from rocm_perf.analysis.sanity import sanity
+from rocm_perf.analysis.idle import communication, copies, gaps, launches, queue_length, sync
+from rocm_perf.analysis.kernels import excerpts, instructions, pc_samples
+from rocm_perf.analysis.kernels.counter_metrics import counter_metrics
+from rocm_perf.analysis.operators import build as operators
+from rocm_perf.analysis.path import critical_path, whatif
+from rocm_perf.analysis.program import energy, memory, ranges
+from rocm_perf.analysis.time import busy, families, hotspots, slivers, steps, totals
+from rocm_perf.analysis.time.hotspots import Grouping
+from rocm_perf.analysis.trust import coverage, overhead
+from rocm_perf.analysis.trust.sanity import sanity
+from rocm_perf.analysis.verdict import findings, scorecard
 from rocm_perf.model.document import Agent, Document
 from rocm_perf.model.trace import Trace
 from rocm_perf.version import __version__

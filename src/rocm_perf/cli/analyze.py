@@ -98,7 +98,7 @@ def _print_json(documents: list[Document], errors: list[tuple[str, RocmPerfError
 
 def _print(documents: list[Document], names: list[str], args: argparse.Namespace) -> None:
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.terminal import View, print_document, print_sections
+    from rocm_perf.render.screen.terminal import View, print_document, print_sections
 
     console = result_console()
     view = View(args.top, args.full_names, len(documents) > 1, console.width)
@@ -112,7 +112,7 @@ def _print(documents: list[Document], names: list[str], args: argparse.Namespace
 
 
 def _write(documents: list[Document], folder: Path, force: bool) -> None:
-    from rocm_perf.render.files import write_documents
+    from rocm_perf.render.report.files import write_documents
 
     write_documents(documents, folder, overwrite=force)
 

@@ -59,8 +59,8 @@ class CaptureCommand:
         parser.usage = "rocm-perf capture --kernel REGEX [--dispatch N] -o SNAP [options] -- APP ..."
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.collect.application import find_application
-        from rocm_perf.collect.launch import exit_code
+        from rocm_perf.collect.request.application import find_application
+        from rocm_perf.collect.run.launch import exit_code
         from rocm_perf.replay.capture import capture
         from rocm_perf.replay.replayer import unheard
         from rocm_perf.replay.run import signal_words
@@ -131,7 +131,7 @@ def _show(report: CaptureReport, *, as_json: bool) -> None:
         print(json.encode(report))
         return
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.replay import capture_blocks, print_blocks
+    from rocm_perf.render.screen.replay import capture_blocks, print_blocks
 
     console = result_console(stderr=True)
     print_blocks(capture_blocks(report, console.width), console)
@@ -140,7 +140,7 @@ def _show(report: CaptureReport, *, as_json: bool) -> None:
 def _explain(error: RocmPerfError) -> None:
     """Why there is no snapshot, and what else could have been captured."""
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.replay import print_blocks, seen_blocks
+    from rocm_perf.render.screen.replay import print_blocks, seen_blocks
     from rocm_perf.replay.capture import NoMatchError
 
     _say(str(error))

@@ -32,7 +32,7 @@ class CompareCommand:
         parser.add_argument("--json", action="store_true", help="everything, as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.analysis.compare import compare
+        from rocm_perf.analysis.compare.recordings import compare
         from rocm_perf.ingest.load import load
 
         with reading_progress():
@@ -45,7 +45,7 @@ class CompareCommand:
             print(json.encode(comparison))
             return 0
         from rocm_perf.cli.console import result_console
-        from rocm_perf.render.comparison import print_comparison
+        from rocm_perf.render.screen.comparison import print_comparison
 
         print_comparison(comparison, result_console(), args.top)
         return 0
@@ -53,7 +53,7 @@ class CompareCommand:
 
 def _findings(trace: Trace, label: str) -> tuple[Finding, ...]:
     from rocm_perf.analysis.overview import overview
-    from rocm_perf.analysis.sanity import sanity
+    from rocm_perf.analysis.trust.sanity import sanity
 
     document = overview(trace, label)
     return (*document.findings, *document.coverage.holes, *sanity(trace))

@@ -42,8 +42,8 @@ class DebugCommand:
         parser.usage = "rocm-perf debug [options] -- APP [args]"
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.collect.application import find_application
         from rocm_perf.collect.debug import debug, debug_command, debug_environment, find_sanitizer
+        from rocm_perf.collect.request.application import find_application
 
         app = tuple(args.app[1:] if args.app[:1] == ["--"] else args.app)
         if args.timeout is not None and args.timeout <= 0:

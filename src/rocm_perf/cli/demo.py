@@ -30,7 +30,7 @@ class DemoCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.cli.console import result_console
-        from rocm_perf.render import side_by_side
+        from rocm_perf.render.report import side_by_side
 
         console = result_console()
         folder: Path = args.output
@@ -84,7 +84,7 @@ def _profile(name: str, folder: Path, console: Console) -> Document:
     from rocm_perf import api
     from rocm_perf.analysis.overview import overview
     from rocm_perf.model import bundle
-    from rocm_perf.render.terminal import View, print_document
+    from rocm_perf.render.screen.terminal import View, print_document
 
     trace = api.simulate(workload_file(name), DEVICE)
     bundle.write(trace, folder / name, overwrite=True)
@@ -110,9 +110,9 @@ def _project(before: Document, console: Console) -> None:
 
 
 def _write_report(before: Document, after: Document, path: Path) -> None:
-    from rocm_perf.render import side_by_side
-    from rocm_perf.render.markdown import markdown
-    from rocm_perf.render.tables import write_whole
+    from rocm_perf.render.formats.tables import write_whole
+    from rocm_perf.render.report import side_by_side
+    from rocm_perf.render.report.markdown import markdown
 
     text = "\n".join([side_by_side.as_markdown(before, after), markdown(before), markdown(after)])
     write_whole(path, lambda draft: draft.write_text(text), True)

@@ -36,7 +36,7 @@ class DoctorCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.backends import probe
         from rocm_perf.backends.profilers import PROFILERS
-        from rocm_perf.collect import doctor
+        from rocm_perf.collect.doctor import report as doctor
 
         if args.app and not args.probe:
             raise UsageError(
@@ -45,8 +45,8 @@ class DoctorCommand:
         machine = probe.probe_machine()
         report = doctor.report(machine, PROFILERS)
         if args.probe and machine.gpus:
-            from rocm_perf.collect.session import record
-            from rocm_perf.collect.trial import try_methods
+            from rocm_perf.collect.doctor.trial import try_methods
+            from rocm_perf.collect.run.session import record
 
             trials = try_methods(machine, report.gpus, record, _say, tuple(args.app))
             report = doctor.report(machine, PROFILERS, trials)
@@ -63,7 +63,7 @@ def _say(words: str) -> None:
 
 def _print(report: DoctorReport) -> None:
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.doctor import print_doctor
+    from rocm_perf.render.screen.doctor import print_doctor
 
     print_doctor(report, result_console())
 

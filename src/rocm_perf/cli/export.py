@@ -69,7 +69,7 @@ class ExportCommand:
 
 
 def _write_table(trace: Trace, output: Path, table: str | None, force: bool) -> str:
-    from rocm_perf.render.tables import write_table
+    from rocm_perf.render.formats.tables import write_table
 
     name = _chosen(trace, table)
     write_table(trace.table(name), output, overwrite=force)
@@ -77,7 +77,7 @@ def _write_table(trace: Trace, output: Path, table: str | None, force: bool) -> 
 
 
 def _write_torch(trace: Trace, output: Path, pid: int | None, force: bool) -> str:
-    from rocm_perf.render import kineto
+    from rocm_perf.render.formats import kineto
 
     kineto.write(trace, output, pid=pid, overwrite=force)
     return f"wrote {output}"
@@ -104,7 +104,7 @@ def _bundle(trace: Trace, output: Path, force: bool) -> str:
 
 
 def _json(trace: Trace, output: Path, force: bool) -> str:
-    from rocm_perf.render.tables import write_json
+    from rocm_perf.render.formats.tables import write_json
 
     write_json(trace, output, overwrite=force)
     return f"wrote {output}: {', '.join(trace)}"
@@ -116,7 +116,7 @@ def _tool(module: str, function: str = "write") -> Callable[[Trace, Path, bool],
     def write(trace: Trace, output: Path, force: bool) -> str:
         from importlib import import_module
 
-        writer = getattr(import_module(f"rocm_perf.render.{module}"), function)
+        writer = getattr(import_module(f"rocm_perf.render.formats.{module}"), function)
         writer(trace, output, overwrite=force)
         return f"wrote {output}"
 
@@ -124,7 +124,7 @@ def _tool(module: str, function: str = "write") -> Callable[[Trace, Path, bool],
 
 
 def _rocprofv3_csv(trace: Trace, output: Path, force: bool) -> str:
-    from rocm_perf.render import rocprofv3
+    from rocm_perf.render.formats import rocprofv3
 
     files = rocprofv3.write_csv(trace, output, "out", overwrite=force)
     return f"wrote {output}: {', '.join(file.name for file in files)}"

@@ -41,7 +41,7 @@ class GpusCommand:
 
 def _print(chosen: Sequence[Gpu]) -> None:
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.gpus import gpu_blocks, gpu_table
+    from rocm_perf.render.screen.gpus import gpu_blocks, gpu_table
 
     console = result_console()
     if len(chosen) == 1:

@@ -69,7 +69,7 @@ def _of_arch(objects: Sequence[CodeObject], arch: str | None) -> list[CodeObject
 def _selected(objects: Sequence[CodeObject], pattern: str | None, launch: Launch) -> list[ObjectReport]:
     import msgspec
 
-    from rocm_perf.analysis.names import demangle
+    from rocm_perf.analysis.basis.names import demangle
     from rocm_perf.arch.codeobject.report import ObjectReport, kernel_report
 
     wanted = _regex(pattern)
@@ -147,6 +147,6 @@ def _print(reports: Sequence[ObjectReport], args: argparse.Namespace) -> None:
         )
         return
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.kernels import print_kernels
+    from rocm_perf.render.screen.kernels import print_kernels
 
     print_kernels(reports, result_console())

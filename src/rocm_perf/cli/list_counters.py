@@ -103,7 +103,7 @@ def _print(chip: Definitions, shown: list[Counter], meaning: str, args: argparse
     from rocm_perf.arch.counter_names import nearest
     from rocm_perf.arch.counters import block, blocks
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.counters import print_counters
+    from rocm_perf.render.screen.counters import print_counters
 
     console = result_console()
     facts = {name: block(name) for name in blocks(chip.gfx, args.rocm)}

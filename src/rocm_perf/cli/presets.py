@@ -21,7 +21,7 @@ class PresetsCommand:
     def run(self, args: argparse.Namespace) -> int:
         import msgspec
 
-        from rocm_perf.collect.presets import presets
+        from rocm_perf.collect.request.presets import presets
 
         known = {name: msgspec.to_builtins(preset) for name, preset in presets().items()}
         if args.json:
@@ -29,7 +29,7 @@ class PresetsCommand:
 
             print(json.encode({"schema_version": SCHEMA_VERSION, "presets": known}))
         else:
-            from rocm_perf.render.plan import preset_lines
+            from rocm_perf.render.screen.plan import preset_lines
 
             print(*preset_lines(known), sep="\n")
         return 0

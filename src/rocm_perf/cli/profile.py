@@ -14,9 +14,9 @@ from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
     from rocm_perf.backends.machine import Machine
-    from rocm_perf.collect.planned import Plan
-    from rocm_perf.collect.request import Request
-    from rocm_perf.collect.session import Recorded
+    from rocm_perf.collect.plan.planned import Plan
+    from rocm_perf.collect.request.request import Request
+    from rocm_perf.collect.run.session import Recorded
     from rocm_perf.model.document import Document
 
 SCHEMA_VERSION = 1
@@ -79,7 +79,7 @@ def _profile(request: Request, notices: tuple[str, ...], args: argparse.Namespac
     if args.dry_run:
         _print_plans(request, machine, notices, as_json=args.json)
         return 0
-    from rocm_perf.collect.session import record
+    from rocm_perf.collect.run.session import record
 
     for notice in notices:
         _say(notice)
@@ -93,7 +93,7 @@ def _say(line: str) -> None:
 
 
 def _refuse_second_profiler(environment: dict[str, str]) -> None:
-    from rocm_perf.collect.conflicts import preloaded_profilers
+    from rocm_perf.collect.doctor.conflicts import preloaded_profilers
 
     if loaded := preloaded_profilers(environment):
         raise UsageError(
@@ -106,7 +106,7 @@ def _refuse_second_profiler(environment: dict[str, str]) -> None:
 def _print_plans(request: Request, machine: Machine, notices: tuple[str, ...], *, as_json: bool) -> None:
     import msgspec
 
-    from rocm_perf.collect.plan import plans
+    from rocm_perf.collect.plan.plan import plans
 
     found: tuple[Plan, ...] = plans(request, machine, _folder(request, machine))
     data = [msgspec.to_builtins(plan) for plan in found]
@@ -116,7 +116,7 @@ def _print_plans(request: Request, machine: Machine, notices: tuple[str, ...], *
         told = {"schema_version": SCHEMA_VERSION, "request": msgspec.to_builtins(request)}
         print(json.encode({**told, "notices": list(notices), "plans": data}))
         return
-    from rocm_perf.render.plan import plan_lines
+    from rocm_perf.render.screen.plan import plan_lines
 
     print(*plan_lines(data, overhead_runs=request.overhead_runs), sep="\n")
     print(*(f"note: {notice}" for notice in notices), sep="\n", end="\n" if notices else "")
@@ -141,7 +141,7 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
         print(json.documents([document], []))
         return
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.terminal import View, print_document, print_sections
+    from rocm_perf.render.screen.terminal import View, print_document, print_sections
 
     console = result_console(stderr=True)
     view = View(args.top, False, False, console.width)
@@ -161,7 +161,7 @@ def _run_folder(recorded: Recorded) -> Path:
 
 def _advise(document: Document, recorded: Recorded) -> None:
     """Which targeted preset is worth a second recording."""
-    from rocm_perf.analysis.next_preset import next_preset
+    from rocm_perf.analysis.verdict.next_preset import next_preset
 
     if worth := next_preset(document):
         command = shlex.join(recorded.record.command)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from rocm_perf.cli.arguments import count, positive, seconds
-from rocm_perf.collect.flag_options import add_flags
+from rocm_perf.collect.request.flag_options import add_flags
 
 SAMPLED = ("power", "memory")
 

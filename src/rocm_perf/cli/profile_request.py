@@ -9,17 +9,17 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rocm_perf.backends.base import TorchOptions
-from rocm_perf.collect.application import check_output, find_application, is_python
-from rocm_perf.collect.configuration import (
+from rocm_perf.collect.request.application import check_output, find_application, is_python
+from rocm_perf.collect.request.configuration import (
     Configured,
     configuration_text,
     configured,
     read_configuration,
 )
-from rocm_perf.collect.counter_files import read_input_file, split_names
-from rocm_perf.collect.flags import flags_of, merged
-from rocm_perf.collect.presets import DEFAULT, preset, preset_name
-from rocm_perf.collect.request import SAMPLED, Request
+from rocm_perf.collect.request.counter_files import read_input_file, split_names
+from rocm_perf.collect.request.flags import flags_of, merged
+from rocm_perf.collect.request.presets import DEFAULT, preset, preset_name
+from rocm_perf.collect.request.request import SAMPLED, Request
 from rocm_perf.errors import UsageError
 
 

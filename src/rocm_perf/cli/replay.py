@@ -115,7 +115,7 @@ def _add_code(task: argparse.ArgumentParser, text: str) -> None:
 
 
 def _info(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render import replay as words
+    from rocm_perf.render.screen import replay as words
     from rocm_perf.replay.info import describe
     from rocm_perf.replay.replayer import reading_words
 
@@ -127,7 +127,7 @@ def _info(args: argparse.Namespace, snapshot: Snapshot) -> int:
 
 
 def _reserve(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render import replay as words
+    from rocm_perf.render.screen import replay as words
     from rocm_perf.replay import native, timing
     from rocm_perf.replay.plan import Options
     from rocm_perf.replay.replayer import reading_words, work_folder
@@ -145,7 +145,7 @@ def _reserve(args: argparse.Namespace, snapshot: Snapshot) -> int:
 
 
 def _full_vm(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render import replay as words
+    from rocm_perf.render.screen import replay as words
     from rocm_perf.replay.timing import time_replay
 
     if len(args.codes) > 1:
@@ -159,7 +159,7 @@ def _full_vm(args: argparse.Namespace, snapshot: Snapshot) -> int:
 
 
 def _verify(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render import replay as words
+    from rocm_perf.render.screen import replay as words
     from rocm_perf.replay.plan import Options
     from rocm_perf.replay.tolerance import parse_tolerance
     from rocm_perf.replay.verify import refused, verify
@@ -178,7 +178,7 @@ def _verify(args: argparse.Namespace, snapshot: Snapshot) -> int:
 
 
 def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render import replay as words
+    from rocm_perf.render.screen import replay as words
     from rocm_perf.replay.plan import CAPTURED, Code
     from rocm_perf.replay.timing import compare_codes, first_again
 
@@ -293,7 +293,7 @@ def _show(
 
             print(json.encode(result), flush=True)
             return
-        from rocm_perf.render.replay import print_blocks
+        from rocm_perf.render.screen.replay import print_blocks
 
         console = result_console()
         print_blocks(blocks(result, console.width), console)

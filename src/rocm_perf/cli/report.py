@@ -27,8 +27,8 @@ class ReportCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import overview
         from rocm_perf.ingest import load
-        from rocm_perf.render.markdown import markdown
-        from rocm_perf.render.tables import write_whole
+        from rocm_perf.render.formats.tables import write_whole
+        from rocm_perf.render.report.markdown import markdown
 
         if args.output and args.output.suffix != ".md":
             raise UsageError(f"cannot write {args.output}", next_step="A report is a .md file.")

@@ -44,7 +44,7 @@ class ReproCommand:
         parser.add_argument("--json", action="store_true", help="the list of operators as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.analysis.operators import NO_OPERATORS, operator_calls
+        from rocm_perf.analysis.operators.build import NO_OPERATORS, operator_calls
         from rocm_perf.ingest import load
 
         with reading_progress():
@@ -75,7 +75,7 @@ def _chosen(calls: pl.DataFrame, op: str) -> dict[str, Any]:
 
 
 def _write(row: dict[str, Any], args: argparse.Namespace) -> None:
-    from rocm_perf.analysis.operators import operator_call
+    from rocm_perf.analysis.operators.build import operator_call
     from rocm_perf.render import repro
 
     call = operator_call(row)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rocm_perf.errors import EmptyCaptureError, ToolAbsentError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf.collect.samplers import Sampler
+    from rocm_perf.collect.sampling.samplers import Sampler
     from rocm_perf.model.results.energy import GpuEnergy
     from rocm_perf.model.trace import Trace
 
@@ -52,8 +52,8 @@ class SampleCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.backends.probe import probe_machine
-        from rocm_perf.collect.request import SAMPLED, Sampling
-        from rocm_perf.collect.samplers import recording
+        from rocm_perf.collect.request.request import SAMPLED, Sampling
+        from rocm_perf.collect.sampling.samplers import recording
 
         _check(args)
         machine = probe_machine()
@@ -83,7 +83,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _launch(args: argparse.Namespace) -> int:
     """The program's exit code; 128 + N where signal N ended it."""
-    from rocm_perf.collect.launch import exit_code, launch
+    from rocm_perf.collect.run.launch import exit_code, launch
 
     ended = launch(
         tuple(args.app),
@@ -110,7 +110,7 @@ def _wait(duration: float | None) -> int:
 
 
 def _report(args: argparse.Namespace, sampler: Sampler) -> None:
-    from rocm_perf.analysis.energy import energy
+    from rocm_perf.analysis.program.energy import energy
     from rocm_perf.ingest.load import load
     from rocm_perf.render import json
 

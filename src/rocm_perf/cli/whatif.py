@@ -11,8 +11,8 @@ from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf.analysis.changes import Change
     from rocm_perf.analysis.graph import Graph
+    from rocm_perf.analysis.path.changes import Change
     from rocm_perf.model.results.whatif import Projection
     from rocm_perf.model.trace import Trace
 
@@ -56,7 +56,7 @@ class WhatifCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.graph import build
-        from rocm_perf.analysis.whatif import whatif
+        from rocm_perf.analysis.path.whatif import whatif
         from rocm_perf.ingest import load
 
         with reading_progress():
@@ -80,9 +80,15 @@ class WhatifCommand:
 
 
 def _changes(args: argparse.Namespace, trace: Trace, graph: Graph) -> list[Change]:
-    from rocm_perf.analysis.changes import CopiesAsync, FasterKernels, ScaledHost, SyncsNarrowed, SyncsRemoved
-    from rocm_perf.analysis.joined import Captured
-    from rocm_perf.analysis.wrappers import sync_wrappers
+    from rocm_perf.analysis.path.changes import (
+        CopiesAsync,
+        FasterKernels,
+        ScaledHost,
+        SyncsNarrowed,
+        SyncsRemoved,
+    )
+    from rocm_perf.analysis.path.joined import Captured
+    from rocm_perf.analysis.path.wrappers import sync_wrappers
 
     changes: list[Change] = [FasterKernels(*_pattern(text)) for text in args.faster]
     changes += [

@@ -13,9 +13,9 @@ from typing import Literal
 
 import msgspec
 
-from rocm_perf.analysis.names import demangle
+from rocm_perf.analysis.basis.names import demangle
 from rocm_perf.arch.toml import read_toml
-from rocm_perf.collect.launch import Ended, exit_code, launch
+from rocm_perf.collect.run.launch import Ended, exit_code, launch
 from rocm_perf.errors import OutputError, ToolAbsentError
 
 SCHEMA_VERSION = 1

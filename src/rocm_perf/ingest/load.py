@@ -12,7 +12,7 @@ import polars as pl
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError, UsageError
 from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.ingest.merge import merge
-from rocm_perf.ingest.own_runs import is_input, settled
+from rocm_perf.ingest.own.run_folders import is_input, settled
 from rocm_perf.ingest.place import place_of
 from rocm_perf.ingest.runs import Piece, group_by_process, split_runs
 from rocm_perf.ingest.sniff import sniff

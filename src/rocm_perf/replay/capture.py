@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_perf.collect.launch import Ended, launch
+from rocm_perf.collect.run.launch import Ended, launch
 from rocm_perf.errors import EmptyCaptureError, OutputError, RocmPerfError, ToolAbsentError, UsageError
 from rocm_perf.model.results.replay import CaptureReport, Vendor
 from rocm_perf.replay import native

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from rocm_perf.analysis import stats
+from rocm_perf.analysis.basis import stats
 from rocm_perf.model.results.replay import (
     Clock,
     ReplayComparison,

@@ -172,7 +172,7 @@ def _problem(names: list[str], gpu: str, rocm: settings.Version) -> str:
 
 
 def _write(options: Options, runs: list[tuple[int, int, list[str]]]) -> None:
-    from rocm_perf.render import rocprof_v1
+    from rocm_perf.render.formats import rocprof_v1
 
     from .recording import Wanted, record
 

@@ -24,13 +24,13 @@ def write(process: Process, plugin: str, folder: Path, name: str | None) -> list
         return []
     folder.mkdir(parents=True, exist_ok=True)
     if plugin == "perfetto":
-        from rocm_perf.render import perfetto
+        from rocm_perf.render.formats import perfetto
 
         file = folder / f"{f'{name}_' if name else ''}output.pftrace"
         perfetto.write(process.trace, file, overwrite=True)
         return [file]
     if plugin == "json":
-        from rocm_perf.render import rocprof_v1
+        from rocm_perf.render.formats import rocprof_v1
 
         file = folder / f"{f'{name}_' if name else ''}{process.pid}_output.json"
         rocprof_v1.write_json(process.trace, file, overwrite=True)

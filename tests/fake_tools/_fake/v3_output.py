@@ -12,7 +12,7 @@ from . import settings
 from .recording import Process
 
 if TYPE_CHECKING:
-    from rocm_perf.render.rocprofv3_columns import Layout
+    from rocm_perf.render.formats.rocprofv3_columns import Layout
 
 _RANKS = ("OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK")
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE")
@@ -74,21 +74,21 @@ def write(process: Process, place: Path, formats: list[str], stats: bool) -> lis
 def _write_one(process: Process, name: str, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     if name == "rocpd":
-        from rocm_perf.render import rocpd
+        from rocm_perf.render.formats import rocpd
 
         rocpd.write(process.trace, file, overwrite=True)
     elif name == "json":
-        from rocm_perf.render import rocprofv3_json
+        from rocm_perf.render.formats import rocprofv3_json
 
         rocprofv3_json.write(process.trace, file, overwrite=True)
     else:
-        from rocm_perf.render import perfetto
+        from rocm_perf.render.formats import perfetto
 
         perfetto.write(process.trace, file, overwrite=True)
 
 
 def _write_csv(process: Process, place: Path, stats: bool) -> list[Path]:
-    from rocm_perf.render import rocprofv3
+    from rocm_perf.render.formats import rocprofv3
 
     files = rocprofv3.write_csv(
         process.trace, place.parent, place.name, layout=layout(), stats=stats, overwrite=True

@@ -13,7 +13,7 @@ import pytest
 from rocm_perf.cli.main import main
 from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
 from rocm_perf.cli.profile_request import request_of
-from rocm_perf.collect.request import Request
+from rocm_perf.collect.request.request import Request
 from tests.fake_tools import fake_path, run_tool
 from tests.unit.backends.machines import amd
 from tests.unit.cli.parsing import parsed
@@ -25,7 +25,7 @@ APP = ("sh", "-c", "true")
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An MI300X with rocprofv3, and nothing that could start: a run is refused."""
     monkeypatch.setattr("rocm_perf.backends.probe.probe_machine", amd)
-    monkeypatch.setattr("rocm_perf.collect.session.record", _nothing_starts)
+    monkeypatch.setattr("rocm_perf.collect.run.session.record", _nothing_starts)
     monkeypatch.chdir(tmp_path)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from rocm_perf.backends.base import Domain, Wish
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
-from rocm_perf.collect.request import Request
-from rocm_perf.collect.session import Planner, Recorded, record
+from rocm_perf.collect.request.request import Request
+from rocm_perf.collect.run.session import Planner, Recorded, record
 from tests.fake_tools import fake_path
 
 V3, V2, V1 = "rocprofv3", "rocprofv2", "rocprof"

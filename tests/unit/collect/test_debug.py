@@ -18,7 +18,7 @@ from rocm_perf.collect.debug import (
     find_sanitizer,
     report,
 )
-from rocm_perf.collect.launch import Ended
+from rocm_perf.collect.run.launch import Ended
 from rocm_perf.errors import OutputError, ToolAbsentError
 
 LAUNCH = ":3:rocvirtual.cpp           :3029: 12345678901 us:  ShaderName : {}\n"

@@ -7,16 +7,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rocm_perf.ingest import v3_csv, v3_json
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.merge import merge
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.place import place_of
+from rocm_perf.ingest.rocprofv3 import csv_traces, results_json
 from rocm_perf.ingest.runs import Piece, group_by_process
 from rocm_perf.model.trace import Trace
 
-CSV = v3_csv.ADAPTERS[1]
-OTHER = v3_json.ADAPTERS[0]
+CSV = csv_traces.ADAPTERS[1]
+OTHER = results_json.ADAPTERS[0]
 
 
 def _piece(path: str, made: Part, adapter: Adapter = CSV) -> Piece:

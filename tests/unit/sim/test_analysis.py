@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from rocm_perf.analysis.busy import device_times
-from rocm_perf.analysis.coverage import coverage
-from rocm_perf.analysis.hotspots import hotspots
-from rocm_perf.analysis.sync import SYNC_CALL, waiting
+from rocm_perf.analysis.idle.sync import SYNC_CALL, waiting
+from rocm_perf.analysis.time.busy import device_times
+from rocm_perf.analysis.time.hotspots import hotspots
+from rocm_perf.analysis.trust.coverage import coverage
 from rocm_perf.sim.engine import Run, simulate
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import agent_of, record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application, would_tell_more
 from rocm_perf.analysis.bottleneck.launch import launch_evidence
 from rocm_perf.analysis.bottleneck.measurements import (
@@ -17,13 +18,12 @@ from rocm_perf.analysis.bottleneck.measurements import (
     of_waits,
 )
 from rocm_perf.analysis.bottleneck.scores import label_scores
-from rocm_perf.analysis.families import family
-from rocm_perf.analysis.instructions import thread_trace
-from rocm_perf.analysis.names import short_name
-from rocm_perf.analysis.pc_samples import pc_samples
+from rocm_perf.analysis.kernels.instructions import thread_trace
+from rocm_perf.analysis.kernels.pc_samples import pc_samples
 from rocm_perf.analysis.roofline.build import roofline
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device, devices
+from rocm_perf.analysis.time.families import family
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.model.results.bottleneck import Bottleneck, Bottlenecks, Evidence, LabelScore
 from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.passes import shown_pass
+from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.arch.occupancy import Occupancy, Resources, occupancy

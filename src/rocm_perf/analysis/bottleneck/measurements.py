@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rocm_perf.analysis.instructions import BOTH_WAITS, SCALAR_WAIT, VECTOR_WAIT
+from rocm_perf.analysis.kernels.instructions import BOTH_WAITS, SCALAR_WAIT, VECTOR_WAIT
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.regime import IMPLAUSIBLE

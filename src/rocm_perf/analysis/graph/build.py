@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.graph import crossings, device, host
 from rocm_perf.analysis.graph.delays import with_delays, with_own_time
 from rocm_perf.analysis.graph.estimates import usual, with_usual
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START, Graph
 from rocm_perf.analysis.graph.missing import missing
 from rocm_perf.analysis.graph.waits import waits
-from rocm_perf.analysis.passes import timed_pass
 from rocm_perf.model.results.path import Estimate
 from rocm_perf.model.trace import Trace
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.operator_tree import OperatorTree, operator_tree
+from rocm_perf.analysis.operators.tree import OperatorTree, operator_tree
 from rocm_perf.analysis.roofline.amounts import SHAPES, Key, Work, filled
 from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR, ceilings
 from rocm_perf.analysis.roofline.counted import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rocm_perf.analysis.names import short_name
+from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.roofline.amounts import COUNTERS, LEVELS, MEMORY, SHAPES, Known
 from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR
 from rocm_perf.analysis.roofline.devices import Device

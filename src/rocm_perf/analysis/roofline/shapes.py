@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.operator_categories import operator_category
-from rocm_perf.analysis.operator_tree import OperatorTree
-from rocm_perf.analysis.operator_work import operator_work
+from rocm_perf.analysis.operators.categories import operator_category
+from rocm_perf.analysis.operators.tree import OperatorTree
+from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
 from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR
 from rocm_perf.analysis.roofline.devices import Device

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rocm_perf.analysis.passes import shown_pass, timed_pass
+from rocm_perf.analysis.basis.passes import shown_pass, timed_pass
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.model.trace import Trace
 

@@ -1,0 +1,1 @@
+"""What every analysis stands on: intervals, names, nesting, passes, statistics."""

@@ -1,0 +1,1 @@
+"""Two recordings beside each other."""

@@ -1,0 +1,147 @@
+"""The wall time as a sum: for each GPU, every instant from the first to the last thing recorded belongs to exactly
+one part. The difference of two walls is then the sum of the differences of their parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import union_ns
+from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.model.results.comparison import WallChange, WallPart
+from rocm_perf.model.results.gaps import Gaps
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "compare.wall.kernels": "length of the union of kernel intervals on the GPU",
+    "compare.wall.copies": "length of the union of kernel and copy intervals - that of kernels alone",
+    "compare.wall.before_first": "first kernel or copy of the GPU - first thing recorded on its node",
+    "compare.wall.after_last": "last thing recorded on the node - end of the GPU's last kernel or copy",
+}
+
+TIMED_TABLES = ("dispatches", "copies", "api_calls", "ops", "ranges")
+_GPU = ["node", "agent_id"]
+_TITLES = {
+    "kernels": "kernels running",
+    "copies": "copies, no kernel running",
+    "before_first": "host, before the first GPU work",
+    "after_last": "host, after the last GPU work",
+    "host_sync": "GPU idle: host synchronised",
+    "host_api": "GPU idle: host in another call",
+    "copy": "GPU idle: waiting for a copy",
+    "framework": "GPU idle: host in Python or framework",
+    "host_busy": "GPU idle: host between calls",
+    "launch_latency": "GPU idle: launch latency",
+    "event": "GPU idle: waiting for another stream",
+    "collective": "GPU idle: waiting for a collective",
+    "queue_gap": "GPU idle: between queued kernels",
+    "nothing_recorded": "GPU idle: cause not recorded",
+}
+
+
+@dataclass(frozen=True)
+class GpuWall:
+    """One GPU, and the parts of its node's wall; they sum to it."""
+
+    node: int
+    agent_id: int | None
+    wall_ns: int
+    parts: dict[str, int]
+
+    @property
+    def name(self) -> str:
+        gpu = "GPU" if self.agent_id is None else f"GPU {self.agent_id}"
+        return f"{gpu} of node {self.node}" if self.node else gpu
+
+    @property
+    def busy_ns(self) -> int:
+        return self.parts["kernels"] + self.parts["copies"]
+
+
+def gpu_walls(trace: Trace, idle: Gaps) -> tuple[GpuWall, ...]:
+    """One for each GPU that did something, in order of node and agent."""
+    spans = ["start_ns", "end_ns"]
+    kernels = timed_dispatches(trace).select(*_GPU, *spans)
+    number = timed_pass(trace) or 0
+    copies = trace.table("copies").filter(pl.col("pass_id") == number).select(*_GPU, *spans)
+    busy = union_ns(pl.concat([kernels, copies]), _GPU)
+    running = union_ns(kernels, _GPU).select(*_GPU, pl.col("union_ns").alias("kernel_ns"))
+    rows = busy.join(running, on=_GPU, how="left", nulls_equal=True).join(_windows(trace, number), on="node")
+    causes = {(place.node, place.agent_id): place.causes for place in idle.places if place.level == "gpu"}
+    return tuple(
+        _gpu_wall(row, causes.get((row["node"], row["agent_id"]), {}))
+        for row in rows.sort(_GPU, nulls_last=True).iter_rows(named=True)
+    )
+
+
+def _windows(trace: Trace, number: int) -> pl.DataFrame:
+    """First and last instant of each node, as in `wall_ns`."""
+    last = pl.max_horizontal(pl.col("end_ns").max(), pl.col("start_ns").max())
+    spans = [
+        trace.lazy(table)
+        .filter(pl.col("pass_id") == number)
+        .group_by("node")
+        .agg(pl.col("start_ns").min().alias("opens"), last.alias("closes"))
+        for table in TIMED_TABLES
+    ]
+    return pl.concat(spans).group_by("node").agg(pl.col("opens").min(), pl.col("closes").max()).collect()
+
+
+def _gpu_wall(row: dict[str, int], causes: dict[str, int]) -> GpuWall:
+    kernels = row["kernel_ns"] or 0
+    parts = {
+        "before_first": row["first_ns"] - row["opens"],
+        "kernels": kernels,
+        "copies": row["union_ns"] - kernels,
+        **causes,
+        "after_last": row["closes"] - row["last_ns"],
+    }
+    wall = row["closes"] - row["opens"]
+    unexplained = wall - sum(parts.values())
+    if unexplained:
+        parts["nothing_recorded"] = parts.get("nothing_recorded", 0) + unexplained
+    return GpuWall(row["node"], row["agent_id"], wall, parts)
+
+
+def pair(
+    base: tuple[GpuWall, ...], new: tuple[GpuWall, ...]
+) -> tuple[WallChange | None, tuple[WallChange, ...]]:
+    """The change of the whole wall, told by the busiest GPU of the longest node; and that of every GPU, matched by
+    position where both sides have as many."""
+    if not base or not new:
+        return None, ()
+    leaders = _lead(base), _lead(new)
+    if len(base) != len(new):
+        return _change(*leaders), ()
+    one_node = len({gpu.node for gpu in base}) == len({gpu.node for gpu in new}) == 1
+    position = base.index(leaders[0])
+    told = (base[position], new[position]) if one_node else leaders
+    return _change(*told), tuple(_change(*gpus) for gpus in zip(base, new, strict=True))
+
+
+def _lead(gpus: tuple[GpuWall, ...]) -> GpuWall:
+    return max(gpus, key=lambda gpu: (gpu.wall_ns, gpu.busy_ns))
+
+
+def _change(base: GpuWall, new: GpuWall) -> WallChange:
+    names = dict.fromkeys((*base.parts, *new.parts))
+    parts = [_part(name, base.parts.get(name, 0), new.parts.get(name, 0)) for name in names]
+    return WallChange(
+        base.name,
+        new.name,
+        base.wall_ns,
+        new.wall_ns,
+        new.wall_ns - base.wall_ns,
+        tuple(
+            sorted(
+                (part for part in parts if part.base_ns or part.new_ns),
+                key=lambda part: (-abs(part.difference_ns), -part.base_ns),
+            )
+        ),
+    )
+
+
+def _part(name: str, base: int, new: int) -> WallPart:
+    title = _TITLES.get(name, f"GPU idle: {name.replace('_', ' ')}")
+    return WallPart(name, title, base, new, new - base)

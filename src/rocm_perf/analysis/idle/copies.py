@@ -1,0 +1,164 @@
+"""Copies between host and GPU in steady state, when a program should need few: how many, how fast, and from where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import innermost
+from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.idle.launches import THREAD, launched_work, timed_calls
+from rocm_perf.analysis.time.steps import step_time
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.copies import SteadyCopies, SteadyCopy
+from rocm_perf.model.results.kernels import Steps
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_bytes, format_count, format_ns
+
+FORMULAS = {
+    "steady_copies.bandwidth": "sum of size_bytes / sum of (end_ns - start_ns), over copies whose size was recorded",
+    "steady_copies.memory": "as the recorder says; where it does not, pageable: started by an asynchronous call that "
+    "returned after the copy had ended, so the runtime staged it; blocking call: the function itself waits",
+}
+
+_HOST_KINDS = ("H2D", "D2H")
+_JOIN = ["node", "pid", "agent_id", "stream_id", "correlation_id", "start_ns"]
+
+
+def steady_copies(trace: Trace, found: Steps) -> SteadyCopies:
+    """Host copies from the first steady step to the end of the last."""
+    if found.steady_from_ns is None:
+        why = (
+            found.unavailable
+            or f"the recording holds {len(found.steps)} steps, too few to tell warm-up from the rest"
+        )
+        return SteadyCopies((), 0, 0, "", unavailable=why)
+    first, last = found.steady_from_ns, found.steps[-1].end_ns
+    steady = [step for step in found.steps if step.start_ns >= first]
+    copies = _host_copies(trace).filter(step_time(found).is_between(first, last))
+    groups = copies.group_by("kind", "call", "site", "memory", maintain_order=True)
+    rows = [_row(key, group, len(steady)) for key, group in groups]
+    return SteadyCopies(
+        rows=tuple(sorted(rows, key=lambda row: -row.total_ns)),
+        copies=copies.height,
+        total_ns=int((copies["end_ns"] - copies["start_ns"]).sum()),
+        basis=_basis(found, len(steady)),
+    )
+
+
+def _basis(found: Steps, steady: int) -> str:
+    return f"{format_count(steady, 'step')} of {len(found.steps)} after warm-up ({found.found_by})"
+
+
+def _host_copies(trace: Trace) -> pl.DataFrame:
+    """Copies to and from the host with their call, call site and what is known of the memory."""
+    usable = (
+        (pl.col("pass_id") == (timed_pass(trace) or 0))
+        & (pl.col("end_ns") >= pl.col("start_ns"))
+        & pl.col("kind").is_in(_HOST_KINDS)
+    )
+    work = launched_work(trace, timed_calls(trace)).filter(pl.col("kind") == "copy")
+    launch = work.select(*_JOIN, "tid", "op_id", "launch_name", "launch_start", "launch_end").unique(_JOIN)
+    copies = (
+        trace.table("copies")
+        .filter(usable)
+        .drop("tid", "op_id")
+        .join(launch, on=_JOIN, how="left", nulls_equal=True)
+    )
+    name = pl.col("launch_name").str
+    memory = (
+        pl.when(pl.col("host_memory").is_not_null())
+        .then(pl.col("host_memory"))
+        .when(pl.col("launch_name").is_null())
+        .then(pl.lit("unknown"))
+        .when(~name.contains("Async"))
+        .then(pl.lit("blocking call"))
+        .when(pl.col("launch_end") >= pl.col("end_ns"))
+        .then(pl.lit("pageable"))
+        .otherwise(pl.lit("asynchronous"))
+    )
+    placed = copies.with_columns(memory.alias("memory"), pl.col("launch_name").fill_null("").alias("call"))
+    return placed.with_columns(call_sites(trace, placed).alias("site"))
+
+
+def call_sites(trace: Trace, launched: pl.DataFrame) -> pl.Series:
+    """The operator of each row, or the innermost Python function or range around its call; "" if none is known."""
+    names = _operator_names(trace)
+    of_operator = launched.select("node", "pid", "op_id").join(
+        names, on=["node", "pid", "op_id"], how="left", nulls_equal=True, maintain_order="left"
+    )["site"]
+    python = (
+        trace.lazy("ops").filter(pl.col("category") == "python").select(*THREAD, "name", "start_ns", "end_ns")
+    )
+    ranges = trace.lazy("ranges").filter(~pl.col("on_gpu")).select(*THREAD, "name", "start_ns", "end_ns")
+    began = launched.select(*THREAD, pl.col("launch_start").alias("time_ns"))
+    of_python, of_range = (innermost(began, spans.collect(), THREAD) for spans in (python, ranges))
+    known = pl.DataFrame({"operator": of_operator, "python": of_python, "range": of_range})
+    return known.select(pl.coalesce(pl.all()).fill_null("")).to_series()
+
+
+def _operator_names(trace: Trace) -> pl.DataFrame:
+    operators = trace.lazy("ops").filter((pl.col("category") == "operator") & pl.col("op_id").is_not_null())
+    return (
+        operators.select("node", "pid", "op_id", pl.col("name").alias("site"))
+        .unique(["node", "pid", "op_id"])
+        .collect()
+    )
+
+
+def _row(key: tuple[Any, ...], group: pl.DataFrame, steady: int) -> SteadyCopy:
+    kind, call, site, memory = key
+    sized = group.drop_nulls("size_bytes")
+    return SteadyCopy(
+        kind=kind,
+        copies=group.height,
+        per_step=group.height / steady if steady else None,
+        size_bytes=int(sized["size_bytes"].sum()) if sized.height else None,
+        total_ns=int((group["end_ns"] - group["start_ns"]).sum()),
+        bandwidth=_bandwidth(sized),
+        call=call,
+        call_site=site,
+        memory=memory,
+    )
+
+
+def _bandwidth(sized: pl.DataFrame) -> Quantity:
+    formula = "size_bytes / duration_ns"
+    size, spent = int(sized["size_bytes"].sum()), int((sized["end_ns"] - sized["start_ns"]).sum())
+    if not sized.height:
+        return unavailable("GB/s", formula, "this recording does not say how many bytes were copied")
+    if not spent:
+        return unavailable("GB/s", formula, "the copies have no duration")
+    return Quantity(size / spent, "GB/s", formula, {"size_bytes": size, "duration_ns": spent})
+
+
+def copy_findings(result: SteadyCopies) -> list[Finding]:
+    """Copies to or from the host in every step."""
+    every = [row for row in result.rows if row.per_step is not None and row.per_step >= 1]
+    if not every:
+        return []
+    spent = sum(row.total_ns for row in every)
+    return [
+        Finding(
+            "copies-in-steady-state",
+            "warning",
+            "Data crosses between host and GPU in every step",
+            tuple(_evidence(row) for row in every[:5]),
+            time_at_stake_ns=spent,
+            remedy="Keep tensors on the GPU (no .item(), .cpu() or .tolist() in the loop; metrics every n-th step); "
+            "copy what must move from pinned memory (pin_memory=True, non_blocking=True) on a stream of its own.",
+        )
+    ]
+
+
+def _evidence(row: SteadyCopy) -> str:
+    size = "" if row.size_bytes is None else f" of {format_bytes(row.size_bytes / row.copies)}"
+    speed = "" if row.bandwidth.value is None else f", {row.bandwidth.value:.1f} GB/s"
+    place = f" from {row.call_site}" if row.call_site else ""
+    call = f" by {row.call}" if row.call else ""
+    return (
+        f"{row.kind}{place}: {row.per_step:.1f} a step{size}{call}, {format_ns(row.total_ns)} in all{speed} "
+        f"({row.memory})"
+    )

@@ -1,0 +1,204 @@
+"""What launching costs: the launching calls, the delay until a kernel begins, and the functions of the runtime."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import holes, union_ns
+from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.quantity import ratio
+from rocm_perf.model.results.launches import ApiFunction, GraphLaunches, KernelLaunch, Launches
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count, format_ns, format_share
+
+FORMULAS = {
+    "launches.delay": "start_ns of the kernel - end_ns of the call with its correlation id",
+    "launches.latency_ns": "median delay of kernels whose call returned while their GPU was idle",
+    "launches.functions.share": "union of the function's calls over all threads / wall_ns",
+}
+
+THREAD = ("node", "pid", "tid")
+GPU = ("node", "agent_id")
+GRAPH_CALL = r"^(hip|cuda|cu)GraphLaunch"
+_CALL_KEY = ["node", "pid", "correlation_id"]
+_WORK = ["start_ns", "end_ns", *GPU, "queue_id", "stream_id", "pid", "correlation_id", "op_id"]
+
+# A kernel that runs for less time than it takes to launch leaves the GPU waiting for the host.
+_SHORT_SHARE = 0.5
+_IDLE_SHARE = 0.1  # of the kernel time: below, launches are hidden behind kernels
+
+
+def timed_calls(trace: Trace) -> pl.DataFrame:
+    """API calls of the timed pass with a usable start and end."""
+    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (pl.col("end_ns") >= pl.col("start_ns"))
+    columns = ("domain", "name", "start_ns", "end_ns", *THREAD, "correlation_id", "op_id")
+    return trace.lazy("api_calls").filter(usable).select(columns).collect()
+
+
+def launched_work(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
+    """Kernels and copies of the timed pass, each with the call that started it where that is recorded.
+
+    Columns: kind (kernel or copy), name, where and when it ran, and launch_name, launch_start, launch_end, tid.
+    """
+    number = timed_pass(trace) or 0
+    kernels = timed_dispatches(trace).select(
+        pl.lit("kernel").alias("kind"), pl.col("kernel").alias("name"), *_WORK
+    )
+    usable = (pl.col("pass_id") == number) & (pl.col("end_ns") >= pl.col("start_ns"))
+    copies = (
+        trace.table("copies")
+        .filter(usable)
+        .select(pl.lit("copy").alias("kind"), ("copy " + pl.col("kind")).alias("name"), *_WORK)
+    )
+    launches = calls.sort("start_ns").select(
+        call_key(),
+        "tid",
+        pl.col("name").alias("launch_name"),
+        pl.col("start_ns").alias("launch_start"),
+        pl.col("end_ns").alias("launch_end"),
+        pl.col("op_id").alias("launch_op"),
+    )
+    paired = with_calls(pl.concat([kernels, copies]), launches)
+    return paired.with_columns(pl.coalesce("op_id", "launch_op").alias("op_id")).drop("launch_op")
+
+
+def call_key() -> pl.Expr:
+    """Node, process and correlation id as one number, null without the id."""
+    process = pl.col("node").cast(pl.Int128) * (1 << 48) + pl.col("pid").fill_null(-1)
+    return (process * (1 << 64) + pl.col("correlation_id")).alias("call_key")
+
+
+def with_calls(work: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Each row of `work` with the columns of the first of `calls` that has its call_key.
+
+    Ids rise with time, so sorting by them is nearly free, and joining what is sorted several times faster.
+    """
+    ordered = calls.drop_nulls("call_key").sort("call_key", maintain_order=True)
+    first = ordered.filter((pl.col("call_key") != pl.col("call_key").shift(1)).fill_null(True))
+    keys = work.select(call_key()).with_row_index("place").sort("call_key")
+    found = keys.join_asof(first, on="call_key", tolerance=0).sort("place").drop("place", "call_key")
+    return pl.concat([work, found], how="horizontal")
+
+
+def launches(trace: Trace) -> Launches:
+    """Launch cost per kernel, graph launches, and the functions of the runtime."""
+    calls = timed_calls(trace)
+    work = launched_work(trace, calls)
+    kernels = work.filter(pl.col("kind") == "kernel")
+    paired = kernels.drop_nulls("launch_end")
+    functions = _functions(calls, wall_ns(trace))
+    missing = kernels.height - paired.height
+    called = paired.unique(_CALL_KEY)
+    return Launches(
+        called.height,
+        int((called["launch_end"] - called["launch_start"]).sum()),
+        _per_kernel(paired),
+        functions,
+        _graphs(paired),
+        _latency(work),
+        missing,
+        unavailable=None if paired.height else _why_none(kernels, calls),
+    )
+
+
+def delay() -> pl.Expr:
+    """From the return of the launching call to the start; negative where the start came first."""
+    return pl.col("start_ns") - pl.col("launch_end")
+
+
+def _per_kernel(paired: pl.DataFrame) -> tuple[KernelLaunch, ...]:
+    length = pl.col("launch_end") - pl.col("launch_start")
+    key = pl.struct(_CALL_KEY)
+    table = (
+        paired.group_by("name")
+        .agg(
+            pl.len().alias("dispatches"),
+            key.n_unique().alias("calls"),
+            length.median().alias("call_median"),
+            length.quantile(0.95, "nearest").alias("call_p95"),
+            length.filter(key.is_first_distinct()).sum().alias("call_total"),
+            delay().median().alias("delay_median"),
+            delay().quantile(0.95, "nearest").alias("delay_p95"),
+            delay().clip(lower_bound=0).sum().alias("delay_total"),
+            (delay() < 0).sum().alias("early"),
+        )
+        .sort("call_total", "name", descending=[True, False])
+    )
+    return tuple(KernelLaunch(*row) for row in table.iter_rows())
+
+
+def _functions(calls: pl.DataFrame, wall: int | None) -> tuple[ApiFunction, ...]:
+    """By total time; on several nodes the wall is that of each, so that a share stays one of a whole."""
+    nodes = max(1, calls["node"].n_unique())
+    length = pl.col("end_ns") - pl.col("start_ns")
+    sums = calls.group_by("domain", "name").agg(
+        pl.len().alias("calls"), length.sum().alias("total"), length.mean().alias("mean")
+    )
+    unions = (
+        union_ns(calls, ["domain", "name", "node"]).group_by("domain", "name").agg(pl.col("union_ns").sum())
+    )
+    table = sums.join(unions, on=["domain", "name"]).sort("total", "name", descending=[True, False])
+    whole = wall * nodes if wall is not None else None
+    return tuple(
+        ApiFunction(
+            domain,
+            name,
+            count,
+            total,
+            mean,
+            union,
+            ratio(union, whole, "union_ns / wall_ns", "union_ns", "wall_ns"),
+        )
+        for domain, name, count, total, mean, union in table.iter_rows()
+    )
+
+
+def _graphs(paired: pl.DataFrame) -> GraphLaunches | None:
+    graph = paired.filter(pl.col("launch_name").str.contains(GRAPH_CALL))
+    if not graph.height:
+        return None
+    calls = graph.unique(_CALL_KEY)
+    total = int((calls["launch_end"] - calls["launch_start"]).sum())
+    return GraphLaunches(calls.height, graph.height, total)
+
+
+def _latency(work: pl.DataFrame) -> float | None:
+    """The typical delay where nothing but the launch held the kernel back."""
+    awaited = holes(work, GPU).filter(
+        (pl.col("kind") == "kernel") & (pl.col("launch_end") >= pl.col("since_ns")) & (delay() >= 0)
+    )
+    return awaited.select(delay().median()).item() if awaited.height else None
+
+
+def _why_none(kernels: pl.DataFrame, calls: pl.DataFrame) -> str:
+    if not kernels.height:
+        return "the recording holds no kernels with times"
+    if not calls.height:
+        return "no API calls were recorded"
+    if not kernels["correlation_id"].count():
+        return "this recording does not say which call launched a kernel"
+    return "no launching call of any kernel is in the recording"
+
+
+def launch_findings(result: Launches, kernel_ns: int, idle_ns: int) -> list[Finding]:
+    """Launching takes the host about as long as the kernels take the GPU, which stands idle meanwhile."""
+    called, count = result.call_ns, result.calls
+    if not kernel_ns or called < _SHORT_SHARE * kernel_ns or idle_ns < _IDLE_SHARE * kernel_ns:
+        return []
+    mean = format_ns(called / count)
+    return [
+        Finding(
+            "launch-bound",
+            "warning",
+            "Launching takes about as long as the kernels run",
+            (
+                f"{format_count(count, 'launching call')} took {format_ns(called)} ({mean} each)",
+                f"their kernels ran for {format_ns(kernel_ns)}: {format_share(called / kernel_ns)} of that again",
+            ),
+            time_at_stake_ns=min(called, idle_ns),
+            remedy="Launch less often: capture the loop into a HIP graph (torch.cuda.graph, or torch.compile with "
+            'mode="reduce-overhead"), fuse small kernels, or give each launch more work.',
+        )
+    ]

@@ -1,0 +1,101 @@
+"""Outstanding launches: how many kernels a stream had been given and had not started, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import union_ns
+from rocm_perf.analysis.basis.nested import with_launch
+from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.series import highest
+from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.operators import QueueLength
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "queue_length.series": "kernels launched - kernels started, on one stream; the longest within each step",
+    "queue_length.mean": "sum over kernels of (start_ns - launch_ns) / window_ns",
+    "queue_length.window_ns": "last end - first launch of the stream's kernels whose launch is recorded",
+}
+_EMPTY = "1 - |union of [launch_ns, start_ns]| / window_ns"
+_STARVED = "1 - |union of [launch_ns, end_ns]| / window_ns"
+
+_STREAM = ["node", "agent_id", "stream_id"]
+
+
+def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
+    """One row a stream, busiest first; without rows where no launch is recorded."""
+    kernels = with_launch(trace, timed_dispatches(trace))
+    # A launch that seems to follow its kernel is an error of the clocks: the kernel did not wait.
+    given = pl.min_horizontal("launch_ns", "start_ns")
+    launched = kernels.drop_nulls("launch_ns").with_columns(given.alias("launch_ns"))
+    if not launched.height:
+        return ()
+    waiting = _union(launched, "launch_ns", "start_ns").rename({"union_ns": "waiting_ns"})
+    present = _union(launched, "launch_ns", "end_ns").rename({"union_ns": "present_ns"})
+    table = (
+        launched.group_by(_STREAM, maintain_order=True)
+        .agg(
+            pl.len().alias("dispatches"),
+            pl.col("launch_ns").min().alias("first_ns"),
+            (pl.col("end_ns").max() - pl.col("launch_ns").min()).alias("window_ns"),
+            (pl.col("start_ns") - pl.col("launch_ns")).sum().alias("wait_ns"),
+        )
+        .join(waiting.select(*_STREAM, "waiting_ns"), on=_STREAM, nulls_equal=True)
+        .join(present.select(*_STREAM, "present_ns"), on=_STREAM, nulls_equal=True)
+        .join(_unpaired(kernels), on=_STREAM, how="left", nulls_equal=True)
+        .sort("dispatches", descending=True)
+    )
+    return tuple(_row(row, launched) for row in table.iter_rows(named=True))
+
+
+def _union(kernels: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    spans = kernels.select(*_STREAM, pl.col(start).alias("start_ns"), pl.col(end).alias("end_ns"))
+    return union_ns(spans, _STREAM)
+
+
+def _unpaired(kernels: pl.DataFrame) -> pl.DataFrame:
+    return kernels.group_by(_STREAM).agg(pl.col("launch_ns").is_null().sum().alias("unpaired"))
+
+
+def _row(row: Mapping[str, Any], launched: pl.DataFrame) -> QueueLength:
+    same = pl.all_horizontal(pl.col(key).eq_missing(pl.lit(row[key])) for key in _STREAM)
+    levels = _levels(launched.filter(same))
+    window = row["window_ns"]
+    step, series = highest(levels, row["first_ns"], row["first_ns"] + window)
+    return QueueLength(
+        node=row["node"],
+        agent_id=row["agent_id"],
+        stream_id=row["stream_id"],
+        dispatches=row["dispatches"],
+        unpaired=row["unpaired"],
+        window_ns=window,
+        longest=max(levels["level"].to_list(), default=0),
+        mean=row["wait_ns"] / window if window else 0.0,
+        empty=_without(row["waiting_ns"], window, _EMPTY),
+        starved=_without(row["present_ns"], window, _STARVED),
+        start_ns=row["first_ns"],
+        step_ns=step,
+        series=series,
+    )
+
+
+def _without(covered: int, window: int, formula: str) -> Quantity:
+    if not window:
+        return Quantity(None, "", formula, unavailable="the window has no length")
+    return Quantity(1 - covered / window, "", formula, {"covered_ns": covered, "window_ns": window})
+
+
+def _levels(kernels: pl.DataFrame) -> pl.DataFrame:
+    """The queue's length from each change on. Leaving comes before arriving, so an empty instant stays empty."""
+    waited = kernels.filter(pl.col("start_ns") > pl.col("launch_ns"))
+    changes = pl.concat(
+        waited.select(pl.col(column).alias("time_ns"), pl.lit(change, pl.Int64).alias("change"))
+        for column, change in (("launch_ns", 1), ("start_ns", -1))
+    )
+    ordered = changes.sort("time_ns", "change")
+    steps = ordered.with_columns(pl.col("change").cum_sum().alias("level"))
+    return steps.unique("time_ns", keep="last", maintain_order=True).select("time_ns", "level")

@@ -1,0 +1,183 @@
+"""Time that the host spends waiting for the GPU: how often, how long, and how much of it the GPU stood idle."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns, union_ns
+from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.model.document import DeviceTime
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.quantity import Quantity, ratio, unavailable
+from rocm_perf.model.results.sync import Sync, Waiting
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count, format_ns, format_share
+
+FORMULAS = {
+    "sync.total_ns": "sum over threads of the union of synchronising calls",
+    "sync.share": "union over all threads of synchronising calls / wall_ns",
+    "sync.lost_share": "part of that union in which no kernel and no copy of the node ran / wall_ns",
+    "sync.useful_ns": "per thread: time in the calls during which a kernel or copy of the process ran",
+    "sync.lost_ns": "total_ns - useful_ns",
+}
+
+SYNC_CALL = r"(Device|Stream|Event|Ctx|Context)Synchronize|^hsa_signal_wait"
+_DEVICE_WIDE = r"(Device|Ctx|Context)Synchronize"
+COPY_CALL = r"^(hip|cuda|cu)Memcpy"
+_SCOPES = {
+    "device": _DEVICE_WIDE,
+    "stream": "StreamSynchronize",
+    "event": "EventSynchronize",
+    "signal": "^hsa_",
+}
+_THREAD = ("node", "pid", "tid")
+
+# Two waits for every three kernels, and a twentieth of the window lost: below that, it is not the pattern.
+_CALLS_PER_KERNEL = 2 / 3
+_LOST_SHARE = 0.05
+
+_SPAN = ("node", "start_ns", "end_ns")
+_SHARE = "union_ns / wall_ns"
+_LOST_OF_WALL = "lost_ns / wall_ns"
+
+
+def sync_findings(sync: Sync, devices: tuple[DeviceTime, ...]) -> list[Finding]:
+    """The pattern "synchronises after every kernel", where it costs something."""
+    if not sync.total.calls or not devices:
+        return []
+    kernels = sum(device.dispatches for device in devices)
+    busiest = devices[0]
+    if sync.total.calls < _CALLS_PER_KERNEL * kernels or busiest.idle_ns < _LOST_SHARE * busiest.window_ns:
+        return []
+    bound = Quantity(
+        busiest.window_ns / busiest.busy_ns,
+        "x",
+        "window_ns / busy_ns: what a GPU that is never idle would gain at most",
+        {"window_ns": busiest.window_ns, "busy_ns": busiest.busy_ns},
+    )
+    lost = format_share(sync.total.lost_ns / sync.total.total_ns) if sync.total.total_ns else "0 %"
+    waited = f"{format_ns(sync.total.lost_ns)} ({lost}) of their {format_ns(sync.total.total_ns)}"
+    return [
+        Finding(
+            "sync-after-every-kernel",
+            "warning",
+            "The program synchronises after nearly every kernel",
+            (
+                f"{format_count(sync.total.calls, 'synchronising call')} for {format_count(kernels, 'kernel')}",
+                f"the GPU stood idle for {waited}",
+                f"{busiest.name} was idle {format_ns(busiest.idle_ns)} of {format_ns(busiest.window_ns)}",
+            ),
+            time_at_stake_ns=busiest.idle_ns,
+            projected_speedup=bound,
+            remedy="A stream runs its kernels in order by itself: synchronise once, before the host reads a result, "
+            "not after each launch (in PyTorch: no .item(), .cpu() or torch.cuda.synchronize() inside the loop).",
+        )
+    ]
+
+
+def waiting(trace: Trace) -> Sync:
+    """Synchronising calls and blocking copies by scope, function, thread and operator."""
+    calls = _waits(trace)
+    if not calls.height:
+        return _none(trace)
+    work, by, busy_is = _work(trace, calls)
+    length = calls["end_ns"] - calls["start_ns"]
+    useful = overlap_ns(calls, work, by)
+    calls = calls.with_columns(length.alias("total"), useful.alias("useful"))
+    syncs = calls.filter(pl.col("scope") != "copy")
+    thread = pl.format("process {}, thread {}", pl.col("pid").fill_null(0), pl.col("tid").fill_null(0))
+    return Sync(
+        total=_total("all", syncs),
+        blocking_copies=_total("copy", calls.filter(pl.col("scope") == "copy")),
+        share=_share(syncs, wall_ns(trace)),
+        lost_share=_lost_share(syncs, work, wall_ns(trace)),
+        scopes=_by(calls, pl.col("scope")),
+        functions=_by(calls, pl.col("name")),
+        threads=_by(calls, thread),
+        operators=_by(_with_operators(trace, calls), pl.col("operator")),
+        busy_is=busy_is,
+    )
+
+
+def _none(trace: Trace) -> Sync:
+    """No synchronising call: the host never waits, if calls were recorded at all."""
+    nothing = Waiting("all", 0, 0, 0, 0)
+    if trace.has("api_calls"):
+        share = ratio(0, wall_ns(trace), _SHARE, "union_ns", "wall_ns")
+        lost = ratio(0, wall_ns(trace), _LOST_OF_WALL, "lost_ns", "wall_ns")
+        why = "no synchronising call was recorded"
+        return Sync(nothing, nothing, share, lost, (), (), (), (), "", unavailable=why)
+    why = "no API calls were recorded"
+    share, lost = unavailable("", _SHARE, why), unavailable("", _LOST_OF_WALL, why)
+    return Sync(nothing, nothing, share, lost, (), (), (), (), "", unavailable=why)
+
+
+def _waits(trace: Trace) -> pl.DataFrame:
+    """The outermost waiting calls of each thread, with their scope."""
+    name = pl.col("name").str
+    blocking = name.contains(COPY_CALL) & ~name.contains("Async")
+    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (name.contains(SYNC_CALL) | blocking)
+    scope = pl.coalesce(
+        *(pl.when(name.contains(pattern)).then(pl.lit(scope)) for scope, pattern in _SCOPES.items()),
+        pl.lit("copy"),
+    )
+    columns = ("name", "start_ns", "end_ns", *_THREAD, "op_id")
+    return disjoint(
+        trace.lazy("api_calls").filter(usable).select(*columns, scope.alias("scope")).collect(), _THREAD
+    )
+
+
+def _work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[str], str]:
+    """GPU work of each process, or of the node where the recording does not say whose it is."""
+    number = timed_pass(trace) or 0
+    columns = (*_SPAN, "pid")
+    copies = trace.table("copies").filter(pl.col("pass_id") == number).select(columns)
+    work = pl.concat([timed_dispatches(trace).select(columns), copies])
+    strangers = calls.join(work, on=["node", "pid"], how="anti", nulls_equal=True)
+    if strangers.height or work["pid"].null_count():
+        return work, ["node"], "any GPU work of the node"
+    return work, ["node", "pid"], "GPU work of the same process"
+
+
+def _total(name: str, calls: pl.DataFrame) -> Waiting:
+    total, useful = int(calls["total"].sum()), int(calls["useful"].sum())
+    return Waiting(name, calls.height, total, useful, total - useful)
+
+
+def _by(calls: pl.DataFrame, key: pl.Expr) -> tuple[Waiting, ...]:
+    table = calls.group_by(key.alias("key")).agg(
+        pl.len(),
+        pl.col("total").sum(),
+        pl.col("useful").sum(),
+        (pl.col("total") - pl.col("useful")).sum().alias("lost"),
+    )
+    ordered = table.sort("total", "key", descending=[True, False])
+    return tuple(Waiting(*row) for row in ordered.iter_rows())
+
+
+def _share(syncs: pl.DataFrame, wall: int | None) -> Quantity:
+    """Nodes have clocks of their own: on several, the wall counts once for each."""
+    union = int(union_ns(syncs, ["node"])["union_ns"].sum())
+    nodes = max(1, syncs["node"].n_unique())
+    whole = None if wall is None else wall * nodes
+    return ratio(union, whole, _SHARE, "union_ns", "wall_ns")
+
+
+def _lost_share(syncs: pl.DataFrame, work: pl.DataFrame, wall: int | None) -> Quantity:
+    """Like the share, of what GPU work does not cover: |S or G| - |G|, S the calls and G the work of a node."""
+    nodes = syncs["node"].unique()
+    busy = work.filter(pl.col("node").is_in(nodes.implode())).select(_SPAN)
+    either, covered = (
+        int(union_ns(spans, ["node"])["union_ns"].sum())
+        for spans in (pl.concat([syncs.select(_SPAN), busy]), busy)
+    )
+    whole = None if wall is None else wall * max(1, nodes.len())
+    return ratio(either - covered, whole, _LOST_OF_WALL, "lost_ns", "wall_ns")
+
+
+def _with_operators(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
+    key = ["node", "pid", "op_id"]
+    operators = trace.table("ops").filter(pl.col("category") == "operator").drop_nulls("op_id")
+    names = operators.unique(key, keep="first").select(*key, pl.col("name").alias("operator"))
+    return calls.drop_nulls("op_id").join(names, on=key, how="inner", nulls_equal=True)

@@ -1,0 +1,1 @@
+"""What the hardware says of the inside of kernels: counters, thread traces, PC samples."""

@@ -1,0 +1,51 @@
+"""Metrics of every kernel from the counters that were recorded, on the GPU that they were recorded on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.roofline.counted import metric_tables
+from rocm_perf.analysis.roofline.devices import Device, devices
+from rocm_perf.arch.metric_data import metrics
+from rocm_perf.arch.metrics import MetricTable, by_kernel
+from rocm_perf.model.document import Hotspot
+from rocm_perf.model.results.metrics import KernelMetric, Metrics
+from rocm_perf.model.trace import Trace
+
+NO_COUNTERS = (
+    "no counters were recorded (rocm-perf list-counters --arch GFX --plan memory_bound shows how to)"
+)
+
+
+def counter_metrics(trace: Trace, spots: Sequence[Hotspot]) -> Metrics:
+    """All metrics that the recorded counters give, kernels in the order of `spots`."""
+    if not trace.has("counters"):
+        return Metrics((), {}, unavailable=NO_COUNTERS)
+    known = devices(trace)
+    tables = metric_tables(trace, known, frozenset(metrics()))
+    found = [(device, table) for device, table in zip(known, tables, strict=True) if table is not None]
+    if not found:
+        return Metrics(
+            (), {}, unavailable=known[-1].reason or "the GPU of the counters is not in the catalogue"
+        )
+    order = {spot.kernel: place for place, spot in enumerate(spots)}
+    rows = [row for device, table in found for row in _rows(device, table)]
+    rows.sort(key=lambda row: order.get(row.kernel, len(order)))
+    missing = {name: why for _, table in found for name, why in table.unavailable.items()}
+    return Metrics(tuple(rows), {name: why for name, why in missing.items() if name not in _valued(rows)})
+
+
+def _rows(device: Device, table: MetricTable) -> Iterator[KernelMetric]:
+    """Of a GPU that is told by its architecture alone, what needs the size of the product is left out."""
+    known = metrics()
+    for row in by_kernel(table).iter_rows(named=True):
+        name = row["metric"]
+        if device.serves(table.evaluations[name].constants):
+            yield KernelMetric(
+                short_name=short_name(row["kernel"]), gpu=device.name, title=known[name].title, **row
+            )
+
+
+def _valued(rows: Sequence[KernelMetric]) -> set[str]:
+    return {row.metric for row in rows}

@@ -1,0 +1,1 @@
+"""Framework operators, the kernels they own and the work that their shapes imply."""

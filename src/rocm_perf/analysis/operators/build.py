@@ -1,0 +1,247 @@
+"""Framework operators: category -> operator -> argument shapes -> kernels, with host and GPU time, work and rates."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from rocm_perf.analysis.operators import call_sites
+from rocm_perf.analysis.operators.categories import operator_category
+from rocm_perf.analysis.operators.kernels import kernel_work, kernels_of_shapes, sequences
+from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
+from rocm_perf.analysis.operators.work import operator_work
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.operators import (
+    KernelSequence,
+    Operator,
+    OperatorCategory,
+    OperatorKernel,
+    Operators,
+    OperatorShape,
+)
+from rocm_perf.model.torch_call import OperatorCall, arguments
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "operators.host_self_ns": "duration - durations of the operators directly inside it",
+    "operators.gpu_self_ns": "sum of the durations of the kernels launched by the operator itself",
+    "operators.gpu_total_ns": "gpu_self_ns of the operator and of everything inside it; calls inside a call of the "
+    "same operator count once",
+    "operators.tflops": "analytical FLOPs of the calls that ran on the GPU / their gpu_total_ns / 1000",
+    "operators.unowned_ns": "total_ns - sum of gpu_self_ns over all operators",
+}
+NO_OPERATORS = "no framework operator was recorded (torch.profiler records them)"
+
+SHAPES = 50  # of one operator; the others count in its totals
+
+_SHAPE = ["name", "shapes", "dtypes"]
+_TFLOPS = "FLOPs / gpu_total_ns / 1000"
+_TBYTES = "bytes / gpu_total_ns / 1000"
+
+
+def operators(trace: Trace) -> Operators:
+    """All operators of the timed pass, or why there are none."""
+    tree = operator_tree(trace)
+    total = int(tree.kernels["gpu_ns"].sum())
+    found = tree.operators
+    if not found.height:
+        return Operators((), (), (), (), total, 0, total, {}, None, unavailable=NO_OPERATORS)
+    links, linked_by = backward_links(trace, tree)
+    owned = int(found["gpu_self_ns"].sum())
+    modules, sites = call_sites.modules(tree, links), call_sites.call_sites(tree, links)
+    return Operators(
+        categories=_categories(_operators(tree, links)),
+        modules=modules,
+        call_sites=sites,
+        kernel_work=kernel_work(tree),
+        total_ns=total,
+        owned_ns=owned,
+        unowned_ns=total - owned,
+        owned_by=dict(tree.kernels["known"].value_counts(sort=True).iter_rows()),
+        backward_by=linked_by,
+        modules_unavailable=None if modules else call_sites.NO_MODULES,
+        call_sites_unavailable=None if sites else call_sites.NO_STACKS,
+    )
+
+
+def operator_calls(trace: Trace) -> pl.DataFrame:
+    """One row an operator call: op_id, name, shapes, dtypes, strides, inputs, gpu_ns with what is inside it; longest
+    first. What `repro` chooses from."""
+    columns = (
+        "op_id",
+        "name",
+        "shapes",
+        "dtypes",
+        "strides",
+        "inputs",
+        pl.col("gpu_total_ns").alias("gpu_ns"),
+    )
+    found = operator_tree(trace).operators.sort(["gpu_total_ns", "row"], descending=[True, False])
+    return found.select(*columns, "host_ns")
+
+
+def operator_call(row: Mapping[str, Any]) -> OperatorCall | None:
+    """A row of operator_calls as a call; None where its shapes were not recorded."""
+    known = arguments(row["shapes"], row["dtypes"], row["strides"], row["inputs"])
+    return None if known is None else OperatorCall(row["name"], row["op_id"], known)
+
+
+def _categories(found: Iterable[Operator]) -> tuple[OperatorCategory, ...]:
+    groups: dict[str, list[Operator]] = defaultdict(list)
+    for operator in found:
+        groups[operator.category].append(operator)
+    rows = [
+        OperatorCategory(
+            name,
+            sum(operator.calls for operator in members),
+            sum(operator.host_self_ns for operator in members),
+            sum(operator.gpu_self_ns for operator in members),
+            tuple(members),
+        )
+        for name, members in groups.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.gpu_self_ns, -row.host_self_ns, row.name)))
+
+
+def _operators(tree: OperatorTree, links: pl.DataFrame) -> list[Operator]:
+    shapes, common = _shapes(tree), sequences(tree)
+    backward = _backward(tree, links)
+    table = tree.operators.group_by("name").agg(*_sums(), pl.col("copy_ns").sum(), pl.col("dispatches").sum())
+    ordered = table.sort(["gpu_self_ns", "host_self_ns", "name"], descending=[True, True, False])
+    return [
+        _operator(row, shapes[row["name"]], common.get(row["name"], ()), backward.get(row["name"]))
+        for row in ordered.iter_rows(named=True)
+    ]
+
+
+def _sums() -> list[pl.Expr]:
+    outermost = pl.col("outermost")
+    return [
+        pl.len().alias("calls"),
+        pl.col("host_self_ns").sum(),
+        pl.col("host_ns").filter(outermost).sum().alias("host_total_ns"),
+        pl.col("gpu_self_ns").sum(),
+        pl.col("gpu_total_ns").filter(outermost).sum(),
+    ]
+
+
+def _operator(
+    row: Mapping[str, Any],
+    shapes: list[OperatorShape],
+    common: tuple[KernelSequence, ...],
+    backward: tuple[tuple[str, ...], int] | None,
+) -> Operator:
+    return Operator(
+        **row,
+        category=operator_category(row["name"]),
+        backward=backward[0] if backward else (),
+        backward_gpu_ns=backward[1] if backward else None,
+        shapes=tuple(shapes[:SHAPES]),
+        more_shapes=max(0, len(shapes) - SHAPES),
+        sequences=common,
+    )
+
+
+def _backward(tree: OperatorTree, links: pl.DataFrame) -> dict[str, tuple[tuple[str, ...], int]]:
+    names, gpu = tree.spans["name"], tree.spans["gpu_total_ns"]
+    table = (
+        links.with_columns(
+            names.gather(links["forward"]).alias("name"),
+            names.gather(links["backward"]).alias("other"),
+            gpu.gather(links["backward"]).alias("ns"),
+        )
+        .group_by("name")
+        .agg(pl.col("other").unique().sort(), pl.col("ns").sum())
+    )
+    return {name: (tuple(others), ns) for name, others, ns in table.iter_rows()}
+
+
+def _shapes(tree: OperatorTree) -> dict[str, list[OperatorShape]]:
+    found = tree.operators
+    longest = pl.col("op_id").sort_by("gpu_total_ns", "row", descending=[True, False]).first()
+    table = (
+        found.group_by(_SHAPE)
+        .agg(*_sums(), longest)
+        .join(_work(found), on=_SHAPE, how="left", nulls_equal=True)
+        .sort(
+            ["gpu_total_ns", "host_self_ns", "calls", *_SHAPE],
+            descending=[True, True, True, False, False, False],
+        )
+    )
+    kernels = kernels_of_shapes(tree, _SHAPE)
+    result: dict[str, list[OperatorShape]] = defaultdict(list)
+    for row in table.iter_rows(named=True):
+        key = (row["name"], row["shapes"], row["dtypes"])
+        result[row["name"]].append(_shape(row, kernels.get(key, ())))
+    return result
+
+
+def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...]) -> OperatorShape:
+    work = operator_work(row["name"], row["shapes"], row["dtypes"], row["sample"])
+    gpu = row["gpu_total_ns"]
+    return OperatorShape(
+        shapes=_compact(row["shapes"]),
+        dtypes=_compact(row["dtypes"]),
+        op_id=row["op_id"],
+        calls=row["calls"],
+        host_self_ns=row["host_self_ns"],
+        gpu_self_ns=row["gpu_self_ns"],
+        gpu_total_ns=gpu,
+        flops=_total(work.flops, row["flops"]),
+        bytes=_total(work.bytes, row["bytes"]),
+        tflops=_rate(work.flops, row["flops_on_gpu"], gpu, "TFLOP/s", _TFLOPS),
+        tbytes=_rate(work.bytes, row["bytes_on_gpu"], gpu, "TB/s", _TBYTES),
+        kernels=kernels,
+    )
+
+
+def _work(found: pl.DataFrame) -> pl.DataFrame:
+    """FLOPs and bytes, summed over calls; worked out once for each distinct set of arguments."""
+    on_gpu = pl.col("outermost") & (pl.col("gpu_total_ns") > 0)
+    distinct = found.group_by(*_SHAPE, "inputs").agg(pl.len().alias("calls"), on_gpu.sum().alias("on_gpu"))
+    works = [operator_work(*row) for row in distinct.select("name", "shapes", "dtypes", "inputs").iter_rows()]
+    sized = distinct.with_columns(
+        pl.Series("flops", [work.flops.value for work in works], dtype=pl.Float64),
+        pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Float64),
+    )
+
+    def total(column: str, times: str) -> pl.Expr:
+        known = pl.col(column).is_not_null().all()
+        return pl.when(known).then((pl.col(column) * pl.col(times)).sum())
+
+    return sized.group_by(_SHAPE).agg(
+        total("flops", "calls").alias("flops"),
+        total("bytes", "calls").alias("bytes"),
+        total("flops", "on_gpu").alias("flops_on_gpu"),
+        total("bytes", "on_gpu").alias("bytes_on_gpu"),
+        pl.col("inputs").sort_by("flops", "inputs", nulls_last=False).first().alias("sample"),
+    )
+
+
+def _total(one: Quantity, total: float | None) -> Quantity:
+    """Of all calls; the formula is that of one of them."""
+    if total is None:
+        return one if not one.known else unavailable(one.unit, one.formula, "not known for every call")
+    return Quantity(total, one.unit, f"sum over calls of {one.formula}")
+
+
+def _rate(one: Quantity, total: float | None, gpu_ns: int, unit: str, formula: str) -> Quantity:
+    if total is None:
+        return unavailable(unit, formula, one.unavailable or "the work is not known for every call")
+    if not gpu_ns:
+        return unavailable(unit, formula, "no GPU time is recorded for it")
+    return Quantity(total / gpu_ns / 1000, unit, formula, {"work": total, "gpu_total_ns": gpu_ns})
+
+
+def _compact(text: str | None) -> str | None:
+    """JSON without the white space that some files are full of."""
+    if text is None:
+        return None
+    try:
+        return msgspec.json.encode(msgspec.json.decode(text)).decode()
+    except msgspec.DecodeError:
+        return text

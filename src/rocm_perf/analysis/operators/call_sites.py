@@ -1,0 +1,90 @@
+"""Operators seen from the program: by nn.Module and by the Python function that called them, forward and backward."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.nested import is_outermost, nearest, subtree_sums
+from rocm_perf.analysis.operators.tree import MODULE, OperatorTree
+from rocm_perf.model.results.operators import Place
+
+NO_MODULES = "no nn.Module was recorded (torch.profiler: with_stack=True)"
+NO_STACKS = "no Python frame was recorded (torch.profiler: with_stack=True)"
+
+# A frame reads `path/file.py(12): function`; torch's own frames and built-ins are not the user's code.
+_FRAME = r"^[^<].*\(\d+\): "
+_LIBRARY = r"^torch/|-packages/torch/"
+
+_LONGEST = ["gpu_ns", "host_ns", "name"]
+
+
+def modules(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
+    """Every nn.Module, with all that ran inside it; a module inside another shares its time with it."""
+    spans = tree.spans
+    is_module = (spans["category"] == "python") & spans["name"].str.starts_with(MODULE)
+    if not is_module.any():
+        return ()
+    table = spans.with_columns(
+        subtree_sums(spans["parent"], _backward_ns(tree, links)).alias("backward_ns"),
+        is_outermost(nearest(spans["parent"], is_module), spans["name"]).alias("counts"),
+    ).filter(is_module)
+    outermost = pl.col("counts")
+    return _places(
+        table.group_by(pl.col("name").str.strip_prefix(MODULE)).agg(
+            pl.len().alias("calls"),
+            pl.col("host_ns").filter(outermost).sum(),
+            pl.col("gpu_total_ns").filter(outermost).sum().alias("gpu_ns"),
+            pl.col("backward_ns").filter(outermost).sum(),
+            pl.col("dispatches_below").filter(outermost).sum().alias("dispatches"),
+        ),
+        bool(links.height),
+    )
+
+
+def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
+    """Python functions outside torch, each with the operators that it called first-hand: no time counts twice."""
+    spans = tree.spans
+    names = spans["name"].str
+    is_site = (spans["category"] == "python") & names.contains(_FRAME) & ~names.contains(_LIBRARY)
+    if not is_site.any():
+        return ()
+    site = nearest(spans["parent"], is_site)
+    table = spans.with_columns(
+        _backward_ns(tree, links).alias("backward_ns"),
+        spans["name"].gather(site).alias("site"),
+        pl.col("operator").is_null().alias("is_call"),
+    ).filter((pl.col("category") == "operator") & pl.col("site").is_not_null())
+    return _places(
+        table.group_by(pl.col("site").alias("name")).agg(
+            pl.col("is_call").sum().alias("calls"),
+            pl.col("host_self_ns").sum().alias("host_ns"),
+            pl.col("gpu_self_ns").sum().alias("gpu_ns"),
+            pl.col("backward_ns").sum(),
+            pl.col("dispatches").sum(),
+        ),
+        bool(links.height),
+    )
+
+
+def _backward_ns(tree: OperatorTree, links: pl.DataFrame) -> pl.Series:
+    """GPU time of the backward operators, at the row of their forward operator."""
+    gpu = tree.spans["gpu_total_ns"]
+    linked = links.with_columns(gpu.gather(links["backward"]).alias("ns"))
+    sums = linked.group_by(pl.col("forward").alias("row")).agg(pl.col("ns").sum())
+    placed = tree.spans.select("row").join(sums, on="row", how="left", maintain_order="left")
+    return placed.select(pl.col("ns").cast(pl.Int64).fill_null(0)).to_series()
+
+
+def _places(table: pl.DataFrame, linked: bool) -> tuple[Place, ...]:
+    ordered = table.sort(_LONGEST, descending=[True, True, False])
+    return tuple(
+        Place(
+            name=row["name"],
+            calls=row["calls"],
+            host_ns=row["host_ns"],
+            gpu_ns=row["gpu_ns"],
+            backward_gpu_ns=row["backward_ns"] if linked else None,
+            dispatches=row["dispatches"],
+        )
+        for row in ordered.iter_rows(named=True)
+    )

@@ -1,0 +1,116 @@
+"""The kernels of operators: by argument shapes, in the order one call launches them, and with analytical work."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import polars as pl
+
+from rocm_perf.analysis.basis.names import short_name, short_names
+from rocm_perf.analysis.operators.tree import OperatorTree
+from rocm_perf.analysis.operators.work import operator_work
+from rocm_perf.model.results.operators import KernelSequence, KernelWork, OperatorKernel
+
+KERNELS = 10  # of one operator and shape
+SEQUENCES = 5  # of one operator
+SEQUENCE_LENGTH = 20
+
+
+def kernels_of_shapes(
+    tree: OperatorTree, key: list[str]
+) -> dict[tuple[object, ...], tuple[OperatorKernel, ...]]:
+    """The kernels that calls of an operator launched themselves, longest first."""
+    owned = _with_owner(tree, key)
+    table = (
+        owned.group_by(*key, "kernel")
+        .agg(pl.len().alias("dispatches"), pl.col("gpu_ns").sum())
+        .sort(["gpu_ns", "kernel"], descending=[True, False])
+        .group_by(key, maintain_order=True)
+        .head(KERNELS)
+    )
+    found: dict[tuple[object, ...], list[OperatorKernel]] = defaultdict(list)
+    for *place, kernel, dispatches, gpu_ns in table.select(
+        *key, "kernel", "dispatches", "gpu_ns"
+    ).iter_rows():
+        found[tuple(place)].append(OperatorKernel(kernel, short_name(kernel), dispatches, gpu_ns))
+    return {place: tuple(kernels) for place, kernels in found.items()}
+
+
+def _with_owner(tree: OperatorTree, columns: list[str]) -> pl.DataFrame:
+    owned = tree.kernels.select("kernel", "gpu_ns", "start_ns", "owner").drop_nulls("owner")
+    return owned.join(tree.spans.select(pl.col("row").alias("owner"), *columns), on="owner", how="left")
+
+
+def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
+    """What one call launches, by operator: of an outermost operator with all inside it, of an inner one by itself."""
+    owned = tree.kernels.drop_nulls("owner").select("kernel", "start_ns", "gpu_ns", "owner")
+    if not owned.height:
+        return {}
+    named = owned.with_columns(
+        short_names(owned["kernel"]), _roots(tree).gather(owned["owner"]).alias("root")
+    )
+    words = named["kernel"].unique().sort()
+    coded = named.with_columns(
+        pl.col("kernel").replace_strict(words, pl.Series(range(len(words)))).alias("code")
+    )
+    inner = coded.filter(pl.col("owner") != pl.col("root"))
+    calls = pl.concat(
+        [coded.with_columns(call=pl.col("root")), inner.with_columns(call=pl.col("owner"))]
+    ).sort("start_ns")
+    launched = calls.group_by("call").agg(
+        pl.col("code").cast(pl.String).str.join(" ").alias("codes"), pl.col("gpu_ns").sum()
+    )
+    launched = launched.with_columns(tree.spans["name"].gather(launched["call"]).alias("name"))
+    return _most_frequent(launched, words)
+
+
+def _most_frequent(launched: pl.DataFrame, words: pl.Series) -> dict[str, tuple[KernelSequence, ...]]:
+    table = (
+        launched.group_by("name", "codes")
+        .agg(pl.len().alias("calls"), pl.col("gpu_ns").sum())
+        .sort(["calls", "gpu_ns", "codes"], descending=[True, True, False])
+        .group_by("name", maintain_order=True)
+        .head(SEQUENCES)
+    )
+    found: dict[str, list[KernelSequence]] = defaultdict(list)
+    for name, codes, calls, gpu_ns in table.select("name", "codes", "calls", "gpu_ns").iter_rows():
+        numbers = [int(code) for code in codes.split(" ")]
+        shown = tuple(words[number] for number in numbers[:SEQUENCE_LENGTH])
+        found[name].append(KernelSequence(shown, len(numbers) - len(shown), calls, gpu_ns))
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def _roots(tree: OperatorTree) -> pl.Series:
+    """The outermost operator above each row, or the row itself."""
+    roots: list[int] = []
+    for row, above in enumerate(tree.spans["operator"].to_list()):
+        roots.append(row if above is None else roots[above])
+    return pl.Series("root", roots, dtype=pl.UInt32)
+
+
+def kernel_work(tree: OperatorTree) -> tuple[KernelWork, ...]:
+    """Analytical work by kernel. The work of an operator that launched several kernels cannot be divided among them,
+    so only kernels that are their operator's only one carry it."""
+    arguments = ["name", "shapes", "dtypes", "inputs"]
+    owned = _with_owner(tree, [*arguments, "dispatches"])
+    distinct = owned.filter(pl.col("dispatches") == 1).select(arguments).unique()
+    works = [operator_work(*row) for row in distinct.iter_rows()]
+    sized = distinct.with_columns(
+        pl.Series("flops", [work.flops.value for work in works], dtype=pl.Int64),
+        pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Int64),
+    )
+    alone = pl.col("dispatches") == 1
+    placed = owned.join(sized, on=arguments, how="left", nulls_equal=True)
+    known = alone & pl.col("flops").is_not_null()
+    table = placed.group_by("kernel").agg(
+        known.sum().alias("dispatches"),
+        pl.col("gpu_ns").filter(known).sum(),
+        pl.col("flops").filter(known).sum(),
+        pl.col("bytes").filter(known).sum(),
+        pl.col("name").filter(known).unique().sort().alias("operators"),
+        (~known).sum().alias("left_out"),
+    )
+    rows = table.filter(pl.col("dispatches") > 0).sort(["gpu_ns", "kernel"], descending=[True, False])
+    return tuple(
+        KernelWork(**{**row, "operators": tuple(row["operators"])}) for row in rows.iter_rows(named=True)
+    )

@@ -1,0 +1,1 @@
+"""What the wall time hangs on, and what a change would bring."""

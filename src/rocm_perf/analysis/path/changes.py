@@ -1,0 +1,257 @@
+"""Changes to kernels, synchronisation, copies and host time: each makes another graph of one, and says what it assumes.
+What joins launches is in joined.py."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import polars as pl
+
+from rocm_perf.analysis.graph.graph import START, Graph
+from rocm_perf.analysis.idle.sync import SYNC_CALL
+from rocm_perf.errors import UsageError
+from rocm_perf.units import format_count
+
+_SMALL_BYTES = 1 << 16  # copies up to this size show what starting one takes
+
+
+class Change(Protocol):
+    """Makes another graph of one."""
+
+    @property
+    def title(self) -> str: ...
+
+    def apply(self, graph: Graph) -> Graph: ...
+
+
+def changed(graph: Graph, assumption: str, nodes: pl.DataFrame, edges: pl.DataFrame) -> Graph:
+    """The graph with other nodes and edges, and what that assumes."""
+    return replace(graph, nodes=nodes, edges=edges, assumptions=(*graph.assumptions, assumption))
+
+
+def numbered(graph: Graph) -> pl.DataFrame:
+    """The nodes with their row number, `id`."""
+    return graph.nodes.with_columns(id=pl.int_range(pl.len(), dtype=pl.Int64))
+
+
+def names(nodes: pl.DataFrame, pattern: str) -> list[str]:
+    """The names among the nodes that match."""
+    return [name for name in nodes["name"].unique().to_list() if re.search(pattern, name)]
+
+
+def where(column: str, rows: pl.Series, value: pl.Expr, target: str) -> pl.Expr:
+    """`value` in the rows whose `column` is one of `rows`; else `target` as it is."""
+    return pl.when(pl.col(column).is_in(rows.implode())).then(value).otherwise(target).alias(target)
+
+
+@dataclass(frozen=True)
+class FasterKernels:
+    """Kernels whose name matches the pattern take `factor` times less."""
+
+    pattern: str
+    factor: float
+
+    @classmethod
+    def named(cls, kernel: str, factor: float) -> FasterKernels:
+        """Exactly this kernel."""
+        return cls(rf"\A{re.escape(kernel)}\Z", factor)
+
+    @property
+    def title(self) -> str:
+        return f"kernels {self.pattern} {self.factor:g} times faster"
+
+    def apply(self, graph: Graph) -> Graph:
+        is_kernel = pl.col("kind") == "kernel"
+        found = names(graph.nodes.filter(is_kernel), self.pattern)
+        if not found or self.factor <= 0:
+            raise UsageError(
+                f"no kernel {self.pattern!r} can become {self.factor:g} times faster",
+                next_step="Give a pattern that a kernel's name matches, and a factor above 0.",
+            )
+        shorter = (pl.col("duration_ns") / self.factor).round().cast(pl.Int64)
+        hit = is_kernel & pl.col("name").is_in(found)
+        nodes = graph.nodes.with_columns(
+            pl.when(hit).then(shorter).otherwise("duration_ns").alias("duration_ns")
+        )
+        kernels = format_count(len(found), "kernel")
+        return changed(
+            graph, f"every dispatch of {kernels} takes 1/{self.factor:g} of its time", nodes, graph.edges
+        )
+
+
+@dataclass(frozen=True)
+class SyncsRemoved:
+    """Stream and device syncs vanish; the last of each thread and stream stays.
+
+    `wrappers` (see wrappers.py): the host time around each call that vanishes with it. Without, all of it stays.
+    """
+
+    wrappers: pl.DataFrame | None = None
+    title: str = "synchronisations hoisted"
+
+    def apply(self, graph: Graph) -> Graph:
+        syncs = _syncs(graph)
+        last = syncs.sort("id").unique(["thread", "waits_for"], keep="last")
+        gone = syncs.join(last, on="id", how="anti")
+        nodes = numbered(graph).with_columns(where("id", gone["call"], pl.lit(0), "duration_ns"))
+        count = format_count(gone.height, "synchronising call")
+        words = f"{count} vanish, the last of each thread and stream stays; the host needs no result earlier"
+        edges = _unwaited(graph.edges, gone["id"])
+        if self.wrappers is not None and self.wrappers.height:
+            edges = _unwrapped(edges, gone.join(self.wrappers, on="call"))
+            words += "; what the framework does around each call, between two operators, vanishes as well"
+        return changed(graph, words, nodes.drop("id"), edges)
+
+
+@dataclass(frozen=True)
+class SyncsNarrowed:
+    """Device-wide syncs wait only for the stream that their thread used last."""
+
+    title: str = "device-wide synchronisations made stream-level"
+
+    def apply(self, graph: Graph) -> Graph:
+        used = _lanes_in_use(graph, _syncs(graph)).select(effect="id", used="lane_used")
+        lanes = graph.nodes["lane"].gather(graph.edges["cause"])
+        edges = graph.edges.with_columns(lane=lanes).join(
+            used, on="effect", how="left", maintain_order="left"
+        )
+        other = (pl.col("rule") == "device sync") & (pl.col("lane") != pl.col("used"))
+        return changed(
+            graph,
+            "a device-wide wait needs only the stream that its thread used last",
+            graph.nodes,
+            edges.filter(~other.fill_null(False)).drop("lane", "used"),
+        )
+
+
+@dataclass(frozen=True)
+class CopiesAsync:
+    """Copies no longer block their call, and run at `gbps`, or as fast as the fastest that did not block.
+
+    `overlapped`: kernels of the stream no longer wait for them either.
+    """
+
+    overlapped: bool = False
+    gbps: float | None = None
+
+    @property
+    def title(self) -> str:
+        return "copies " + ("overlapped" if self.overlapped else "asynchronous")
+
+    def apply(self, graph: Graph) -> Graph:
+        own = graph.edges.filter(pl.col("rule") == "own copy")
+        nodes, speed = _faster_copies(numbered(graph), own["cause"], self.gbps)
+        edges = _unwaited(graph.edges, own["effect"])
+        words = f"{format_count(own.height, 'copy', 'copies')} no longer block; {speed}"
+        if self.overlapped:
+            edges = _beside_copies(graph, edges)
+            words += "; kernels do not wait for copies, which needs a second buffer"
+        return changed(graph, words, nodes.drop("id"), edges)
+
+
+@dataclass(frozen=True)
+class ScaledHost:
+    """The host time of one rank, between its calls, takes `factor` times as long: a straggler repaired."""
+
+    rank: int
+    factor: float
+
+    @property
+    def title(self) -> str:
+        return f"host time of rank {self.rank} times {self.factor:g}"
+
+    def apply(self, graph: Graph) -> Graph:
+        ranks = graph.nodes["rank"]
+        scaled = (pl.col("lag_ns") * self.factor).round().cast(pl.Int64)
+        own = (pl.col("kind") == "program") & (pl.col("rank") == self.rank)
+        edges = graph.edges.with_columns(rank=ranks.gather(graph.edges["effect"])).with_columns(
+            pl.when(own).then(scaled).otherwise("lag_ns").alias("lag_ns")
+        )
+        if not edges.filter(own).height:
+            raise UsageError(f"no host calls of rank {self.rank} are recorded")
+        return changed(
+            graph, "calls into the runtime take as long as recorded", graph.nodes, edges.drop("rank")
+        )
+
+
+def _syncs(graph: Graph) -> pl.DataFrame:
+    """Returns of stream and device syncs, each with its call and the lane that it waits for (null: the device)."""
+    returns = numbered(graph).filter(pl.col("kind") == "return")
+    functions = [name for name in names(returns, SYNC_CALL) if "EventSynchronize" not in name]
+    returns = returns.filter(pl.col("name").is_in(functions))
+    calls = graph.edges.filter(pl.col("kind") == "call").select(call="cause", id="effect")
+    waits = graph.edges.filter(pl.col("rule") == "stream sync")
+    lanes = waits.select(id="effect").with_columns(waits_for=graph.nodes["lane"].gather(waits["cause"]))
+    return returns.drop("call").join(calls, on="id").join(lanes, on="id", how="left")
+
+
+def _unwaited(edges: pl.DataFrame, returns: pl.Series) -> pl.DataFrame:
+    """The calls of these returns end when their own work is done, whatever the GPU does."""
+    freed = pl.col("effect").is_in(returns.implode())
+    return edges.filter(~(freed & (pl.col("kind") == "sync"))).with_columns(
+        pl.when(freed & (pl.col("kind") == "call")).then(0).otherwise("lag_ns").alias("lag_ns")
+    )
+
+
+def _unwrapped(edges: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
+    """The host's own time before these calls and after their returns, less what belongs to them."""
+    before = gone.select(effect="call", before="before_ns")
+    after = gone.select(cause="id", after="after_ns")
+    both = edges.join(before, on="effect", how="left", maintain_order="left").join(
+        after, on="cause", how="left", maintain_order="left"
+    )
+    less = pl.col("lag_ns") - pl.col("before").fill_null(0) - pl.col("after").fill_null(0)
+    shorter = pl.when(pl.col("kind") == "program").then(pl.max_horizontal(less, 0)).otherwise("lag_ns")
+    return both.with_columns(shorter.alias("lag_ns")).drop("before", "after")
+
+
+def _lanes_in_use(graph: Graph, syncs: pl.DataFrame) -> pl.DataFrame:
+    """Each sync with the lane of the last launch of its thread before it."""
+    launches = graph.edges.filter(pl.col("kind") == "launch")
+    used = pl.DataFrame(
+        {
+            "launch": launches["cause"],
+            "thread": graph.nodes["thread"].gather(launches["cause"]),
+            "lane_used": graph.nodes["lane"].gather(launches["effect"]),
+        }
+    )
+    return syncs.sort("call").join_asof(
+        used.sort("launch"), left_on="call", right_on="launch", by="thread", check_sortedness=False
+    )
+
+
+def _faster_copies(nodes: pl.DataFrame, blocked: pl.Series, gbps: float | None) -> tuple[pl.DataFrame, str]:
+    """Blocked copies between host and GPU at that rate, which is bytes a nanosecond, after what the shortest takes."""
+    copies = nodes.filter(
+        (pl.col("kind") == "copy") & (pl.col("duration_ns") > 0) & (pl.col("size_bytes") > 0)
+    )
+    hosts = copies.filter(pl.col("name").is_in(["H2D", "D2H"]))
+    free = hosts.filter(~pl.col("id").is_in(blocked.implode()))
+    rate = gbps or free.select((pl.col("size_bytes") / pl.col("duration_ns")).max()).item()
+    if not rate:
+        return nodes, "they take as long as recorded, for no other copy shows a better rate"
+    small = copies.filter(pl.col("size_bytes") <= _SMALL_BYTES)["duration_ns"]
+    latency = small.min() if small.len() else 0
+    faster = pl.min_horizontal("duration_ns", latency + (pl.col("size_bytes") / rate).round().cast(pl.Int64))
+    hit = hosts.filter(pl.col("id").is_in(blocked.implode()))["id"]
+    how = "as given" if gbps else "as the fastest asynchronous copy"
+    return nodes.with_columns(where("id", hit, faster, "duration_ns")), f"they reach {rate:.1f} GB/s, {how}"
+
+
+def _beside_copies(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:
+    """What came after a copy in its stream now comes after the work before the copy, or after the start."""
+    lanes = numbered(graph).filter(pl.col("lane").is_not_null()).select("id", "lane", "kind")
+    worked = pl.when(pl.col("kind") != "copy").then("id").forward_fill().over("lane").fill_null(START)
+    copies = lanes.with_columns(worked=worked).filter(pl.col("kind") == "copy").select("worked", cause="id")
+    gap = next((one.value_ns for one in graph.estimates if one.name == "queue gap, kernel"), 0)
+    edges = edges.join(copies, on="cause", how="left", maintain_order="left")
+    passed = (pl.col("kind") == "stream") & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
+    ends = (graph.nodes["start_ns"] + graph.nodes["duration_ns"]).gather(edges["worked"])
+    starts = graph.nodes["start_ns"].gather(edges["effect"])
+    edges = edges.with_columns(to=graph.nodes["kind"].gather(edges["effect"]), most=starts - ends)
+    return edges.with_columns(
+        cause=pl.when(passed).then("worked").otherwise("cause"),
+        lag_ns=pl.when(passed).then(pl.min_horizontal("most", pl.lit(gap))).otherwise("lag_ns"),
+    ).drop("to", "worked", "most")

@@ -1,0 +1,161 @@
+"""The critical path: from the last end back through what each start waited for, and what follows for each kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.analysis.basis.patterns import repeated
+from rocm_perf.analysis.graph.graph import NODE_KINDS, RULES, START, Graph, retimed_wall_ns, slack
+from rocm_perf.analysis.path.changes import FasterKernels
+from rocm_perf.model.results.path import CriticalPath, EdgeCount, KernelOnPath, Link
+
+FORMULAS = {
+    "critical_path.total_ns": "sum of the links from the last end back to the first start = wall_ns",
+    "critical_path_score": "path_ns of the kernel / total_ns of the path",
+    "slack_ns": "latest start that leaves the end where it is - recorded start",
+    "impact_ns": "wall_ns - wall_ns re-timed with every dispatch of the kernel 10 % shorter",
+}
+
+LONGEST = 20
+_FASTER = 1 / 0.9  # 10 % off
+_EDGE_VISITS = 2_000_000  # what re-timing single kernels may cost in all: about half a second
+
+_WAITS = {
+    "program": "host",
+    "call": "api",
+    "launch": "launch_latency",
+    "stream": "queue_gap",
+    "event": "event_wait",
+    "capacity": "room_wait",
+    "sync": "sync_return",
+    "collective": "collective_wait",
+    "unrecorded": "unrecorded",
+    "end": "host",
+}
+
+_KERNEL_KINDS = ["kernel", "collective"]  # what has dispatches
+LINK_KINDS = pl.Enum(list(dict.fromkeys([*NODE_KINDS.categories, *_WAITS.values()])))
+
+
+def critical_path(graph: Graph) -> CriticalPath:
+    """The path of a graph, summed by kind and kernel, with the slack of every kernel."""
+    links = path_links(graph)
+    kinds = links.group_by("kind").agg(pl.col("duration_ns").sum()).sort("duration_ns", descending=True)
+    least = links["duration_ns"].top_k(LONGEST).min() or 0
+    longest = links.filter(pl.col("duration_ns") >= least)
+    longest = longest.sort("duration_ns", descending=True, maintain_order=True).head(LONGEST)
+    return CriticalPath(
+        total_ns=int(links["duration_ns"].sum()),
+        wall_ns=graph.wall_ns,
+        links=links.height,
+        by_kind=dict(kinds.iter_rows()),
+        by_kernel=_kernels(graph, links),
+        longest=tuple(Link(*row) for row in longest.iter_rows()),
+        pattern=repeated(links),
+        nodes=_node_counts(graph),
+        edges=_edge_counts(graph),
+        estimates=graph.estimates,
+        missing=graph.missing,
+    )
+
+
+def path_nodes(graph: Graph) -> list[int]:
+    """Rows of the nodes on the path, first to last."""
+    causes = graph.edges.filter("binding")["cause"].to_list()  # of node 1, node 2, ...: each has one
+    path, node = [], graph.nodes.height - 1
+    while node != START:
+        path.append(node)
+        node = causes[node - 1]
+    return [START, *reversed(path)]
+
+
+def path_links(graph: Graph) -> pl.DataFrame:
+    """The path as stretches of time (kind, name, start_ns, duration_ns), first to last, without hole or overlap.
+
+    A node accounts for its own time, up to the start of the next; the rest is a wait, of the kind of the edge.
+    """
+    path = pl.Series(path_nodes(graph), dtype=pl.Int64)
+    waits = graph.edges.filter("binding")["kind"].gather(path[1:] - 1)
+    nodes = graph.nodes.select("kind", "name", "start_ns", "duration_ns")[path].with_columns(
+        next_ns=pl.col("start_ns").shift(-1), next_name=pl.col("name").shift(-1)
+    )
+    nodes = nodes.head(-1).with_columns(wait=waits).with_row_index("place")
+    end = pl.min_horizontal(pl.col("start_ns") + pl.col("duration_ns"), "next_ns")
+    own = nodes.select(
+        pl.col("kind").cast(LINK_KINDS),
+        "name",
+        "start_ns",
+        duration_ns=end - pl.col("start_ns"),
+        place=2 * pl.col("place"),
+    )
+    rest = nodes.select(
+        kind=pl.col("wait").replace_strict(_WAITS, return_dtype=LINK_KINDS),
+        name="next_name",
+        start_ns=end,
+        duration_ns=pl.col("next_ns") - end,
+        place=2 * pl.col("place") + 1,
+    )
+    both = pl.concat([frame.filter(pl.col("duration_ns") > 0) for frame in (own, rest)])
+    return both.sort("place").drop("place")
+
+
+def _kernels(graph: Graph, links: pl.DataFrame) -> tuple[KernelOnPath, ...]:
+    kernels = (
+        graph.nodes.select("kind", "name")
+        .with_columns(slack(graph))
+        .filter(pl.col("kind").is_in(_KERNEL_KINDS))
+        .group_by("name")
+        .agg(
+            pl.col("kind").first(),
+            pl.len().alias("dispatches"),
+            pl.col("slack_ns").min().alias("slack_min_ns"),
+            pl.col("slack_ns").median().cast(pl.Int64).alias("slack_median_ns"),
+        )
+    )
+    on_path = (
+        links.filter(pl.col("kind").is_in(_KERNEL_KINDS))
+        .group_by("name")
+        .agg(path_ns=pl.col("duration_ns").sum())
+    )
+    rows = kernels.join(on_path, on="name", how="left").with_columns(pl.col("path_ns").fill_null(0))
+    rows = rows.sort("path_ns", "name", descending=[True, False])
+    retimed = _EDGE_VISITS // max(graph.edges.height, 1)
+    return tuple(_kernel(graph, row, number < retimed) for number, row in enumerate(rows.to_dicts()))
+
+
+def _kernel(graph: Graph, row: dict[str, Any], retime: bool) -> KernelOnPath:
+    impact, basis = 0, "off the path"
+    if (
+        row["path_ns"] and retime and row["kind"] == "kernel"
+    ):  # when a collective ends, its other ranks decide
+        faster = FasterKernels.named(str(row["name"]), _FASTER).apply(graph)
+        impact, basis = graph.wall_ns - retimed_wall_ns(faster), "re-timed"
+    elif row["path_ns"]:
+        impact, basis = row["path_ns"] // 10, "at most"
+    return KernelOnPath(
+        kernel=str(row["name"]),
+        dispatches=row["dispatches"],
+        path_ns=row["path_ns"],
+        critical_path_score=row["path_ns"] / graph.wall_ns if graph.wall_ns else 0.0,
+        slack_min_ns=row["slack_min_ns"],
+        slack_median_ns=row["slack_median_ns"],
+        impact_ns=impact,
+        impact_basis=basis,
+    )
+
+
+def _node_counts(graph: Graph) -> dict[str, int]:
+    counted = graph.nodes.group_by("kind").len().with_columns(pl.col("kind").cast(pl.String)).sort("kind")
+    return {kind: count for kind, count in counted.iter_rows() if kind not in ("start", "end")}
+
+
+def _edge_counts(graph: Graph) -> tuple[EdgeCount, ...]:
+    counted = (
+        graph.edges.group_by("kind", "rule")
+        .agg(pl.len(), pl.col("binding").sum())
+        .sort("kind", "rule")
+        .iter_rows()
+    )
+    return tuple(EdgeCount(kind, RULES[rule], count, binding) for kind, rule, count, binding in counted)

@@ -1,0 +1,230 @@
+"""Changes that make one launch of several: capture into graphs, and fusion of kernels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from rocm_perf.analysis.graph.graph import Graph
+from rocm_perf.analysis.path.changes import changed, names, numbered
+from rocm_perf.errors import UsageError
+from rocm_perf.units import format_count
+
+# Where a recording has no graph launch: what one took per node under a profiler (MI300X 1.2, H200 1.5 us), and the
+# gap within one (H200 0.1 us, MI300X less).
+ASSUMED_GRAPH_NODE_NS = 1300
+ASSUMED_GRAPH_GAP_NS = 100
+
+_LONGEST_HOST_GAP_NS = 1_000_000  # launches further apart have other work between them
+_QUESTIONS = (
+    r"Get|Query|IsCapturing|Attribute|CallConfiguration|Occupancy|Peek"  # calls that a graph does without
+)
+
+Names = Sequence[str]
+Segment = tuple[int, int]  # of a run of launches: where it starts, how many it joins
+
+
+@dataclass(frozen=True)
+class Captured:
+    """Launches and asynchronous copies that a thread repeats on one stream become one graph launch a time.
+
+    The costs are those given, else those of graph launches in the recording, else assumed.
+    """
+
+    graph_call_ns: int | None = None
+    graph_gap_ns: int | None = None
+    title: str = "repeated launches captured into graphs"
+
+    def apply(self, graph: Graph) -> Graph:
+        launches = _launches(graph)
+        joined = _joined(launches, _loops(_runs(launches)))
+        call, gap = self._call_ns(graph), self._gap_ns(graph)
+        cost = pl.lit(call) if call is not None else pl.col("size") * ASSUMED_GRAPH_NODE_NS
+        nodes, edges = _one_launch(graph, joined.with_columns(call_ns=cost), gap)
+        graphs = format_count(joined["segment"].n_unique(), "graph launch", "graph launches")
+        launch = f"{call} ns" if call is not None else f"{ASSUMED_GRAPH_NODE_NS} ns a node (assumed)"
+        words = (
+            f"{joined.height} launches become {graphs} of {launch} each, with gaps of {gap} ns within; "
+            "the host time between these launches vanishes"
+        )
+        return changed(graph, words, nodes, edges)
+
+    def _call_ns(self, graph: Graph) -> int | None:
+        return self.graph_call_ns if self.graph_call_ns is not None else _recorded_call_ns(graph)
+
+    def _gap_ns(self, graph: Graph) -> int:
+        if self.graph_gap_ns is not None:
+            return self.graph_gap_ns
+        shown = (one.value_ns for one in graph.estimates if one.name == "queue gap, within a graph")
+        return next(shown, ASSUMED_GRAPH_GAP_NS)
+
+
+@dataclass(frozen=True)
+class Fused:
+    """Launches of these kernels, full names, that follow one another on a stream become one launch.
+
+    It takes `duration_factor` times the sum of their times: 1 spares only launches and gaps, no memory traffic.
+    """
+
+    kernels: tuple[str, ...]
+    duration_factor: float = 1.0
+
+    @property
+    def title(self) -> str:
+        return f"{format_count(len(self.kernels), 'kernel')} fused"
+
+    def apply(self, graph: Graph) -> Graph:
+        launches = _launches(graph)
+        joined = _joined(launches, [list(_matches(run, self.kernels)) for run in _runs(launches)])
+        if not joined.height:
+            raise UsageError(
+                "these kernels never follow one another on a stream",
+                next_step="Give the full names of kernels that are launched in a row.",
+            )
+        nodes, edges = _one_launch(graph, joined.with_columns(call_ns=pl.col("own_ns")), 0)
+        total = (self.duration_factor * pl.col("item_ns").sum().over("segment")).round().cast(pl.Int64)
+        items = joined.select(id="item", total=pl.when(pl.col("place") == 0).then(total).otherwise(0))
+        words = f"{joined.height} launches become {joined['segment'].n_unique()}, each "
+        words += f"{self.duration_factor:g} times as long as its parts together"
+        return changed(graph, words, _with_durations(nodes, items), edges)
+
+
+def _recorded_call_ns(graph: Graph) -> int | None:
+    calls = graph.nodes.filter(pl.col("kind") == "api")
+    calls = calls.filter(pl.col("name").is_in(names(calls, "GraphLaunch")))
+    return int(calls["duration_ns"].median()) if calls.height else None  # type: ignore[arg-type]
+
+
+def _launches(graph: Graph) -> pl.DataFrame:
+    """Calls that start one kernel or copy and do not wait, by thread and time; those of a `run` follow one another
+    on one stream, without a range mark or long host work between them."""
+    nodes = numbered(graph)
+    held = graph.edges.filter(pl.col("kind") == "sync").select("effect")
+    waiting = graph.edges.filter(pl.col("kind") == "call").join(held, on="effect", how="semi")["cause"]
+    items = (
+        nodes.filter(pl.col("call").is_not_null())
+        .group_by("call")
+        .agg(
+            pl.col("id").first().alias("item"),
+            pl.col("lane", "kind").first(),
+            pl.col("name").first(),
+            pl.col("duration_ns").first().alias("item_ns"),
+            pl.len().alias("items"),
+        )
+    )
+    calls = nodes.filter(pl.col("thread").is_not_null() & (pl.col("kind") != "return")).select(
+        "thread", "section", "start_ns", call="id", own_ns="duration_ns", function="name"
+    )
+    asked = names(graph.nodes.filter(pl.col("kind") == "api"), _QUESTIONS)
+    calls = calls.join(items, on="call", how="left").sort("thread", "call")
+    waits = pl.col("call").is_in(waiting.implode())
+    matters = waits | (pl.col("own_ns") > 0) & ~pl.col("function").is_in(asked)
+    calls = calls.filter(pl.col("items").is_not_null() | matters)
+    single = (pl.col("items") == 1) & pl.col("kind").is_in(["kernel", "copy"])
+    calls = calls.with_columns(single=(single & ~waits).fill_null(False))
+    idle = pl.col("start_ns") - (pl.col("start_ns") + pl.col("own_ns")).shift(1)
+    same = [pl.col(name) == pl.col(name).shift(1) for name in ("thread", "section", "lane", "single")]
+    joins = pl.all_horizontal(*same, idle <= _LONGEST_HOST_GAP_NS).fill_null(False)
+    return calls.with_columns(run=(~joins).cum_sum()).filter("single")
+
+
+def _runs(launches: pl.DataFrame) -> list[list[str]]:
+    """The names of each run, in the order of the launches."""
+    names: list[list[str]] = launches.group_by("run", maintain_order=True).agg("name")["name"].to_list()
+    return names
+
+
+def _loops(runs: Sequence[Names]) -> list[list[Segment]]:
+    """A run that comes again is the body of a loop; else the passes of a loop within it, if it has one."""
+    seen = Counter(tuple(run) for run in runs)
+    return [list(_passes(run, seen[tuple(run)] > 1)) for run in runs]
+
+
+def _passes(run: Names, again: bool) -> Iterator[Segment]:
+    period = len(run) if again else _period(run)
+    if again or 2 * period <= len(run):
+        yield from ((start, min(period, len(run) - start)) for start in range(0, len(run), period))
+
+
+def _period(run: Names) -> int:
+    """The shortest distance at which a sequence repeats itself to its end (Knuth, Morris and Pratt's borders)."""
+    borders = [0] * len(run)
+    length = 0
+    for place in range(1, len(run)):
+        while length and run[place] != run[length]:
+            length = borders[length - 1]
+        length += run[place] == run[length]
+        borders[place] = length
+    return len(run) - borders[-1]
+
+
+def _matches(run: Names, kernels: tuple[str, ...]) -> Iterator[Segment]:
+    place = 0
+    while place + len(kernels) <= len(run):
+        if tuple(run[place : place + len(kernels)]) == kernels:
+            yield place, len(kernels)
+            place += len(kernels)
+        else:
+            place += 1
+
+
+def _joined(launches: pl.DataFrame, segments: Sequence[Sequence[Segment]]) -> pl.DataFrame:
+    """The launches of all segments of two or more, with the number of the segment, its size and their place in it."""
+    lengths = launches.group_by("run", maintain_order=True).len()["len"].to_list()
+    rows: list[tuple[int, int, int, int]] = []
+    begin = number = 0
+    for length, found in zip(lengths, segments, strict=True):
+        for start, size in found:
+            if size > 1:
+                rows.extend((begin + start + place, number, place, size) for place in range(size))
+                number += 1
+        begin += length
+    names = ("launch", "segment", "place", "size")
+    table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
+    picked = launches.select("call", "item", "item_ns", "own_ns")[table["launch"]]
+    return pl.concat([table, picked], how="horizontal")
+
+
+def _one_launch(graph: Graph, joined: pl.DataFrame, gap_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Each segment as one call of `call_ns`: the others vanish, with the host time and the questions between them."""
+    calls = _between(graph, joined)
+    first = joined.filter(pl.col("place") == 0).select(id="call", total="call_ns")
+    inner = joined.filter(pl.col("place") > 0)["item"]
+    into_call = (pl.col("kind") == "program") & pl.col("effect").is_in(calls["id"].implode())
+    into_item = (pl.col("kind") == "stream") & pl.col("effect").is_in(inner.implode())
+    edges = graph.edges.with_columns(
+        pl.when(into_call).then(0).when(into_item).then(gap_ns).otherwise("lag_ns").alias("lag_ns")
+    )
+    return _with_durations(graph.nodes, pl.concat([first, calls], how="vertical_relaxed")), edges
+
+
+def _between(graph: Graph, joined: pl.DataFrame) -> pl.DataFrame:
+    """Calls of a segment after its first, and every call of the thread between them."""
+    last = joined.group_by("segment").agg(first=pl.col("call").min(), last=pl.col("call").max())
+    host = numbered(graph).filter(pl.col("thread").is_not_null()).select("id", "thread").sort("id")
+    threads = joined.select("call", "segment").join(host, left_on="call", right_on="id")
+    spans = last.join(threads, left_on=["segment", "first"], right_on=["segment", "call"]).sort("first")
+    found = host.join_asof(
+        spans,
+        left_on="id",
+        right_on="first",
+        by="thread",
+        strategy="backward",
+        coalesce=False,
+        check_sortedness=False,
+    )
+    inside = (pl.col("id") > pl.col("first")) & (pl.col("id") <= pl.col("last"))
+    return found.filter(inside).select("id", total=pl.lit(0, pl.Int64))
+
+
+def _with_durations(nodes: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
+    """The nodes with other durations: `totals` has the rows, `id`, and their new durations, `total`."""
+    rows = nodes.with_columns(id=pl.int_range(pl.len(), dtype=pl.Int64))
+    return (
+        rows.join(totals, on="id", how="left", maintain_order="left")
+        .with_columns(pl.coalesce("total", "duration_ns").alias("duration_ns"))
+        .drop("id", "total")
+    )

@@ -1,0 +1,43 @@
+"""What a change would bring: the graph is changed (see changes.py), and one sweep times it again."""
+
+from __future__ import annotations
+
+from rocm_perf.analysis.graph.graph import Graph, retimed_wall_ns
+from rocm_perf.analysis.path.changes import Change
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.whatif import Projection
+
+FORMULAS = {
+    "projection.wall_ns": "last end of the graph, re-timed forward: start = max over the edges of end of cause + lag",
+    "projection.speedup": "recorded wall_ns / projected wall_ns",
+}
+
+_LIMIT = "everything else takes as long as recorded, also where more of it would now run at once"
+
+
+def whatif(graph: Graph, *changes: Change) -> Projection:
+    """The wall time with the changes made, in their order; without any, as recorded."""
+    changed = graph
+    for change in changes:
+        changed = change.apply(changed)
+    wall = retimed_wall_ns(changed)
+    estimates = (
+        f"{one.name}: {one.value_ns} ns, {one.how} ({one.samples} samples)" for one in graph.estimates
+    )
+    return Projection(
+        change=", ".join(change.title for change in changes) or "nothing",
+        wall_ns=wall,
+        recorded_wall_ns=graph.wall_ns,
+        saved_ns=graph.wall_ns - wall,
+        speedup=_speedup(graph.wall_ns, wall),
+        assumptions=(*changed.assumptions, _LIMIT, *estimates) if changes else (),
+    )
+
+
+def _speedup(recorded_ns: int, wall_ns: int) -> Quantity:
+    formula = FORMULAS["projection.speedup"]
+    if not wall_ns:
+        return unavailable("x", formula, "nothing with a length was recorded")
+    return Quantity(
+        recorded_ns / wall_ns, "x", formula, {"recorded_wall_ns": recorded_ns, "wall_ns": wall_ns}
+    )

@@ -1,0 +1,1 @@
+"""The program from outside: its ranges, its memory, its energy."""

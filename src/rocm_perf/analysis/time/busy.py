@@ -1,0 +1,103 @@
+"""How busy each GPU, queue and stream was, by interval union: overlap never counts twice."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import union_ns
+from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.model.document import DeviceTime
+from rocm_perf.model.quantity import ratio
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "devices.busy_ns": "length of the union of kernel and copy intervals on the GPU",
+    "devices.kernel_ns": "length of the union of kernel intervals",
+    "devices.copy_ns": "length of the union of copy intervals",
+    "devices.window_ns": "last end - first start of any kernel or copy on the GPU",
+    "devices.idle_ns": "window_ns - busy_ns",
+    "wall_ns": "last end - first start of anything recorded in the timed pass, longest over the nodes",
+}
+
+_DEVICE = ["node", "agent_id"]
+_QUEUE = [*_DEVICE, "queue_id", "stream_id"]
+_SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
+
+
+def device_times(trace: Trace) -> tuple[DeviceTime, ...]:
+    """One row a GPU."""
+    return _times(trace, _DEVICE)
+
+
+def queue_times(trace: Trace) -> tuple[DeviceTime, ...]:
+    """One row a queue and stream."""
+    return _times(trace, _QUEUE)
+
+
+def wall_ns(trace: Trace) -> int | None:
+    """From the first to the last thing recorded; nodes have clocks of their own."""
+    number = timed_pass(trace) or 0
+    spans = [
+        trace.lazy(name)
+        .filter(pl.col("pass_id") == number)
+        .group_by("node")
+        .agg(
+            pl.col("start_ns").min().alias("first"),
+            pl.max_horizontal(pl.col("end_ns").max(), pl.col("start_ns").max()).alias("last"),
+        )
+        for name in _SPANS
+        if trace.has(name)
+    ]
+    if not spans:
+        return None
+    windows = pl.concat(spans).group_by("node").agg(pl.col("last").max() - pl.col("first").min()).collect()
+    return windows["last"].max()  # type: ignore[return-value]
+
+
+def _times(trace: Trace, by: list[str]) -> tuple[DeviceTime, ...]:
+    kernels = timed_dispatches(trace).select(*_QUEUE, "start_ns", "end_ns")
+    number = timed_pass(trace) or 0
+    copies = trace.table("copies").filter(pl.col("pass_id") == number).select(*_QUEUE, "start_ns", "end_ns")
+    both = union_ns(pl.concat([kernels, copies]), by)
+    if not both.height:
+        return ()
+    table = both.join(_named(union_ns(kernels, by), "kernel", by), on=by, how="left", nulls_equal=True)
+    table = table.join(_named(union_ns(copies, by), "copy", by), on=by, how="left", nulls_equal=True)
+    names = _agent_names(trace)
+    rows = [_row(row, names) for row in table.sort(by, nulls_last=True).iter_rows(named=True)]
+    return tuple(sorted(rows, key=lambda row: -row.busy_ns))
+
+
+def _named(table: pl.DataFrame, kind: str, by: list[str]) -> pl.DataFrame:
+    return table.select(*by, pl.col("union_ns").alias(f"{kind}_ns"), pl.col("count").alias(f"{kind}_count"))
+
+
+def _row(row: dict[str, int | None], names: dict[tuple[int | None, int | None], str]) -> DeviceTime:
+    busy = row["union_ns"] or 0
+    window = (row["last_ns"] or 0) - (row["first_ns"] or 0)
+    agent = row["agent_id"]
+    return DeviceTime(
+        node=row["node"] or 0,
+        agent_id=agent,
+        queue_id=row.get("queue_id"),
+        stream_id=row.get("stream_id"),
+        name=names.get((row["node"], agent), "GPU" if agent is None else f"GPU {agent}"),
+        dispatches=row["kernel_count"] or 0,
+        copies=row["copy_count"] or 0,
+        window_ns=window,
+        busy_ns=busy,
+        kernel_ns=row["kernel_ns"] or 0,
+        copy_ns=row["copy_ns"] or 0,
+        idle_ns=window - busy,
+        busy=ratio(busy, window, "busy_ns / window_ns", "busy_ns", "window_ns"),
+    )
+
+
+def _agent_names(trace: Trace) -> dict[tuple[int | None, int | None], str]:
+    agents = trace.table("agents").select("node", "agent_id", "gfx", "name")
+    return {
+        (node, agent): " ".join(
+            word for word in (f"GPU {agent}", name or "", f"({gfx})" if gfx else "") if word
+        )
+        for node, agent, gfx, name in agents.iter_rows()
+    }

@@ -1,0 +1,1 @@
+"""How far a recording can be trusted: coverage, plausibility, the cost of profiling."""

@@ -1,0 +1,222 @@
+"""How complete a recording is: what was asked, launched, recorded and paired. Every hole is a finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.analysis.basis.passes import shown_pass
+from rocm_perf.model.coverage import Coverage
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.run import Loss
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count, format_share
+
+FORMULAS = {
+    "coverage.launched": "host calls whose name is one that launches kernels or graphs",
+    "coverage.paired": "dispatches whose (node, process, pass, correlation id) is that of a recorded API call",
+}
+
+# hipLaunchKernel, hipExtModuleLaunchKernel, cuLaunchKernelEx, cudaGraphLaunch, ...
+LAUNCH_CALL = r"^(hip|cuda|cu)(Ext|Module|Drv)*Launch|^(hip|cuda|cu)GraphLaunch"
+HOST_CALL = r"LaunchHostFunc"  # runs a function of the host in stream order
+_KEY = ["node", "pid", "pass_id", "correlation_id"]
+
+# A stream that ran regularly and then stays silent this many times its longest pause has vanished.
+_SILENCE_FACTOR = 10
+_SILENCE_SHARE = 0.2
+_REGULAR_DISPATCHES = 20
+
+
+def coverage(trace: Trace) -> Coverage:
+    """Counts of the pass that is shown, and a finding for every hole."""
+    everything = trace.table("dispatches")
+    shown = pl.col("pass_id") == (shown_pass(trace) or 0)
+    dispatches = everything.filter(shown)
+    name = pl.col("name").str
+    launch = shown & name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
+    launches = trace.lazy("api_calls").filter(launch).select(*_KEY, "name").collect()
+    launched = launches.height if _has_runtime_calls(trace) else None
+    paired, orphans, fruitless = _pair(trace, dispatches, launches) if launched is not None else (None,) * 3
+    known = [loss.records for loss in trace.run.losses]
+    return Coverage(
+        asked=trace.run.asked,
+        recorded={name: trace.rows(name) for name in trace},
+        launched=launched,
+        dispatched=dispatches.height,
+        paired=paired,
+        launches_without_kernels=fruitless,
+        kernels_without_launches=orphans,
+        lost_records=None if None in known else sum(records or 0 for records in known),
+        holes=(
+            *_lost(trace),
+            *_unpaired(dispatches.height, orphans, fruitless),
+            *_asked_but_absent(trace),
+            *_counters_without_dispatches(trace, everything),
+            *_bad_times(dispatches),
+            *_vanished_streams(dispatches),
+        ),
+    )
+
+
+def _has_runtime_calls(trace: Trace) -> bool:
+    """Launches show only where the HIP or CUDA runtime was recorded."""
+    return bool(
+        trace.lazy("api_calls")
+        .filter(pl.col("domain").is_in(["hip", "cuda"]))
+        .select(pl.len() > 0)
+        .collect()
+        .item()
+    )
+
+
+def _pair(
+    trace: Trace, dispatches: pl.DataFrame, launches: pl.DataFrame
+) -> tuple[int | None, int | None, int | None]:
+    """Dispatches with a recorded call, dispatches without, launches without a dispatch."""
+    keyed = dispatches.select(_KEY).drop_nulls("correlation_id")
+    if not keyed.height:
+        return None, None, None
+    calls = trace.lazy("api_calls").select(_KEY).drop_nulls("correlation_id").unique().collect()
+    paired = keyed.join(calls, on=_KEY, how="semi", nulls_equal=True).height
+    timed = launches.drop_nulls("correlation_id")
+    fruitless = timed.join(keyed.unique(), on=_KEY, how="anti", nulls_equal=True).height
+    return paired, dispatches.height - paired, fruitless
+
+
+def _lost(trace: Trace) -> list[Finding]:
+    if not trace.run.losses:
+        return []
+    evidence = tuple(_describe(loss) for loss in trace.run.losses)
+    return [
+        Finding(
+            "lost-records",
+            "error",
+            "Part of the recording could not be read",
+            evidence,
+            remedy="What is shown comes from the part that is whole. Record again if the rest matters.",
+        )
+    ]
+
+
+def _describe(loss: Loss) -> str:
+    what = loss.what if loss.source in loss.what else f"{loss.source}: {loss.what}"
+    return what if loss.records is None else f"{what} ({loss.records:,})"
+
+
+def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> list[Finding]:
+    found = []
+    if orphans:
+        share = format_share(orphans / dispatched)
+        found.append(
+            Finding(
+                "kernels-without-launch",
+                "warning",
+                f"{format_count(orphans, 'kernel')} of {dispatched:,} ({share}) ran without a recorded launch",
+                ("their correlation id is that of no recorded API call",),
+                remedy="They are counted. Usual cause: the recording began after they were launched. "
+                "Start it earlier, or after a synchronisation.",
+            )
+        )
+    if fruitless:
+        found.append(
+            Finding(
+                "launches-without-kernel",
+                "warning",
+                f"{format_count(fruitless, 'launch', 'launches')} left no kernel in the recording",
+                ("their correlation id is that of no recorded dispatch",),
+                remedy="Usual causes: the recording ended before they ran, a kernel filter, or dropped "
+                "records. Synchronise before it ends.",
+            )
+        )
+    return found
+
+
+# What a program that uses the GPU cannot help doing; it may well copy nothing and mark nothing.
+_UNAVOIDABLE = {"kernel": "dispatches", "hip": "api_calls", "hsa": "api_calls", "counters": "counters"}
+
+
+def _asked_but_absent(trace: Trace) -> list[Finding]:
+    record = trace.run.collection
+    if record is not None and record.could_not:  # the record itself says what is missing, and why
+        return []
+    asked = [domain for domain in trace.run.asked if domain in _UNAVOIDABLE]
+    return [
+        Finding(
+            "asked-but-absent",
+            "warning",
+            f"{domain} was asked for and nothing of it was recorded",
+            remedy="Check the profiler's own output for the reason.",
+        )
+        for domain in asked
+        if not trace.has(_UNAVOIDABLE[domain])
+    ]
+
+
+def _counters_without_dispatches(trace: Trace, dispatches: pl.DataFrame) -> list[Finding]:
+    if not trace.has("counters"):
+        return []
+    key = ["node", "pid", "pass_id", "dispatch_id"]
+    lonely = trace.table("counters").join(dispatches.select(key), on=key, how="anti", nulls_equal=True).height
+    if not lonely:
+        return []
+    title = f"{format_count(lonely, 'counter value')} without a recorded dispatch"
+    return [
+        Finding(
+            "counters-without-dispatch",
+            "warning",
+            title,
+            remedy="Keep the kernel trace of each counter pass beside its counters.",
+        )
+    ]
+
+
+def _bad_times(dispatches: pl.DataFrame) -> list[Finding]:
+    backwards = dispatches.filter(pl.col("end_ns") < pl.col("start_ns")).height
+    if not backwards:
+        return []
+    title = f"{format_count(backwards, 'kernel')} end before they start"
+    return [
+        Finding(
+            "negative-duration",
+            "error",
+            title,
+            remedy="They are left out of every sum. The profiler's clock conversion failed: record again.",
+        )
+    ]
+
+
+def _vanished_streams(dispatches: pl.DataFrame) -> list[Finding]:
+    """Streams that ran regularly and fell silent while others went on."""
+    key = ["node", "pid", "pass_id", "agent_id", "queue_id", "stream_id"]
+    timed = dispatches.drop_nulls(["start_ns", "end_ns"])
+    if not timed.height or timed.select(key).n_unique() < 2:
+        return []
+    pause = pl.col("start_ns") - pl.col("end_ns").shift(1)
+    streams = (
+        timed.sort("start_ns")
+        .group_by(key)
+        .agg(pl.len().alias("count"), pl.col("end_ns").max().alias("last"), pause.max().alias("pause"))
+        .with_columns(pl.col("last").max().over("node", "pass_id").alias("finish"))
+    )
+    window = int(timed.select(pl.col("end_ns").max() - pl.col("start_ns").min()).item())
+    silence = pl.col("finish") - pl.col("last")
+    gone = streams.filter(
+        (pl.col("count") >= _REGULAR_DISPATCHES)
+        & (silence > _SILENCE_FACTOR * pl.col("pause"))
+        & (silence > _SILENCE_SHARE * window)
+    )
+    return [_vanished(row, window) for row in gone.iter_rows(named=True)]
+
+
+def _vanished(row: dict[str, Any], window: int) -> Finding:
+    stream = row["queue_id"] if row["stream_id"] is None else row["stream_id"]
+    silence = format_share((row["finish"] - row["last"]) / window)
+    return Finding(
+        "stream-vanishes",
+        "warning",
+        f"stream {stream} of GPU {row['agent_id']} falls silent",
+        (f"{row['count']:,} dispatches, then none for {silence} of the recording",),
+        remedy="If the program kept using it, records were dropped: enlarge the profiler's buffer.",
+    )

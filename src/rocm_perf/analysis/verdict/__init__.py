@@ -1,0 +1,1 @@
+"""What to do next, and how a run meets the usual targets."""

@@ -1,0 +1,170 @@
+"""What to do next: the findings of all analyses, each with what its remedy would bring; at most ten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from shlex import quote
+
+import msgspec
+
+from rocm_perf.analysis.graph.graph import Graph
+from rocm_perf.analysis.idle.communication import communication_findings
+from rocm_perf.analysis.idle.copies import copy_findings
+from rocm_perf.analysis.idle.gaps import gap_findings
+from rocm_perf.analysis.idle.launches import launch_findings
+from rocm_perf.analysis.idle.sync import sync_findings
+from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
+from rocm_perf.analysis.path.joined import Captured, Fused
+from rocm_perf.analysis.path.whatif import whatif
+from rocm_perf.analysis.path.wrappers import sync_wrappers
+from rocm_perf.analysis.time.families import family_findings
+from rocm_perf.analysis.time.slivers import sliver_findings
+from rocm_perf.analysis.verdict.kernel_findings import kernel_findings
+from rocm_perf.errors import UsageError
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.whatif import Projection
+from rocm_perf.model.trace import Trace
+
+MOST = 10
+_GAP = "gap-"  # findings about idle time: their times do not overlap
+_WORTH = 0.01  # of the wall: what a change must save to be proposed
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What changes are made to."""
+
+    document: Document
+    graph: Graph
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class _Theme:
+    """Findings with one remedy: they are told as one. `show` is the section that holds the evidence."""
+
+    members: tuple[str, ...]
+    change: Callable[[_Run], Change | None]
+    show: str
+
+
+def _fused(run: _Run) -> Change | None:
+    rows = run.document.slivers.rows
+    return Fused(rows[0].kernels) if rows else None
+
+
+_THEMES = (
+    _Theme(
+        ("sync-after-every-kernel", "gap-host-sync"),
+        lambda run: SyncsRemoved(sync_wrappers(run.trace, run.graph)),
+        "sync,gaps",
+    ),
+    _Theme(
+        ("launch-bound", "gap-framework", "gap-launch-latency", "gap-host-api", "gap-queue-gap"),
+        lambda _: Captured(),
+        "gaps,launches",
+    ),
+    _Theme(("copies-in-steady-state", "gap-copy"), lambda _: CopiesAsync(overlapped=True), "copies"),
+    _Theme(("slivers",), _fused, "steps"),
+)
+_SHOWN_IN = {name: theme.show for theme in _THEMES for name in theme.members} | {
+    "unfused-kernels": "families,operators",
+    "exposed-communication": "communication",
+}
+_KERNEL_SECTIONS = "bottlenecks,roofline,path"
+
+
+def findings(
+    document: Document, graph: Graph, trace: Trace
+) -> tuple[tuple[Projection, ...], tuple[Finding, ...]]:
+    """The projections that were made, and the findings, most time at stake first."""
+    run = _Run(document, graph, trace)
+    found = {finding.id: finding for finding in _all(document)}
+    projections: list[Projection] = []
+    told: list[Finding] = []
+    spoken_for = 0
+    for theme in _THEMES:
+        members = [found.pop(name) for name in theme.members if name in found]
+        projection = _projected(graph, theme.change(run)) if members and not graph.empty else None
+        if projection is not None:
+            projections.append(projection)
+        told += _as_one(members, projection, spoken_for)
+        spoken_for = max(spoken_for, _beyond_gaps(members, projection))
+    told += [*found.values(), *kernel_findings(document)]
+    told.sort(key=lambda finding: -(finding.time_at_stake_ns or 0))
+    return tuple(projections), tuple(_with_command(finding, document) for finding in told[:MOST])
+
+
+def _all(document: Document) -> Iterable[Finding]:
+    window = sum(device.window_ns for device in document.devices)
+    kernel_ns = sum(device.kernel_ns for device in document.devices)
+    yield from sync_findings(document.sync, document.devices)
+    summed = (
+        *gap_findings(document.gaps, window),
+        *launch_findings(document.launches, kernel_ns, document.gaps.idle_ns),
+        *sliver_findings(document.slivers, kernel_ns),
+        *copy_findings(document.steady_copies),
+        *family_findings(document.families),
+        *communication_findings(document.communication, document.wall_ns, len(document.devices)),
+    )
+    yield from (_of_one_gpu(finding, len(document.devices)) for finding in summed)
+
+
+def _of_one_gpu(finding: Finding, gpus: int) -> Finding:
+    """GPUs that work side by side lose the same wall time once, not once each."""
+    stake = finding.time_at_stake_ns
+    if stake is None or gpus < 2:
+        return finding
+    return msgspec.structs.replace(finding, time_at_stake_ns=stake // gpus)
+
+
+def _projected(graph: Graph, change: Change | None) -> Projection | None:
+    """None where the change has nothing to act on in this recording."""
+    if change is None:
+        return None
+    try:
+        projection = whatif(graph, change)
+    except UsageError:
+        return None
+    return projection if projection.saved_ns else None
+
+
+def _as_one(members: list[Finding], projection: Projection | None, spoken_for: int) -> list[Finding]:
+    """One finding with the evidence of all. One whose remedy would bring next to nothing is left out.
+
+    Without a projection the idle time is at stake, less what the remedy of another finding would already save.
+    """
+    if not members or (projection and projection.saved_ns < _WORTH * projection.recorded_wall_ns):
+        return []
+    members = sorted(members, key=lambda member: -(member.time_at_stake_ns or 0))
+    idle = max(_idle(members) - spoken_for, 0)
+    evidence = dict.fromkeys(line for member in members for line in member.evidence)
+    return [
+        msgspec.structs.replace(
+            members[0],
+            evidence=tuple(evidence),
+            time_at_stake_ns=projection.saved_ns if projection else idle or members[0].time_at_stake_ns,
+            projected_speedup=projection.speedup if projection else members[0].projected_speedup,
+        )
+    ]
+
+
+def _idle(members: list[Finding]) -> int:
+    return sum(member.time_at_stake_ns or 0 for member in members if member.id.startswith(_GAP))
+
+
+def _beyond_gaps(members: list[Finding], projection: Projection | None) -> int:
+    """What a change saves beyond the idle time that its own findings are about."""
+    return max(projection.saved_ns - _idle(members), 0) if projection else 0
+
+
+def _with_command(finding: Finding, document: Document) -> Finding:
+    """The command that shows what the finding rests on, unless it has one of its own."""
+    if finding.next_command:
+        return finding
+    shown = _KERNEL_SECTIONS if finding.id.startswith("kernel-") else _SHOWN_IN.get(finding.id, "gaps")
+    return msgspec.structs.replace(
+        finding, next_command=f"rocm-perf analyze {quote(document.label)} --show {shown}"
+    )

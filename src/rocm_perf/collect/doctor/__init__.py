@@ -1,0 +1,1 @@
+"""What works on a machine, what is in the way, and how to mend it."""

@@ -1,0 +1,183 @@
+"""Trying each method for real: a tiny workload, recorded as `profile` would, in a folder that is thrown away."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from rocm_perf.backends.base import Wish
+from rocm_perf.backends.machine import FoundGpu, Machine
+from rocm_perf.collect.doctor.methods import WAYS, Way, wish_on
+from rocm_perf.collect.doctor.report import Trials
+from rocm_perf.collect.request.application import find_application, is_python
+from rocm_perf.collect.request.request import Request
+from rocm_perf.errors import RocmPerfError, ToolAbsentError
+from rocm_perf.model.collection import CollectionRecord
+from rocm_perf.model.results.doctor import GpuMethods, MethodName, Trial
+from rocm_perf.model.trace import Trace
+
+_COMPILE_LIMIT_S = 120.0
+_RUN_LIMIT_S = 60.0
+_MASKS = {"AMD": "HIP_VISIBLE_DEVICES", "NVIDIA": "CUDA_VISIBLE_DEVICES"}
+_TIMING = Way("timing", Wish())
+_TORCH = Way("torch.profiler", Wish(domains=("kernel",)), table="dispatches")
+
+Command = tuple[str, ...]
+Say = Callable[[str], None]
+
+
+class Recorded(Protocol):
+    """What recording a workload gives."""
+
+    @property
+    def record(self) -> CollectionRecord: ...
+    @property
+    def exit_code(self) -> int: ...
+    @property
+    def trace(self) -> Trace | None: ...
+
+
+Record = Callable[[Request, Machine, Say], Recorded]
+
+
+def try_methods(
+    machine: Machine, gpus: Sequence[GpuMethods], record: Record, say: Say, own: Command = ()
+) -> Trials:
+    """Each method that may work, once for each kind of GPU. `own` is a workload of the user's instead of ours."""
+    if own:
+        find_application(own, os.environ)
+    first = {gpu.gfx: gpu for gpu in reversed(gpus)}
+    found = {gpu.gfx: gpu for gpu in reversed(machine.gpus)}
+    trials: dict[tuple[str, MethodName], Trial] = {}
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-probe-") as folder:
+        for gfx, gpu in first.items():
+            environment = {} if len(first) == 1 else {_MASKS[found[gfx].vendor]: str(gpu.index)}
+            for way in _to_try(gpu):
+                say(f"trying {way.method} on {gpu.name}")
+                command = workload(way, found[gfx], machine, Path(folder), own)
+                request = _request(way, found[gfx], command, folder, environment)
+                trials[gfx, way.method] = _try(way, request, machine, record)
+                if way is _TIMING and not trials[gfx, "timing"].works:
+                    trials.update(_hopeless(gpu, trials[gfx, "timing"]))
+                    break
+            if (gfx, "counters") in trials:
+                trials[gfx, "roofline"] = Trial(
+                    trials[gfx, "counters"].works, 0.0, "follows from the counters"
+                )
+    return trials
+
+
+def _hopeless(gpu: GpuMethods, timing: Trial) -> Trials:
+    """A program that fails by itself tells nothing of the profilers."""
+    words = f"the program fails without a profiler already: {timing.words}"
+    return {(gpu.gfx, way.method): Trial(False, 0.0, words) for way in _to_try(gpu) if way is not _TIMING}
+
+
+def _to_try(gpu: GpuMethods) -> Iterator[Way]:
+    """What is known not to work is left alone."""
+    works = {answer.method: answer.works for answer in gpu.methods}
+    return (way for way in (_TIMING, _TORCH, *WAYS) if works[way.method] != "no")
+
+
+def _request(way: Way, gpu: FoundGpu, command: Command, folder: str, environment: dict[str, str]) -> Request:
+    asked = wish_on(way, gpu)
+    return Request(
+        command=command,
+        is_python=is_python(find_application(command, os.environ)),
+        preset="doctor",
+        wish=msgspec.structs.replace(asked, counters=()),
+        counters=asked.counters,
+        profiler={"timing": "timing", "torch.profiler": "torch"}.get(way.method, ""),
+        output=os.path.join(folder, way.method.replace(" ", "-").replace(",", "")),
+        timeout_s=_RUN_LIMIT_S,
+        environment=environment,
+        stdout_to_stderr=True,
+    )
+
+
+def _try(way: Way, request: Request, machine: Machine, record: Record) -> Trial:
+    begin = time.monotonic()
+    try:
+        recorded = record(request, machine, _silent)
+    except RocmPerfError as error:
+        return Trial(False, time.monotonic() - begin, str(error))
+    works, words = judged(way, recorded)
+    return Trial(works, time.monotonic() - begin, words)
+
+
+def _silent(_words: str) -> None:
+    """What a recording says on its way is in its record, too."""
+
+
+def judged(way: Way, recorded: Recorded) -> tuple[bool, str]:
+    """Whether it recorded what it should, and what it says: rows are the proof, not an exit code."""
+    record = recorded.record
+    failed = [run for run in record.passes if run.exit_status]
+    if not way.table:
+        return not failed, "" if not failed else f"the workload ended with {failed[0].exit_status}"
+    rows = recorded.trace.rows(way.table) if recorded.trace is not None else 0
+    if rows and not failed:
+        return True, f"{rows} rows of {way.table} through {record.profiler}"
+    said = [*(run.explanation for run in record.passes), *record.could_not]
+    said += [f"the workload ended with {run.exit_status} below {run.profiler}" for run in failed]
+    return False, next((words for words in said if words), f"{record.profiler} recorded no {way.table}")
+
+
+def workload(way: Way, gpu: FoundGpu, machine: Machine, folder: Path, own: Command = ()) -> Command:
+    """A program that runs a few kernels: compiled here if there is a compiler, or else with torch."""
+    if own:
+        return own
+    compiler = machine.tool("hipcc" if gpu.vendor == "AMD" else "nvcc")
+    if compiler is not None and way is not _TORCH:
+        return _compiled(compiler.path, gpu, folder)
+    if machine.torch is not None:
+        script = folder / "workload.py"
+        script.write_text(_source("workload.py"))
+        return (machine.torch.python, str(script))
+    raise ToolAbsentError(
+        "there is nothing to try the methods with",
+        f"neither {'hipcc' if gpu.vendor == 'AMD' else 'nvcc'} nor torch is here",
+        "Give a program of your own: rocm-perf doctor --probe -- ./app",
+    )
+
+
+def _compiled(compiler: str, gpu: FoundGpu, folder: Path) -> Command:
+    program = folder / f"workload-{gpu.gfx.partition(':')[0]}"
+    if program.exists():
+        return (str(program),)
+    source = folder / "workload.cu"
+    source.write_text(_source("workload.cu"))
+    chip = gpu.gfx.partition(":")[0]
+    options = ["-x", "hip", f"--offload-arch={chip}"] if gpu.vendor == "AMD" else [f"-arch={chip}"]
+    argv = [compiler, *options, "-O2", str(source), "-o", str(program)]
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_COMPILE_LIMIT_S,
+            check=False,
+        )
+        problem = (
+            "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        problem = str(error)
+    if problem:
+        why = f"{compiler}: {problem}"
+        next_step = "Give a program of your own: rocm-perf doctor --probe -- ./app"
+        raise ToolAbsentError("the workload to try the methods with cannot be compiled", why, next_step)
+    return (str(program),)
+
+
+def _source(name: str) -> str:
+    return (resources.files("rocm_perf.collect.doctor") / "workloads" / name).read_text()

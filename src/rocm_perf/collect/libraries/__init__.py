@@ -1,0 +1,1 @@
+"""What libraries log of their calls."""

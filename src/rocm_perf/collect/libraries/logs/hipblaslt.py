@@ -1,0 +1,23 @@
+"""hipBLASLt: bench lines (HIPBLASLT_LOG_MASK=32), the profile (64) and traces of the API (2, 16)."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_perf.collect.libraries.logs.call import Call, flow_mapping, gemm, options, without_addresses
+
+_BENCH = re.compile(r"(?:^|[\s/\]])hipblaslt-bench\s+(.*)")
+_PROFILE = re.compile(r"^\s*- \{ *function: *\"?(\w+)\"?(.*)\}")
+_TRACE = re.compile(r"^\[[^\]]*\]\[HIPBLASLT\]\[(\d{1,9})\]\[(\w+)\]\[(\w+)\]\s*(.*)$")
+
+
+def parse(line: str) -> Call | None:
+    if found := _BENCH.search(line):
+        return gemm("hipblaslt", "matmul", "bench", options(found.group(1).split()), found.group(1).strip())
+    if found := _PROFILE.match(line):
+        given = flow_mapping(found.group(2))
+        return gemm("hipblaslt", found.group(1), "profile", given, found.group(2).strip(" ,"))
+    if found := _TRACE.match(line.strip()):
+        pid, _, name, parameters = found.groups()
+        return Call("hipblaslt", name, "trace", pid=int(pid), parameters=without_addresses(parameters))
+    return None

@@ -1,0 +1,1 @@
+"""From a request and a probed machine to runs of the program. Pure."""

@@ -1,0 +1,235 @@
+"""Configuration files of benchmark runners (`--additional-context`): their tools become what to record.
+
+What a file says of containers, launchers and Slurm is read and kept; launching many ranks is another verb's work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from rocm_perf.backends.base import Wish
+from rocm_perf.collect.request.flag_options import add_flags
+from rocm_perf.collect.request.flags import Flags, flags_of, merged
+from rocm_perf.collect.request.presets import preset, presets
+from rocm_perf.collect.request.request import SAMPLED, Sampled, Sampling
+from rocm_perf.errors import InputError, UsageError
+
+_SAMPLERS: dict[str, Sampled] = {"gpu_info_power_profiler": "power", "gpu_info_vram_profiler": "memory"}
+_LIBRARIES = ("rocblas_trace", "hipblaslt_trace", "miopen_trace", "tensile_trace", "rccl_trace")
+_PLAIN = ("rocprofv3", "rocprof")  # alone: what rocprofv3 --runtime-trace records
+_RATES = ("POWER_SAMPLING_RATE", "VRAM_SAMPLING_RATE")
+_OLD_NAMES = {"rocprofv3_multinode.json": "rocprofv3_multi_node.json"}
+
+Variables = dict[str, str | int | float | bool]
+
+
+class ToolEntry(msgspec.Struct, frozen=True):
+    """One entry of `tools`."""
+
+    name: str
+    cmd: str = ""
+    env_vars: Variables = {}
+
+
+class Distributed(msgspec.Struct, frozen=True):
+    """How the program is launched on several GPUs."""
+
+    launcher: str = ""
+    nnodes: int = 1
+    nproc_per_node: int = 1
+    backend: str = ""
+    port: int | None = None
+
+
+class Slurm(msgspec.Struct, frozen=True):
+    """Where it runs on a cluster."""
+
+    partition: str = ""
+    nodes: int = 1
+    gpus_per_node: int = 1
+    time: str = ""
+    output_dir: str = ""
+    exclusive: bool = False
+    account: str = ""
+    qos: str = ""
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """A file as it is written."""
+
+    gpu_vendor: str = ""
+    guest_os: str = ""
+    docker_gpus: str = ""
+    env_vars: Variables = {}
+    distributed: Distributed | None = None
+    slurm: Slurm | None = None
+    tools: tuple[ToolEntry, ...] = ()
+
+
+class Configured(msgspec.Struct, frozen=True, kw_only=True):
+    """What a configuration asks `profile` for."""
+
+    preset: str = ""
+    wish: Wish = Wish()
+    counters: tuple[str, ...] = ()
+    counter_passes: tuple[tuple[str, ...], ...] = ()
+    environment: dict[str, str] = {}
+    sampling: Sampling = Sampling()
+    library_trace: bool = False
+    notices: tuple[str, ...] = ()
+
+
+def read_configuration(text: str, where: str) -> tuple[Configuration, tuple[str, ...]]:
+    """JSON, or the literal of a Python dictionary as guides write it inline; and the keys that have no meaning here."""
+    document = _decoded(text, where)
+    if not isinstance(document, dict):
+        raise UsageError(f"{where} is no configuration", "it has to be one JSON object")
+    try:
+        configuration = msgspec.convert(document, Configuration)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: {error}") from error
+    known = Configuration.__struct_fields__
+    return configuration, tuple(key for key in document if key not in known and not str(key).startswith("_"))
+
+
+def configuration_text(path: Path) -> str:
+    """A file's text; `rocprofv3_multinode.json` is also found under its newer name."""
+    newer = _OLD_NAMES.get(path.name)
+    if not path.exists() and newer and path.with_name(newer).exists():
+        path = path.with_name(newer)
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}", str(error)) from error
+
+
+def configured(configuration: Configuration, unused: tuple[str, ...] = ()) -> Configured:
+    """What its tools ask for, all in one recording."""
+    profilers = [tool for tool in configuration.tools if _known(tool.name) == "profiler"]
+    samplers = [tool for tool in configuration.tools if tool.name in _SAMPLERS]
+    asked = [_flags(tool) for tool in profilers]
+    wish = Wish()
+    for flags, _ in asked:
+        wish = merged(wish, flags.wish)
+    environment, warnings = _environment(configuration, profilers)
+    left_out = tuple(notice for _, notices in asked for notice in notices)
+    keys = (f"not used here: {', '.join(unused)}",) if unused else ()
+    return Configured(
+        preset="+".join(_plain(tool.name) for tool in profilers),
+        wish=wish,
+        counters=tuple(dict.fromkeys(name for flags, _ in asked for name in flags.counters)),
+        counter_passes=tuple(group for flags, _ in asked for group in flags.counter_passes),
+        environment=environment,
+        sampling=_sampling(samplers),
+        library_trace=any(tool.name in _LIBRARIES for tool in configuration.tools),
+        notices=(*left_out, *warnings, *keys),
+    )
+
+
+def _decoded(text: str, where: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        try:
+            return ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise UsageError(f"{where} is not valid JSON", str(error)) from error
+
+
+def _known(name: str) -> str:
+    """What kind of tool it is; refused, with the nearest name, where it is none."""
+    if name in _SAMPLERS:
+        return "sampler"
+    if name in _LIBRARIES:
+        return "library"
+    if _plain(name) in presets():
+        return "profiler"
+    names = [*(f"rocprofv3_{each}" for each in presets()), *_PLAIN, *_SAMPLERS, *_LIBRARIES]
+    near = difflib.get_close_matches(name[:60], names, n=1)
+    hint = f"the nearest is {near[0]}" if near else ""
+    raise UsageError(f"tools: there is no tool {name[:60]!r}", hint, f"Known: {', '.join(names)}.")
+
+
+def _plain(name: str) -> str:
+    return "runtime" if name in _PLAIN else name.removeprefix("rocprofv3_").removeprefix("rocprof_")
+
+
+def _flags(tool: ToolEntry) -> tuple[Flags, tuple[str, ...]]:
+    """The flags of its `cmd`, or else its preset."""
+    if not tool.cmd.strip():
+        chosen = preset(_plain(tool.name))
+        return Flags(wish=chosen.wish, counters=chosen.counters), ()
+    words = _words(tool)
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    add_flags(parser)
+    parser.add_argument("-d", "--output-directory")
+    parser.add_argument("-o", "--output-file")
+    args, others = parser.parse_known_args(words)
+    flags = flags_of(args)
+    notices = (f"{tool.name}: {' '.join(others)} is left out: nothing here knows it",) if others else ()
+    return flags, notices
+
+
+def _words(tool: ToolEntry) -> list[str]:
+    """What stands behind the wrapper and before the last `--`."""
+    try:
+        words = shlex.split(tool.cmd)
+    except ValueError as error:
+        raise UsageError(f"tools: the cmd of {tool.name} cannot be split into words", str(error)) from error
+    first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
+    flags = words[first:]
+    return flags[: flags.index("--")] if "--" in flags else flags
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError("tools: a cmd cannot be understood", message)
+
+
+def _sampling(samplers: list[ToolEntry]) -> Sampling:
+    chosen = {_SAMPLERS[tool.name] for tool in samplers}
+    rates = [tool.env_vars[name] for tool in samplers for name in _RATES if name in tool.env_vars]
+    intervals = [_interval(rate) for rate in rates]
+    return Sampling(
+        metrics=tuple(each for each in SAMPLED if each in chosen),
+        interval_s=min(intervals, default=Sampling().interval_s),
+    )
+
+
+def _interval(rate: str | int | float | bool) -> float:
+    try:
+        interval = float(rate)
+    except ValueError as error:
+        raise UsageError(f"tools: {rate!r} is no sampling rate", "it is an interval in seconds") from error
+    if not 0 < interval < float("inf"):
+        raise UsageError(f"tools: {rate!r} is no sampling rate", "it has to be more than 0 seconds")
+    return interval
+
+
+def _environment(
+    configuration: Configuration, profilers: list[ToolEntry]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    given: dict[str, str] = _text(configuration.env_vars)
+    for tool in profilers:
+        given |= _text(tool.env_vars)
+    notices = []
+    if level := given.get("RCCL_DEBUG"):
+        given.setdefault("NCCL_DEBUG", level)
+        notices.append("RCCL does not read RCCL_DEBUG: NCCL_DEBUG is set with it")
+    if given.get("HSA_ENABLE_SDMA") == "0":
+        notices.append("HSA_ENABLE_SDMA=0 changes the program that is measured: copies run as kernels")
+    return given, tuple(notices)
+
+
+def _text(variables: Mapping[str, str | int | float | bool]) -> dict[str, str]:
+    return {
+        name: str(int(value)) if isinstance(value, bool) else str(value) for name, value in variables.items()
+    }

@@ -1,0 +1,1 @@
+"""Running the program: attempts, the launch itself, where the recording lies, how it went."""

@@ -1,0 +1,182 @@
+"""Carrying a plan out: its runs one after the other, as far as it makes sense to go on."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from rocm_perf.backends.base import Command, Preparing
+from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.profilers import PROFILERS
+from rocm_perf.collect.plan.planned import Plan, PlannedRun
+from rocm_perf.collect.request.request import Request
+from rocm_perf.collect.run import outcome
+from rocm_perf.collect.run.inputs import Input
+from rocm_perf.collect.run.launch import Ended, launch
+from rocm_perf.collect.run.layout import explained
+from rocm_perf.collect.run.overhead import UNPROFILED, interleaved
+from rocm_perf.collect.run.streams import STDERR
+from rocm_perf.collect.run.verdict import Attempt, Ran, application_failed, judge, stopped
+from rocm_perf.errors import RocmPerfError
+from rocm_perf.model.collection import PassRecord
+from rocm_perf.units import format_count
+
+_STATUS_FILE = ".exit_status"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the runs of all plans share."""
+
+    request: Request
+    machine: Machine
+    folder: Path
+    input: Input
+    say: Callable[[str], None]
+    save: Callable[[Attempt], None]  # called after each run
+    first_environment: dict[str, str]  # of the run whose times are shown
+
+
+def prepared(plan: Plan, setting: Setting) -> Attempt:
+    """A plan, ready to be carried out, or the reason why it cannot be."""
+    count = 0 if plan.profiler == "timing" else setting.request.overhead_runs
+    attempt = Attempt(plan, interleaved(plan.runs, count))
+    if problem := _unprepared(plan, setting.machine):
+        attempt.verdict, attempt.reason = "profiler", problem
+        attempt.todo.clear()
+    return attempt
+
+
+def proceed(attempt: Attempt, setting: Setting) -> None:
+    """Carry out what is left of it, until it is done or falls short."""
+    before = attempt.verdict
+    while attempt.todo and not attempt.must_stop and attempt.verdict == before:
+        run = attempt.todo.pop(0)
+        if run is not None and run.purpose in attempt.gave_up:
+            continue
+        if attempt.passes or attempt.todo:
+            setting.say(f"run {len(attempt.passes) + 1}: {_describe(run)}")
+        if run is None:
+            _run_alone(attempt, setting)
+        else:
+            _run_profiled(attempt, run, setting)
+        setting.save(attempt)
+
+
+def _unprepared(plan: Plan, machine: Machine) -> str:
+    """Why the profilers of a plan cannot be made ready; empty if they are."""
+    for name in dict.fromkeys(run.profiler for run in plan.runs):
+        profiler = PROFILERS.get(name)
+        if isinstance(profiler, Preparing):
+            try:
+                profiler.prepare(machine)
+            except RocmPerfError as error:
+                return str(error)
+    return ""
+
+
+def _describe(run: PlannedRun | None) -> str:
+    if run is None:
+        return "without a profiler, to measure what profiling costs"
+    names = ", ".join(run.counters[:4]) + (", ..." if len(run.counters) > 4 else "")
+    return f"{run.purpose}{f' ({names})' if names else ''} with {run.profiler}"
+
+
+def _launched(argv: tuple[str, ...], added: dict[str, str], setting: Setting, *, watched: bool) -> Ended:
+    return launch(
+        argv,
+        {**os.environ, **added},
+        stdin=setting.input.next_run(),
+        stdout=STDERR if setting.request.stdout_to_stderr else None,
+        timeout_s=setting.request.timeout_s,
+        watch_stderr=watched,
+    )
+
+
+def _run_alone(attempt: Attempt, setting: Setting) -> None:
+    request = setting.request
+    ended = _launched(request.command, request.environment, setting, watched=False)
+    attempt.passes.append(
+        PassRecord(
+            number=len(attempt.passes) + 1,
+            profiler="timing",
+            purpose=UNPROFILED,
+            argv=request.command,
+            environment=request.environment,
+            started_ns=ended.started_ns,
+            wall_ns=ended.wall_ns,
+            exit_status=ended.status,
+            outcome="recorded",
+        )
+    )
+    if not stopped(attempt, ended) and ended.status:
+        application_failed(attempt, ended.status)
+
+
+def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
+    folder = setting.folder / run.folder
+    command = _with_exit_code(run.command, setting.request.command, folder)
+    _write_files(command, folder, run.profiler)
+    first = not attempt.profiled
+    logs = setting.first_environment if first else {}
+    added = {**setting.request.environment, **logs, **command.environment}
+    ended = _launched(command.argv, added, setting, watched=run.profiler != "timing" or bool(logs))
+    if first:
+        attempt.stderr_tail = ended.stderr_tail
+    if ended.left_behind:
+        count = format_count(len(ended.left_behind), "process", "processes")
+        attempt.notices.append(f"the application left {count} running; what they still record is not here")
+    ran = Ran(run, ended, None if command.separates_exit_code else _own_status(folder))
+    seen = outcome.look(folder, replace(run, command=command))
+    explanation = judge(attempt, ran, seen)
+    failed = seen.outcome == "empty" and explanation != seen.explanation
+    attempt.passes.append(
+        PassRecord(
+            number=len(attempt.passes) + 1,
+            profiler=run.profiler,
+            purpose=run.purpose,
+            argv=command.argv,
+            environment=added,
+            folder=run.folder if run.profiler != "timing" else "",
+            counters=run.counters,
+            started_ns=ended.started_ns,
+            wall_ns=ended.wall_ns,
+            exit_status=ran.status,
+            outcome="failed" if failed else seen.outcome,
+            explanation=explanation,
+        )
+    )
+
+
+def _write_files(command: Command, folder: Path, profiler: str) -> None:
+    with explained(folder):
+        if profiler != "timing":
+            folder.mkdir(parents=True, exist_ok=True)
+        for path, text in command.files.items():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(text)
+
+
+def _with_exit_code(command: Command, application: tuple[str, ...], folder: Path) -> Command:
+    """For a tool that keeps the application's exit code to itself: a script around the application writes it down."""
+    if command.separates_exit_code:
+        return command
+    file = str(folder / ".application.sh")
+    status = shlex.quote(str(folder / _STATUS_FILE))
+    text = f"{shlex.join(application)}\ncode=$?\necho $code > {status}\nexit $code\n"
+    ends_as_given = command.argv[-len(application) :] == application  # else it goes through a script already
+    count = len(application) if ends_as_given else 2
+    argv = (*command.argv[:-count], "/bin/sh", file)
+    return replace(command, argv=argv, files={**command.files, file: text})
+
+
+def _own_status(folder: Path) -> int | None:
+    with suppress(OSError, ValueError):
+        return int((folder / _STATUS_FILE).read_text())
+    return None

@@ -1,0 +1,186 @@
+"""Where a recording lies: `OUTPUT/RUN_ID/HOST/rankR-PID/`, one folder for each process of rocm-perf, with its record,
+written whole or not at all. Ranks of one job share the RUN_ID."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from rocm_perf.collect.run.processes import PROC, process
+from rocm_perf.errors import OutputError, UsageError
+from rocm_perf.model.collection import FILE_NAME, CollectionRecord
+
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+RUN_ID_VARIABLE = "ROCM_PERF_RUN_ID"
+_ODD = re.compile(r"[^\w.+@=,-]+")
+_LONGEST = 120
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a process of rocm-perf records."""
+
+    output: Path
+    run_id: str
+    host: str
+    rank: int | None
+    pid: int
+    chosen: bool = False  # the user named the run himself
+
+    @property
+    def run(self) -> Path:
+        return self.output / self.run_id
+
+    @property
+    def folders(self) -> Iterator[Path]:
+        """Its folder, and others if that one is taken: process ids come again, in containers above all."""
+        name = f"{_ranked(self.rank)}{self.pid}"
+        yield self.run / self.host / name
+        for number in range(2, 1000):
+            yield self.run / self.host / f"{name}.{number}"
+
+
+def place_for(output: str, run_id: str, host: str, environment: Mapping[str, str]) -> Place:
+    """Of this process. Nothing is made yet."""
+    if run_id and (_ODD.search(run_id) or run_id.startswith(".") or len(run_id) > _LONGEST):
+        raise UsageError(
+            f"{run_id[:40]!r} cannot name a run", "it names a folder", "Use letters, digits and . _ - + @ = ,"
+        )
+    return Place(
+        output=Path(output).absolute(),
+        run_id=run_id or _launcher_id(environment) or _new_id(),
+        host=_as_name(host) or "localhost",
+        rank=rank_of(environment),
+        pid=os.getpid(),
+        chosen=bool(run_id),
+    )
+
+
+def rank_of(environment: Mapping[str, str]) -> int | None:
+    """The rank that the launcher gave this process."""
+    found = (environment.get(name, "") for name in RANKS)
+    return next((int(value) for value in found if value.isascii() and value.isdigit()), None)
+
+
+def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:
+    """Make the folder of a process; False if somebody has it."""
+    with explained(folder):
+        if place.chosen:
+            _make_room(place, replace)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            return False
+    return True
+
+
+def write_record(folder: Path, record: CollectionRecord) -> None:
+    """Replace the record of a folder; the old one stays if that fails."""
+    text = msgspec.json.format(msgspec.json.encode(record), indent=1)
+    partial = folder / f".{FILE_NAME}.{os.getpid()}"
+    with explained(folder):
+        try:
+            with partial.open("wb") as file:
+                file.write(text + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(folder / FILE_NAME)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def read_record(folder: Path) -> CollectionRecord | None:
+    """None where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=CollectionRecord)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """What the system refuses, as one line."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise OutputError(f"cannot write to {folder}", why, "Choose another folder with -d.") from error
+
+
+def _make_room(place: Place, replace: bool) -> None:
+    """A run that the user named must be new, or given up by him. Processes that still record belong to it."""
+    rank = _ranked(place.rank)
+    pattern = re.compile(re.escape(rank) + r"\d+(\.\d+)?")
+    home = place.run / place.host
+    old = [each for each in home.glob(f"{rank}*") if pattern.fullmatch(each.name) and not _is_running(each)]
+    if not old:
+        return
+    if not replace:
+        raise UsageError(
+            f"the run {place.run_id} exists",
+            f"{old[0]} holds a recording",
+            "Choose another --run-id, or replace it with --force-overwrite.",
+        )
+    for folder in old:
+        shutil.rmtree(folder)
+
+
+def _is_running(folder: Path) -> bool:
+    """A folder without a record has just been made."""
+    record = read_record(folder)
+    return record is None or (record.state == "running" and process(record.pid) is not None)
+
+
+def _ranked(rank: int | None) -> str:
+    return "rank-" if rank is None else f"rank{rank}-"
+
+
+def _launcher_id(environment: Mapping[str, str]) -> str:
+    """What the processes of one job, and no other job, have in common."""
+    named = {
+        "": environment.get(RUN_ID_VARIABLE, ""),
+        "torchrun-": _torchrun_id(environment),
+        "slurm-": _slurm_id(environment),
+        "mpi-": environment.get("PMIX_NAMESPACE", "") or environment.get("OMPI_MCA_ess_base_jobid", ""),
+    }
+    return next((_as_name(prefix + value) for prefix, value in named.items() if value), "")
+
+
+def _slurm_id(environment: Mapping[str, str]) -> str:
+    """Without a step it is a shell of the allocation, in which many programs are run."""
+    job, step = environment.get("SLURM_JOB_ID"), environment.get("SLURM_STEP_ID")
+    return f"{job}.{step}" if job and step else ""
+
+
+def _torchrun_id(environment: Mapping[str, str]) -> str:
+    """torchrun calls its runs "none" unless told otherwise; on one node its agent, our parent, tells them apart."""
+    named = environment.get("TORCHELASTIC_RUN_ID", "")
+    if named != "none":
+        return named
+    if environment.get("WORLD_SIZE") != environment.get("LOCAL_WORLD_SIZE"):
+        return ""
+    agent = os.getppid()
+    try:
+        started = (PROC / str(agent) / "stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+    return f"{agent}-{started}"
+
+
+def _new_id() -> str:
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+
+
+def _as_name(text: str) -> str:
+    return _ODD.sub("-", text).strip(".")[:_LONGEST]

@@ -1,0 +1,112 @@
+"""What a run recorded: which of the domains that were asked for have rows, and what is missing that must be there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from rocm_perf.collect.plan.planned import PlannedRun
+from rocm_perf.errors import EmptyCaptureError, RocmPerfError
+from rocm_perf.ingest.load import load
+from rocm_perf.model.collection import Outcome
+from rocm_perf.model.trace import Trace
+
+_TABLES = {
+    "kernel": "dispatches",
+    "copy": "copies",
+    "allocation": "allocations",
+    "scratch": "scratch",
+    "marker": "ranges",
+    "operators": "ops",
+    "collectives": "collectives",
+    "counters": "counters",
+    "pc sampling": "pc_samples",
+    "thread trace": "instructions",
+}
+# On NVIDIA the runtime and the driver API are one domain.
+_CALLS = {"hip": ("hip", "cuda"), "hsa": ("hsa", "cuda"), "rccl": ("rccl",)}
+_NEEDED = ("counters", "pc sampling", "thread trace")  # asked for, they cannot be empty where kernels ran
+_WORDS = {"kernel": "kernel", "hip": "HIP call", "counters": "counter", "pc sampling": "PC sample"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was found in the folder of a run."""
+
+    outcome: Outcome
+    found: frozenset[str] = frozenset()  # domains with rows
+    missing: tuple[str, ...] = ()  # those that must have rows and have none
+    explanation: str = ""
+    lost: str = ""  # what could not be read
+
+
+def look(folder: Path, run: PlannedRun) -> Seen:
+    """Read what a run left behind."""
+    if run.profiler == "timing":
+        return Seen("recorded")
+    written = [str(path) for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    if not set(written) - set(run.command.files):
+        return Seen("empty", explanation=f"{run.profiler} wrote nothing")
+    try:
+        trace = load(folder, as_one=True)
+    except EmptyCaptureError:
+        return Seen("empty", explanation=f"{run.profiler} wrote files without a single record")
+    except RocmPerfError as error:
+        reason = (error.why or error.what).replace(f"{folder}{os.sep}", "")
+        return Seen("failed", explanation=f"what {run.profiler} wrote cannot be read: {reason.rstrip('.')}")
+    return judged(trace, run)
+
+
+def judged(trace: Trace, run: PlannedRun) -> Seen:
+    """Compare a recording with what was asked for."""
+    found = _found(trace)
+    lost = "; ".join(f"{Path(loss.source).name}: {loss.what}" for loss in trace.run.losses[:2])
+    if not found:
+        return Seen("empty", explanation=_nothing(run), lost=lost)
+    missing = tuple(_missing(trace, run, found))
+    if not missing:
+        return Seen("partly" if lost else "recorded", found, explanation=lost, lost=lost)
+    return Seen("partly", found, missing, _explained(run, found, missing), lost)
+
+
+def _found(trace: Trace) -> frozenset[str]:
+    found = {domain for domain, table in _TABLES.items() if trace.has(table)}
+    called = set(trace.lazy("api_calls").select(pl.col("domain").unique()).collect()["domain"])
+    found |= {domain for domain, names in _CALLS.items() if called & set(names)}
+    if trace.has("waves"):
+        found.add("thread trace")
+    return frozenset(found)
+
+
+def _missing(trace: Trace, run: PlannedRun, found: frozenset[str]) -> list[str]:
+    """A program may well have no marker, copy or collective; but kernels come from calls, and launches make kernels."""
+    missing = [
+        domain for domain in ("hip",) if domain in run.domains and "kernel" in found and domain not in found
+    ]
+    if "kernel" in run.domains and "kernel" not in found and _launches(trace):
+        missing.append("kernel")
+    asked = "counters" if run.counters else run.purpose
+    return missing + [each for each in _NEEDED if each == asked and each not in found]
+
+
+def _launches(trace: Trace) -> bool:
+    launch = pl.col("name").str.contains("Launch")
+    return bool(trace.lazy("api_calls").select(launch.any()).collect().item())
+
+
+def _nothing(run: PlannedRun) -> str:
+    return f"{run.profiler} recorded nothing: the program made no GPU call that it saw"
+
+
+def _explained(run: PlannedRun, found: frozenset[str], missing: tuple[str, ...]) -> str:
+    lacking = " and no ".join(_WORDS.get(each, each) for each in missing)
+    if missing == ("hip",) and "hsa" in found:
+        return f"{run.profiler} recorded HSA calls but no HIP call"
+    if missing == ("hip",):
+        return f"{run.profiler} recorded kernels but no HIP call"
+    if missing == ("kernel",):
+        return f"{run.profiler} recorded launches but no kernel"
+    return f"{run.profiler} recorded no {lacking}"

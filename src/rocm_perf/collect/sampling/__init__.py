@@ -1,0 +1,1 @@
+"""Sensors read in a process of their own while a program runs."""

@@ -1,0 +1,1 @@
+"""Decoded thread traces (rocprofv3 --att)."""

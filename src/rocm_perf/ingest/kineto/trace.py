@@ -1,0 +1,370 @@
+"""torch.profiler (Kineto) traces, from 2021 to now, of the roctracer, rocprofiler-sdk and CUPTI backends.
+
+GPU work is what the event's category says it is. Kernels whose launch lies outside the recorded window
+are kept, with no launch. Times are exact: microseconds with three decimals become integer nanoseconds.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+import polars as pl
+
+from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.ingest import domains
+from rocm_perf.ingest.io.json import EventArray, mend
+from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.kineto import agents as kineto_agents
+from rocm_perf.ingest.kineto.columns import CATEGORIES, Columns, timed
+from rocm_perf.ingest.kineto.ranges import profiler_ranges
+from rocm_perf.ingest.kineto.types import Header, piece_decoder
+from rocm_perf.ingest.part import Adapter, Part, part
+from rocm_perf.ingest.peek import Peek
+from rocm_perf.model import schema
+from rocm_perf.model.dtypes import ELEMENT_BYTES
+from rocm_perf.model.run import Loss
+
+_KEYS = frozenset(
+    {
+        "schemaVersion",
+        "deviceProperties",
+        "distributedInfo",
+        "roctracer_version",
+        "cupti_version",
+        "record_shapes",
+    }
+)
+_WORK_ITEM_LAUNCHES = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")
+_MARKS = tuple(f'"cat": "{category}"' for category in CATEGORIES)
+
+
+def claims(peek: Peek) -> bool:
+    """Kineto's own keys, or an event list with its categories and `External id`s."""
+    if peek.json_kind != "object":
+        return False
+    keys = set(peek.json_keys)
+    if "traceEvents" in keys and keys & _KEYS:
+        return True
+    text = peek.text.replace('":"', '": "')
+    return bool(keys & _KEYS and "deviceProperties" in keys) or (
+        "traceEvents" in keys and "External id" in text and any(mark in text for mark in _MARKS)
+    )
+
+
+def read(source: Source) -> Part:
+    """The whole trace, piece by piece."""
+    found = gather(source)
+    header = found.header
+    notices = [f"the GPU side was recorded by {header.backend}"] if header.backend else []
+    return part(
+        "torch.profiler",
+        found.tables,
+        found.losses,
+        tool_version=None if header.schema_version is None else f"schema {header.schema_version}",
+        rank=header.distributed.rank if header.distributed else None,
+        clock="epoch" if header.base_ns is not None else "unknown",
+        notices=(*notices, *found.notices),
+    )
+
+
+class Gathered(NamedTuple):
+    """A trace in Kineto's shape, whoever wrote it."""
+
+    tables: dict[str, pl.DataFrame]
+    header: Header
+    losses: list[Loss]
+    notices: list[str]
+
+
+def gather(source: Source) -> Gathered:
+    """Every event of the file as tables."""
+    with _collector_off():
+        columns, header, losses = _collect(source, exact=False)
+        if columns.too_long_for_float:
+            columns, header, losses = _collect(source, exact=True)
+    tables, notices = _tables(columns, header)
+    if columns.profiler_ranges:
+        tables |= profiler_ranges(source, header)
+    if not any(frame.height for frame in tables.values()):
+        raise EmptyCaptureError(
+            f"{source.name} holds no events",
+            "the profiler window was empty",
+            "Check the profiler's schedule.",
+        )
+    return Gathered(tables, header, losses, notices)
+
+
+def _collect(source: Source, exact: bool) -> tuple[Columns, Header, list[Loss]]:
+    decode, skipped = piece_decoder(exact)
+    array = EventArray(source, "traceEvents", decode)
+    columns = Columns()
+    for events in array:
+        columns.add(events)
+    losses = [Loss(source.name, array.damage)] if array.damage else []
+    if skipped[0]:
+        losses.append(Loss(source.name, "events that are not of the form Kineto writes", skipped[0]))
+    return columns, _header(array.prefix, array.suffix, source.name), losses
+
+
+def _header(prefix: bytes, suffix: bytes, name: str) -> Header:
+    """What stands around the event list, which itself is left out."""
+    document = prefix + b"[]" + suffix
+    for candidate in (document, mend(document)):
+        try:
+            return msgspec.json.decode(candidate, type=Header)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            continue
+    try:
+        fields = msgspec.json.decode(mend(document), type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{name} is not readable JSON", str(error)) from error
+    known = {
+        key: value for key, value in fields.items() if key.endswith("_version") or key == "schemaVersion"
+    }
+    return msgspec.convert(known, Header)
+
+
+def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    base = header.base_ns or 0
+    calls = timed(columns.frame("runtime"), base)
+    kernels = timed(columns.frame("kernel"), base)
+    pid = _only_pid(calls)
+    api_calls = _api_calls(calls)
+    notices: list[str] = []
+    dispatches, swapped = _dispatches(kernels, api_calls, columns, pid, header)
+    if swapped:
+        notices.append("this backend writes the workgroup as `grid` and the work-items as `block`: put right")
+    tables = {
+        "dispatches": dispatches,
+        "collectives": _collectives(kernels, columns, pid),
+        "copies": _copies(timed(columns.frame("copy"), base), columns, pid),
+        "api_calls": api_calls,
+        "ops": _ops(columns, base),
+        "ranges": _ranges(columns, base, pid),
+        "links": _links(columns, base),
+        **_memory(timed(columns.frame("memory"), base)),
+    }
+    tables["agents"] = kineto_agents.agents(tables["dispatches"], header)
+    return tables, notices
+
+
+def _only_pid(calls: pl.DataFrame) -> int | None:
+    """The process, when the trace has one: GPU events carry the device in its place."""
+    if not calls.height:
+        return None
+    pids = calls["pid"].drop_nulls().unique()
+    return int(pids[0]) if len(pids) == 1 else None
+
+
+def _api_calls(calls: pl.DataFrame) -> pl.DataFrame:
+    if not calls.height:
+        return calls
+    domain = pl.when(pl.col("name").str.starts_with("hip")).then(pl.lit("hip")).otherwise(pl.lit("cuda"))
+    return calls.with_columns(domain.alias("domain"))
+
+
+def _dispatches(
+    kernels: pl.DataFrame, calls: pl.DataFrame, columns: Columns, pid: int | None, header: Header
+) -> tuple[pl.DataFrame, bool]:
+    if not kernels.height:
+        return kernels, False
+    swapped = header.rocprofiler_sdk is not None and _is_swapped(kernels)
+    table = kernels.rename({"name": "kernel"}).with_columns(*_geometry(swapped, _in_work_items(calls)))
+    if calls.height:
+        graphs = calls.filter(pl.col("name").str.contains("GraphLaunch"))["correlation_id"].drop_nulls()
+        in_graph = pl.when(pl.col("correlation_id").is_in(graphs.implode())).then(pl.col("correlation_id"))
+        table = table.with_columns(pl.coalesce("graph_id", in_graph).alias("graph_id"))
+    table = table.drop("collective", "elements", "dtype", "group", "group_size")
+    numbered = table.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("dispatch_id"))
+    return _placed(numbered, columns, pid), swapped
+
+
+def _is_swapped(kernels: pl.DataFrame) -> bool:
+    """No workgroup has more than 1024 work-items, so a larger `block` cannot be one."""
+    block = pl.col("workgroup_x") * pl.col("workgroup_y") * pl.col("workgroup_z")
+    return bool(kernels.select((block > 1024).any()).item())
+
+
+def _in_work_items(calls: pl.DataFrame) -> pl.Series:
+    """Launches whose function takes the grid in work-items, as hipBLASLt and MIOpen use: it is recorded as given."""
+    if not calls.height:
+        return pl.Series(dtype=pl.Int64)
+    launched = calls.filter(pl.col("name").is_in(_WORK_ITEM_LAUNCHES))
+    return launched["correlation_id"].drop_nulls()
+
+
+def _geometry(swapped: bool, in_work_items: pl.Series) -> list[pl.Expr]:
+    """Work-items: blocks times block size, unless the backend wrote work-items already."""
+    if swapped:
+        sizes = [pl.col(f"workgroup_{axis}").alias(f"grid_{axis}") for axis in "xyz"]
+        return [*sizes, *(pl.col(f"grid_{axis}").alias(f"workgroup_{axis}") for axis in "xyz")]
+    given = pl.col("correlation_id").is_in(in_work_items.implode()).fill_null(False)
+    return [
+        (pl.col(f"grid_{axis}") * pl.when(given).then(1).otherwise(f"workgroup_{axis}")).alias(f"grid_{axis}")
+        for axis in "xyz"
+    ]
+
+
+def _placed(frame: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
+    """The process and rank of GPU events."""
+    ranks = columns.rank_of_process
+    rank = (
+        pl.col("event_pid").replace_strict(ranks, default=None, return_dtype=pl.Int32)
+        if ranks
+        else pl.lit(None, pl.Int32)
+    )
+    return frame.with_columns(pl.lit(pid, pl.Int64).alias("pid"), rank.alias("rank")).drop("event_pid")
+
+
+def _collectives(kernels: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
+    if not kernels.height:
+        return kernels
+    element = pl.col("dtype").replace_strict(ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
+    found = kernels.filter(pl.col("collective").is_not_null()).with_columns(
+        (pl.col("elements") * element).alias("size_bytes")
+    )
+    kept = (
+        "start_ns",
+        "end_ns",
+        "agent_id",
+        "stream_id",
+        "correlation_id",
+        "size_bytes",
+        "dtype",
+        "group",
+        "group_size",
+        "event_pid",
+    )
+    return _placed(found.select(pl.col("collective").alias("name"), *kept), columns, pid)
+
+
+def _copies(copies: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
+    if not copies.height:
+        return copies
+    return _placed(
+        copies.with_columns(
+            domains.copy_kind(pl.col("name")).alias("kind"),
+            domains.host_memory(pl.col("name")).alias("host_memory"),
+        ).drop("name"),
+        columns,
+        pid,
+    )
+
+
+def _ops(columns: Columns, base: int) -> pl.DataFrame:
+    operators = timed(columns.frame("operator"), base)
+    python = timed(columns.frame("python"), base)
+    kinds = ((operators, "operator"), (python, "python"))
+    # Brought to the contract one by one: this is by far the largest table, and it must not be copied whole.
+    found = [
+        schema.conform("ops", frame.with_columns(pl.lit(kind).alias("category")))
+        for frame, kind in kinds
+        if frame.height
+    ]
+    return pl.concat(found) if found else pl.DataFrame()
+
+
+def _ranges(columns: Columns, base: int, pid: int | None) -> pl.DataFrame:
+    groups = (("range", "record_function"), ("overhead", "profiler"), ("other", "chrome"))
+    found = []
+    for group, source in groups:
+        frame = timed(columns.frame(group), base)
+        if frame.height:
+            found.append(frame.with_columns(pl.lit(source).alias("source")))
+    shadows = timed(columns.frame("gpu_range"), base)
+    if shadows.height:
+        placed = _placed(shadows, columns, pid).drop("op_id")
+        found.append(
+            placed.with_columns(pl.lit("record_function").alias("source"), pl.lit(True).alias("on_gpu"))
+        )
+    return pl.concat(found, how="diagonal") if found else pl.DataFrame()
+
+
+def _links(columns: Columns, base: int) -> pl.DataFrame:
+    """Forward to backward, and streams that wait for one another."""
+    found = []
+    starts, ends = (timed(columns.frame(f"flow_{phase}"), base) for phase in "sf")
+    if starts.height and ends.height:
+        pairs = starts.join(ends, on=["pid", "id"], suffix="_end")
+        found.append(
+            pairs.select(
+                pl.lit("forward_backward").alias("kind"),
+                "pid",
+                pl.col("start_ns").alias("cause_ns"),
+                pl.col("tid").alias("cause_track"),
+                pl.col("start_ns_end").alias("effect_ns"),
+                pl.col("tid_end").alias("effect_track"),
+            )
+        )
+    waits = timed(columns.frame("wait"), base)
+    if waits.height:
+        waits = waits.filter(pl.col("wait_on_stream").is_not_null())
+        found.append(
+            waits.select(
+                pl.lit("event").alias("kind"),
+                pl.col("wait_on_stream").alias("cause_track"),
+                pl.col("start_ns").alias("effect_ns"),
+                pl.col("stream_id").alias("effect_track"),
+            )
+        )
+    return (
+        pl.concat(found, how="diagonal").with_columns(pl.lit("recorded").alias("known"))
+        if found
+        else pl.DataFrame()
+    )
+
+
+def _memory(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The framework allocator's own events; device type 0 is the CPU."""
+    if not events.height:
+        return {}
+    on_gpu = events.filter(pl.col("device_type") != 0)
+    allocations = on_gpu.select(
+        pl.when(pl.col("delta_bytes") < 0).then(pl.lit("FREE")).otherwise(pl.lit("ALLOC")).alias("operation"),
+        pl.lit("CACHED").alias("level"),
+        pl.when(pl.col("address") > 0).then(pl.col("address")).cast(pl.UInt64).alias("address"),
+        pl.col("delta_bytes").abs().alias("size_bytes"),
+        "start_ns",
+        pl.col("start_ns").alias("end_ns"),
+        pl.col("device_id").alias("agent_id"),
+        "pid",
+        "tid",
+    )
+    readings = [
+        on_gpu.select(
+            pl.col("start_ns").alias("time_ns"),
+            pl.col("device_id").alias("agent_id"),
+            pl.lit(f"torch_{name}_bytes").alias("metric"),
+            pl.col(name).cast(pl.Float64).alias("value"),
+            pl.lit("B").alias("unit"),
+        ).drop_nulls("value")
+        for name in ("allocated", "reserved")
+    ]
+    return {"allocations": allocations, "samples": pl.concat(readings)}
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Millions of young objects make Python's collector run for nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+ADAPTERS = (
+    Adapter(
+        "torch-profiler-json",
+        "torch.profiler / Kineto trace",
+        "JSON with traceEvents and Kineto's keys (deviceProperties, schemaVersion, ...) or categories",
+        claims,
+        read,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Recordings of NVIDIA GPUs: our CUPTI tracer, Nsight Compute, Nsight Systems."""

@@ -1,0 +1,1 @@
+"""What rocm-perf itself leaves in the folder of a run."""

@@ -1,0 +1,1 @@
+"""Perfetto traces of rocprofv3 and rocprof-sys."""

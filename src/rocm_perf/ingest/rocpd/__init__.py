@@ -1,0 +1,1 @@
+"""rocpd, the SQLite database of ROCm 7."""

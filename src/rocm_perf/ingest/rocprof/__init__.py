@@ -1,0 +1,1 @@
+"""Files of rocprof v1, rocprofv2 and roctracer."""

@@ -1,0 +1,1 @@
+"""Workloads and databases of rocprof-compute and Omniperf."""

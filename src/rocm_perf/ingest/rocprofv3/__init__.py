@@ -1,0 +1,1 @@
+"""Files that rocprofv3 writes: CSV, JSON, PC samples, statistics."""

@@ -1,0 +1,1 @@
+"""What describes a machine rather than a run: rocminfo, SMI tools, lists of counters."""

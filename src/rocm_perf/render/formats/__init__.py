@@ -1,0 +1,1 @@
+"""A Trace in the tools' own formats, and as plain tables."""

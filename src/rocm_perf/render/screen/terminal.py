@@ -1,0 +1,70 @@
+"""A document in a terminal: the first screen, or those sections that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from rocm_perf.model.document import Document
+from rocm_perf.render.grid import fitted, whole
+from rocm_perf.render.lines import labelled, line, marked, paragraph, show
+from rocm_perf.render.screen.answer import View, answer
+from rocm_perf.render.sections.index import SECTIONS
+from rocm_perf.render.sections.section import Grid, Item, Section
+
+__all__ = ["View", "print_document", "print_sections"]
+
+_ROWS = 20
+
+
+def print_document(document: Document, console: Console, view: View) -> None:
+    """The answer about one run, in a screenful."""
+    for block in answer(document, view):
+        show(console, block)
+
+
+def print_sections(document: Document, names: Sequence[str], console: Console, view: View) -> None:
+    """Those sections in full, or why they are empty."""
+    show(console, line((PurePath(document.label).name, "bold")))
+    for name in names:
+        console.print()
+        for block in _section(SECTIONS[name](document, view.top or _ROWS), view):
+            show(console, block)
+
+
+def _section(section: Section, view: View) -> Iterator[RenderableType]:
+    if section.unavailable:
+        yield from labelled(section.title, f"unavailable: {section.unavailable}", view.width)
+        return
+    yield line((section.title, "bold"))
+    for text in section.lines:
+        yield from paragraph(text, view.width)
+    for place, item in enumerate(section.items, start=1):
+        yield from _item(item, place, view)
+    for table in section.grids:
+        yield from _grid(table, view)
+    for note in section.notes:
+        yield from paragraph(f"note: {note}", view.width, style="dim")
+
+
+def _item(item: Item, place: int, view: View) -> Iterator[RenderableType]:
+    if item.severity:
+        yield from marked(item.severity, item.title, view.width)
+    else:
+        yield from paragraph(f"{place} {item.title}", view.width)
+    for detail in item.details:
+        yield from paragraph(detail, view.width, indent="    ")
+    if item.command:
+        yield Text(f"    $ {item.command}", style="dim")
+
+
+def _grid(table: Grid, view: View) -> Iterator[RenderableType]:
+    if table.title:
+        yield Text()
+        yield line((table.title, "italic"))
+    yield whole(table.columns) if view.full_names else fitted(table.columns, view.width)
+    if table.left_out:
+        yield line((f"and {table.left_out:,} more (--top N shows more)", "dim"))

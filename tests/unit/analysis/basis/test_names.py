@@ -1,0 +1,52 @@
+"""Short kernel names."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from rocm_perf.analysis.basis.names import demangle, short_name, short_names
+
+FUNCTOR = "at::native::binary_internal::MulFunctor<float>"
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("copy_kernel", "copy_kernel"),
+        ("void softmax_kernel<float>(float const*, float*, int)", "softmax_kernel"),
+        ("void (anonymous namespace)::scale<float, 4>(float*)", "scale"),
+        (
+            f"void at::native::vectorized_elementwise_kernel<4, {FUNCTOR}, std::array<char*, 2ul> >(int)",
+            "vectorized_elementwise_kernel<MulFunctor>",
+        ),
+        (
+            "void cutlass::Kernel2<cutlass_80_simt_sgemm_nn>(cutlass_80_simt_sgemm_nn::Params)",
+            "Kernel2<cutlass_80_simt_sgemm_nn>",
+        ),
+        (
+            "Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x64x32_MI16x16x1_SN_LDSB0",
+            "Cijk_Ailk_Bljk_BBS_BH MT64x64x32",
+        ),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT32x32x64_MI16x16x16x1_SN", "Cijk_Ailk_Bljk_BBS_BH MT32x32x64"),
+        ("_Z9vectorAddPKfS0_Pfi", "vectorAdd"),
+        ("_ZN2ck6device4gemmIXnot_a_valid_encodingEE", "gemm"),
+        ("triton_poi_fused_add_0", "triton_poi_fused_add_0"),
+        ("bool ns::less<int>(int)", "less"),
+        ("<", "<"),
+        ("", ""),
+        ("(", "("),
+    ],
+)
+def test_short_name(name: str, short: str) -> None:
+    assert short_name(name) == short
+
+
+def test_demangle_leaves_other_names_alone() -> None:
+    assert demangle("not mangled") == "not mangled"
+    assert demangle("_Zbroken") == "_Zbroken"
+
+
+def test_short_names_keep_rows_and_nulls() -> None:
+    names = pl.Series("kernel", ["void a<int>(int)", None, "void a<int>(int)", "b"])
+    assert short_names(names).to_list() == ["a", None, "a", "b"]

@@ -1,0 +1,82 @@
+"""Spans nested by time, and what was open at a given instant."""
+
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf.analysis.basis.nested import enclosing, is_outermost, nearest, nest, subtree_sums, with_launch
+from tests.unit.analysis.traces import call, kernel, trace
+
+TRACK = ["tid"]
+
+
+def spans(*rows: tuple[int, int, int]) -> pl.DataFrame:
+    schema = {"tid": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def points(*rows: tuple[int, int | None]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={"tid": pl.Int64, "time_ns": pl.Int64}, orient="row")
+
+
+def test_the_parent_is_the_innermost_open_span_of_the_thread() -> None:
+    nested = nest(spans((1, 10, 20), (1, 0, 100), (1, 12, 15), (2, 11, 14), (1, 20, 30)), TRACK)
+    assert nested.select("start_ns", "parent").rows() == [(0, None), (10, 0), (12, 1), (20, 0), (11, None)]
+
+
+def test_spans_without_times_are_left_out() -> None:
+    assert nest(spans((1, 5, 3)).vstack(spans((1, 0, 4))), TRACK).height == 1
+
+
+def test_nearest_sums_and_outermost() -> None:
+    parents = pl.Series([None, 0, 1, 1, None], dtype=pl.UInt32)
+    wanted = pl.Series([True, False, True, False, True])
+    assert nearest(parents, wanted).to_list() == [None, 0, 0, 0, None]
+    assert subtree_sums(parents, pl.Series([1, 2, 4, 8, 16])).to_list() == [15, 14, 4, 8, 16]
+    kinds = pl.Series(["a", "b", "a", "b", "a"])
+    assert is_outermost(parents, kinds).to_list() == [True, True, False, False, True]
+
+
+def test_what_is_open_at_an_instant() -> None:
+    nested = nest(spans((1, 0, 100), (1, 10, 20), (1, 30, 40)), TRACK)
+    found = enclosing(nested, points((1, 15), (1, 25), (1, 20), (1, 100), (2, 15), (1, None), (1, 10)), TRACK)
+    assert found.to_list() == [1, 0, 0, None, None, None, 1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=12),
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 45)), min_size=1, max_size=8),
+)
+def test_some_open_span_is_found_whenever_there_is_one(
+    rows: list[tuple[int, int, int]], instants: list[tuple[int, int]]
+) -> None:
+    nested = nest(spans(*((tid, start, start + length) for tid, start, length in rows)), TRACK)
+    found = enclosing(nested, points(*instants), TRACK).to_list()
+    for (tid, instant), row in zip(instants, found, strict=True):
+        open_now = nested.filter(
+            (pl.col("tid") == tid) & (pl.col("start_ns") <= instant) & (pl.col("end_ns") > instant)
+        )
+        latest = open_now["start_ns"].max()
+        assert (row is None) == (latest is None)
+        if row is not None:
+            assert nested["start_ns"][row] == latest
+
+
+def test_the_launch_is_the_call_with_the_same_correlation_in_the_same_process() -> None:
+    recording = trace(
+        dispatches=[
+            kernel("k", 10, 20, pid=1, correlation_id=7),
+            kernel("k", 30, 40, pid=1, correlation_id=8),
+        ],
+        api_calls=[
+            call("hipLaunchKernel", 3, 5, 7, pid=1, tid=11),
+            call("hipLaunchKernel", 1, 2, 7, pid=2, tid=22),
+        ],
+    )
+    launched = with_launch(recording, recording.table("dispatches"))
+    assert launched.select("launch_ns", "launch_end_ns", "launch_tid").rows() == [
+        (3, 5, 11),
+        (None, None, None),
+    ]

@@ -1,0 +1,55 @@
+"""Work is paired with the first call of its own process that has its correlation id, and stays in its order."""
+
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf.analysis.idle.launches import call_key, with_calls
+
+_KEYS = {"node": pl.Int32, "pid": pl.Int64, "correlation_id": pl.Int64}
+Key = tuple[int, int | None, int | None]
+
+
+def _rows(keys: list[Key]) -> pl.DataFrame:
+    return pl.DataFrame(keys, schema=_KEYS, orient="row").with_row_index("number")
+
+
+def _pairs(work: list[Key], calls: list[Key]) -> list[tuple[int, int | None]]:
+    found = with_calls(_rows(work), _rows(calls).select(call_key(), call="number"))
+    return found.select("number", "call").rows()
+
+
+def test_one_id_in_two_processes_and_on_two_nodes_is_four_calls() -> None:
+    keys: list[Key] = [(1, 8, 5), (0, 7, 5), (0, 8, 5), (1, 7, 5)]
+    assert _pairs(keys, keys[::-1]) == [(0, 3), (1, 2), (2, 1), (3, 0)]
+
+
+def test_the_first_call_wins_and_a_neighbouring_id_does_not() -> None:
+    assert _pairs([(0, 7, 5), (0, 7, 6)], [(0, 7, 4), (0, 7, 5), (0, 7, 5)]) == [(0, 1), (1, None)]
+
+
+def test_a_large_id_is_not_that_of_the_next_process_nor_a_large_process_that_of_the_next_node() -> None:
+    ids: list[Key] = [(0, 7, 5 + (1 << bit)) for bit in range(63)]
+    processes: list[Key] = [(0, 7 + (1 << bit), 5) for bit in range(1, 47)]
+    assert _pairs([(0, 8, 5), (1, 7, 5)], ids + processes) == [(0, None), (1, None)]
+
+
+def test_an_unknown_id_has_no_call_but_an_unknown_process_may() -> None:
+    assert _pairs([(0, 7, None), (0, None, 5)], [(0, 7, None), (0, None, 5)]) == [(0, None), (1, 1)]
+
+
+_ids = st.tuples(
+    st.integers(0, 2), st.none() | st.integers(0, 2**32), st.none() | st.integers(-(2**62), 2**62)
+)
+_few = st.tuples(st.integers(0, 1), st.none() | st.integers(1, 2), st.none() | st.integers(0, 3))
+
+
+@given(st.lists(_ids | _few, max_size=20), st.lists(_ids | _few, max_size=20))
+def test_pairs_are_those_of_a_dictionary(work: list[Key], calls: list[Key]) -> None:
+    first: dict[Key, int] = {}
+    for number, key in enumerate(calls):
+        first.setdefault(key, number)
+    expected = [(at, first.get(key) if key[2] is not None else None) for at, key in enumerate(work)]
+    assert _pairs(work, calls) == expected

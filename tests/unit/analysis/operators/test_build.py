@@ -1,0 +1,261 @@
+"""The operator tree of a small training step made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf.analysis.operators.build import NO_OPERATORS, operators
+from rocm_perf.analysis.operators.categories import operator_category
+from rocm_perf.analysis.operators.tree import BY_ID, BY_LAUNCH, UNOWNED
+from rocm_perf.model.results.operators import Operator, Operators
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.traces import Row, call, kernel, trace
+
+HOST: dict[str, Any] = {"pid": 1, "tid": 1}
+
+
+def op(name: str, start: int, end: int, op_id: int, **more: object) -> Row:
+    return {
+        "name": name,
+        "category": "operator",
+        "start_ns": start,
+        "end_ns": end,
+        "op_id": op_id,
+        **HOST,
+        **more,
+    }
+
+
+def frame(name: str, start: int, end: int, op_id: int = 0) -> Row:
+    return {"name": name, "category": "python", "start_ns": start, "end_ns": end, "op_id": op_id, **HOST}
+
+
+def gemm(start: int, op_id: int) -> list[Row]:
+    """A linear layer whose product launches one kernel."""
+    more = {"shapes": "[[4, 8], [8, 2]]", "dtypes": '["float", "float"]', "sequence": op_id}
+    return [
+        op("aten::linear", start, start + 40, op_id),
+        op("aten::mm", start + 5, start + 30, op_id + 1, **more),
+    ]
+
+
+def step(**more: object) -> Trace:
+    return trace(
+        ops=[
+            frame("train.py(7): step", 0, 200),
+            frame("nn.Module: Linear_0", 5, 60),
+            frame("torch/nn/modules/linear.py(1): forward", 6, 59),
+            *gemm(10, 1),
+            *gemm(100, 11),
+            op("MmBackward0", 300, 350, 20, tid=2, sequence=1),
+            op("aten::mm", 310, 340, 21, tid=2),
+        ],
+        api_calls=[
+            call("hipLaunchKernel", 20, 22, 1, **HOST),
+            call("hipLaunchKernel", 120, 122, 2, **HOST),
+            call("hipLaunchKernel", 320, 322, 3, pid=1, tid=2),
+            call("hipLaunchKernel", 500, 501, 4, **HOST),
+        ],
+        dispatches=[
+            kernel("Cijk_mm", 1000, 1100, pid=1, correlation_id=1, op_id=2),
+            kernel("Cijk_mm", 1100, 1300, pid=1, correlation_id=2, op_id=12),
+            kernel("Cijk_back", 1300, 1700, pid=1, correlation_id=3, op_id=21),
+            kernel("lost", 1700, 1750, pid=1, correlation_id=4),
+            kernel("noted", 1800, 1825, pid=1, correlation_id=99, op_id=1),
+        ],
+        copies=[
+            {"kind": "D2D", "start_ns": 1900, "end_ns": 1930, "agent_id": 0, "pid": 1, "correlation_id": 2}
+        ],
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def named(found: Operators, name: str) -> Operator:
+    return next(row for group in found.categories for row in group.operators if row.name == name)
+
+
+def test_who_owns_a_kernel_and_how_that_is_known() -> None:
+    found = operators(step())
+    assert found.owned_by == {BY_LAUNCH: 3, BY_ID: 1, UNOWNED: 1}
+    assert (found.total_ns, found.owned_ns, found.unowned_ns) == (775, 725, 50)
+
+
+def test_self_and_total_times() -> None:
+    found = operators(step())
+    linear, mm = named(found, "aten::linear"), named(found, "aten::mm")
+    assert (linear.calls, linear.host_total_ns, linear.host_self_ns) == (2, 80, 30)
+    assert (linear.gpu_self_ns, linear.gpu_total_ns) == (25, 325)
+    assert (mm.calls, mm.gpu_self_ns, mm.dispatches, mm.copy_ns) == (3, 700, 3, 30)
+    assert (linear.category, mm.category) == ("GEMM", "GEMM")
+
+
+def test_shapes_with_their_kernels_work_and_rates() -> None:
+    mm = named(operators(step()), "aten::mm")
+    forward = next(shape for shape in mm.shapes if shape.shapes)
+    assert (forward.shapes, forward.calls, forward.op_id, forward.gpu_total_ns) == (
+        "[[4,8],[8,2]]",
+        2,
+        12,
+        300,
+    )
+    assert (forward.flops.value, forward.bytes.value) == (2 * 2 * 4 * 8 * 2, 2 * 4 * (32 + 16 + 8))
+    assert forward.tflops.value == 256 / 300 / 1000
+    assert [(row.kernel, row.dispatches, row.gpu_ns) for row in forward.kernels] == [("Cijk_mm", 2, 300)]
+    other = next(shape for shape in mm.shapes if not shape.shapes)
+    assert "record_shapes=True" in str(other.tflops.unavailable)
+
+
+def test_backward_is_linked_by_sequence_and_counts_for_the_module_of_its_forward() -> None:
+    found = operators(step())
+    assert found.backward_by == "the same sequence number"
+    mm = named(found, "aten::mm")
+    assert (mm.backward, mm.backward_gpu_ns) == (("MmBackward0",), 400)
+    (module,) = found.modules
+    assert (module.name, module.gpu_ns, module.backward_gpu_ns, module.dispatches) == (
+        "Linear_0",
+        125,
+        400,
+        2,
+    )
+
+
+def test_recorded_links_come_first() -> None:
+    links = [
+        {
+            "kind": "forward_backward",
+            "pid": 1,
+            "cause_ns": 105,
+            "cause_track": 1,
+            "effect_ns": 300,
+            "effect_track": 2,
+        }
+    ]
+    linked = step(links=[{**row, "known": "recorded"} for row in links])
+    found = operators(linked)
+    assert found.backward_by == "recorded links"
+    assert found.modules[0].backward_gpu_ns == 0  # the second layer was called outside of a module
+
+
+def test_call_sites_are_the_innermost_functions_outside_torch() -> None:
+    (site,) = operators(step()).call_sites
+    assert (site.name, site.calls, site.gpu_ns, site.dispatches) == ("train.py(7): step", 2, 325, 3)
+
+
+def test_sequences_of_an_outer_operator_hold_what_is_inside_it() -> None:
+    found = operators(step())
+    (first, second) = named(found, "aten::linear").sequences
+    assert {first.kernels, second.kernels} == {("Cijk_mm",), ("Cijk_mm", "noted")}
+    assert [row.kernels for row in named(found, "MmBackward0").sequences] == [("Cijk_back",)]
+
+
+def test_work_of_a_kernel_comes_from_operators_that_launched_nothing_else() -> None:
+    (row,) = operators(step()).kernel_work
+    assert (row.kernel, row.dispatches, row.gpu_ns, row.flops) == ("Cijk_mm", 2, 300, 256)
+    assert row.operators == ("aten::mm",)
+
+
+def test_an_operator_inside_itself_counts_once() -> None:
+    recording = trace(
+        ops=[op("aten::to", 0, 100, 1), op("aten::to", 10, 60, 2)],
+        api_calls=[call("hipLaunchKernel", 20, 21, 1, **HOST)],
+        dispatches=[kernel("k", 200, 230, pid=1, correlation_id=1)],
+    )
+    row = named(operators(recording), "aten::to")
+    assert (row.calls, row.host_total_ns, row.host_self_ns, row.gpu_total_ns, row.gpu_self_ns) == (
+        2,
+        100,
+        100,
+        30,
+        30,
+    )
+
+
+def test_ids_that_repeat_the_correlation_are_not_believed() -> None:
+    recording = trace(
+        ops=[op("aten::add", 0, 10, 5)], dispatches=[kernel("k", 20, 30, pid=1, correlation_id=5, op_id=5)]
+    )
+    assert operators(recording).owned_by == {UNOWNED: 1}
+
+
+def test_nothing_recorded_says_so() -> None:
+    found = operators(trace(dispatches=[kernel("k", 0, 10)]))
+    assert (found.unavailable, found.total_ns, found.unowned_ns) == (NO_OPERATORS, 10, 10)
+
+
+SPAN = st.tuples(st.integers(0, 60), st.integers(1, 30), st.sampled_from(["aten::a", "aten::b", "aten::c"]))
+
+
+@given(
+    st.lists(SPAN, min_size=1, max_size=10),
+    st.lists(st.tuples(st.integers(0, 90), st.integers(0, 9)), max_size=10),
+)
+def test_sums_never_exceed_the_kernel_time(
+    spans: list[tuple[int, int, str]], launches: list[tuple[int, int]]
+) -> None:
+    recording = trace(
+        ops=[op(name, start, start + length, i) for i, (start, length, name) in enumerate(spans)],
+        api_calls=[
+            call("hipLaunchKernel", start, start + 1, i, **HOST) for i, (start, _) in enumerate(launches)
+        ]
+        or [call("hipFree", 0, 1)],
+        dispatches=[
+            kernel("k", 100 + start, 100 + start + length, pid=1, correlation_id=i)
+            for i, (start, length) in enumerate(launches)
+        ]
+        or [kernel("k", 0, 0)],
+    )
+    found = operators(recording)
+    rows = [row for group in found.categories for row in group.operators]
+    assert sum(group.gpu_self_ns for group in found.categories) == found.owned_ns
+    assert found.owned_ns + found.unowned_ns == found.total_ns == sum(length for _, length in launches)
+    assert all(row.gpu_self_ns <= row.gpu_total_ns for row in rows)
+    assert all(row.gpu_total_ns <= found.total_ns for row in rows)
+    assert sum(shape.gpu_self_ns for row in rows for shape in row.shapes) == found.owned_ns
+
+
+def test_categories_by_name() -> None:
+    expected = {
+        "aten::addmm": "GEMM",
+        "aten::linear": "GEMM",
+        "aten::cudnn_convolution": "convolution",
+        "aten::convolution_backward": "convolution",
+        "aten::_flash_attention_forward": "attention",
+        "aten::native_layer_norm": "normalisation",
+        "aten::_softmax": "softmax",
+        "aten::add_": "elementwise",
+        "aten::threshold_backward": "elementwise",
+        "aten::copy_": "copy",
+        "aten::embedding": "indexing",
+        "aten::empty_strided": "allocation and views",
+        "aten::sum": "reduction",
+        "c10d::allreduce_": "collective",
+        "triton_poi_fused_add_0": "compiled",
+        "autograd::engine::evaluate_function: MmBackward0": "autograd",
+        "aten::_foreach_add_": "optimizer",
+        "my::thing": "other",
+    }
+    assert {name: operator_category(name) for name in expected} == expected
+
+
+def test_the_launch_is_believed_before_a_recorded_id() -> None:
+    recording = trace(
+        ops=[op("aten::a", 0, 10, 5), op("aten::b", 20, 30, 6)],
+        api_calls=[call("hipLaunchKernel", 22, 23, 1, **HOST)],
+        dispatches=[kernel("k", 40, 50, pid=1, correlation_id=1, op_id=5)],
+    )
+    found = operators(recording)
+    assert (named(found, "aten::a").gpu_self_ns, named(found, "aten::b").gpu_self_ns) == (0, 10)
+
+
+def test_work_is_not_divided_among_several_kernels() -> None:
+    alike = {"shapes": "[[4, 8], [8, 2]]", "dtypes": '["float", "float"]'}
+    recording = trace(
+        ops=[op("aten::mm", 0, 10, 5, **alike), op("aten::mm", 20, 30, 6, **alike)],
+        api_calls=[call("hipLaunchKernel", at, at + 1, at, **HOST) for at in (2, 22, 24)],
+        dispatches=[kernel("k", 100 + at, 101 + at, pid=1, correlation_id=at) for at in (2, 22, 24)],
+    )
+    (work,) = operators(recording).kernel_work
+    assert (work.dispatches, work.left_out, work.flops) == (1, 2, 128)

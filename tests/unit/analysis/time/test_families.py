@@ -1,0 +1,125 @@
+"""Kernel families: the table against its own examples, and against real names labelled by reading them."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import get_args
+
+import polars as pl
+import pytest
+
+from rocm_perf.analysis.time.families import families, family, family_findings, family_totals, rules
+from rocm_perf.model.results.kernels import FamilyName
+from tests.unit.analysis.traces import kernel, trace
+
+LABELS = Path(__file__).parent / "kernel_families.tsv"
+ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, {}, std::array<char*, 2ul> >(int)"
+
+
+def labelled() -> list[tuple[str, str]]:
+    """Names from recordings of rocprofv3, rocprof, torch.profiler and RPD; the label is what the kernel does."""
+    with LABELS.open() as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [(row["family"], row["kernel"]) for row in rows]
+
+
+def test_real_names_have_the_family_that_a_reader_gives_them() -> None:
+    rows = labelled()
+    wrong = [(label, family(name).name, name[:120]) for label, name in rows if family(name).name != label]
+    assert wrong == []
+    assert len(rows) >= 120
+    assert {label for label, _ in rows} == set(get_args(FamilyName))
+
+
+def test_every_rule_matches_its_examples() -> None:
+    assert [
+        (rule.pattern, text)
+        for rule in rules()
+        for text in rule.examples
+        if not re.search(rule.pattern, text)
+    ] == []
+    assert all(rule.examples for rule in rules())
+
+
+def test_every_example_reaches_its_rule() -> None:
+    """No earlier rule takes an example away, so the order of the table is right."""
+    lost = [
+        (text, rule.pattern, first.pattern)
+        for rule in rules()
+        for text in rule.examples
+        if (first := next(one for one in rules() if one.on == rule.on and re.search(one.pattern, text)))
+        != rule
+    ]
+    assert lost == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            ELEMENTWISE.format(
+                "at::native::gemm_bias_kernel_cuda(at::TensorIteratorBase&)::{lambda(float)#1}"
+            ),
+            "elementwise",
+        ),
+        (ELEMENTWISE.format("my::attention_softmax_Functor<float>"), "elementwise"),
+        (
+            "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, matmul_sum_Ops<float> > >(int)",
+            "reduction",
+        ),
+        ("nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT", "gemm"),
+        (
+            "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::C> > >(P)",
+            "attention",
+        ),
+        ("triton_per_fused__softmax_add_3", "softmax"),
+        ("triton_tem_fused_addmm_7", "gemm"),
+        ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "collective"),
+        (
+            "void vllm::rms_norm_kernel<c10::Half>(c10::Half*, c10::Half const*, float, int, int)",
+            "normalisation",
+        ),
+        (
+            "void vllm::act_and_mul_kernel<c10::Half, &(c10::Half vllm::silu_kernel<c10::Half>())>(int)",
+            "elementwise",
+        ),
+        ("miopenSp3AsmConv_v30_3_1_gfx9_fp32_f2x3_stride1", "convolution"),
+        ("some_kernel_of_mine(float*)", "other"),
+        ("", "other"),
+    ],
+)
+def test_other_names(name: str, expected: str) -> None:
+    assert family(name).name == expected
+
+
+def test_names_keep_their_rows() -> None:
+    names = pl.Series(["mul_mat_q", None, "rope_norm", "mul_mat_q"])
+    assert families(names).to_list() == ["gemm", None, "elementwise", "gemm"]
+
+
+def test_totals_and_the_gemm_share() -> None:
+    result = family_totals(
+        trace(dispatches=[kernel("mul_mat_q", 0, 30), kernel("Cijk_A", 30, 60), kernel("scale_f32", 60, 100)])
+    )
+    assert [(row.family, row.calls, row.kernels, row.total_ns, row.share) for row in result.rows] == [
+        ("gemm", 2, 2, 60, 0.6),
+        ("elementwise", 1, 1, 40, 0.4),
+    ]
+    assert result.rows[0].libraries == ("Tensile", "ggml")
+    assert (result.gemm_share.value, result.unclassified_share.value) == (0.6, 0.0)
+
+
+def test_kernels_that_pass_data_on_are_worth_fusing_if_there_are_several() -> None:
+    def found(*names: str) -> list[int | None]:
+        kernels = [kernel(name, 40 * i, 40 * i + 40) for i, name in enumerate(names)]
+        return [one.time_at_stake_ns for one in family_findings(family_totals(trace(dispatches=kernels)))]
+
+    assert found("mul_mat_q", "scale_f32") == []
+    assert found("mul_mat_q", "scale_f32", "add_f32") == [80]
+
+
+def test_no_kernels_no_share() -> None:
+    assert not family_totals(trace()).gemm_share.known
+    assert family_findings(family_totals(trace())) == []

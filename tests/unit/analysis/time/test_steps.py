@@ -1,0 +1,97 @@
+"""Steps: from ranges, or from the sequence of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf.analysis.time.steps import steps
+from rocm_perf.model.trace import Trace
+from rocm_perf.sim.workload import read_workload
+from tests.sim.recorded import recorded
+from tests.unit.analysis.traces import Row, call, kernel, trace
+
+EXAMPLES = Path(__file__).parents[4] / "examples" / "workloads"
+
+
+def sequence(names: list[str], ranges: Sequence[Row] = ()) -> Trace:
+    dispatches = [kernel(name, 10 * i, 10 * i + 4) for i, name in enumerate(names)]
+    return trace(dispatches=dispatches, ranges=ranges) if ranges else trace(dispatches=dispatches)
+
+
+def mark(name: str, start: int, end: int) -> Row:
+    return {"name": name, "source": "record_function", "start_ns": start, "end_ns": end}
+
+
+@pytest.mark.parametrize(("name", "count", "kernels"), [("slivers", 100, 6), ("copy_in_loop", 30, 3)])
+def test_ranges_of_one_name_that_hold_the_kernels(name: str, count: int, kernels: int) -> None:
+    found = steps(recorded(read_workload(EXAMPLES / f"{name}.toml")))
+    assert len(found.steps) == count
+    assert found.kernels_per_step.value == kernels
+    assert found.found_by.startswith("ranges named")
+
+
+def test_profiler_steps_come_first() -> None:
+    marks = [mark(f"ProfilerStep#{i}", 40 * i, 40 * i + 40) for i in range(3)]
+    loops = [mark("inner", 20 * i, 20 * i + 20) for i in range(6)]
+    found = steps(sequence(list("abcd") * 3, ranges=marks + loops))
+    assert (found.found_by, len(found.steps), found.kernels_per_step.value) == ("ProfilerStep ranges", 3, 4)
+    assert found.duration_ns.value == 40
+    assert [step.kernel_ns for step in found.steps] == [16, 16, 16]
+
+
+def test_a_kernel_belongs_to_the_step_that_launched_it() -> None:
+    late = [kernel("k", 100 * i + 60, 100 * i + 90, correlation_id=i) for i in range(4)]
+    launches = [call("hipLaunchKernel", 50 * i + 10, 50 * i + 12, i) for i in range(4)]
+    marks = [mark("step", 50 * i, 50 * i + 50) for i in range(4)]
+    found = steps(trace(dispatches=late, api_calls=launches, ranges=marks))
+    assert [step.kernels for step in found.steps] == [1, 1, 1, 1]
+
+
+def test_ranges_around_a_few_kernels_are_no_steps() -> None:
+    marks = [mark("log", 40 * i, 40 * i + 5) for i in range(6)]
+    found = steps(sequence(list("abcd") * 6, ranges=marks))
+    assert found.found_by == "the sequence of kernels repeats"
+    assert found.kernels_per_step.value == 4
+
+
+@given(
+    st.permutations("abcdef"),
+    st.integers(3, 12),
+    st.lists(st.sampled_from("xyz"), max_size=2),
+    st.lists(st.sampled_from("ab"), max_size=3),
+)
+def test_a_repeated_sequence_is_found(
+    body: list[str], times: int, before: list[str], inner: list[str]
+) -> None:
+    """Layers inside of a step do not hide it."""
+    step = [*body, *inner]
+    found = steps(sequence([*before, *step * times]))
+    assert found.kernels_per_step.value == len(step)
+    assert times - 1 <= len(found.steps) <= times
+
+
+def test_the_whole_step_and_not_its_layers() -> None:
+    layer = ["gemm", "add", "norm", "act"]
+    found = steps(sequence((["embed"] + layer * 5 + ["head", "sample"]) * 6))
+    assert found.kernels_per_step.value == 23
+
+
+@pytest.mark.parametrize("names", ["a", "ab", "abcdefgh", "aaaabbbbcccc" * 2])
+def test_no_steps_say_so(names: str) -> None:
+    found = steps(sequence(list(names)))
+    assert found.steps == ()
+    assert not found.kernels_per_step.known
+    assert found.unavailable
+    assert steps(trace()).unavailable == "the recording holds no kernels with times"
+
+
+def test_warm_up_is_not_steady() -> None:
+    starts = [0, 1000, 2000, 2100, 2200, 2300, 2400, 2500]
+    marks = [mark("step", start, end) for start, end in zip(starts, [*starts[1:], 2600], strict=True)]
+    found = steps(trace(dispatches=[kernel("k", start + 5, start + 9) for start in starts], ranges=marks))
+    assert found.steady_from_ns == 2000

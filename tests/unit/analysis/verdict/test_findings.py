@@ -1,0 +1,86 @@
+"""What to do next, over all analyses: the simulator knows what the remedies bring."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.analysis.overview import overview
+from rocm_perf.analysis.verdict.findings import MOST
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding
+from rocm_perf.sim import changes as sim
+from rocm_perf.sim.workload import read_workload
+from tests.sim.recorded import recorded
+from tests.unit.analysis.traces import call, kernel, trace
+from tests.unit.sim.runs import MI300X
+
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "workloads"
+
+
+def example(name: str) -> Document:
+    return overview(recorded(replace(read_workload(EXAMPLES / f"{name}.toml"), noise=0.0)), f"{name} run")
+
+
+def found(document: Document, name: str) -> Finding:
+    return next(finding for finding in document.findings if finding.id == name)
+
+
+def test_a_loop_that_synchronises_gets_the_gain_of_the_fixed_one() -> None:
+    workload = replace(read_workload(EXAMPLES / "sync_in_loop.toml"), noise=0.0)
+    document = example("sync_in_loop")
+    first = document.findings[0]
+    assert first.id == "sync-after-every-kernel"
+    assert first.projected_speedup is not None
+    true = sim.wall_if(workload, MI300X) / sim.wall_if(workload, MI300X, sim.SyncsHoisted())
+    assert first.projected_speedup.value == pytest.approx(true, rel=0.02)
+    assert first.time_at_stake_ns == document.projections[0].saved_ns
+
+
+def test_the_next_command_names_the_recording_and_sections_that_exist() -> None:
+    from rocm_perf.render.sections.index import chosen
+
+    for name in ("sync_in_loop", "copy_in_loop", "slivers", "straggler"):
+        for finding in example(name).findings:
+            assert finding.next_command, finding.id
+            if "--show" in finding.next_command:
+                head, _, sections = finding.next_command.partition(" --show ")
+                assert head == f"rocm-perf analyze '{name} run'"  # quoted: it holds a blank
+                assert chosen(sections.split(","))
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in EXAMPLES.glob("*.toml")))
+def test_at_most_ten_most_at_stake_first_none_above_the_wall(name: str) -> None:
+    document = example(name)
+    stakes = [finding.time_at_stake_ns or 0 for finding in document.findings]
+    assert stakes == sorted(stakes, reverse=True)
+    assert len(stakes) <= MOST
+    assert all(stake <= document.path.wall_ns for stake in stakes)
+
+
+def test_the_hoisted_loop_no_longer_has_the_finding() -> None:
+    assert "sync-after-every-kernel" not in {finding.id for finding in example("sync_hoisted").findings}
+
+
+def test_a_kernel_on_the_path_comes_with_what_it_would_bring() -> None:
+    document = example("softmax")
+    kernels = [finding for finding in document.findings if finding.id.startswith("kernel-")]
+    assert kernels
+    on_path = document.path.by_kernel[0]
+    assert kernels[0].time_at_stake_ns == on_path.impact_ns
+    assert kernels[0].projected_speedup is not None
+    wall = document.path.wall_ns
+    assert kernels[0].projected_speedup.value == pytest.approx(wall / (wall - on_path.impact_ns))
+
+
+def test_idle_time_is_at_stake_where_no_change_can_be_projected() -> None:
+    kernels = [kernel("k", 1000 * i + 900, 1000 * i + 950, correlation_id=i) for i in range(9)]
+    calls = [call("hipLaunchKernel", 1000 * i + 100, 1000 * i + 890, i) for i in range(9)]
+    document = overview(trace(dispatches=kernels, api_calls=calls), "t")
+    launching = [finding for finding in document.findings if "gap" in finding.id or "launch" in finding.id]
+    (one,) = launching  # all that has the same remedy is told as one
+    assert one.time_at_stake_ns is not None
+    assert one.time_at_stake_ns <= document.gaps.idle_ns
+    assert one.projected_speedup is None

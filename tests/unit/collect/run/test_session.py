@@ -1,0 +1,221 @@
+"""From plans to a record, with scripts in place of profilers."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from rocm_perf.backends.base import Command, Wish
+from rocm_perf.backends.machine import Machine
+from rocm_perf.collect.plan.planned import Plan, PlannedRun
+from rocm_perf.collect.request.request import Request
+from rocm_perf.collect.run import attempt as attempts
+from rocm_perf.collect.run import layout
+from rocm_perf.collect.run.session import Recorded, record
+from rocm_perf.collect.run.verdict import Attempt
+from rocm_perf.errors import OutputError, ToolAbsentError, UsageError
+
+MACHINE = Machine(host="h", rocm="7.2", driver="6.1")
+HEADER = "Kind,Agent_Id,Queue_Id,Kernel_Name,Start_Timestamp,End_Timestamp,Dispatch_Id,Correlation_Id\n"
+KERNEL = f'printf "{HEADER[:-1]}\\nKERNEL_DISPATCH,4,1,k,10,20,1,1\\n" > FOLDER/1_kernel_trace.csv'
+
+
+def _plan(profiler: str, *scripts: str, **facts: object) -> Callable[[Request, Machine, Path], Plan]:
+    """A plan whose runs are shell scripts; FOLDER is that of the pass, APP the application."""
+
+    def plan(request: Request, _: Machine, folder: Path) -> Plan:
+        runs = []
+        for number, script in enumerate(scripts, 1):
+            own = folder / f"pass_{number}"
+            text = script.replace("FOLDER", str(own)).replace("APP", shlex.join(request.command))
+            runs.append(
+                PlannedRun(
+                    number=number,
+                    purpose="timing" if profiler == "timing" else "trace" if number == 1 else "counters",
+                    profiler=profiler,
+                    folder=f"pass_{number}",
+                    command=Command(argv=("sh", "-c", text)),
+                    domains=("kernel",),
+                )
+            )
+        return Plan(profiler=profiler, why="a test", runs=tuple(runs), **facts)  # type: ignore[arg-type]
+
+    return plan
+
+
+TIMING = _plan("timing", "APP")
+
+
+class Record:
+    """Records into a folder, and keeps what was said."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.output = tmp_path / "runs"
+        self.said: list[str] = []
+
+    def __call__(
+        self, command: str, *ways: Callable[[Request, Machine, Path], Plan], **asked: object
+    ) -> Recorded:
+        request = Request(command=("sh", "-c", command), output=str(self.output), **asked)  # type: ignore[arg-type]
+        return record(
+            request,
+            MACHINE,
+            self.said.append,
+            plans=lambda asked, here, at: [way(asked, here, at) for way in ways],
+        )
+
+
+@pytest.fixture
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+    for name in (*layout.RANKS, layout.RUN_ID_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    return Record(tmp_path)
+
+
+def test_the_record_tells_what_was_asked_and_done(recording: Record) -> None:
+    done = recording(
+        "exit 0",
+        _plan("one", f"APP; {KERNEL}", notices=("a notice",)),
+        run_id="mine",
+        preset="lightweight",
+        wish=Wish(domains=("kernel", "hip"), att=True),
+        counters=("A",),
+        environment={"X": "1"},
+    )
+    told = done.record
+    assert (done.exit_code, told.state, told.exit_code, told.run_id) == (0, "done", 0, "mine")
+    assert done.folder == recording.output / "mine" / "h" / f"rank-{os.getpid()}"
+    assert told.asked == ("kernel", "hip", "counters", "thread trace")
+    assert (told.preset, told.profiler, told.why, told.notices) == (
+        "lightweight",
+        "one",
+        "a test",
+        ("a notice",),
+    )
+    assert told.machine == {"rocm": "7.2", "driver": "6.1"}
+    assert told.command == ("sh", "-c", "exit 0")
+    assert told.passes[0].environment == {"X": "1"}
+    assert layout.read_record(done.folder) == told
+
+
+def test_the_record_says_running_while_it_runs(recording: Record, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    recording("exit 0", _plan("one", f"cat FOLDER/../rocm-perf-run.json > {seen}; APP; {KERNEL}"))
+    assert '"state": "running"' in seen.read_text()
+
+
+def test_plans_that_refuse_make_nothing(recording: Record) -> None:
+    def refuse(_: Request, __: Machine, ___: Path) -> Plan:
+        raise UsageError("no such counter")
+
+    with pytest.raises(UsageError):
+        recording("exit 0", refuse)
+    assert not recording.output.exists()
+
+
+def test_an_output_that_cannot_be_written_starts_nothing(recording: Record, tmp_path: Path) -> None:
+    recording.output = tmp_path / "file"
+    recording.output.write_text("")
+    with pytest.raises(OutputError):
+        recording(f"touch {tmp_path}/started", TIMING)
+    assert not (tmp_path / "started").exists()
+
+
+def test_what_a_given_up_plan_left_is_hidden_and_named(recording: Record) -> None:
+    first = _plan("one", "APP; echo junk > FOLDER/junk.bin")
+    done = recording("exit 0", first, _plan("two", f"APP; {KERNEL}"), TIMING)
+    assert [(run.number, run.profiler, run.folder) for run in done.record.passes] == [
+        (1, "one", ".given_up/1-one/pass_1"),
+        (2, "two", "pass_1"),
+    ]
+    assert (done.folder / ".given_up/1-one/pass_1/junk.bin").exists()
+    assert done.trace is not None
+    assert done.trace.rows("dispatches") == 1
+    assert done.exit_code == 4
+
+
+def test_a_tool_that_hides_the_exit_code_is_seen_through(recording: Record) -> None:
+    def hiding(request: Request, machine: Machine, folder: Path) -> Plan:
+        plan = _plan("one", KERNEL)(request, machine, folder)
+        (run,) = plan.runs
+        argv = ("sh", "-c", f'{run.command.argv[2]}; "$@"; exit 0', "tool", *request.command)
+        command = replace(run.command, argv=argv, separates_exit_code=False)
+        return replace(plan, runs=(replace(run, command=command),))
+
+    assert recording("exit 7", hiding).exit_code == 7
+    assert recording("kill -9 $$", hiding).exit_code == 137
+    assert recording("exit 0", hiding).exit_code == 0
+
+
+def test_a_profiler_that_cannot_be_made_ready_is_passed_over(
+    recording: Record, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Unready:
+        def prepare(self, machine: Machine) -> None:
+            raise ToolAbsentError("no compiler")
+
+    monkeypatch.setattr(attempts, "PROFILERS", {"one": Unready()})
+    log = tmp_path / "log"
+    done = recording(f"echo >> {log}", _plan("one", "APP"), TIMING)
+    assert (done.exit_code, log.read_text()) == (4, "\n")
+    assert recording.said == ["no compiler. Running the application without a profiler, for its wall time."]
+    assert done.record.could_not == ("one: no compiler",)
+
+
+def test_an_interrupt_between_runs_keeps_what_is_there(
+    recording: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = attempts._run_profiled
+
+    def interrupted(attempt: Attempt, run: PlannedRun, setting: attempts.Setting) -> None:
+        if attempt.passes:
+            raise KeyboardInterrupt
+        real(attempt, run, setting)
+
+    monkeypatch.setattr(attempts, "_run_profiled", interrupted)
+    done = recording("exit 0", _plan("one", f"APP; {KERNEL}", "APP"))
+    assert (done.exit_code, done.record.state, len(done.record.passes)) == (130, "interrupted", 1)
+    assert done.trace is not None
+    assert done.trace.rows("dispatches") == 1
+
+
+def test_a_later_run_that_fails_is_missed_alone(recording: Record) -> None:
+    refused = "echo '[rocprofv3] Fatal error: no' >&2; exit 1"
+    done = recording("exit 0", _plan("one", f"APP; {KERNEL}", refused, f"APP; {KERNEL}"))
+    assert [run.outcome for run in done.record.passes] == ["recorded", "failed", "partly"]
+    assert done.exit_code == 4
+    assert [told.partition(":")[0] for told in done.record.could_not] == ["counters", "counters"]
+
+
+def test_input_that_is_used_up_is_not_run_again(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path\n"
+        "sys.path.insert(0, sys.argv[2])\n"
+        "from tests.unit.collect.run.test_session import *\n"
+        "from tests.unit.collect.run.test_session import _plan\n"
+        "recording = Record(Path(sys.argv[1]))\n"
+        "done = recording('cat', _plan('one', 'APP'), TIMING)\n"
+        "print('\\n'.join(recording.said), done.exit_code, file=sys.stderr)"
+    )
+    root = str(Path(__file__).parents[4])
+    argv = [sys.executable, "-c", script, str(tmp_path), root]
+    used = subprocess.run(argv, input=b"data", capture_output=True, timeout=60, check=False)
+    assert used.stdout == b"data"
+    assert b"its input came through a pipe and is used up" in used.stderr
+    again = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    assert b"Running the application again" in again.stderr
+
+
+def test_outputs_go_to_stderr_when_ours_carries_json(
+    recording: Record, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recording("echo out", TIMING, stdout_to_stderr=True)
+    said = capfd.readouterr()
+    assert (said.out, said.err) == ("", "out\n")

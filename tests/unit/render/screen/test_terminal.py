@@ -1,0 +1,146 @@
+"""The terminal view: the answer first, and never more than a screenful."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from rocm_perf.analysis.overview import overview
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding
+from rocm_perf.render.screen.terminal import View, print_document, print_sections
+from rocm_perf.render.sections.index import SECTIONS
+from tests.unit.analysis.traces import call, kernel, trace
+from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated, specimen
+
+WIDTHS = pytest.mark.parametrize("width", [80, 160])
+
+
+def shown(document: Document, width: int = 80, view: View | None = None) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False)
+    print_document(document, console, view or View(width=width))
+    return out.getvalue()
+
+
+def shown_sections(document: Document, width: int) -> str:
+    out = io.StringIO()
+    print_sections(
+        document, list(SECTIONS), Console(file=out, width=width, highlight=False), View(width=width)
+    )
+    return out.getvalue()
+
+
+def check(document: Document, width: int) -> None:
+    lines = shown(document, width).splitlines()
+    assert 2 <= len(lines) <= 40
+    assert max(map(len, lines)) <= width
+    for line in shown_sections(document, width).splitlines():
+        assert len(line) <= width
+
+
+@WIDTHS
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_simulated_runs_fit(name: str, width: int) -> None:
+    check(simulated(name), width)
+
+
+@WIDTHS
+@pytest.mark.parametrize("name", H200)
+def test_recordings_fit(name: str, width: int) -> None:
+    check(recorded(name), width)
+
+
+@WIDTHS
+@pytest.mark.parametrize("name", SPECIMENS)
+def test_specimens_fit(specimens: Path, name: str, width: int) -> None:
+    check(specimen(specimens / name), width)
+
+
+def crowded() -> Document:
+    kernels = [
+        kernel(f"void family::kernel_{i}<float, {i}>(int)", 100 * i, 100 * i + 40, correlation_id=i)
+        for i in range(60)
+    ]
+    waits = [call("hipStreamSynchronize", 100 * i, 100 * i + 60) for i in range(60)]
+    launches = [call("hipLaunchKernel", 100 * i - 5, 100 * i, i + 7) for i in range(60)]
+    copied = {"start_ns": 0, "end_ns": 9, "size_bytes": 64, "agent_id": 0}
+    copies = [{"kind": kind, **copied} for kind in ("H2D", "D2H", "P2P")]
+    document = overview(trace(dispatches=kernels, api_calls=waits + launches, copies=copies), "x")
+    long = "word " * 80
+    many = tuple(
+        Finding(
+            f"f{place}", "warning", f"Finding number {place}", (long,), 1000, None, long, "rocm-perf doctor"
+        )
+        for place in range(9)
+    )
+    return msgspec.structs.replace(document, findings=many, sanity=many)
+
+
+@WIDTHS
+def test_a_crowded_recording_stays_within_forty_lines(width: int) -> None:
+    text = shown(crowded(), width)
+    lines = text.splitlines()
+    assert len(lines) <= 40
+    assert all(len(line) <= width for line in lines)
+    assert "Finding number 0" in text
+    assert "more findings (--show findings)" in text
+    assert text.count("family::kernel_") + text.count("kernel_") >= 5
+
+
+def test_the_answer_names_cause_gain_remedy_and_verdict() -> None:
+    text = " ".join(shown(simulated("sync_in_loop")).split())
+    for words in (
+        "busy 33.2 % of 7.00 ms, idle 4.68 ms",
+        "Idle host sync 46 %, launch latency 31 %, other host calls 23 %",
+        "1 The program synchronises after nearly every kernel",
+        "4.14 ms at stake, projected 2.43x: 360 synchronising calls for 360 kernels",
+        "synchronise once, before the host reads a result",
+        "Scorecard missed GEMM 71.8 % (below 60 %), sync 51.1 % (below 5 %)",
+        "share total calls mean path",
+        "360 launches, 360 kernels recorded, 360 paired (100.0 %)",
+        "More --show one or several of gaps, sync, launches, path",
+    ):
+        assert words in text
+
+
+def test_a_next_command_on_the_same_recording_is_short() -> None:
+    document = simulated("sync_in_loop")
+    finding = Finding(
+        "x", "info", "Something", ("seen",), next_command=f"rocm-perf analyze {document.label} --show sync"
+    )
+    text = shown(msgspec.structs.replace(document, findings=(finding,)))
+    assert "1 Something  --show sync" in text
+    other = msgspec.structs.replace(finding, next_command="rocm-perf doctor")
+    assert "$ rocm-perf doctor" in shown(msgspec.structs.replace(document, findings=(other,)))
+
+
+def test_top_and_full_names() -> None:
+    name = "void family::kernel<float, " + "x" * 120 + ">(int)"
+    document = overview(trace(dispatches=[kernel(name, 0, 5), kernel("other", 9, 11)]), "x")
+    text = shown(document, view=View(top=1, full_names=True))
+    assert name.replace(" ", "") in "".join(text.split())
+    assert "1 more kernel" in text
+
+
+def test_one_of_several_runs_is_brief() -> None:
+    text = shown(simulated("sync_in_loop"), view=View(brief=True))
+    assert len(text.splitlines()) < 25
+    assert "Scorecard" not in text
+
+
+def test_markup_and_control_characters_in_a_recording_are_text() -> None:
+    text = shown(overview(trace(dispatches=[kernel("[red]k[/]", 0, 5)]), "[bold]x[/]\x1b[31m"))
+    assert "[red]k[/]" in text
+    assert "\x1b" not in text
+
+
+def test_a_section_with_nothing_says_why() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=100, highlight=False)
+    print_sections(overview(trace(), "x"), ["energy"], console, View(width=100))
+    assert "Energy  unavailable: no power was read" in out.getvalue()
