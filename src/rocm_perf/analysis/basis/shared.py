@@ -1,4 +1,4 @@
-"""What several analyses need is computed once for each Trace, when it is first asked for, and kept as long as the Trace."""
+"""What several analyses need is computed once for each Trace, when first asked for, and kept as long as the Trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RESULTS: WeakKeyDictionary[Trace, dict[Callable[[Trace], Any], Any]] = WeakKeyD
 
 
 def once_per_trace(compute: Callable[[Trace], Result]) -> Callable[[Trace], Result]:
-    """The same function, whose result for a Trace is kept: a Trace never changes, so neither does what follows from it."""
+    """The same function, its result kept: a Trace never changes, so neither does what follows from it."""
 
     @wraps(compute)
     def shared(trace: Trace) -> Result:
