@@ -240,6 +240,6 @@ def test_torch_where_there_is_no_compiler(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
 def test_the_workload_compiles_for_cuda(tmp_path: Path) -> None:
-    source = resources.files("rocm_perf.collect") / "workloads" / "workload.cu"
+    source = resources.files("rocm_perf.collect.doctor") / "workloads" / "workload.cu"
     with resources.as_file(source) as file:
         subprocess.run(["nvcc", "-arch=sm_90", "-cubin", str(file), "-o", str(tmp_path / "x")], check=True)

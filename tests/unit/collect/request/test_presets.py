@@ -16,7 +16,7 @@ from tests.unit.cli.parsing import parsed
 
 
 def test_every_file_is_a_preset_and_its_sets_exist() -> None:
-    folder = resources.files("rocm_perf.collect") / "presets"
+    folder = resources.files("rocm_perf.collect.request") / "presets"
     assert {Path(entry.name).stem for entry in folder.iterdir()} == set(presets())
     assert {name for each in presets().values() for name in each.counters} <= set(counter_sets())
 

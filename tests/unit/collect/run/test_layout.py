@@ -108,7 +108,7 @@ def test_a_process_that_still_records_is_not_replaced(tmp_path: Path) -> None:
 
 def test_many_processes_never_collide(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from rocm_perf.collect import layout\n"
+        "import sys; from pathlib import Path; from rocm_perf.collect.run import layout\n"
         "place = layout.place_for(sys.argv[1], '', 'h', {'ROCM_PERF_RUN_ID': 'r'})\n"
         "import dataclasses; place = dataclasses.replace(place, pid=7)\n"
         "print(next(folder for folder in place.folders if layout.claim(place, folder)))"
