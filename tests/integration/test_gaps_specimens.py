@@ -12,6 +12,7 @@ from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
 from rocm_perf.analysis.idle.gaps import gap_findings, gaps
 from rocm_perf.analysis.idle.launches import launch_findings, launches
 from rocm_perf.analysis.idle.sync import waiting
+from rocm_perf.analysis.overview import overview
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.families import family_findings, family_totals
 from rocm_perf.analysis.time.slivers import sliver_findings, slivers
@@ -75,22 +76,16 @@ def check_kernels(trace: Trace) -> None:
     assert all(
         before.end_ns <= after.start_ns for before, after in zip(found.steps, found.steps[1:], strict=False)
     )
-    for row in slivers(trace, found).rows:
+    for row in slivers(trace).rows:
         assert 0 <= row.saving_ns <= row.kernel_ns + row.gap_ns
-    copies = steady_copies(trace, found)
+    copies = steady_copies(trace)
     assert sum(row.copies for row in copies.rows) == copies.copies
 
 
 def findings(trace: Trace) -> Iterator[Finding]:
-    devices = device_times(trace)
-    busy = sum(device.busy_ns for device in devices)
-    found = steps(trace)
-    idle = gaps(trace)
-    yield from gap_findings(idle, sum(device.window_ns for device in devices))
-    yield from launch_findings(launches(trace), sum(device.kernel_ns for device in devices), idle.idle_ns)
-    yield from family_findings(family_totals(trace))
-    yield from sliver_findings(slivers(trace, found), busy)
-    yield from copy_findings(steady_copies(trace, found))
+    document = overview(trace, "specimen")
+    for topic in (gap_findings, launch_findings, family_findings, sliver_findings, copy_findings):
+        yield from topic(document)
 
 
 def within_one(quantity: Quantity) -> bool:

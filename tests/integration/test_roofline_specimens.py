@@ -80,7 +80,7 @@ def check(trace: Trace, gpu: Gpu | None = None) -> Roofline:
         assert row.percent_of_roof.known or row.regime == "unknown"
         assert row.spread is None or row.spread.greatest <= 100 or row.spread.doubt
         assert row.dispatches <= row.calls
-    judged = bottlenecks(trace, found, gpu=gpu)
+    judged = bottlenecks(trace, gpu=gpu)
     for kernel in judged.kernels:
         assert kernel.label or kernel.reason.startswith("unknown: ")
         assert all(0 <= float(score.score.value or 0) <= 1 for score in kernel.scores)

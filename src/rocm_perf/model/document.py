@@ -1,4 +1,8 @@
-"""The one typed document that analyses fill and renderers read. `--json` prints it as it is."""
+"""The one typed document that analyses fill and renderers read, and the topics that fill it. `--json` prints it.
+
+To add a topic: a result type in results/, a field of the Document and an entry of TOPICS here, a function in analysis/
+that computes it, and one in render/sections/ that shows it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Bottlenecks
 from rocm_perf.model.results.communication import Communication
+from rocm_perf.model.results.contents import Agent, Excerpt
 from rocm_perf.model.results.copies import SteadyCopies
 from rocm_perf.model.results.energy import Energy
 from rocm_perf.model.results.gaps import Gaps
@@ -23,94 +28,117 @@ from rocm_perf.model.results.ranges import Ranges
 from rocm_perf.model.results.roofline import Roofline
 from rocm_perf.model.results.scorecard import Score
 from rocm_perf.model.results.sync import Sync
+from rocm_perf.model.results.times import CopyTotal, DeviceTime, DomainTotal, Hotspots
 from rocm_perf.model.results.whatif import Projection
 from rocm_perf.model.run import RunInfo
+from rocm_perf.model.topic import Topic
 
 SCHEMA_VERSION = 2
+HEADER = ("label", "producer", "run", "formulas", "schema_version")  # fields that are no answers
 
-
-class Hotspot(msgspec.Struct, frozen=True):
-    """One kernel, over all its dispatches."""
-
-    kernel: str  # full name as recorded, or the short name when grouped by it
-    short_name: str
-    calls: int
-    total_ns: int
-    mean_ns: float
-    median_ns: float | None  # None where only the profiler's own statistics exist
-    min_ns: int | None
-    max_ns: int | None
-    share: float  # of the summed kernel time
-
-
-class Hotspots(msgspec.Struct, frozen=True):
-    """All kernels, longest total first, and what they were taken from."""
-
-    rows: tuple[Hotspot, ...]
-    basis: str
-    kernels: int
-    dispatches: int
-    total_ns: int
-    unavailable: str | None = None
-
-
-class DeviceTime(msgspec.Struct, frozen=True):
-    """How one GPU, or one queue or stream of it, spent its window. busy + idle = window."""
-
-    node: int
-    agent_id: int | None
-    queue_id: int | None
-    stream_id: int | None
-    name: str
-    dispatches: int
-    copies: int
-    window_ns: int
-    busy_ns: int
-    kernel_ns: int
-    copy_ns: int
-    idle_ns: int
-    busy: Quantity
-
-
-class DomainTotal(msgspec.Struct, frozen=True):
-    """One kind of host activity."""
-
-    domain: str
-    calls: int
-    total_ns: int
-    union_ns: int
-    busiest: str
-    busiest_ns: int
-
-
-class CopyTotal(msgspec.Struct, frozen=True):
-    """One direction of copies."""
-
-    kind: str
-    copies: int
-    total_ns: int
-    size_bytes: int | None
-    bandwidth: Quantity
-
-
-class Agent(msgspec.Struct, frozen=True):
-    """One GPU of the recording."""
-
-    node: int
-    agent_id: int
-    gfx: str | None
-    name: str | None
-    cu_count: int | None
-
-
-class Excerpt(msgspec.Struct, frozen=True):
-    """The most telling rows of a table that the sections above do not cover."""
-
-    table: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left_out: int
+# In the order of a report.
+TOPICS = (
+    Topic("findings", "verdicts:findings_section", concludes=("findings",), on_first_screen=True),
+    Topic(
+        "projections",
+        "path:projections_section",
+        concludes=("projections",),
+        formulas=("path.whatif",),
+    ),
+    Topic(
+        "scorecard",
+        "verdicts:scorecard_section",
+        {"scorecard": "verdict.scorecard:scorecard"},
+        on_first_screen=True,
+    ),
+    Topic(
+        "gpus",
+        "kernels:gpus_section",
+        {
+            "agents": "time.busy:gpus",
+            "wall_ns": "time.busy:wall_ns",
+            "devices": "time.busy:device_times",
+            "queues": "time.busy:queue_times",
+        },
+        on_first_screen=True,
+    ),
+    Topic("gaps", "idle:gaps_section", {"gaps": "idle.gaps:gaps"}, findings="idle.gaps:gap_findings"),
+    Topic("sync", "idle:sync_section", {"sync": "idle.sync:waiting"}, findings="idle.sync:sync_findings"),
+    Topic(
+        "launches",
+        "launching:launches_section",
+        {"launches": "idle.launches:launches"},
+        findings="idle.launches:launch_findings",
+    ),
+    Topic("host", "launching:host_section", {"domains": "time.totals:domain_totals"}, on_first_screen=True),
+    Topic(
+        "kernels",
+        "kernels:kernels_section",
+        {"hotspots": "time.hotspots:hotspots"},
+        parameters=("grouping",),
+        on_first_screen=True,
+    ),
+    Topic(
+        "families",
+        "kernels:families_section",
+        {"families": "time.families:family_totals"},
+        findings="time.families:family_findings",
+        evidence="families,operators",
+    ),
+    Topic(
+        "steps",
+        "kernels:steps_section",
+        {"steps": "time.steps:steps", "slivers": "time.slivers:slivers"},
+        findings="time.slivers:sliver_findings",
+    ),
+    Topic(
+        "copies",
+        "launching:copies_section",
+        {"copies": "time.totals:copy_totals", "steady_copies": "idle.copies:steady_copies"},
+        findings="idle.copies:copy_findings",
+    ),
+    Topic(
+        "communication",
+        "communication:communication_section",
+        {"communication": "idle.communication:communication"},
+        findings="idle.communication:communication_findings",
+    ),
+    Topic(
+        "operators",
+        "operators:operators_section",
+        {"operators": "operators.build:operators", "queue_lengths": "idle.queue_length:queue_lengths"},
+    ),
+    Topic("path", "path:path_section", {"path": "path.critical_path:recorded_path"}),
+    Topic("roofline", "roofline:roofline_section", {"roofline": "roofline:roofline"}),
+    Topic(
+        "bottlenecks",
+        "roofline:bottlenecks_section",
+        {"bottlenecks": "bottleneck:bottlenecks"},
+        findings="verdict.kernel_findings:kernel_findings",
+        evidence="bottlenecks,roofline,path",
+    ),
+    Topic("metrics", "metrics:metrics_section", {"metrics": "kernels.counter_metrics:counter_metrics"}),
+    Topic(
+        "instructions",
+        "instructions:instructions_section",
+        {"thread_trace": "kernels.instructions:thread_trace"},
+    ),
+    Topic("pc-samples", "instructions:pc_samples_section", {"pc_samples": "kernels.pc_samples:pc_samples"}),
+    Topic("ranges", "program:ranges_section", {"ranges": "program.ranges:ranges"}),
+    Topic("memory", "program:memory_section", {"memory": "program.memory:memory"}),
+    Topic("energy", "program:energy_section", {"energy": "program.energy:energy"}),
+    Topic("sanity", "verdicts:sanity_section", {"sanity": "trust.sanity:sanity"}, on_first_screen=True),
+    Topic(
+        "coverage", "verdicts:coverage_section", {"coverage": "trust.coverage:coverage"}, on_first_screen=True
+    ),
+    Topic(
+        "tables",
+        "verdicts:tables_section",
+        {"tables": "trust.contents:table_rows", "excerpts": "trust.contents:excerpts"},
+        on_first_screen=True,
+    ),
+    Topic("recording", "recording:recording_section", {"overhead": "trust.overhead:overhead"}),
+)
 
 
 class Document(msgspec.Struct, frozen=True):

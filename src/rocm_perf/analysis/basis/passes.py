@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
 
 
+@once_per_trace
 def timed_pass(trace: Trace) -> int | None:
     """The pass whose times are shown: the first that recorded times, since counter passes run slower."""
     frame = (
@@ -27,6 +29,7 @@ def shown_pass(trace: Trace) -> int | None:
     return frame.item() if frame.height else None
 
 
+@once_per_trace
 def timed_dispatches(trace: Trace) -> pl.DataFrame:
     """Dispatches of that pass with a usable start and end."""
     number = timed_pass(trace)

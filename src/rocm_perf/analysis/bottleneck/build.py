@@ -27,7 +27,7 @@ from rocm_perf.analysis.time.families import family
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.model.results.bottleneck import Bottleneck, Bottlenecks, Evidence, LabelScore
 from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples
-from rocm_perf.model.results.roofline import KernelRoofline, Roofline
+from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.trace import Trace
 
 NOTHING = "the recording holds no kernels"
@@ -37,10 +37,10 @@ COLLECTIVE = "a collective lasts until its slowest rank has come: compare the ra
 LEAST = 0.3  # a lower score points nowhere
 
 
-def bottlenecks(trace: Trace, found: Roofline | None = None, *, gpu: Gpu | None = None) -> Bottlenecks:
-    """Every kernel, from all that was recorded of it. `found` is the roofline of the same recording and GPU."""
+def bottlenecks(trace: Trace, *, gpu: Gpu | None = None) -> Bottlenecks:
+    """Every kernel, from all that was recorded of it."""
     known = devices(trace, gpu)
-    points = found or roofline(trace, gpu=gpu)
+    points = roofline(trace, gpu=gpu)
     counted = counted_metrics(metric_tables(trace, known, METRICS), known)
     launches = launch_evidence(trace, known) if trace.has("dispatches") else {}
     traced = {row.kernel: row for row in thread_trace(trace).kernels if row.kernel is not None}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from rocm_perf.analysis.basis.names import demangle, short_name
-from rocm_perf.model.document import Hotspot
 from rocm_perf.model.results.comparison import KernelChange, Match
+from rocm_perf.model.results.times import Hotspot
 
 
 def match_kernels(base: Sequence[Hotspot], new: Sequence[Hotspot]) -> tuple[KernelChange, ...]:

@@ -11,12 +11,12 @@ from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.analysis.verdict.scorecard import kernel_count
-from rocm_perf.model.document import Hotspots
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.comparison import Comparison, Fate, FindingChange, KernelChange, Side, StepChange
 from rocm_perf.model.results.kernels import Steps
 from rocm_perf.model.results.scorecard import Score
+from rocm_perf.model.results.times import Hotspots
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.graph import crossings, device, host
 from rocm_perf.analysis.graph.delays import with_delays, with_own_time
 from rocm_perf.analysis.graph.estimates import usual, with_usual
@@ -35,6 +36,7 @@ class _Parts:
     estimates: list[Estimate]
 
 
+@once_per_trace
 def build(trace: Trace) -> Graph:
     """The graph of the timed pass: all processes and ranks, each clock domain from its own first start."""
     number = timed_pass(trace) or 0

@@ -6,8 +6,9 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.families import is_collective
-from rocm_perf.model.document import DeviceTime
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.communication import CollectiveTotal, Communication
@@ -22,11 +23,11 @@ _GPU = ["node", "agent_id"]
 _WORTH = 0.05  # of the windows: what exposed communication must take to be worth a word
 
 
-def communication(trace: Trace, devices: tuple[DeviceTime, ...]) -> Communication:
+def communication(trace: Trace) -> Communication:
     """Collective kernels by their names, and the collectives that the recorder describes."""
     kernels = timed_dispatches(trace).select(*_GPU, "kernel", "start_ns", "end_ns")
     talking = kernels.filter(is_collective(kernels["kernel"]))
-    window = sum(device.window_ns for device in devices)
+    window = sum(device.window_ns for device in device_times(trace))
     if not talking.height:
         why = "no kernel that communicates was recorded"
         share = unavailable("", "exposed_ns / window_ns", why)
@@ -75,12 +76,13 @@ def _bandwidth(size: int | None, spent: int) -> Quantity:
     return Quantity(size / spent, "GB/s", formula, {"size_bytes": size, "duration_ns": spent})
 
 
-def communication_findings(result: Communication, wall_ns: int | None, gpus: int = 1) -> list[Finding]:
+def communication_findings(document: Document) -> list[Finding]:
     """Communication that nothing hides."""
+    result, wall_ns = document.communication, document.wall_ns
     share = result.exposed_share.value
     if not wall_ns or share is None or share < _WORTH:
         return []
-    exposed = result.exposed_ns // gpus
+    exposed = result.exposed_ns // max(len(document.devices), 1)
     least = max(wall_ns - exposed, 1)
     rows = (
         f"{row.name}: {format_count(row.calls, 'call')}, {format_ns(row.total_ns)}"
@@ -97,7 +99,7 @@ def communication_findings(result: Communication, wall_ns: int | None, gpus: int
                 f"{format_count(result.kernels, 'collective kernel')} have no other kernel beside them",
                 *rows,
             ),
-            time_at_stake_ns=result.exposed_ns,
+            time_at_stake_ns=exposed,
             projected_speedup=Quantity(
                 wall_ns / least,
                 "x",

@@ -8,8 +8,10 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import innermost
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.launches import THREAD, launched_work, timed_calls
-from rocm_perf.analysis.time.steps import step_time
+from rocm_perf.analysis.time.steps import step_time, steps
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.copies import SteadyCopies, SteadyCopy
@@ -27,29 +29,30 @@ _HOST_KINDS = ("H2D", "D2H")
 _JOIN = ["node", "pid", "agent_id", "stream_id", "correlation_id", "start_ns"]
 
 
-def steady_copies(trace: Trace, found: Steps) -> SteadyCopies:
+def steady_copies(trace: Trace) -> SteadyCopies:
     """Host copies from the first steady step to the end of the last."""
-    if found.steady_from_ns is None:
+    repeated = steps(trace)
+    if repeated.steady_from_ns is None:
         why = (
-            found.unavailable
-            or f"the recording holds {len(found.steps)} steps, too few to tell warm-up from the rest"
+            repeated.unavailable
+            or f"the recording holds {len(repeated.steps)} steps, too few to tell warm-up from the rest"
         )
         return SteadyCopies((), 0, 0, "", unavailable=why)
-    first, last = found.steady_from_ns, found.steps[-1].end_ns
-    steady = [step for step in found.steps if step.start_ns >= first]
-    copies = _host_copies(trace).filter(step_time(found).is_between(first, last))
+    first, last = repeated.steady_from_ns, repeated.steps[-1].end_ns
+    steady = [step for step in repeated.steps if step.start_ns >= first]
+    copies = _host_copies(trace).filter(step_time(repeated).is_between(first, last))
     groups = copies.group_by("kind", "call", "site", "memory", maintain_order=True)
     rows = [_row(key, group, len(steady)) for key, group in groups]
     return SteadyCopies(
         rows=tuple(sorted(rows, key=lambda row: -row.total_ns)),
         copies=copies.height,
         total_ns=int((copies["end_ns"] - copies["start_ns"]).sum()),
-        basis=_basis(found, len(steady)),
+        basis=_basis(repeated, len(steady)),
     )
 
 
-def _basis(found: Steps, steady: int) -> str:
-    return f"{format_count(steady, 'step')} of {len(found.steps)} after warm-up ({found.found_by})"
+def _basis(repeated: Steps, steady: int) -> str:
+    return f"{format_count(steady, 'step')} of {len(repeated.steps)} after warm-up ({repeated.found_by})"
 
 
 def _host_copies(trace: Trace) -> pl.DataFrame:
@@ -134,23 +137,22 @@ def _bandwidth(sized: pl.DataFrame) -> Quantity:
     return Quantity(size / spent, "GB/s", formula, {"size_bytes": size, "duration_ns": spent})
 
 
-def copy_findings(result: SteadyCopies) -> list[Finding]:
+def copy_findings(document: Document) -> list[Finding]:
     """Copies to or from the host in every step."""
-    every = [row for row in result.rows if row.per_step is not None and row.per_step >= 1]
+    every = [row for row in document.steady_copies.rows if row.per_step is not None and row.per_step >= 1]
     if not every:
         return []
     spent = sum(row.total_ns for row in every)
-    return [
-        Finding(
-            "copies-in-steady-state",
-            "warning",
-            "Data crosses between host and GPU in every step",
-            tuple(_evidence(row) for row in every[:5]),
-            time_at_stake_ns=spent,
-            remedy="Keep tensors on the GPU (no .item(), .cpu() or .tolist() in the loop; metrics every n-th step); "
-            "copy what must move from pinned memory (pin_memory=True, non_blocking=True) on a stream of its own.",
-        )
-    ]
+    finding = Finding(
+        "copies-in-steady-state",
+        "warning",
+        "Data crosses between host and GPU in every step",
+        tuple(_evidence(row) for row in every[:5]),
+        time_at_stake_ns=spent,
+        remedy="Keep tensors on the GPU (no .item(), .cpu() or .tolist() in the loop; metrics every n-th step); "
+        "copy what must move from pinned memory (pin_memory=True, non_blocking=True) on a stream of its own.",
+    )
+    return [of_one_gpu(finding, document)]
 
 
 def _evidence(row: SteadyCopy) -> str:

@@ -9,6 +9,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes, overlap_ns
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.gap_causes import (
     CAUSES,
     attribute,
@@ -18,6 +19,7 @@ from rocm_perf.analysis.idle.gap_causes import (
     synchronised,
 )
 from rocm_perf.analysis.idle.launches import GPU, THREAD, launched_work, timed_calls
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.gaps import Bin, CallTime, CauseTime, Gap, Gaps, Level, PlaceGaps
@@ -263,11 +265,14 @@ _REMEDIES: dict[str, str] = {
 }
 
 
-def gap_findings(result: Gaps, window_ns: int) -> list[Finding]:
-    """One finding for each large cause of idle time; `window_ns` is the sum of the windows of all GPUs."""
+def gap_findings(document: Document) -> list[Finding]:
+    """One finding for each large cause of idle time."""
+    result = document.gaps
+    window_ns = sum(device.window_ns for device in document.devices)
     if not window_ns or result.idle_ns < _IDLE_SHARE * window_ns:
         return []
-    return [_finding(row, result, window_ns) for row in result.causes if row.share >= _CAUSE_SHARE]
+    large = (row for row in result.causes if row.share >= _CAUSE_SHARE)
+    return [of_one_gpu(_finding(row, result, window_ns), document) for row in large]
 
 
 def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:

@@ -6,7 +6,9 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes, union_ns
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import ratio
 from rocm_perf.model.results.launches import ApiFunction, GraphLaunches, KernelLaunch, Launches
@@ -182,23 +184,24 @@ def _why_none(kernels: pl.DataFrame, calls: pl.DataFrame) -> str:
     return "no launching call of any kernel is in the recording"
 
 
-def launch_findings(result: Launches, kernel_ns: int, idle_ns: int) -> list[Finding]:
+def launch_findings(document: Document) -> list[Finding]:
     """Launching takes the host about as long as the kernels take the GPU, which stands idle meanwhile."""
-    called, count = result.call_ns, result.calls
+    called, count = document.launches.call_ns, document.launches.calls
+    kernel_ns = sum(device.kernel_ns for device in document.devices)
+    idle_ns = document.gaps.idle_ns
     if not kernel_ns or called < _SHORT_SHARE * kernel_ns or idle_ns < _IDLE_SHARE * kernel_ns:
         return []
     mean = format_ns(called / count)
-    return [
-        Finding(
-            "launch-bound",
-            "warning",
-            "Launching takes about as long as the kernels run",
-            (
-                f"{format_count(count, 'launching call')} took {format_ns(called)} ({mean} each)",
-                f"their kernels ran for {format_ns(kernel_ns)}: {format_share(called / kernel_ns)} of that again",
-            ),
-            time_at_stake_ns=min(called, idle_ns),
-            remedy="Launch less often: capture the loop into a HIP graph (torch.cuda.graph, or torch.compile with "
-            'mode="reduce-overhead"), fuse small kernels, or give each launch more work.',
-        )
-    ]
+    finding = Finding(
+        "launch-bound",
+        "warning",
+        "Launching takes about as long as the kernels run",
+        (
+            f"{format_count(count, 'launching call')} took {format_ns(called)} ({mean} each)",
+            f"their kernels ran for {format_ns(kernel_ns)}: {format_share(called / kernel_ns)} of that again",
+        ),
+        time_at_stake_ns=min(called, idle_ns),
+        remedy="Launch less often: capture the loop into a HIP graph (torch.cuda.graph, or torch.compile with "
+        'mode="reduce-overhead"), fuse small kernels, or give each launch more work.',
+    )
+    return [of_one_gpu(finding, document)]

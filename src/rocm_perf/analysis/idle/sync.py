@@ -6,8 +6,9 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns, union_ns
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.busy import wall_ns
-from rocm_perf.model.document import DeviceTime
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.sync import Sync, Waiting
@@ -42,8 +43,9 @@ _SHARE = "union_ns / wall_ns"
 _LOST_OF_WALL = "lost_ns / wall_ns"
 
 
-def sync_findings(sync: Sync, devices: tuple[DeviceTime, ...]) -> list[Finding]:
+def sync_findings(document: Document) -> list[Finding]:
     """The pattern "synchronises after every kernel", where it costs something."""
+    sync, devices = document.sync, document.devices
     if not sync.total.calls or not devices:
         return []
     kernels = sum(device.dispatches for device in devices)
@@ -76,6 +78,7 @@ def sync_findings(sync: Sync, devices: tuple[DeviceTime, ...]) -> list[Finding]:
     ]
 
 
+@once_per_trace
 def waiting(trace: Trace) -> Sync:
     """Synchronising calls and blocking copies by scope, function, thread and operator."""
     calls = _waits(trace)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device, devices
+from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.arch.metric_data import metrics
 from rocm_perf.arch.metrics import MetricTable, by_kernel
-from rocm_perf.model.document import Hotspot
 from rocm_perf.model.results.metrics import KernelMetric, Metrics
 from rocm_perf.model.trace import Trace
 
@@ -18,8 +18,8 @@ NO_COUNTERS = (
 )
 
 
-def counter_metrics(trace: Trace, spots: Sequence[Hotspot]) -> Metrics:
-    """All metrics that the recorded counters give, kernels in the order of `spots`."""
+def counter_metrics(trace: Trace) -> Metrics:
+    """All metrics that the recorded counters give, the kernels with most time first."""
     if not trace.has("counters"):
         return Metrics((), {}, unavailable=NO_COUNTERS)
     known = devices(trace)
@@ -29,7 +29,7 @@ def counter_metrics(trace: Trace, spots: Sequence[Hotspot]) -> Metrics:
         return Metrics(
             (), {}, unavailable=known[-1].reason or "the GPU of the counters is not in the catalogue"
         )
-    order = {spot.kernel: place for place, spot in enumerate(spots)}
+    order = {spot.kernel: place for place, spot in enumerate(hotspots(trace).rows)}
     rows = [row for device, table in found for row in _rows(device, table)]
     rows.sort(key=lambda row: order.get(row.kernel, len(order)))
     missing = {name: why for _, table in found for name, why in table.unavailable.items()}

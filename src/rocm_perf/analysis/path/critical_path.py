@@ -7,9 +7,11 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.patterns import repeated
+from rocm_perf.analysis.graph.build import build
 from rocm_perf.analysis.graph.graph import NODE_KINDS, RULES, START, Graph, retimed_wall_ns, slack
 from rocm_perf.analysis.path.changes import FasterKernels
 from rocm_perf.model.results.path import CriticalPath, EdgeCount, KernelOnPath, Link
+from rocm_perf.model.trace import Trace
 
 FORMULAS = {
     "critical_path.total_ns": "sum of the links from the last end back to the first start = wall_ns",
@@ -37,6 +39,11 @@ _WAITS = {
 
 _KERNEL_KINDS = ["kernel", "collective"]  # what has dispatches
 LINK_KINDS = pl.Enum(list(dict.fromkeys([*NODE_KINDS.categories, *_WAITS.values()])))
+
+
+def recorded_path(trace: Trace) -> CriticalPath:
+    """The critical path of a recording, in the graph of what it recorded."""
+    return critical_path(build(trace))
 
 
 def critical_path(graph: Graph) -> CriticalPath:

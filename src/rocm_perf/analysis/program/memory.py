@@ -10,6 +10,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.series import POINTS, highest
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.program.ranges import step_spans
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.memory import Memory, MemoryGrowth, MemoryUse
@@ -29,6 +30,7 @@ _TENTHS = 10
 _FEWEST_STEPS = 3
 
 
+@once_per_trace
 def memory(trace: Trace, steps: pl.DataFrame | None = None) -> Memory:
     """Memory in use by GPU and level. `steps` has node, start_ns and end_ns; by default they come from the ranges."""
     known_steps = step_spans(trace) if steps is None else steps

@@ -15,6 +15,7 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.nested import enclosing, nest, with_launch
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.results.ranges import RangeCall, Ranges, RangeTotal
 from rocm_perf.model.trace import Trace
 
@@ -68,6 +69,7 @@ def range_calls(trace: Trace) -> pl.DataFrame:
     return _calls(nested, _owned(trace, timed_dispatches(trace), nested))
 
 
+@once_per_trace
 def step_spans(trace: Trace) -> pl.DataFrame:
     """The steps of the program in order, as name, node, start_ns and end_ns: torch's ProfilerStep ranges, else the
     calls of the outermost range that is called most often, if it is called at least three times."""

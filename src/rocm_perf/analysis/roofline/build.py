@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.operators.tree import OperatorTree, operator_tree
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.analysis.roofline.amounts import SHAPES, Key, Work, filled
 from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR, ceilings
 from rocm_perf.analysis.roofline.counted import (
@@ -59,17 +60,20 @@ class _Recording:
     tables: tuple[MetricTable | None, ...]
 
 
-def roofline(
-    trace: Trace,
-    *,
-    gpu: Gpu | None = None,
-    tree: OperatorTree | None = None,
-) -> Roofline:
+def roofline(trace: Trace, *, gpu: Gpu | None = None) -> Roofline:
     """Every kernel with its ceilings, or the reason why it has no place among them.
 
-    A `gpu` overrides what the recording says of the machine; a `tree` of the same recording spares building it again.
+    A `gpu` overrides what the recording says of the machine.
     """
-    known = devices(trace, gpu)
+    return _as_recorded(trace) if gpu is None else _on(devices(trace, gpu), trace)
+
+
+@once_per_trace
+def _as_recorded(trace: Trace) -> Roofline:
+    return _on(devices(trace), trace)
+
+
+def _on(known: tuple[Device, ...], trace: Trace) -> Roofline:
     if not trace.has("dispatches"):
         return Roofline((), (), unavailable=NO_KERNELS)
     measured = trace.table("ceilings")
@@ -82,7 +86,7 @@ def roofline(
     )
     work = counted_work(recording.tables, known, recording.times)
     if trace.has("ops"):
-        work = filled(work, shaped_work(tree or operator_tree(trace), known, recording.times))
+        work = filled(work, shaped_work(operator_tree(trace), known, recording.times))
     return Roofline(_gpus(known, recording.ceilings), _kernels(recording, work))
 
 

@@ -6,8 +6,10 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
-from rocm_perf.model.document import DeviceTime
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.quantity import ratio
+from rocm_perf.model.results.contents import Agent
+from rocm_perf.model.results.times import DeviceTime
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
@@ -24,6 +26,7 @@ _QUEUE = [*_DEVICE, "queue_id", "stream_id"]
 _SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
 
 
+@once_per_trace
 def device_times(trace: Trace) -> tuple[DeviceTime, ...]:
     """One row a GPU."""
     return _times(trace, _DEVICE)
@@ -34,6 +37,7 @@ def queue_times(trace: Trace) -> tuple[DeviceTime, ...]:
     return _times(trace, _QUEUE)
 
 
+@once_per_trace
 def wall_ns(trace: Trace) -> int | None:
     """From the first to the last thing recorded; nodes have clocks of their own."""
     number = timed_pass(trace) or 0
@@ -52,6 +56,13 @@ def wall_ns(trace: Trace) -> int | None:
         return None
     windows = pl.concat(spans).group_by("node").agg(pl.col("last").max() - pl.col("first").min()).collect()
     return windows["last"].max()  # type: ignore[return-value]
+
+
+def gpus(trace: Trace) -> tuple[Agent, ...]:
+    """The GPUs that the recording describes."""
+    described = trace.table("agents").filter(pl.col("kind").str.to_uppercase().fill_null("GPU") == "GPU")
+    columns = described.select("node", "agent_id", "gfx", "name", "cu_count")
+    return tuple(Agent(**row) for row in columns.iter_rows(named=True))
 
 
 def _times(trace: Trace, by: list[str]) -> tuple[DeviceTime, ...]:

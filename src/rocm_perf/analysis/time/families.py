@@ -12,7 +12,10 @@ import polars as pl
 
 from rocm_perf.analysis.basis.names import demangle, short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.arch.toml import read_toml
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.kernels import Families, Family, FamilyName, FamilyTotal
@@ -71,6 +74,7 @@ def is_collective(names: pl.Series) -> pl.Series:
     return families(names) == "collective"
 
 
+@once_per_trace
 def family_totals(trace: Trace) -> Families:
     """Kernel time by family."""
     dispatches = timed_dispatches(trace)
@@ -110,23 +114,22 @@ def _patterns() -> tuple[tuple[Rule, re.Pattern[str]], ...]:
     return tuple((rule, re.compile(rule.pattern)) for rule in rules())
 
 
-def family_findings(result: Families) -> list[Finding]:
+def family_findings(document: Document) -> list[Finding]:
     """More time in kernels that pass data on than in those that compute."""
-    passing = [row for row in result.rows if row.family in _FUSIBLE]
+    passing = [row for row in document.families.rows if row.family in _FUSIBLE]
     spent, share = sum(row.total_ns for row in passing), sum(row.share for row in passing)
     if share < _FUSIBLE_SHARE or sum(row.kernels for row in passing) < 2:
         return []
-    return [
-        Finding(
-            "unfused-kernels",
-            "info",
-            f"{format_share(share)} of the kernel time moves data between kernels",
-            (
-                *(f"{row.family}: {format_ns(row.total_ns)} in {row.calls:,} calls" for row in passing),
-                "at stake is at most this: a fused kernel still reads and writes its data once",
-            ),
-            time_at_stake_ns=spent,
-            remedy="Such kernels read and write memory and compute little: fuse them (torch.compile, or fused "
-            "kernels such as those of aiter or Liger), and keep one memory layout and one dtype along the way.",
-        )
-    ]
+    finding = Finding(
+        "unfused-kernels",
+        "info",
+        f"{format_share(share)} of the kernel time moves data between kernels",
+        (
+            *(f"{row.family}: {format_ns(row.total_ns)} in {row.calls:,} calls" for row in passing),
+            "at stake is at most this: a fused kernel still reads and writes its data once",
+        ),
+        time_at_stake_ns=spent,
+        remedy="Such kernels read and write memory and compute little: fuse them (torch.compile, or fused "
+        "kernels such as those of aiter or Liger), and keep one memory layout and one dtype along the way.",
+    )
+    return [of_one_gpu(finding, document)]

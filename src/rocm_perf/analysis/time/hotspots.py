@@ -8,7 +8,8 @@ import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name, short_names
 from rocm_perf.analysis.basis.passes import timed_dispatches
-from rocm_perf.model.document import Hotspot, Hotspots
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.model.results.times import Hotspot, Hotspots
 from rocm_perf.model.trace import Trace
 
 Grouping = Literal["full", "short"]
@@ -19,6 +20,7 @@ FORMULAS = {
 }
 
 
+@once_per_trace
 def hotspots(trace: Trace, grouping: Grouping = "full") -> Hotspots:
     """Every kernel, longest total first; from the profiler's own statistics if no dispatch was kept."""
     dispatches = timed_dispatches(trace)

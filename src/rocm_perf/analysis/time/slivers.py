@@ -5,9 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.launches import launched_work, timed_calls
 from rocm_perf.analysis.time.families import families
-from rocm_perf.analysis.time.steps import step_time
+from rocm_perf.analysis.time.steps import step_time, steps
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.kernels import Sliver, Slivers, Steps
 from rocm_perf.model.trace import Trace
@@ -35,22 +37,22 @@ _BASIS = (
 )
 
 
-def slivers(trace: Trace, found: Steps) -> Slivers:
+def slivers(trace: Trace) -> Slivers:
     """Sequences by what fusing them could save; none reaches from one step into the next."""
     kernels = launched_work(trace, timed_calls(trace)).filter(pl.col("kind") == "kernel")
     if not kernels.height:
         return Slivers((), 0, None, _BASIS, unavailable="the recording holds no kernels with times")
     length = kernels["end_ns"] - kernels["start_ns"]
     floor = round(length.quantile(_FLOOR, "nearest") or 0)
-    runs = _runs(_in_streams(kernels, found), floor)
+    runs = _runs(_in_streams(kernels, steps(trace)), floor)
     rows = tuple(_sliver(row) for row in _repeated(runs).head(_ROWS).iter_rows(named=True))
     return Slivers(rows, sum(row.saving_ns for row in rows), floor, _BASIS)
 
 
-def _in_streams(kernels: pl.DataFrame, found: Steps) -> pl.DataFrame:
+def _in_streams(kernels: pl.DataFrame, program_steps: Steps) -> pl.DataFrame:
     """Every kernel in stream order, with whether a new run begins at it."""
-    starts = pl.Series([step.start_ns for step in found.steps], dtype=pl.Int64)
-    times = kernels.select(step_time(found)).to_series()
+    starts = pl.Series([step.start_ns for step in program_steps.steps], dtype=pl.Int64)
+    times = kernels.select(step_time(program_steps)).to_series()
     length = pl.col("end_ns") - pl.col("start_ns")
     table = kernels.select(
         *_STREAM,
@@ -100,25 +102,26 @@ def _sliver(row: dict[str, object]) -> Sliver:
     return Sliver(tuple(kernels), **row)  # type: ignore[arg-type]
 
 
-def sliver_findings(result: Slivers, busy_ns: int) -> list[Finding]:
-    """Where fusion could save enough of the GPU's busy time."""
+def sliver_findings(document: Document) -> list[Finding]:
+    """Where fusion could save enough of the time that kernels take."""
+    result = document.slivers
+    busy_ns = sum(device.kernel_ns for device in document.devices)
     if not result.rows or result.saving_ns < _WORTH * busy_ns:
         return []
     first = result.rows[0]
     names = ", ".join(dict.fromkeys(short_name(kernel) for kernel in first.kernels))
-    return [
-        Finding(
-            "slivers",
-            "warning",
-            "Short kernels follow one another that could be one",
-            (
-                f"{format_count(len(result.rows), 'sequence')} of short kernels repeat; the costliest runs "
-                f"{first.occurrences:,} times: {names}",
-                f"its {len(first.kernels)} kernels take {format_ns(first.kernel_ns / first.occurrences)} an "
-                f"occurrence, the gaps between them {format_ns(first.gap_ns / first.occurrences)}",
-            ),
-            time_at_stake_ns=result.saving_ns,
-            remedy="Fuse them: torch.compile turns such chains into one Triton kernel; where it cannot, a fused "
-            "library kernel (aiter, apex, Liger) or a HIP graph shortens at least the gaps.",
-        )
-    ]
+    finding = Finding(
+        "slivers",
+        "warning",
+        "Short kernels follow one another that could be one",
+        (
+            f"{format_count(len(result.rows), 'sequence')} of short kernels repeat; the costliest runs "
+            f"{first.occurrences:,} times: {names}",
+            f"its {len(first.kernels)} kernels take {format_ns(first.kernel_ns / first.occurrences)} an "
+            f"occurrence, the gaps between them {format_ns(first.gap_ns / first.occurrences)}",
+        ),
+        time_at_stake_ns=result.saving_ns,
+        remedy="Fuse them: torch.compile turns such chains into one Triton kernel; where it cannot, a fused "
+        "library kernel (aiter, apex, Liger) or a HIP graph shortens at least the gaps.",
+    )
+    return [of_one_gpu(finding, document)]

@@ -6,6 +6,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.launches import launched_work, timed_calls
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.kernels import Step, Steps
@@ -32,6 +33,7 @@ _BY_SEQUENCE = "the sequence of kernels repeats"
 Found = tuple[str, pl.DataFrame]
 
 
+@once_per_trace
 def steps(trace: Trace) -> Steps:
     """Of the process with the most kernels; in a run of many ranks, the others do the same."""
     kernels = _kernels(trace)

@@ -6,8 +6,8 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.passes import timed_pass
-from rocm_perf.model.document import CopyTotal, DomainTotal
 from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.times import CopyTotal, DomainTotal
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {

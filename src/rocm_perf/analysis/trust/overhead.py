@@ -7,7 +7,7 @@ from statistics import median
 
 from rocm_perf.model.collection import OverheadRecord
 from rocm_perf.model.quantity import Quantity, unavailable
-from rocm_perf.model.run import RunInfo
+from rocm_perf.model.trace import Trace
 
 FORMULAS = {"overhead": "median wall with the profiler / median wall without it"}
 
@@ -15,11 +15,12 @@ _NOT_MEASURED = "the program was not run without the profiler (rocm-perf profile
 _OTHER_TOOL = "recordings do not hold the wall time without the profiler"
 
 
-def overhead(run: RunInfo) -> Quantity:
+def overhead(trace: Trace) -> Quantity:
     """The inflation of the whole program: 1.05 is five percent."""
-    if run.collection is None:
+    collection = trace.run.collection
+    if collection is None:
         return unavailable("x", FORMULAS["overhead"], _OTHER_TOOL)
-    measured = run.collection.overhead
+    measured = collection.overhead
     if measured is None or not measured.unprofiled_ns or not measured.profiled_ns:
         return unavailable("x", FORMULAS["overhead"], _NOT_MEASURED)
     return _inflation(measured)

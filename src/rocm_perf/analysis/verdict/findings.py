@@ -1,30 +1,24 @@
-"""What to do next: the findings of all analyses, each with what its remedy would bring; at most ten."""
+"""What to do next: the findings of all topics, each with what its remedy would bring; at most ten."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
 import msgspec
 
+from rocm_perf.analysis.graph.build import build
 from rocm_perf.analysis.graph.graph import Graph
-from rocm_perf.analysis.idle.communication import communication_findings
-from rocm_perf.analysis.idle.copies import copy_findings
-from rocm_perf.analysis.idle.gaps import gap_findings
-from rocm_perf.analysis.idle.launches import launch_findings
-from rocm_perf.analysis.idle.sync import sync_findings
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.path.wrappers import sync_wrappers
-from rocm_perf.analysis.time.families import family_findings
-from rocm_perf.analysis.time.slivers import sliver_findings
-from rocm_perf.analysis.verdict.kernel_findings import kernel_findings
 from rocm_perf.errors import UsageError
-from rocm_perf.model.document import Document
+from rocm_perf.model.document import TOPICS, Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.whatif import Projection
+from rocm_perf.model.topic import resolve
 from rocm_perf.model.trace import Trace
 
 MOST = 10
@@ -69,55 +63,41 @@ _THEMES = (
     _Theme(("copies-in-steady-state", "gap-copy"), lambda _: CopiesAsync(overlapped=True), "copies"),
     _Theme(("slivers",), _fused, "steps"),
 )
-_SHOWN_IN = {name: theme.show for theme in _THEMES for name in theme.members} | {
-    "unfused-kernels": "families,operators",
-    "exposed-communication": "communication",
-}
-_KERNEL_SECTIONS = "bottlenecks,roofline,path"
+_THEMED = frozenset(name for theme in _THEMES for name in theme.members)
 
 
-def findings(
-    document: Document, graph: Graph, trace: Trace
-) -> tuple[tuple[Projection, ...], tuple[Finding, ...]]:
+def conclusions(document: Document, trace: Trace) -> tuple[tuple[Projection, ...], tuple[Finding, ...]]:
     """The projections that were made, and the findings, most time at stake first."""
-    run = _Run(document, graph, trace)
-    found = {finding.id: finding for finding in _all(document)}
+    run = _Run(document, build(trace), trace)
+    waiting = list(_topic_findings(document))
     projections: list[Projection] = []
-    told: list[Finding] = []
+    findings: list[Finding] = []
     spoken_for = 0
     for theme in _THEMES:
-        members = [found.pop(name) for name in theme.members if name in found]
-        projection = _projected(graph, theme.change(run)) if members and not graph.empty else None
+        members = [finding for finding in waiting if finding.id in theme.members]
+        waiting = [finding for finding in waiting if finding.id not in theme.members]
+        projection = _projected(run.graph, theme.change(run)) if members and not run.graph.empty else None
         if projection is not None:
             projections.append(projection)
-        told += _as_one(members, projection, spoken_for)
+        merged = _as_one(_in_order(members, theme), projection, spoken_for)
+        findings += [_with_command(finding, document, theme.show) for finding in merged]
         spoken_for = max(spoken_for, _beyond_gaps(members, projection))
-    told += [*found.values(), *kernel_findings(document)]
-    told.sort(key=lambda finding: -(finding.time_at_stake_ns or 0))
-    return tuple(projections), tuple(_with_command(finding, document) for finding in told[:MOST])
+    findings += waiting
+    findings.sort(key=lambda finding: -(finding.time_at_stake_ns or 0))
+    return tuple(projections), tuple(findings[:MOST])
 
 
-def _all(document: Document) -> Iterable[Finding]:
-    window = sum(device.window_ns for device in document.devices)
-    kernel_ns = sum(device.kernel_ns for device in document.devices)
-    yield from sync_findings(document.sync, document.devices)
-    summed = (
-        *gap_findings(document.gaps, window),
-        *launch_findings(document.launches, kernel_ns, document.gaps.idle_ns),
-        *sliver_findings(document.slivers, kernel_ns),
-        *copy_findings(document.steady_copies),
-        *family_findings(document.families),
-        *communication_findings(document.communication, document.wall_ns, len(document.devices)),
-    )
-    yield from (_of_one_gpu(finding, len(document.devices)) for finding in summed)
+def _topic_findings(document: Document) -> Iterator[Finding]:
+    """What each topic finds, with the command that shows what it rests on unless a theme knows a better one."""
+    for topic in TOPICS:
+        if topic.findings:
+            for finding in resolve("rocm_perf.analysis", topic.findings)(document):
+                shown = "" if finding.id in _THEMED else topic.shown_by
+                yield _with_command(finding, document, shown) if shown else finding
 
 
-def _of_one_gpu(finding: Finding, gpus: int) -> Finding:
-    """GPUs that work side by side lose the same wall time once, not once each."""
-    stake = finding.time_at_stake_ns
-    if stake is None or gpus < 2:
-        return finding
-    return msgspec.structs.replace(finding, time_at_stake_ns=stake // gpus)
+def _in_order(members: Sequence[Finding], theme: _Theme) -> list[Finding]:
+    return sorted(members, key=lambda finding: theme.members.index(finding.id))
 
 
 def _projected(graph: Graph, change: Change | None) -> Projection | None:
@@ -160,11 +140,9 @@ def _beyond_gaps(members: list[Finding], projection: Projection | None) -> int:
     return max(projection.saved_ns - _idle(members), 0) if projection else 0
 
 
-def _with_command(finding: Finding, document: Document) -> Finding:
-    """The command that shows what the finding rests on, unless it has one of its own."""
+def _with_command(finding: Finding, document: Document, shown: str) -> Finding:
+    """With the command that shows what the finding rests on, unless it has one of its own."""
     if finding.next_command:
         return finding
-    shown = _KERNEL_SECTIONS if finding.id.startswith("kernel-") else _SHOWN_IN.get(finding.id, "gaps")
-    return msgspec.structs.replace(
-        finding, next_command=f"rocm-perf analyze {quote(document.label)} --show {shown}"
-    )
+    command = f"rocm-perf analyze {quote(document.label)} --show {shown}"
+    return msgspec.structs.replace(finding, next_command=command)

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocm_perf.model.document import DeviceTime
+from rocm_perf.analysis.idle.sync import waiting
+from rocm_perf.analysis.program.memory import memory
+from rocm_perf.analysis.time.busy import device_times
+from rocm_perf.analysis.time.families import family_totals
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.memory import Memory
 from rocm_perf.model.results.scorecard import Score
+from rocm_perf.model.results.times import DeviceTime
+from rocm_perf.model.trace import Trace
 
 _WORKFLOW = "inference tuning workflow"
 _OUR_READING = f"{_WORKFLOW}, which gives no number: 1 % is this tool's reading"
@@ -42,7 +47,17 @@ _KERNELS = _Target(
 )
 
 
-def scorecard(
+def scorecard(trace: Trace) -> tuple[Score, ...]:
+    """A recording against every target that one run can be held to."""
+    return scores(
+        gemm_share=family_totals(trace).gemm_share,
+        sync_share=waiting(trace).lost_share,
+        gap_share=gap_share(device_times(trace)),
+        memory_growth=memory_growth(memory(trace)),
+    )
+
+
+def scores(
     *, gemm_share: Quantity, sync_share: Quantity, gap_share: Quantity, memory_growth: Quantity
 ) -> tuple[Score, ...]:
     """Every value is a share: of GPU time, of the wall, of the GPU's window, of the memory in use a step before."""
@@ -64,18 +79,18 @@ def gap_share(devices: tuple[DeviceTime, ...]) -> Quantity:
     return ratio(busiest.idle_ns, busiest.window_ns, formula, "idle_ns", "window_ns")
 
 
-def memory_growth(memory: Memory) -> Quantity:
+def memory_growth(in_use: Memory) -> Quantity:
     """Growth from step to step as a share of the peak; that of the GPU and level where it is largest."""
     formula = "growth_bytes a step / peak_bytes"
     grown = [
         (row.growth.per_step.value or 0, row.peak_bytes)
-        for row in memory.rows
+        for row in in_use.rows
         if row.growth and row.peak_bytes > 0
     ]
     if not grown:
-        reasons = [row.growth_unavailable for row in memory.rows if row.growth_unavailable]
+        reasons = [row.growth_unavailable for row in in_use.rows if row.growth_unavailable]
         return unavailable(
-            "", formula, memory.unavailable or next(iter(reasons), "memory in use was not recorded")
+            "", formula, in_use.unavailable or next(iter(reasons), "memory in use was not recorded")
         )
     growth, peak = max(grown, key=lambda pair: pair[0] / pair[1])
     return Quantity(growth / peak, "", formula, {"growth_bytes": growth, "peak_bytes": peak})

@@ -5,28 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import fields
 
-from rocm_perf.model.coverage import Coverage
-from rocm_perf.model.document import Agent, CopyTotal, DeviceTime, DomainTotal, Excerpt
-from rocm_perf.model.finding import Finding
+from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Bottleneck
-from rocm_perf.model.results.communication import Communication
-from rocm_perf.model.results.copies import SteadyCopies
-from rocm_perf.model.results.energy import Energy
-from rocm_perf.model.results.gaps import Gaps
-from rocm_perf.model.results.instructions import PcSamples, ThreadTrace
-from rocm_perf.model.results.kernels import Families, Slivers, Steps
-from rocm_perf.model.results.launches import Launches
-from rocm_perf.model.results.memory import Memory
-from rocm_perf.model.results.metrics import Metrics
-from rocm_perf.model.results.operators import Operators, QueueLength
+from rocm_perf.model.results.contents import Agent
 from rocm_perf.model.results.path import EdgeCount, Estimate, Link, Pattern
-from rocm_perf.model.results.ranges import Ranges
 from rocm_perf.model.results.roofline import KernelRoofline, RooflineGpu
-from rocm_perf.model.results.scorecard import Score
-from rocm_perf.model.results.sync import Sync
-from rocm_perf.model.results.whatif import Projection
+from rocm_perf.model.results.times import CopyTotal, DeviceTime, DomainTotal
 from rocm_perf.model.run import RunInfo
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -116,38 +103,30 @@ class KernelAnalysis(msgspec.Struct, frozen=True):
     provenance: dict[str, str]
 
 
-class AnalysisFile(File, frozen=True, kw_only=True):
-    """analysis.json: kernels, findings, coverage and scorecard, and every other result."""
+class AnalysisHead(File, frozen=True, kw_only=True):
+    """What analysis.json says in a form of its own; every other result of the Document follows as it is."""
 
     kernels: tuple[KernelAnalysis, ...]
     kernels_basis: str
     kernels_unavailable: str | None
-    findings: tuple[Finding, ...]
-    projections: tuple[Projection, ...]
-    scorecard: tuple[Score, ...]
-    coverage: Coverage
-    sanity: tuple[Finding, ...]
     bottlenecks: tuple[Bottleneck, ...]
     bottlenecks_unavailable: str | None
-    metrics: Metrics
-    gaps: Gaps
-    sync: Sync
-    launches: Launches
-    families: Families
-    steps: Steps
-    slivers: Slivers
-    steady_copies: SteadyCopies
-    communication: Communication
-    operators: Operators
-    queue_lengths: tuple[QueueLength, ...]
-    ranges: Ranges
-    memory: Memory
-    energy: Energy
-    thread_trace: ThreadTrace
-    pc_samples: PcSamples
-    excerpts: tuple[Excerpt, ...]
     formulas: dict[str, str]
 
+
+_IN_OTHER_FORM = {"hotspots", "bottlenecks", "roofline", "path"}
+_SAID = {field for kind in (ProfileFile, AnalysisHead) for field in kind.__struct_fields__} | _IN_OTHER_FORM
+RESULTS = tuple(field for field in fields(Document) if field.name not in _SAID)
+AnalysisFile: type[File] = msgspec.defstruct(  # type: ignore[assignment]
+    "AnalysisFile",
+    [(field.name, field.type) for field in RESULTS],
+    bases=(AnalysisHead,),
+    namespace={
+        "__doc__": "analysis.json: kernels, findings, coverage and scorecard, and every other result."
+    },
+    frozen=True,
+    kw_only=True,
+)
 
 FILES: dict[str, type[File]] = {
     "profile": ProfileFile,

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf.errors import InputError, UsageError
-from rocm_perf.model.document import Document, Hotspot
+from rocm_perf.model.document import Document
 from rocm_perf.model.results.bottleneck import Bottleneck
 from rocm_perf.model.results.path import KernelOnPath
 from rocm_perf.model.results.roofline import KernelRoofline
+from rocm_perf.model.results.times import Hotspot
 from rocm_perf.render.json import encode
 from rocm_perf.render.report.file_types import (
+    RESULTS,
     AnalysisFile,
     DagFile,
     DagKernel,
@@ -111,40 +113,19 @@ def _on_path(row: KernelOnPath, wall_ns: int) -> DagKernel:
     )
 
 
-def analysis(document: Document) -> AnalysisFile:
+def analysis(document: Document) -> File:
     """Kernels, findings, coverage, scorecard, and the rest."""
-    return AnalysisFile(
+    return AnalysisFile(  # type: ignore[call-arg]
         schema_version=document.schema_version,
         producer=document.producer,
         label=document.label,
         kernels=_kernels(document),
         kernels_basis=document.hotspots.basis,
         kernels_unavailable=document.hotspots.unavailable,
-        findings=document.findings,
-        projections=document.projections,
-        scorecard=document.scorecard,
-        coverage=document.coverage,
-        sanity=document.sanity,
         bottlenecks=document.bottlenecks.kernels,
         bottlenecks_unavailable=document.bottlenecks.unavailable,
-        metrics=document.metrics,
-        gaps=document.gaps,
-        sync=document.sync,
-        launches=document.launches,
-        families=document.families,
-        steps=document.steps,
-        slivers=document.slivers,
-        steady_copies=document.steady_copies,
-        communication=document.communication,
-        operators=document.operators,
-        queue_lengths=document.queue_lengths,
-        ranges=document.ranges,
-        memory=document.memory,
-        energy=document.energy,
-        thread_trace=document.thread_trace,
-        pc_samples=document.pc_samples,
-        excerpts=document.excerpts,
         formulas=document.formulas,
+        **{field.name: getattr(document, field.name) for field in RESULTS},
     )
 
 

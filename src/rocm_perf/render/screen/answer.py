@@ -10,12 +10,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rocm_perf.model.document import DeviceTime, Document, Excerpt, Hotspot
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.contents import Excerpt
+from rocm_perf.model.results.times import DeviceTime, Hotspot
 from rocm_perf.render.grid import fitted, whole
 from rocm_perf.render.lines import MARKS, height, labelled, line, marked, paragraph
 from rocm_perf.render.sections.idle import idle_line
-from rocm_perf.render.sections.index import SECTIONS
+from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
 from rocm_perf.render.sections.kernels import bottleneck_labels, kernel_counts, path_scores
 from rocm_perf.render.sections.program import energy_section
@@ -30,11 +32,6 @@ _KERNELS, _FEWEST_KERNELS = 10, 5
 _FINDINGS = ((5, 5, 2), (5, 5, 1), (5, 3, 1), (5, 1, 1), (3, 1, 1), (2, 1, 1), (1, 1, 1))
 _AROUND_KERNELS = 4  # a blank line, the heading, the columns, the line about the rest
 _HOLES = 3
-_BEYOND = (
-    "gaps", "sync", "launches", "path", "roofline", "bottlenecks", "metrics", "families", "steps", "copies",
-    "operators", "ranges", "memory", "energy", "instructions", "pc-samples", "projections",
-    "recording",
-)  # fmt: skip
 
 # What one row of a table is called.
 _NOUNS = {
@@ -221,13 +218,8 @@ def _tail(document: Document, view: View) -> Iterator[RenderableType]:
     for excerpt in telling(document)[: 1 if view.brief else 2]:
         yield from _excerpt(excerpt, document, view)
     yield from _trust(document, view)
-    if not view.brief and (more := _more(document)):
+    if not view.brief and (more := beyond_first_screen(document)):
         yield from labelled("More", f"--show one or several of {', '.join(more)}, or all", view.width, 2)
-
-
-def _more(document: Document) -> list[str]:
-    """Sections that have something to say beyond this screen."""
-    return [name for name in _BEYOND if SECTIONS[name](document, 1).unavailable is None]
 
 
 def _host(document: Document) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rocm_perf.model.document import DeviceTime, Document, Hotspot
+from rocm_perf.model.document import Document
 from rocm_perf.model.results.kernels import FamilyTotal, Sliver, Steps
+from rocm_perf.model.results.times import DeviceTime, Hotspot
 from rocm_perf.render.sections.section import (
     Columns,
     Section,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rocm_perf.model.document import CopyTotal, Document, DomainTotal
+from rocm_perf.model.document import Document
 from rocm_perf.model.results.copies import SteadyCopy
 from rocm_perf.model.results.launches import ApiFunction, KernelLaunch, Launches
+from rocm_perf.model.results.times import CopyTotal, DomainTotal
 from rocm_perf.render.sections.section import (
     Columns,
     Section,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf.model.coverage import Coverage
-from rocm_perf.model.document import Document, Excerpt
+from rocm_perf.model.document import Document
+from rocm_perf.model.results.contents import Excerpt
 from rocm_perf.model.results.scorecard import Score
 from rocm_perf.render.grid import GridColumn
 from rocm_perf.render.sections.section import (

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf.analysis.idle.communication import communication, communication_findings
-from rocm_perf.analysis.time.busy import device_times
-from rocm_perf.model.results.communication import Communication
 from rocm_perf.model.trace import Trace
+from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import Row, kernel, trace
 
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
-
-
-def found(recording: Trace) -> Communication:
-    return communication(recording, device_times(recording))
 
 
 def half_hidden(collectives: Sequence[Row] = ()) -> Trace:
@@ -27,14 +22,14 @@ def half_hidden(collectives: Sequence[Row] = ()) -> Trace:
 
 
 def test_exposed_is_what_no_other_kernel_covers() -> None:
-    result = found(half_hidden())
+    result = communication(half_hidden())
     assert (result.kernels, result.busy_ns, result.exposed_ns) == (1, 60, 40)
     assert result.exposed_share.value == 40 / 120
 
 
 def test_gpus_do_not_hide_one_another() -> None:
     kernels = [kernel(REDUCE, 0, 100), kernel("mul_mat_q", 0, 100, agent_id=1)]
-    assert found(trace(dispatches=kernels)).exposed_ns == 100
+    assert communication(trace(dispatches=kernels)).exposed_ns == 100
 
 
 def test_what_the_recorder_says_of_collectives() -> None:
@@ -42,13 +37,13 @@ def test_what_the_recorder_says_of_collectives() -> None:
         {"name": "all_reduce", "start_ns": 40, "end_ns": 70, "size_bytes": 60, "agent_id": 0},
         {"name": "all_reduce", "start_ns": 70, "end_ns": 100, "agent_id": 0},
     ]
-    (row,) = found(half_hidden(collectives=rows)).rows
+    (row,) = communication(half_hidden(collectives=rows)).rows
     assert (row.calls, row.total_ns, row.size_bytes) == (2, 60, 60)
     assert row.bandwidth.value == 2.0  # over the one whose size is known
 
 
 def test_a_finding_with_its_bound() -> None:
-    (finding,) = communication_findings(found(half_hidden()), 120)
+    (finding,) = communication_findings(document(half_hidden()))
     assert finding.time_at_stake_ns == 40
     assert finding.projected_speedup is not None
     assert finding.projected_speedup.value == 120 / 80
@@ -56,10 +51,10 @@ def test_a_finding_with_its_bound() -> None:
 
 def test_hidden_communication_is_no_finding() -> None:
     kernels = [kernel("mul_mat_q", 0, 100), kernel(REDUCE, 10, 90, stream_id=1)]
-    assert communication_findings(found(trace(dispatches=kernels)), 100) == []
+    assert communication_findings(document(trace(dispatches=kernels))) == []
 
 
 def test_none_at_all_says_so() -> None:
-    result = found(trace(dispatches=[kernel("mul_mat_q", 0, 100)]))
-    assert result.unavailable == "no kernel that communicates was recorded"
-    assert communication_findings(result, 100) == []
+    recording = trace(dispatches=[kernel("mul_mat_q", 0, 100)])
+    assert communication(recording).unavailable == "no kernel that communicates was recorded"
+    assert communication_findings(document(recording)) == []

@@ -8,19 +8,14 @@ import polars as pl
 import pytest
 
 from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
-from rocm_perf.analysis.time.steps import steps
-from rocm_perf.model.results.copies import SteadyCopies
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
+from tests.unit.analysis.documents import document
 from tests.unit.analysis.time.test_steps import EXAMPLES, mark
 from tests.unit.analysis.traces import Row, call, kernel, trace
 
 STEPS = 6
-
-
-def found(recording: Trace) -> SteadyCopies:
-    return steady_copies(recording, steps(recording))
 
 
 def copy(step: int, **more: object) -> Row:
@@ -49,7 +44,8 @@ def looped(call_name: str, returns: int, ops: Sequence[Row] = ()) -> Trace:
 
 
 def test_the_example_with_a_copy_in_its_loop() -> None:
-    result = found(recorded(read_workload(EXAMPLES / "copy_in_loop.toml")))
+    recording = recorded(read_workload(EXAMPLES / "copy_in_loop.toml"))
+    result = steady_copies(recording)
     (row,) = result.rows
     assert (row.kind, row.copies, row.per_step, row.call, row.call_site) == (
         "D2H",
@@ -61,7 +57,7 @@ def test_the_example_with_a_copy_in_its_loop() -> None:
     assert row.memory == "blocking call"
     assert row.size_bytes == 29 * 8_388_608
     assert row.bandwidth.value == pytest.approx(12, rel=0.02)  # GB/s of the simulated staging
-    (finding,) = copy_findings(result)
+    (finding,) = copy_findings(document(recording))
     assert finding.time_at_stake_ns == row.total_ns
 
 
@@ -75,7 +71,7 @@ def test_the_example_with_a_copy_in_its_loop() -> None:
     ],
 )
 def test_what_is_known_of_the_memory(name: str, returns: int, memory: str) -> None:
-    (row,) = found(looped(name, returns)).rows
+    (row,) = steady_copies(looped(name, returns)).rows
     assert (row.memory, row.copies) == (memory, STEPS - 1)
 
 
@@ -83,13 +79,13 @@ def test_what_the_recorder_says_of_the_memory_counts_first() -> None:
     recording = looped("hipMemcpyAsync", 85)
     tables = {name: recording.table(name) for name in recording}
     tables["copies"] = tables["copies"].with_columns(host_memory=pl.lit("pinned"))
-    (row,) = found(Trace(tables)).rows
+    (row,) = steady_copies(Trace(tables)).rows
     assert row.memory == "pinned"
 
 
 def test_the_operator_is_the_call_site_where_it_is_recorded() -> None:
     operators = [{"name": "aten::item", "category": "operator", "op_id": 7, "start_ns": 0, "end_ns": 900}]
-    (row,) = found(looped("hipMemcpyAsync", 55, ops=operators)).rows
+    (row,) = steady_copies(looped("hipMemcpyAsync", 55, ops=operators)).rows
     assert row.call_site == "aten::item"
 
 
@@ -98,7 +94,7 @@ def test_the_innermost_python_function_otherwise() -> None:
         {"name": name, "category": "python", "start_ns": start, "end_ns": end}
         for name, start, end in [("main", 0, 990), ("train", 1, 980), ("done", 2, 51), ("log", 140, 970)]
     ]
-    rows = found(looped("hipMemcpyAsync", 55, ops=frames)).rows
+    rows = steady_copies(looped("hipMemcpyAsync", 55, ops=frames)).rows
     assert {(row.call_site, row.copies) for row in rows} == {("log", STEPS - 1)}
 
 
@@ -108,9 +104,9 @@ def test_copies_before_the_steady_state_and_on_the_gpu_do_not_count() -> None:
         copies=[copy(0), copy(3, kind="D2D")],
         ranges=[mark("step", 100 * i, 100 * i + 100) for i in range(STEPS)],
     )
-    result = found(recording)
+    result = steady_copies(recording)
     assert (result.rows, result.copies) == ((), 0)
-    assert copy_findings(result) == []
+    assert copy_findings(document(recording)) == []
 
 
 def test_unknown_sizes_and_calls_are_said_to_be() -> None:
@@ -119,9 +115,9 @@ def test_unknown_sizes_and_calls_are_said_to_be() -> None:
         copies=[copy(i, size_bytes=None, correlation_id=None) for i in range(STEPS)],
         ranges=[mark("step", 100 * i, 100 * i + 100) for i in range(STEPS)],
     )
-    (row,) = found(recording).rows
+    (row,) = steady_copies(recording).rows
     assert (row.size_bytes, row.call, row.memory, row.bandwidth.known) == (None, "", "unknown", False)
 
 
 def test_without_steps_there_is_no_steady_state() -> None:
-    assert found(trace(dispatches=[kernel("k", 0, 1)], copies=[copy(0)])).unavailable
+    assert steady_copies(trace(dispatches=[kernel("k", 0, 1)], copies=[copy(0)])).unavailable

@@ -10,6 +10,7 @@ from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.record import record
 from rocm_perf.sim.steps import Workload
 from tests.sim.strategies import workloads
+from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.sim.runs import MI300X, run_steps
 
@@ -97,16 +98,17 @@ def test_why_there_is_no_answer(tables: dict[str, list[object]], why: str) -> No
 
 
 def test_launches_that_take_longer_than_the_kernels() -> None:
-    result = launches(
-        trace(
-            dispatches=[kernel("a", 30, 40, correlation_id=1)], api_calls=[call("hipLaunchKernel", 0, 10, 1)]
-        )
-    )
-    assert [finding.time_at_stake_ns for finding in launch_findings(result, 10, 8)] == [
-        8
-    ]  # never more than idle
-    assert launch_findings(result, 1000, 8) == []
-    assert launch_findings(result, 10, 0) == []  # all of it is hidden behind kernels
+    apart = [kernel("a", 30, 35, correlation_id=1), kernel("a", 43, 48, correlation_id=2)]
+    calls = [call("hipLaunchKernel", 0, 10, 1), call("hipLaunchKernel", 20, 22, 2)]
+    recording = trace(dispatches=apart, api_calls=calls)
+    (finding,) = launch_findings(document(recording))
+    assert finding.time_at_stake_ns == 8  # never more than idle
+    at_once = [kernel("a", 30, 35, correlation_id=1), kernel("a", 35, 40, correlation_id=2)]
+    assert (
+        launch_findings(document(trace(dispatches=at_once, api_calls=calls))) == []
+    )  # hidden behind kernels
+    longer = [kernel("a", 30, 1000, correlation_id=1), kernel("a", 1008, 1013, correlation_id=2)]
+    assert launch_findings(document(trace(dispatches=longer, api_calls=calls))) == []
 
 
 def test_a_graph_launch_counts_once_however_many_kernels_it_starts() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rocm_perf.analysis.idle.sync import sync_findings, waiting
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.model.trace import Trace
+from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import call, kernel, trace
 
 SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), min_size=1, max_size=12)
@@ -37,7 +38,7 @@ def looped(syncs: int) -> Trace:
 def test_the_pattern_is_found_with_its_bound() -> None:
     recording = looped(20)
     devices = device_times(recording)
-    (finding,) = sync_findings(waiting(recording), devices)
+    (finding,) = sync_findings(document(recording))
     assert finding.time_at_stake_ns == devices[0].idle_ns
     assert finding.projected_speedup is not None
     assert finding.projected_speedup.value == devices[0].window_ns / devices[0].busy_ns
@@ -46,8 +47,8 @@ def test_the_pattern_is_found_with_its_bound() -> None:
 
 def test_a_few_waits_are_no_pattern() -> None:
     recording = looped(3)
-    assert sync_findings(waiting(recording), device_times(recording)) == []
-    assert sync_findings(waiting(trace()), ()) == []
+    assert sync_findings(document(recording)) == []
+    assert sync_findings(document(trace())) == []
 
 
 def test_waiting_by_scope_function_thread_and_operator() -> None:

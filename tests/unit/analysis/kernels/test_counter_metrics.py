@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from rocm_perf.analysis.kernels.counter_metrics import NO_COUNTERS, counter_metrics
-from rocm_perf.analysis.time.hotspots import hotspots
-from rocm_perf.model.results.metrics import Metrics
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, kernel, trace
 
@@ -22,12 +20,8 @@ def counted(agent: Row = MI300X) -> Trace:
     return trace(dispatches=dispatches, counters=counters, agents=[agent])
 
 
-def found(recording: Trace) -> Metrics:
-    return counter_metrics(recording, hotspots(recording).rows)
-
-
 def test_the_longest_kernel_first_and_reasons_for_the_rest() -> None:
-    result = found(counted())
+    result = counter_metrics(counted())
     rates = [(row.kernel, row.value) for row in result.rows if row.metric == "l2_hit_rate"]
     assert rates == [("long", 0.25), ("short", 0.75)]
     assert result.missing["dram_read_bytes"].startswith("needs ")
@@ -35,10 +29,10 @@ def test_the_longest_kernel_first_and_reasons_for_the_rest() -> None:
 
 
 def test_without_counters_it_says_how_to_get_them() -> None:
-    assert found(trace(dispatches=[kernel("k", 0, 1)])).unavailable == NO_COUNTERS
+    assert counter_metrics(trace(dispatches=[kernel("k", 0, 1)])).unavailable == NO_COUNTERS
 
 
 def test_an_unknown_gpu_gives_its_reason() -> None:
-    result = found(counted({"agent_id": 0, "kind": "GPU", "gfx": "gfx777", "name": "?"}))
+    result = counter_metrics(counted({"agent_id": 0, "kind": "GPU", "gfx": "gfx777", "name": "?"}))
     assert result.rows == ()
     assert result.unavailable is not None

@@ -12,6 +12,7 @@ import pytest
 
 from rocm_perf.analysis.time.families import families, family, family_findings, family_totals, rules
 from rocm_perf.model.results.kernels import FamilyName
+from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import kernel, trace
 
 LABELS = Path(__file__).parent / "kernel_families.tsv"
@@ -114,7 +115,7 @@ def test_totals_and_the_gemm_share() -> None:
 def test_kernels_that_pass_data_on_are_worth_fusing_if_there_are_several() -> None:
     def found(*names: str) -> list[int | None]:
         kernels = [kernel(name, 40 * i, 40 * i + 40) for i, name in enumerate(names)]
-        return [one.time_at_stake_ns for one in family_findings(family_totals(trace(dispatches=kernels)))]
+        return [one.time_at_stake_ns for one in family_findings(document(trace(dispatches=kernels)))]
 
     assert found("mul_mat_q", "scale_f32") == []
     assert found("mul_mat_q", "scale_f32", "add_f32") == [80]
@@ -122,4 +123,4 @@ def test_kernels_that_pass_data_on_are_worth_fusing_if_there_are_several() -> No
 
 def test_no_kernels_no_share() -> None:
     assert not family_totals(trace()).gemm_share.known
-    assert family_findings(family_totals(trace())) == []
+    assert family_findings(document(trace())) == []

@@ -5,17 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rocm_perf.analysis.time.slivers import sliver_findings, slivers
-from rocm_perf.analysis.time.steps import steps
-from rocm_perf.model.results.kernels import Slivers
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
+from tests.unit.analysis.documents import document
 from tests.unit.analysis.time.test_steps import EXAMPLES
 from tests.unit.analysis.traces import kernel, trace
-
-
-def found(recording: Trace) -> Slivers:
-    return slivers(recording, steps(recording))
 
 
 def loop(names: list[str], times: int, length: int = 2000, pause: int = 500) -> Trace:
@@ -30,7 +25,7 @@ def loop(names: list[str], times: int, length: int = 2000, pause: int = 500) -> 
 
 
 def test_a_sequence_between_gemms() -> None:
-    result = found(loop(["mul_mat_q", "scale_f32", "k_bin_bcast", "rms_norm_f32"], 5))
+    result = slivers(loop(["mul_mat_q", "scale_f32", "k_bin_bcast", "rms_norm_f32"], 5))
     (row,) = result.rows
     assert row.kernels == ("scale_f32", "k_bin_bcast", "rms_norm_f32")
     assert (row.occurrences, row.kernel_ns, row.gap_ns) == (5, 5 * 3 * 2000, 5 * 2 * 500)
@@ -40,10 +35,10 @@ def test_a_sequence_between_gemms() -> None:
 
 def test_a_sequence_ends_with_its_step() -> None:
     recording = recorded(read_workload(EXAMPLES / "slivers.toml"))
-    result = found(recording)
+    result = slivers(recording)
     (row,) = result.rows
     assert (len(row.kernels), row.occurrences) == (6, 100)
-    (finding,) = sliver_findings(result, row.kernel_ns)
+    (finding,) = sliver_findings(document(recording))
     assert finding.time_at_stake_ns == row.saving_ns
 
 
@@ -58,17 +53,17 @@ def test_a_sequence_ends_with_its_step() -> None:
     ],
 )
 def test_what_is_no_candidate(recording: Trace) -> None:
-    result = found(recording)
+    result = slivers(recording)
     assert result.rows == ()
-    assert sliver_findings(result, 1) == []
+    assert sliver_findings(document(recording)) == []
 
 
 def test_streams_are_apart() -> None:
     names = ["scale_f32", "k_bin_bcast"]
     two = [kernel(names[i % 2], 1000 * i, 1000 * i + 900, stream_id=i % 2) for i in range(20)]
-    rows = found(trace(dispatches=two)).rows
+    rows = slivers(trace(dispatches=two)).rows
     assert all(len(set(row.kernels)) == 1 for row in rows)
 
 
 def test_no_kernels_say_so() -> None:
-    assert found(trace()).unavailable == "the recording holds no kernels with times"
+    assert slivers(trace()).unavailable == "the recording holds no kernels with times"

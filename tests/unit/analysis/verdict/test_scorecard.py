@@ -4,7 +4,7 @@ import pytest
 
 from rocm_perf.analysis.program.memory import memory
 from rocm_perf.analysis.time.busy import device_times
-from rocm_perf.analysis.verdict.scorecard import gap_share, kernel_count, memory_growth, scorecard
+from rocm_perf.analysis.verdict.scorecard import gap_share, kernel_count, memory_growth, scores
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.scorecard import Score
 from tests.unit.analysis.traces import Row, kernel, trace
@@ -14,14 +14,14 @@ def share(value: float) -> Quantity:
     return Quantity(value, "", "part / whole")
 
 
-def scores(**given: Quantity) -> dict[str, Score]:
+def judged(**given: Quantity) -> dict[str, Score]:
     low = {
         "gemm_share": share(0.1),
         "sync_share": share(0.0),
         "gap_share": share(0.0),
         "memory_growth": share(0.0),
     }
-    return {score.id: score for score in scorecard(**{**low, **given})}
+    return {score.id: score for score in scores(**{**low, **given})}
 
 
 @pytest.mark.parametrize(
@@ -34,22 +34,22 @@ def scores(**given: Quantity) -> dict[str, Score]:
     ],
 )
 def test_each_target(name: str, score: str, met: float, missed: float) -> None:
-    assert scores(**{name: share(met)})[score].verdict == "met"
-    assert scores(**{name: share(missed)})[score].verdict == "missed"
+    assert judged(**{name: share(met)})[score].verdict == "met"
+    assert judged(**{name: share(missed)})[score].verdict == "missed"
 
 
 def test_a_missing_value_has_no_verdict() -> None:
-    score = scores(sync_share=unavailable("", "sync / wall", "no host calls were recorded"))["sync-share"]
+    score = judged(sync_share=unavailable("", "sync / wall", "no host calls were recorded"))["sync-share"]
     assert (score.verdict, score.reason) == ("unknown", "no host calls were recorded")
 
 
 def test_a_doubtful_value_has_no_verdict() -> None:
-    score = scores(gemm_share=ratio(3, 2, "gemm / all", "gemm", "all"))["gemm-share"]
+    score = judged(gemm_share=ratio(3, 2, "gemm / all", "gemm", "all"))["gemm-share"]
     assert (score.verdict, score.reason) == ("unknown", "gemm exceeds all")
 
 
 def test_correctness_is_not_in_a_recording() -> None:
-    score = scores()["correctness"]
+    score = judged()["correctness"]
     assert score.verdict == "unknown"
     assert "holds no outputs" in (score.reason or "")
 
@@ -61,7 +61,7 @@ def test_kernels_against_a_base(new: int, verdict: str) -> None:
 
 
 def test_every_target_names_its_source() -> None:
-    assert all(score.source and score.target for score in scores().values())
+    assert all(score.source and score.target for score in judged().values())
 
 
 def test_idle_share_of_the_busiest_gpu() -> None:

@@ -103,7 +103,7 @@ def test_the_answer_names_cause_gain_remedy_and_verdict() -> None:
         "Scorecard missed GEMM 71.8 % (below 60 %), sync 51.1 % (below 5 %)",
         "share total calls mean path",
         "360 launches, 360 kernels recorded, 360 paired (100.0 %)",
-        "More --show one or several of gaps, sync, launches, path",
+        "More --show one or several of projections, gaps, sync, launches, families",
     ):
         assert words in text
 

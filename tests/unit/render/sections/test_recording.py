@@ -39,7 +39,7 @@ def simulated() -> Document:
 
 def recorded(document: Document, made: CollectionRecord) -> Document:
     run = msgspec.structs.replace(document.run, collection=made)
-    return msgspec.structs.replace(document, run=run, overhead=overhead(run))
+    return msgspec.structs.replace(document, run=run, overhead=overhead(Trace({}, run)))
 
 
 def shown(document: Document, width: int = 100) -> str:

@@ -1,5 +1,5 @@
-"""A few telling rows of the tables that are not about kernels in time: counters, instructions, samples,
-measured peaks, GPUs, counters that exist. They let any recording answer, whatever it holds."""
+"""What a recording holds: its tables, and a few telling rows of those that are not about kernels in time: counters,
+instructions, samples, measured peaks, GPUs, counters that exist. They let any recording answer, whatever it holds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from collections.abc import Callable
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_names
-from rocm_perf.model.document import Excerpt
+from rocm_perf.model.results.contents import Excerpt
 from rocm_perf.model.trace import Trace
 
 ROWS = 10
+
+
+def table_rows(trace: Trace) -> dict[str, int]:
+    """How many rows each table has that has any."""
+    return {name: trace.rows(name) for name in trace}
 
 
 def excerpts(trace: Trace) -> tuple[Excerpt, ...]:

@@ -1,0 +1,71 @@
+"""Where time went: kernels, GPUs and their queues, calls of the host, copies."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_perf.model.quantity import Quantity
+
+
+class Hotspot(msgspec.Struct, frozen=True):
+    """One kernel, over all its dispatches."""
+
+    kernel: str  # full name as recorded, or the short name when grouped by it
+    short_name: str
+    calls: int
+    total_ns: int
+    mean_ns: float
+    median_ns: float | None  # None where only the profiler's own statistics exist
+    min_ns: int | None
+    max_ns: int | None
+    share: float  # of the summed kernel time
+
+
+class Hotspots(msgspec.Struct, frozen=True):
+    """All kernels, longest total first, and what they were taken from."""
+
+    rows: tuple[Hotspot, ...]
+    basis: str
+    kernels: int
+    dispatches: int
+    total_ns: int
+    unavailable: str | None = None
+
+
+class DeviceTime(msgspec.Struct, frozen=True):
+    """How one GPU, or one queue or stream of it, spent its window. busy + idle = window."""
+
+    node: int
+    agent_id: int | None
+    queue_id: int | None
+    stream_id: int | None
+    name: str
+    dispatches: int
+    copies: int
+    window_ns: int
+    busy_ns: int
+    kernel_ns: int
+    copy_ns: int
+    idle_ns: int
+    busy: Quantity
+
+
+class DomainTotal(msgspec.Struct, frozen=True):
+    """One kind of host activity."""
+
+    domain: str
+    calls: int
+    total_ns: int
+    union_ns: int
+    busiest: str
+    busiest_ns: int
+
+
+class CopyTotal(msgspec.Struct, frozen=True):
+    """One direction of copies."""
+
+    kind: str
+    copies: int
+    total_ns: int
+    size_bytes: int | None
+    bandwidth: Quantity
