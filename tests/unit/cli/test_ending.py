@@ -64,7 +64,7 @@ def test_a_replay_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.Si
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (128 + number, f"rocm-perf: ended by {number.name}\n")
     assert not list(work.iterdir())
-    assert not runs(runner)
+    wait_for(lambda: not runs(runner))
 
 
 def test_a_capture_that_is_ended_while_it_stores_leaves_nothing(tmp_path: Path) -> None:
