@@ -1,1 +1,1 @@
-"""What is known of each GPU: peaks, counters, metrics, passes, occupancy, code objects. Facts are data files."""
+"""What is known about each GPU: peaks, counters, metrics, passes, occupancy, code objects. Facts are data files."""

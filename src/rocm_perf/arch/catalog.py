@@ -20,50 +20,52 @@ _BRANDS = {"amd", "nvidia", "instinct", "radeon", "graphics", "tm"}
 
 
 def gpus() -> tuple[Gpu, ...]:
-    """Every GPU, AMD's first, older chips first."""
+    """Every GPU of the catalogue, AMD's first, older chips first."""
     return _all(_user_folder())
 
 
 def packaged_gpus() -> tuple[Gpu, ...]:
-    """The same without the user's own files."""
+    """The GPUs of the packaged files, without the user's own."""
     return _all(None)
 
 
 def known_gfx() -> tuple[str, ...]:
+    """The gfx of every chip, each once."""
     return tuple(dict.fromkeys(gpu.gfx for gpu in gpus()))
 
 
 def gpus_of(gfx: str) -> tuple[Gpu, ...]:
-    """The products of one chip; none if the catalogue does not have it."""
+    """The products of one chip; empty if the catalogue does not have it."""
     return tuple(gpu for gpu in gpus() if gpu.gfx == gfx)
 
 
 def find_gpu(name: str) -> Gpu:
-    """`MI300X`, `AMD Instinct MI300X`, an alias, the beginning of a name if one GPU alone has it, or a gfx."""
+    """The GPU with this name, alias or gfx, or the only one whose name begins like this: `AMD Instinct MI300X`."""
     wanted = name_key(name)
-    found = (
+    candidates = (
         [gpu for gpu in gpus() if name_key(gpu.name) == wanted]
         or gpus_named(name)
         or gpus_of(name.lower())
         or [gpu for gpu in gpus() if wanted and name_key(gpu.name).startswith(wanted)]
     )
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"{name!r} is several GPUs", next_step=f"Name one: {_listed(found)}.")
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        names = ", ".join(gpu.name for gpu in candidates)
+        raise UsageError(f"{name!r} matches several GPUs", next_step=f"Choose one: {names}.")
     raise UsageError(f"no GPU {name!r} is in the catalogue", next_step=_nearest(name))
 
 
 def gpus_named(name: str) -> tuple[Gpu, ...]:
-    """Those that bear this name, or have it as an alias; a runtime calls several products by one name at times."""
+    """The GPUs with this name or alias; runtimes sometimes use one name for several products."""
     wanted = name_key(name)
     return tuple(gpu for gpu in gpus() if wanted in map(name_key, (gpu.name, *gpu.aliases)))
 
 
 def name_key(name: str) -> str:
-    """What counts of a name: `AMD Radeon(TM) RX 7900 XTX` -> `7900xtx`."""
-    words = re.findall(r"[a-z0-9]+", name.lower())
-    return "".join(word for word in words if word not in _BRANDS).removeprefix("rx")
+    """The part of a name that tells GPUs apart: `AMD Radeon(TM) RX 7900 XTX` -> `7900xtx`."""
+    parts = re.findall(r"[a-z0-9]+", name.lower())
+    return "".join(part for part in parts if part not in _BRANDS).removeprefix("rx")
 
 
 def _nearest(name: str) -> str:
@@ -75,12 +77,8 @@ def _nearest(name: str) -> str:
     return "`rocm-perf gpus` lists all."
 
 
-def _listed(found: Iterable[Gpu]) -> str:
-    return ", ".join(gpu.name for gpu in found)
-
-
 def _user_folder() -> Path:
-    """Where the user's own files lie, if there are any."""
+    """The folder of the user's own files, whether or not it exists."""
     if folder := os.environ.get("ROCM_PERF_GPUS"):
         return Path(folder)
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "rocm-perf" / "gpus"
@@ -99,20 +97,29 @@ def _all(user_folder: Path | None) -> tuple[Gpu, ...]:
 
 
 def _merged(before: Sequence[Chip], chip: Chip, sku: Sku) -> Gpu:
-    """Facts of the chip, then of the product; those of later files last."""
+    """One product with the facts of its chip and its own; a later file overrides an earlier one."""
     facts: dict[str, Fact] = {}
     names = dict.fromkeys(sku.aliases)
-    for one in (*before, chip):
-        facts.update(one.facts)
-    for one in (*before, chip):
-        for known in one.skus:
+    files = (*before, chip)
+    for file in files:
+        facts.update(file.facts)
+    for file in files:
+        for known in file.skus:
             if known.name == sku.name:
                 facts.update(known.facts)
                 names.update(dict.fromkeys(known.aliases))
-    words = {key: value for one in (*before, chip) for key, value in one.words.items()}
-    methods = chip.methods or next((one.methods for one in before if one.methods), ())
-    method_sources = {key: source for one in (*before, chip) for key, source in one.method_sources.items()}
-    whole = Chip(chip.file, chip.gfx, words, {}, methods, method_sources, ())
+    labels = {key: value for file in files for key, value in file.labels.items()}
+    methods = chip.methods or next((file.methods for file in before if file.methods), ())
+    method_sources = {key: source for file in files for key, source in file.method_sources.items()}
+    whole = Chip(
+        file=chip.file,
+        gfx=chip.gfx,
+        labels=labels,
+        facts={},
+        methods=methods,
+        method_sources=method_sources,
+        skus=(),
+    )
     return build(whole, Sku(sku.name, tuple(names), {}), facts)
 
 
@@ -124,8 +131,10 @@ def _refuse_duplicates(chips: Iterable[Chip]) -> None:
             if names.count(name) > 1:
                 raise InputError(f"{chip.file}: {name} is given twice", next_step="Leave one of them.")
             if owners.setdefault(name, chip.gfx) != chip.gfx:
-                why = f"it is a GPU of {owners[name]} already"
-                raise InputError(f"{chip.file}: {name} cannot be of {chip.gfx}", why, "Give it another name.")
+                why = f"it is already a GPU of {owners[name]}"
+                raise InputError(
+                    f"{chip.file}: {name} cannot be a GPU of {chip.gfx}", why, "Give it another name."
+                )
 
 
 @cache
@@ -145,7 +154,7 @@ def _shared_sources() -> dict[str, Source]:
 
 
 def _age(file: str) -> tuple[str, int, str]:
-    """gfx906 before gfx1030 before sm_80."""
+    """A key that sorts older chips first: gfx906, gfx1030, sm_80."""
     stem = file.removesuffix(".toml")
     return (stem.rstrip("0123456789abcdef_"), len(stem), stem)
 

@@ -18,7 +18,7 @@ from rocm_perf.arch import counter_table
 from rocm_perf.arch.counters import chip, counters, definitions, written
 
 _REST = "{}"
-_LONGEST = 100  # no counter's name comes near; what is longer is not compared
+_LONGEST = 100  # no counter's name comes near; longer names are not compared
 
 
 class Alias(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,12 +30,12 @@ class Alias(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str
 
     def meaning(self, name: str, gfx: str) -> tuple[str, ...]:
-        """The names and wildcards to look for; none where the entry does not fit."""
+        """The names and wildcards that `name` means on a chip; empty if this alias does not apply."""
         start, rest, _ = self.name.partition(_REST)
         fits = name.startswith(start) if rest else name == start
         if not fits or not any(fnmatchcase(gfx, pattern) for pattern in self.on):
             return ()
-        return tuple(meant.replace(_REST, name[len(start) :]) for meant in self.means)
+        return tuple(pattern.replace(_REST, name[len(start) :]) for pattern in self.means)
 
 
 class _Aliases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ Standing = Literal["exists", "alias", "absent", "unknown"]
 
 @dataclass(frozen=True)
 class Resolved:
-    """What became of a name. `means` are the counters to ask for instead, or itself; none if absent or unknown."""
+    """What a name means on a chip. `means` are the counters to ask for; empty if it is absent or unknown."""
 
     asked: str
     gfx: str
@@ -58,7 +58,7 @@ class Resolved:
     nearest: tuple[str, ...] = ()  # names that look like it
 
     def describe(self) -> str:
-        """One line for the user; a name that exists needs none."""
+        """One line for the user; empty if the name exists."""
         asked = self.asked[:_LONGEST]
         match self.standing:
             case "exists":
@@ -68,20 +68,21 @@ class Resolved:
             case "absent":
                 return f"{asked} does not exist on {self.gfx}: {self.why}"
             case "unknown":
-                hint = f"; the nearest: {', '.join(self.nearest)}" if self.nearest else ""
-                return f"{asked} is no counter of any chip{hint}"
+                hint = f"; similar names: {', '.join(self.nearest)}" if self.nearest else ""
+                return f"{asked} is not a counter of any chip{hint}"
 
 
 @cache
 def aliases() -> tuple[Alias, ...]:
+    """Every alias of aliases.toml."""
     return counter_table.toml("aliases.toml", _Aliases).alias
 
 
 def resolve(name: str, gfx: str, rocm: str | None = None) -> Resolved:
-    """What the name means on that chip in that release (the newest one known, if none is given)."""
+    """What a name means on a chip in a release; by default the newest one known."""
     gfx = chip(gfx)
     if name in counters(gfx, rocm):
-        return Resolved(name, gfx, "exists", (name,))
+        return Resolved(asked=name, gfx=gfx, standing="exists", means=(name,))
     return (
         _renamed(name, gfx, rocm)
         or _plainer(name, gfx, rocm)
@@ -91,12 +92,12 @@ def resolve(name: str, gfx: str, rocm: str | None = None) -> Resolved:
 
 
 def matching(pattern: str, gfx: str, rocm: str | None = None) -> tuple[str, ...]:
-    """The counters of a chip that a wildcard stands for."""
+    """The counters of a chip that match a wildcard."""
     return tuple(sorted(name for name in counters(gfx, rocm) if fnmatchcase(name, pattern)))
 
 
 def nearest(name: str, gfx: str, rocm: str | None = None) -> tuple[str, ...]:
-    """Names of the chip that look like this one, the likeliest first."""
+    """Counters of the chip with similar names, the most similar first."""
     if len(name) > _LONGEST:
         return ()
     by_case: dict[str, list[str]] = {}
@@ -108,26 +109,26 @@ def nearest(name: str, gfx: str, rocm: str | None = None) -> tuple[str, ...]:
 
 def _renamed(name: str, gfx: str, rocm: str | None) -> Resolved | None:
     for alias in aliases():
-        found = [matching(meant, gfx, rocm) for meant in alias.meaning(name, gfx)]
-        if found and all(found):
-            means = tuple(dict.fromkeys(counter for group in found for counter in group))
-            return Resolved(name, gfx, "alias", means, alias.why)
+        matches = [matching(pattern, gfx, rocm) for pattern in alias.meaning(name, gfx)]
+        if matches and all(matches):
+            means = tuple(dict.fromkeys(counter for group in matches for counter in group))
+            return Resolved(asked=name, gfx=gfx, standing="alias", means=means, why=alias.why)
     return None
 
 
 def _plainer(name: str, gfx: str, rocm: str | None) -> Resolved | None:
-    """NAME_sum and NAME[3] of a counter that is only known as NAME."""
+    """NAME for NAME_sum and NAME[3], where the chip only has NAME."""
     parts = written(name)
     if parts.base not in counters(gfx, rocm) or parts.reduction not in (None, "sum"):
         return None
-    why = "rocprofv3 adds up the instances of a counter by itself"
+    why = "rocprofv3 itself adds up the instances of a counter"
     if parts.instance is not None:
         why = "rocprofv3 records the instances of a counter together"
-    return Resolved(name, gfx, "alias", (parts.base,), why)
+    return Resolved(asked=name, gfx=gfx, standing="alias", means=(parts.base,), why=why)
 
 
 def _elsewhere(name: str, gfx: str, rocm: str | None) -> Resolved | None:
-    chips = sorted(set(_chips_with(name)), key=lambda found: (len(found), found))
+    chips = sorted(set(_chips_with(name)), key=lambda gfx: (len(gfx), gfx))
     if not chips:
         return None
     why = no_counters(gfx, rocm) or f"it does on {', '.join(chips)}"
@@ -137,7 +138,7 @@ def _elsewhere(name: str, gfx: str, rocm: str | None) -> Resolved | None:
 
 
 def no_counters(gfx: str, rocm: str | None) -> str:
-    """Why a chip has no counters at all; nothing where it has some."""
+    """Why a chip has no counters at all; empty if it has some."""
     known = definitions(gfx, rocm)
     return "" if known.counters else known.note
 

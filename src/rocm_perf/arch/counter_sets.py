@@ -1,4 +1,4 @@
-"""The sets of counters that users know by name, and what each becomes on a chip."""
+"""The named sets of counters, and what each contains on a chip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rocm_perf.errors import UsageError
 
 
 class CounterSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A set as its file has it."""
+    """A set as sets.toml defines it."""
 
     title: str
     counters: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class CounterSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class SetOn:
-    """A set on one chip: what exists there, what stands in for a name, and what had to go."""
+    """A set on one chip: the counters it has, those that replace others, and those it lacks."""
 
     name: str
     gfx: str
@@ -35,50 +35,56 @@ class SetOn:
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """What to ask for, each once."""
-        stand_ins = (counter for found in self.replaced for counter in found.means)
-        return tuple(dict.fromkeys((*self.present, *stand_ins)))
+        """The counters to ask for, each once."""
+        replacements = (counter for resolved in self.replaced for counter in resolved.means)
+        return tuple(dict.fromkeys((*self.present, *replacements)))
 
 
 @cache
 def counter_sets() -> Mapping[str, CounterSet]:
-    """Every set by its name."""
+    """Every set, by name."""
     return counter_table.toml("sets.toml", dict[str, CounterSet])
 
 
 def counter_set(name: str) -> tuple[str, ...]:
-    """The counters of a set as users write them, wildcards and all."""
+    """The counters of a set as its file writes them, wildcards included."""
     known = counter_sets().get(name)
     if known is None:
         near = difflib.get_close_matches(name[:40], counter_sets(), n=1)
         hint = f"the nearest name is {near[0]}" if near else ""
         raise UsageError(
-            f"there is no set of counters {name[:40]!r}", hint, f"Known: {', '.join(counter_sets())}."
+            f"there is no counter set {name[:40]!r}", hint, f"Known: {', '.join(counter_sets())}."
         )
     inherited = (counter for included in known.includes for counter in counter_set(included))
     return tuple(dict.fromkeys((*inherited, *known.counters)))
 
 
 def resolve_set(name: str, gfx: str, rocm: str | None = None) -> SetOn:
-    """The set on a chip; wildcards become what the chip has."""
+    """The set on a chip, with wildcards expanded to the counters of the chip."""
     gfx = chip(gfx)
     present: list[str] = []
     replaced: list[Resolved] = []
     dropped: list[Resolved] = []
     for asked in counter_set(name):
-        found = _resolve(asked, gfx, rocm)
-        if found.standing == "exists":
-            present += found.means
+        resolved = _resolve(asked, gfx, rocm)
+        if resolved.standing == "exists":
+            present += resolved.means
         else:
-            (replaced if found.means else dropped).append(found)
-    return SetOn(name, gfx, tuple(dict.fromkeys(present)), tuple(replaced), tuple(dropped))
+            (replaced if resolved.means else dropped).append(resolved)
+    return SetOn(
+        name=name,
+        gfx=gfx,
+        present=tuple(dict.fromkeys(present)),
+        replaced=tuple(replaced),
+        dropped=tuple(dropped),
+    )
 
 
 def _resolve(asked: str, gfx: str, rocm: str | None) -> Resolved:
-    if found := matching(asked, gfx, rocm):
-        return Resolved(asked, gfx, "exists", found)
-    found_otherwise = resolve(asked, gfx, rocm)
-    if "*" in asked and not found_otherwise.means:
-        why = no_counters(gfx, rocm) or "no counter of this chip fits"
+    if counters := matching(asked, gfx, rocm):
+        return Resolved(asked=asked, gfx=gfx, standing="exists", means=counters)
+    resolved = resolve(asked, gfx, rocm)
+    if "*" in asked and not resolved.means:
+        why = no_counters(gfx, rocm) or "no counter of this chip matches"
         return Resolved(asked, gfx, "absent", why=why)
-    return found_otherwise
+    return resolved

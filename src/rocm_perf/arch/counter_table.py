@@ -1,4 +1,4 @@
-"""The carried tables of counters, as they are read: definitions.tsv, releases.toml and blocks.toml."""
+"""The packaged tables of counters as they are read: definitions.tsv, releases.toml and blocks.toml."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A release that definitions were taken from, and the chip it was asked about."""
+    """A release that definitions were taken from, and the chip they are for."""
 
     rocm: str
     gfx: str
@@ -36,7 +36,8 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     commit: str = ""
     date: str = ""
 
-    def speaks_of(self, gfx: str) -> bool:
+    def covers(self, gfx: str) -> bool:
+        """Whether the release was asked about this chip."""
         return self.gfx in (EVERY_CHIP, gfx)
 
 
@@ -48,6 +49,8 @@ class Later(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Releases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of releases.toml."""
+
     release: tuple[Release, ...]
     families: Mapping[str, tuple[str, ...]]
     later: Mapping[str, Later]
@@ -62,36 +65,48 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Blocks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of blocks.toml."""
+
     source: str
     assumed_slots: int
     block: Mapping[str, Block]
 
 
 def toml(name: str, kind: type[T]) -> T:
-    """A file of counters/ as what it should hold."""
+    """A TOML file of counters/, converted to `kind`."""
     return msgspec.convert(read_toml(_text(name).encode(), name), kind)
 
 
 @cache
 def releases() -> Releases:
+    """The releases that definitions were taken from."""
     return toml("releases.toml", Releases)
 
 
 @cache
 def blocks() -> Blocks:
+    """The blocks of the hardware and their slots."""
     return toml("blocks.toml", Blocks)
 
 
 @cache
 def rows() -> tuple[Row, ...]:
+    """Every definition of every counter."""
     return tuple(
-        Row(counter, block, expression, frozenset(rocm.split()), frozenset(gfx.split()))
+        Row(
+            counter=counter,
+            block=block,
+            expression=expression,
+            rocm=frozenset(rocm.split()),
+            gfx=frozenset(gfx.split()),
+        )
         for counter, block, expression, rocm, gfx, _ in _lines()
     )
 
 
 @cache
 def descriptions() -> Mapping[str, str]:
+    """What each counter counts, by its name."""
     return {line[0]: line[-1] for line in _lines() if line[-1]}
 
 
@@ -102,7 +117,7 @@ def chips() -> frozenset[str]:
 
 
 def version(rocm: str) -> tuple[int, ...]:
-    """7.2.4 as (7, 2, 4); ValueError where it is no release."""
+    """7.2.4 as (7, 2, 4); ValueError if it is not a release."""
     return tuple(int(part) for part in rocm.split("."))
 
 

@@ -1,7 +1,7 @@
-"""The counters of each chip in each ROCm release, from carried tables: no GPU and no ROCm are asked.
+"""The counters of each chip in each ROCm release, from packaged tables: neither a GPU nor ROCm is needed.
 
-What a counter costs in a pass is told in hardware counters. An accumulation takes a slot of its own beside the level
-it accumulates, and stands among them under its text, such as `accumulate(SQ_LEVEL_WAVES,HIGH_RES)`.
+The cost of a counter in a pass is the hardware counters that it needs. An accumulation takes a slot of its own beside
+the level it accumulates, and is listed among them by its text, such as `accumulate(SQ_LEVEL_WAVES,HIGH_RES)`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ _ACCUMULATION = re.compile(r"accumulate\((\w+),\w+\)", re.ASCII)
 
 @dataclass(frozen=True)
 class Counter:
-    """What one chip can count: in a block of the hardware, or by an expression over other counters."""
+    """Something that one chip can count: in a block of the hardware, or by an expression over other counters."""
 
     name: str
     block: str | None
     description: str
     expression: Expression | None
-    releases: tuple[str, ...]  # of those known here, the ones that define it like this, oldest first
+    releases: tuple[str, ...]  # the known ones that define it like this, oldest first
 
     @property
     def derived(self) -> bool:
+        """Whether it is computed from other counters."""
         return self.expression is not None
 
 
@@ -61,12 +62,12 @@ class WrittenName:
 
 
 def counters(gfx: str, rocm: str | None = None) -> Mapping[str, Counter]:
-    """The counters of a chip by name; of the newest release known, or of the last one up to `rocm`."""
+    """The counters of a chip, by name: those of the newest known release, or of the last one up to `rocm`."""
     return definitions(gfx, rocm).counters
 
 
 def definitions(gfx: str, rocm: str | None = None) -> Definitions:
-    """The same with the release used, and a note where the chip itself is not named there."""
+    """The counters of a chip with the release that defines them, and a note if it does not name the chip itself."""
     return _definitions(chip(gfx), rocm)
 
 
@@ -75,17 +76,22 @@ def _definitions(gfx: str, rocm: str | None) -> Definitions:
     key, note = _key(gfx, rocm)
     release = _release(gfx, rocm)
     rows = [row for row in counter_table.rows() if release in row.rocm and key in row.gfx]
-    return Definitions(gfx, release, MappingProxyType({row.counter: _counter(row) for row in rows}), note)
+    return Definitions(
+        gfx=gfx,
+        rocm=release,
+        counters=MappingProxyType({row.counter: _counter(row) for row in rows}),
+        note=note,
+    )
 
 
 def blocks(gfx: str, rocm: str | None = None) -> Mapping[str, int]:
-    """How many counters of each block one pass holds."""
-    found = {counter.block for counter in counters(gfx, rocm).values() if counter.block}
-    return {name: block(name).slots for name in sorted(found)}
+    """How many counters of each block fit in one pass."""
+    names = {counter.block for counter in counters(gfx, rocm).values() if counter.block}
+    return {name: block(name).slots for name in sorted(names)}
 
 
 def block(name: str) -> Block:
-    """What is known of a block; few slots, and marked so, where no source names it."""
+    """What is known about a block; if no source names it, few slots are assumed and it is marked so."""
     known = counter_table.blocks()
     return known.block.get(name) or Block(known.assumed_slots, "", assumed=True)
 
@@ -93,27 +99,27 @@ def block(name: str) -> Block:
 def block_of(gfx: str, name: str, rocm: str | None = None) -> str:
     """The block in which a hardware counter, as `hardware_counters` names it, takes a slot."""
     accumulated = _ACCUMULATION.fullmatch(name)
-    found = counters(gfx, rocm).get(accumulated.group(1) if accumulated else name)
-    if found is None or found.block is None:
-        raise UsageError(f"{name} is no hardware counter of {gfx}")
-    return found.block
+    counter = counters(gfx, rocm).get(accumulated.group(1) if accumulated else name)
+    if counter is None or counter.block is None:
+        raise UsageError(f"{name} is not a hardware counter of {gfx}")
+    return counter.block
 
 
 def hardware_counters(gfx: str, name: str, rocm: str | None = None) -> frozenset[str]:
-    """What has to be counted for a counter, written in any way; constants of the GPU cost nothing."""
+    """What the hardware has to count for a counter, however it is written; constants of the GPU cost nothing."""
     known = counters(gfx, rocm)
-    found = known.get(name) or known.get(written(name).base)
-    if found is None:
+    counter = known.get(name) or known.get(written(name).base)
+    if counter is None:
         raise UsageError(
-            f"{gfx} has no counter {name}", next_step=f"rocm-perf list-counters --arch {gfx} names all."
+            f"{gfx} has no counter {name}", next_step=f"rocm-perf list-counters --arch {gfx} lists them all."
         )
-    if found.expression is None:
-        return frozenset((found.name,))
-    return _cost(expanded(found.expression, gfx, rocm), known)
+    if counter.expression is None:
+        return frozenset((counter.name,))
+    return _cost(expanded(counter.expression, gfx, rocm), known)
 
 
 def expanded(expression: Expression, gfx: str, rocm: str | None = None) -> Expression:
-    """An expression over the hardware counters and constants of a chip."""
+    """The expression written out down to the hardware counters and constants of a chip."""
     derived = {
         name: counter.expression for name, counter in counters(gfx, rocm).items() if counter.expression
     }
@@ -121,12 +127,12 @@ def expanded(expression: Expression, gfx: str, rocm: str | None = None) -> Expre
 
 
 def written(name: str) -> WrittenName:
-    """The parts of a counter's name; what is no name at all is its own base."""
-    found = _WRITTEN.fullmatch(name)
-    if found is None:
+    """The parts of a counter's name; text that is not a name is its own base."""
+    match = _WRITTEN.fullmatch(name)
+    if match is None:
         return WrittenName(name, None, None)
-    instance = found["instance"]
-    return WrittenName(found["base"], found["reduction"], int(instance) if instance else None)
+    instance = match["instance"]
+    return WrittenName(match["base"], match["reduction"], int(instance) if instance else None)
 
 
 def known_chips() -> tuple[str, ...]:
@@ -137,7 +143,7 @@ def known_chips() -> tuple[str, ...]:
 
 
 def chip(gfx: str) -> str:
-    """The chip without the features that recordings add (gfx942:sramecc+); refused where it is not known."""
+    """The chip without the features that recordings add (gfx942:sramecc+); raises if it is unknown."""
     name = gfx.partition(":")[0].strip().lower()
     known = known_chips()
     if name not in known:
@@ -151,7 +157,7 @@ def chip(gfx: str) -> str:
 
 
 def _key(gfx: str, rocm: str | None) -> tuple[str, str]:
-    """The name under which the definitions hold a chip, and what to say about it."""
+    """The name that the definitions use for a chip, and what to say about it."""
     known = counter_table.releases()
     if later := known.later.get(gfx):
         named = [release.rocm for release in known.release if release.gfx == counter_table.EVERY_CHIP]
@@ -169,27 +175,27 @@ def _key(gfx: str, rocm: str | None) -> tuple[str, str]:
 
 
 def _release(gfx: str, rocm: str | None) -> str:
-    spoken = [release.rocm for release in counter_table.releases().release if release.speaks_of(gfx)]
+    covering = [release.rocm for release in counter_table.releases().release if release.covers(gfx)]
     if rocm is None:
-        return spoken[-1]
-    before = [known for known in spoken if _version(known) <= _version(rocm)]
-    return before[-1] if before else spoken[0]
+        return covering[-1]
+    before = [known for known in covering if _version(known) <= _version(rocm)]
+    return before[-1] if before else covering[0]
 
 
 def _version(rocm: str) -> tuple[int, ...]:
     try:
         return counter_table.version(rocm)
     except ValueError as error:
-        raise UsageError(f"{rocm!r} is no ROCm release", next_step="Write it as 7.0 or 7.2.4.") from error
+        raise UsageError(f"{rocm!r} is not a ROCm release", next_step="Write it as 7.0 or 7.2.4.") from error
 
 
 def _counter(row: Row) -> Counter:
     return Counter(
-        row.counter,
-        row.block or None,
-        counter_table.descriptions().get(row.counter, ""),
-        _parsed(row.expression) if row.expression else None,
-        tuple(sorted(row.rocm, key=counter_table.version)),
+        name=row.counter,
+        block=row.block or None,
+        description=counter_table.descriptions().get(row.counter, ""),
+        expression=_parsed(row.expression) if row.expression else None,
+        releases=tuple(sorted(row.rocm, key=counter_table.version)),
     )
 
 
@@ -202,5 +208,5 @@ def _cost(expression: Expression, known: Mapping[str, Counter]) -> frozenset[str
 
 
 def _natural(gfx: str) -> tuple[int, str]:
-    """gfx942 before gfx1030: older names are shorter."""
+    """A key that sorts gfx942 before gfx1030: older names are shorter."""
     return len(gfx), gfx

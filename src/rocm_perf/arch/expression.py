@@ -30,16 +30,16 @@ class _Inliner:
             return self._defined(expression, trail, level)
         if not expression.parts:
             return expression
-        made = expression.replaced([self.expand(part, trail, level + 1) for part in expression.parts])
-        if made.depth > MAX_DEPTH or made.size > MAX_PARTS:
+        expanded = expression.replaced([self.expand(part, trail, level + 1) for part in expression.parts])
+        if expanded.depth > MAX_DEPTH or expanded.size > MAX_PARTS:
             raise _too_large(trail)
-        return made
+        return expanded
 
     def _defined(self, name: Name, trail: tuple[str, ...], level: int) -> Expression:
         text = name.name
         if text in trail:
             cycle = " -> ".join((*trail[trail.index(text) :], text))
-            raise ExpressionError(f"{text} is defined by itself", cycle)
+            raise ExpressionError(f"{text} is defined in terms of itself", cycle)
         if text not in self._definitions:
             return name
         if text not in self._done:

@@ -1,4 +1,4 @@
-"""From text to an expression, by recursive descent; a mistake is told with its column."""
+"""From text to an expression, by recursive descent; an error names the column."""
 
 from __future__ import annotations
 
@@ -38,13 +38,15 @@ T = TypeVar("T")
 
 
 class Token(NamedTuple):
+    """One piece of the text, and the column where it begins, counted from one."""
+
     kind: Literal["number", "name", "sign", "end"]
     text: str
     column: int
 
 
 def parse(text: str) -> Expression:
-    """The expression that the text says."""
+    """The expression that the text spells."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError(
             "the expression is too long", f"{len(text):,} characters", f"At most {MAX_LENGTH:,} are read."
@@ -65,16 +67,16 @@ class _Parser:
         return expression
 
     def _scan(self, start: int) -> Token:
-        found = _TOKEN.match(self._text, start)
-        if found is None or found.lastgroup is None:
+        match = _TOKEN.match(self._text, start)
+        if match is None or match.lastgroup is None:
             at = start + len(self._text[start:]) - len(self._text[start:].lstrip())
             raise ExpressionError(
                 f"the expression cannot be read at column {at + 1}",
-                f"{self._text[at : at + 12]!r} is no part of one",
+                f"{self._text[at : at + 12]!r} is not part of one",
             )
-        self._next = found.end()
-        kind: Literal["number", "name", "sign", "end"] = found.lastgroup  # type: ignore[assignment]
-        return Token(kind, found[kind], found.start(kind) + 1)
+        self._next = match.end()
+        kind: Literal["number", "name", "sign", "end"] = match.lastgroup  # type: ignore[assignment]
+        return Token(kind, match[kind], match.start(kind) + 1)
 
     def _advance(self) -> Token:
         token, self._token = self._token, self._scan(self._next)
@@ -105,7 +107,7 @@ class _Parser:
     def _too_large(self) -> ExpressionError:
         return ExpressionError(
             f"the expression is too large at column {self._token.column}",
-            f"at most {MAX_BRACKETS} brackets in one another, {MAX_DEPTH} levels and {MAX_PARTS:,} parts are read",
+            f"at most {MAX_BRACKETS} nested brackets, {MAX_DEPTH} levels and {MAX_PARTS:,} parts are read",
         )
 
     def _sum(self) -> Expression:
@@ -215,9 +217,9 @@ class _Parser:
             raise self._mistake(wanted)
         return self._advance()
 
-    def _one_of(self, words: tuple[W, ...]) -> W:
-        found = next((word for word in words if word == self._token.text), None)
-        if found is None:
-            raise self._mistake(" or ".join(words))
+    def _one_of(self, keywords: tuple[W, ...]) -> W:
+        keyword = next((known for known in keywords if known == self._token.text), None)
+        if keyword is None:
+            raise self._mistake(" or ".join(keywords))
         self._advance()
-        return found
+        return keyword

@@ -1,7 +1,7 @@
-"""The parts an expression is made of, and what each is worth: as a number, or as a column with one value a dispatch.
+"""The parts an expression is made of, and what each is worth: as a number, or as a column with one value per dispatch.
 
-Recordings hold counters summed over the instances of a block, so `reduce(X,sum)` is X. What a sum cannot tell
-(`reduce(X,max)`, `select`, `accumulate`) has a value only if the caller gives one under that very text, as
+Recordings hold counters summed over the instances of a block, so `reduce(X,sum)` is X. What a sum does not
+determine (`reduce(X,max)`, `select`, `accumulate`) has a value only if the caller gives one under its text, as
 `str(expression)` writes it; a derived counter that was recorded is given in the same way, under its name.
 """
 
@@ -24,7 +24,7 @@ Reduction = Literal["sum", "max", "min", "avr"]
 Resolution = Literal["HIGH_RES", "LOW_RES", "NONE"]
 Extreme = Literal["min", "max"]
 
-MAX_DEPTH = 150  # of the tree, so that a walk down it stays far from Python's own limit
+MAX_DEPTH = 150  # of the tree: a walk down it stays far from Python's recursion limit
 MAX_PARTS = 20_000
 
 _PRECEDENCE: Mapping[Operator, int] = {"+": 1, "-": 1, "*": 2, "/": 2}
@@ -34,11 +34,11 @@ T = TypeVar("T")
 
 
 class ExpressionError(InputError):
-    """An expression that cannot be read, or has no value."""
+    """The expression cannot be read, or has no value."""
 
 
 class Algebra(Protocol[T]):
-    """How the parts become values of one kind."""
+    """How parts become values of one kind, such as numbers or columns."""
 
     def number(self, value: float) -> T: ...
     def given(self, part: Expression) -> T | None: ...
@@ -49,7 +49,7 @@ class Algebra(Protocol[T]):
 
 @dataclass(frozen=True)
 class Expression(ABC):
-    """A formula over counters. Equal formulas are equal values; `str` gives a text that reads back as the same."""
+    """A formula over counters. Equal formulas are equal values; `str` gives text that parses to the same."""
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -58,40 +58,42 @@ class Expression(ABC):
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Every counter and constant in it."""
+        """Every counter and constant in the expression."""
         return frozenset(part.own_name for part in walk(self) if part.own_name)
 
     @property
     def own_name(self) -> str:
-        """The counter that this very part stands for."""
+        """The counter that this part itself names; empty if it names none."""
         return ""
 
     @cached_property
     def depth(self) -> int:
+        """Levels of the tree."""
         return 1 + max((part.depth for part in self.parts), default=0)
 
     @cached_property
     def size(self) -> int:
+        """Parts of the tree, itself included."""
         return 1 + sum(part.size for part in self.parts)
 
     def evaluate(self, values: Mapping[str, float]) -> float:
-        """Its value where each name, or each text such as `reduce(X,max)`, has the value given."""
+        """Its value for the given values of names and of texts such as `reduce(X,max)`."""
         value = self.fold(_Numbers(values))
         if not math.isfinite(value):
             raise ExpressionError(f"{brief(self)} has no value", "it is not a finite number")
         return value
 
     def column(self, columns: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The same on columns; null where an input is null or a divisor is zero."""
+        """Its value as a column; null where an input is null or a divisor is zero."""
         return self.fold(_Columns(columns))
 
     def replaced(self, _parts: Sequence[Expression]) -> Expression:
-        """Itself around other parts."""
+        """The same expression with other parts inside it."""
         return self
 
     @abstractmethod
     def fold(self, algebra: Algebra[T]) -> T:
-        """Its value in an algebra."""
+        """Its value as the algebra computes it."""
 
     @property
     def precedence(self) -> int:
@@ -131,7 +133,7 @@ class Name(Expression):
 
 @dataclass(frozen=True)
 class Negative(Expression):
-    """-operand."""
+    """The negated operand: -operand."""
 
     operand: Expression
 
@@ -155,7 +157,7 @@ class Negative(Expression):
 
 @dataclass(frozen=True)
 class Binary(Expression):
-    """left operator right."""
+    """Two operands and the operator between them: left operator right."""
 
     operator: Operator
     left: Expression
@@ -226,7 +228,7 @@ class Reduce(Expression):
             return given
         if self.how == "sum" and not self.dimensions:
             return self.operand.fold(algebra)
-        raise _not_told(self)
+        raise _no_value(self)
 
 
 @dataclass(frozen=True)
@@ -340,7 +342,7 @@ class _Columns:
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """Every part of it, itself first."""
+    """Every part of an expression, itself first."""
     waiting = [expression]
     while waiting:
         part = waiting.pop()
@@ -349,7 +351,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def brief(expression: Expression, width: int = 60) -> str:
-    """Its text, cut for a message."""
+    """The text of an expression, shortened for a message."""
     text = str(expression)
     return text if len(text) <= width else text[: width - 3] + "..."
 
@@ -357,11 +359,11 @@ def brief(expression: Expression, width: int = 60) -> str:
 def _required(algebra: Algebra[T], part: Expression) -> T:
     value = algebra.given(part)
     if value is None:
-        raise _not_told(part)
+        raise _no_value(part)
     return value
 
 
-def _not_told(part: Expression) -> ExpressionError:
+def _no_value(part: Expression) -> ExpressionError:
     if isinstance(part, Name):
         return ExpressionError(f"{part} has no value", "it was not recorded")
     return ExpressionError(f"{brief(part)} has no value", "a recording holds only the sum over all instances")

@@ -1,4 +1,4 @@
-"""One GPU as the catalogue knows it. Every number can name the source it was taken from."""
+"""One GPU as the catalogue describes it. Every number can name its source."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Method(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether one way of looking (counters, pc_sampling_host_trap, pc_sampling_stochastic, att, roofline) works."""
+    """Whether one way to measure (counters, pc_sampling_host_trap, pc_sampling_stochastic, att, roofline) works."""
 
     name: str
     works: Works
     since: str = ""  # first ROCm release, where known
-    until: str = ""  # last ROCm release, where it went
+    until: str = ""  # last ROCm release, where it was dropped
     reason: str = ""  # why not, or what is uncertain
     source: str
 
@@ -50,11 +50,9 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     dies: int  # XCDs; 1 where there are none
     wave_sizes: tuple[int, ...]  # the one that compilers choose by default first
     max_waves_per_simd: Mapping[int, int]
-    vgprs_per_simd: Mapping[
-        int, int
-    ]  # registers a lane that the waves of a SIMD share (AGPRs included where unified)
+    vgprs_per_simd: Mapping[int, int]  # per lane, shared by the waves of a SIMD; with AGPRs where unified
     vgpr_granule: Mapping[int, int]
-    max_vgprs: int  # that one wave can address, AGPRs included where unified
+    max_vgprs: int  # that one wave can address; with AGPRs where unified
     unified_agprs: bool
     sgprs_per_simd: int | None  # None: not a limit
     sgpr_granule: int | None
@@ -85,9 +83,10 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def simds(self) -> int:
+        """SIMDs of the whole GPU."""
         return self.compute_units * self.simds_per_cu
 
     @property
     def wave_size(self) -> int:
-        """The one that compilers choose by default."""
+        """The wave size that compilers choose by default."""
         return self.wave_sizes[0]

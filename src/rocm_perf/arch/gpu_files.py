@@ -1,7 +1,7 @@
 """The files of the catalogue: which facts a GPU has, each with its source, checked before anyone uses them.
 
-A file is of one chip (gfx). Facts stand in tables named after their source: `[from.specs]` holds what every GPU of the
-chip shares, `[sku.from.specs]` below a `[[sku]]` what that product has.
+A file describes one chip (gfx). Facts are in tables named after their source: `[from.specs]` holds what all GPUs of the
+chip share, `[sku.from.specs]` below a `[[sku]]` what that product has.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from rocm_perf.errors import InputError
 
 _CHIP_KEYS = {"gfx", "vendor", "family", "matrix_unit", "sources", "from", "method", "sku"}
 _SKU_KEYS = {"name", "aliases", "from"}
-_WORDS = {"name", "gfx", "vendor", "family", "aliases", "matrix_unit", "methods", "sources"}
-_FIELDS = {field.name: field for field in msgspec.structs.fields(Gpu) if field.name not in _WORDS}
+_LABELS = {"name", "gfx", "vendor", "family", "aliases", "matrix_unit", "methods", "sources"}
+_FIELDS = {field.name: field for field in msgspec.structs.fields(Gpu) if field.name not in _LABELS}
 _MAPPINGS = {"max_waves_per_simd", "vgprs_per_simd", "vgpr_granule", "vector_tflops", "matrix_tflops"}
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-# What no GPU goes beyond: a number outside is a slip of the unit or of a digit.
+# Limits that no GPU exceeds: a number outside them has a wrong unit or digit.
 _RANGES = {
     "compute_units": (1, 1024),
     "clock_mhz": (200, 5000),
@@ -50,7 +50,7 @@ Facts = Mapping[str, Fact]  # by field; "matrix_tflops.f16" for an entry of a ma
 
 @dataclass(frozen=True)
 class Sku:
-    """What a file says of one product."""
+    """What a file says about one product."""
 
     name: str
     aliases: tuple[str, ...]
@@ -59,11 +59,11 @@ class Sku:
 
 @dataclass(frozen=True)
 class Chip:
-    """What a file says of one gfx."""
+    """What a file says about one gfx."""
 
     file: str
     gfx: str
-    words: Mapping[str, str]  # vendor, family, matrix_unit
+    labels: Mapping[str, str]  # vendor, family, matrix_unit
     facts: Facts
     methods: tuple[Method, ...]
     method_sources: Mapping[str, Source]
@@ -71,11 +71,12 @@ class Chip:
 
 
 def read_sources(tables: Mapping[str, Any], file: str) -> dict[str, Source]:
+    """The sources that a file lists, by the name that it gives them."""
     return {key: _converted(entry, Source, file, f"source {key!r}") for key, entry in tables.items()}
 
 
 def read_chip(tables: Mapping[str, Any], file: str, shared: Mapping[str, Source]) -> Chip:
-    """The content of a file; `shared` are sources that every file can name."""
+    """The chip that a file describes; `shared` are sources that every file can name."""
     _only(tables, _CHIP_KEYS, file, "")
     if not isinstance(tables.get("gfx"), str):
         _refuse(file, "gfx", "is missing")
@@ -84,7 +85,7 @@ def read_chip(tables: Mapping[str, Any], file: str, shared: Mapping[str, Source]
     return Chip(
         file=file,
         gfx=tables["gfx"],
-        words={
+        labels={
             key: _text(tables[key], file, key) for key in ("vendor", "family", "matrix_unit") if key in tables
         },
         facts=_facts(_table(tables, "from", file), file, "", sources),
@@ -116,7 +117,7 @@ def _facts(tables: Mapping[str, Any], file: str, owner: str, sources: Mapping[st
         for path, value in _flat(entries):
             field = path.split(".")[0]
             if field not in _FIELDS:
-                _refuse(file, owner + path, "is no field of a GPU")
+                _refuse(file, owner + path, "is not a field of a GPU")
             if path in facts:
                 _refuse(file, owner + path, "is given twice")
             facts[path] = Fact(_checked(value, field, file, owner + path), source)
@@ -141,7 +142,7 @@ def _checked(value: Any, field: str, file: str, where: str) -> Any:
             _refuse(file, where, f"is {number}, not a positive number")
         low, high = _RANGES.get(field, (0, math.inf))
         if not low <= number <= high:
-            _refuse(file, where, f"is {number:g}, out of the physical range {low:g} to {high:g}")
+            _refuse(file, where, f"is {number:g}, outside the physical range {low:g} to {high:g}")
     return value
 
 
@@ -153,7 +154,7 @@ def _size(text: str, file: str, where: str) -> int:
 
 
 def build(chip: Chip, sku: Sku, facts: Facts) -> Gpu:
-    """The GPU that has these facts; `facts` are those of the chip and of the SKU, the later ones of a user included."""
+    """The GPU with these facts: those of the chip, of the SKU, and of the user's files."""
     values: dict[str, Any] = {name: {} for name in _MAPPINGS}
     for path, fact in facts.items():
         field, _, entry = path.partition(".")
@@ -163,16 +164,16 @@ def build(chip: Chip, sku: Sku, facts: Facts) -> Gpu:
             values[field] = fact.value
     for name, field_info in _FIELDS.items():
         if name not in values and field_info.required:
-            values[name] = None  # refused below where the field cannot do without
-    words = {"matrix_unit": None, **chip.words}
-    record = {"name": sku.name, "gfx": chip.gfx, "aliases": sku.aliases, **words, **values}
+            values[name] = None  # refused below if the field must have a value
+    labels = {"matrix_unit": None, **chip.labels}
+    record = {"name": sku.name, "gfx": chip.gfx, "aliases": sku.aliases, **labels, **values}
     gpu: Gpu = _converted(record, Gpu, chip.file, sku.name)
     for field in ("vgprs_per_simd", "max_waves_per_simd", "vgpr_granule"):
         if set(getattr(gpu, field)) != set(gpu.wave_sizes):
             _refuse(
                 chip.file,
                 f"{sku.name}: {field}",
-                f"has not one entry for each of the wave sizes {gpu.wave_sizes}",
+                f"does not have one entry for each of the wave sizes {gpu.wave_sizes}",
             )
     sources = {**{path: fact.source for path, fact in facts.items()}, **chip.method_sources}
     return msgspec.structs.replace(gpu, methods=chip.methods, sources=sources)
@@ -198,10 +199,10 @@ def _only(entry: Mapping[str, Any], known: Iterable[str], file: str, owner: str)
     for key in entry:
         if key in _FIELDS and key not in known:
             _refuse(
-                file, owner + key, "has no source: put it into the table [from.SOURCE] or [sku.from.SOURCE]"
+                file, owner + key, "has no source: put it in the table [from.SOURCE] or [sku.from.SOURCE]"
             )
         if key not in known:
-            _refuse(file, owner + key, "is no field of this file")
+            _refuse(file, owner + key, "is not a field of this file")
 
 
 def _table(entry: Mapping[str, Any], key: str, file: str) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
-"""Which GPU of the catalogue a recording was made on, and what the recording knows better than the catalogue.
+"""Which GPU of the catalogue a recording was made on, and where the recording overrides the catalogue.
 
-A name decides; without one the chip (gfx), its compute units, its memory and its clock do. What the recording says of
-the machine overrides what the catalogue says of the product.
+The name decides; without one, the chip (gfx), its compute units, its memory and its clock do. What the recording says
+about the machine overrides what the catalogue says about the product.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import msgspec
 from rocm_perf.arch import catalog
 from rocm_perf.arch.gpu import Gpu, Source
 
-RECORDING = Source(title="recording", note="what the recording says of the machine")
+RECORDING = Source(title="recording", note="what the recording says about the machine")
 _SCALED = Source(
-    title="recording", note="the catalogue's number, scaled to what the recording says of the machine"
+    title="recording", note="the catalogue's number, scaled to what the recording says about the machine"
 )
 _MEMORY_SLACK = 0.06  # firmware and ECC keep some of it from the runtime
 
@@ -26,7 +26,7 @@ Agent = Mapping[str, Any]  # a row of the table `agents`
 
 @dataclass(frozen=True)
 class Override:
-    """A number of the catalogue that the recording knows better."""
+    """A value of the catalogue that the recording overrides."""
 
     field: str
     catalogue: Any
@@ -38,11 +38,11 @@ class Override:
 
 @dataclass(frozen=True)
 class Match:
-    """What was found out. Without a `gpu`, `reason` says why."""
+    """The GPU of an agent. Without a `gpu`, `reason` says why."""
 
     gpu: Gpu | None = None
-    told_by: str = ""
-    ambiguous: tuple[str, ...] = ()  # other GPUs that it may be as well
+    identified_by: str = ""
+    ambiguous: tuple[str, ...] = ()  # other GPUs that it could be
     share: float = 1.0  # of the compute units of the whole product
     overrides: tuple[Override, ...] = ()
     notes: tuple[str, ...] = ()
@@ -53,12 +53,12 @@ def match(agent: Agent) -> Match:
     """The GPU of one row of the table `agents`."""
     named = catalog.gpus_named(_product(agent))
     if named:
-        kept, told_by = _narrowed(named, agent)
-        return _adapted(kept, agent, f"the name {agent['name']!r}" + _also(told_by))
+        kept, identified_by = _narrowed(named, agent)
+        return _adapted(kept, agent, f"the name {agent['name']!r}" + _also(identified_by))
     gfx = agent.get("gfx")
     if not gfx:
         return Match(
-            reason=f"{_called(agent)} neither tells its architecture nor has a name that the catalogue has"
+            reason=f"{_called(agent)} has neither a recorded architecture nor a name that the catalogue knows"
         )
     if not catalog.gpus_of(gfx):
         return Match(reason=f"the catalogue has no {gfx} (it has {', '.join(catalog.known_gfx())})")
@@ -68,40 +68,40 @@ def match(agent: Agent) -> Match:
 def _by_chip(known: Sequence[Gpu], agent: Agent, gfx: str) -> Match:
     units = agent.get("cu_count")
     if units is None:
-        return Match(reason=f"{_called(agent)} is {gfx}, but how many compute units it has was not recorded")
+        return Match(reason=f"{_called(agent)} is {gfx}, but its number of compute units was not recorded")
     whole = [gpu for gpu in known if gpu.compute_units == units]
     fitting = whole or [gpu for gpu in known if _is_partition(gpu, units)]
     if not fitting:
         sizes = ", ".join(f"{gpu.name} {gpu.compute_units}" for gpu in known)
-        return Match(reason=f"no {gfx} of the catalogue has {units} compute units ({sizes})")
-    kept, told_by = _narrowed(fitting, agent)
-    return _adapted(kept, agent, f"{gfx} with {units} compute units" + _also(told_by))
+        return Match(reason=f"no {gfx} in the catalogue has {units} compute units ({sizes})")
+    kept, identified_by = _narrowed(fitting, agent)
+    return _adapted(kept, agent, f"{gfx} with {units} compute units" + _also(identified_by))
 
 
 def _is_partition(gpu: Gpu, units: int) -> bool:
-    """Whether so many units are an equal part of its dies (the partition modes of MI300: CPX, QPX, TPX, DPX)."""
+    """Whether this many units are an equal part of its dies (the partition modes of MI300: CPX, QPX, TPX, DPX)."""
     dies, rest = divmod(units * gpu.dies, gpu.compute_units)
     return rest == 0 and 0 < dies < gpu.dies and gpu.dies % dies == 0
 
 
 def _narrowed(known: Sequence[Gpu], agent: Agent) -> tuple[list[Gpu], list[str]]:
-    """Those that fit what else is recorded. A property that fits none of them decides nothing."""
-    kept, told_by = list(known), []
+    """The GPUs that fit what else is recorded, and what ruled out others; a property that fits none is ignored."""
+    kept, identified_by = list(known), []
     tests: dict[str, Callable[[Gpu], bool]] = {
         "compute units": lambda gpu: gpu.compute_units == agent.get("cu_count"),
         "memory": lambda gpu: _memory_fits(gpu, agent),
         "clock": lambda gpu: gpu.clock_mhz == agent.get("clock_mhz"),
     }
-    for word, fits in tests.items():
+    for name, fits in tests.items():
         fitting = [gpu for gpu in kept if fits(gpu)]
         if fitting and len(fitting) < len(kept):
             kept = fitting
-            told_by.append(word)
-    return kept, told_by
+            identified_by.append(name)
+    return kept, identified_by
 
 
 def _memory_fits(gpu: Gpu, agent: Agent) -> bool:
-    """A partition has all of the memory, or as much of it as of the compute units."""
+    """Whether the memory is that of the GPU, or the same share of it as of the compute units."""
     recorded = agent.get("memory_bytes")
     if gpu.memory_bytes is None or recorded is None:
         return False
@@ -109,14 +109,14 @@ def _memory_fits(gpu: Gpu, agent: Agent) -> bool:
     return any(abs(of_memory / share - 1) < _MEMORY_SLACK for share in (1, _share(gpu, agent)))
 
 
-def _adapted(kept: Sequence[Gpu], agent: Agent, told_by: str) -> Match:
+def _adapted(kept: Sequence[Gpu], agent: Agent, identified_by: str) -> Match:
     gpu = kept[0]
     share = _share(gpu, agent)
     part, notes = (gpu, []) if share == 1 else _part(gpu, share, agent)
     live, overrides = _overridden(gpu, part, agent)
     return Match(
         gpu=live,
-        told_by=told_by,
+        identified_by=identified_by,
         ambiguous=tuple(other.name for other in kept[1:]),
         share=share,
         overrides=overrides,
@@ -125,12 +125,12 @@ def _adapted(kept: Sequence[Gpu], agent: Agent, told_by: str) -> Match:
 
 
 def _share(gpu: Gpu, agent: Agent) -> float:
-    """Less than 1 for a partition (MI300), an instance (MIG), or a product with units switched off."""
+    """Share of the compute units: below 1 for a partition (MI300), an instance (MIG), or units switched off."""
     return min(1.0, (agent.get("cu_count") or gpu.compute_units) / gpu.compute_units)
 
 
 def _part(gpu: Gpu, share: float, agent: Agent) -> tuple[Gpu, list[str]]:
-    """A part of a GPU: rates as its compute units; bandwidth and last-level cache as its memory, if recorded."""
+    """A part of a GPU: rates follow its compute units, bandwidth and last-level cache its memory, if recorded."""
     memory = agent.get("memory_bytes")
     of_memory = min(1.0, memory / gpu.memory_bytes) if memory and gpu.memory_bytes else share
     if of_memory > 1 - _MEMORY_SLACK:
@@ -150,17 +150,11 @@ def _part(gpu: Gpu, share: float, agent: Agent) -> tuple[Gpu, list[str]]:
     )
     notes = [
         f"{units} of the {gpu.compute_units} compute units of {gpu.name}, a partition or a part of it: "
-        f"rates are {share:.1%} of the whole, bandwidth {of_memory:.1%} (more if the others rest and share memory)"
+        f"rates are {share:.1%} of the whole, bandwidth {of_memory:.1%} (more if the others are idle and share memory)"
     ]
     scaled = (
-        "vector_tflops",
-        "matrix_tflops",
-        "memory_gbps",
-        "l2_bytes",
-        "l2_channels",
-        "last_level_bytes",
-        "dies",
-    )
+        "vector_tflops", "matrix_tflops", "memory_gbps", "l2_bytes", "l2_channels", "last_level_bytes", "dies",
+    )  # fmt: skip
     return _sourced(part, scaled, _SCALED), notes
 
 
@@ -187,11 +181,11 @@ def _overridden(whole: Gpu, part: Gpu, agent: Agent) -> tuple[Gpu, tuple[Overrid
 
 
 def _die_notes(part: Gpu, agent: Agent) -> list[str]:
-    """Some tools write 1, or the dies of the whole product, whatever the partition is: the compute units tell."""
+    """Some tools write 1, or the dies of the whole product, for any partition: trust the compute units."""
     dies = agent.get("xcc_count")
     if not dies or dies == part.dies:
         return []
-    return [f"dies: {dies} in the recording, which its compute units contradict; taken as {part.dies}"]
+    return [f"dies: {dies} in the recording, which its compute units contradict; {part.dies} is used"]
 
 
 def _name_notes(agent: Agent) -> list[str]:
@@ -201,7 +195,7 @@ def _name_notes(agent: Agent) -> list[str]:
 
 
 def _clock_notes(gpu: Gpu, agent: Agent) -> list[str]:
-    """Rates rise with a higher clock and never fall with a lower one: RDNA 4 reports its game clock as the highest."""
+    """Rates rise with a higher clock but do not fall with a lower one: RDNA 4 reports its game clock as the highest."""
     clock = agent.get("clock_mhz")
     if not clock or clock == gpu.clock_mhz:
         return []
@@ -217,7 +211,7 @@ def _wave_sizes(gpu: Gpu, recorded: int | None) -> tuple[int, ...] | None:
 
 
 def _sourced(gpu: Gpu, fields: Sequence[str], source: Source) -> Gpu:
-    """The GPU, with another source for these fields and their entries."""
+    """The GPU with `source` as the source of these fields and their entries."""
     sources = {path: source if path.split(".")[0] in fields else known for path, known in gpu.sources.items()}
     sources.update({field: source for field in fields if not isinstance(getattr(gpu, field), Mapping)})
     return msgspec.structs.replace(gpu, sources=sources)
@@ -231,8 +225,8 @@ def _part_of(amount: int | None, share: float) -> int | None:
     return None if amount is None else round(amount * share)
 
 
-def _also(told_by: Sequence[str]) -> str:
-    return f" and its {' and '.join(told_by)}" if told_by else ""
+def _also(identified_by: Sequence[str]) -> str:
+    return f" and its {' and '.join(identified_by)}" if identified_by else ""
 
 
 def _product(agent: Agent) -> str:

@@ -1,4 +1,4 @@
-"""The metrics as the files in metrics/ state them, checked when they are read. Nothing is computed here."""
+"""The metrics as the files in metrics/ define them, checked when they are read. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     gfx: tuple[str, ...]  # patterns
     expression: str
-    names: tuple[
-        str, ...
-    ] = ()  # as recorded, where they hold dots, which the expression writes as underscores
-    beside: tuple[str, ...] = ()  # must be recorded in the same pass: they say what the inputs mean
+    names: tuple[str, ...] = ()  # as recorded, for names with dots: the expression writes underscores
+    beside: tuple[str, ...] = ()  # must be in the same pass: they say what the inputs mean
     not_beside: tuple[str, ...] = ()  # must not be
-    written_by: str = ""  # a tool that makes up a name of its own: no GPU can be asked for it
+    written_by: str = ""  # a tool with a name of its own for it: no GPU can be asked for it
     across_passes: bool = False  # inputs, and metrics used, may come from different runs of the application
     averaged: bool = False  # a recorded ratio: dispatches can be averaged, not summed
-    doubt: str = ""  # why the value is not to be trusted, whatever it is
+    doubt: str = ""  # why no value of it is to be trusted
     source: str = ""
 
     def serves(self, gfx: str) -> bool:
+        """Whether the formula is for this chip."""
         return any(fnmatchcase(gfx, pattern) for pattern in self.gfx)
 
     @cached_property
     def tree(self) -> Expression:
+        """The parsed expression."""
         return parse(self.expression)
 
     def shown(self, name: str) -> str:
@@ -53,7 +53,7 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A number about a dispatch, and the formulas for it: the first whose inputs were recorded is taken."""
+    """A number about a dispatch, and the formulas for it: the first whose inputs were recorded is used."""
 
     name: str
     title: str
@@ -71,7 +71,7 @@ def written(name: str) -> str:
 
 
 def peak(gpu: Gpu, name: str) -> float | None:
-    """A peak that bounds may name."""
+    """The peak of a GPU that a bound names."""
     match name:
         case "memory_gbps":
             return gpu.memory_gbps
@@ -93,16 +93,16 @@ def metrics() -> Mapping[str, Metric]:
 
 
 def read_metrics(files: Mapping[str, bytes]) -> Mapping[str, Metric]:
-    """The metrics of TOML files by file name; the first mistake is told with its file or its metric."""
-    found: dict[str, Metric] = {}
+    """The metrics of TOML files by name; an error names the file or the metric."""
+    by_name: dict[str, Metric] = {}
     for file, data in files.items():
         for metric in _of_file(file, data):
-            if metric.name in found:
-                raise InputError(f"{file}: {metric.name} is stated twice")
-            found[metric.name] = metric
-    for metric in found.values():
-        _check(metric, found)
-    return found
+            if metric.name in by_name:
+                raise InputError(f"{file}: {metric.name} is defined twice")
+            by_name[metric.name] = metric
+    for metric in by_name.values():
+        _check(metric, by_name)
+    return by_name
 
 
 def metrics_of(gfx: str) -> Mapping[str, Metric]:
@@ -111,6 +111,7 @@ def metrics_of(gfx: str) -> Mapping[str, Metric]:
 
 
 def on(metric: Metric, gfx: str) -> Metric:
+    """The metric with only the formulas for a chip."""
     return msgspec.structs.replace(metric, formulas=tuple(f for f in metric.formulas if f.serves(gfx)))
 
 
@@ -121,7 +122,7 @@ def _of_file(file: str, data: bytes) -> Iterable[Metric]:
         try:
             yield msgspec.convert({"source": source, **body, "name": name}, Metric)
         except (msgspec.ValidationError, TypeError) as error:
-            raise InputError(f"{file}: {name} is no metric", str(error)) from error
+            raise InputError(f"{file}: {name} is not a valid metric", str(error)) from error
 
 
 def _check(metric: Metric, known: Mapping[str, Metric]) -> None:
@@ -137,11 +138,11 @@ def _problems(metric: Metric, known: Mapping[str, Metric]) -> Iterable[str]:
     if metric.unit not in UNITS:
         yield f"unit {metric.unit!r} is unknown; there are {', '.join(sorted(UNITS - {''}))}"
     if isinstance(metric.high, str) and metric.high not in PEAKS:
-        yield f"bound {metric.high!r} is no peak; there are {', '.join(sorted(PEAKS))}"
+        yield f"bound {metric.high!r} is not a peak; there are {', '.join(sorted(PEAKS))}"
     if metric.low is not None and isinstance(metric.high, float) and metric.low >= metric.high:
         yield f"its bounds {metric.low:g} and {metric.high:g} leave nothing between them"
     if not metric.source and not all(formula.source for formula in metric.formulas):
-        yield "no source says where it is from"
+        yield "it has no source"
     if not metric.formulas:
         yield "it has no formula"
     for formula in metric.formulas:
@@ -151,11 +152,11 @@ def _problems(metric: Metric, known: Mapping[str, Metric]) -> Iterable[str]:
 def _formula_problems(metric: Metric, formula: Formula, known: Mapping[str, Metric]) -> Iterable[str]:
     names = formula.tree.names
     if metric.name in _used(metric.name, known):
-        yield "it is defined by itself"
+        yield "it is defined in terms of itself"
     counted = (names - BUILT_IN - known.keys()) | set(formula.beside) | set(formula.not_beside)
     for name in sorted(counted - {written(real) for real in formula.names}):
         if not formula.written_by and not any(formula.serves(gfx) for gfx in _chips_with().get(name, ())):
-            yield f"{name} is no counter of {', '.join(formula.gfx)}, no metric and no constant"
+            yield f"{name} is not a counter of {', '.join(formula.gfx)}, a metric or a constant"
     for real in formula.names:
         if written(real) not in names:
             yield f"{real} is named but not used"
@@ -170,11 +171,11 @@ def _chips_with() -> Mapping[str, frozenset[str]]:
     for row in counter_table.rows():
         relatives = {gfx for gfx, family in families.items() if family in row.gfx}
         chips.setdefault(row.counter, set()).update(row.gfx, relatives)
-    return {name: frozenset(found) for name, found in chips.items()}
+    return {name: frozenset(gfxs) for name, gfxs in chips.items()}
 
 
 def _used(name: str, known: Mapping[str, Metric]) -> set[str]:
-    """The metrics that a metric is made of, all the way down."""
+    """The metrics that a metric is computed from, directly or indirectly."""
     used: set[str] = set()
     waiting = [name]
     while waiting:

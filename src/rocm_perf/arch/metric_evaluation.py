@@ -27,15 +27,15 @@ _NO_TIMES = (
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A metric with its values. `frame` has each dispatch with its inputs, its weight in an average, and its value:
-    null where a divisor is zero."""
+    """A metric with its values. `frame` has one row per dispatch: its inputs, its weight in an average, and its value,
+    which is null where a divisor is zero."""
 
     recipe: Recipe
     frame: pl.DataFrame
     inputs: tuple[str, ...]
     constants: Mapping[str, float]
     bounds: Bounds
-    doubts: tuple[str, ...]  # whatever the value is
+    doubts: tuple[str, ...]  # that hold for every value
 
     @property
     def metric(self) -> Metric:
@@ -53,7 +53,7 @@ class Evaluation:
             return str(error)
 
     def doubt(self, value: float, dispatches: int = 1) -> str | None:
-        """Why a value of so many dispatches should not be believed."""
+        """Why a value over this many dispatches is doubtful; None if it is not."""
         mean = [MEAN] if self.recipe.averaged and dispatches > 1 else []
         return "; ".join((*self.doubts, *self.bounds.broken_by(value), *mean)) or None
 
@@ -68,7 +68,7 @@ class _Time:
 
 
 def evaluated(name: str, recorded: Sequence[Pass], gpu: Gpu) -> Evaluation | str:
-    """The metric by the first recipe that the recording serves, or why none does."""
+    """The metric by the first recipe whose inputs were recorded, or the reason why there is none."""
     options = recipes(gpu.gfx, name)
     if not options:
         return f"no formula is known for {gpu.gfx}"
@@ -87,13 +87,13 @@ def evaluated(name: str, recorded: Sequence[Pass], gpu: Gpu) -> Evaluation | str
 def _source(groups: Sequence[Group], recorded: Sequence[Pass]) -> dict[str, Pass] | None:
     """The pass of each counter: one for all of them if there is one, else one for each group."""
     chosen: dict[str, Pass] = {}
-    alone = next((p for p in recorded if all(group.found_in(p.counters) for group in groups)), None)
+    alone = next((p for p in recorded if all(group.recorded_in(p.counters) for group in groups)), None)
     for group in groups:
         candidates = (alone,) if alone else (*chosen.values(), *recorded)
-        found = next((p for p in candidates if group.found_in(p.counters)), None)
-        if found is None:
+        home = next((p for p in candidates if group.recorded_in(p.counters)), None)
+        if home is None:
             return None
-        chosen.update(dict.fromkeys(sorted(group.counters), found))
+        chosen.update(dict.fromkeys(sorted(group.counters), home))
     return chosen
 
 
@@ -118,7 +118,16 @@ def _follow(
     if isinstance(frame, str):
         return frame
     inputs = tuple(sorted(name for part in columns.values() for name in part))
-    return _valued(Evaluation(recipe, frame, inputs, constants, bounds_of(recipe.metric, gpu), doubts))
+    return _valued(
+        Evaluation(
+            recipe=recipe,
+            frame=frame,
+            inputs=inputs,
+            constants=constants,
+            bounds=bounds_of(recipe.metric, gpu),
+            doubts=doubts,
+        )
+    )
 
 
 def _valued(evaluation: Evaluation) -> Evaluation | str:
@@ -135,7 +144,7 @@ def _valued(evaluation: Evaluation) -> Evaluation | str:
 def _inputs(
     home: Pass, columns: Mapping[int, Mapping[str, pl.Expr]], recorded: Sequence[Pass]
 ) -> pl.DataFrame | str:
-    """Dispatches that have all inputs, or why there are none."""
+    """The dispatches that have all inputs, or the reason why there are none."""
     others = [p for p in recorded if p.number in columns and p is not home]
     if others and not all(p.matchable for p in (home, *others)):
         return unmatched(home, others)
@@ -145,11 +154,11 @@ def _inputs(
     frame = frame.drop_nulls([name for part in columns.values() for name in part])
     if frame.height:
         return frame
-    return unmatched(home, others) if others else "its counters belong to no recorded dispatch"
+    return unmatched(home, others) if others else "its counters do not belong to any recorded dispatch"
 
 
 def _time(home: Pass, recorded: Sequence[Pass], gpu: Gpu) -> _Time | None:
-    """The dispatches' own times; else those of another pass; else cycles, at the clock that the catalogue states."""
+    """The times of the dispatches, else those of another pass, else cycles at the clock in the catalogue."""
     if home.timed:
         return _Time(home, pl.col(DURATION))
     if _NVIDIA_TIME in home.counters:

@@ -1,5 +1,5 @@
-"""A recording as formulas need it: for each pass, one row a dispatch with its counters, its duration and its place
-among the dispatches of its kernel, by which it is found again in another pass."""
+"""A recording as formulas need it: for each pass, one row per dispatch with its counters, its duration and its place
+among the dispatches of its kernel, which identifies it in another pass."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ _KERNEL = ("node", "rank", "agent_id", "kernel")
 _DISPATCH = ("node", "pid", "pass_id", "dispatch_id")
 _NTH = "nth of its kernel"
 _OF = "dispatches of its kernel"
-_COUNTER = (
-    "counter "  # before a counter's name in a column's, so that no name can be taken for another column
-)
+_COUNTER = "counter "  # prefix of a counter's column: no counter's name can clash with another column
 
 Columns = Mapping[str, pl.Expr]
 
@@ -30,17 +28,16 @@ class Pass:
     number: int
     frame: pl.DataFrame
     counters: Mapping[str, pl.Expr]  # the column by the name that formulas write
-    matchable: (
-        bool  # one process for each node and rank, so that a dispatch can be found again in another pass
-    )
+    matchable: bool  # one process per node and rank: its dispatches can be identified in another pass
 
     @property
     def timed(self) -> bool:
+        """Whether the pass recorded the time of at least one dispatch."""
         return self.frame[DURATION].null_count() < self.frame.height
 
 
 def passes(counters: pl.DataFrame, dispatches: pl.DataFrame) -> tuple[Pass, ...]:
-    """Every pass of a recording, in order."""
+    """The passes of a recording, in order."""
     placed = _placed(dispatches)
     return tuple(
         _pass(
@@ -51,8 +48,8 @@ def passes(counters: pl.DataFrame, dispatches: pl.DataFrame) -> tuple[Pass, ...]
 
 
 def joined(home: Pass, own: Columns, others: Iterable[tuple[Pass, Columns]]) -> pl.DataFrame:
-    """Dispatches of one pass with columns of others; null where two passes do not list equally many dispatches of
-    a kernel, since then the n-th of one need not be the n-th of the other."""
+    """The dispatches of one pass with columns of others; null where two passes list different numbers of dispatches
+    of a kernel, because the n-th of one need not be the n-th of the other."""
     place = (*_KERNEL, _NTH, _OF)
     frame = home.frame.select(*KEY, _NTH, _OF, *_named(own))
     for other, columns in others:
@@ -86,11 +83,11 @@ def _pass(number: int, dispatches: pl.DataFrame, counters: pl.DataFrame) -> Pass
         frame = dispatches.join(wide, on=_DISPATCH, how="left", nulls_equal=True, maintain_order="left")
     processes = frame.select("node", "rank", "pid").unique()
     matchable = processes.height == processes.select("node", "rank").unique().height
-    return Pass(number, frame, _by_formula_name(recorded), matchable)
+    return Pass(number=number, frame=frame, counters=_by_formula_name(recorded), matchable=matchable)
 
 
 def _by_formula_name(recorded: list[str]) -> dict[str, pl.Expr]:
-    """Recorded values are sums over the instances already, so that X also serves as X_sum, and X_sum as X."""
+    """The column of each counter. Recorded values are already sums over instances, so X also serves as X_sum."""
     names = {written(name): pl.col(_COUNTER + name) for name in recorded}
     return {**{_other_name(name): column for name, column in names.items()}, **names}
 

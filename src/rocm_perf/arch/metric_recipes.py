@@ -1,4 +1,4 @@
-"""From a metric to what can be computed: its formulas written out down to the counters, in order of preference."""
+"""The ways to compute a metric: its formulas written out down to the counters, in order of preference."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from rocm_perf.arch.metric_data import ACTIVE_CYCLES, BUILT_IN, Formula, Metric,
 
 @dataclass(frozen=True)
 class Group:
-    """Counters that mean something only if one pass recorded them all."""
+    """Counters that are only meaningful if one pass recorded them all."""
 
     counters: frozenset[str]
     without: frozenset[str] = frozenset()  # and none of these
 
-    def found_in(self, recorded: Container[str]) -> bool:
+    def recorded_in(self, recorded: Container[str]) -> bool:
+        """Whether a pass with these counters has the group."""
         return all(name in recorded for name in self.counters) and not any(
             n in recorded for n in self.without
         )
@@ -31,9 +32,7 @@ class Recipe:
     metric: Metric
     expression: Expression
     groups: tuple[Group, ...]
-    bundles: tuple[
-        frozenset[str], ...
-    ]  # counters of one formula: one pass for all of them is better, if it can be
+    bundles: tuple[frozenset[str], ...]  # counters of one formula: better in one pass, if they fit
     averaged: bool
     doubts: tuple[str, ...]
     askable: bool  # a profiler can be asked for its inputs
@@ -41,15 +40,17 @@ class Recipe:
 
     @property
     def counters(self) -> frozenset[str]:
+        """All counters that it needs."""
         return frozenset().union(*(group.counters for group in self.groups))
 
     def names(self, counters: frozenset[str]) -> str:
+        """Counters as a user would ask for them, in one text."""
         return ", ".join(sorted(self.shown.get(name, name) for name in counters))
 
 
 @cache
 def recipes(gfx: str, name: str) -> tuple[Recipe, ...]:
-    """Every way to a metric on a GPU, the best first; none if no formula serves it."""
+    """Every way to a metric on a GPU, the best first; empty if it has no formula there."""
     metric = metrics_of(gfx).get(name)
     if metric is None:
         return ()

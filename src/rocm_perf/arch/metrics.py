@@ -1,7 +1,7 @@
 """Metrics of dispatches and kernels, from recorded counters: each value with its formula, each absence with its reason.
 
-What has to come from one pass does; dispatches of different passes are matched, or not used. A kernel's value is the
-formula of the sums over its dispatches, its range that of the values of each.
+Inputs that have to come from one pass do; dispatches of different passes are matched, or not used. A kernel's value is
+the formula applied to the sums over its dispatches; its range spans the values of its dispatches.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _AVERAGE = pl.when(_KNOWN.any()).then(
 
 @dataclass(frozen=True)
 class MetricTable:
-    """The metrics of a recording: one row a dispatch and metric, and the reason for each metric without rows."""
+    """The metrics of a recording: one row per dispatch and metric, and the reason for each metric without rows."""
 
     gfx: str
     rows: pl.DataFrame
@@ -64,29 +64,34 @@ class MetricTable:
 def evaluate(
     counters: pl.DataFrame, dispatches: pl.DataFrame, gpu: Gpu, names: Iterable[str] | None = None
 ) -> MetricTable:
-    """The named metrics, or all, of every dispatch. Both tables are those of a Trace; every dispatch in them ran on
-    such a GPU."""
+    """The named metrics, or all of them, for every dispatch. Both tables are those of a Trace; every dispatch in them
+    ran on this model of GPU."""
     recorded = passes(counters, dispatches)
-    found: dict[str, Evaluation] = {}
+    evaluations: dict[str, Evaluation] = {}
     reasons: dict[str, str] = {}
     for name in metrics_of(gpu.gfx) if names is None else map(_known, names):
         result = evaluated(name, recorded, gpu)
         if isinstance(result, Evaluation):
-            found[name] = result
+            evaluations[name] = result
         else:
             reasons[name] = result
-    rows = [_rows(name, evaluation) for name, evaluation in found.items()]
-    return MetricTable(gpu.gfx, pl.concat([pl.DataFrame(schema=_ROW), *rows]), reasons, found)
+    rows = [_rows(name, evaluation) for name, evaluation in evaluations.items()]
+    return MetricTable(
+        gfx=gpu.gfx,
+        rows=pl.concat([pl.DataFrame(schema=_ROW), *rows]),
+        unavailable=reasons,
+        evaluations=evaluations,
+    )
 
 
 def by_kernel(table: MetricTable) -> pl.DataFrame:
-    """One row a kernel and metric: its value, and the least and the greatest of its dispatches."""
+    """One row per kernel and metric: its value, and the least and the greatest of its dispatches."""
     frames = [_kernel_rows(name, evaluation) for name, evaluation in table.evaluations.items()]
     return pl.concat([pl.DataFrame(schema=_KERNEL_ROW), *frames])
 
 
 def quantity(table: MetricTable, name: str, kernel: str | None = None) -> Quantity:
-    """One metric of one kernel, or of all dispatches together."""
+    """The value of one metric for one kernel, or for all dispatches together."""
     evaluation = table.evaluations.get(_known(name))
     if evaluation is None:
         best = next(iter(recipes(table.gfx, name)), None)
@@ -105,7 +110,9 @@ def quantity(table: MetricTable, name: str, kernel: str | None = None) -> Quanti
     if value is None or isinstance(value, str):
         return unavailable(unit, formula, value or ZERO_DIVISOR)
     doubt = evaluation.doubt(value, frame.height)
-    return Quantity(value, unit, formula, {**evaluation.constants, **inputs}, doubt=doubt)
+    return Quantity(
+        value=value, unit=unit, formula=formula, inputs={**evaluation.constants, **inputs}, doubt=doubt
+    )
 
 
 def _rows(name: str, evaluation: Evaluation) -> pl.DataFrame:
@@ -145,7 +152,7 @@ def _kernel_rows(name: str, evaluation: Evaluation) -> pl.DataFrame:
 
 
 def _doubt(evaluation: Evaluation, dispatches: pl.Expr) -> pl.Expr:
-    """Evaluation.doubt for a column of values."""
+    """The doubts of `Evaluation.doubt`, for a column of values."""
     texts = [*map(pl.lit, evaluation.doubts), *evaluation.bounds.broken_by_column(pl.col(VALUE))]
     if evaluation.recipe.averaged:
         texts.append(pl.when(dispatches > 1).then(pl.lit(MEAN)))

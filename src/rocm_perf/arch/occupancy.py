@@ -1,4 +1,4 @@
-"""How many waves a compute unit can hold of a kernel, what stops it from holding more, and what would admit one more.
+"""How many waves of a kernel a compute unit can hold, what stops it from holding more, and what would allow more.
 
 The register arithmetic is that of LLVM's AMDGPUBaseInfo (getNumWavesPerEUWithNumVGPRs, getTotalNumVGPRs); on top of it
 whole workgroups are placed, because the waves of a workgroup start together or not at all.
@@ -18,14 +18,14 @@ Limiter = Literal["VGPRs", "SGPRs", "LDS", "workgroup slots", "wave slots", "wor
 
 # AGPRs begin at the next multiple of four after the VGPRs of a unified file (LLVM, AMDGPU::getTotalNumVGPRs).
 _AGPR_ALIGNMENT = 4
-# Each thread block takes this much besides its own, from compute capability 8.0 on (CUDA programming guide).
+# Each thread block takes this much in addition to its own, from compute capability 8.0 on (CUDA programming guide).
 _NVIDIA_RESERVED_LDS = 1024
 _NVIDIA_RESERVING_SINCE = 80
-_UNLIMITED = 1 << 20  # waves, where a resource is not asked for or does not limit
+_UNLIMITED = 1 << 20  # waves, where a resource is not used or is not a limit
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
-    """What one dispatch asks for: registers a lane, bytes of LDS a workgroup, work-items a workgroup."""
+    """What one dispatch needs: registers per lane, bytes of LDS per workgroup, work-items per workgroup."""
 
     vgprs: int
     agprs: int = 0
@@ -45,7 +45,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """The least change of one resource that admits one more workgroup, and the waves per SIMD that follow."""
+    """The smallest change of one resource that allows one more workgroup, and the resulting waves per SIMD."""
 
     resource: str  # "VGPRs", "VGPRs and AGPRs", "SGPRs", "bytes of LDS"
     now: int
@@ -58,22 +58,22 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Occupancy(msgspec.Struct, frozen=True):
-    """What fits. `limits` holds the waves per SIMD that each resource alone would admit."""
+    """How many waves and workgroups fit. `limits` holds the waves per SIMD that each resource alone would allow."""
 
     waves_per_simd: float
     max_waves_per_simd: int
-    workgroups_per_cu: float  # of a pair of compute units that share a workgroup, half of what the pair holds
+    workgroups_per_cu: float  # for a pair that shares workgroups: half of what the pair holds
     share: float  # of the most waves that the chip can hold
     limiters: tuple[Limiter, ...]
     limits: Mapping[Limiter, float]
     allocated_vgprs: int  # rounded up to what the hardware hands out
     allocated_sgprs: int
     allocated_lds: int
-    steps: tuple[Step, ...]  # all of them together are needed where there is more than one
+    steps: tuple[Step, ...]  # if there are several, all of them are needed together
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a workgroup lives: one compute unit, or the pair that shares an LDS."""
+    """Where a workgroup runs: one compute unit, or the pair that shares an LDS."""
 
     simds: int
     lds_bytes: int
@@ -82,7 +82,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def occupancy(gpu: Gpu, resources: Resources) -> Occupancy:
-    """The most waves that one SIMD holds of this kernel."""
+    """How many waves of a kernel with these resources fit on the GPU, and why not more."""
     _check(gpu, resources)
     place = _place(gpu, resources)
     fit = _workgroups_by_resource(gpu, resources, place)
@@ -106,13 +106,13 @@ def occupancy(gpu: Gpu, resources: Resources) -> Occupancy:
 
 
 def _limiters(fit: Mapping[Limiter, int], workgroups: int) -> tuple[Limiter, ...]:
-    """What stops one more workgroup; where no wave slot is left, nothing else matters."""
+    """What prevents one more workgroup; if no wave slot is left, nothing else matters."""
     limiters = tuple(name for name, count in fit.items() if count == workgroups)
     return ("wave slots",) if "wave slots" in limiters else limiters
 
 
 def register_waves(gpu: Gpu, resources: Resources) -> int:
-    """Waves of one SIMD that the registers admit, whatever the workgroup: what compilers report."""
+    """Waves per SIMD that the registers allow, whatever the workgroup: what compilers report."""
     most = gpu.max_waves_per_simd[resources.wave_size]
     return min(_vgpr_waves(gpu, resources), _sgpr_waves(gpu, resources), most)
 
@@ -130,7 +130,7 @@ def _sgpr_waves(gpu: Gpu, resources: Resources) -> int:
 
 
 def vector_registers(gpu: Gpu, resources: Resources) -> int:
-    """VGPRs and AGPRs as they count against the file: added where it is one, the larger where there are two."""
+    """VGPRs and AGPRs as they count against the register file: their sum if they share it, else the larger."""
     if not resources.agprs:
         return resources.vgprs
     if gpu.unified_agprs:
@@ -139,6 +139,7 @@ def vector_registers(gpu: Gpu, resources: Resources) -> int:
 
 
 def allocated_vgprs(gpu: Gpu, resources: Resources) -> int:
+    """Vector registers rounded up to what the hardware hands out."""
     return _round_up(vector_registers(gpu, resources), gpu.vgpr_granule[resources.wave_size])
 
 
@@ -148,8 +149,8 @@ def _check(gpu: Gpu, resources: Resources) -> None:
         raise UsageError(f"{gpu.gfx} has no waves of {resources.wave_size}", f"its waves have {sizes} lanes")
     if resources.workgroup_size > gpu.max_workgroup_size:
         raise UsageError(
-            f"a workgroup of {resources.workgroup_size:,} work-items does not start on {gpu.gfx}",
-            f"it takes at most {gpu.max_workgroup_size:,}",
+            f"a workgroup of {resources.workgroup_size:,} work-items cannot run on {gpu.gfx}",
+            f"it allows at most {gpu.max_workgroup_size:,}",
         )
 
 
@@ -165,7 +166,7 @@ def _place(gpu: Gpu, resources: Resources) -> _Place:
 
 
 def _workgroups_by_resource(gpu: Gpu, resources: Resources, place: _Place) -> dict[Limiter, int]:
-    """Workgroups that fit in the place, by each resource alone."""
+    """Workgroups that fit in the place according to each resource alone."""
     waves = _waves_per_workgroup(resources)
     slots = gpu.max_waves_per_simd[resources.wave_size] * place.simds
     fit: dict[Limiter, int] = {
@@ -176,14 +177,14 @@ def _workgroups_by_resource(gpu: Gpu, resources: Resources, place: _Place) -> di
     lds = _allocated_lds(gpu, resources)
     if lds:
         fit["LDS"] = 0 if _lds(resources) > gpu.max_lds_per_workgroup else place.lds_bytes // lds
-    # The slots are barriers, and workgroups of one wave need none (LLVM, getMaxWorkGroupsPerCU); NVIDIA counts all.
+    # The slots are barriers; a workgroup of one wave needs none (LLVM, getMaxWorkGroupsPerCU). NVIDIA counts all.
     if place.workgroup_slots is not None and (waves > 1 or gpu.vendor == "NVIDIA"):
         fit["workgroup slots"] = place.workgroup_slots
     return _named_by_workgroup_size(fit, waves, slots)
 
 
 def _named_by_workgroup_size(fit: dict[Limiter, int], waves: int, slots: int) -> dict[Limiter, int]:
-    """Where wave slots stay empty only because no further workgroup fits whole, its size is what limits."""
+    """Names the workgroup size as the limit if wave slots stay empty only because no whole workgroup fits."""
     if slots % waves:
         fit["workgroup size"] = fit.pop("wave slots")
     return fit
@@ -215,7 +216,7 @@ def _reserved_lds(gpu: Gpu) -> int:
 def _steps(
     gpu: Gpu, resources: Resources, place: _Place, workgroups: int, limiters: tuple[Limiter, ...]
 ) -> tuple[Step, ...]:
-    """What to ask for instead; nothing where a limiter is not a matter of asking for less."""
+    """The changes that allow one more workgroup; none if using less of a resource would not help."""
     changes: list[tuple[str, int, int]] = []
     leaner = resources
     for limiter in limiters:
@@ -226,7 +227,10 @@ def _steps(
         changes.append((_named(limiter, resources), now, at_most))
     fit = min(_workgroups_by_resource(gpu, leaner, place).values())
     reached = fit * _waves_per_workgroup(leaner) / place.simds
-    return tuple(Step(resource, now, at_most, reached) for resource, now, at_most in changes)
+    return tuple(
+        Step(resource=resource, now=now, at_most=at_most, waves_per_simd=reached)
+        for resource, now, at_most in changes
+    )
 
 
 def _named(limiter: Limiter, resources: Resources) -> str:
@@ -238,7 +242,7 @@ def _named(limiter: Limiter, resources: Resources) -> str:
 def _lesser(
     gpu: Gpu, resources: Resources, place: _Place, limiter: Limiter, workgroups: int
 ) -> tuple[Resources, int, int] | None:
-    """The same dispatch with just so little of one resource that `workgroups` of them fit."""
+    """The dispatch with as much of one resource as lets `workgroups` fit, what it uses now, and that amount."""
     waves = -(-workgroups * _waves_per_workgroup(resources) // place.simds)
     if limiter == "VGPRs":
         return _fewer_vgprs(gpu, resources, waves)

@@ -1,5 +1,5 @@
-"""Groups of counters into the fewest passes that the slots of each block allow. A counter that two groups of one pass
-share takes one slot. Groups of one counter fill what is left, so only larger ones have to be searched through."""
+"""Packs groups of counters into the fewest passes that the slots of each block allow. A counter that two groups of one
+pass share takes one slot. Groups of one counter fill the slots left over, so only larger ones need a search."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _MOST_STEPS = 100_000  # of the search, about a second
 
 @dataclass(frozen=True)
 class Slots:
-    """Where each counter takes a slot, and how many slots there are."""
+    """The block in which each counter takes a slot, and the number of slots of each block."""
 
     block_of: Mapping[str, str]
     of_block: Mapping[str, int]
 
     def used(self, counters: Iterable[str]) -> Mapping[str, int]:
+        """How many slots of each block the counters take."""
         return Tally(self.block_of[counter] for counter in counters)
 
     def overfull(self, counters: Iterable[str]) -> list[str]:
@@ -27,26 +28,27 @@ class Slots:
         return sorted(block for block, count in self.used(counters).items() if count > self.of_block[block])
 
     def fit(self, counters: Iterable[str]) -> bool:
+        """Whether one pass can hold them all."""
         return not self.overfull(counters)
 
 
 @dataclass(frozen=True)
 class Packing:
-    """The counters of each pass; `fewest` where no smaller number of passes can do."""
+    """The counters of each pass; `fewest` if no smaller number of passes is enough."""
 
     passes: tuple[Counters, ...]
     fewest: bool
 
 
 def pack(groups: Iterable[Counters], slots: Slots) -> Packing:
-    """Every group whole in at least one pass. Each group fits a pass of its own."""
+    """Passes with every group whole in at least one of them. Each group must fit in a pass of its own."""
     large, single = _sorted(groups, slots)
     least = _least(large, single, slots)
     search = _Search(large, single, slots)
     for count in range(least, len(large) + len(single) + 1):
-        found = search.packed(count)
-        if found is not None:
-            return Packing(found, fewest=True)
+        passes = search.packed(count)
+        if passes is not None:
+            return Packing(passes, fewest=True)
         if search.steps > _MOST_STEPS:
             break
     return (
@@ -55,7 +57,7 @@ def pack(groups: Iterable[Counters], slots: Slots) -> Packing:
 
 
 def _sorted(groups: Iterable[Counters], slots: Slots) -> tuple[list[Counters], list[str]]:
-    """Groups that no other contains, the tightest first; and the counters that stand alone."""
+    """Groups that no other group contains, the tightest first; and the single counters."""
     distinct = sorted(set(groups), key=lambda group: (-_tightness(group, slots), -len(group), sorted(group)))
     outer = [group for group in distinct if group and not any(group < other for other in distinct)]
     large = [group for group in outer if len(group) > 1]
@@ -67,13 +69,13 @@ def _tightness(group: Counters, slots: Slots) -> float:
 
 
 def _least(large: Sequence[Counters], single: Sequence[str], slots: Slots) -> int:
-    """No fewer passes than this: each counter needs a slot once."""
+    """A lower bound for the passes: each counter needs a slot once."""
     needed = slots.used(frozenset(single).union(*large))
     return max((-(-count // slots.of_block[block]) for block, count in needed.items()), default=0)
 
 
 def _spare(passes: Sequence[Counters], single: Sequence[str], count: int, slots: Slots) -> bool:
-    """Whether `count` passes that hold these already have room for the single counters that none has."""
+    """Whether `count` passes, which already hold `passes`, have room for the single counters still missing."""
     taken: Tally[str] = Tally()
     for counters in passes:
         taken.update(slots.used(counters))
@@ -82,7 +84,7 @@ def _spare(passes: Sequence[Counters], single: Sequence[str], count: int, slots:
 
 
 class _Search:
-    """Depth first, group by group, into each pass in turn."""
+    """A depth-first search that places group by group, trying each pass in turn."""
 
     def __init__(self, large: Sequence[Counters], single: Sequence[str], slots: Slots) -> None:
         self._large = large
@@ -91,7 +93,7 @@ class _Search:
         self.steps = 0
 
     def packed(self, count: int) -> tuple[Counters, ...] | None:
-        """A packing into so many passes, or None: there is none, or it would take too long to find."""
+        """A packing into `count` passes, or None if there is none or the search would take too long."""
         passes = self._place(0, (), count)
         if passes is None:
             return None
@@ -111,17 +113,17 @@ class _Search:
             if merged in tried or not self._slots.fit(merged):
                 continue
             tried.add(merged)
-            found = self._place(at + 1, (*passes[:index], merged, *passes[index + 1 :]), count)
-            if found is not None:
-                return found
+            packing = self._place(at + 1, (*passes[:index], merged, *passes[index + 1 :]), count)
+            if packing is not None:
+                return packing
         return None
 
 
 def _greedy(large: Sequence[Counters], single: Sequence[str], slots: Slots) -> tuple[Counters, ...]:
-    """Each group, the tightest first, into the first pass that has room."""
+    """A packing that puts each group, the tightest first, into the first pass with room."""
     passes: list[Counters] = []
     for group in large:
-        at = next((i for i, held in enumerate(passes) if slots.fit(held | group)), None)
+        at = next((i for i, counters in enumerate(passes) if slots.fit(counters | group)), None)
         if at is None:
             passes.append(group)
         else:
@@ -132,10 +134,10 @@ def _greedy(large: Sequence[Counters], single: Sequence[str], slots: Slots) -> t
 
 
 def _filled(passes: Sequence[Counters], single: Sequence[str], slots: Slots) -> tuple[Counters, ...]:
-    """The single counters into passes that have a slot left."""
+    """The passes with the single counters added where a slot is left."""
     filled = list(passes)
     for counter in single:
-        if not any(counter in held for held in filled):
-            at = next(i for i, held in enumerate(filled) if slots.fit(held | {counter}))
+        if not any(counter in counters for counters in filled):
+            at = next(i for i, counters in enumerate(filled) if slots.fit(counters | {counter}))
             filled[at] |= {counter}
     return tuple(filled)

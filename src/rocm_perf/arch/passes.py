@@ -1,7 +1,7 @@
-"""Which counters to ask for in which run of the application: the fewest passes that the hardware can count.
+"""Which counters to ask for in which run of the application: the fewest passes that the hardware allows.
 
-Pure: nothing is started here. A set of counters that does not fit is refused before a profiler sees it, since
-profilers have crashed or hung on such.
+Pure: nothing is started here. A set of counters that does not fit is refused before a profiler sees it, because
+profilers have crashed or hung on such sets.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ class PlannedPass:
     """One run of the application."""
 
     ask: Names  # what the profiler is asked for
-    hardware: Mapping[str, Names]  # what it counts for that, by block
-    slots: Mapping[str, int]  # of those blocks
+    hardware: Mapping[str, Names]  # what the hardware counts for it, by block
+    slots: Mapping[str, int]  # of each of those blocks
 
     def describe(self) -> str:
-        used = ", ".join(f"{name} {len(held)} of {self.slots[name]}" for name, held in self.hardware.items())
+        """The counters to ask for, and the slots that they use."""
+        used = ", ".join(
+            f"{name} {len(counters)} of {self.slots[name]}" for name, counters in self.hardware.items()
+        )
         return f"{' '.join(self.ask)} ({used})" if used else " ".join(self.ask)
 
 
@@ -39,16 +42,16 @@ class PassPlan:
 
     gfx: str
     passes: tuple[PlannedPass, ...]
-    fewest: bool  # no smaller number of passes can do
+    fewest: bool  # no smaller number of passes is enough
     notes: Names = ()
 
     @property
     def runs(self) -> int:
-        """How often the application runs."""
+        """How many times the application runs."""
         return len(self.passes)
 
     def describe(self) -> Names:
-        """What a user should read before anything starts."""
+        """The lines that a user should read before anything starts."""
         times = "once" if self.runs == 1 else f"{self.runs} times"
         head = f"{format_count(self.runs, 'pass', 'passes')} on {self.gfx}: the application runs {times}"
         lines = (f"pass {number}: {each.describe()}" for number, each in enumerate(self.passes, 1))
@@ -57,7 +60,7 @@ class PassPlan:
 
 @dataclass(frozen=True)
 class _Wish:
-    """Names that one pass has to hold."""
+    """Counters that have to be in one pass."""
 
     names: Names
     whose: str  # what a user asked for
@@ -68,13 +71,13 @@ def plan_passes(
 ) -> PassPlan:
     """Passes for counters and metrics by name; a metric's inputs, and each group in `together`, share one pass.
 
-    A metric too large for one pass is split where its formula allows it, which a note says.
+    A metric too large for one pass is split if its formula allows it, and a note says so.
     """
     return _Planner(chip(gfx), rocm).plan(wanted, together)
 
 
 def kept_together(wanted: Iterable[str], gfx: str, rocm: str | None = None) -> tuple[Names, ...]:
-    """Of these counters, those that one metric needs from one pass: `together` for `plan_passes`."""
+    """The groups of these counters that a metric needs from one pass: `together` for `plan_passes`."""
     return _Planner(chip(gfx), rocm).metric_groups(frozenset(wanted))
 
 
@@ -97,9 +100,13 @@ class _Planner:
             self._refuse_overfull(wish)
         slots = self._places(frozenset().union(*(self._cost(wish.names) for wish in wishes)))
         packing = pack([self._cost(wish.names) for wish in wishes], slots)
-        passes = tuple(self._planned(ask, held, slots) for ask, held in self._asked(wishes, packing.passes))
+        passes = tuple(
+            self._planned(ask, hardware, slots) for ask, hardware in self._asked(wishes, packing.passes)
+        )
         self._note(passes, packing.fewest)
-        return PassPlan(self._gfx, passes, packing.fewest, tuple(dict.fromkeys(self._notes)))
+        return PassPlan(
+            gfx=self._gfx, passes=passes, fewest=packing.fewest, notes=tuple(dict.fromkeys(self._notes))
+        )
 
     def metric_groups(self, wanted: frozenset[str]) -> tuple[Names, ...]:
         known = wanted & counters(self._gfx, self._rocm).keys()
@@ -115,13 +122,13 @@ class _Planner:
         self, wishes: Sequence[_Wish], passes: Sequence[frozenset[str]]
     ) -> list[tuple[Names, frozenset[str]]]:
         """What to ask for in each pass; constants of the GPU, which cost nothing, in the first."""
-        held = passes or [frozenset[str]()] * bool(wishes)
-        asked: list[dict[str, None]] = [{} for _ in held]
+        hardware = passes or [frozenset[str]()] * bool(wishes)
+        asked: list[dict[str, None]] = [{} for _ in hardware]
         for wish in wishes:
             cost = self._cost(wish.names)
-            at = next(i for i, counters_of_pass in enumerate(held) if cost <= counters_of_pass)
+            at = next(i for i, counters_of_pass in enumerate(hardware) if cost <= counters_of_pass)
             asked[at].update(dict.fromkeys(wish.names))
-        return [(tuple(ask), each) for ask, each in zip(asked, held, strict=True)]
+        return [(tuple(ask), each) for ask, each in zip(asked, hardware, strict=True)]
 
     def _wishes(self, name: str) -> list[_Wish]:
         if name in metrics():
@@ -130,22 +137,21 @@ class _Planner:
 
     def _real(self, name: str) -> Names:
         """The counters that a name means here."""
-        found = resolve(name, self._gfx, self._rocm)
-        if found.standing != "exists":
-            self._notes.append(found.describe())
-        return found.means
+        resolved = resolve(name, self._gfx, self._rocm)
+        if resolved.standing != "exists":
+            self._notes.append(resolved.describe())
+        return resolved.means
 
     def _refuse_unknown(self, names: Iterable[str]) -> None:
-        found = [
-            resolve(name, self._gfx, self._rocm) for name in dict.fromkeys(names) if name not in metrics()
-        ]
-        lines = [each.describe() for each in found if not each.means]
+        counters_asked = [name for name in dict.fromkeys(names) if name not in metrics()]
+        resolved = [resolve(name, self._gfx, self._rocm) for name in counters_asked]
+        lines = [each.describe() for each in resolved if not each.means]
         if lines:
-            next_step = f"rocm-perf list-counters --arch {self._gfx} names all."
+            next_step = f"rocm-perf list-counters --arch {self._gfx} lists them all."
             raise UsageError("; ".join(lines), next_step=next_step)
 
     def _metric(self, name: str) -> list[_Wish]:
-        """Its inputs in one pass; if they do not fit, formula by formula; if not even that, as far as they may."""
+        """Its inputs in one pass; if they do not fit, split by formula; if even that fails, as far as allowed."""
         recipe = self._recipe(name)
         if self._fit(recipe.counters):
             return [_Wish(tuple(sorted(recipe.counters)), name)]
@@ -154,7 +160,7 @@ class _Planner:
             split = [group.counters for group in recipe.groups if group.counters <= bundle]
             parts += [bundle] if self._fit(bundle) else split
         count = len(recipe.counters)
-        self._notes.append(f"{name}: its {count} counters do not fit one pass; its values join several")
+        self._notes.append(f"{name}: its {count} counters do not fit in one pass; its values combine several")
         return [_Wish(tuple(sorted(part)), name) for part in parts]
 
     def _recipe(self, name: str) -> Recipe:
@@ -165,7 +171,7 @@ class _Planner:
             return usable
         if not options:
             raise UsageError(
-                f"metric {name} cannot be recorded on {self._gfx}", "no formula is known for it there"
+                f"metric {name} cannot be recorded on {self._gfx}", "it has no known formula there"
             )
         missing = options[0].names(options[0].counters - known.keys())
         note = definitions(self._gfx, self._rocm).note
@@ -185,26 +191,28 @@ class _Planner:
         cost = self._cost(wish.names)
         slots = self._places(cost)
         for name in slots.overfull(cost):
-            held = sorted(counter for counter in cost if slots.block_of[counter] == name)
+            needed = sorted(counter for counter in cost if slots.block_of[counter] == name)
             raise UsageError(
                 f"{wish.whose} cannot be counted in one pass on {self._gfx}",
-                f"it takes {len(held)} counters of {name}, which has {self._slots[name]} slots: {', '.join(held)}",
-                f"Leave out {len(held) - self._slots[name]} of them, or do not ask for them together.",
+                f"it takes {len(needed)} counters of {name}, which has {self._slots[name]} slots: {', '.join(needed)}",
+                f"Leave out {len(needed) - self._slots[name]} of them, or do not ask for them together.",
             )
 
     def _planned(self, ask: Names, hardware: frozenset[str], slots: Slots) -> PlannedPass:
         by_block = {
             name: tuple(sorted(c for c in hardware if slots.block_of[c] == name)) for name in self._slots
         }
-        held = {name: found for name, found in by_block.items() if found}
-        return PlannedPass(ask, held, {name: self._slots[name] for name in held})
+        used = {name: counters for name, counters in by_block.items() if counters}
+        return PlannedPass(ask, used, {name: self._slots[name] for name in used})
 
     def _note(self, passes: Iterable[PlannedPass], fewest: bool) -> None:
         used = sorted({name for each in passes for name in each.hardware})
         assumed = [name for name in used if block(name).assumed]
         if assumed:
-            self._notes.append(f"the slots of {', '.join(assumed)} are not documented; few are assumed")
+            self._notes.append(
+                f"the number of slots of {', '.join(assumed)} is not documented; a small one is assumed"
+            )
         if not fewest:
-            self._notes.append("fewer passes might do: not every arrangement was tried")
+            self._notes.append("fewer passes might be enough: not every arrangement was tried")
         if note := definitions(self._gfx, self._rocm).note:
             self._notes.append(note)

@@ -1,4 +1,4 @@
-"""TOML files: read, or refused with their name. The one place that knows which Python brings a parser."""
+"""Reads TOML files, or refuses them by name. The one place that knows which Python versions include a parser."""
 
 from __future__ import annotations
 

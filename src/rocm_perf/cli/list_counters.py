@@ -112,7 +112,7 @@ def _print(chip: Definitions, shown: list[Counter], meaning: str, args: argparse
         print(f"\n{meaning}")
     elif not shown and chip.counters:
         near = nearest(args.search, chip.gfx, args.rocm)
-        print(f"\nnone has {args.search[:60]!r}" + (f"; the nearest: {', '.join(near)}" if near else ""))
+        print(f"\nnone has {args.search[:60]!r}" + (f"; similar names: {', '.join(near)}" if near else ""))
 
 
 def _print_json(chip: Definitions, shown: list[Counter], meaning: str, rocm: str | None) -> None:

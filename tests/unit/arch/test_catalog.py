@@ -215,22 +215,22 @@ def test_find_gpu(asked: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("asked", "message"),
     [
         (
             "gfx942",
-            "'gfx942' is several GPUs. Name one: AMD Instinct MI300X, AMD Instinct MI300A, AMD Instinct MI325X",
+            "'gfx942' matches several GPUs. Choose one: AMD Instinct MI300X, AMD Instinct MI300A, AMD Instinct MI325X",
         ),
-        ("RX 7900", "Name one: AMD Radeon RX 7900 XTX, AMD Radeon RX 7900 XT, AMD Radeon RX 7900 GRE"),
+        ("RX 7900", "Choose one: AMD Radeon RX 7900 XTX, AMD Radeon RX 7900 XT, AMD Radeon RX 7900 GRE"),
         ("MI300Y", "no GPU 'MI300Y' is in the catalogue. Near: AMD Instinct MI300"),
         ("gfx943", "Near: gfx942"),
         ("", "`rocm-perf gpus` lists all"),
     ],
 )
-def test_what_is_not_one_gpu_is_refused(asked: str, words: str) -> None:
+def test_what_is_not_one_gpu_is_refused(asked: str, message: str) -> None:
     with pytest.raises(UsageError) as refusal:
         catalog.find_gpu(asked)
-    assert words in str(refusal.value)
+    assert message in str(refusal.value)
 
 
 USER = """
@@ -291,17 +291,17 @@ def test_the_folder_of_the_configuration(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "words"),
+    ("before", "after", "message"),
     [
         ("[sku.from.ours]\n", "", "memory_gbps has no source"),
         ("[sku.from.ours]", "[sku.from.theirs]", "names the source 'theirs', which [sources] does not have"),
-        ("memory_gbps", "memory_speed", "memory_speed is no field of a GPU"),
+        ("memory_gbps", "memory_speed", "memory_speed is not a field of a GPU"),
         ("4900", "0", "memory_gbps is 0, not a positive number"),
         ("4900", "-1.5", "memory_gbps is -1.5, not a positive number"),
         ("4900", "nan", "memory_gbps is nan, not a positive number"),
         ("4900", "inf", "memory_gbps is inf, not a positive number"),
-        ("4900", "4_900_000", "memory_gbps is 4.9e+06, out of the physical range 10 to 50000"),
-        ("f16 = 1000.0", "f16 = 1.0e15", "matrix_tflops.f16 is 1e+15, out of the physical range"),
+        ("4900", "4_900_000", "memory_gbps is 4.9e+06, outside the physical range 10 to 50000"),
+        ("f16 = 1000.0", "f16 = 1.0e15", "matrix_tflops.f16 is 1e+15, outside the physical range"),
         ("4900", '"fast"', "memory_gbps is wrong: Expected `float`, got `str`"),
         ("memory_gbps = 4900", "compute_units = 3.5", "compute_units is wrong: Expected `int"),
         (
@@ -309,14 +309,18 @@ def test_the_folder_of_the_configuration(tmp_path: Path, monkeypatch: pytest.Mon
             'memory_bytes = "192 GB"',
             "memory_bytes is '192 GB', not a size such as '64 KiB'",
         ),
-        ("memory_gbps = 4900", "wave_sizes = [16]", "has not one entry for each of the wave sizes (16,)"),
+        (
+            "memory_gbps = 4900",
+            "wave_sizes = [16]",
+            "does not have one entry for each of the wave sizes (16,)",
+        ),
         ('title = "our measurement"', 'name = "x"', "source 'ours'"),
         ('name = "AMD Instinct MI300X"\n', "", "sku has no name"),
         ('aliases = ["our card"]', "aliases = [1]", "aliases is not a list of names"),
         ('gfx = "gfx942"', "", "gfx is missing"),
-        ('gfx = "gfx942"', 'gfx = "gfx1"\nvendor = "AMD"\nfamily = "new"', "MI300X cannot be of gfx1"),
+        ('gfx = "gfx942"', 'gfx = "gfx1"\nvendor = "AMD"\nfamily = "new"', "MI300X cannot be a GPU of gfx1"),
         ('name = "AMD Instinct MI300X"', 'name = "My GPU"', "My GPU: compute_units is missing"),
-        ("[sources.ours]", "speed = 3\n[sources.ours]", "speed is no field of this file"),
+        ("[sources.ours]", "speed = 3\n[sources.ours]", "speed is not a field of this file"),
         (
             "matrix_tflops",
             "[[sku]]\nname = 'AMD Instinct MI300X'\n[sku.from.ours]\nmatrix_tflops",
@@ -332,13 +336,13 @@ def test_the_folder_of_the_configuration(tmp_path: Path, monkeypatch: pytest.Mon
         ('gfx = "gfx942"', "gfx = ", "is not valid TOML"),
     ],
 )
-def test_a_wrong_file_is_refused(user_file: UserFile, before: str, after: str, words: str) -> None:
+def test_a_wrong_file_is_refused(user_file: UserFile, before: str, after: str, message: str) -> None:
     assert before in USER
     path = user_file(USER.replace(before, after, 1))
     with pytest.raises(InputError) as refusal:
         catalog.gpus()
     assert str(path) in str(refusal.value)
-    assert words in str(refusal.value)
+    assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 

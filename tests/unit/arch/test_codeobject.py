@@ -31,13 +31,13 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
 
 
 def one(path: Path) -> CodeObject:
-    (found,) = read(path)
-    return found
+    (code_object,) = read(path)
+    return code_object
 
 
 def kernel(path: Path) -> Kernel:
-    (found,) = one(path).kernels
-    return found
+    (compiled,) = one(path).kernels
+    return compiled
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -45,46 +45,49 @@ def kernel(path: Path) -> Kernel:
 def test_resources_are_what_the_compiler_said(name: str, arch: str, compiler: Compiler) -> None:
     built = compiler.compile(name, arch)
     (said,) = built.remarks
-    found = kernel(built.path)
+    compiled = kernel(built.path)
     assert one(built.path).arch == arch
-    assert found.name == said["Function Name"]
-    assert found.vgprs == int(said["VGPRs"])
-    assert (found.agprs or 0) == int(said.get("AGPRs", 0))
-    assert found.sgprs == int(said["TotalSGPRs"])
-    assert (found.vgpr_spills, found.sgpr_spills) == (int(said["VGPRs Spill"]), int(said["SGPRs Spill"]))
-    assert found.scratch_bytes == int(said["ScratchSize [bytes/lane]"])
-    assert found.lds_bytes == int(said["LDS Size [bytes/block]"])
-    assert found.wave_size == (64 if arch.startswith("gfx9") else 32)
-    assert found.dynamic_stack is False
-    assert found.code_bytes
-    assert found.cu_mode is (None if arch.startswith("gfx9") else False)
+    assert compiled.name == said["Function Name"]
+    assert compiled.vgprs == int(said["VGPRs"])
+    assert (compiled.agprs or 0) == int(said.get("AGPRs", 0))
+    assert compiled.sgprs == int(said["TotalSGPRs"])
+    assert (compiled.vgpr_spills, compiled.sgpr_spills) == (
+        int(said["VGPRs Spill"]),
+        int(said["SGPRs Spill"]),
+    )
+    assert compiled.scratch_bytes == int(said["ScratchSize [bytes/lane]"])
+    assert compiled.lds_bytes == int(said["LDS Size [bytes/block]"])
+    assert compiled.wave_size == (64 if arch.startswith("gfx9") else 32)
+    assert compiled.dynamic_stack is False
+    assert compiled.code_bytes
+    assert compiled.cu_mode is (None if arch.startswith("gfx9") else False)
 
 
 def test_agprs_are_told_from_vgprs(compiler: Compiler) -> None:
     """The metadata of a unified file counts both as VGPRs."""
     built = compiler.compile("registers", "gfx942", "-DKEEP=90")
     (said,) = built.remarks
-    found = kernel(built.path)
-    assert (found.vgprs, found.agprs) == (int(said["VGPRs"]), int(said["AGPRs"]))
-    assert found.agprs
+    compiled = kernel(built.path)
+    assert (compiled.vgprs, compiled.agprs) == (int(said["VGPRs"]), int(said["AGPRs"]))
+    assert compiled.agprs
 
 
 def test_arguments(compiler: Compiler) -> None:
-    found = kernel(compiler.compile("vector_add", "gfx942").path)
-    assert [(item.offset, item.size_bytes, item.kind, item.address_space) for item in found.arguments] == [
+    compiled = kernel(compiler.compile("vector_add", "gfx942").path)
+    assert [(item.offset, item.size_bytes, item.kind, item.address_space) for item in compiled.arguments] == [
         (0, 8, "global_buffer", "global"),
         (8, 8, "global_buffer", "global"),
         (16, 8, "global_buffer", "global"),
         (24, 4, "by_value", ""),
     ]
-    assert (found.kernarg_bytes, found.max_workgroup_size) == (28, 256)
+    assert (compiled.kernarg_bytes, compiled.max_workgroup_size) == (28, 256)
 
 
 @pytest.mark.parametrize("abi", ["4", "5", "6"])
 def test_abi_versions(abi: str, compiler: Compiler) -> None:
     built = compiler.compile("vector_add", "gfx90a", f"-mcode-object-version={abi}")
-    found = one(built.path)
-    assert (found.abi, found.arch, len(found.kernels)) == (f"v{abi}", "gfx90a", 1)
+    code_object = one(built.path)
+    assert (code_object.abi, code_object.arch, len(code_object.kernels)) == (f"v{abi}", "gfx90a", 1)
 
 
 def test_features(compiler: Compiler) -> None:
@@ -132,11 +135,11 @@ def test_bundles(form: str, compiler: Compiler, tmp_path: Path) -> None:
         data = compressed(data, int(version), method)
     path = tmp_path / "kernels.co"
     path.write_bytes(data)
-    found = read(path)
-    assert [(item.index, item.arch) for item in found] == [(0, "gfx942"), (1, "gfx1100")]
-    assert found[1].kernels == one(compiler.compile("vector_add", "gfx1100").path).kernels
+    objects = read(path)
+    assert [(item.index, item.arch) for item in objects] == [(0, "gfx942"), (1, "gfx1100")]
+    assert objects[1].kernels == one(compiler.compile("vector_add", "gfx1100").path).kernels
     assert image_of(path, 1) == compiler.compile("vector_add", "gfx1100").path.read_bytes()
-    assert "gfx1100" in found[1].place
+    assert "gfx1100" in objects[1].place
 
 
 @pytest.mark.parametrize("version", [0, 2, 3])
@@ -149,10 +152,10 @@ def test_a_library_with_several_bundles(version: int, compiler: Compiler, tmp_pa
     fatbin = tmp_path / "fatbin"
     fatbin.write_bytes(packed[0] + bytes(-len(packed[0]) % 4096) + packed[1])
     library = compiler.host_library(tmp_path / "lib.so", {".hip_fatbin": fatbin})
-    found = read(library)
-    assert [item.arch for item in found] == ["gfx942", "gfx1100", "gfx90a"]
-    assert [len(item.kernels) for item in found] == [1, 1, 2]
-    assert found[2].place.startswith(".hip_fatbin, bundle 2")
+    objects = read(library)
+    assert [item.arch for item in objects] == ["gfx942", "gfx1100", "gfx90a"]
+    assert [len(item.kernels) for item in objects] == [1, 1, 2]
+    assert objects[2].place.startswith(".hip_fatbin, bundle 2")
 
 
 def test_a_program_without_gpu_code(compiler: Compiler, tmp_path: Path) -> None:
@@ -165,10 +168,10 @@ def test_a_program_without_gpu_code(compiler: Compiler, tmp_path: Path) -> None:
 def test_what_a_bundle_holds_besides_code(tmp_path: Path) -> None:
     path = tmp_path / "x.co"
     path.write_bytes(bundle({"gfx942": b"BC\xc0\xde" + b"\0" * 60}))
-    found = one(path)
-    assert (found.kind, found.kernels) == ("unknown", ())
-    assert found.unread
-    assert "bitcode" in found.unread
+    code_object = one(path)
+    assert (code_object.kind, code_object.kernels) == ("unknown", ())
+    assert code_object.unread
+    assert "bitcode" in code_object.unread
 
 
 @pytest.fixture(scope="module")
@@ -195,9 +198,9 @@ def nvcc(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("name", "arch"), [("k.cubin", "sm_90"), ("old.cubin", "sm_75")])
 def test_cubins(name: str, arch: str, nvcc: Path) -> None:
-    found = one(nvcc / name)
-    (only,) = found.kernels
-    assert (found.kind, found.arch, only.name) == ("NVIDIA cubin", arch, "shuffle")
+    code_object = one(nvcc / name)
+    (only,) = code_object.kernels
+    assert (code_object.kind, code_object.arch, only.name) == ("NVIDIA cubin", arch, "shuffle")
     # 8 to 16 registers, whatever the release; the rest is fixed by the source.
     assert only.vgprs is not None
     assert 4 <= only.vgprs <= 24

@@ -104,7 +104,7 @@ def test_what_was_cut_off_says_so(file: Path, seeds: dict[str, bytes], name: str
 
 def test_plain_mistakes(file: Path, tmp_path: Path) -> None:
     assert "is empty" in refused(file, b"")
-    assert "no GPU code that is known" in refused(file, b"hello world, this is no code object\n" * 9)
+    assert "GPU code in a known format" in refused(file, b"hello world, this is no code object\n" * 9)
     with pytest.raises(InputError, match="No such file"):
         read(tmp_path / "absent")
     with pytest.raises(InputError, match="directory"):
@@ -113,8 +113,8 @@ def test_plain_mistakes(file: Path, tmp_path: Path) -> None:
 
 def test_a_bundle_that_unpacks_to_too_much(file: Path) -> None:
     assert "too much" in refused(file, compressed(b"x", 3, claimed=1 << 40))
-    assert "another size" in refused(file, compressed(bytes(50 << 20), 3, claimed=1000))
-    assert "another size" in refused(file, compressed(bytes(50 << 20), 2, "zlib", claimed=1000))
+    assert "unpacked size" in refused(file, compressed(bytes(50 << 20), 3, claimed=1000))
+    assert "unpacked size" in refused(file, compressed(bytes(50 << 20), 2, "zlib", claimed=1000))
 
 
 def test_a_bundle_with_too_many_or_overlapping_entries(file: Path, seeds: dict[str, bytes]) -> None:
@@ -133,7 +133,7 @@ def _with_note(image: bytes, note: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("note", "words"),
+    ("note", "message"),
     [
         (b"\x81\xaeamdhsa.kernels\xdd\xff\xff\xff\xff", "Expected `object`"),
         (b"\x81\xaeamdhsa.kernels\x01", "Expected `array`"),
@@ -148,9 +148,9 @@ def _with_note(image: bytes, note: bytes) -> bytes:
         (msgspec.msgpack.encode({"amdhsa.kernels": [{".name": "k"}]}), "missing required field"),
     ],
 )
-def test_metadata_that_makes_no_sense(file: Path, seeds: dict[str, bytes], note: bytes, words: str) -> None:
+def test_metadata_that_makes_no_sense(file: Path, seeds: dict[str, bytes], note: bytes, message: str) -> None:
     said = refused(file, _with_note(seeds["hsaco"], note))
-    assert words in said
+    assert message in said
     assert "kernel metadata" in said
 
 

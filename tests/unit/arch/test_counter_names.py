@@ -44,10 +44,10 @@ MFMA = tuple(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in ("BF16", "F16", "F32"
     ],
 )
 def test_what_is_meant(name: str, gfx: str, means: tuple[str, ...]) -> None:
-    found = resolve(name, gfx)
-    assert (found.standing, found.means) == ("alias", means)
-    assert found.why
-    assert found.describe().startswith(f"{name} on {gfx} is {means[0]}")
+    resolved = resolve(name, gfx)
+    assert (resolved.standing, resolved.means) == ("alias", means)
+    assert resolved.why
+    assert resolved.describe().startswith(f"{name} on {gfx} is {means[0]}")
 
 
 def test_what_exists_is_left_alone() -> None:
@@ -57,17 +57,17 @@ def test_what_exists_is_left_alone() -> None:
 
 
 def test_what_exists_elsewhere() -> None:
-    found = resolve("SQ_INSTS_VALU_ADD_F32", "gfx1100")
-    assert (found.standing, found.means) == ("absent", ())
-    assert found.elsewhere == ("gfx90a", "gfx940", "gfx941", "gfx942", "gfx950")
-    assert found.describe() == (
+    resolved = resolve("SQ_INSTS_VALU_ADD_F32", "gfx1100")
+    assert (resolved.standing, resolved.means) == ("absent", ())
+    assert resolved.elsewhere == ("gfx90a", "gfx940", "gfx941", "gfx942", "gfx950")
+    assert resolved.describe() == (
         "SQ_INSTS_VALU_ADD_F32 does not exist on gfx1100: it does on gfx90a, gfx940, gfx941, gfx942, gfx950"
     )
 
 
 def test_what_a_newer_release_has() -> None:
-    found = resolve("L0CacheHit", "gfx1201", "7.0")
-    assert (found.standing, found.why) == ("absent", "it does in ROCm 7.2.4, not in 7.0")
+    resolved = resolve("L0CacheHit", "gfx1201", "7.0")
+    assert (resolved.standing, resolved.why) == ("absent", "it does in ROCm 7.2.4, not in 7.0")
     assert resolve("L0CacheHit", "gfx1201", "7.2.4").standing == "exists"
 
 
@@ -80,9 +80,9 @@ def test_a_chip_without_definitions() -> None:
     ("slip", "near"), [("SQ_WAVS", "SQ_WAVES"), ("sq_waves", "SQ_WAVES"), ("l2cachehit", "L2CacheHit")]
 )
 def test_a_slip_is_a_suggestion_never_a_correction(slip: str, near: str) -> None:
-    found = resolve(slip, "gfx90a")
-    assert (found.standing, found.means, found.nearest[0]) == ("unknown", (), near)
-    assert f"is no counter of any chip; the nearest: {near}" in found.describe()
+    resolved = resolve(slip, "gfx90a")
+    assert (resolved.standing, resolved.means, resolved.nearest[0]) == ("unknown", (), near)
+    assert f"is not a counter of any chip; similar names: {near}" in resolved.describe()
 
 
 def test_an_alias_needs_all_that_it_means(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,12 +95,12 @@ def test_an_alias_needs_all_that_it_means(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_largest_instance_is_not_the_sum() -> None:
-    found = resolve("SQ_BUSY_CYCLES_max", "gfx942")
-    assert (found.standing, found.nearest[0]) == ("unknown", "SQ_BUSY_CYCLES")
+    resolved = resolve("SQ_BUSY_CYCLES_max", "gfx942")
+    assert (resolved.standing, resolved.nearest[0]) == ("unknown", "SQ_BUSY_CYCLES")
 
 
 def test_nothing_alike() -> None:
-    assert resolve("temperature", "gfx942").describe() == "temperature is no counter of any chip"
+    assert resolve("temperature", "gfx942").describe() == "temperature is not a counter of any chip"
     assert len(resolve("x" * 1_000_000, "gfx942").describe()) < 200
 
 
@@ -115,15 +115,17 @@ def test_every_alias_serves_some_chip_and_hides_no_counter() -> None:
         served = [gfx for gfx in known_chips() if alias.meaning(name, gfx)]
         assert served, alias.name
         if "{}" not in alias.name:
-            whys = {found.why for gfx in served if (found := resolve(alias.name, gfx)).standing == "alias"}
+            whys = {
+                resolved.why for gfx in served if (resolved := resolve(alias.name, gfx)).standing == "alias"
+            }
             assert alias.why in whys, f"{alias.name}: no chip comes to this entry"
 
 
 @given(st.sampled_from(known_chips()), st.text(max_size=30))
 def test_any_text_has_an_answer(gfx: str, text: str) -> None:
-    found = resolve(text, gfx)
-    assert set(found.means) <= counters(gfx).keys()
-    assert (found.standing in ("exists", "alias")) == bool(found.means)
+    resolved = resolve(text, gfx)
+    assert set(resolved.means) <= counters(gfx).keys()
+    assert (resolved.standing in ("exists", "alias")) == bool(resolved.means)
 
 
 def test_wildcards() -> None:

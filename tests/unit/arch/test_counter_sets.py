@@ -26,9 +26,9 @@ NAMES = (
 )
 
 
-def described(found: SetOn) -> tuple[str, str, str]:
-    replaced = (f"{each.asked}={'+'.join(each.means)}" for each in found.replaced)
-    return " ".join(found.present), " ".join(replaced), " ".join(each.asked for each in found.dropped)
+def described(on_chip: SetOn) -> tuple[str, str, str]:
+    replaced = (f"{each.asked}={'+'.join(each.means)}" for each in on_chip.replaced)
+    return " ".join(on_chip.present), " ".join(replaced), " ".join(each.asked for each in on_chip.dropped)
 
 
 def table() -> str:
@@ -49,15 +49,15 @@ def test_every_set_on_every_chip() -> None:
 @pytest.mark.parametrize("gfx", known_chips())
 @pytest.mark.parametrize("name", NAMES)
 def test_a_set_asks_only_for_what_exists(name: str, gfx: str) -> None:
-    found = resolve_set(name, gfx)
-    assert set(found.counters) <= counters(gfx).keys()
-    assert len(found.counters) == len(set(found.counters))
-    assert all(each.why or each.nearest for each in (*found.replaced, *found.dropped))
+    on_chip = resolve_set(name, gfx)
+    assert set(on_chip.counters) <= counters(gfx).keys()
+    assert len(on_chip.counters) == len(set(on_chip.counters))
+    assert all(each.why or each.nearest for each in (*on_chip.replaced, *on_chip.dropped))
 
 
 def test_compute_bound_is_whole_on_mi300() -> None:
-    found = resolve_set("compute_bound", "gfx942:sramecc+:xnack-")
-    assert (len(found.present), found.replaced, found.dropped, found.gfx) == (12, (), (), "gfx942")
+    on_chip = resolve_set("compute_bound", "gfx942:sramecc+:xnack-")
+    assert (len(on_chip.present), on_chip.replaced, on_chip.dropped, on_chip.gfx) == (12, (), (), "gfx942")
 
 
 def test_wildcards_become_what_the_chip_has() -> None:
@@ -73,15 +73,15 @@ def test_full_profile_is_the_union() -> None:
 
 
 def test_a_chip_without_definitions_drops_all_and_says_why() -> None:
-    found = resolve_set("memory_bound", "gfx1151")
-    assert found.counters == ()
-    assert all("7.2 brings them" in each.why for each in found.dropped)
+    on_chip = resolve_set("memory_bound", "gfx1151")
+    assert on_chip.counters == ()
+    assert all("7.2 brings them" in each.why for each in on_chip.dropped)
     assert "L2CacheHit" in resolve_set("memory_bound", "gfx1151", "7.2").present
 
 
 def test_an_unknown_set_names_the_nearest() -> None:
     with pytest.raises(
-        UsageError, match=r"no set of counters 'memory_bond': the nearest name is memory_bound\. Known: "
+        UsageError, match=r"no counter set 'memory_bond': the nearest name is memory_bound\. Known: "
     ):
         counter_set("memory_bond")
 

@@ -148,7 +148,7 @@ def test_unknown_chips_are_refused_with_the_known_ones(asked: str, says: str) ->
 
 @pytest.mark.parametrize("rocm", ["seven", "", "7.x", "7..0"])
 def test_what_is_no_release_is_refused(rocm: str) -> None:
-    with pytest.raises(UsageError, match="is no ROCm release"):
+    with pytest.raises(UsageError, match="is not a ROCm release"):
         counters("gfx942", rocm)
 
 
@@ -181,7 +181,7 @@ def test_an_accumulation_takes_a_slot_beside_its_level() -> None:
 def test_a_counter_that_does_not_exist_costs_nothing_but_an_error() -> None:
     with pytest.raises(UsageError, match="gfx942 has no counter L2CacheMiss"):
         hardware_counters("gfx942", "L2CacheMiss")
-    with pytest.raises(UsageError, match="FETCH_SIZE is no hardware counter of gfx942"):
+    with pytest.raises(UsageError, match="FETCH_SIZE is not a hardware counter of gfx942"):
         block_of("gfx942", "FETCH_SIZE")
 
 

@@ -49,9 +49,9 @@ Disassembly of section .text:
 
 
 def test_a_listing() -> None:
-    found = parse(LISTING.splitlines())
-    assert list(found) == ["mfma_product", "spin"]
-    product, spin = found.values()
+    by_kernel = parse(LISTING.splitlines())
+    assert list(by_kernel) == ["mfma_product", "spin"]
+    product, spin = by_kernel.values()
     assert [entry.mnemonic for entry in product] == [
         "s_cbranch_scc1", "global_load_dwordx2", "s_waitcnt", "v_mfma_f32_32x32x8f16", "s_cbranch_scc0", "s_endpgm",
     ]  # fmt: skip

@@ -98,9 +98,9 @@ def arithmetic(expression: Expression, values: dict[str, float]) -> float | None
             inner = arithmetic(operand, values)
             return None if inner is None else -inner
         case MinMax(which, operands):
-            found = [arithmetic(each, values) for each in operands]
-            known = [value for value in found if value is not None]
-            return None if len(known) < len(found) else sorted(known)[0 if which == "min" else -1]
+            results = [arithmetic(each, values) for each in operands]
+            known = [value for value in results if value is not None]
+            return None if len(known) < len(results) else sorted(known)[0 if which == "min" else -1]
         case Binary(operator, left, right):
             first, second = arithmetic(left, values), arithmetic(right, values)
             if first is None or second is None or (operator == "/" and second == 0):
@@ -214,8 +214,8 @@ def test_instances_are_not_told_by_a_sum() -> None:
         ("1 + )", 5, "not ')'"),
         ("(1", 3, "')' was expected"),
         ("A B", 3, "an operator was expected, not 'B'"),
-        ("A $ B", 3, "'$ B' is no part of one"),
-        ("3X", 1, "'3X' is no part"),
+        ("A $ B", 3, "'$ B' is not part of one"),
+        ("3X", 1, "'3X' is not part"),
         ("A + open(B)", 5, "there is no function 'open'"),
         ("__import__(A)", 1, "there is no function '__import__'"),
         ("reduce(A,median)", 10, "sum or max or min or avr was expected, not 'median'"),
@@ -224,8 +224,8 @@ def test_instances_are_not_told_by_a_sum() -> None:
         ("select(A,[D=[1.5]])", 14, "an instance number was expected"),
         ("select(A,[])", 11, "a dimension was expected"),
         ("1e999", 1, "a finite number was expected"),
-        ("A.b", 2, "'.b' is no part"),
-        ("²", 1, "is no part"),
+        ("A.b", 2, "'.b' is not part"),
+        ("²", 1, "is not part"),
         ("min()", 5, "not ')'"),
     ],
 )
@@ -284,7 +284,7 @@ def test_inline_goes_all_the_way_down() -> None:
 
 def test_a_cycle_is_named() -> None:
     known = definitions(A="1+B", B="reduce(C,sum)", C="max(B,2)", SELF="SELF")
-    with pytest.raises(ExpressionError, match="B is defined by itself: B -> C -> B"):
+    with pytest.raises(ExpressionError, match="B is defined in terms of itself: B -> C -> B"):
         inline(parse("A"), known)
     with pytest.raises(ExpressionError, match="SELF -> SELF"):
         inline(parse("SELF"), known)
@@ -302,9 +302,9 @@ def test_definitions_that_explode_are_refused() -> None:
 def test_every_public_definition_is_read(specimens: Path) -> None:
     files = sorted((specimens / "counters").glob("ROCm_*.yaml.gz"))
     texts = {
-        found
+        text
         for file in files
-        for found in re.findall(r"expression: (.*)", gzip.decompress(file.read_bytes()).decode())
+        for text in re.findall(r"expression: (.*)", gzip.decompress(file.read_bytes()).decode())
     }
     assert len(texts) > 300
     for text in texts:

@@ -66,8 +66,8 @@ def no_user_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROCM_PERF_GPUS", str(tmp_path))
 
 
-def names(found: Match) -> tuple[str, ...]:
-    return () if found.gpu is None else (found.gpu.name, *found.ambiguous)
+def names(matched: Match) -> tuple[str, ...]:
+    return () if matched.gpu is None else (matched.gpu.name, *matched.ambiguous)
 
 
 def agents_of(specimens: Path) -> list[dict[str, Any]]:
@@ -84,74 +84,74 @@ def test_every_agent_of_the_specimens(specimens: Path) -> None:
     seen = set()
     for agent in agents_of(specimens):
         key = (agent["gfx"], agent["name"], agent["cu_count"])
-        found = match(agent)
+        matched = match(agent)
         # The vLLM recording and the rocprof ones of MI300X have no name; the first tells its memory.
         expected = SPECIMENS.get(key)
         if key == ("gfx942", None, 304):
             both = ("AMD Instinct MI300X", "AMD Instinct MI325X")
             expected = both[:1] if agent["memory_bytes"] else both
-        assert names(found) == expected, agent
-        assert bool(found.reason) == (found.gpu is None)
+        assert names(matched) == expected, agent
+        assert bool(matched.reason) == (matched.gpu is None)
         seen.add(key)
     assert seen - {("gfx942", None, 304)} == set(SPECIMENS)
 
 
 def test_what_the_machine_says_overrides_the_catalogue() -> None:
-    found = match(
+    matched = match(
         MI300X | {"memory_bytes": 206_141_652_992, "clock_mhz": 1900.0, "xcc_count": 8, "wave_size": 64}
     )
-    assert found.gpu is not None
-    assert found.overrides == (
+    assert matched.gpu is not None
+    assert matched.overrides == (
         Override("clock_mhz", 2100.0, 1900.0),
         Override("memory_bytes", 192 << 30, 206_141_652_992),
     )
-    assert str(found.overrides[0]) == "clock_mhz: 1900.0 in the recording, 2100.0 in the catalogue"
-    assert (found.gpu.clock_mhz, found.gpu.memory_bytes) == (1900.0, 206_141_652_992)
-    assert found.gpu.sources["clock_mhz"].title == "recording"
-    assert found.gpu.sources["memory_gbps"].title == "AMD CDNA 3 architecture white paper"
-    assert found.gpu.vector_tflops == catalog.find_gpu("MI300X").vector_tflops
-    assert "rates are those of the catalogue's 2100" in found.notes[0]
+    assert str(matched.overrides[0]) == "clock_mhz: 1900.0 in the recording, 2100.0 in the catalogue"
+    assert (matched.gpu.clock_mhz, matched.gpu.memory_bytes) == (1900.0, 206_141_652_992)
+    assert matched.gpu.sources["clock_mhz"].title == "recording"
+    assert matched.gpu.sources["memory_gbps"].title == "AMD CDNA 3 architecture white paper"
+    assert matched.gpu.vector_tflops == catalog.find_gpu("MI300X").vector_tflops
+    assert "rates are those of the catalogue's 2100" in matched.notes[0]
 
 
 def test_the_same_machine_as_the_catalogue_has_nothing_to_override() -> None:
-    found = match(MI300X)
-    assert (found.gpu, found.overrides, found.notes) == (catalog.find_gpu("MI300X"), (), ())
-    assert found.told_by == "the name 'AMD Instinct MI300X'"
+    matched = match(MI300X)
+    assert (matched.gpu, matched.overrides, matched.notes) == (catalog.find_gpu("MI300X"), (), ())
+    assert matched.identified_by == "the name 'AMD Instinct MI300X'"
 
 
 def test_a_higher_clock_raises_the_rates() -> None:
-    found = match({"gfx": "gfx1030", "name": "AMD Radeon RX 6800 XT", "cu_count": 72, "clock_mhz": 2575.0})
-    assert found.gpu is not None
-    assert found.gpu.vector_tflops["f32"] == pytest.approx(72 * 128 * 2.575 / 1000, rel=0.001)
-    assert found.gpu.sources["vector_tflops.f32"].title == "recording"
+    matched = match({"gfx": "gfx1030", "name": "AMD Radeon RX 6800 XT", "cu_count": 72, "clock_mhz": 2575.0})
+    assert matched.gpu is not None
+    assert matched.gpu.vector_tflops["f32"] == pytest.approx(72 * 128 * 2.575 / 1000, rel=0.001)
+    assert matched.gpu.sources["vector_tflops.f32"].title == "recording"
 
 
 def test_a_wave_size_of_the_machine_comes_first() -> None:
-    found = match({"gfx": "gfx1100", "name": "AMD Radeon RX 7900 XTX", "cu_count": 96, "wave_size": 64})
-    assert found.gpu is not None
-    assert found.gpu.wave_sizes == (64, 32)
+    matched = match({"gfx": "gfx1100", "name": "AMD Radeon RX 7900 XTX", "cu_count": 96, "wave_size": 64})
+    assert matched.gpu is not None
+    assert matched.gpu.wave_sizes == (64, 32)
 
 
 @pytest.mark.parametrize("name", ["AMD Instinct MI300X", None])
 def test_a_partition_is_a_part_of_its_gpu(name: str | None) -> None:
     """CPX and NPS4 of an MI300X: an eighth of everything."""
     agent = {"gfx": "gfx942", "name": name, "cu_count": 38, "xcc_count": 1, "memory_bytes": 24 << 30}
-    found = match(agent)
+    matched = match(agent)
     whole = catalog.find_gpu("MI300X")
-    assert names(found) == ("AMD Instinct MI300X",)
-    assert found.gpu is not None
-    assert (found.share, found.gpu.compute_units, found.gpu.dies) == (0.125, 38, 1)
-    assert found.gpu.vector_tflops["f32"] == whole.vector_tflops["f32"] / 8
-    assert found.gpu.matrix_tflops["f16"] == whole.matrix_tflops["f16"] / 8
-    assert (found.gpu.memory_gbps, found.gpu.l2_channels, found.gpu.l2_bytes) == (662.5, 16, 4 << 20)
-    assert found.gpu.board_power_w is None
-    assert "38 of the 304 compute units of AMD Instinct MI300X" in found.notes[0]
+    assert names(matched) == ("AMD Instinct MI300X",)
+    assert matched.gpu is not None
+    assert (matched.share, matched.gpu.compute_units, matched.gpu.dies) == (0.125, 38, 1)
+    assert matched.gpu.vector_tflops["f32"] == whole.vector_tflops["f32"] / 8
+    assert matched.gpu.matrix_tflops["f16"] == whole.matrix_tflops["f16"] / 8
+    assert (matched.gpu.memory_gbps, matched.gpu.l2_channels, matched.gpu.l2_bytes) == (662.5, 16, 4 << 20)
+    assert matched.gpu.board_power_w is None
+    assert "38 of the 304 compute units of AMD Instinct MI300X" in matched.notes[0]
 
 
 def test_a_partition_that_sees_all_memory_keeps_its_bandwidth() -> None:
-    found = match(MI300X | {"cu_count": 76, "xcc_count": 2})
-    assert found.gpu is not None
-    assert (found.gpu.memory_gbps, found.gpu.dies, found.share) == (5300, 2, 0.25)
+    matched = match(MI300X | {"cu_count": 76, "xcc_count": 2})
+    assert matched.gpu is not None
+    assert (matched.gpu.memory_gbps, matched.gpu.dies, matched.share) == (5300, 2, 0.25)
 
 
 def test_half_of_an_mi300x_is_no_part_of_an_mi300a() -> None:
@@ -165,40 +165,40 @@ def test_an_instance_of_a_gpu_is_not_another_product() -> None:
         "cu_count": 16,
         "memory_bytes": 10 << 30,
     }
-    found = match(agent)
-    assert names(found) == ("NVIDIA H100 SXM",)
-    assert found.gpu is not None
-    assert found.gpu.vector_tflops["f32"] == pytest.approx(66.9 * 16 / 132)
-    assert found.gpu.memory_gbps == 3352 / 8
-    assert "no sm_90 of the catalogue has 16 compute units" in match(agent | {"name": None}).reason
+    matched = match(agent)
+    assert names(matched) == ("NVIDIA H100 SXM",)
+    assert matched.gpu is not None
+    assert matched.gpu.vector_tflops["f32"] == pytest.approx(66.9 * 16 / 132)
+    assert matched.gpu.memory_gbps == 3352 / 8
+    assert "no sm_90 in the catalogue has 16 compute units" in match(agent | {"name": None}).reason
 
 
 def test_dies_that_cannot_be_are_not_believed() -> None:
-    found = match(MI300X | {"xcc_count": 1})
-    assert found.gpu is not None
-    assert found.gpu.dies == 8
-    assert found.notes == ("dies: 1 in the recording, which its compute units contradict; taken as 8",)
+    matched = match(MI300X | {"xcc_count": 1})
+    assert matched.gpu is not None
+    assert matched.gpu.dies == 8
+    assert matched.notes == ("dies: 1 in the recording, which its compute units contradict; 8 is used",)
 
 
 def test_a_name_that_is_not_in_the_catalogue_is_said() -> None:
-    found = match({"gfx": "gfx1102", "name": "AMD Radeon RX 7650 GRE", "cu_count": 32})
-    assert names(found) == ("AMD Radeon RX 7600", "AMD Radeon RX 7600 XT")
-    assert found.notes == ("the catalogue has no GPU named 'AMD Radeon RX 7650 GRE'",)
-    assert found.told_by == "gfx1102 with 32 compute units"
+    matched = match({"gfx": "gfx1102", "name": "AMD Radeon RX 7650 GRE", "cu_count": 32})
+    assert names(matched) == ("AMD Radeon RX 7600", "AMD Radeon RX 7600 XT")
+    assert matched.notes == ("the catalogue has no GPU named 'AMD Radeon RX 7650 GRE'",)
+    assert matched.identified_by == "gfx1102 with 32 compute units"
 
 
 @pytest.mark.parametrize(
     ("agent", "reason"),
     [
-        ({}, "the device neither tells its architecture nor has a name"),
-        ({"name": "AMD EPYC 9654"}, "'AMD EPYC 9654' neither tells"),
+        ({}, "the device has neither a recorded architecture nor a name"),
+        ({"name": "AMD EPYC 9654"}, "'AMD EPYC 9654' has neither"),
         ({"gfx": "gfx1036", "cu_count": 2}, "the catalogue has no gfx1036"),
-        ({"gfx": "gfx942"}, "how many compute units it has was not recorded"),
-        ({"gfx": "gfx942", "cu_count": 20}, "no gfx942 of the catalogue has 20 compute units"),
-        ({"gfx": "gfx942", "cu_count": 0}, "no gfx942 of the catalogue has 0 compute units"),
+        ({"gfx": "gfx942"}, "its number of compute units was not recorded"),
+        ({"gfx": "gfx942", "cu_count": 20}, "no gfx942 in the catalogue has 20 compute units"),
+        ({"gfx": "gfx942", "cu_count": 0}, "no gfx942 in the catalogue has 0 compute units"),
     ],
 )
 def test_no_match_has_a_reason(agent: dict[str, Any], reason: str) -> None:
-    found = match(agent)
-    assert found.gpu is None
-    assert reason in found.reason
+    matched = match(agent)
+    assert matched.gpu is None
+    assert reason in matched.reason

@@ -154,9 +154,9 @@ BY_HAND: list[tuple[Gpu, Pass, str, float]] = [
     ids=[f"{metric}-{gpu.gfx}-{next(iter(counters))}" for gpu, counters, metric, _ in BY_HAND],
 )
 def test_by_hand(gpu: Gpu, counters: Pass, metric: str, expected: float) -> None:
-    found = one(gpu, metric, counters)
-    assert found.value == pytest.approx(expected)
-    assert found.unit == metrics()[metric].unit
+    value = one(gpu, metric, counters)
+    assert value.value == pytest.approx(expected)
+    assert value.unit == metrics()[metric].unit
 
 
 def test_every_metric_has_an_example() -> None:
@@ -168,9 +168,9 @@ def test_every_formula_can_be_followed(gpu: Gpu) -> None:
     """Each way to each metric, on a recording that has just its inputs."""
     for name in metrics_of(gpu.gfx):
         for recipe in recipes(gpu.gfx, name):
-            found = quantity(table(gpu, dict.fromkeys(recipe.counters, 2.0)), name)
+            value = quantity(table(gpu, dict.fromkeys(recipe.counters, 2.0)), name)
             complete = gpu.l2_channels is not None or "l2_channels" not in recipe.expression.names
-            assert found.known or not complete or "is zero" in (found.unavailable or ""), (name, found)
+            assert value.known or not complete or "is zero" in (value.unavailable or ""), (name, value)
 
 
 def test_wave_size() -> None:

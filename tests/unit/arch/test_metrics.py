@@ -44,10 +44,10 @@ def test_no_formula_uses_a_counter_that_does_not_exist() -> None:
 
 
 def test_each_dispatch_is_divided_by_its_own_time() -> None:
-    found = table(MI300X, {"FETCH_SIZE": 1000}, kernels=("k", "k"), duration_ns=[1000, 2000])
-    rates = found.rows.filter(pl.col("metric") == "dram_read_gbps")["value"].to_list()
+    results = table(MI300X, {"FETCH_SIZE": 1000}, kernels=("k", "k"), duration_ns=[1000, 2000])
+    rates = results.rows.filter(pl.col("metric") == "dram_read_gbps")["value"].to_list()
     assert rates == [1024, 512]
-    assert quantity(found, "dram_read_gbps").value == pytest.approx(2 * 1_024_000 / 3000)
+    assert quantity(results, "dram_read_gbps").value == pytest.approx(2 * 1_024_000 / 3000)
 
 
 def test_active_cycles_are_divided_by_the_dies() -> None:
@@ -58,8 +58,8 @@ def test_active_cycles_are_divided_by_the_dies() -> None:
 
 
 def test_fetch_size_of_gfx1201_is_always_zero_and_not_believed() -> None:
-    found = one(RX9070, "dram_read_bytes", {"FETCH_SIZE": 0})
-    assert found.unavailable == "needs GL2C_EA_RDREQ_sum (no pass recorded any of its inputs)"
+    metric = one(RX9070, "dram_read_bytes", {"FETCH_SIZE": 0})
+    assert metric.unavailable == "needs GL2C_EA_RDREQ_sum (no pass recorded any of its inputs)"
 
 
 def test_gfx950_does_not_count_128_byte_reads_as_64() -> None:
@@ -107,25 +107,25 @@ def test_an_unknown_metric_is_refused_with_the_nearest() -> None:
 
 
 def test_only_the_named_metrics_are_computed() -> None:
-    found = evaluate(*recording({"SQ_WAVES": 1}), MI300X, ["waves", "flops"])
-    assert set(found.evaluations) == {"waves"}
-    assert set(found.unavailable) == {"flops"}
-    assert quantity(found, "l2_hit_rate").unavailable == "it was not asked for"
+    results = evaluate(*recording({"SQ_WAVES": 1}), MI300X, ["waves", "flops"])
+    assert set(results.evaluations) == {"waves"}
+    assert set(results.unavailable) == {"flops"}
+    assert quantity(results, "l2_hit_rate").unavailable == "it was not asked for"
 
 
 def test_a_metric_without_a_formula_says_so() -> None:
-    found = evaluate(*recording({"SQ_WAVES": 1}), RX7900, ["flops"])
-    assert found.unavailable == {"flops": "no formula is known for gfx1100"}
+    results = evaluate(*recording({"SQ_WAVES": 1}), RX7900, ["flops"])
+    assert results.unavailable == {"flops": "no formula is known for gfx1100"}
 
 
 # --- passes
 
 
 def test_a_missing_counter_is_named_with_the_pass_that_has_the_others() -> None:
-    found = one(MI300X, "l2_hit_rate", {"SQ_WAVES": 1}, {"TCC_HIT_sum": 1})
-    assert found.value is None
-    assert found.unavailable == "needs TCC_MISS_sum (pass 2 recorded TCC_HIT_sum)"
-    assert found.formula == "TCC_HIT_sum/(TCC_HIT_sum+TCC_MISS_sum)"
+    metric = one(MI300X, "l2_hit_rate", {"SQ_WAVES": 1}, {"TCC_HIT_sum": 1})
+    assert metric.value is None
+    assert metric.unavailable == "needs TCC_MISS_sum (pass 2 recorded TCC_HIT_sum)"
+    assert metric.formula == "TCC_HIT_sum/(TCC_HIT_sum+TCC_MISS_sum)"
 
 
 def test_many_inputs_are_counted_rather_than_listed() -> None:
@@ -142,15 +142,15 @@ def test_a_ratio_is_not_stitched_together() -> None:
 
 
 def test_the_pass_that_has_everything_is_taken() -> None:
-    found = table(MI300X, {"TCC_HIT_sum": 9}, {"TCC_HIT_sum": 30, "TCC_MISS_sum": 10})
-    assert quantity(found, "l2_hit_rate").value == 0.75
-    assert found.rows.filter(pl.col("metric") == "l2_hit_rate")["pass_id"].to_list() == [2]
+    results = table(MI300X, {"TCC_HIT_sum": 9}, {"TCC_HIT_sum": 30, "TCC_MISS_sum": 10})
+    assert quantity(results, "l2_hit_rate").value == 0.75
+    assert results.rows.filter(pl.col("metric") == "l2_hit_rate")["pass_id"].to_list() == [2]
 
 
 def test_sums_join_passes_dispatch_by_dispatch() -> None:
     kernels = ("a", "b", "a")
-    found = table(MI300X, {"FETCH_SIZE": [1, 2, 3]}, {"WRITE_SIZE": [10, 20, 30]}, kernels=kernels)
-    values = found.rows.filter(pl.col("metric") == "dram_bytes")
+    results = table(MI300X, {"FETCH_SIZE": [1, 2, 3]}, {"WRITE_SIZE": [10, 20, 30]}, kernels=kernels)
+    values = results.rows.filter(pl.col("metric") == "dram_bytes")
     assert values["value"].to_list() == [11 * 1024, 22 * 1024, 33 * 1024]
     assert values["pass_id"].to_list() == [1, 1, 1]
 
@@ -172,28 +172,28 @@ def other_runs(first: list[str], second: list[str]) -> MetricTable:
 
 
 def test_dispatches_that_differ_between_passes_are_not_joined() -> None:
-    found = other_runs(["a", "b"], ["a", "a"])
-    assert found.unavailable["dram_bytes"] == (
+    results = other_runs(["a", "b"], ["a", "a"])
+    assert results.unavailable["dram_bytes"] == (
         "inputs come from passes 1 and 2, which do not list the same dispatches of any kernel"
     )
-    assert "dram_read_bytes" in found.evaluations
+    assert "dram_read_bytes" in results.evaluations
 
 
 def test_kernels_that_agree_between_passes_are_joined() -> None:
-    found = other_runs(["a", "b"], ["a", "b", "b"])
-    assert quantity(found, "dram_bytes", "a").value == 2048
-    assert quantity(found, "dram_bytes", "b").unavailable == "no dispatch of b has all its inputs"
+    results = other_runs(["a", "b"], ["a", "b", "b"])
+    assert quantity(results, "dram_bytes", "a").value == 2048
+    assert quantity(results, "dram_bytes", "b").unavailable == "no dispatch of b has all its inputs"
 
 
 def test_processes_that_cannot_be_told_apart_are_not_joined() -> None:
     counters, dispatches = recording({"FETCH_SIZE": 1}, {"WRITE_SIZE": 1}, kernels=("k", "k"))
     pids = pl.col("pid") + pl.col("dispatch_id")
     moved, twice = counters.with_columns(pid=pids), dispatches.with_columns(pid=pids)
-    found = evaluate(moved, twice, MI300X)
-    assert "which process" in found.unavailable["dram_bytes"]
+    results = evaluate(moved, twice, MI300X)
+    assert "which process" in results.unavailable["dram_bytes"]
     ranks = pl.col("dispatch_id").cast(pl.Int32)
-    told = evaluate(moved.with_columns(rank=ranks), twice.with_columns(rank=ranks), MI300X)
-    assert quantity(told, "dram_bytes").value == 4096
+    with_ranks = evaluate(moved.with_columns(rank=ranks), twice.with_columns(rank=ranks), MI300X)
+    assert quantity(with_ranks, "dram_bytes").value == 4096
 
 
 # --- time
@@ -202,26 +202,26 @@ def test_processes_that_cannot_be_told_apart_are_not_joined() -> None:
 def test_time_of_another_pass_serves_where_the_own_is_missing() -> None:
     counters, dispatches = recording({}, {"FETCH_SIZE": 1000})
     untimed = pl.when(pl.col("pass_id") == 1).then(pl.col("end_ns"))
-    found = evaluate(counters, dispatches.with_columns(end_ns=untimed), MI300X)
-    assert quantity(found, "dram_read_gbps").value == 1024
+    results = evaluate(counters, dispatches.with_columns(end_ns=untimed), MI300X)
+    assert quantity(results, "dram_read_gbps").value == 1024
 
 
 def test_cycles_serve_where_there_are_no_times_and_it_is_said() -> None:
     counters = {"FETCH_SIZE": 1000, "GRBM_GUI_ACTIVE": 8 * 2100}
-    found = one(MI300X, "dram_read_gbps", counters, duration_ns=None)
-    assert found.value == pytest.approx(1024)
-    assert found.doubt == "its time is GRBM_GUI_ACTIVE at 2100 MHz, since no times were recorded"
+    metric = one(MI300X, "dram_read_gbps", counters, duration_ns=None)
+    assert metric.value == pytest.approx(1024)
+    assert metric.doubt == "its time is GRBM_GUI_ACTIVE at 2100 MHz, since no times were recorded"
 
 
 def test_without_any_time_there_is_no_rate() -> None:
-    found = one(MI300X, "dram_read_gbps", {"FETCH_SIZE": 1000}, duration_ns=None)
-    assert (found.unavailable or "").startswith("needs the times of its dispatches")
+    metric = one(MI300X, "dram_read_gbps", {"FETCH_SIZE": 1000}, duration_ns=None)
+    assert (metric.unavailable or "").startswith("needs the times of its dispatches")
 
 
 def test_a_dispatch_that_took_no_time_has_no_rate() -> None:
-    found = table(MI300X, {"FETCH_SIZE": 1000}, kernels=("k", "k"), duration_ns=[0, 1000])
-    assert found.rows.filter(pl.col("metric") == "dram_read_gbps")["value"].to_list() == [1024]
-    assert quantity(found, "dram_read_gbps").value == 1024  # nor do its bytes count in the kernel's
+    results = table(MI300X, {"FETCH_SIZE": 1000}, kernels=("k", "k"), duration_ns=[0, 1000])
+    assert results.rows.filter(pl.col("metric") == "dram_read_gbps")["value"].to_list() == [1024]
+    assert quantity(results, "dram_read_gbps").value == 1024  # nor do its bytes count in the kernel's
 
 
 def test_nsight_knows_its_own_time() -> None:
@@ -233,24 +233,24 @@ def test_nsight_knows_its_own_time() -> None:
 
 
 def test_above_the_peak_the_value_stays_and_is_doubted() -> None:
-    found = table(MI300X, {"FETCH_SIZE": [5000, 6000]}, kernels=("k", "k"))
-    rows = found.rows.filter(pl.col("metric") == "dram_read_gbps")
+    results = table(MI300X, {"FETCH_SIZE": [5000, 6000]}, kernels=("k", "k"))
+    rows = results.rows.filter(pl.col("metric") == "dram_read_gbps")
     assert rows["value"].to_list() == [5120, 6144]
     assert rows["doubt"].to_list()[0] is None
     assert rows["doubt"].to_list()[1].startswith("above 5300 GB/s, the peak of AMD Instinct MI300X: likely ")
-    assert quantity(found, "dram_read_gbps").doubt == rows["doubt"].to_list()[1]
+    assert quantity(results, "dram_read_gbps").doubt == rows["doubt"].to_list()[1]
 
 
 def test_negative_bytes_are_doubted() -> None:
-    found = one(MI300X, "dram_write_bytes", {"TCC_EA0_WRREQ_sum": 0, "TCC_EA0_WRREQ_64B_sum": -1})
-    assert found.value == -32
-    assert (found.doubt or "").startswith("below 0: likely counters of different passes")
+    metric = one(MI300X, "dram_write_bytes", {"TCC_EA0_WRREQ_sum": 0, "TCC_EA0_WRREQ_64B_sum": -1})
+    assert metric.value == -32
+    assert (metric.doubt or "").startswith("below 0: likely counters of different passes")
 
 
 @pytest.mark.parametrize(("busy", "doubted"), [(12_800, False), (12_801, True)])
 def test_a_share_may_be_one_but_not_more(busy: float, doubted: bool) -> None:
-    found = one(MI300X, "l2_utilisation", {"TCC_BUSY_sum": busy, **G})
-    assert (found.doubt is not None) == doubted
+    metric = one(MI300X, "l2_utilisation", {"TCC_BUSY_sum": busy, **G})
+    assert (metric.doubt is not None) == doubted
 
 
 def test_the_integer_peak_bounds_no_flops() -> None:
@@ -261,56 +261,56 @@ def test_the_integer_peak_bounds_no_flops() -> None:
 
 def test_a_fact_that_the_catalogue_lacks_is_named() -> None:
     gpu = msgspec.structs.replace(MI300X, l2_channels=None)
-    found = one(gpu, "l2_utilisation", {"TCC_BUSY_sum": 6400, **G})
-    assert found.unavailable == "the catalogue does not know l2_channels of AMD Instinct MI300X"
+    metric = one(gpu, "l2_utilisation", {"TCC_BUSY_sum": 6400, **G})
+    assert metric.unavailable == "the catalogue does not know l2_channels of AMD Instinct MI300X"
 
 
 # --- kernels
 
 
 def test_a_kernels_ratio_is_that_of_the_sums_and_its_range_that_of_the_dispatches() -> None:
-    found = table(MI300X, {"TCC_HIT_sum": [1, 99], "TCC_MISS_sum": [3, 1]}, kernels=("k", "k"))
-    row = by_kernel(found).filter(pl.col("metric") == "l2_hit_rate").row(0, named=True)
+    results = table(MI300X, {"TCC_HIT_sum": [1, 99], "TCC_MISS_sum": [3, 1]}, kernels=("k", "k"))
+    row = by_kernel(results).filter(pl.col("metric") == "l2_hit_rate").row(0, named=True)
     assert (row["value"], row["least"], row["greatest"], row["dispatches"]) == (100 / 104, 0.25, 0.99, 2)
-    assert quantity(found, "l2_hit_rate", "k").value == 100 / 104
-    assert quantity(found, "l2_hit_rate", "k").inputs == {"TCC_HIT_sum": 100, "TCC_MISS_sum": 4}
+    assert quantity(results, "l2_hit_rate", "k").value == 100 / 104
+    assert quantity(results, "l2_hit_rate", "k").inputs == {"TCC_HIT_sum": 100, "TCC_MISS_sum": 4}
 
 
 def test_recorded_ratios_are_averaged_by_time_and_it_is_said() -> None:
-    found = table(MI300X, {"OccupancyPercent": [10, 50]}, kernels=("k", "k"), duration_ns=[3000, 1000])
-    whole = quantity(found, "achieved_occupancy", "k")
+    results = table(MI300X, {"OccupancyPercent": [10, 50]}, kernels=("k", "k"), duration_ns=[3000, 1000])
+    whole = quantity(results, "achieved_occupancy", "k")
     assert whole.value == pytest.approx((0.1 * 3 + 0.5) / 4)
     assert "mean of the dispatches" in (whole.doubt or "")
-    row = by_kernel(found).row(0, named=True)
+    row = by_kernel(results).row(0, named=True)
     assert row["value"] == pytest.approx(whole.value)
     assert row["doubt"] == whole.doubt
-    assert found.rows["doubt"].to_list() == [None, None]
+    assert results.rows["doubt"].to_list() == [None, None]
 
 
 def test_two_halves_do_not_make_a_zero_divisor() -> None:
-    found = table(RX7900, {"LDSBankConflict": [50, 50]}, kernels=("k", "k"))
-    assert quantity(found, "lds_conflict_rate").value == pytest.approx(1)
+    results = table(RX7900, {"LDSBankConflict": [50, 50]}, kernels=("k", "k"))
+    assert quantity(results, "lds_conflict_rate").value == pytest.approx(1)
 
 
 def test_nothing_over_nothing_is_no_value() -> None:
-    found = one(MI300X, "l2_hit_rate", {"TCC_HIT_sum": 0, "TCC_MISS_sum": 0})
-    assert (found.value, found.unavailable) == (
+    metric = one(MI300X, "l2_hit_rate", {"TCC_HIT_sum": 0, "TCC_MISS_sum": 0})
+    assert (metric.value, metric.unavailable) == (
         None,
         "TCC_HIT_sum/(TCC_HIT_sum+TCC_MISS_sum) has no value: TCC_HIT_sum+TCC_MISS_sum is zero",
     )
 
 
 def test_a_kernel_without_a_value_is_beside_one_with() -> None:
-    found = table(MI300X, {"TCC_HIT_sum": [0, 1], "TCC_MISS_sum": [0, 1]}, kernels=("idle", "busy"))
-    assert by_kernel(found)["kernel"].to_list() == ["busy"]
-    assert "is zero" in (quantity(found, "l2_hit_rate", "idle").unavailable or "")
+    results = table(MI300X, {"TCC_HIT_sum": [0, 1], "TCC_MISS_sum": [0, 1]}, kernels=("idle", "busy"))
+    assert by_kernel(results)["kernel"].to_list() == ["busy"]
+    assert "is zero" in (quantity(results, "l2_hit_rate", "idle").unavailable or "")
 
 
 def test_nothing_recorded() -> None:
-    found = table(MI300X, {})
-    assert found.rows.is_empty()
-    assert by_kernel(found).is_empty()
-    assert set(found.unavailable) == set(metrics_of("gfx942"))
+    results = table(MI300X, {})
+    assert results.rows.is_empty()
+    assert by_kernel(results).is_empty()
+    assert set(results.unavailable) == set(metrics_of("gfx942"))
 
 
 counts = st.lists(st.integers(0, 10**9), min_size=3, max_size=3)
@@ -318,8 +318,8 @@ counts = st.lists(st.integers(0, 10**9), min_size=3, max_size=3)
 
 @given(hits=counts, misses=counts)
 def test_a_kernels_ratio_lies_within_its_range(hits: list[int], misses: list[int]) -> None:
-    found = table(MI300X, {"TCC_HIT_sum": hits, "TCC_MISS_sum": misses}, kernels=("k",) * 3)
-    for row in by_kernel(found).iter_rows(named=True):
+    results = table(MI300X, {"TCC_HIT_sum": hits, "TCC_MISS_sum": misses}, kernels=("k",) * 3)
+    for row in by_kernel(results).iter_rows(named=True):
         assert 0 <= row["least"] <= row["value"] * (1 + 1e-12)
         assert row["value"] <= row["greatest"] * (1 + 1e-12) <= 1 + 1e-9
         assert row["doubt"] is None
@@ -328,6 +328,6 @@ def test_a_kernels_ratio_lies_within_its_range(hits: list[int], misses: list[int
 @given(st.lists(st.integers(0, 10**9), min_size=6, max_size=6).filter(any))
 def test_shares_of_instructions_add_up(numbers: list[int]) -> None:
     kinds = ("VALU", "SALU", "LDS", "SMEM", "VMEM_RD", "VMEM_WR")
-    found = table(MI300X, {f"SQ_INSTS_{kind}": n for kind, n in zip(kinds, numbers, strict=True)})
-    shares = [quantity(found, f"{unit}_share").value for unit in ("valu", "salu", "lds", "smem", "vmem")]
+    results = table(MI300X, {f"SQ_INSTS_{kind}": n for kind, n in zip(kinds, numbers, strict=True)})
+    shares = [quantity(results, f"{unit}_share").value for unit in ("valu", "salu", "lds", "smem", "vmem")]
     assert sum(share or 0 for share in shares) == pytest.approx(1)

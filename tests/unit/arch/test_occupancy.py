@@ -36,10 +36,10 @@ def of(gfx: str, **asked: int | bool) -> Occupancy:
 
 
 def _gpu(gfx: str) -> Gpu:
-    found = gpus_of(gfx)
-    if not found:
+    products = gpus_of(gfx)
+    if not products:
         pytest.skip(f"the catalogue has no {gfx}")
-    return found[0]
+    return products[0]
 
 
 def _resources(gfx: str, **asked: int | bool) -> Resources:
@@ -91,53 +91,53 @@ def test_wave64_on_rdna_takes_twice_the_registers() -> None:
 
 
 def test_lds_limits_and_says_what_would_help() -> None:
-    found = of("gfx942", lds_static=24 << 10)
-    assert (found.workgroups_per_cu, found.waves_per_simd, found.limiters) == (2, 2, ("LDS",))
-    (step,) = found.steps
+    occupied = of("gfx942", lds_static=24 << 10)
+    assert (occupied.workgroups_per_cu, occupied.waves_per_simd, occupied.limiters) == (2, 2, ("LDS",))
+    (step,) = occupied.steps
     assert str(step) == "use <= 21,504 bytes of LDS (now 24,576) -> 3 waves per SIMD"
     assert of("gfx942", lds_static=step.at_most).workgroups_per_cu == 3
-    assert of("gfx942", lds_static=20 << 10, lds_dynamic=4 << 10) == found
+    assert of("gfx942", lds_static=20 << 10, lds_dynamic=4 << 10) == occupied
 
 
 def test_vgprs_limit_and_say_what_would_help() -> None:
-    found = of("gfx942", vgprs=104)
-    assert (found.waves_per_simd, found.share, found.limiters) == (4, 0.5, ("VGPRs",))
-    assert str(found.steps[0]) == "use <= 96 VGPRs (now 104) -> 5 waves per SIMD"
+    occupied = of("gfx942", vgprs=104)
+    assert (occupied.waves_per_simd, occupied.share, occupied.limiters) == (4, 0.5, ("VGPRs",))
+    assert str(occupied.steps[0]) == "use <= 96 VGPRs (now 104) -> 5 waves per SIMD"
     assert "VGPRs and AGPRs" in str(of("gfx942", vgprs=64, agprs=40).steps[0])
 
 
 def test_two_limiters_need_two_steps() -> None:
-    found = of("gfx942", vgprs=104, lds_static=16 << 10)
-    assert found.limiters == ("VGPRs", "LDS")
-    assert [(step.resource, step.at_most) for step in found.steps] == [
+    occupied = of("gfx942", vgprs=104, lds_static=16 << 10)
+    assert occupied.limiters == ("VGPRs", "LDS")
+    assert [(step.resource, step.at_most) for step in occupied.steps] == [
         ("VGPRs", 96),
         ("bytes of LDS", 12_800),
     ]
-    assert {step.waves_per_simd for step in found.steps} == {5}
+    assert {step.waves_per_simd for step in occupied.steps} == {5}
 
 
 def test_workgroups_start_whole() -> None:
     assert (
         of("gfx942", vgprs=96, workgroup_size=1024).waves_per_simd == 4
     )  # 5 fit a SIMD, but 16 waves at a time
-    found = of("gfx942", workgroup_size=64 * 9)
-    assert (found.workgroups_per_cu, found.limiters, found.steps) == (3, ("workgroup size",), ())
+    occupied = of("gfx942", workgroup_size=64 * 9)
+    assert (occupied.workgroups_per_cu, occupied.limiters, occupied.steps) == (3, ("workgroup size",), ())
 
 
 def test_workgroup_slots() -> None:
     """They are barriers: a workgroup of one wave needs none."""
     few = msgspec.structs.replace(_gpu("gfx942"), max_workgroups_per_cu=8)
     assert occupancy(few, _resources("gfx942", workgroup_size=64)).workgroups_per_cu == 32
-    found = occupancy(few, _resources("gfx942", workgroup_size=128))
-    assert (found.workgroups_per_cu, found.limiters, found.steps) == (8, ("workgroup slots",), ())
+    occupied = occupancy(few, _resources("gfx942", workgroup_size=128))
+    assert (occupied.workgroups_per_cu, occupied.limiters, occupied.steps) == (8, ("workgroup slots",), ())
 
 
 def test_sgprs() -> None:
     """800 in granules of 16 on gfx9; no limit from gfx10 on."""
     assert of("gfx942", sgprs=96).waves_per_simd == 8
-    found = of("gfx942", sgprs=102)
-    assert (found.waves_per_simd, found.allocated_sgprs, found.limiters) == (7, 112, ("SGPRs",))
-    assert str(found.steps[0]) == "use <= 96 SGPRs (now 102) -> 8 waves per SIMD"
+    occupied = of("gfx942", sgprs=102)
+    assert (occupied.waves_per_simd, occupied.allocated_sgprs, occupied.limiters) == (7, 112, ("SGPRs",))
+    assert str(occupied.steps[0]) == "use <= 96 SGPRs (now 102) -> 8 waves per SIMD"
     assert of("gfx1100", sgprs=106).waves_per_simd == 16
 
 
@@ -150,13 +150,13 @@ def test_a_workgroup_of_a_pair_of_compute_units() -> None:
 
 
 def test_full_waves_are_limited_by_nothing_else() -> None:
-    found = of("gfx942", vgprs=64)
-    assert (found.share, found.limiters, found.steps) == (1.0, ("wave slots",), ())
+    occupied = of("gfx942", vgprs=64)
+    assert (occupied.share, occupied.limiters, occupied.steps) == (1.0, ("wave slots",), ())
 
 
 def test_what_does_not_fit_at_all() -> None:
-    found = of("gfx942", lds_static=65 << 10)
-    assert (found.waves_per_simd, found.limiters) == (0, ("LDS",))
+    occupied = of("gfx942", lds_static=65 << 10)
+    assert (occupied.waves_per_simd, occupied.limiters) == (0, ("LDS",))
     assert of("gfx942", vgprs=513).waves_per_simd == 0
     with pytest.raises(UsageError, match="at most 1,024"):
         of("gfx942", workgroup_size=1025)
@@ -216,14 +216,15 @@ def test_asking_for_more_never_gains(gpu: Gpu, asked: Resources, more: int, data
 @given(gpu=st.sampled_from(gpus()), asked=resources)
 def test_a_step_gains_and_is_the_least(gpu: Gpu, asked: Resources) -> None:
     assume(asked.wave_size in gpu.wave_sizes)
-    found = occupancy(gpu, asked)
-    assume(len(found.steps) == 1)
-    step = found.steps[0]
+    occupied = occupancy(gpu, asked)
+    assume(len(occupied.steps) == 1)
+    step = occupied.steps[0]
     assert step.at_most < step.now
-    assert step.waves_per_simd > found.waves_per_simd
+    assert step.waves_per_simd > occupied.waves_per_simd
     assert occupancy(gpu, _with(asked, step.resource, step.at_most)).waves_per_simd == step.waves_per_simd
     assert (
-        occupancy(gpu, _with(asked, step.resource, step.at_most + 1)).waves_per_simd == found.waves_per_simd
+        occupancy(gpu, _with(asked, step.resource, step.at_most + 1)).waves_per_simd
+        == occupied.waves_per_simd
     )
 
 

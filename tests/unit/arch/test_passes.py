@@ -57,11 +57,11 @@ group = st.frozensets(st.sampled_from("abcdefgh"), max_size=5).filter(SLOTS.fit)
 
 @given(st.lists(group, max_size=5))
 def test_no_arrangement_needs_fewer_passes(wanted: list[frozenset[str]]) -> None:
-    found = pack(wanted, SLOTS)
-    assert found.fewest
-    assert len(found.passes) == least_passes([each for each in wanted if each])
-    assert all(SLOTS.fit(held) for held in found.passes)
-    assert all(any(each <= held for held in found.passes) for each in wanted if each)
+    packing = pack(wanted, SLOTS)
+    assert packing.fewest
+    assert len(packing.passes) == least_passes([each for each in wanted if each])
+    assert all(SLOTS.fit(held) for held in packing.passes)
+    assert all(any(each <= held for held in packing.passes) for each in wanted if each)
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_packing(wanted: list[frozenset[str]], passes: int) -> None:
 def test_what_is_too_much_to_search_is_packed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "_MOST_STEPS", 3)
     wanted = groups("ab", "cd", "ac", "bd", "ae", "h", "g")
-    found = pack(wanted, SLOTS)
-    assert not found.fewest
-    assert all(SLOTS.fit(held) for held in found.passes)
-    assert all(any(each <= held for held in found.passes) for each in wanted)
+    packed = pack(wanted, SLOTS)
+    assert not packed.fewest
+    assert all(SLOTS.fit(held) for held in packed.passes)
+    assert all(any(each <= held for held in packed.passes) for each in wanted)
 
 
 # --- plans
@@ -152,7 +152,7 @@ def test_the_inputs_of_a_metric_share_a_pass() -> None:
 def test_a_metric_too_large_for_a_pass_is_split_where_it_may_be_and_it_is_said() -> None:
     plan = plan_passes(["dram_gbps", "l1_hit_rate"], "gfx942")
     assert plan.runs == 2
-    assert "dram_gbps: its 5 counters do not fit one pass; its values join several" in plan.notes
+    assert "dram_gbps: its 5 counters do not fit in one pass; its values combine several" in plan.notes
     read = {"TCC_BUBBLE_sum", "TCC_EA0_RDREQ_sum", "TCC_EA0_RDREQ_32B_sum"}
     assert any(read <= set(each.ask) for each in plan.passes)
     check(plan)
@@ -166,10 +166,12 @@ def test_a_metric_is_asked_for_by_counters_that_the_chip_has() -> None:
 def test_unknown_names_are_refused_with_what_was_meant() -> None:
     with pytest.raises(
         UsageError,
-        match=r"SQ_WAVEZ is no counter.*SQ_WAVES.*; SQ_INSTS_TEX_LOAD does not exist on gfx942",
+        match=r"SQ_WAVEZ is not a counter.*SQ_WAVES.*; SQ_INSTS_TEX_LOAD does not exist on gfx942",
     ):
         plan_passes(["SQ_WAVES", "SQ_WAVEZ"], "gfx942", together=[["SQ_INSTS_TEX_LOAD"]])
-    with pytest.raises(UsageError, match="metric flops cannot be recorded on gfx1100: no formula"):
+    with pytest.raises(
+        UsageError, match="metric flops cannot be recorded on gfx1100: it has no known formula"
+    ):
         plan_passes(["flops"], "gfx1100")
     with pytest.raises(UsageError, match="gfx94"):
         plan_passes(["SQ_WAVES"], "gfx9421")

@@ -57,7 +57,7 @@ def test_hardware_or_derived(capsys: pytest.CaptureFixture[str]) -> None:
     ("gfx", "search", "says"),
     [
         ("gfx942", "L2CacheMiss", "L2CacheMiss on gfx942 is TCC_MISS_sum: "),
-        ("gfx942", "SQ_WAVS", "none has 'SQ_WAVS'; the nearest: SQ_WAVES"),
+        ("gfx942", "SQ_WAVS", "none has 'SQ_WAVS'; similar names: SQ_WAVES"),
         ("gfx942", "zzzz", "none has 'zzzz'"),
         ("gfx1100", "SQ_INSTS_VALU_ADD_F32", "does not exist on gfx1100: it does on gfx90a"),
     ],
@@ -82,7 +82,7 @@ def test_unknown_chip_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert message.count("\n") == 1
     assert main(["list-counters", "--arch", "gfx942", "--rocm", "latest"]) == 2
-    assert "'latest' is no ROCm release" in capsys.readouterr().err
+    assert "'latest' is not a ROCm release" in capsys.readouterr().err
 
 
 def test_json_is_complete(capsys: pytest.CaptureFixture[str]) -> None:

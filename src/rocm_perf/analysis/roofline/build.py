@@ -63,7 +63,7 @@ class _Recording:
 def roofline(trace: Trace, *, gpu: Gpu | None = None) -> Roofline:
     """Every kernel with its ceilings, or the reason why it has no place among them.
 
-    A `gpu` overrides what the recording says of the machine.
+    A `gpu` overrides what the recording says about the machine.
     """
     return _as_recorded(trace) if gpu is None else _on(devices(trace, gpu), trace)
 

@@ -93,7 +93,7 @@ def _device(members: list[Mapping[str, Any]]) -> Device:
         gpu=found.gpu,
         chip=found.gpu or next(iter(catalog.gpus_of(gfx or "")), None),
         compute_units=found.gpu.compute_units if found.gpu else first["cu_count"],
-        told_by=found.told_by,
+        told_by=found.identified_by,
         notes=_notes(found),
         reason=found.reason,
     )

@@ -1,1 +1,1 @@
-"""GPU code in files: which kernels it holds, what they ask for, and which instructions they are made of."""
+"""GPU code in files: its kernels, the resources they need, and their instructions."""

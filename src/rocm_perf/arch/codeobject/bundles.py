@@ -1,4 +1,4 @@
-"""Clang offload bundles, plain and compressed (Clang, ClangOffloadBundler): several code objects in one piece."""
+"""Clang offload bundles, plain and compressed (Clang, ClangOffloadBundler): several code objects in one file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_UNPACKED = 1 << 30  # of one bundle
 _MOST_UNPACKED_IN_ALL = 4 << 30
 _ZLIB, _ZSTD = 0, 1
 
-# Behind the magic, by version: version, method, [size of the whole,] unpacked size, hash.
+# After the magic, by version: version, method, [size of the whole,] unpacked size, hash.
 _HEADERS = {1: struct.Struct("<4sHHIQ"), 2: struct.Struct("<4sHHIIQ"), 3: struct.Struct("<4sHHQQQ")}
 
 
@@ -34,13 +34,13 @@ class Entry:
 
 
 def entries(data: memoryview, name: str) -> Iterator[Entry]:
-    """The GPU entries of all bundles that lie one behind the other in the data."""
+    """The GPU entries of all bundles in the data, which follow one another."""
     position, number, unpacked_in_all = 0, 0, 0
-    while found := _EITHER.search(data, position):
+    while magic := _EITHER.search(data, position):
         number += 1
-        start = found.start()
-        label = f"{name}, bundle {number}" if number > 1 or found.end() < len(data) else name
-        if found.group() == COMPRESSED_MAGIC:
+        start = magic.start()
+        label = f"{name}, bundle {number}" if number > 1 or magic.end() < len(data) else name
+        if magic.group() == COMPRESSED_MAGIC:
             bundle, end = _unpacked(data[start:], label, _MOST_UNPACKED_IN_ALL - unpacked_in_all)
             unpacked_in_all += len(bundle)
             listed = _listed(memoryview(bundle), label)
@@ -54,13 +54,13 @@ def entries(data: memoryview, name: str) -> Iterator[Entry]:
                 yield Entry(f"{label}: {target}", source[offset : offset + size])
         position = start + max(end, len(COMPRESSED_MAGIC))
     if not number:
-        raise InputError(f"cannot read {name}", "it holds no offload bundle")
+        raise InputError(f"cannot read {name}", "it does not contain an offload bundle")
 
 
 def _listed(data: memoryview, label: str) -> list[tuple[str, int, int]]:
-    """(target, offset, size) of every entry."""
+    """The (target, offset, size) of every entry."""
     if bytes(data[: len(MAGIC)]) != MAGIC:
-        raise InputError(f"cannot read {label}", "what was compressed is not an offload bundle")
+        raise InputError(f"cannot read {label}", "its compressed content is not an offload bundle")
     count = _integer(data, len(MAGIC), label)
     if count > _MOST_ENTRIES:
         raise InputError(f"cannot read {label}", f"it claims {count:,} entries, more than {_MOST_ENTRIES:,}")
@@ -77,19 +77,20 @@ def _listed(data: memoryview, label: str) -> list[tuple[str, int, int]]:
 
 
 def _check_apart(listed: list[tuple[str, int, int]], label: str) -> None:
-    """Entries that share bytes would let a small file stand for any amount of code."""
+    """Refuses entries that share bytes: they would let a small file claim any amount of code."""
     taken = sorted((offset, size) for _, offset, size in listed if size)
     if any(offset + size > following for (offset, size), (following, _) in pairwise(taken)):
         raise InputError(f"cannot read {label}", "its entries overlap: it is damaged")
 
 
 def _unpacked(data: memoryview, label: str, budget: int) -> tuple[bytes, int]:
-    """A compressed bundle, and where it ends."""
+    """The content of a compressed bundle, and where the bundle ends."""
     version = int.from_bytes(data[4:6], "little")
     header = _HEADERS.get(version)
     if header is None or len(data) < header.size:
         raise InputError(
-            f"cannot read {label}", f"compressed bundle version {version} is not known, or it is cut off"
+            f"cannot read {label}",
+            f"compressed bundle version {version} is unknown, or the bundle is cut off",
         )
     _, _, method, *sizes, _hash = header.unpack(data[: header.size])
     end = sizes[0] if len(sizes) > 1 else len(data)
@@ -100,14 +101,12 @@ def _unpacked(data: memoryview, label: str, budget: int) -> tuple[bytes, int]:
         raise InputError(f"cannot read {label}", f"it would unpack to {expected:,} bytes, which is too much")
     unpacked = _decompressed(bytes(data[header.size : end]), method, expected, label)
     if len(unpacked) != expected:
-        raise InputError(
-            f"cannot read {label}", f"it unpacks to another size than the {expected:,} bytes it states"
-        )
+        raise InputError(f"cannot read {label}", f"its unpacked size is not the {expected:,} bytes it states")
     return unpacked, end
 
 
 def _decompressed(packed: bytes, method: int, expected: int, label: str) -> bytes:
-    """At most one byte more than expected."""
+    """The unpacked data, at most one byte more than expected."""
     import zstandard
 
     try:
@@ -117,7 +116,7 @@ def _decompressed(packed: bytes, method: int, expected: int, label: str) -> byte
             return zlib.decompressobj().decompress(packed, expected + 1)
     except (zstandard.ZstdError, zlib.error) as error:
         raise InputError(f"cannot read {label}", f"the compressed bundle is damaged: {error}") from error
-    raise InputError(f"cannot read {label}", f"compression method {method} is not known")
+    raise InputError(f"cannot read {label}", f"compression method {method} is unknown")
 
 
 def _integer(data: memoryview, position: int, label: str) -> int:

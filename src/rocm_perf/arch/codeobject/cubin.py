@@ -11,7 +11,7 @@ from rocm_perf.arch.codeobject.model import Argument, CodeObject, Kernel
 
 _WARP = 32
 _ABI_WITH_SHIFTED_ARCH = 8  # CUDA 13
-_RESERVED_SHARED = 1024  # a block's own shared memory begins behind it, where the object names it
+_RESERVED_SHARED = 1024  # in front of a block's own shared memory, if the object names it
 _RESERVED_MARK = ".nv.reservedSmem.offset0"
 
 # Attribute numbers (EIATTR_*), as cuobjdump --dump-elf names them.
@@ -24,7 +24,8 @@ class _Attribute:
     number: int
     data: bytes
 
-    def words(self) -> tuple[int, ...]:
+    def integers(self) -> tuple[int, ...]:
+        """The value as 32-bit integers."""
         return struct.unpack(f"<{len(self.data) // 4}I", self.data[: len(self.data) // 4 * 4])
 
 
@@ -50,7 +51,7 @@ def read_cubin(elf: Elf, index: int, place: str, size_bytes: int) -> CodeObject:
 def _kernel(facts: _Facts, code: Section) -> Kernel:
     name = code.name[6:]
     own = list(_attributes(facts.sections[f".nv.info.{name}"].data))
-    threads = next((entry.words() for entry in own if entry.number == _MAX_THREADS), ())
+    threads = next((entry.integers() for entry in own if entry.number == _MAX_THREADS), ())
     return Kernel(
         name=name,
         vgprs=facts.value(_REGISTERS, name) or code.info >> 24 or None,
@@ -83,7 +84,7 @@ class _Facts:
         sections = {section.name: section for section in elf.sections}
         info = sections.get(".nv.info")
         values = {
-            (entry.number, entry.words()[0]): entry.words()[1]
+            (entry.number, entry.integers()[0]): entry.integers()[1]
             for entry in (_attributes(info.data) if info else ())
             if len(entry.data) >= 8
         }
@@ -94,7 +95,7 @@ class _Facts:
 
 
 def _attributes(data: memoryview) -> Iterator[_Attribute]:
-    """One attribute: a byte how it is stored, a byte which it is, two bytes of size (or the value itself)."""
+    """The attributes: one byte for how each is stored, one for which it is, two for its size (or its value)."""
     position = 0
     while position + 4 <= len(data):
         form, number, size = struct.unpack_from("<BBH", data, position)
@@ -118,10 +119,11 @@ def _parameter_bytes(attributes: Sequence[_Attribute]) -> int:
 
 
 def _arguments(attributes: Sequence[_Attribute]) -> tuple[Argument, ...]:
-    """An entry holds an index, the ordinal and offset in one word, and the size above bit 18 of the last."""
-    found = []
+    """The parameters in order: an entry holds an index, ordinal and offset together, and the size from bit 18 on."""
+    numbered = []
     for entry in attributes:
         if entry.number == _PARAMETER and len(entry.data) >= 12:
-            _, place, shape = entry.words()[:3]
-            found.append((place & 0xFFFF, Argument("", place >> 16, shape >> 18, "by_value")))
-    return tuple(argument for _, argument in sorted(found, key=lambda pair: pair[0]))
+            _, place, shape = entry.integers()[:3]
+            argument = Argument(name="", offset=place >> 16, size_bytes=shape >> 18, kind="by_value")
+            numbered.append((place & 0xFFFF, argument))
+    return tuple(argument for _, argument in sorted(numbered, key=lambda pair: pair[0]))

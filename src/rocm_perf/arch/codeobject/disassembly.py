@@ -1,4 +1,4 @@
-"""The instructions of a kernel with their source lines, by the disassembler of an LLVM that knows AMD GPUs."""
+"""The instructions of a kernel with their source lines, from an LLVM disassembler that knows AMD GPUs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from rocm_perf.errors import InputError, RocmPerfError
 
 VARIABLE = "ROCM_PERF_OBJDUMP"
 _TIMEOUT_S = 120
-_INSTALL = f"ROCm brings llvm-objdump, and so does the package llvm-19 or newer; or set {VARIABLE} to one."
+_INSTALL = f"ROCm includes llvm-objdump, as does the package llvm-19 or newer; or set {VARIABLE} to its path."
 
 _LABEL = re.compile(r"^[0-9a-f]+ <(?P<name>.+)>:$")
 _SOURCE = re.compile(r"^; (?P<file>.+):(?P<line>\d+)(?: \(.*\))?$")
 _INSTRUCTION = re.compile(
-    r"^\t(?P<text>\S.*?)\s*// (?P<address>[0-9A-Fa-f]+):(?P<words>(?: [0-9A-F]{8})+)(?: <.*\+0x(?P<target>[0-9a-f]+)>)?"
+    r"^\t(?P<text>\S.*?)\s*// (?P<address>[0-9A-Fa-f]+):(?P<code>(?: [0-9A-F]{8})+)(?: <.*\+0x(?P<target>[0-9a-f]+)>)?"
 )
 _SYMBOL_TARGET = re.compile(r"<[^+>]+>\s*$")
 
 
 class NoDisassemblerError(RocmPerfError):
-    """No disassembler for this code is on the machine."""
+    """The machine has no disassembler for this code."""
 
     exit_code = 3
 
@@ -41,16 +41,17 @@ class Instruction(msgspec.Struct, frozen=True):
     text: str
     file: str | None = None
     line: int | None = None
-    target: int | None = None  # address that a branch leads to
+    target: int | None = None  # address that a branch jumps to
 
     @property
     def mnemonic(self) -> str:
+        """The first word of the text: `v_add_f32`."""
         return self.text.split(None, 1)[0]
 
 
 @lru_cache(maxsize=8)
 def find_disassembler(choice: str | None = None, search_path: str | None = None) -> str:
-    """$ROCM_PERF_OBJDUMP, else that of ROCm, else the newest llvm-objdump on the path."""
+    """The disassembler to use: `choice`, else that of ROCm, else the newest llvm-objdump on the path."""
     tried = [choice] if choice else list(_candidates(search_path or os.environ.get("PATH", "")))
     for tool in tried:
         if "amdgcn" in _output([tool, "--version"], _TIMEOUT_S):
@@ -61,7 +62,7 @@ def find_disassembler(choice: str | None = None, search_path: str | None = None)
 
 
 def disassemble(image: bytes, kernels: Sequence[str], tool: str) -> dict[str, tuple[Instruction, ...]]:
-    """The instructions of each kernel of a code object that the tool can find by its symbol."""
+    """The instructions of each kernel that the tool finds in a code object, by symbol."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
         file = Path(folder) / "code.hsaco"
         file.write_bytes(image)
@@ -71,19 +72,19 @@ def disassemble(image: bytes, kernels: Sequence[str], tool: str) -> dict[str, tu
 
 
 def parse(lines: Iterable[str]) -> dict[str, tuple[Instruction, ...]]:
-    """llvm-objdump -d -l, by symbol; the padding behind the end of a kernel is left out."""
-    found: dict[str, list[Instruction]] = {}
+    """The instructions that llvm-objdump -d -l printed, by symbol, without the padding after a kernel."""
+    bodies: dict[str, list[Instruction]] = {}
     body: list[Instruction] = []
     file, line, start = None, None, 0
     for text in lines:
         if label := _LABEL.match(text):
-            body = found.setdefault(label["name"], [])
+            body = bodies.setdefault(label["name"], [])
             file, line, start = None, None, int(text.split(" ", 1)[0], 16)
         elif source := _SOURCE.match(text):
             file, line = source["file"], int(source["line"])
         elif match := _INSTRUCTION.match(text):
             body.append(_instruction(match, start, text, file, line))
-    return {name: _without_padding(body) for name, body in found.items() if body}
+    return {name: _without_padding(body) for name, body in bodies.items() if body}
 
 
 def _instruction(
@@ -93,7 +94,7 @@ def _instruction(
     to_start = target is None and bool(_SYMBOL_TARGET.search(text))
     return Instruction(
         address=int(match["address"], 16),
-        size_bytes=4 * len(match["words"].split()),
+        size_bytes=4 * len(match["code"].split()),
         text=match["text"],
         file=file,
         line=line,
@@ -102,7 +103,7 @@ def _instruction(
 
 
 def _without_padding(body: list[Instruction]) -> tuple[Instruction, ...]:
-    """Up to the last end of the program; s_nop and s_code_end fill up behind it."""
+    """The instructions without the s_nop and s_code_end that follow the last end of the program."""
     end = len(body)
     while end and body[end - 1].mnemonic in ("s_nop", "s_code_end"):
         end -= 1
@@ -136,6 +137,6 @@ def _output(argv: Sequence[str], timeout_s: int) -> str:
             f"{argv[0]} did not finish in {timeout_s} s", next_step="Choose one kernel with --kernel."
         ) from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise InputError(f"{argv[0]} failed", said[-1] if said else f"exit code {done.returncode}")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise InputError(f"{argv[0]} failed", lines[-1] if lines else f"exit code {done.returncode}")
     return done.stdout.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""ELF files by pyelftools, with every size checked against the file before anything is read."""
+"""Reads ELF files with pyelftools; every size is checked against the file before anything is read."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ EM_AMDGPU = 224
 _HEADER_BYTES = 64
 _SECTION_BYTES = 64
 _SYMBOL_BYTES = 24
-_MOST_NAME_BYTES = 1 << 30  # that all names of a table could come to
+_MOST_NAME_BYTES = 1 << 30  # the most that all names of a table may add up to
 _SYMBOL_TABLES = ("SHT_SYMTAB", "SHT_DYNSYM")
 
-# What pyelftools lets through of a header that makes no sense.
+# What pyelftools raises for headers that make no sense.
 _NONSENSE = (
     ELFError, DWARFError, ConstructError, UnicodeError, ValueError, LookupError, TypeError, AttributeError,
     AssertionError, ArithmeticError, RecursionError, struct.error,
@@ -46,7 +46,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Section:
-    """A named stretch of the file; `data` is empty where it takes no room in it."""
+    """A named part of the file; `data` is empty if it takes no space there."""
 
     index: int
     name: str
@@ -58,7 +58,7 @@ class Section:
 
 
 class Elf:
-    """A 64-bit little-endian ELF file that lies in memory."""
+    """A 64-bit little-endian ELF file in memory."""
 
     def __init__(self, data: bytes | memoryview, name: str) -> None:
         self._data = memoryview(data)
@@ -83,13 +83,13 @@ class Elf:
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         with self._sensible():
-            found = tuple(self._section(number, part) for number, part in enumerate(self._parts))
-        if sum(len(section.data) for section in found) > len(self._data):
+            sections = tuple(self._section(number, part) for number, part in enumerate(self._parts))
+        if sum(len(section.data) for section in sections) > len(self._data):
             raise self._broken("its sections overlap")
-        return found
+        return sections
 
     def notes(self, owner: str, kind: int) -> tuple[bytes, ...]:
-        """What the notes of one owner and kind hold; from the sections, or the segments where those are stripped."""
+        """The content of the notes of one owner and kind, from the sections or, if those are stripped, the segments."""
         if any(section.kind == "SHT_NOTE" for section in self.sections):
             parts = [part for part in self._parts if part["sh_type"] == "SHT_NOTE"]
         else:
@@ -104,7 +104,7 @@ class Elf:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Of the full symbol table, or of the dynamic one where it is stripped; in the order of their numbers."""
+        """The symbols of the full table, or of the dynamic one if that is stripped, in the order of their numbers."""
         numbers = {section.kind: section.index for section in self.sections}
         number = next((numbers[kind] for kind in _SYMBOL_TABLES if kind in numbers), None)
         if number is None:
@@ -112,7 +112,7 @@ class Elf:
         with self._sensible():
             table = self._parts[number]
             if table["sh_entsize"] != _SYMBOL_BYTES:
-                raise self._broken("its symbols have no known size")
+                raise self._broken("its symbols have an unknown size")
             self._check_names(self.sections[table["sh_link"]].data, table.num_symbols())
             return tuple(_symbol(entry) for entry in table.iter_symbols())
 
@@ -132,18 +132,18 @@ class Elf:
         if stored and part["sh_type"] != "SHT_NULL" and offset + size > len(self._data):
             raise self._broken(f"section {number} lies beyond its end")
         return Section(
-            number,
-            part.name,
-            str(part["sh_type"]),
-            part["sh_flags"],
-            part["sh_info"],
-            size,
-            self._data[offset : offset + size] if stored else self._data[:0],
+            index=number,
+            name=part.name,
+            kind=str(part["sh_type"]),
+            flags=part["sh_flags"],
+            info=part["sh_info"],
+            size_bytes=size,
+            data=self._data[offset : offset + size] if stored else self._data[:0],
         )
 
     def _check_header(self) -> None:
         if len(self._data) < _HEADER_BYTES:
-            raise self._broken("it ends inside the ELF header")
+            raise self._broken("it ends within the ELF header")
         if bytes(self._data[4:6]) != b"\x02\x01":
             raise self._broken("it is not 64-bit little-endian, as GPU code is")
 
@@ -161,7 +161,7 @@ class Elf:
             self._check_names(self._data[offset : offset + size], count)
 
     def _check_names(self, table: memoryview, count: int) -> None:
-        """Names that do not end, asked for often enough, would take any time to read."""
+        """Refuses names without an end: reading them again and again could take any time."""
         longest = max(map(len, bytes(table).split(b"\0")))
         if longest * count > _MOST_NAME_BYTES:
             raise self._broken("its names do not end")
@@ -182,16 +182,16 @@ class Elf:
 def _symbol(entry: Any) -> Symbol:
     where = entry["st_shndx"]
     return Symbol(
-        entry.name,
-        str(entry["st_info"]["type"]),
-        where if isinstance(where, int) else None,
-        entry["st_value"],
-        entry["st_size"],
+        name=entry.name,
+        kind=str(entry["st_info"]["type"]),
+        section=where if isinstance(where, int) else None,
+        address=entry["st_value"],
+        size_bytes=entry["st_size"],
     )
 
 
 class _Window(io.RawIOBase):
-    """A stream over memory that is not copied: host libraries with GPU code in them can be gigabytes."""
+    """A stream over memory, without a copy: host libraries with GPU code can be gigabytes large."""
 
     def __init__(self, data: memoryview) -> None:
         super().__init__()

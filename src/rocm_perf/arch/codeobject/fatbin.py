@@ -11,7 +11,7 @@ from rocm_perf.errors import InputError
 
 MAGIC = b"\x50\xed\x55\xba"
 
-_CONTAINER = struct.Struct("<4sHHQ")  # magic, version, header bytes, bytes behind the header
+_CONTAINER = struct.Struct("<4sHHQ")  # magic, version, header bytes, bytes after the header
 _ENTRY = struct.Struct("<H2xIQI8xI8xQ8xQ")
 _PTX, _CUBIN = 1, 2
 _LZ4, _ZSTD = 0x2000, 0x8000
@@ -20,7 +20,7 @@ _MOST_ENTRIES = 100_000
 
 
 class _Header(NamedTuple):
-    """What is used of the words before an image."""
+    """The fields used here of the header before an image."""
 
     kind: int
     header_bytes: int
@@ -33,7 +33,7 @@ class _Header(NamedTuple):
 
 @dataclass(frozen=True)
 class FatbinEntry:
-    """One image; its data is empty where `unread` says why."""
+    """One image; if its data is empty, `unread` says why."""
 
     place: str
     arch: str
@@ -44,7 +44,7 @@ class FatbinEntry:
 
 
 def entries(data: memoryview, name: str) -> Iterator[FatbinEntry]:
-    """The images of all containers that lie one behind the other, aligned by zeros."""
+    """The images of all containers in the data, which follow one another and are padded with zeros."""
     position, count = 0, 0
     while position + _CONTAINER.size <= len(data):
         magic, _version, header, size = _CONTAINER.unpack_from(data, position)
@@ -61,7 +61,7 @@ def entries(data: memoryview, name: str) -> Iterator[FatbinEntry]:
             yield entry
         position = end
     if not count:
-        raise InputError(f"cannot read {name}", "the fat binary holds no image")
+        raise InputError(f"cannot read {name}", "the fat binary does not contain an image")
 
 
 def _of_container(data: memoryview, name: str) -> Iterator[FatbinEntry]:
@@ -81,15 +81,21 @@ def _entry(name: str, header: _Header, payload: memoryview) -> FatbinEntry:
     place = f"{name}: {target}"
     payload = payload[: header.packed_bytes or None]
     if header.kind not in (_PTX, _CUBIN):
-        why = f"image kind {header.kind} is not known"
-        return FatbinEntry(place, target, False, payload[:0], len(payload), why)
+        why = f"image kind {header.kind} is unknown"
+        return FatbinEntry(
+            place=place, arch=target, is_ptx=False, data=payload[:0], size_bytes=len(payload), unread=why
+        )
     if header.flags & _LZ4:
         why = "it is compressed with LZ4; cuobjdump -xelf all unpacks it"
-        return FatbinEntry(place, target, is_ptx, payload[:0], len(payload), why)
+        return FatbinEntry(
+            place=place, arch=target, is_ptx=is_ptx, data=payload[:0], size_bytes=len(payload), unread=why
+        )
     if header.flags & _ZSTD:
         payload = memoryview(_unpacked(payload, header.unpacked_bytes, place))
     why_not = "PTX has no registers yet: the driver compiles it at load" if is_ptx else None
-    return FatbinEntry(place, target, is_ptx, payload, len(payload), why_not)
+    return FatbinEntry(
+        place=place, arch=target, is_ptx=is_ptx, data=payload, size_bytes=len(payload), unread=why_not
+    )
 
 
 def _unpacked(payload: memoryview, size: int, place: str) -> bytes:
@@ -102,7 +108,5 @@ def _unpacked(payload: memoryview, size: int, place: str) -> bytes:
     except zstandard.ZstdError as error:
         raise InputError(f"cannot read {place}", f"the image is damaged: {error}") from error
     if len(unpacked) != size:
-        raise InputError(
-            f"cannot read {place}", f"it unpacks to another size than the {size:,} bytes it states"
-        )
+        raise InputError(f"cannot read {place}", f"its unpacked size is not the {size:,} bytes it states")
     return unpacked

@@ -1,4 +1,4 @@
-"""AMD code objects: the kernels of the metadata note (LLVM, AMDGPUUsage: code object metadata, V3 and later)."""
+"""AMD code objects: the kernels in the metadata note (LLVM, AMDGPUUsage: code object metadata, V3 and later)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_hsaco(elf: Elf, index: int, place: str, size_bytes: int) -> CodeObject:
 
 def _unread(elf: Elf) -> str | None:
     if elf.abi_version == 0:
-        return "code object v2 describes its kernels in a form that only ROCm before 3.0 wrote"
+        return "code object v2 describes its kernels in a format that only ROCm before 3.0 wrote"
     if not any(elf.notes(_NOTE_OWNER, _NOTE_METADATA)):
         return "it has no kernel metadata"
     return None
@@ -96,7 +96,7 @@ def _decoded(note: bytes, place: str) -> _Metadata:
 def _kernel(kernel: _Kernel, code_bytes: int | None, unified: bool) -> Kernel:
     vgprs, agprs = kernel.vgprs, kernel.agprs
     if unified and vgprs is not None and agprs:
-        vgprs = max(vgprs - agprs, 0)  # the metadata counts both there
+        vgprs = max(vgprs - agprs, 0)  # the metadata counts both
     return Kernel(
         name=kernel.symbol.removesuffix(".kd"),
         vgprs=vgprs,
@@ -113,7 +113,14 @@ def _kernel(kernel: _Kernel, code_bytes: int | None, unified: bool) -> Kernel:
         code_bytes=code_bytes,
         cu_mode=None if kernel.wgp_mode is None else not kernel.wgp_mode,
         arguments=tuple(
-            Argument(item.name, item.offset, item.size, item.value_kind, item.type_name, item.address_space)
+            Argument(
+                name=item.name,
+                offset=item.offset,
+                size_bytes=item.size,
+                kind=item.value_kind,
+                type_name=item.type_name,
+                address_space=item.address_space,
+            )
             for item in kernel.args
         ),
     )

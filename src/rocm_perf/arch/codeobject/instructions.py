@@ -1,4 +1,4 @@
-"""What one AMD instruction does, told from its name: gfx9 to gfx12 (AMD's ISA guides, LLVM's mnemonics)."""
+"""What one AMD instruction does, judging by its name: gfx9 to gfx12 (AMD's ISA guides, LLVM's mnemonics)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CACHE_CONTROL = re.compile(r"(global|buffer)_(wb|inv|gl[01]_inv)|buffer_(wbl2|w
 _TRANSCENDENTAL = re.compile(r"v_(s_)?(exp|log|rcp|rsq|sqrt|sin|cos|tanh)(_|$)")
 
 _SHAPE = re.compile(r"_(\d+)x(\d+)x(\d+)_?(?:(\d+)b_)?(.*)$")
-# The K of one 32x32 block by input type, on chips whose names do not state the number of blocks (gfx908, gfx90a).
+# The K of one 32x32 block by input type, for chips whose mnemonics do not state the number of blocks (gfx908, gfx90a).
 _K_OF_32X32 = {"f32": 2, "f16": 8, "i8": 8, "bf16": 4, "bf16_1k": 8}
 
 _WIDTHS = (
@@ -46,22 +46,20 @@ _FMA = re.compile(r"v_(?:pk_|dual_)?(?:fma|fmac|mad|mac|fmaak|fmamk|dot2c?)(?:_m
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """What is known of a mnemonic."""
+    """What a mnemonic does."""
 
     kind: Class
     bytes_per_lane: int | None = None  # moved by a memory instruction
-    matrix_flops: int | None = (
-        None  # of one matrix instruction, over all its lanes; multiply and add count two
-    )
+    matrix_flops: int | None = None  # of a matrix instruction, over all lanes; multiply and add count as two
     matrix_type: str | None = None  # its input type
     fma_type: str | None = None  # of a multiply-add outside the matrix units
     transcendental: bool = False
-    to_lds: bool = False  # a load that passes by the registers
+    to_lds: bool = False  # a load that bypasses the registers
 
 
 @lru_cache(maxsize=8192)
 def meaning(mnemonic: str) -> Meaning:
-    """`v_mfma_f32_32x32x8_f16` -> matrix, 16,384 FLOPs."""
+    """What the instruction does: `v_mfma_f32_32x32x8_f16` -> matrix, 16,384 FLOPs."""
     name = re.sub(r"_(e32|e64|dpp|sdwa|e64_dpp)$", "", mnemonic)
     kind = class_of(name)
     if kind == "matrix":
@@ -76,6 +74,7 @@ def meaning(mnemonic: str) -> Meaning:
 
 
 def class_of(name: str) -> Class:
+    """The class of an instruction by its name without an encoding suffix."""
     if name.startswith("v_"):
         return "matrix" if _MATRIX.match(name) else "VALU"
     if name.startswith("s_"):
@@ -92,7 +91,7 @@ def class_of(name: str) -> Class:
 
 
 def matrix_work(name: str) -> tuple[int | None, str | None]:
-    """FLOPs (2 M N K, times the blocks) and the input type."""
+    """The FLOPs of a matrix instruction (2 M N K, times the blocks) and its input type."""
     shape = _SHAPE.search(name)
     if shape is None:
         return None, None
@@ -103,7 +102,7 @@ def matrix_work(name: str) -> tuple[int | None, str | None]:
 
 
 def _unstated_blocks(name: str, m: int, k: int, inputs: str) -> int:
-    """Blocks of the names without `_2b_`: they follow from K (AMD, CDNA 1 and 2 ISA guides: table of MFMA)."""
+    """Blocks of a name without `_2b_`, which follow from K (AMD, CDNA 1 and 2 ISA guides: table of MFMA)."""
     if not name.startswith("v_mfma"):
         return 1
     if m == 4:
@@ -126,9 +125,9 @@ def _fma_type(name: str, fma: re.Match[str] | None) -> str | None:
 def _bytes_per_lane(name: str) -> int | None:
     if name.startswith(("ds_bpermute", "ds_permute", "ds_swizzle")):
         return 4
-    found = [(name.rfind(suffix), width) for suffix, width in _WIDTHS if suffix in name]
-    if not found:
+    widths = [(name.rfind(suffix), width) for suffix, width in _WIDTHS if suffix in name]
+    if not widths:
         return None
-    width = max(found)[1]
+    width = max(widths)[1]
     pair = name.startswith("ds_") and re.search(r"(read2|write2|2addr)", name)
     return 2 * width if pair else width

@@ -1,4 +1,4 @@
-"""Which instructions a kernel is made of. Counted as they stand in the code: how often each runs is not known here."""
+"""Which instructions a kernel contains. Each counts once, as it is in the code: how often it runs is not known here."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rocm_perf.arch.codeobject.instructions import CLASSES, Class, Meaning, mean
 _ENCODING = re.compile(r"_(e32|e64|dpp|sdwa|e64_dpp)$")
 # Waits until no vector load is outstanding: gfx9 to gfx11 in one instruction, gfx12 in one of its own.
 _DRAIN = re.compile(r"s_waitcnt .*vmcnt\(0\)|s_waitcnt_vmcnt .*0x0$|s_wait_loadcnt\w* 0x0$")
-# Before gfx94x and gfx11 the stack is reached by buffer instructions, through the descriptor in the first registers.
+# Before gfx94x and gfx11, buffer instructions access the stack through the descriptor in the first registers.
 _STACK_BUFFER = re.compile(r"buffer_(load|store)\w* .*\bs\[0:3\]")
 _UNDECODED = "<unknown>"
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """A count of instructions, and of what the memory and matrix instructions among them move and compute."""
+    """Counts of instructions, and of what the memory and matrix instructions among them move and compute."""
 
     instructions: int
     code_bytes: int
@@ -29,19 +29,19 @@ class Tally(msgspec.Struct, frozen=True):
     matrix_types: Mapping[str, int]
     fma_types: Mapping[str, int]  # multiply-adds outside the matrix units
     transcendental: int
-    load_widths: Mapping[int, int]  # bytes a lane -> vector loads
+    load_widths: Mapping[int, int]  # bytes per lane -> vector loads
     store_widths: Mapping[int, int]
     lds_widths: Mapping[int, int]
     drains: int  # waits until no load is outstanding
     names: Mapping[str, int]
 
     def named(self, pattern: str) -> int:
-        """Instructions whose name matches from its beginning."""
+        """The number of instructions whose name begins with a match of the pattern."""
         return sum(count for name, count in self.names.items() if re.match(pattern, name))
 
 
 class Loop(msgspec.Struct, frozen=True):
-    """A stretch of code that a branch at its end leads back over."""
+    """A part of the code with a branch at its end that jumps back to its start."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class Loop(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line of source, and the instructions that came of it."""
+    """One source line, and the instructions compiled from it."""
 
     file: str
     line: int
@@ -58,7 +58,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Mix(msgspec.Struct, frozen=True):
-    """Of one kernel."""
+    """The instructions of one kernel, by class, loop and source line."""
 
     whole: Tally
     in_loops: Tally
@@ -68,7 +68,7 @@ class Mix(msgspec.Struct, frozen=True):
 
 
 def mix_of(instructions: Sequence[Instruction], scratch_bytes: int = 0) -> Mix:
-    """Count by class, loop and source line."""
+    """The mix of a kernel's instructions."""
     stretches = _stretches(instructions)
     return Mix(
         whole=tally(instructions, scratch_bytes),
@@ -83,6 +83,7 @@ def mix_of(instructions: Sequence[Instruction], scratch_bytes: int = 0) -> Mix:
 
 
 def tally(instructions: Iterable[Instruction], scratch_bytes: int = 0) -> Tally:
+    """The counts over some instructions of a kernel with this much scratch memory."""
     known = [(entry, _meaning(entry, scratch_bytes)) for entry in instructions]
     counted: Counter[Class] = Counter(what.kind for _, what in known)
     return Tally(
@@ -121,7 +122,7 @@ def _widths(known: Sequence[tuple[Instruction, Meaning]], kind: Class) -> dict[i
 
 
 def _stretches(instructions: Sequence[Instruction]) -> list[tuple[int, int]]:
-    """From the target of a backward branch to the branch; several branches to one target are one loop."""
+    """The loops: from the target of a backward branch to the branch; branches to one target are one loop."""
     ends: dict[int, int] = {}
     for entry in instructions:
         if entry.target is not None and entry.target <= entry.address and "branch" in entry.mnemonic:
@@ -141,5 +142,8 @@ def _lines(instructions: Sequence[Instruction], scratch_bytes: int) -> tuple[Lin
         if entry.file is not None and entry.line:
             kinds = by_line.setdefault((entry.file, entry.line), Counter())
             kinds[_meaning(entry, scratch_bytes).kind] += 1
-    lines = (Line(file, line, kinds.total(), dict(kinds)) for (file, line), kinds in by_line.items())
+    lines = (
+        Line(file=file, line=line, instructions=kinds.total(), classes=dict(kinds))
+        for (file, line), kinds in by_line.items()
+    )
     return tuple(sorted(lines, key=lambda line: (-line.instructions, line.file, line.line)))

@@ -1,4 +1,4 @@
-"""What a file of GPU code holds: code objects, their kernels, and what each kernel asks for."""
+"""What a file of GPU code contains: code objects, their kernels, and the resources each kernel needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Kind = Literal["AMD code object", "NVIDIA cubin", "NVIDIA PTX", "unknown"]
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """One argument in the kernel's argument block. Empty text: the compiler did not record it."""
+    """One argument in the kernel's argument block. A text is empty if the compiler did not record it."""
 
     name: str
     offset: int
@@ -21,11 +21,12 @@ class Argument(msgspec.Struct, frozen=True):
 
     @property
     def hidden(self) -> bool:
+        """Whether the compiler added the argument."""
         return self.kind.startswith("hidden_")
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
-    """One kernel. None: the object does not record it (never zero in its place)."""
+    """One kernel. None means that the object does not record it; that is never shown as zero."""
 
     name: str  # mangled, as the symbol table has it
     vgprs: int | None  # without the AGPRs; where both live in one file, rounded up to the first AGPR
@@ -34,7 +35,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     vgpr_spills: int | None
     sgpr_spills: int | None
     lds_bytes: int  # static
-    scratch_bytes: int  # a work-item
+    scratch_bytes: int  # per work-item
     dynamic_stack: bool | None
     wave_size: int
     max_workgroup_size: int | None
@@ -47,8 +48,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
 class CodeObject(msgspec.Struct, frozen=True, kw_only=True):
     """Code for one architecture."""
 
-    index: int  # among those of the file
-    place: str  # how it lies in the file: "the file itself", "bundle 1, hipv4-amdgcn-amd-amdhsa--gfx942"
+    index: int  # within the file
+    place: str  # where in the file: "the file itself", "bundle 1, hipv4-amdgcn-amd-amdhsa--gfx942"
     kind: Kind
     arch: str  # gfx942, sm_90
     features: tuple[str, ...] = ()  # xnack+, sramecc-; an absent one may be on or off

@@ -1,4 +1,4 @@
-"""What the code of a kernel tells before it runs. Counted is what stands in the code, not what is executed."""
+"""What the code of a kernel shows before it runs. Counts are of the code, not of what is executed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _HALF_TYPES = ("f16", "bf16")
 _MATRIX_ARCHS = re.compile(r"gfx(908|90a|94|95|9-4|11|12|13)")
 _SLOW_F64_ARCHS = re.compile(r"gfx1[0-3]")
 _MOSTLY = 0.75
-_FEW = 4  # below it a share says nothing
+_FEW = 4  # with fewer, a share says nothing
 _NARROW_BYTES = 4
-_INSTRUCTION_CACHE = 32 << 10  # of the chips here the smallest (CDNA 1 and 2, RDNA)
+_INSTRUCTION_CACHE = 32 << 10  # the smallest of these chips (CDNA 1 and 2, RDNA)
 
 
 def observations(kernel: Kernel, mix: Mix, arch: str) -> tuple[Finding, ...]:
-    """Worst first."""
-    found = [finding for look in _LOOKS for finding in look(kernel, mix, arch)]
-    return tuple(sorted(found, key=lambda finding: ("error", "warning", "info").index(finding.severity)))
+    """What is worth knowing about the code of a kernel, worst first."""
+    findings = [finding for look in _LOOKS for finding in look(kernel, mix, arch)]
+    return tuple(sorted(findings, key=lambda finding: ("error", "warning", "info").index(finding.severity)))
 
 
 def _spills(kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
@@ -37,17 +37,25 @@ def _spills(kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
     ]
     evidence = (
         *spilled,
-        f"{format_bytes(kernel.scratch_bytes)} of scratch a work-item",
+        f"{format_bytes(kernel.scratch_bytes)} of scratch per work-item",
         f"{scratch:,} of {everything:,} instructions access it, {looped:,} of them in loops",
     )
     if kernel.vgpr_spills:
-        yield Finding("spills", "warning", "registers are spilled to memory", evidence, remedy=(
-            "Let the kernel use more registers (a smaller __launch_bounds__), or hold less at once."
-        ))  # fmt: skip
+        yield Finding(
+            id="spills",
+            severity="warning",
+            title="registers are spilled to memory",
+            evidence=evidence,
+            remedy="Let the kernel use more registers (a smaller __launch_bounds__), or keep fewer values live.",
+        )
     elif kernel.scratch_bytes and scratch:
-        yield Finding("scratch", "warning", "an array or stack lives in memory", evidence, remedy=(
-            "Index local arrays with constants (unrolled loops), so that they stay in registers."
-        ))  # fmt: skip
+        yield Finding(
+            id="scratch",
+            severity="warning",
+            title="an array or stack is in memory",
+            evidence=evidence,
+            remedy="Index local arrays with constants (unroll loops): they then stay in registers.",
+        )
 
 
 def _no_matrix(_kernel: Kernel, mix: Mix, arch: str) -> Iterator[Finding]:
@@ -56,11 +64,11 @@ def _no_matrix(_kernel: Kernel, mix: Mix, arch: str) -> Iterator[Finding]:
     if mix.whole.matrix_flops or half < 2 * _FEW or half < _MOSTLY * every or not _MATRIX_ARCHS.match(arch):
         return
     yield Finding(
-        "no-matrix-instructions",
-        "warning",
-        "half-precision multiply-adds run outside the matrix units",
-        (
-            f"{half:,} of {every:,} multiply-adds are f16 or bf16, and no matrix instruction stands in the code",
+        id="no-matrix-instructions",
+        severity="warning",
+        title="half-precision multiply-adds run outside the matrix units",
+        evidence=(
+            f"{half:,} of {every:,} multiply-adds are f16 or bf16, and the code has no matrix instruction",
         ),
         remedy="For a matrix product use rocWMMA, the MFMA or WMMA builtins, or a library.",
     )
@@ -70,11 +78,13 @@ def _narrow_loads(_kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
     narrow, every = _narrow(mix.whole.load_widths)
     if every >= _FEW and narrow >= _MOSTLY * every:
         yield Finding(
-            "narrow-loads",
-            "info",
-            "most global loads are narrow",
-            (f"{format_share(narrow / every)} of {every:,} loads move {_NARROW_BYTES} bytes a lane or less",),
-            remedy="Where a work-item reads neighbours, load float4 (16 bytes) at once; say so with alignment.",
+            id="narrow-loads",
+            severity="info",
+            title="most global loads are narrow",
+            evidence=(
+                f"{format_share(narrow / every)} of {every:,} loads move {_NARROW_BYTES} bytes per lane or less",
+            ),
+            remedy="If a work-item reads neighbouring values, load float4 (16 bytes) at once, with matching alignment.",
         )
 
 
@@ -82,11 +92,13 @@ def _narrow_lds(_kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
     narrow, every = _narrow(mix.whole.lds_widths)
     if every >= 2 * _FEW and narrow >= _MOSTLY * every:
         yield Finding(
-            "narrow-lds",
-            "info",
-            "most LDS accesses are narrow",
-            (f"{format_share(narrow / every)} of {every:,} move {_NARROW_BYTES} bytes a lane or less",),
-            remedy="Lay tiles out so that a work-item reads 8 or 16 neighbouring bytes.",
+            id="narrow-lds",
+            severity="info",
+            title="most LDS accesses are narrow",
+            evidence=(
+                f"{format_share(narrow / every)} of {every:,} move {_NARROW_BYTES} bytes per lane or less",
+            ),
+            remedy="Arrange tiles to let a work-item read 8 or 16 neighbouring bytes.",
         )
 
 
@@ -94,10 +106,10 @@ def _waits(_kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
     loads = _loads(mix.in_loops)
     if loads and mix.in_loops.drains >= loads:
         yield Finding(
-            "waits-on-every-load",
-            "warning",
-            "loops wait for each load before the next",
-            (
+            id="waits-on-every-load",
+            severity="warning",
+            title="loops wait for each load before the next",
+            evidence=(
                 f"in loops {format_count(mix.in_loops.drains, 'wait')} for all loads and {format_count(loads, 'load')}",
             ),
             remedy="Unroll, or load the next step's data before this step's arithmetic (double buffering).",
@@ -108,10 +120,10 @@ def _flat(_kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
     flat = mix.whole.named("flat_")
     if flat:
         yield Finding(
-            "flat-memory",
-            "info",
-            "the compiler could not tell LDS from global memory",
-            (f"{flat:,} flat memory instructions, which also wait for the LDS",),
+            id="flat-memory",
+            severity="info",
+            title="the compiler could not tell LDS from global memory",
+            evidence=(f"{flat:,} flat memory instructions, which also wait for the LDS",),
             remedy="Keep pointers to __shared__ and global data apart, and pass them as kernel arguments.",
         )
 
@@ -120,10 +132,10 @@ def _division(_kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
     divisions = mix.whole.named("v_div_fixup")
     if divisions:
         yield Finding(
-            "exact-division",
-            "info",
-            "divisions are done to the last bit",
-            (f"{divisions:,} division sequences of about ten instructions each",),
+            id="exact-division",
+            severity="info",
+            title="divisions are exact to the last bit",
+            evidence=(f"{divisions:,} division sequences of about ten instructions each",),
             remedy="Multiply by a reciprocal, or allow -fno-hip-fp32-correctly-rounded-divide-sqrt.",
         )
 
@@ -132,11 +144,11 @@ def _transcendental(_kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
     slow, valu = mix.whole.transcendental, mix.whole.classes.get("VALU", 0)
     if slow >= _FEW and slow >= 0.1 * valu:
         yield Finding(
-            "transcendentals",
-            "info",
-            "many transcendental instructions",
-            (
-                f"{slow:,} of {valu:,} vector instructions (exp, log, rcp, sqrt, sin), each a quarter of the rate",
+            id="transcendentals",
+            severity="info",
+            title="many transcendental instructions",
+            evidence=(
+                f"{slow:,} of {valu:,} vector instructions (exp, log, rcp, sqrt, sin), each at a quarter of the rate",
             ),
         )
 
@@ -145,10 +157,10 @@ def _double(_kernel: Kernel, mix: Mix, arch: str) -> Iterator[Finding]:
     double = sum(count for name, count in mix.whole.names.items() if "_f64" in name and name.startswith("v_"))
     if double and _SLOW_F64_ARCHS.match(arch):
         yield Finding(
-            "double-precision",
-            "warning",
-            "double precision on a chip that is slow at it",
-            (f"{double:,} f64 instructions",),
+            id="double-precision",
+            severity="warning",
+            title="double precision on a chip that is slow at it",
+            evidence=(f"{double:,} f64 instructions",),
             remedy="Look for constants without an f (1.0 instead of 1.0f) and for double math functions.",
         )
 
@@ -157,11 +169,11 @@ def _compare_and_swap(_kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding
     swaps = mix.in_loops.named(r"(global|flat|buffer|ds)_\w*(cmpswap|cmpst|cmpstore)")
     if swaps:
         yield Finding(
-            "compare-and-swap-loop",
-            "warning",
-            "an atomic is retried in a loop",
-            (f"{swaps:,} compare-and-swap instructions in loops",),
-            remedy="Floating-point atomics have instructions of their own: -munsafe-fp-atomics, or unsafeAtomicAdd.",
+            id="compare-and-swap-loop",
+            severity="warning",
+            title="an atomic is retried in a loop",
+            evidence=(f"{swaps:,} compare-and-swap instructions in loops",),
+            remedy="Floating-point atomics have their own instructions: -munsafe-fp-atomics, or unsafeAtomicAdd.",
         )
 
 
@@ -169,10 +181,10 @@ def _large_loop(_kernel: Kernel, mix: Mix, _arch: str) -> Iterator[Finding]:
     largest = max((loop.tally.code_bytes for loop in mix.loops), default=0)
     if largest > _INSTRUCTION_CACHE:
         yield Finding(
-            "loop-larger-than-instruction-cache",
-            "warning",
-            "a loop is larger than the instruction cache",
-            (f"{format_bytes(largest)} of code in one loop",),
+            id="loop-larger-than-instruction-cache",
+            severity="warning",
+            title="a loop is larger than the instruction cache",
+            evidence=(f"{format_bytes(largest)} of code in one loop",),
             remedy="Unroll less.",
         )
 

@@ -30,13 +30,13 @@ class _Image:
 
 
 def read(path: Path) -> tuple[CodeObject, ...]:
-    """Every code object in the file, in the order in which it holds them."""
+    """Every code object in the file, in order."""
     with _contents(path) as data:
         return tuple(_code_object(index, image) for index, image in enumerate(_images(data, path.name)))
 
 
 def image_of(path: Path, index: int) -> bytes:
-    """The ELF image of one of the code objects that `read` found."""
+    """The ELF image of one of the code objects that `read` returns."""
     with _contents(path) as data:
         for number, image in enumerate(_images(data, path.name)):
             if number == index:
@@ -55,7 +55,7 @@ def _contents(path: Path) -> Iterator[memoryview]:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise InputError(f"cannot read {path}", error.strerror or str(error)) from error
-    # No explicit close: views of it may live on in a traceback, and it goes with the last of them.
+    # Not closed explicitly: a traceback may keep views of it, and it is freed with the last of them.
     yield memoryview(mapped)
 
 
@@ -68,8 +68,8 @@ def _images(data: memoryview, name: str) -> Iterator[_Image]:
         yield from _of_fatbin(data, "the file")
     else:
         raise InputError(
-            f"{name} holds no GPU code that is known here",
-            "it is no ELF file, offload bundle or fat binary",
+            f"{name} does not contain GPU code in a known format",
+            "it is not an ELF file, offload bundle or fat binary",
             "Give a .hsaco, .co, .cubin, program or library.",
         )
 
@@ -79,19 +79,19 @@ def _of_elf(data: memoryview, name: str) -> Iterator[_Image]:
     if elf.machine in _READERS:
         yield _Image(_ITSELF, data, len(data))
         return
-    found = False
+    has_code = False
     for section in elf.sections:
         if section.name == ".hip_fatbin" and len(section.data):
-            found = True
+            has_code = True
             yield from _of_bundles(section.data, section.name)
         elif section.name in (".nv_fatbin", "__nv_relfatbin") and len(section.data):
-            found = True
+            has_code = True
             yield from _of_fatbin(section.data, section.name)
-    if not found:
+    if not has_code:
         raise InputError(
-            f"{name} holds no GPU code",
+            f"{name} does not contain GPU code",
             "it has neither a .hip_fatbin nor a .nv_fatbin section",
-            "Libraries that load their kernels from files keep them beside it (*.hsaco, *.co).",
+            "A library that loads its kernels from files has them beside it (*.hsaco, *.co).",
         )
 
 
@@ -112,7 +112,7 @@ def _of_fatbin(data: memoryview, name: str) -> Iterator[_Image]:
                 size_bytes=entry.size_bytes,
                 unread=entry.unread,
             )
-        yield _Image(entry.place, entry.data, entry.size_bytes, stub)
+        yield _Image(place=entry.place, data=entry.data, size_bytes=entry.size_bytes, unread=stub)
 
 
 def _code_object(index: int, image: _Image) -> CodeObject:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 _MACHINE = 0xFF
-_GENERIC_VERSION_SHIFT = 24
 _ABI_NAMES = {0: "v2", 1: "v3", 2: "v4", 3: "v5", 4: "v6"}
 _V3 = 1
 _V4 = 2
@@ -24,16 +23,17 @@ MACHINES = {0x20 + number: name for number, name in enumerate(_FROM_0X20) if nam
 
 
 def arch_of(flags: int) -> str | None:
-    """0x54c -> gfx942; None for a number that is not in the table."""
+    """The architecture, 0x54c -> gfx942; None for a number that is not in the table."""
     return MACHINES.get(flags & _MACHINE)
 
 
 def abi_name(abi_version: int) -> str:
+    """The version of the code object: 2 -> v4."""
     return _ABI_NAMES.get(abi_version, f"number {abi_version}")
 
 
 def features_of(flags: int, abi_version: int) -> tuple[str, ...]:
-    """The features that the code was fixed to: (`xnack+`, `sramecc-`)."""
+    """The features that the code requires on or off: (`xnack+`, `sramecc-`)."""
     if abi_version == _V3:
         return tuple(name for name, bit in (("xnack+", 0x100), ("sramecc+", 0x200)) if flags & bit)
     if abi_version < _V4:
@@ -41,8 +41,3 @@ def features_of(flags: int, abi_version: int) -> tuple[str, ...]:
     settings = (("xnack", flags >> 8 & 3), ("sramecc", flags >> 10 & 3))
     signs = {2: "-", 3: "+"}
     return tuple(name + signs[setting] for name, setting in settings if setting in signs)
-
-
-def generic_version(flags: int) -> int:
-    """Of a generic target; 0 elsewhere."""
-    return flags >> _GENERIC_VERSION_SHIFT & 0xFF

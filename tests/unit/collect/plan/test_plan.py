@@ -130,7 +130,7 @@ def test_counters_that_came_with_a_later_release() -> None:
 
 @pytest.mark.parametrize("gfx", ["gfx942", "gfx1151"])
 def test_an_unknown_counter_starts_nothing(gfx: str) -> None:
-    with pytest.raises(UsageError, match="SQ_WAVEZ is no counter of any chip"):
+    with pytest.raises(UsageError, match="SQ_WAVEZ is not a counter of any chip"):
         plans(request(LIGHT, "SQ_WAVEZ"), amd(gfx, "6.4"), OUT)
 
 
