@@ -1,4 +1,4 @@
-"""What-if changes of a workload. The truth about a change is the wall time of the changed workload, run again."""
+"""What-if changes to a workload. The true effect of a change is the wall time of the changed workload, run again."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Steps = tuple[Step, ...]
 
 
 class Change(Protocol):
-    """Makes another workload of one."""
+    """Something that turns one workload into another."""
 
     def apply(self, workload: Workload, gpu: SimGpu) -> Workload: ...
 
 
 def wall_if(workload: Workload, gpu: SimGpu, *changes: Change) -> int:
-    """The wall time in nanoseconds with the changes made, in their order; without any, as it is."""
+    """The wall time in nanoseconds after the changes, applied in order; without any, that of the workload as it is."""
     for change in changes:
         workload = change.apply(workload, gpu)
     return simulate(workload, gpu).wall_ns
@@ -29,7 +29,7 @@ def wall_if(workload: Workload, gpu: SimGpu, *changes: Change) -> int:
 
 @dataclass(frozen=True)
 class FasterKernel:
-    """The kernel, by its key in the workload, does the same work `factor` times faster."""
+    """A kernel, given by its key in the workload, does the same work `factor` times faster."""
 
     kernel: str
     factor: float
@@ -58,9 +58,9 @@ class StreamSyncs:
 
 @dataclass(frozen=True)
 class Fused:
-    """Launches of these kernels that follow one another become one launch.
+    """Consecutive launches of these kernels become one launch.
 
-    It computes what they compute, and moves what they move less `kept_bytes` that no longer go through memory.
+    It computes what they compute and moves what they move, minus the `kept_bytes` that no longer go through memory.
     """
 
     kernels: tuple[str, ...]
@@ -75,7 +75,7 @@ class Fused:
 
 @dataclass(frozen=True)
 class Captured:
-    """In loops, launches and asynchronous copies that follow one another on a stream become one graph launch."""
+    """In loops, consecutive launches and asynchronous copies on a stream become one graph launch."""
 
     def apply(self, workload: Workload, _gpu: SimGpu) -> Workload:
         graphs = dict(workload.graphs)
@@ -124,7 +124,7 @@ def _each_thread(workload: Workload, change: Callable[[Steps], Steps]) -> Worklo
 
 
 def _each_list(workload: Workload, change: Callable[[Steps], Steps]) -> Workload:
-    """Every list of steps: of threads, of loops in them, and of graphs."""
+    """The workload with every list of steps changed: those of threads, of the loops in them, and of graphs."""
     graphs = {key: change(steps) for key, steps in workload.graphs.items()}
     return replace(_each_thread(workload, lambda steps: _mapped(steps, change)), graphs=graphs)
 
@@ -215,7 +215,7 @@ def _with_fused(steps: Steps, names: tuple[str, ...], key: str) -> Steps:
     for step in steps:
         kept.append(step)
         tail = kept[-len(names) :]
-        launches = [(one.verb, one.what, one.stream) for one in tail]
+        launches = [(launch.verb, launch.what, launch.stream) for launch in tail]
         if launches == [("launch", name, step.stream) for name in names]:
             kept[-len(names) :] = [replace(step, what=key)]
     return tuple(kept)

@@ -1,5 +1,5 @@
-"""What makes a workload impossible to run although each step is well formed: ranges, events and collectives that do
-not fit together."""
+"""Finds what makes a workload impossible to run although each step is well formed: ranges, events and collectives
+that do not fit together."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ def faults(workload: Workload) -> Iterator[Fault]:
 
 
 def _ranges(steps: tuple[Step, ...], where: str) -> Iterator[Fault]:
-    """A range opens and closes in one list of steps, so that a loop cannot leave one open."""
-    open_lines: list[Step] = []
+    """Ranges that do not open and close in the same list of steps: a loop must not leave one open."""
+    open_ranges: list[Step] = []
     for step in steps:
         if step.verb == "repeat":
             yield from _ranges(step.steps, where)
         elif step.verb == "push":
-            open_lines.append(step)
-        elif step.verb == "pop" and not open_lines:
+            open_ranges.append(step)
+        elif step.verb == "pop" and not open_ranges:
             yield Fault(
                 step.line, f"thread {where!r} pops a range that was not pushed in the same list of steps"
             )
         elif step.verb == "pop":
-            open_lines.pop()
-    for step in open_lines:
-        yield Fault(step.line, f"range {step.what!r} is pushed, and not popped in the same list of steps")
+            open_ranges.pop()
+    for step in open_ranges:
+        yield Fault(step.line, f"range {step.what!r} is pushed but not popped in the same list of steps")
 
 
 def _events(threads: list[Thread]) -> Iterator[Fault]:
-    """Every event that is waited for is recorded: before, or by another thread of the process."""
+    """Waits for events that are recorded neither before the wait nor by another thread of the process."""
     recorded = [{step.what for step in written(thread.steps) if step.verb == "record"} for thread in threads]
     for number, thread in enumerate(threads):
         seen: set[str] = set()
@@ -65,7 +65,7 @@ def _events(threads: list[Thread]) -> Iterator[Fault]:
                 yield Fault(step.line, f"event {event!r} is waited for before it is recorded")
             else:
                 yield Fault(
-                    step.line, f"event {event!r} is waited for, and never recorded on rank {thread.rank}"
+                    step.line, f"event {event!r} is waited for but never recorded on rank {thread.rank}"
                 )
 
 
@@ -95,8 +95,8 @@ def _first_needs(thread: Thread) -> dict[str, dict[str, int]]:
             own.add(step.what)
             needs[step.what] = {**host, **streams.get(step.stream, {})}
         elif event is not None and event not in own:
-            held = host if step.verb == "sync" else streams.setdefault(step.stream, {})
-            held.setdefault(event, step.line)
+            waits = host if step.verb == "sync" else streams.setdefault(step.stream, {})
+            waits.setdefault(event, step.line)
     return needs
 
 
@@ -115,7 +115,7 @@ def _path_back(event: str, needs: dict[str, dict[str, int]]) -> list[str]:
 
 
 def _collectives(workload: Workload) -> Iterator[Fault]:
-    """Each collective is called equally often on every rank."""
+    """Collectives that are not called equally often on every rank."""
     counts: dict[int, Counter[str]] = {rank: Counter() for rank in workload.ranks}
     lines: dict[str, int] = {}
     for thread in workload.threads:

@@ -2,9 +2,9 @@
 what it waited for.
 
 Streams are those of HIP with hipStreamNonBlocking: in order within one, concurrent across them as long as the GPU has
-room. A kernel that finds at least half of the room it wants takes what there is and runs longer for it. A synchronising
+room. A kernel that finds at least half of the room it needs takes what there is and runs longer. A synchronising
 call returns when everything enqueued before it has ended. A wait for an event that another thread has yet to record
-waits for that record. A collective ends on every rank when the last rank has started it and the bytes have crossed.
+waits for that record. A collective ends on every rank once the last rank has started it and its bytes are transferred.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SYNC_CALLS = {"stream": "hipStreamSynchronize", "device": "hipDeviceSynchronize
 
 
 def simulate(workload: Workload, gpu: SimGpu) -> Run:
-    """Run the workload to its end; raises if it can never end."""
+    """Run the workload to its end; raises InputError if it can never end."""
     collected = gc.isenabled()
-    gc.disable()  # millions of objects that all stay: looking through them again and again only costs time
+    gc.disable()  # millions of objects that all stay alive: collecting only costs time
     try:
         return _Engine(workload, gpu).run()
     finally:
@@ -61,7 +61,9 @@ class _Engine(Scheduler):
     def run(self) -> Run:
         devices = {rank: Device(rank) for rank in self.workload.ranks}
         for number, thread in enumerate(self.workload.threads):
-            host = HostThread(thread, number, devices[thread.rank], self.workload.seed)
+            host = HostThread(
+                thread=thread, number=number, device=devices[thread.rank], seed=self.workload.seed
+            )
             self.result.threads.append(host)
             self._at(self.now, self._advance, host)
         heap = self.heap
@@ -77,10 +79,10 @@ class _Engine(Scheduler):
             return nanoseconds
         return max(1, round(nanoseconds * (1 + thread.random.gauss(0, self.noise))))
 
-    # Host side: every verb gives the time at which its thread goes on, or BLOCKED
+    # Host side: every verb returns the time at which its thread continues, or BLOCKED
 
     def _advance(self, thread: HostThread) -> None:
-        """Run a thread up to the next thing that happens elsewhere."""
+        """Run a thread until something happens elsewhere."""
         heap, verbs = self.heap, self.verbs
         for step in thread.program:
             thread.step = step
@@ -95,7 +97,7 @@ class _Engine(Scheduler):
     def _call(self, thread: HostThread, name: str, cost: str) -> Call:
         calls, now = self.result.calls, self.now
         end = now + (self._noisy(thread, self.cost[cost]) if self.noise else self.cost[cost])
-        call = Call(len(calls) + 1, name, thread, now, end)
+        call = Call(number=len(calls) + 1, name=name, thread=thread, start=now, end=end)
         thread.last = call
         calls.append(call)
         return call
@@ -135,7 +137,8 @@ class _Engine(Scheduler):
         call.domain = "rccl"
         transfer = round(step.size_bytes / self.gpu.copies_gbps["fabric"]) + self.cost["launch_latency"]
         stream = thread.device.stream(step.stream)
-        item = Item("collective", step.what, call, stream, self._noisy(thread, transfer))
+        duration = self._noisy(thread, transfer)
+        item = Item(kind="collective", name=step.what, call=call, stream=stream, duration=duration)
         item.size_bytes = step.size_bytes
         item.share = COLLECTIVE_SHARE
         item.gap = self.cost["kernel_gap"]
@@ -146,7 +149,8 @@ class _Engine(Scheduler):
 
     def _marker(self, thread: HostThread, step: Step, name: str) -> Item:
         call = self._call(thread, name, "event_call")
-        item = Item("marker", step.what, call, thread.device.stream(step.stream), 0)
+        stream = thread.device.stream(step.stream)
+        item = Item(kind="marker", name=step.what, call=call, stream=stream, duration=0)
         item.line = step.line
         call.items = (item,)
         return item
@@ -201,7 +205,7 @@ class _Engine(Scheduler):
 
     def _cpu(self, thread: HostThread, step: Step) -> int:
         end = self.now + self._noisy(thread, round(1000 * step.duration_us))
-        thread.last = HostWork(step.what, self.now, end, thread)
+        thread.last = HostWork(name=step.what, start=self.now, end=end, thread=thread)
         self.result.host_work.append(thread.last)
         return end
 
@@ -216,14 +220,16 @@ class _Engine(Scheduler):
             )
         name, start = thread.open_ranges.pop()
         end = self.now + self.cost["range_call"]
-        self.result.ranges.append(Range(name, start, end, len(thread.open_ranges), thread))
+        self.result.ranges.append(
+            Range(name=name, start=start, end=end, depth=len(thread.open_ranges), thread=thread)
+        )
         return end
 
     def _block(self, call: Call, pending: list[Item | None]) -> int:
-        """The call returns when all of `pending` has ended."""
+        """Make the call return when all of `pending` have ended."""
         unfinished = [item for item in pending if item is not None and item.end < 0]
         if not unfinished:
-            self._noisy(call.thread, 1)  # the same draws, whatever the work takes
+            self._noisy(call.thread, 1)  # draw the same random numbers, however long the work takes
             return call.end
         call.waited = tuple(unfinished)
         for item in unfinished:
@@ -240,15 +246,16 @@ class _Engine(Scheduler):
         kernel, duration, share = self.kernels[step.what]
         if self.noise:
             duration = self._noisy(call.thread, duration)
-        item = Item("kernel", kernel.name, call, stream, duration)
+        item = Item(kind="kernel", name=kernel.name, call=call, stream=stream, duration=duration)
         item.kernel = kernel
         item.share = share
         item.gap = self.cost["kernel_gap"]
         return item
 
     def _copy_item(self, step: Step, call: Call, stream: Stream) -> Item:
-        duration = self.gpu.copy_ns(step.what, step.size_bytes, step.pinned)
-        item = Item("copy", step.what, call, stream, self._noisy(call.thread, round(duration)))
+        usual = self.gpu.copy_ns(step.what, step.size_bytes, step.pinned)
+        duration = self._noisy(call.thread, round(usual))
+        item = Item(kind="copy", name=step.what, call=call, stream=stream, duration=duration)
         item.size_bytes = step.size_bytes
         item.pinned = step.pinned
         return item

@@ -1,4 +1,4 @@
-"""GPUs that the simulator knows: size and peaks from the catalogue; efficiency, costs and power from gpus/."""
+"""The simulated GPUs: size and peaks from the catalogue; efficiency, costs and power from gpus/."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ class SimGpu:
     costs_us: Mapping[str, float]
     copies_gbps: Mapping[str, float]
     power_w: Mapping[str, float]
-    clock: Mapping[str, float] = field(default_factory=dict)  # no entries: no ramp
+    clock: Mapping[str, float] = field(default_factory=dict)  # empty: no ramp
 
     def cost_ns(self, name: str) -> int:
+        """A cost of costs_us, in nanoseconds."""
         return round(1000 * self.costs_us[name])
 
     def kernel_ns(self, kernel: Kernel) -> float:
-        """The longest of what its operations and its bytes at each level take; never below the floor."""
+        """How long a kernel runs: the longest of its operations and its bytes at each level, and at least the floor."""
         if kernel.duration_us is not None:
             return 1000 * kernel.duration_us / kernel.speedup
         peaks = self.rates["matrix" if kernel.matrix else "vector"]
@@ -58,17 +59,18 @@ class SimGpu:
         return max(1000 * self.costs_us["kernel_floor"], limit) / kernel.speedup
 
     def share(self, kernel: Kernel) -> float:
-        """How much of the GPU the kernel fills: all of it from two workgroups a compute unit on."""
+        """How much of the GPU the kernel fills: all of it with two workgroups per compute unit or more."""
         return min(1.0, kernel.workgroups / (2 * self.compute_units))
 
     def copy_ns(self, kind: str, size_bytes: int, pinned: bool) -> float:
+        """How long a copy takes: its latency, and its bytes at the rate of its kind of memory."""
         rate = self.copies_gbps["device" if kind == "D2D" else "pinned" if pinned else "pageable"]
         return 1000 * self.costs_us["copy_latency"] + size_bytes / rate
 
 
 @cache
 def gpus() -> Mapping[str, SimGpu]:
-    """Every model, by the name of its file; those first that stand for themselves."""
+    """Every model by the name of its file; those that do not derive from another come first."""
     folder = resources.files("rocm_perf.sim") / "gpus"
     files = {
         entry.name.removesuffix(".toml"): read_toml(entry.read_bytes(), entry.name)
@@ -80,7 +82,7 @@ def gpus() -> Mapping[str, SimGpu]:
 
 
 def _like(model: dict[str, Any], files: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """A model that says `like` has what it does not say itself from that one."""
+    """A model completed by the one that its `like` names."""
     if "like" not in model:
         return model
     whole = _merged(_like(files[model["like"]], files), model)
@@ -122,7 +124,7 @@ def _from_catalogue(gpu: Gpu) -> dict[str, Any]:
 
 
 def find_gpu(device: str) -> SimGpu:
-    """`sim:MI300X` -> its model."""
+    """The model of a simulated device: `sim:MI300X`."""
     name = device.removeprefix(PREFIX)
     for known, gpu in gpus().items():
         if known.lower() == name.lower():

@@ -1,4 +1,4 @@
-"""The line of every value of a TOML text. tomllib gives values without places, and has checked the text before."""
+"""The line of every value in a TOML text. tomllib returns values without lines, and has already checked the text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPACE = re.compile(r"[ \t]*")
 
 
 def positions(text: str) -> dict[Path, int]:
-    """From the path of a value (`("thread", 0, "steps", 2)`) to its line, counted from one."""
+    """The line of each value, counted from one, by its path: `("thread", 0, "steps", 2)`."""
     return _Scanner(text).scan()
 
 
@@ -47,7 +47,7 @@ class _Scanner:
         self._at += 2 if double else 1
         table: Path = ()
         for name in names:
-            if table in self._tables:  # a further part of the last table of an array
+            if table in self._tables:  # below the last table of an array
                 table = (*table, self._tables[table] - 1)
             table = (*table, name)
         if double:
@@ -72,8 +72,8 @@ class _Scanner:
         while True:
             self._skip(_SPACE)
             quoted = self._text[self._at] in "\"'"
-            found = self._skip(_STRINGS if quoted else _BARE)
-            names.append(found[1:-1] if quoted else found)
+            name = self._skip(_STRINGS if quoted else _BARE)
+            names.append(name[1:-1] if quoted else name)
             self._skip(_SPACE)
             if self._text[self._at] != ".":
                 return tuple(names)
@@ -103,7 +103,7 @@ class _Scanner:
         self._at += 1
 
     def _more(self, closing: str) -> bool:
-        """Step over the opening bracket or a comma, and say whether another value follows."""
+        """Skip the opening bracket or a comma, and return whether another value follows."""
         self._skip(_BLANK)
         if self._text[self._at] in "[{," and self._text[self._at] != closing:
             self._at += 1
@@ -111,9 +111,9 @@ class _Scanner:
         return self._text[self._at] != closing
 
     def _skip(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self._text, self._at)
-        if found is None or not found[0]:
+        match = pattern.match(self._text, self._at)
+        if match is None or not match[0]:
             return ""
-        self._at = found.end()
-        self._line += found[0].count("\n")
-        return found[0]
+        self._at = match.end()
+        self._line += match[0].count("\n")
+        return match[0]

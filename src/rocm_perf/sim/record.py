@@ -1,4 +1,4 @@
-"""What a profiler would have recorded of a run: a Trace, as any recording becomes one."""
+"""What a profiler would have recorded of a run, as the same Trace that any recording becomes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIRST_GPU = 2  # HSA node index: two CPU sockets come first
 
 
 def record(run: Run) -> Trace:
-    """Every table that the run fills."""
+    """The Trace of a run, with every table that it fills."""
     tables = {
         "dispatches": _dispatches(run),
         "api_calls": _calls(run.calls, {"domain": "domain", "name": "name"}),
@@ -41,41 +41,46 @@ def record(run: Run) -> Trace:
     return Trace(
         kept,
         RunInfo(
-            "rocm-perf sim",
-            __version__,
-            ("simulated",),
-            (HOST,),
-            _command(run),
-            "boot",
-            ("kernel", "hip", "copy", "marker"),
+            tool="rocm-perf sim",
+            tool_version=__version__,
+            formats=("simulated",),
+            hosts=(HOST,),
+            command=_command(run),
+            clock="boot",
+            asked=("kernel", "hip", "copy", "marker"),
         ),
     )
 
 
 def _ranked(run: Run, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rank of each row's process, in a run of several ranks; a lone process has none."""
+    """The table with the rank of each row's process if the run has several; a single process has no rank."""
     if "pid" not in frame.columns or not _distributed(run):
         return frame.drop("rank", strict=False)
     return frame.with_columns((pl.col("pid") - FIRST_PID).alias("rank"))
 
 
 def pid_of(rank: int) -> int:
+    """The process id of a rank."""
     return FIRST_PID + rank
 
 
 def tid_of(thread: HostThread) -> int:
+    """The thread id of a host thread."""
     return pid_of(thread.rank) + 1000 * thread.number
 
 
 def agent_of(rank: int) -> int:
+    """The agent id of the GPU of a rank."""
     return FIRST_GPU + rank
 
 
 def is_kernel(item: Item) -> bool:
+    """Whether the item is recorded as a kernel; a collective is."""
     return item.kind in _KERNELS
 
 
 def kernel_name(item: Item) -> str:
+    """The name that a profiler records for a kernel or a collective."""
     return (
         item.name
         if item.kind == "kernel"
@@ -91,19 +96,19 @@ def _distributed(run: Run) -> bool:
     return len(run.workload.ranks) > 1
 
 
-# A column of a table: where in a node its value stands, as attributes with dots between them.
+# The columns of a table: where in a node each value is, as attributes joined by dots.
 Columns = dict[str, str]
 
 
 def _frame(nodes: Sequence[object], columns: Columns) -> pl.DataFrame:
-    """Attributes of many nodes as columns; no Python runs for each of them, as there can be millions."""
+    """Attributes of many nodes as columns, without Python code per node: there can be millions."""
     return pl.DataFrame(
         {name: list(map(attrgetter(path), nodes)) for name, path in columns.items()}, infer_schema_length=None
     )
 
 
 def _whole(column: str) -> pl.Expr:
-    """Numbers as integers, also where there are none."""
+    """A column of integers, even if it has no rows."""
     return pl.col(column).cast(pl.Int64)
 
 
@@ -132,7 +137,7 @@ def _calls(calls: Sequence[object], columns: Columns) -> pl.DataFrame:
 
 
 def _items(items: list[Item], columns: Columns) -> pl.DataFrame:
-    """What streams did, with where they did it."""
+    """What streams did, with the GPU, queue, process and thread of each item."""
     placed = _frame(items, {**columns, **_ITEM}).with_columns(
         (FIRST_GPU + _whole("rank")).alias("agent_id"),
         (_whole("stream_id") + 1).alias("queue_id"),
@@ -143,7 +148,7 @@ def _items(items: list[Item], columns: Columns) -> pl.DataFrame:
 
 
 def _dispatches(run: Run) -> pl.DataFrame:
-    """In the order of their starts, and numbered by it within their process."""
+    """The kernels in the order in which they start, numbered within their process."""
     items = [item for item in run.items if is_kernel(item)]
     rows = _items(items, {"kind": "kind", "kernel": "name", "graph_id": "graph", "number": "number"})
     rows = rows.with_columns(pl.Series("object", [id(item.kernel) for item in items], dtype=pl.UInt64))
@@ -162,7 +167,7 @@ def _dispatches(run: Run) -> pl.DataFrame:
 
 
 def _shapes(run: Run) -> pl.DataFrame:
-    """What a kernel brings to each of its dispatches; a collective's is that of RCCL's."""
+    """The grid, workgroup and resources that every dispatch of a kernel has; a collective has those of RCCL."""
     resources = ("lds_bytes", "scratch_bytes", "vgprs", "agprs", "sgprs")
     rows = []
     for kernel in (None, *run.workload.kernels.values()):

@@ -10,13 +10,13 @@ INTERVAL_NS = 1_000_000
 
 
 def samples(run: Run) -> pl.DataFrame:
-    """One reading of each sensor a millisecond; power is the mean over the interval that it ends."""
+    """One reading of each sensor per millisecond; power is the mean over the interval that ends with the reading."""
     frames = [_of_gpu(run, rank) for rank in run.workload.ranks]
     return pl.concat(frames) if frames else pl.DataFrame()
 
 
 def energy_j(run: Run, rank: int) -> float:
-    """Idle power over the run, plus what each kernel adds while it fills its share of the GPU."""
+    """Energy of a GPU: idle power over the run, plus what each kernel adds while it fills its share of the GPU."""
     idle, busy = run.gpu.power_w["idle"], run.gpu.power_w["busy"]
     active = sum(
         item.share * (item.end - item.start) for item in run.items if item.stream.device.rank == rank
@@ -48,7 +48,7 @@ def _of_gpu(run: Run, rank: int) -> pl.DataFrame:
 
 
 def _active_share(run: Run, rank: int, ends: list[int]) -> list[float]:
-    """Filled share of the GPU, averaged over each interval."""
+    """The share of the GPU that kernels fill, averaged over each interval."""
     filled = [0.0] * len(ends)
     for item in run.items:
         share = item.share

@@ -10,7 +10,7 @@ from rocm_perf.sim.timeline import START_NS, Call, Device, HostThread, Item, Run
 
 
 class Scheduler:
-    """Events in time order, and what each does to the streams. The host side adds the threads."""
+    """Processes events in time order and advances the streams. The engine adds the host threads."""
 
     def __init__(self, run: Run) -> None:
         self.result = run
@@ -43,7 +43,7 @@ class Scheduler:
             self._schedule(item)
 
     def _schedule(self, item: Item) -> None:
-        """The item is the first of its stream: it can begin once it has arrived and the queue is ready."""
+        """Schedule the first item of a stream: it can begin once it has arrived and the queue is ready."""
         ready, stream = item.arrival, item.stream
         if item.kind != "marker":
             worked = stream.worked
@@ -98,7 +98,7 @@ class Scheduler:
         return True
 
     def _ramp(self, device: Device, item: Item, clock: Mapping[str, float]) -> None:
-        """After a long rest the clock is low at first."""
+        """Slow the item down if the clock is still rising after a long idle time."""
         if not device.running and self.now - device.idle_since > 1000 * clock["idle_us"]:
             device.ramp_end = self.now + round(1000 * clock["ramp_us"])
         if self.now < device.ramp_end:
@@ -131,7 +131,7 @@ class Scheduler:
             self._schedule(stream.items[0])
 
     def _refill(self, device: Device, ended: Item) -> None:
-        """Items that waited for room, longest first."""
+        """Start the items that waited for room, longest wait first."""
         waiting, device.waiting = device.waiting, []
         for item in waiting:
             if self._take_room(item):
@@ -141,7 +141,7 @@ class Scheduler:
                 device.waiting.append(item)
 
     def _join(self, item: Item) -> None:
-        """All ranks of a collective end together, once the last has started."""
+        """Join a collective: all its ranks end together, once the last has started."""
         rank = item.stream.device.rank
         turn = self.joined.get((rank, item.name), 0)
         self.joined[rank, item.name] = turn + 1
@@ -155,7 +155,7 @@ class Scheduler:
                 self._at(end, self._finish, member)
 
     def _release(self, item: Item) -> None:
-        """Calls that waited for this item, if it was the last that they waited for."""
+        """Let the calls return that waited for this item, if it was the last one they waited for."""
         for call in self.waiters.pop(item.number, ()):
             call.unfinished -= 1
             if not call.unfinished:

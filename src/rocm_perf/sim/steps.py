@@ -1,4 +1,4 @@
-"""What a workload is made of: kernels, and the steps of host threads. Reading one from a file is in workload.py."""
+"""The parts of a workload: kernels, and the steps of host threads. workload.py reads them from a file."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Kernel:
 
     @property
     def workgroups(self) -> int:
+        """The number of workgroups in the grid."""
         count = 1
         for total, size in zip(self.grid, self.workgroup, strict=True):
             count *= -(-total // size)
@@ -52,11 +53,11 @@ class Step:
     pinned: bool = True
     blocking: bool = False
     steps: tuple[Step, ...] = ()
-    line: int = field(default=0, compare=False, repr=False)  # in its file; 0 when it comes from none
+    line: int = field(default=0, compare=False, repr=False)  # in its file; 0 without a file
 
     @property
     def event(self) -> str | None:
-        """The event that the step waits for, if it does."""
+        """The event that the step waits for; None if it does not wait for one."""
         if self.verb == "wait" or (self.verb == "sync" and self.what not in WIDE_SYNCS):
             return self.what
         return None
@@ -85,11 +86,12 @@ class Workload:
 
     @property
     def ranks(self) -> tuple[int, ...]:
+        """The ranks of all threads, each once, in order."""
         return tuple(sorted({thread.rank for thread in self.threads}))
 
 
 def in_order(steps: tuple[Step, ...]) -> Iterator[Step]:
-    """Every step as it runs, loops unrolled."""
+    """The steps in the order in which they run, with loops unrolled."""
     for step in steps:
         if step.verb == "repeat":
             for _ in range(step.times):

@@ -10,11 +10,11 @@ from random import Random
 from rocm_perf.sim.gpu import SimGpu
 from rocm_perf.sim.steps import Kernel, Step, Thread, Workload, in_order
 
-START_NS = 1_000_000_000  # times start somewhere, as boot clocks do
+START_NS = 1_000_000_000  # not zero, as with boot clocks
 
 
 class Call:
-    """One host call. Up to `issued` it works; a blocking one then waits until `end`."""
+    """One host call. It works until `issued`; a blocking call then waits until `end`."""
 
     __slots__ = (
         "domain", "end", "issued", "items", "name", "number", "previous", "released_by", "return_ns", "start", "thread",
@@ -100,7 +100,7 @@ class Stream:
         self.device = device
         self.items: deque[Item] = deque()  # not yet ended, the first may be running
         self.last: Item | None = None  # last one enqueued
-        self.worked: Item | None = None  # last one ended that is no marker
+        self.worked: Item | None = None  # last one ended that is not a marker
 
 
 class Device:
@@ -119,6 +119,7 @@ class Device:
         self.waiting: list[Item] = []
 
     def stream(self, name: str) -> Stream:
+        """The stream of this name, created on its first use."""
         if name not in self.streams:
             self.streams[name] = Stream(name, len(self.streams), self)
         return self.streams[name]
@@ -128,17 +129,8 @@ class HostThread:
     """One host thread and where it is in its program."""
 
     __slots__ = (
-        "device",
-        "last",
-        "name",
-        "number",
-        "open_ranges",
-        "program",
-        "random",
-        "rank",
-        "step",
-        "waiting_for",
-    )
+        "device", "last", "name", "number", "open_ranges", "program", "random", "rank", "step", "waiting_for",
+    )  # fmt: skip
 
     def __init__(self, thread: Thread, number: int, device: Device, seed: int) -> None:
         self.name = thread.name
@@ -146,7 +138,7 @@ class HostThread:
         self.number = number
         self.device = device
         self.program: Iterator[Step] = in_order(thread.steps)
-        self.random = Random(f"{seed}/{number}")  # its own, so that threads do not disturb one another
+        self.random = Random(f"{seed}/{number}")  # its own: threads do not affect one another
         self.step: Step | None = None
         self.last: Activity | None = None
         self.open_ranges: list[tuple[str, int]] = []
@@ -166,7 +158,7 @@ class Range:
 
 @dataclass
 class Run:
-    """Everything that happened."""
+    """Everything that happened in a simulated run."""
 
     workload: Workload
     gpu: SimGpu
@@ -180,4 +172,5 @@ class Run:
 
     @property
     def wall_ns(self) -> int:
+        """From the start of the run to its end."""
         return self.end_ns - START_NS

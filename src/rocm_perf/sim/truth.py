@@ -1,4 +1,4 @@
-"""The true answers to what an analysis asks of a recording: the engine knows what every start waited for."""
+"""The true answers to what an analysis asks about a recording: the engine knows what every start waited for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COPY_CALLS = ("hipMemcpy", "hipMemcpyAsync")
 
 @dataclass(frozen=True)
 class Edge:
-    """`effect` could not go on before `cause`.
+    """`effect` could not continue before `cause`.
 
     `kind`: program (the order of a thread), launch, stream, event, sync, collective, capacity.
     """
@@ -31,20 +31,23 @@ class Edge:
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """The links that account for the wall time, first to last."""
+    """The links that account for the wall time, from first to last."""
 
     links: tuple[Link, ...]
 
     @property
     def total_ns(self) -> int:
+        """The summed duration of the links, which is the wall time."""
         return sum(link.duration_ns for link in self.links)
 
     @cached_property
     def by_kind(self) -> Mapping[str, int]:
+        """Nanoseconds on the path, by kind of link."""
         return self._totals("kind", self.links)
 
     @cached_property
     def by_kernel(self) -> Mapping[str, int]:
+        """Nanoseconds on the path, by kernel."""
         return self._totals("name", [link for link in self.links if link.kind == "kernel"])
 
     def _totals(self, key: str, links: tuple[Link, ...] | list[Link]) -> Mapping[str, int]:
@@ -74,6 +77,7 @@ class Gap:
 
     @property
     def cause(self) -> str:
+        """The cause with the longest time."""
         return max(self.causes, key=lambda cause: self.causes[cause])
 
 
@@ -103,7 +107,9 @@ def dependencies(run: Run) -> Iterator[Edge]:
         if item.last_member is not None:
             members.setdefault((item.last_member.number, item.end), []).append(item)
     for group in members.values():
-        yield from (Edge("collective", one, other) for one in group for other in group if one is not other)
+        yield from (
+            Edge("collective", member, other) for member in group for other in group if member is not other
+        )
 
 
 def _item_edges(item: Item) -> Iterator[Edge]:
@@ -131,15 +137,17 @@ def gap_causes(run: Run, rank: int, kinds: tuple[str, ...] = DEVICE_KINDS) -> tu
     gaps, covered = [], START_NS
     for item in items:
         if item.start > covered:
-            gaps.append(Gap(rank, covered, item.start, _causes(item, covered, rank)))
+            causes = _causes(item, covered, rank)
+            gaps.append(Gap(rank=rank, start=covered, end=item.start, causes=causes))
         covered = max(covered, item.end)
     if run.end_ns > covered:
-        gaps.append(Gap(rank, covered, run.end_ns, {"tail": run.end_ns - covered}))
+        tail = {"tail": run.end_ns - covered}
+        gaps.append(Gap(rank=rank, start=covered, end=run.end_ns, causes=tail))
     return tuple(gaps)
 
 
 def _causes(item: Item, since: int, rank: int) -> Mapping[str, int]:
-    """What the start of an item waited for, from `since` on."""
+    """Nanoseconds that the start of an item waited since `since`, by cause."""
     causes: Counter[str] = Counter()
     for link in chain_to_start(item):
         causes[_cause(link, rank)] += link.end - max(since, link.start)
@@ -163,7 +171,7 @@ def _cause(link: Link, rank: int) -> str:
 
 
 def work(run: Run) -> tuple[KernelWork, ...]:
-    """Operations and bytes of each kernel, by its name."""
+    """The launches, time, operations and bytes of each kernel."""
     launches: Counter[str] = Counter()
     durations: Counter[str] = Counter()
     flops: dict[str, dict[str, float]] = {}
@@ -175,7 +183,10 @@ def work(run: Run) -> tuple[KernelWork, ...]:
             _add(flops.setdefault(item.name, {}), item.kernel.flops)
             _add(moved.setdefault(item.name, {}), item.kernel.bytes)
     return tuple(
-        KernelWork(name, count, durations[name], flops[name], moved[name]) for name, count in launches.items()
+        KernelWork(
+            kernel=name, launches=count, duration_ns=durations[name], flops=flops[name], bytes=moved[name]
+        )
+        for name, count in launches.items()
     )
 
 

@@ -39,7 +39,7 @@ _COPIES = ("H2D", "D2H", "D2D")
 
 
 def read_workload(path: Path) -> Workload:
-    """The workload of a file; every fault is reported with its line."""
+    """The workload in a file; an error names the line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -48,7 +48,7 @@ def read_workload(path: Path) -> Workload:
 
 
 def parse_workload(text: str, name: str = "workload") -> Workload:
-    """The same, from text."""
+    """The workload in a text; `name` is what errors call it."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -60,7 +60,7 @@ def parse_workload(text: str, name: str = "workload") -> Workload:
 
 
 class _Reader:
-    """Checks a document and says in which line it is wrong. A `path` leads to a value in the document."""
+    """Checks a document and names the line of an error. A `path` leads to a value in the document."""
 
     def __init__(self, text: str, name: str) -> None:
         self._lines = positions.positions(text)
@@ -141,15 +141,15 @@ class _Reader:
     def _step(self, path: positions.Path, entry: Any, where: str, in_graph: bool) -> Step:
         verbs = [verb for verb in _VERBS if isinstance(entry, dict) and verb in entry]
         if len(verbs) != 1:
-            self._fail(path, f"a step of {where} names exactly one of {', '.join(_VERBS)}")
+            self._fail(path, f"a step of {where} must have exactly one of {', '.join(_VERBS)}")
         verb = verbs[0]
         self._only(path, entry, _VERBS[verb] | {verb}, f"the step {verb!r}")
         if in_graph and verb not in _IN_GRAPHS:
-            self._fail(path, f"a graph holds launches and copies, not {verb!r}")
+            self._fail(path, f"a graph can hold launches and copies, not {verb!r}")
         if verb == "repeat":
             times = self._count((*path, verb), entry[verb])
             if not times:
-                self._fail((*path, verb), "repeat is at least 1")
+                self._fail((*path, verb), "repeat must be at least 1")
             return Step(
                 verb,
                 times=times,
@@ -173,7 +173,7 @@ class _Reader:
         )
 
     def _what(self, path: positions.Path, verb: str, value: Any) -> str:
-        if verb == "pop" and value is True:  # `{pop = true}` reads best: a pop names nothing
+        if verb == "pop" and value is True:  # `{pop = true}`: a pop needs no name
             return ""
         what = self._text(path, value)
         if verb == "launch" and what not in self._kernels:
@@ -181,7 +181,7 @@ class _Reader:
         if verb == "graph" and what not in self._graphs:
             self._fail(path, f"there is no graph {what!r}; known are {', '.join(self._graphs)}")
         if verb == "copy" and what not in _COPIES:
-            self._fail(path, f"a copy is one of {', '.join(_COPIES)}, not {what!r}")
+            self._fail(path, f"a copy must be one of {', '.join(_COPIES)}, not {what!r}")
         return what
 
     def _stream(self, path: positions.Path, value: Any) -> str:
@@ -198,15 +198,15 @@ class _Reader:
 
     def _size(self, path: positions.Path, value: Any) -> Size:
         if not isinstance(value, list) or not 1 <= len(value) <= 3:
-            self._fail(path, f"{path[-1]} is a list of one to three numbers")
+            self._fail(path, f"{path[-1]} must be a list of one to three numbers")
         padded = [*(self._count((*path, axis), number) for axis, number in enumerate(value)), 1, 1]
         if not all(padded):
-            self._fail(path, f"{path[-1]} holds a zero")
+            self._fail(path, f"{path[-1]} contains a zero")
         return (padded[0], padded[1], padded[2])
 
     def _number(self, path: positions.Path, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            self._fail(path, f"{path[-1]} is a number, not {value!r}")
+            self._fail(path, f"{path[-1]} must be a number, not {value!r}")
         if value < 0:
             self._fail(path, f"{path[-1]} is negative ({value})")
         return value
@@ -214,22 +214,22 @@ class _Reader:
     def _count(self, path: positions.Path, value: Any) -> int:
         number = self._number(path, value)
         if number != int(number):
-            self._fail(path, f"{path[-1]} is a whole number, not {value!r}")
+            self._fail(path, f"{path[-1]} must be a whole number, not {value!r}")
         return int(number)
 
     def _flag(self, path: positions.Path, value: Any) -> bool:
         if not isinstance(value, bool):
-            self._fail(path, f"{path[-1]} is true or false, not {value!r}")
+            self._fail(path, f"{path[-1]} must be true or false, not {value!r}")
         return value
 
     def _text(self, path: positions.Path, value: Any) -> str:
         if not isinstance(value, str):
-            self._fail(path, f"{path[-1]} is a text in quotes, not {value!r}")
+            self._fail(path, f"{path[-1]} must be text in quotes, not {value!r}")
         return value
 
     def _names(self, path: positions.Path, value: Any) -> list[str]:
         if not isinstance(value, list):
-            self._fail(path, f"{path[-1]} is a list of names")
+            self._fail(path, f"{path[-1]} must be a list of names")
         return [self._text((*path, number), name) for number, name in enumerate(value)]
 
     def _table(self, path: positions.Path, table: Any) -> Mapping[str, Any]:
@@ -239,13 +239,13 @@ class _Reader:
 
     def _only(self, path: positions.Path, entry: Any, allowed: set[str], where: str) -> None:
         if not isinstance(entry, dict):
-            self._fail(path, f"{where} is a table, not {entry!r}")
+            self._fail(path, f"{where} must be a table, not {entry!r}")
         for key in entry:
             if key not in allowed:
                 self._fail((*path, key), f"{where} has no {key!r}; known are {', '.join(sorted(allowed))}")
 
     def _line(self, path: positions.Path) -> int:
-        """The line of a value; of what holds it when it is not written."""
+        """The line of a value; if it is not written, that of what contains it."""
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)

@@ -44,13 +44,13 @@ def test_busy_and_idle_time_of_every_gpu(workload: Workload) -> None:
 def test_kernels_and_their_launches(workload: Workload) -> None:
     run = simulate(workload, GPU)
     trace = record(run)
-    found = coverage(trace)
+    covered = coverage(trace)
     kernels = [item for item in run.items if item.kind in ("kernel", "collective")]
     assert hotspots(trace).total_ns == sum(item.end - item.start for item in kernels)
-    assert found.dispatched == len(kernels)
+    assert covered.dispatched == len(kernels)
     if kernels:
-        assert found.paired == len(kernels)
-        assert found.kernels_without_launches == 0
+        assert covered.paired == len(kernels)
+        assert covered.kernels_without_launches == 0
 
 
 @given(workloads())

@@ -24,8 +24,8 @@ many = settings(max_examples=25)
 
 
 def on_device(run: Run, rank: int) -> list[Item]:
-    found = [item for item in run.items if item.kind in DEVICE_KINDS and item.stream.device.rank == rank]
-    return sorted(found, key=lambda item: (item.start, item.end))
+    items = [item for item in run.items if item.kind in DEVICE_KINDS and item.stream.device.rank == rank]
+    return sorted(items, key=lambda item: (item.start, item.end))
 
 
 def everything(run: Run) -> list[list[Any]]:
@@ -49,9 +49,9 @@ def test_everything_ends_within_the_wall(run: Run) -> None:
 def test_busy_and_idle_make_the_wall_in_every_queue(run: Run) -> None:
     for thread in run.threads:
         for stream in thread.device.streams.values():
-            found = [item for item in on_device(run, thread.rank) if item.stream is stream]
-            busy = sum(item.end - item.start for item in found)
-            edges = [START_NS, *(edge for item in found for edge in (item.start, item.end)), run.end_ns]
+            items = [item for item in on_device(run, thread.rank) if item.stream is stream]
+            busy = sum(item.end - item.start for item in items)
+            edges = [START_NS, *(edge for item in items for edge in (item.start, item.end)), run.end_ns]
             assert edges == sorted(edges)  # one after another, so that the sum of times is the union
             idle = sum(edges[place + 1] - edges[place] for place in range(0, len(edges), 2))
             assert busy + idle == run.wall_ns
@@ -88,12 +88,12 @@ def test_blocking_calls_return_after_the_work_and_threads_do_one_thing_at_a_time
 @given(runs)
 def test_copies_of_one_engine_never_overlap_and_kernels_share_one_gpu(run: Run) -> None:
     for rank in run.workload.ranks:
-        found = on_device(run, rank)
+        items = on_device(run, rank)
         for kind in ("H2D", "D2H", "D2D"):
-            copies = [item for item in found if item.kind == "copy" and item.name == kind]
+            copies = [item for item in items if item.kind == "copy" and item.name == kind]
             assert all(one.end <= other.start for one, other in pairwise(copies))
-        for item in found:
-            running = [other.share for other in found if other.start <= item.start < other.end]
+        for item in items:
+            running = [other.share for other in items if other.start <= item.start < other.end]
             assert sum(running) <= 1 + 1e-9
 
 

@@ -37,38 +37,38 @@ def fault_of_step(step: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("step", "words"),
+    ("step", "expected"),
     [
         ('launch = "gem"', "no kernel 'gem'; known are gemm"),
         ('launch = "gemm", bytes = 3', "'launch' has no 'bytes'"),
-        ("launch = 3", "launch is a text"),
-        ('lunch = "gemm"', "names exactly one of launch, copy"),
-        ('launch = "gemm", sync = "stream"', "names exactly one of"),
+        ("launch = 3", "launch must be text"),
+        ('lunch = "gemm"', "must have exactly one of launch, copy"),
+        ('launch = "gemm", sync = "stream"', "must have exactly one of"),
         ('graph = "prefill"', "no graph 'prefill'"),
         ('copy = "H2D", bytes = -1', "bytes is negative (-1)"),
-        ('copy = "H2D", bytes = 1.5', "bytes is a whole number"),
-        ('copy = "H2D", bytes = inf', "bytes is a number"),
+        ('copy = "H2D", bytes = 1.5', "bytes must be a whole number"),
+        ('copy = "H2D", bytes = inf', "bytes must be a number"),
         ('copy = "H2D"', "'copy' needs 'bytes'"),
         ('copy = "D2X", bytes = 1', "one of H2D, D2H, D2D"),
-        ('copy = "H2D", bytes = 1, pinned = 1', "pinned is true or false"),
+        ('copy = "H2D", bytes = 1, pinned = 1', "pinned must be true or false"),
         ('cpu = "tokenize"', "'cpu' needs 'us'"),
         ('cpu = "tokenize", us = -2.0', "us is negative"),
         ("pop = true", "pops a range"),
         ('push = "step"', "not popped"),
         ("repeat = 2, steps = [{pop = true}]", "pops a range"),
-        ("repeat = 0, steps = [{pop = true}]", "repeat is at least 1"),
+        ("repeat = 0, steps = [{pop = true}]", "repeat must be at least 1"),
         ("repeat = 2, steps = []", "has no steps"),
-        ('wait = "never"', "'never' is waited for, and never recorded"),
-        ('sync = "never"', "'never' is waited for, and never recorded"),
+        ('wait = "never"', "'never' is waited for but never recorded"),
+        ('sync = "never"', "'never' is waited for but never recorded"),
         ('repeat = 2, steps = [{wait = "e"}, {record = "e"}]', "before it is recorded"),
     ],
 )
-def test_a_bad_step_is_reported_in_its_line(step: str, words: str) -> None:
-    assert words in fault_of_step(step)
+def test_a_bad_step_is_reported_in_its_line(step: str, expected: str) -> None:
+    assert expected in fault_of_step(step)
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("text", "line", "expected"),
     [
         ("", 1, "no [[thread]]"),
         ("thread = 3", 1, "no [[thread]]"),
@@ -78,17 +78,17 @@ def test_a_bad_step_is_reported_in_its_line(step: str, words: str) -> None:
         ("[kernel.a]\nflops = {f32 = 1}\n[kernel.b]\nflops = {f12 = 1}", 4, "no 'f12'"),
         ("[kernel.a]\nduration_us = 1\ngrid = [1, 2, 3, 4]", 3, "one to three"),
         ("[kernel.a]\nduration_us = 1\ngrid = [\n 1,\n 0]", 3, "zero"),
-        ("[kernel]\na = 3", 2, "is a table"),
+        ("[kernel]\na = 3", 2, "must be a table"),
         ("[[thread]]\nname = 'x'", 1, "has no steps"),
         ("[[thread]]\nrank = 0.5\nsteps = [{cpu = 'a', us = 1}]", 2, "whole number"),
         ("[graph.g]\nsteps = [\n {sync = 'stream'}]", 3, "not 'sync'"),
         ("noise = -0.1\n[[thread]]\nsteps = [{cpu = 'a', us = 1}]", 1, "negative"),
     ],
 )
-def test_a_bad_table_is_reported_in_its_line(text: str, line: int, words: str) -> None:
+def test_a_bad_table_is_reported_in_its_line(text: str, line: int, expected: str) -> None:
     message = fault(text)
     assert message.startswith(f"w.toml, line {line}: ")
-    assert words in message
+    assert expected in message
 
 
 def test_streams_are_free_until_they_are_declared() -> None:
@@ -137,7 +137,7 @@ def test_steps_may_be_tables_of_their_own() -> None:
 def test_positions_see_through_strings_and_comments() -> None:
     text = '# [a]\na = """x\n[b] = {"""\nc.d = [ # ]\n  1, {e = "}\\"", f = \'"\'},\n]\n["g h"]\ni = [[1],\n[2]]\n'
     assert tomllib.loads(text)["g h"] == {"i": [[1], [2]]}
-    found = positions(text)
+    lines = positions(text)
     expected = {
         ("a",): 2,
         ("c", "d"): 4,
@@ -146,7 +146,7 @@ def test_positions_see_through_strings_and_comments() -> None:
         ("g h",): 7,
         ("g h", "i", 1, 0): 9,
     }
-    assert {path: found[path] for path in expected} == expected
+    assert {path: lines[path] for path in expected} == expected
 
 
 @settings(max_examples=150)
@@ -156,5 +156,5 @@ def test_positions_never_fail_on_toml(text: str) -> None:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return
-    found = positions(text)
-    assert all((key,) in found for key in document if "\\" not in text)
+    lines = positions(text)
+    assert all((key,) in lines for key in document if "\\" not in text)
