@@ -1,7 +1,7 @@
-"""The bundle: a Trace on disk, as a folder with manifest.json and one Parquet file a table.
+"""The bundle: a Trace on disk, as a folder with manifest.json and one Parquet file per table.
 
 It is written under a temporary name and renamed at the end, so a killed writer leaves nothing that
-loads. Loading reads the manifest; a table is read when it is first asked for.
+can be loaded. Loading reads the manifest; a table is read when it is first used.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class TableFile(msgspec.Struct, frozen=True):
 
 
 class _Label(msgspec.Struct, frozen=True):
-    """What a manifest of every version holds."""
+    """The part that every version of the manifest has."""
 
     kind: str
     version: int
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What manifest.json holds."""
+    """The content of manifest.json."""
 
     kind: str
     version: int
@@ -54,7 +54,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
-    """Write the Trace to `folder`. An existing folder is kept unless `overwrite` and it is a bundle."""
+    """Write the Trace to `folder`. An existing folder is replaced only with `overwrite`, and only if it is a bundle."""
     draft: Path | None = None
     try:
         folder = folder.resolve() if folder.is_symlink() else folder
@@ -74,7 +74,7 @@ def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether the folder holds a manifest of ours, whole or not; other tools write a manifest.json too."""
+    """Whether the folder has a manifest of ours, complete or not; other tools also write a manifest.json."""
     manifest = path / MANIFEST
     try:
         if not manifest.is_file():
@@ -86,13 +86,14 @@ def is_bundle(path: Path) -> bool:
 
 
 def read(folder: Path) -> Trace:
-    """The Trace of a bundle; its tables stay on disk until they are asked for."""
+    """The Trace of a bundle; its tables stay on disk until they are used."""
     manifest = read_manifest(folder)
     tables = {name: _scan(folder, name, entry) for name, entry in manifest.tables.items()}
     return Trace(tables, manifest.run)
 
 
 def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a bundle; raises InputError if this version cannot read it."""
     path = folder / MANIFEST
     try:
         data = _manifest_bytes(path)
@@ -125,13 +126,13 @@ def _manifest_bytes(path: Path) -> bytes:
 
 
 def _scan(folder: Path, table: str, entry: TableFile) -> pl.LazyFrame:
-    """The file of a table. Its footer says what columns it has; no row is read."""
+    """A query over the file of a table. Its footer gives the columns; no row is read."""
     if table not in schema.SCHEMAS:
         raise InputError(
-            f"the bundle {folder} has a table {table!r}", "this version of bundles knows none such"
+            f"the bundle {folder} has a table {table!r}", "this version of bundles does not know it"
         )
     if entry.file != f"{table}.parquet":
-        raise InputError(f"the bundle {folder} is damaged", f"table {table} cannot lie in {entry.file!r}")
+        raise InputError(f"the bundle {folder} is damaged", f"table {table} cannot be in {entry.file!r}")
     file = folder / entry.file
     if not file.is_file():
         raise InputError(
@@ -141,10 +142,10 @@ def _scan(folder: Path, table: str, entry: TableFile) -> pl.LazyFrame:
         )
     try:
         frame = pl.scan_parquet(file, glob=False)
-        found = dict(frame.collect_schema())
+        columns = dict(frame.collect_schema())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(file, str(error).splitlines()[0]) from error
-    if found != schema.SCHEMAS[table].dtypes:
+    if columns != schema.SCHEMAS[table].dtypes:
         raise _damaged(file, f"its columns are not those of {table}")
     return frame
 
@@ -154,20 +155,26 @@ def _damaged(file: Path, why: str) -> InputError:
 
 
 def _write_files(trace: Trace, draft: Path) -> Manifest:
-    """The tables, and the manifest last."""
+    """Write the tables, and the manifest last."""
     tables = {}
     for name in schema.SCHEMAS:
         frame = trace.table(name)
         if frame.height:
             frame.write_parquet(draft / f"{name}.parquet", compression="zstd")
             tables[name] = TableFile(f"{name}.parquet", frame.height)
-    manifest = Manifest(KIND, VERSION, f"rocm-perf {__version__}", _with_hashes(trace.run), tables)
+    manifest = Manifest(
+        kind=KIND,
+        version=VERSION,
+        producer=f"rocm-perf {__version__}",
+        run=_with_hashes(trace.run),
+        tables=tables,
+    )
     (draft / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
     return manifest
 
 
 def _with_hashes(run: RunInfo) -> RunInfo:
-    """Sources get their hash here and not when they are read: only who keeps a recording has to pay."""
+    """The run with the hash of each source: computed here, because only a recording that is kept needs it."""
     hash_once = cache(_sha256)
 
     def hashed(source: SourceFile) -> SourceFile:
@@ -181,13 +188,13 @@ def _with_hashes(run: RunInfo) -> RunInfo:
 
 
 def _stored_in(source: SourceFile) -> Path:
-    """The file on disk; a member of an archive is called `archive!member`."""
+    """The file on disk that a source is in; a member of an archive is called `archive!member`."""
     path = Path(source.path)
     return path if "!" not in source.path or path.exists() else Path(source.path.split("!", 1)[0])
 
 
 def _sha256(file: Path, size: int | None) -> str | None:
-    """None if the file cannot be read any more, or no longer has the size it had."""
+    """The hash of a file; None if it can no longer be read or has changed its size."""
     digest = hashlib.sha256()
     try:
         if not file.is_file() or (size is not None and file.stat().st_size != size):
@@ -212,7 +219,7 @@ def _refuse_existing(folder: Path, overwrite: bool) -> None:
     foreign = [entry.name for entry in folder.iterdir() if not _is_ours(entry)]
     if foreign:
         raise UsageError(
-            f"{folder} holds more than a bundle",
+            f"{folder} contains more than a bundle",
             f"{', '.join(sorted(foreign)[:3])} would be lost",
             "Move it, or choose another name.",
         )
@@ -223,7 +230,7 @@ def _is_ours(entry: Path) -> bool:
 
 
 def _put_in_place(draft: Path, folder: Path, overwrite: bool) -> None:
-    """A rename never replaces a folder with files in it, so of two writers one fails."""
+    """Rename the draft to `folder`. A rename never replaces a folder with files in it: of two writers, one fails."""
     if not overwrite or not folder.exists():
         draft.rename(folder)
         return

@@ -1,4 +1,4 @@
-"""How a run was recorded by rocm-perf itself: what was asked, with which profiler and why, pass by pass, and what could
+"""How rocm-perf itself recorded a run: what was asked for, with which profiler and why, pass by pass, and what could
 not be done. `collect` writes it beside the recorded files, `ingest` reads it back."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class PassRecord(msgspec.Struct, frozen=True, kw_only=True):
     profiler: str  # rocprofv3, rocprofv2, rocprof, cupti, ncu, torch, timing
     purpose: str  # "trace", "counters", "unprofiled"
     argv: tuple[str, ...]
-    environment: dict[str, str] = {}  # what was set for it
+    environment: dict[str, str] = {}  # variables set for it
     folder: str = ""  # relative to the record
     counters: tuple[str, ...] = ()
     started_ns: int | None = None  # boot clock, as the profilers record
@@ -33,14 +33,14 @@ class PassRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverheadRecord(msgspec.Struct, frozen=True):
-    """Wall times of the whole program, without a profiler and with it."""
+    """Wall times of the whole program, without and with a profiler."""
 
     unprofiled_ns: tuple[int, ...]
     profiled_ns: tuple[int, ...]
 
 
 class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole record of one process of rocm-perf."""
+    """The complete record of one process of rocm-perf."""
 
     kind: str = KIND
     version: int = VERSION

@@ -1,4 +1,4 @@
-"""What a column and a table of a Trace are."""
+"""The definitions of a column and of a table of a Trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Column:
     doc: str
     unit: str = ""
     required: bool = False  # a required column holds no nulls
-    default: Any = None  # what an adapter that does not know the column leaves in it
+    default: Any = None  # the value if an adapter does not know the column
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class TableSchema:
 
     @property
     def dtypes(self) -> dict[str, Dtype]:
+        """The type of each column, by name and in order."""
         return {column.name: column.dtype for column in self.columns}
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)

@@ -8,9 +8,9 @@ from rocm_perf.model.finding import Finding
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """What was asked, launched, recorded and paired; counts are None where the recording cannot tell."""
+    """What was asked for, launched, recorded and paired; a count is None if the recording does not show it."""
 
-    asked: tuple[str, ...]  # domains the profiler was told to record, empty if it does not say
+    asked: tuple[str, ...]  # domains the profiler was asked to record, empty if it does not say
     recorded: dict[str, int]  # rows of each table
     launched: int | None  # host calls that launch kernels
     dispatched: int  # kernel executions recorded
@@ -22,6 +22,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
     @property
     def paired_share(self) -> float | None:
+        """Share of the dispatches whose launching call was recorded."""
         if self.paired is None or not self.dispatched:
             return None
         return self.paired / self.dispatched

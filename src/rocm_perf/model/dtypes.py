@@ -1,4 +1,4 @@
-"""Element types by the names that frameworks give them."""
+"""Element types, by the names that frameworks use."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The file in which the calls that libraries log are gathered (docs/library-traces.md): a CSV of one row for all alike
-calls of one process."""
+"""The file that collects the calls that libraries log (docs/library-traces.md): a CSV with one row for all equal calls
+of one process."""
 
 from __future__ import annotations
 

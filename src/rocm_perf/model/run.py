@@ -17,7 +17,7 @@ class SourceFile(msgspec.Struct, frozen=True):
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """Something that the file should have held and could not be read from it."""
+    """Something that the file should contain but that could not be read."""
 
     source: str
     what: str
@@ -33,9 +33,9 @@ class RunInfo(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     command: str | None = None
     clock: str = "unknown"
-    asked: tuple[str, ...] = ()  # domains the profiler was told to record, where it says so
+    asked: tuple[str, ...] = ()  # domains the profiler was asked to record, if it says so
     sources: tuple[SourceFile, ...] = ()
     losses: tuple[Loss, ...] = ()
     notices: tuple[str, ...] = ()
     recorded_at: str | None = None
-    collection: CollectionRecord | None = None  # where rocm-perf itself recorded it
+    collection: CollectionRecord | None = None  # if rocm-perf itself recorded it

@@ -1,7 +1,7 @@
-"""The file in which rocm-perf's own sampler leaves its readings (docs/samplers.md). Standard library only.
+"""The file that rocm-perf's own sampler writes (docs/samplers.md). Standard library only.
 
-A line that names the format, a line of JSON about the machine and the clocks, a CSV table of one row a GPU and reading,
-and at the end a line of JSON about the sampling itself. A sampler that starts again appends all of this.
+A line that names the format, a line of JSON about the machine and the clocks, a CSV table with one row per GPU and
+reading, and at the end a line of JSON about the sampling itself. A sampler that starts again appends all of this.
 """
 
 from __future__ import annotations

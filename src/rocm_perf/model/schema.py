@@ -1,4 +1,4 @@
-"""The column contracts of a Trace, and how a table is brought to them and checked."""
+"""The column contracts of a Trace, and how a table is converted to them and checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def empty(table: str) -> pl.DataFrame:
 
 
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """What an adapter made, brought to the contract: missing columns added, types cast, order fixed.
+    """An adapter's table converted to the contract: missing columns added, types cast, columns in order.
 
     A column that the contract does not know, a value that its type cannot hold and a null in a
     required column are defects of the adapter and raise SchemaError.
@@ -49,7 +49,7 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fits(schema: TableSchema, frame: pl.DataFrame) -> bool:
-    """Whether nothing is left to do, so that a large table is not copied for nothing."""
+    """Whether the table already keeps the contract: a large one need not be copied."""
     required = [column.name for column in schema.columns if column.required]
     return dict(frame.schema) == schema.dtypes and not any(frame[name].null_count() for name in required)
 

@@ -1,5 +1,5 @@
-"""The tables of a Trace: what one row of each is, and what every column means, its type and its unit. Null always
-means "not recorded", never zero."""
+"""The tables of a Trace: what one row of each is, and the meaning, type and unit of every column. Null always means
+"not recorded", never zero."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ _SCHEMAS = (
         "ranges",
         "one named range or mark that the program set",
         (
-            _text("name", "the program's own words", required=True),
+            _text("name", "name that the program gave it", required=True),
             _text("source", "roctx, nvtx, record_function or chrome", required=True),
             _count("depth", "nesting depth on its thread, 0 outermost"),
             Column("on_gpu", pl.Boolean, "the range's shadow on a GPU stream", default=False, required=True),
@@ -156,7 +156,7 @@ _SCHEMAS = (
     ),
     TableSchema(
         "library_calls",
-        "all alike calls of a math or communication library by one process, as the library's own log tells them",
+        "all equal calls of a math or communication library by one process, from the library's own log",
         (
             _text("library", "rocblas, hipblaslt, miopen, tensile or rccl", required=True),
             _text("call", "function", required=True),
@@ -164,7 +164,7 @@ _SCHEMAS = (
             *(_count(name, f"{name} of a matrix product") for name in ("m", "n", "k")),
             _count("batch_count", "matrix products of one call"),
             _text("transposes", "N, T or C of the first and of the second matrix: NT"),
-            _text("dtypes", "element types of the operands, in the library's words"),
+            _text("dtypes", "element types of the operands, as the library names them"),
             _text("compute_type", "type that it computes in"),
             _text("solution", "algorithm, solution index or kernel that it chose"),
             _count("size_bytes", "bytes of this rank's input to a collective", "B"),
@@ -328,7 +328,7 @@ _SCHEMAS = (
         "one derived value that another tool computed",
         (
             _text("metric", "name", required=True),
-            _text("group", "panel or table it stood in"),
+            _text("group", "panel or table it was in"),
             _text("kernel", "kernel, or null for the whole workload"),
             _id("dispatch_id", "dispatch, or null"),
             _text("statistic", "avg, min, max, value, ..."),

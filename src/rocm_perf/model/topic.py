@@ -1,4 +1,4 @@
-"""What a topic of the analysis is. The topics themselves are listed in document.py, beside the fields they fill."""
+"""The definition of a topic. The topics themselves are listed in document.py, beside the fields they fill."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Topic:
-    """One subject that `analyze` speaks of: what it computes, what it finds and how it is shown.
+    """One subject of `analyze`: what it computes, what it finds and how it is shown.
 
     Functions are named "module:function", below analysis/ for what computes and below render/sections/ for what
     shows, because this layer imports neither.

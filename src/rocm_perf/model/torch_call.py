@@ -34,7 +34,7 @@ Kind = Literal["tensor", "tensors", "value", "none", "unknown"]
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """One argument. Of a list of tensors the element type is not recorded; of a string or a device nothing is."""
+    """One argument. The element type of a list of tensors is not recorded, nor anything about a string or a device."""
 
     kind: Kind
     shapes: tuple[tuple[int, ...], ...] = ()  # one for a tensor, one each for a list of them
@@ -45,10 +45,12 @@ class Argument(msgspec.Struct, frozen=True):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of a tensor."""
         return self.shapes[0]
 
     @property
     def elements(self) -> int:
+        """The number of elements of a tensor, or of all tensors of a list."""
         return sum(prod(shape) for shape in self.shapes)
 
 
@@ -79,11 +81,13 @@ def _argument(size: Any, kind: str, step: Any, text: str) -> Argument:
     if kind in TORCH_TYPES and _is_shape(size):
         dtype, width = TORCH_TYPES[kind]
         stride = (tuple(step),) if _is_shape(step) and len(step) == len(size) else ()
-        return Argument("tensor", (tuple(size),), stride, dtype, width)
-    if isinstance(size, list) and size and all(_is_shape(one) for one in size):
-        fits = isinstance(step, list) and len(step) == len(size) and all(_is_shape(one) for one in step)
-        listed = tuple(tuple(one) for one in step) if fits else ()
-        return Argument("tensors", tuple(tuple(one) for one in size), listed)
+        return Argument(
+            kind="tensor", shapes=(tuple(size),), strides=stride, dtype=dtype, element_bytes=width
+        )
+    if isinstance(size, list) and size and all(_is_shape(shape) for shape in size):
+        fits = isinstance(step, list) and len(step) == len(size) and all(_is_shape(stride) for stride in step)
+        listed = tuple(tuple(stride) for stride in step) if fits else ()
+        return Argument("tensors", tuple(tuple(shape) for shape in size), listed)
     if text:
         return Argument("value", text=text)
     return Argument("none" if kind in ("", "Scalar", "ScalarList") else "unknown", text=kind)

@@ -1,4 +1,4 @@
-"""The Trace: every table of one run, and where it came from. Immutable; tables load when asked for."""
+"""The Trace: every table of one run, and where it came from. Immutable; tables are loaded when first used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Trace:
                 schema.check(name, pl.DataFrame())
 
     def table(self, name: str) -> pl.DataFrame:
-        """The table in memory; without rows if nothing of that kind was recorded."""
+        """The table in memory; it has no rows if nothing of that kind was recorded."""
         frame = self._frames.get(name)
         if frame is None:
             return schema.empty(name)
@@ -51,6 +51,7 @@ class Trace:
         return self.rows(name) > 0
 
     def rows(self, name: str) -> int:
+        """The number of rows of the table."""
         frame = self._frames.get(name)
         if frame is None:
             return 0
@@ -59,7 +60,7 @@ class Trace:
         return frame.height
 
     def __iter__(self) -> Iterator[str]:
-        """Names of the tables that have rows."""
+        """The names of the tables that have rows."""
         return (name for name in schema.SCHEMAS if self.has(name))
 
     def __repr__(self) -> str:

@@ -93,11 +93,11 @@ def test_the_manifest_says_where_the_trace_comes_from(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "x" / "manifest.json").read_text())
     assert (manifest["kind"], manifest["version"]) == ("rocm-perf-bundle", 1)
     assert manifest["producer"] == f"rocm-perf {__version__}"
-    told = manifest["run"]
-    assert (told["tool"], told["tool_version"], told["hosts"]) == ("rocprofv3", "7.0", ["node1"])
-    assert (told["command"], told["clock"]) == ("./app --fast", "boot")
+    stored = manifest["run"]
+    assert (stored["tool"], stored["tool_version"], stored["hosts"]) == ("rocprofv3", "7.0", ["node1"])
+    assert (stored["command"], stored["clock"]) == ("./app --fast", "boot")
     expected = [hashlib.sha256(b"content").hexdigest(), hashlib.sha256(b"zipped").hexdigest(), None, "kept"]
-    assert [source["sha256"] for source in told["sources"]] == expected
+    assert [source["sha256"] for source in stored["sources"]] == expected
 
 
 def test_a_source_that_changed_since_gets_no_hash(tmp_path: Path) -> None:
@@ -275,8 +275,8 @@ def test_of_two_writers_one_wins_whole(tmp_path: Path, overwrite: bool) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    found = bundle.read(tmp_path / "x")
-    assert sum(_same(found, trace) for trace in writers) == 1
+    kept = bundle.read(tmp_path / "x")
+    assert sum(_same(kept, trace) for trace in writers) == 1
     assert overwrite or len(errors) == len(writers) - 1
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
@@ -298,8 +298,8 @@ def test_a_writer_that_comes_second_does_not_replace_the_first(
     assert bundle.read(tmp_path / "x").run.tool == "first"
 
 
-def _refused(folder: Path, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def _refused(folder: Path, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         load(folder)
 
 

@@ -43,7 +43,7 @@ def test_conform_adds_casts_and_orders() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "words"),
+    ("columns", "message"),
     [
         ({"kernel": ["k"], "colour": [1]}, "no column colour"),
         ({"kernel": [None]}, "nulls in kernel"),
@@ -54,8 +54,8 @@ def test_conform_adds_casts_and_orders() -> None:
         ({"kernel": ["k"], "node": [2**40]}, "does not fit"),
     ],
 )
-def test_conform_refuses(columns: dict[str, list[object]], words: str) -> None:
-    with pytest.raises(SchemaError, match=words):
+def test_conform_refuses(columns: dict[str, list[object]], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
         schema.conform("dispatches", pl.DataFrame(columns, strict=False))
 
 

@@ -6,13 +6,13 @@ from rocm_perf.model.torch_call import Argument, arguments
 
 
 def test_tensors_scalars_lists_and_what_is_absent() -> None:
-    found = arguments(
+    decoded = arguments(
         "[[4, 8], [], [], [[2], [3, 1]], [], []]",
         '["c10::BFloat16", "long int", "Scalar", "TensorList", "", "TensorList"]',
         "[[1, 4], [], [], [[1], [1, 1]], [], []]",
         '["", "", "0.5", "", "", ""]',
     )
-    assert found == (
+    assert decoded == (
         Argument("tensor", ((4, 8),), ((1, 4),), "bfloat16", 2),
         Argument("tensor", ((),), ((),), "int64", 8),
         Argument("value", text="0.5"),
@@ -20,7 +20,7 @@ def test_tensors_scalars_lists_and_what_is_absent() -> None:
         Argument("none"),
         Argument("unknown", text="TensorList"),
     )
-    assert (found[0].shape, found[0].elements, found[3].elements) == ((4, 8), 32, 5)
+    assert (decoded[0].shape, decoded[0].elements, decoded[3].elements) == ((4, 8), 32, 5)
 
 
 def test_strides_may_be_missing() -> None:

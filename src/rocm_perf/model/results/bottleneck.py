@@ -32,7 +32,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class LabelScore(msgspec.Struct, frozen=True):
-    """How much speaks for one label: 0 nothing, 1 everything. `enough`: at least two independent measurements."""
+    """How much evidence supports one label, from 0 to 1. `enough`: at least two independent measurements."""
 
     label: Label
     score: Quantity
@@ -40,7 +40,7 @@ class LabelScore(msgspec.Struct, frozen=True):
 
 
 class Bottleneck(msgspec.Struct, frozen=True):
-    """One kernel. Without a label, `reason` says what is missing or undecided."""
+    """What holds one kernel back. Without a label, `reason` says what is missing or undecided."""
 
     kernel: str
     short_name: str
@@ -48,12 +48,12 @@ class Bottleneck(msgspec.Struct, frozen=True):
     total_ns: int
     label: Label | None
     score: float | None
-    margin: float | None  # to the second
+    margin: float | None  # over the second label
     second: Label | None
     reason: str
     scores: tuple[LabelScore, ...]  # highest first
     evidence: tuple[Evidence, ...]
-    would_tell_more: tuple[str, ...]  # commands
+    would_tell_more: tuple[str, ...]  # commands that would measure more
 
 
 class Bottlenecks(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ class CollectiveTotal(msgspec.Struct, frozen=True):
 
 
 class Communication(msgspec.Struct, frozen=True):
-    """Kernels that communicate. Exposed: time in which a GPU ran nothing else."""
+    """Kernels that communicate. Exposed time is time in which a GPU ran nothing else."""
 
     kernels: int
     busy_ns: int  # union, summed over GPUs

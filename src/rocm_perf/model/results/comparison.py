@@ -48,7 +48,7 @@ class WallChange(msgspec.Struct, frozen=True):
 
 
 class KernelChange(msgspec.Struct, frozen=True):
-    """One kernel on both sides; without calls on a side where it does not occur."""
+    """One kernel on both sides; it has no calls on a side where it does not occur."""
 
     kernel: str  # short name
     match: Match
@@ -74,11 +74,11 @@ class FindingChange(msgspec.Struct, frozen=True):
 
 
 class StepChange(msgspec.Struct, frozen=True):
-    """Steps of the program, where both sides have them: they compare even if the sides ran unequally many."""
+    """Steps of the program, if both sides have them: they compare even if the sides ran different numbers of them."""
 
     base_steps: int
     new_steps: int
-    base_found: str  # how the steps were told apart
+    base_found: str  # how the steps were identified
     new_found: str
     base_ns: float  # wall / steps
     new_ns: float

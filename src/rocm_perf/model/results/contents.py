@@ -1,4 +1,4 @@
-"""What a recording holds: its GPUs, and telling rows of its tables."""
+"""What a recording contains: its GPUs, and the most informative rows of its tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Agent(msgspec.Struct, frozen=True):
 
 
 class Excerpt(msgspec.Struct, frozen=True):
-    """The most telling rows of a table that the sections above do not cover."""
+    """The most informative rows of a table that no other section covers."""
 
     table: str
     title: str

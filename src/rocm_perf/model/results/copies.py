@@ -1,4 +1,4 @@
-"""Copies between host and GPU that recur while the program is in its stride."""
+"""Copies between host and GPU that recur while the program is in steady state."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class SteadyCopy(msgspec.Struct, frozen=True):
     bandwidth: Quantity
     call: str  # function that started them, "" where that is not recorded
     call_site: str  # operator, Python function or range, innermost known; "" where none is recorded
-    memory: Memory  # as recorded; else told by how the call behaved: see the formula of steady_copies.memory
+    memory: Memory  # as recorded, else judged by the call: see the formula of steady_copies.memory
 
 
 class SteadyCopies(msgspec.Struct, frozen=True):
-    """Longest first. `basis` says what counts as steady state."""
+    """Recurring copies, longest first. `basis` says what counts as steady state."""
 
     rows: tuple[SteadyCopy, ...]
     copies: int

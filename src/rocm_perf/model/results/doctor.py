@@ -1,4 +1,4 @@
-"""What the doctor found: the machine in words, the methods that work on each GPU, and what is in the way."""
+"""The doctor's report: the machine, the methods that work on each GPU, and what is in the way."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MethodName = Literal[
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One method, really tried."""
+    """The result of trying one method."""
 
     works: bool
     wall_s: float
-    words: str = ""  # what was recorded; or what failed, in the tool's own words
+    words: str = ""  # what was recorded, or the tool's own message if it failed
 
 
 class MethodAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it. The verdict has two lines: can I profile here, and what is in the way."""
+    """The whole report. The verdict has two lines: whether profiling works here, and what is in the way."""
 
     schema_version: int = SCHEMA_VERSION
     producer: str

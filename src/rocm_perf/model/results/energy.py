@@ -12,7 +12,7 @@ class GpuEnergy(msgspec.Struct, frozen=True):
 
     node: int
     agent_id: int | None  # as the sensor counts GPUs
-    kernels_of: int | None  # the GPU of the kernels, which may be counted otherwise
+    kernels_of: int | None  # the GPU of the kernels, which may be numbered differently
     readings: int
     interval_ns: float  # median time between readings
     window_ns: int
@@ -25,7 +25,7 @@ class GpuEnergy(msgspec.Struct, frozen=True):
 
 
 class KernelEnergy(msgspec.Struct, frozen=True):
-    """One kernel over all its dispatches. Shares of busy_j: they never sum to more than was used."""
+    """One kernel over all its dispatches. Energies are parts of busy_j: they never sum to more than was used."""
 
     kernel: str
     dispatches: int
@@ -59,7 +59,7 @@ class Energy(msgspec.Struct, frozen=True):
     kernels: tuple[KernelEnergy, ...]
     families: tuple[FamilyEnergy, ...]
     steps: tuple[StepEnergy, ...]
-    left_out: int  # dispatches outside of the time in which power was read
+    left_out: int  # dispatches outside the time in which power was read
     limits: tuple[str, ...]
     kernels_unavailable: str | None = None
     unavailable: str | None = None

@@ -17,7 +17,7 @@ Cause = Literal[
     "launch_latency",  # the launching call had returned, and the GPU had yet to begin
     "event",  # launched, and held back by an event of another stream
     "collective",  # launched, and held back by a collective of another stream
-    "queue_gap",  # everything had been launched; the queue took its time
+    "queue_gap",  # everything had been launched; the queue was slow
     "nothing_recorded",  # the launching call is not in the recording
 ]
 Level = Literal["gpu", "queue", "stream"]
@@ -28,12 +28,12 @@ class CauseTime(msgspec.Struct, frozen=True):
 
     cause: Cause
     total_ns: int
-    gaps: int  # in which it takes part
+    gaps: int  # that it contributes to
     share: float  # of the idle time
 
 
 class CallTime(msgspec.Struct, frozen=True):
-    """One function in which the launching threads were while the GPU stood idle."""
+    """One function that the launching threads were in while the GPU was idle."""
 
     cause: Cause
     call: str
@@ -51,7 +51,7 @@ class Gap(msgspec.Struct, frozen=True):
     causes: dict[str, int]
     before: str  # kernel or copy that ended last
     after: str  # kernel or copy that ended the gap
-    calls: tuple[str, ...]  # functions in which the launching thread was, longest first
+    calls: tuple[str, ...]  # functions that the launching thread was in, longest first
 
     @property
     def duration_ns(self) -> int:
@@ -72,7 +72,7 @@ class PlaceGaps(msgspec.Struct, frozen=True):
 
 
 class Bin(msgspec.Struct, frozen=True):
-    """Gaps at least `from_ns` and less than `to_ns` long."""
+    """Gaps that last at least `from_ns` and less than `to_ns`."""
 
     from_ns: int
     to_ns: int

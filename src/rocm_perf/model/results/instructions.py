@@ -8,7 +8,7 @@ from rocm_perf.model.quantity import Quantity
 
 
 class InstructionCost(msgspec.Struct, frozen=True):
-    """One instruction, over all traced dispatches, waves and shader engines. Latency contains stall."""
+    """One instruction, over all traced dispatches, waves and shader engines. Latency includes stall."""
 
     pc: int | None
     text: str
@@ -44,7 +44,7 @@ class ClassCost(msgspec.Struct, frozen=True):
 
 
 class StallCause(msgspec.Struct, frozen=True):
-    """Why waves stood still, told by the instruction at which they did."""
+    """Why waves stalled, judging by the instruction that they stalled at."""
 
     cause: str
     stall_cycles: int
@@ -90,22 +90,20 @@ class SampleCount(msgspec.Struct, frozen=True):
     name: str
     samples: int
     share: float
-    issued: int | None = None  # of them, those in which the wave issued; None where the method does not tell
+    issued: int | None = None  # those in which the wave issued; None if the method does not show it
     source: str | None = None
 
 
 class KernelSamples(msgspec.Struct, frozen=True):
     """PC samples of one kernel."""
 
-    kernel: str | None  # None where its dispatch is not recorded
+    kernel: str | None  # None if its dispatch is not recorded
     dispatches: int
     samples: int
     method: str
     issued: Quantity
     lanes_active: Quantity  # share of a wave's lanes, over all samples
-    partial_waves: (
-        Quantity  # share of samples in which some lanes were off: divergence, or a grid's last wave
-    )
+    partial_waves: Quantity  # share of samples with some lanes off: divergence, or a grid's last wave
     instructions: tuple[SampleCount, ...]
     lines: tuple[SampleCount, ...]
     classes: tuple[SampleCount, ...]

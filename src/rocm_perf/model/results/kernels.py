@@ -28,7 +28,7 @@ FamilyName = Literal[
 
 
 class Family(msgspec.Struct, frozen=True):
-    """What a kernel does, and whose it is where its name tells ("" otherwise)."""
+    """What a kernel does, and its library if the name shows it ("" otherwise)."""
 
     name: FamilyName
     library: str
@@ -55,7 +55,7 @@ class Families(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One repetition of what the program does over and over."""
+    """One repetition of what the program does repeatedly."""
 
     start_ns: int
     end_ns: int
@@ -68,7 +68,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Steps(msgspec.Struct, frozen=True):
-    """The steps of the busiest process, and how they were found."""
+    """The steps of the busiest process, and how they were identified."""
 
     found_by: str
     steps: tuple[Step, ...]
@@ -86,7 +86,7 @@ class Sliver(msgspec.Struct, frozen=True):
     occurrences: int
     kernel_ns: int  # of all occurrences
     gap_ns: int  # between the kernels of an occurrence
-    saving_ns: int  # at most, by fewer launches; memory traffic saved by fusing comes on top
+    saving_ns: int  # at most, by fewer launches; fusing also saves memory traffic
 
 
 class Slivers(msgspec.Struct, frozen=True):

@@ -50,10 +50,10 @@ class Launches(msgspec.Struct, frozen=True):
     """All kernels with a recorded launch, by the time of their calls, and all functions by total time."""
 
     calls: int  # distinct launching calls
-    call_ns: int  # their time, each once
+    call_ns: int  # their time, each call once
     kernels: tuple[KernelLaunch, ...]
     functions: tuple[ApiFunction, ...]
     graphs: GraphLaunches | None
-    latency_ns: float | None  # median delay of kernels that the GPU was idle for
+    latency_ns: float | None  # median delay of kernels that found the GPU idle
     not_paired: int  # dispatches whose launching call is not recorded
     unavailable: str | None = None

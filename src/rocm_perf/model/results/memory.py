@@ -11,9 +11,9 @@ class MemoryGrowth(msgspec.Struct, frozen=True):
     """How the memory in use developed from step to step."""
 
     basis: str  # what a step is
-    levels_bytes: tuple[int, ...]  # one a step
+    levels_bytes: tuple[int, ...]  # one per step
     per_step: Quantity
-    suspicious: bool  # it rose from every step to the next
+    suspicious: bool  # it rose in every step
 
 
 class MemoryUse(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class MemoryUse(msgspec.Struct, frozen=True):
     peak_ns: int
     allocations: int
     frees: int
-    frees_without_allocation: int  # of memory from before the recording: they do not count
+    frees_without_allocation: int  # of memory allocated before the recording: they do not count
     reused_addresses: int  # allocated again with no free between: the free was not recorded
     growth: MemoryGrowth | None
     growth_unavailable: str | None

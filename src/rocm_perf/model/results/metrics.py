@@ -1,4 +1,4 @@
-"""What the recorded counters say of each kernel."""
+"""What the recorded counters say about each kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class KernelMetric(msgspec.Struct, frozen=True):
-    """One metric of one kernel: the formula of the sums over its dispatches, and the range of each one's value."""
+    """One metric of one kernel: the formula applied to the sums over its dispatches, and the range of their values."""
 
     kernel: str
     short_name: str
@@ -22,7 +22,7 @@ class KernelMetric(msgspec.Struct, frozen=True):
 
 
 class Metrics(msgspec.Struct, frozen=True):
-    """By kernel, longest total time first. `missing`: why metrics of the chip have no value here."""
+    """Metrics by kernel, longest total time first. `missing` says why metrics of the chip have no value here."""
 
     rows: tuple[KernelMetric, ...]
     missing: dict[str, str]

@@ -37,7 +37,7 @@ class OperatorShape(msgspec.Struct, frozen=True):
 
 
 class KernelSequence(msgspec.Struct, frozen=True):
-    """Kernels that one call launched, in order of their start, and how many calls launched just these."""
+    """Kernels that one call launched, in order of their start, and how many calls launched exactly these."""
 
     kernels: tuple[str, ...]  # short names, at most 20
     more: int  # kernels of the sequence beyond those
@@ -59,14 +59,14 @@ class Operator(msgspec.Struct, frozen=True):
     copy_ns: int  # copies and fills that it caused itself
     dispatches: int
     backward: tuple[str, ...]  # the operators of the backward pass that belong to it
-    backward_gpu_ns: int | None  # None where no backward operator is linked
+    backward_gpu_ns: int | None  # None if no backward operator is linked
     shapes: tuple[OperatorShape, ...]  # longest GPU time first
     more_shapes: int  # not listed; they count in the totals
     sequences: tuple[KernelSequence, ...]
 
 
 class OperatorCategory(msgspec.Struct, frozen=True):
-    """Operators of one kind. Self times add up: over categories to everything that operators own."""
+    """Operators of one kind. Self times of all categories add up to everything that operators own."""
 
     name: str
     calls: int
@@ -76,7 +76,7 @@ class OperatorCategory(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A module or a line of Python, with all that ran below it. Nested places share their time."""
+    """A module or a line of Python, with everything that ran below it. Nested places share their time."""
 
     name: str
     calls: int
@@ -91,7 +91,7 @@ class KernelWork(msgspec.Struct, frozen=True):
 
     kernel: str
     dispatches: int  # with known work
-    gpu_ns: int  # of those
+    gpu_ns: int  # of those dispatches
     flops: int
     bytes: int
     operators: tuple[str, ...]

@@ -20,11 +20,11 @@ class EdgeCount(msgspec.Struct, frozen=True):
     kind: str
     known: str  # "recorded", or "inferred: the rule"
     count: int
-    binding: int  # of them, those that explain the start of their effect
+    binding: int  # those that explain the start of their effect
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A stretch of the critical path that one thing accounts for.
+    """A span of the critical path that one thing accounts for.
 
     `kind`: kernel, copy, collective, api (a host call), op, host (time between calls), launch_latency, queue_gap,
     event_wait, room_wait (for space on the GPU), sync_return (from the end of the work to the return of the call that
@@ -38,7 +38,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """Links that the path repeats, one after another; durations are those of the first time."""
+    """Consecutive links that the path repeats; durations are those of the first repetition."""
 
     links: tuple[Link, ...]
     repeats: int
@@ -46,7 +46,7 @@ class Pattern(msgspec.Struct, frozen=True):
 
 
 class KernelOnPath(msgspec.Struct, frozen=True):
-    """One kernel: its part of the path, and how much later it could come."""
+    """One kernel: its part of the path, and how much later it could run."""
 
     kernel: str
     dispatches: int

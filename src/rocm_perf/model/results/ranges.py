@@ -6,7 +6,7 @@ import msgspec
 
 
 class RangeCall(msgspec.Struct, frozen=True):
-    """One time that a range was open."""
+    """One time the range was open."""
 
     start_ns: int
     host_ns: int
@@ -28,7 +28,7 @@ class RangeTotal(msgspec.Struct, frozen=True):
     calls: int
     host_ns: int
     kernels: int
-    own_kernels: int  # of them, those in no range inside this one
+    own_kernels: int  # those in no range inside this one
     gpu_ns: int
     gap_ns: int
     mean_host_ns: float
@@ -38,13 +38,11 @@ class RangeTotal(msgspec.Struct, frozen=True):
 
 
 class Ranges(msgspec.Struct, frozen=True):
-    """Ranges in the order of their nesting: a parent stands before its children."""
+    """Ranges in the order of their nesting: a parent comes before its children."""
 
     rows: tuple[RangeTotal, ...]
-    marks: int  # instants that were marked; they hold nothing
+    marks: int  # instants that were marked; they contain nothing
     by_launch: int  # kernels whose launching call lies in a range, on its thread
-    by_time: (
-        int  # kernels launched (or, where that is not recorded, run) while a range of another thread was open
-    )
-    outside: int  # kernels of no range
+    by_time: int  # kernels launched (run, if that is not recorded) while a range of another thread was open
+    outside: int  # kernels in no range
     unavailable: str | None = None

@@ -1,4 +1,4 @@
-"""What capture and replay answer: a snapshot described, reservations, timings, verdicts. Times in nanoseconds."""
+"""The results of capture and replay: snapshots, reservations, timings, verdicts. Times are in nanoseconds."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ class SnapshotInfo(msgspec.Struct, frozen=True, kw_only=True):
     uncovered: tuple[str, ...]
     notes: tuple[str, ...]
     missing: tuple[str, ...]
-    checked_files: int  # whose hashes are right
+    checked_files: int  # files whose hashes are right
 
 
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):
-    """One address range, asked for and given."""
+    """One address range as asked for, and as given."""
 
     base: str
     size: int
-    got: str | None  # None: nothing
+    got: str | None  # None: it was refused
     exact: bool
 
 
@@ -150,7 +150,7 @@ class ReplayComparison(msgspec.Struct, frozen=True, kw_only=True):
     base: Timing
     again: Timing  # A, loaded a second time: what it differs by is noise
     new: Timing
-    noise: float  # how far A and A lie apart at most, as a share; a smaller difference is none
+    noise: float  # the most that A and A differ by, as a share; a smaller difference does not count
     speedup: float  # median of A / median of B
     interval: tuple[float, float] | None
     interval_unavailable: str | None
@@ -159,14 +159,14 @@ class ReplayComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One stretch of memory that is not as it should be."""
+    """One span of memory that is not as it should be."""
 
     region: str  # its address
     offset: int  # of the first differing byte in the region
     address: str
     differing_bytes: int
     compared_bytes: int
-    is_output: bool  # the captured kernel wrote here; else something was written that should not be
+    is_output: bool  # the captured kernel wrote here; otherwise nothing should have been written
     expected: str  # bytes from the first differing one on, hexadecimal
     got: str
     expected_f32: float | None
@@ -176,7 +176,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """One replay against the state that the application's kernel left behind."""
+    """One replay compared with the state that the application's kernel left."""
 
     code: str
     verdict: Sameness
@@ -203,10 +203,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     verdict: Sameness
     reason: str
-    deterministic: bool | None  # None: not looked at, because the first replay was the same
-    spoilt_bytes: (
-        int  # filled before each replay, because the kernel had overwritten them with the same values
-    )
+    deterministic: bool | None  # None: not checked, because the first replay gave the same result
+    spoilt_bytes: int  # filled before each replay: the kernel had overwritten them with the same values
     captured: Judgement | None
     new: Judgement | None
     controls: tuple[Control, ...]
@@ -221,7 +219,7 @@ class CaptureReport(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     dispatch: int
     launch: int | None
-    launches: int  # that were seen
+    launches: int  # seen in the program
     matched: int
     raw_bytes: int
     stored_bytes: int
@@ -229,5 +227,5 @@ class CaptureReport(msgspec.Struct, frozen=True, kw_only=True):
     regions: int
     uncovered: tuple[str, ...]
     not_seen: tuple[str, ...]
-    seconds: dict[str, float]  # what the capture took inside of the program, and what storing took
+    seconds: dict[str, float]  # how long capturing in the program and storing took
     application_status: int

@@ -19,9 +19,7 @@ class Ceiling(msgspec.Struct, frozen=True):
     rate: Quantity  # TFLOP/s (TOP/s for integers) or TB/s
     measured: bool
     source: str
-    ridge: Quantity | None = (
-        None  # of a compute ceiling: intensity from which on memory is no longer the limit
-    )
+    ridge: Quantity | None = None  # of a compute ceiling: intensity above which memory is not the limit
 
 
 class RooflineGpu(msgspec.Struct, frozen=True):
@@ -77,7 +75,7 @@ class KernelRoofline(msgspec.Struct, frozen=True):
     tbytes: Quantity
     roof: Quantity  # TFLOP/s that the GPU reaches at that intensity
     percent_of_roof: Quantity
-    position: str | None  # the ceiling that binds: "memory (HBM)", "compute (f16 matrix)"
+    position: str | None  # the ceiling that limits it: "memory (HBM)", "compute (f16 matrix)"
     regime: Regime
     reason: str
     spread: Spread | None  # of percent_of_roof

@@ -1,4 +1,4 @@
-"""How a run stands against the targets that people use."""
+"""How a run compares with common targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Score(msgspec.Struct, frozen=True):
     id: str
     title: str
     value: Quantity
-    target: str  # in words, with the number that decided
+    target: str  # as text, with the number that decides
     verdict: Verdict
     source: str  # where the target comes from
     reason: str | None = None

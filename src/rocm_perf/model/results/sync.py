@@ -17,21 +17,21 @@ class Waiting(msgspec.Struct, frozen=True):
     name: str
     calls: int
     total_ns: int  # inside them, per thread; a call within another counts as part of it
-    useful_ns: int  # of it, while the GPU worked
-    lost_ns: int  # of it, while the GPU stood idle
+    useful_ns: int  # of that, while the GPU worked
+    lost_ns: int  # of that, while the GPU was idle
 
 
 class Sync(msgspec.Struct, frozen=True):
-    """Waiting of all threads. The totals are those of synchronising calls; blocking copies stand apart.
+    """Waiting of all threads. The totals are those of synchronising calls; blocking copies are separate.
 
-    A copy counts as blocking if its function is (hipMemcpy, hipMemcpyWithStream, cuMemcpyDtoH, ...); an asynchronous
-    one that blocks because its memory is pageable cannot be told by its name.
+    A copy counts as blocking if its function blocks (hipMemcpy, hipMemcpyWithStream, cuMemcpyDtoH, ...); the name of an
+    asynchronous one does not show that it blocks because its memory is pageable.
     """
 
     total: Waiting
     blocking_copies: Waiting
-    share: Quantity  # of the wall, in which at least one thread waits in a synchronising call
-    lost_share: Quantity  # of the wall, the part of it in which the GPU stood idle as well
+    share: Quantity  # of the wall with at least one thread waiting in a synchronising call
+    lost_share: Quantity  # of the wall, where the GPU was idle as well
     scopes: tuple[Waiting, ...]  # device-wide, stream, event, signal, copy
     functions: tuple[Waiting, ...]
     threads: tuple[Waiting, ...]

@@ -22,7 +22,7 @@ class Hotspot(msgspec.Struct, frozen=True):
 
 
 class Hotspots(msgspec.Struct, frozen=True):
-    """All kernels, longest total first, and what they were taken from."""
+    """All kernels, longest total first, and what the times are based on."""
 
     rows: tuple[Hotspot, ...]
     basis: str

@@ -8,7 +8,7 @@ from rocm_perf.model.quantity import Quantity
 
 
 class Projection(msgspec.Struct, frozen=True):
-    """What the recording would have taken with the change made, and what that rests on."""
+    """How long the recorded run would take with the change, and what that assumes."""
 
     change: str
     wall_ns: int
