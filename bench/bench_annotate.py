@@ -1,5 +1,5 @@
-"""What one range costs: nothing listening, a library that does nothing, and beside it a bare ctypes call and torch's
-record_function. Needs a C compiler; torch is measured where it is."""
+"""What one range costs: with no profiler listening, with a library that does nothing, and compared with a bare ctypes
+call and torch's record_function. Needs a C compiler; torch is measured if it is installed."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ void roctxRangeStop(unsigned long long id) {}
 
 
 def main() -> None:
+    """Measure every way to mark a range, and print its cost."""
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "stub.c"), Path(folder, "libroctx64.so")
         source.write_text(STUB)
@@ -78,7 +79,7 @@ def _recorded() -> Callable[[], None]:
 
 
 def _loop(action: Callable[[], None]) -> float:
-    """Nanoseconds a call: the median of several rounds."""
+    """Nanoseconds per call: the median of several rounds."""
     rounds = []
     for _ in range(ROUNDS):
         began = time.perf_counter_ns()

@@ -1,6 +1,6 @@
-"""How long reading a rocpd database takes, beside a bare read of the same columns by the same driver.
+"""How long reading a rocpd database takes, compared with a bare read of the same columns by the same driver.
 
-Each reading runs in a process of its own, the two in turn, so that neither profits from the other.
+Each reading runs in a process of its own, the two alternating, so neither profits from the other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TABLES = {"rocpd_kernel_dispatch": DISPATCH, "rocpd_region": REGION, "rocpd_even
 
 
 def read_bare(file: Path) -> int:
-    """Rows that the driver alone turns into columns, one table after the other."""
+    """Read the columns with the driver alone, one table after the other; returns the number of rows."""
     import sqlite3
 
     import polars as pl
@@ -45,7 +45,7 @@ def read_bare(file: Path) -> int:
 
 
 def read_ours(file: Path) -> int:
-    """Rows of the Part, read as a user's file is."""
+    """Read the database as a user's file is read; returns the number of rows."""
     from rocm_perf.ingest.io.source import Source
     from rocm_perf.ingest.rocpd import database as rocpd
 
@@ -57,7 +57,7 @@ READERS = {"bare": read_bare, "ours": read_ours}
 
 
 def child(reader: str, file: Path) -> None:
-    """Print what one reading took."""
+    """Print what one reading cost."""
     import adbc_driver_sqlite.dbapi
     import polars as pl
 
@@ -72,29 +72,31 @@ def child(reader: str, file: Path) -> None:
 
 
 def measure(file: Path, rounds: int) -> dict[str, list[dict[str, float]]]:
-    """The readings of each reader, taken in turn."""
-    taken: dict[str, list[dict[str, float]]] = {name: [] for name in READERS}
+    """The costs of each reader over all rounds, with the readers alternating."""
+    costs: dict[str, list[dict[str, float]]] = {name: [] for name in READERS}
     for number in range(rounds):
         for name in sorted(READERS, reverse=bool(number % 2)):
             command = [sys.executable, __file__, str(file), "--child", name]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
-            taken[name].append(json.loads(done.stdout))
-    return taken
+            costs[name].append(json.loads(done.stdout))
+    return costs
 
 
-def summary(taken: dict[str, list[dict[str, float]]]) -> dict[str, object]:
-    medians = {name: statistics.median(run["seconds"] for run in runs) for name, runs in taken.items()}
+def summary(costs: dict[str, list[dict[str, float]]]) -> dict[str, object]:
+    """Medians, their ratio and peak memory, with the runs they come from."""
+    medians = {name: statistics.median(run["seconds"] for run in runs) for name, runs in costs.items()}
     return {
         "median_seconds": medians,
         "ratio": medians["ours"] / medians["bare"],
-        "peak_bytes": {name: max(run["peak_bytes"] for run in runs) for name, runs in taken.items()},
-        "runs": taken,
+        "peak_bytes": {name: max(run["peak_bytes"] for run in runs) for name, runs in costs.items()},
+        "runs": costs,
     }
 
 
-def table(found: dict[str, list[dict[str, float]]]) -> str:
+def table(costs: dict[str, list[dict[str, float]]]) -> str:
+    """One line per reader."""
     lines = [f"{'reader':8}{'median s':>10}{'lowest':>9}{'highest':>9}{'rows':>12}{'peak MiB':>10}"]
-    for name, runs in found.items():
+    for name, runs in costs.items():
         seconds = [run["seconds"] for run in runs]
         peak = max(run["peak_bytes"] for run in runs) / 2**20
         spread = f"{statistics.median(seconds):>10.2f}{min(seconds):>9.2f}{max(seconds):>9.2f}"
@@ -103,6 +105,7 @@ def table(found: dict[str, list[dict[str, float]]]) -> str:
 
 
 def main() -> None:
+    """Measure both readers on a database, which is made if it is missing, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", default=DATA, help="a database of make_rocpd.py")
     parser.add_argument("--rounds", type=int, default=5)
@@ -117,9 +120,9 @@ def main() -> None:
         subprocess.run(
             [sys.executable, str(Path(__file__).with_name("make_rocpd.py")), "-o", str(DATA)], check=True
         )
-    taken = measure(options.file, options.rounds)
-    result = summary(taken)
-    print(json.dumps(result, indent=2) if options.json else f"{table(taken)}\nratio {result['ratio']:.2f}")
+    costs = measure(options.file, options.rounds)
+    result = summary(costs)
+    print(json.dumps(result, indent=2) if options.json else f"{table(costs)}\nratio {result['ratio']:.2f}")
 
 
 if __name__ == "__main__":

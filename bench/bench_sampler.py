@@ -1,5 +1,5 @@
-"""What sampling costs: a program of pure arithmetic alone, beside rocm-perf's sampler, and beside the loops that people
-use instead (`nvidia-smi -lms`, repeated `amd-smi`), where they are installed. Interleaved; medians.
+"""What sampling costs: a program of pure arithmetic alone, with rocm-perf's sampler, and with the loops that people use
+instead (`nvidia-smi -lms`, repeated `amd-smi`), if they are installed. Interleaved; medians.
 
 python bench/bench_sampler.py [--interval 0.1] [--rounds 5]
 """
@@ -30,7 +30,7 @@ from rocm_perf.backends.probe import probe_machine
 from rocm_perf.collect.request.request import Sampling
 from rocm_perf.collect.sampling.samplers import Sampler, sampling
 
-# One process for each core, so that what a sampler takes is taken from the program.
+# One process per core: what a sampler uses, it takes from the program.
 _WORK = "total = 0\nfor number in range(10_000_000): total += number"
 _QUERY = "index,power.draw,clocks.sm,temperature.gpu,utilization.gpu,memory.used"
 
@@ -43,11 +43,11 @@ class Case:
     beside: Callable[[], AbstractContextManager[Sampler | None]]
     walls_s: list[float] = field(default_factory=list)
     cpus_s: list[float] = field(default_factory=list)
-    said: str = ""
+    summary: str = ""
 
 
 def work() -> None:
-    """The program."""
+    """Run the program once."""
     cores = range(os.cpu_count() or 1)
     running = [subprocess.Popen([sys.executable, "-c", _WORK]) for _ in cores]
     for process in running:
@@ -55,7 +55,7 @@ def work() -> None:
 
 
 def measure(case: Case) -> None:
-    """Wall time of the program, and CPU time of everything but the program: children that have ended count."""
+    """Measure the wall time of the program, and the CPU time of everything else: only ended children count."""
     before = _cpu_s()
     alone = 0.0
     with case.beside() as sampler:
@@ -64,7 +64,7 @@ def measure(case: Case) -> None:
         case.walls_s.append(time.perf_counter() - start)
         alone = _cpu_s() - at
     case.cpus_s.append(_cpu_s() - before - alone)
-    case.said = sampler.summary if sampler else ""
+    case.summary = sampler.summary if sampler else ""
 
 
 def _cpu_s() -> float:
@@ -73,10 +73,10 @@ def _cpu_s() -> float:
 
 
 @contextlib.contextmanager
-def command(*words: str) -> Iterator[Sampler | None]:
-    """A command that samples by itself until it is stopped, with all that it started."""
+def command(*argv: str) -> Iterator[Sampler | None]:
+    """A command that samples on its own until it and everything it started is stopped."""
     process = subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
         yield None
@@ -86,23 +86,24 @@ def command(*words: str) -> Iterator[Sampler | None]:
 
 
 def cases(interval_s: float, folder: Path) -> list[Case]:
+    """The program alone, our sampler, and the tools that are installed."""
     probed = probe_machine()
     ours = Sampling(metrics=("power", "memory"), interval_s=interval_s)
-    found = [
+    installed = [
         Case("alone", contextlib.nullcontext),
         Case("rocm-perf", lambda: sampling(ours, Path(tempfile.mkdtemp(dir=folder)), probed)),
     ]
     if shutil.which("nvidia-smi"):
-        words = ("nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv", f"-lms={round(interval_s * 1000)}")
-        found.append(Case("nvidia-smi -lms", lambda: command(*words)))
+        argv = ("nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv", f"-lms={round(interval_s * 1000)}")
+        installed.append(Case("nvidia-smi -lms", lambda: command(*argv)))
     if shutil.which("amd-smi"):
         loop = f"while :; do amd-smi metric --json; sleep {interval_s}; done"
-        found.append(Case("amd-smi in a loop", lambda: command("sh", "-c", loop)))
-    return found
+        installed.append(Case("amd-smi in a loop", lambda: command("sh", "-c", loop)))
+    return installed
 
 
 def table(measured: list[Case]) -> str:
-    """Medians, as Markdown; the slowdown is against the program alone."""
+    """Medians as Markdown; the slowdown is relative to the program alone."""
     alone = statistics.median(measured[0].walls_s)
     lines = ["| | runs | median wall | slowdown | CPU of the sampler |", "|---|---:|---:|---:|---:|"]
     for case in measured:
@@ -115,6 +116,7 @@ def table(measured: list[Case]) -> str:
 
 
 def main() -> int:
+    """Measure every case in turn, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("--interval", type=float, default=0.1)
     parser.add_argument("--rounds", type=int, default=5)
@@ -126,7 +128,7 @@ def main() -> int:
                 measure(case)
     print(f"{bench_machine()['cpu']}, {bench_machine()['cores']} cores, every {args.interval:g} s\n")
     print(table(measured))
-    print("\n" + "\n".join(f"{case.name}: {case.said}" for case in measured if case.said))
+    print("\n" + "\n".join(f"{case.name}: {case.summary}" for case in measured if case.summary))
     return 0
 
 

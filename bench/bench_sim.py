@@ -1,4 +1,4 @@
-"""How long it takes to simulate millions of dispatches and to write them as a rocpd database, step by step.
+"""How long simulating millions of dispatches and writing them as a rocpd database takes, step by step.
 
 Each round is a process of its own: one stream, and a synchronisation after every thousand launches.
 """
@@ -33,7 +33,7 @@ steps = [{{repeat = {batches}, steps = [
 
 
 def child(dispatches: int, folder: Path) -> None:
-    """Simulate, record and write once; leave the times in a file."""
+    """Simulate, record and write once; write the times to a file."""
     from rocm_perf.render.formats import rocpd
     from rocm_perf.sim.engine import simulate
     from rocm_perf.sim.gpu import find_gpu
@@ -61,12 +61,12 @@ def child(dispatches: int, folder: Path) -> None:
 
 
 def _now() -> tuple[float, float]:
-    """Wall and processor time: the second says what the first would be on a machine that is not shared."""
+    """Wall and processor time: the second is what the first would be on an idle machine."""
     return time.perf_counter(), time.process_time()
 
 
 def measured(dispatches: int) -> dict[str, object]:
-    """One round."""
+    """The times, sizes and peak memory of one round."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command = [sys.executable, __file__, "--dispatches", str(dispatches), "--child", name]
@@ -80,22 +80,21 @@ def _of_process(sample: Sample) -> dict[str, object]:
     return {"wall_s": sample.wall_s, "cpu_s": sample.cpu_s, "peak_rss_bytes": sample.peak_rss_bytes}
 
 
-def line(found: dict[str, object]) -> str:
-    """One round in words."""
-    taken, rows = found["steps"], found["rows"]
-    assert isinstance(taken, dict)
+def line(results: dict[str, object]) -> str:
+    """One round as a line of text."""
+    spent_by_step, rows = results["steps"], results["rows"]
+    assert isinstance(spent_by_step, dict)
     assert isinstance(rows, dict)
     steps = ", ".join(
-        f"{step} {spent['wall_s']:.1f} s (cpu {spent['cpu_s']:.1f})" for step, spent in taken.items()
+        f"{step} {spent['wall_s']:.1f} s (cpu {spent['cpu_s']:.1f})" for step, spent in spent_by_step.items()
     )
-    peak, size = (float(str(found[name])) / 1e9 for name in ("peak_rss_bytes", "file_bytes"))
-    whole = (
-        f"{found['wall_s']:.1f} s (cpu {found['cpu_s']:.1f}) in all, peak {peak:.2f} GB, file {size:.2f} GB"
-    )
+    peak, size = (float(str(results[name])) / 1e9 for name in ("peak_rss_bytes", "file_bytes"))
+    whole = f"{results['wall_s']:.1f} s (cpu {results['cpu_s']:.1f}) in all, peak {peak:.2f} GB, file {size:.2f} GB"
     return f"{rows['dispatches']:,} dispatches, {rows['api_calls']:,} calls: {steps}; {whole}"
 
 
 def main() -> None:
+    """Measure some rounds and print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dispatches", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=1)
@@ -109,7 +108,7 @@ def main() -> None:
     if options.json:
         print(json.dumps({"machine": machine(), "rounds": rounds}, indent=2))
     else:
-        print("\n".join(line(found) for found in rounds))
+        print("\n".join(map(line, rounds)))
 
 
 if __name__ == "__main__":

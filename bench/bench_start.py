@@ -1,4 +1,4 @@
-"""How long `rocm-perf --version` takes to answer, beside the interpreter alone; the aim is under 150 ms.
+"""How long `rocm-perf --version` takes, compared with the interpreter alone; the target is under 150 ms.
 
 python bench/bench_start.py [--rounds N]
 """
@@ -15,14 +15,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.measure import Case, Result, interleaved, machine
 
-AIM_MS = 150
+TARGET_MS = 150
 INTERPRETER, OURS = "python -c pass", "rocm-perf --version"
 _ENTRY = "import sys; from rocm_perf.cli.main import main; sys.exit(main())"
 _SOURCE = Path(__file__).parents[1] / "src"
 
 
 def cases() -> tuple[Case, Case]:
-    """The interpreter, and ours: the installed command, or its entry point when run from a checkout."""
+    """The interpreter, and the installed command or, in a checkout, its entry point."""
     installed = Path(sys.executable).with_name("rocm-perf")
     program = [str(installed)] if installed.exists() else [sys.executable, "-c", _ENTRY]
     path = os.pathsep.join(filter(None, (str(_SOURCE), os.environ.get("PYTHONPATH"))))
@@ -31,7 +31,7 @@ def cases() -> tuple[Case, Case]:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Medians in milliseconds, as Markdown."""
+    """Medians in milliseconds, as a Markdown table."""
     lines = ["| | runs | median | fastest | slowest |", "|---|---:|---:|---:|---:|"]
     for result in results:
         times = (result.median_s, *result.spread_s)
@@ -41,7 +41,7 @@ def table(results: Sequence[Result]) -> str:
 
 
 def main() -> int:
-    """Exits with 1 when the aim is missed, or a command failed."""
+    """Measure both and print the table; returns 1 if the target is missed or a command failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("--rounds", type=int, default=21, help="runs of each command (default: 21)")
     results = interleaved(cases(), parser.parse_args().rounds)
@@ -52,8 +52,8 @@ def main() -> int:
     print(f"{machine()['cpu']}, {machine()['cores']} cores, Python {machine()['python']}\n")
     print(table(results))
     median_ms = 1000 * results[-1].median_s
-    verdict = "met" if median_ms < AIM_MS else "missed"
-    print(f"\nThe aim of {AIM_MS} ms is {verdict}.")
+    verdict = "met" if median_ms < TARGET_MS else "missed"
+    print(f"\nThe target of {TARGET_MS} ms is {verdict}.")
     return 0 if verdict == "met" else 1
 
 

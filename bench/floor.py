@@ -1,5 +1,5 @@
-"""The floor that no reader of a torch.profiler trace in Python can go under: decompress the file and decode
-it once into typed structs, nothing more.
+"""The least that any reader of a torch.profiler trace in Python has to do: decompress the file and decode it once into
+typed structs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Document(msgspec.Struct):
 
 
 def load(path: Path) -> Document:
-    """Decompresses and decodes a trace, gzip or plain."""
+    """Decompress and decode a trace, gzip or plain."""
     data = path.read_bytes()
     if data.startswith(b"\x1f\x8b"):
         data = isal_zlib.decompress(data, wbits=31)
@@ -65,7 +65,7 @@ def load(path: Path) -> Document:
 
 
 def main() -> int:
-    """Loads the trace named on the command line and counts its events."""
+    """Load the trace named on the command line, and print the number of its events."""
     gc.disable()  # as a fast reader would: nothing here is garbage before the end
     print(len(load(Path(sys.argv[1])).events))
     return 0

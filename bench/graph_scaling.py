@@ -1,7 +1,7 @@
 """How idle time, the dependency graph, its critical path and a what-if scale: time and peak memory over dispatches.
 
 The recording is made by the simulator (one stream, a synchronisation after every thousand launches) and kept as Parquet
-files; each round then is a process of its own, so that the memory is that of the analysis.
+files; each round is then a process of its own, so its memory is that of the analysis.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from bench.measure import Case, machine, run
 SIZES = (100_000, 1_000_000, 3_000_000)
 TORCH_EVENTS = 100_000
 STEPS = ("gaps", "graph", "path", "what-if")
-COUNTED = STEPS[:3]  # what every analysis of a recording takes
+COUNTED = STEPS[:3]  # what every analysis of a recording needs
 
 
 def record_into(dispatches: int, folder: Path) -> None:
-    """Simulate so many dispatches and leave what a graph needs of them."""
+    """Simulate this many dispatches, and write the tables that a graph needs."""
     from rocm_perf.sim.engine import simulate
     from rocm_perf.sim.gpu import find_gpu
     from rocm_perf.sim.record import record
@@ -41,7 +41,7 @@ def record_into(dispatches: int, folder: Path) -> None:
 
 
 def analyse(folder: Path) -> None:
-    """Idle time, the graph, its path and one projection; leave the times in a file."""
+    """Compute idle time, the graph, its path and one projection; write the times to a file."""
     import polars as pl
 
     from rocm_perf.analysis.graph import build
@@ -76,14 +76,14 @@ def _now() -> tuple[float, float]:
 
 
 def measured(dispatches: int, rounds: int) -> dict[str, Any]:
-    """Medians of some rounds over one recording, each in a process of its own; of the memory, the largest."""
+    """Median times of some rounds over one recording, each in a process of its own, and the largest peak memory."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _child("record", dispatches, folder)
-        found = [_round(dispatches, folder) for _ in range(rounds)]
-    steps = {step: _median([one["steps"][step] for one in found]) for step in STEPS}
-    peak = max(one["peak_rss_bytes"] for one in found)
-    return {**found[0], "steps": steps, "peak_rss_bytes": peak, "rounds": rounds}
+        results = [_round(dispatches, folder) for _ in range(rounds)]
+    steps = {step: _median([result["steps"][step] for result in results]) for step in STEPS}
+    peak = max(result["peak_rss_bytes"] for result in results)
+    return {**results[0], "steps": steps, "peak_rss_bytes": peak, "rounds": rounds}
 
 
 def _round(dispatches: int, folder: Path) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _round(dispatches: int, folder: Path) -> dict[str, Any]:
 
 
 def _median(spent: list[dict[str, float]]) -> dict[str, float]:
-    return {clock: statistics.median(one[clock] for one in spent) for clock in ("wall_s", "cpu_s")}
+    return {clock: statistics.median(times[clock] for times in spent) for clock in ("wall_s", "cpu_s")}
 
 
 def _child(task: str, dispatches: int, folder: Path) -> int:
@@ -107,14 +107,14 @@ def _child(task: str, dispatches: int, folder: Path) -> int:
     return sample.peak_rss_bytes
 
 
-def row(found: dict[str, Any]) -> str:
-    """One size as a line of a table."""
-    steps: dict[str, dict[str, float]] = found["steps"]
+def row(size: dict[str, Any]) -> str:
+    """One size as a line of the table."""
+    steps: dict[str, dict[str, float]] = size["steps"]
     total = {clock: sum(steps[step][clock] for step in COUNTED) for clock in ("wall_s", "cpu_s")}
     spent = [*(steps[step] for step in COUNTED), total, steps["what-if"]]
-    times = " | ".join(f"{one['wall_s']:.2f} s (cpu {one['cpu_s']:.2f})" for one in spent)
-    peak = f"{found['peak_rss_bytes'] / 1e9:.2f} GB"
-    return f"| {found['dispatches']:,} | {found['api_calls']:,} | {found['edges']:,} | {times} | {peak} |"
+    times = " | ".join(f"{clocks['wall_s']:.2f} s (cpu {clocks['cpu_s']:.2f})" for clocks in spent)
+    peak = f"{size['peak_rss_bytes'] / 1e9:.2f} GB"
+    return f"| {size['dispatches']:,} | {size['api_calls']:,} | {size['edges']:,} | {times} | {peak} |"
 
 
 def table(sizes: list[dict[str, Any]]) -> str:
@@ -124,6 +124,7 @@ def table(sizes: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
+    """Measure every size, and HTA on request, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default %(default)s)")

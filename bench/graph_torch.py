@@ -1,5 +1,5 @@
 """The critical path of one torch trace, by rocm-perf and by HolisticTraceAnalysis: interleaved, each in a process of
-its own. Both read the same file and take all of it; HTA's graph has the nested operators too, ours the calls only.
+its own. Both read the whole of the same file; HTA's graph also has the nested operators, ours only the calls.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Report = dict[str, float]
 
 
 def compared(events: int, rounds: int) -> dict[str, list[Report]]:
-    """The times of every round of both."""
+    """The times of every round, for both tools."""
     trace = trace_of(events)
     commands = {
         OURS: [sys.executable, __file__],
         HTA: [str(hta_python()), str(BENCH / "peers" / "hta_path.py")],
     }
-    found: dict[str, list[Report]] = {name: [] for name in commands}
+    reports: dict[str, list[Report]] = {name: [] for name in commands}
     for number in range(rounds):
         for name, command in commands.items():
-            found[name].append(_round(name, [*command, str(trace)]))
-            print(f"round {number + 1}: {name}: {found[name][-1]['path_s']:.2f} s", file=sys.stderr)
-    return found
+            reports[name].append(_round(name, [*command, str(trace)]))
+            print(f"round {number + 1}: {name}: {reports[name][-1]['path_s']:.2f} s", file=sys.stderr)
+    return reports
 
 
 def _round(name: str, command: list[str]) -> Report:
@@ -45,9 +45,9 @@ def _round(name: str, command: list[str]) -> Report:
         return {**times, "wall_s": sample.wall_s, "peak_bytes": sample.peak_rss_bytes}
 
 
-def table(found: dict[str, list[Report]]) -> str:
-    """Medians: one line for each tool, and one for how many times longer HTA takes."""
-    medians = {name: _medians(reports) for name, reports in found.items()}
+def table(reports: dict[str, list[Report]]) -> str:
+    """Medians: one line per tool, and one for how many times longer HTA takes."""
+    medians = {name: _medians(rounds) for name, rounds in reports.items()}
     columns = ("load_s", "path_s", "wall_s")
     lines = [
         "| | runs | nodes | load | graph and path | process | peak memory |",
@@ -56,20 +56,20 @@ def table(found: dict[str, list[Report]]) -> str:
     for name, median in medians.items():
         times = " | ".join(f"{median[column]:.2f} s" for column in columns)
         peak = f"{median['peak_bytes'] / 1e9:.2f} GB"
-        lines.append(f"| {name} | {len(found[name])} | {median['nodes']:,.0f} | {times} | {peak} |")
+        lines.append(f"| {name} | {len(reports[name])} | {median['nodes']:,.0f} | {times} | {peak} |")
     ratios = " | ".join(f"{medians[HTA][column] / medians[OURS][column]:.1f}" for column in columns)
     return "\n".join([*lines, f"| {HTA} / {OURS} | | | {ratios} | |"])
 
 
 def _medians(reports: list[Report]) -> Report:
     return {
-        column: statistics.median(one[column] for one in reports)
+        column: statistics.median(report[column] for report in reports)
         for column in ("load_s", "path_s", "wall_s", "peak_bytes", "nodes")
     }
 
 
 def main() -> None:
-    """Ours: load the trace, build the graph, find the path; leave the times in a file."""
+    """Load a trace with rocm-perf, build the graph and find the path; write the times to a file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("trace", type=Path)
     parser.add_argument("--report", type=Path, required=True, help="write the times to this JSON file")

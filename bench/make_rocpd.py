@@ -1,4 +1,4 @@
-"""Makes a rocpd database of any size: the tables and row widths of rocprofv3 7.2, rows by arithmetic.
+"""Makes a rocpd database of any size: with the tables and row widths of rocprofv3 7.2, and computed rows.
 
 The same arguments always give the same rows. SQLite generates them itself, so millions take seconds.
 """
@@ -133,6 +133,7 @@ def _suffixed(script: str) -> str:
 
 
 def main() -> None:
+    """Make the database that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dispatches", type=int, default=2_000_000)
     parser.add_argument("--calls", type=int, default=2_000_000)

@@ -39,7 +39,7 @@ _ARGS = {
     "Sequence number": _SEQUENCE,
 }
 _ZERO_IS_NONE = frozenset({_LINK, _RECORD})
-_UNKNOWN = 1 << 62  # ids up there are all-ones marks for "none"
+_UNKNOWN = 1 << 62  # ids this large mean "none": all bits are set
 _FLOWS = (b'"s"', b'"t"', b'"f"')
 _STEP_NAME = re.compile(rb'"ProfilerStep#(\d+)"')
 _TIMESTAMP = re.compile(rb"\d+(\.\d+)?")
@@ -68,7 +68,7 @@ class Template:
 
 
 def parse(data: bytes) -> Recording:
-    """Cuts the JSON text of a trace into its events."""
+    """The events of a trace, cut out of its JSON text."""
     header = msgspec.json.decode(data, type=Fields)
     events = msgspec.json.decode(header["traceEvents"], type=list[Fields])
     once = [event for event in events if _is_once(event)]
@@ -76,13 +76,13 @@ def parse(data: bytes) -> Recording:
 
 
 def read(path: Path) -> Recording:
-    """Reads a trace, gzip or plain."""
+    """A trace, read from a gzip or plain file."""
     data = path.read_bytes()
     return parse(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
 
 
 def text_of(recording: Recording, events: int) -> Iterator[str]:
-    """The text of a trace of about that many events, a tile at a time."""
+    """The text of a trace of about that many events, one tile at a time."""
     tiles = max(1, round((events - len(recording.once)) / max(1, len(recording.tiled))))
     template = _template(recording.tiled)
     strides = _strides(recording, template)
@@ -96,7 +96,7 @@ def text_of(recording: Recording, events: int) -> Iterator[str]:
 
 
 def write(recording: Recording, out: Path, events: int) -> None:
-    """Writes the trace: the same bytes for the same arguments, and under its name only when complete."""
+    """Write the trace: the same bytes for the same arguments, and under its name only once it is complete."""
     out.parent.mkdir(parents=True, exist_ok=True)
     unfinished = out.with_name(out.name + ".part")
     with (
@@ -113,7 +113,7 @@ def _is_once(event: Fields) -> bool:
 
 
 def _is_frame(event: Fields) -> bool:
-    """The span of the whole recording, and the marks at its two ends."""
+    """Whether the event is the span of the whole recording, or the mark at one of its ends."""
     start = bytes(event.get("name", b"")).startswith(b'"Iteration Start: ')
     return start or bytes(event.get("cat", b"")) == b'"Trace"' or _is_end(event)
 
@@ -183,7 +183,7 @@ def _args(args: Fields, slots: list[tuple[int, int]]) -> str:
 
 
 def _time(raw: bytes, slots: list[tuple[int, int]]) -> str:
-    """The integer part moves; the digits after the point are kept as they are."""
+    """A slot for the integer part of a time; the digits after the point are kept as they are."""
     if not _TIMESTAMP.fullmatch(raw):
         raise ValueError(f"the timestamp {raw.decode()!r} is not a plain positive number")
     whole, point, digits = raw.decode().partition(".")
@@ -228,7 +228,7 @@ def _plain(text: str) -> str:
 
 def synthetic(events_per_step: int = 20_000) -> Recording:
     """Made-up events in Kineto's shape, for machines without the recorded specimens: one profiler step, as
-    long as those of real training, for the time of some readers grows with events times steps."""
+    long as in real training, because the time of some readers grows with events times steps."""
     seed = parse("".join(text_of(parse(_SEED), events_per_step)).encode())
     step = {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 7, "tid": 7}
     fields = {key: msgspec.Raw(msgspec.json.encode(value)) for key, value in step.items()}
@@ -284,10 +284,13 @@ _SEED = rb"""{
 
 
 def main() -> int:
-    """The command line."""
+    """Write the trace that the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "source", nargs="?", type=Path, help=f"a trace; else {SPECIMEN.name}, or made-up events"
+        "source",
+        nargs="?",
+        type=Path,
+        help=f"a trace (default: {SPECIMEN.name} if it is there, else made-up events)",
     )
     parser.add_argument("-o", "--out", type=Path, required=True, help="the .json.gz to write")
     parser.add_argument("--events", type=int, default=1_000_000, help="about how many (default %(default)s)")

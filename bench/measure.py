@@ -1,5 +1,5 @@
-"""Runs commands in child processes, interleaved, and reports their wall time and peak memory; what the
-commands are is up to each bench.
+"""Runs commands in child processes, interleaved, and reports their wall time and peak memory. Each benchmark chooses
+its commands.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Sample:
-    """One run. Processor time well below the wall time of a busy command tells of a crowded machine.
+    """One run. If processor time is well below the wall time of a busy command, the machine was crowded.
     `error` is what the command wrote to stderr, kept only when it failed."""
 
     wall_s: float
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def failed(self) -> bool:
-        """Whether any run failed, or none was made."""
+        """Whether a run failed, or there was none."""
         return not self.samples or any(sample.exit_code for sample in self.samples)
 
     @property
@@ -69,10 +69,10 @@ class Result:
 
 
 def run(case: Case) -> Sample:
-    """Runs a command once, to its end.
+    """Run a command once, to its end.
 
-    A child starts with its parent's memory, which Linux counts into its peak: the calling bench has to
-    stay smaller than what it measures. Of a command with children of its own, the largest process counts.
+    A child starts with its parent's memory, which Linux includes in its peak: the calling benchmark has to
+    stay smaller than what it measures. If a command has children of its own, the largest process counts.
     """
     with tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
@@ -89,7 +89,13 @@ def run(case: Case) -> Sample:
         errors.seek(0)
         error = errors.read().decode(errors="replace") if child.returncode else ""
     peak_rss_bytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return Sample(wall_s, usage.ru_utime + usage.ru_stime, peak_rss_bytes, child.returncode, error)
+    return Sample(
+        wall_s=wall_s,
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        peak_rss_bytes=peak_rss_bytes,
+        exit_code=child.returncode,
+        error=error,
+    )
 
 
 def _wait(child: subprocess.Popen[bytes]) -> tuple[int, resource.struct_rusage]:
@@ -102,7 +108,7 @@ def _wait(child: subprocess.Popen[bytes]) -> tuple[int, resource.struct_rusage]:
 
 
 def interleaved(cases: Sequence[Case], rounds: int) -> list[Result]:
-    """Runs every case once a round, so that a drift of the machine meets all of them alike. A case that
+    """Run every case once per round, so a drift of the machine affects all of them equally. A case that
     failed is not run again."""
     samples: dict[str, list[Sample]] = {case.name: [] for case in cases}
     for number in range(rounds):
@@ -122,7 +128,7 @@ def _progress(case: Case, number: int, sample: Sample) -> None:
 
 
 def markdown(results: Sequence[Result], reference: str) -> str:
-    """A table of the results, each against the median of the reference case."""
+    """A table of the results, each compared with the median of the reference case."""
     base = next(
         (result.median_s for result in results if result.name == reference and not result.failed), None
     )
@@ -150,7 +156,7 @@ def _row(result: Result, base: float | None) -> str:
 
 
 def machine() -> dict[str, str | int]:
-    """What the numbers were measured on."""
+    """The machine that the numbers were measured on."""
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count() or 0,

@@ -1,5 +1,5 @@
-"""What-if beside what was measured: the pairs that tests/gpu/record_whatif.py recorded on an H200, as the table of
-docs/whatif.md. The projection is made from the first trace of a pair and has seen nothing of the second."""
+"""What-if projections compared with measurements: the pairs that tests/gpu/record_whatif.py recorded on an H200, as the
+table of docs/whatif.md. A projection is made from the first trace of a pair alone."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class Outcome:
 
 
 def hoisted(trace: Trace, graph: Graph) -> Change:
+    """The change that removes synchronisations, with what the framework does around them."""
     return SyncsRemoved(sync_wrappers(trace, graph))
 
 
@@ -54,7 +55,7 @@ PAIRS = (
 
 
 def outcome(pair: Pair) -> Outcome:
-    """What was projected, and what was measured."""
+    """The projected and the measured speedups of a pair."""
     walls = json.loads((DATA / "walls.json").read_text())["walls"]
     trace = load(DATA / f"{pair.before}.json.gz")
     graph = build(trace)
@@ -76,16 +77,17 @@ def _ratio(walls: dict[str, dict[str, list[float]]], pair: Pair, kind: str) -> f
 
 
 def main() -> None:
+    """Print the table."""
     print(
         "| pair | projected | recorded windows | profiled, medians of 9 | no profiler, medians of 50 (quartiles) |"
     )
     print("|---|---:|---:|---:|---:|")
     for pair in PAIRS:
-        found = outcome(pair)
-        low, high = found.plain_range
+        speedups = outcome(pair)
+        low, high = speedups.plain_range
         print(
-            f"| {pair.title} | {found.projected:.2f}x | {found.windows:.2f}x | {found.profiled:.2f}x | "
-            f"{found.plain:.2f}x ({low:.2f} to {high:.2f}) |"
+            f"| {pair.title} | {speedups.projected:.2f}x | {speedups.windows:.2f}x | {speedups.profiled:.2f}x | "
+            f"{speedups.plain:.2f}x ({low:.2f} to {high:.2f}) |"
         )
 
 

@@ -24,7 +24,7 @@ LAUNCH_NS, DISPATCH_NS, WAKE_UP_NS, PYTHON_NS = 5_200, 3_900, 8_600, 3_300
 
 
 def columns(header: str) -> list[str]:
-    """The names in a header, which stands here with blanks for commas."""
+    """The names in a header, which is written here with spaces instead of commas."""
     return header.split()
 
 
@@ -87,18 +87,18 @@ GEMM = Kernel(
     "CADS0_EPS0_FDSI0_GRVWA8_GRVWB8_GSUAMB_GLS0_ISA942_IU1_K1_LBSPPA512_LBSPPB256_LPA16_LPB16_LRVW8_MIAV0_"
     "MIWT1_1_MO40_NTn1_NTA4_NTB0_NTC0_NTD0_NEPBS16_NLCA1_NLCB1_ONLL1_PGR2_PLR1_PKA1_SIA3_SS1_SU0_SUM0_SUS0_"
     "SPO0_SRVW0_SSO0_SVW1_TLDS1_ULSGRO0_USL1_UIOFGRO0_USFGROn1_VWA1_VWB1_WSGRA0_WSGRB0_WG64_4_1",
-    54_000, (256, 1, 1), (57_344, 1, 1), 43_520, 128, 64,
+    typical_ns=54_000, workgroup=(256, 1, 1), grid=(57_344, 1, 1), lds_bytes=43_520, vgprs=128, agprs=64,
 )  # fmt: skip
 ATTENTION = Kernel(
     "void vllm::paged_attention_ll4mi_QKV_mfma16_kernel<__hip_bfloat16, __hip_bfloat16, "
     "(vllm::Fp8KVCacheDataType)0, __hip_bfloat16, 16, 128, 256, false, 8>(__hip_bfloat16 const*, "
     "__hip_bfloat16 const*, __hip_bfloat16 const*, int, float, int const*, int const*, float*, int)",
-    58_000, (256, 1, 1), (2_048, 8, 8), 24_576, 120, 8,
+    typical_ns=58_000, workgroup=(256, 1, 1), grid=(2_048, 8, 8), lds_bytes=24_576, vgprs=120, agprs=8,
 )  # fmt: skip
 LAYER_NORM = Kernel(
     "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>(int, float, "
     "c10::BFloat16 const*, c10::BFloat16 const*, c10::BFloat16 const*, float*, float*, c10::BFloat16*)",
-    9_400, (64, 4, 1), (2_048, 4, 1), 64, 36, 0, 48,
+    typical_ns=9_400, workgroup=(64, 4, 1), grid=(2_048, 4, 1), lds_bytes=64, vgprs=36, agprs=0, sgprs=48,
 )  # fmt: skip
 ACTIVATION = Kernel(
     "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::silu_kernel("
@@ -106,17 +106,17 @@ ACTIVATION = Kernel(
     "{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int, at::native::(anonymous namespace)::silu_kernel("
     "at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda()#4}::operator()() const::"
     "{lambda(c10::BFloat16)#1}, std::array<char*, 2ul>)",
-    7_100, (256, 1, 1), (114_688, 1, 1), 0, 24, 0, 32,
+    typical_ns=7_100, workgroup=(256, 1, 1), grid=(114_688, 1, 1), lds_bytes=0, vgprs=24, agprs=0, sgprs=32,
 )  # fmt: skip
 SCALE = Kernel(
     'void model::scale<__hip_bfloat16, &(operator"" _bf16(long double)), 8>(__hip_bfloat16*, float, int)',
-    6_300, (256, 1, 1), (65_536, 1, 1), 0, 16, 0, 32,
+    typical_ns=6_300, workgroup=(256, 1, 1), grid=(65_536, 1, 1), lds_bytes=0, vgprs=16, agprs=0, sgprs=32,
 )  # fmt: skip
 ARG_MAX = Kernel(
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<c10::BFloat16, at::native::ArgMaxOps<float>, "
     "unsigned int, long, 4, 4> >(at::native::ReduceOp<c10::BFloat16, at::native::ArgMaxOps<float>, "
     "unsigned int, long, 4, 4>)",
-    14_200, (512, 1, 1), (512, 8, 1), 8_208, 44, 0, 64,
+    typical_ns=14_200, workgroup=(512, 1, 1), grid=(512, 8, 1), lds_bytes=8_208, vgprs=44, agprs=0, sgprs=64,
 )  # fmt: skip
 
 KERNELS = (LAYER_NORM, GEMM, ATTENTION, ACTIVATION, SCALE, ARG_MAX)
@@ -124,7 +124,7 @@ STEP = (LAYER_NORM, GEMM, ATTENTION, SCALE, GEMM, LAYER_NORM, ACTIVATION, ARG_MA
 
 
 def jitter() -> Iterator[int]:
-    """Numbers from -3 to 3, the same at every run."""
+    """Numbers from -3 to 3, the same in every run."""
     state = 942
     while True:
         state = (state * 1_103_515_245 + 12_345) % (1 << 31)
@@ -146,7 +146,7 @@ class Recorder:
     noise: Iterator[int] = field(default_factory=jitter)
 
     def launch(self, kernel: Kernel) -> None:
-        """One launch, and the wait for it."""
+        """Launch a kernel and wait for it."""
         correlation = self._call("hipLaunchKernel", LAUNCH_NS)
         start, duration = self.now_ns + DISPATCH_NS, kernel.typical_ns * (100 + 2 * next(self.noise)) // 100
         self.kernels.append(
@@ -158,7 +158,7 @@ class Recorder:
         self._wait_until(start + duration)
 
     def copy(self, direction: str, duration: int, source: int, target: int) -> None:
-        """One copy, and the wait for it."""
+        """Start a copy and wait for it."""
         correlation = self._call("hipMemcpyAsync", LAUNCH_NS)
         start = self.now_ns + DISPATCH_NS
         ends = (f"Agent {source}", f"Agent {target}")
@@ -168,7 +168,7 @@ class Recorder:
         self._wait_until(start + duration)
 
     def step(self, number: int) -> None:
-        """One token: a range around the kernels and the copy that brings the token back."""
+        """Decode one token: a range around the kernels and the copy that fetches the token."""
         start, correlation = self.now_ns, self._next_correlation()
         for kernel in STEP:
             self.launch(kernel)
@@ -192,7 +192,7 @@ class Recorder:
 
 
 def record() -> Recorder:
-    """The whole run: the prompt goes to the GPU, then one step a token."""
+    """The whole run: the prompt goes to the GPU, then one step per token."""
     recorder = Recorder()
     recorder.copy("HOST_TO_DEVICE", 38_000, 0, GPU)
     for number in range(1, STEPS + 1):
@@ -201,7 +201,7 @@ def record() -> Recorder:
 
 
 def write(folder: Path, recorder: Recorder) -> None:
-    """The five files, where rocprofv3 puts them; other files in the folder are left alone."""
+    """Write the five files where rocprofv3 puts them; other files in the folder are left alone."""
     place = folder / HOST
     place.mkdir(parents=True, exist_ok=True)
     agents = [[agent.get(column, _nothing(column)) for column in AGENT_COLUMNS] for agent in (CPU, MI300X)]
@@ -224,6 +224,7 @@ def _nothing(column: str) -> int | str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Write the recording to the folder that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("folder", type=Path, metavar="OUT_DIR", help="folder to write to")
     folder: Path = parser.parse_args(argv).folder

@@ -16,21 +16,21 @@ _INTRO = """\
 <!-- Written by scripts/gpus_page.py from src/rocm_perf/arch/gpus/*.toml: change those, then run it. -->
 
 What `rocm-perf gpus` knows. Rates are peaks without sparsity, in TFLOP/s (TOP/s for i8); f32 of CDNA 3 and 4 and of
-RDNA 3 and later counts two operations a lane and clock (packed or dual issue). A die (GCD) of MI250 and MI250X is a
+RDNA 3 and later counts two operations per lane and clock (packed or dual issue). A die (GCD) of MI250 and MI250X is a
 GPU of its own. On NVIDIA a compute unit is an SM and LDS is shared memory. Nothing here is measured.
 
-The number in brackets is the source. It says where it was read: an address, or a repository and path. "Not opened"
-marks a page or data sheet that could not be read: its numbers are what the vendor is known to state, not checked.
-Sources that are not the vendor's (TechPowerUp and others) say so. One test recomputes the vector rates, and AMD's
-matrix rates, from compute units x operations a clock x clock within 2 %; where a clock or rate is itself computed,
-that proves nothing, and its source says so. Another recomputes the bandwidth from bus width x data rate within 2 %
-(2.5 % where the vendor rounds to whole TB/s), for all but six GPUs. What has no source is left out.
+The number in brackets is the source, which says where it was read: an address, or a repository and path. "Not opened"
+marks a page or data sheet that could not be read: its numbers are what the vendor is known to state, unchecked.
+Sources other than the vendor (TechPowerUp and others) are named as such. One test recomputes the vector rates, and
+AMD's matrix rates, from compute units x operations per clock x clock within 2 %; where a clock or rate is itself
+computed, that proves nothing, and its source says so. Another recomputes the bandwidth from bus width x data rate
+within 2 % (2.5 % where the vendor rounds to whole TB/s), for all but six GPUs. A number without a source is left out.
 
 ## Your own GPUs
-Files in `$ROCM_PERF_GPUS`, or else in `rocm-perf/gpus` of the configuration folder (`$XDG_CONFIG_HOME`,
-`~/.config`), add products or correct those that are here. Every number stands in a table named after its source:
+Files in `$ROCM_PERF_GPUS`, or else in `rocm-perf/gpus` in the configuration folder (`$XDG_CONFIG_HOME`,
+`~/.config`), add products or correct those listed here. Every number is in a table named after its source:
 ```toml
-gfx = "gfx942"                    # a chip that is known brings what its products share
+gfx = "gfx942"                    # a known chip: its products share what is known about it
 
 [sources.measured]
 title = "our own measurement, rocm_bandwidth_test, May 2026"
@@ -41,20 +41,20 @@ name = "AMD Instinct MI300X"      # known: corrected; new: added
 [sku.from.measured]
 memory_gbps = 4900
 ```
-A file that is wrong is refused with its name and field: a number without source, an unknown source or field, a
-number that is not positive or beyond what is physical, a name twice.
+A file with an error is refused, and the message names the file and the field: a number without a source, an unknown
+source or field, a number that is not positive or physically impossible, a name given twice.
 
 ## Which GPU a recording was made on
-By its name; else by chip, compute units, memory and clock, and the answer names the others that it may be. What the
-recording says of compute units, dies, clock, memory and wave size overrides the catalogue, and each override is
-noted. Fewer compute units than the product has (partition modes of MI300, MIG) scale its rates and caches. A higher
-recorded clock raises the rates; a lower one does not lower them, because some drivers report the game clock as the
-highest.
+Its name decides; without one, chip, compute units, memory and clock do, and the answer names the other GPUs that fit.
+What the recording says about compute units, dies, clock, memory and wave size overrides the catalogue, and each
+override is noted. Fewer compute units than the product has (partition modes of MI300, MIG) scale its rates and
+caches. A higher recorded clock raises the rates; a lower one does not lower them, because some drivers report the
+game clock as the highest.
 """
 
 
 def page(gpus: Sequence[Gpu]) -> str:
-    """The whole document."""
+    """The text of docs/gpus.md."""
     numbers: dict[Source, int] = {}
     chips = [list(_chip(gfx, [gpu for gpu in gpus if gpu.gfx == gfx], numbers)) for gfx in _chips(gpus)]
     lines = [_INTRO]

@@ -1,4 +1,4 @@
-"""Writes the table of counters that the package carries from AMD's public definition files.
+"""Writes the packaged table of counters from AMD's public definition files.
 
 python scripts/make_counter_tables.py 6.3=DEFS.yaml.gz 7.0=DEFS.yaml.gz --list-avail LIST.json [-o definitions.tsv]
 """
@@ -35,6 +35,7 @@ class Definition(NamedTuple):
 
 
 def main(arguments: list[str] | None = None) -> None:
+    """Read the definitions of every release that is named, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "definitions", metavar="RELEASE=FILE", nargs="+", help="counter_defs.yaml[.gz] of a release"
@@ -54,48 +55,63 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def read_definitions(rocm: str, file: Path) -> Iterator[Definition]:
-    """Both layouts: a list of counters (since 7.0), or a mapping of them (before)."""
+    """The definitions of a release, in either layout: a list of counters (since 7.0), or a mapping (before)."""
     raw = file.read_bytes()
     content = yaml.safe_load(gzip.decompress(raw) if file.suffix == ".gz" else raw)
-    found = _listed(content) if "rocprofiler-sdk" in content else _mapped(content)
-    for name, description, chips, facts in found:
+    entries = _listed(content) if "rocprofiler-sdk" in content else _mapped(content)
+    for name, description, chips, facts in entries:
         for gfx in chips:
             block, expression = facts.get("block", ""), str(facts.get("expression", ""))
-            yield Definition(name, block, plain(expression), rocm, gfx, shortened(description))
+            yield Definition(
+                counter=name,
+                block=block,
+                expression=plain(expression),
+                rocm=rocm,
+                gfx=gfx,
+                description=shortened(description),
+            )
 
 
-Found = tuple[str, str, Iterable[str], Mapping[str, Any]]
+Entry = tuple[str, str, Iterable[str], Mapping[str, Any]]
 
 
-def _listed(content: Mapping[str, Any]) -> Iterator[Found]:
+def _listed(content: Mapping[str, Any]) -> Iterator[Entry]:
     for counter in content["rocprofiler-sdk"]["counters"]:
         for facts in counter["definitions"]:
             yield counter["name"], counter["description"], facts["architectures"], facts
 
 
-def _mapped(content: Mapping[str, Any]) -> Iterator[Found]:
+def _mapped(content: Mapping[str, Any]) -> Iterator[Entry]:
     for name, counter in content.items():
         for chips, facts in counter["architectures"].items():
             yield name, counter["description"], chips.split("/"), facts
 
 
 def read_list(file: Path) -> Iterator[Definition]:
-    """The counters that a real machine listed, by release; agent properties left out."""
+    """The counters that a real machine listed, by release, without agent properties."""
     content = json.loads(file.read_text())
     for release, counters in content["versions"].items():
         rocm = release.removeprefix("ROCm ")
         for facts in counters:
             if facts["kind"] != "constant":
                 expression = plain(facts.get("expression", ""))
-                yield Definition(facts["name"], facts.get("block", ""), expression, rocm, content["gfx"], "")
+                yield Definition(
+                    counter=facts["name"],
+                    block=facts.get("block", ""),
+                    expression=expression,
+                    rocm=rocm,
+                    gfx=content["gfx"],
+                    description="",
+                )
 
 
 def plain(expression: str) -> str:
+    """The expression without white space."""
     return re.sub(r"\s+", "", expression)
 
 
 def shortened(description: str) -> str:
-    """The first sentence, at most WIDTH characters of it."""
+    """The first sentence of a description, at most WIDTH characters of it."""
     text = " ".join(re.sub(r"[({]emulated[^)}]*[)}]", "", description).split())
     text = re.split(r"(?<!i\.e)(?<!e\.g)(?<=[a-z0-9)%])\. ", text)[0].rstrip(". ")
     if len(text) <= WIDTH:
@@ -104,13 +120,13 @@ def shortened(description: str) -> str:
 
 
 def table(definitions: Iterable[Definition]) -> str:
-    """One line for all chips and releases that share a definition; a counter's description stands in its first."""
+    """One line for all chips and releases that share a definition; the first line of a counter has its description."""
     releases: dict[tuple[str, str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     descriptions: dict[str, str] = {}
-    for found in definitions:
-        releases[found[:3]][found.gfx].add(found.rocm)
-        if found.description:
-            descriptions[found.counter] = found.description
+    for definition in definitions:
+        releases[definition[:3]][definition.gfx].add(definition.rocm)
+        if definition.description:
+            descriptions[definition.counter] = definition.description
     lines = ["\t".join(COLUMNS)]
     for key in sorted(releases):
         for rocm, chips in sorted(_alike(releases[key]).items()):

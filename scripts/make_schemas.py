@@ -12,10 +12,12 @@ FOLDER = Path(__file__).parents[1] / "src" / "rocm_perf" / "render" / "report" /
 
 
 def text(name: str) -> str:
+    """The schema of one file, as JSON."""
     return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
+    """Write the schema of every file."""
     FOLDER.mkdir(exist_ok=True)
     for name in FILES:
         (FOLDER / f"{name}.schema.json").write_text(text(name))

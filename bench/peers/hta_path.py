@@ -1,4 +1,4 @@
-"""HolisticTraceAnalysis' critical path of one trace: how long loading and the path take, and what came out.
+"""HolisticTraceAnalysis' critical path of one trace: how long loading and the path take, and the size of the graph.
 Runs in HTA's own virtual environment.
 """
 
@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.peers.hta_run import load
 
-WHOLE_TRACE = ""  # HTA's annotation for all that was recorded
+WHOLE_TRACE = ""  # HTA's annotation for everything recorded
 
 
 def main() -> int:
-    """The command line; exit code 1 where HTA finds no path."""
+    """Load the trace and find the path; returns 1 if HTA finds none."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("trace", type=Path)
     parser.add_argument("--report", type=Path, required=True, help="write the times to this JSON file")
@@ -27,16 +27,16 @@ def main() -> int:
     instants = [time.perf_counter()]
     trace = load(options.trace)
     instants.append(time.perf_counter())
-    found = trace.critical_path_analysis(rank=0, annotation=WHOLE_TRACE, instance_id=None)
+    analysis = trace.critical_path_analysis(rank=0, annotation=WHOLE_TRACE, instance_id=None)
     instants.append(time.perf_counter())
-    if not found or not found[1]:
+    if not analysis or not analysis[1]:
         print("HTA finds no critical path", file=sys.stderr)
         return 1
     report = {
         "load_s": instants[1] - instants[0],
         "path_s": instants[2] - instants[1],
-        "nodes": found[0].number_of_nodes(),
-        "edges": found[0].number_of_edges(),
+        "nodes": analysis[0].number_of_nodes(),
+        "edges": analysis[0].number_of_edges(),
         "version": metadata.version("HolisticTraceAnalysis"),
     }
     options.report.write_text(json.dumps(report))

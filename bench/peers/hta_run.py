@@ -1,4 +1,4 @@
-"""HolisticTraceAnalysis on one trace: its load and the analyses of its README, each reported as it went.
+"""HolisticTraceAnalysis on one trace: loading it and the analyses of HTA's README, each with its outcome.
 Runs in HTA's own virtual environment.
 """
 
@@ -26,7 +26,7 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
 
 
 def load(trace: Path) -> Any:
-    """HTA reads a folder of one file for each rank: give it one that holds a link to the trace."""
+    """The trace as HTA loads it: from a folder with one file per rank, here with a link to the trace."""
     with tempfile.TemporaryDirectory(prefix="hta-") as folder:
         (Path(folder) / "rank-0.json").with_suffix("".join(trace.suffixes[-2:])).symlink_to(trace.resolve())
         return TraceAnalysis(trace_dir=folder)
@@ -43,7 +43,7 @@ def attempt(analysis: Callable[[Any], Any], trace: Any) -> dict[str, object]:
 
 
 def rows(result: Any) -> int:
-    """Rows over all tables of an answer; HTA answers with a table, several, or one for each rank."""
+    """The rows of all tables in a result; HTA returns a table, several, or one per rank."""
     if isinstance(result, dict):
         return sum(rows(table) for table in result.values())
     if isinstance(result, (tuple, list)):
@@ -52,7 +52,7 @@ def rows(result: Any) -> int:
 
 
 def main() -> int:
-    """The command line."""
+    """Run every analysis on one trace, and print how each went."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("trace", type=Path)
     parser.add_argument("--report", type=Path, help="write how each analysis went to this JSON file")

@@ -1,6 +1,6 @@
-"""rocm-perf: why is a GPU program slow, and is a change really better.
+"""rocm-perf: why a GPU program is slow, and whether a change really makes it faster.
 
-Importing this package costs next to nothing; what is heavy is imported when it is first used. `annotate`, `mark`,
+Importing this package costs next to nothing; heavy modules are imported when they are first used. `annotate`, `mark`,
 `push`, `pop` and `torch_profile` need the standard library alone (and torch): they run inside the user's program.
 """
 

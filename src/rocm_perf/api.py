@@ -19,7 +19,7 @@ def load(path: str | PathLike[str]) -> Trace:
 
 
 def load_runs(*paths: str | PathLike[str]) -> list[Loaded]:
-    """Every run at the given paths; one that cannot be read does not keep the others from it."""
+    """Every run at the given paths; one that cannot be read does not affect the others."""
     return _load.load_files([Path(path) for path in paths])
 
 
@@ -34,7 +34,7 @@ def simulate(workload: str | PathLike[str], device: str = "sim:MI300X") -> Trace
 
 
 def analyze(recording: Trace | str | PathLike[str], *, grouping: Grouping = "full") -> Document:
-    """Hotspots, busy and idle time, totals and coverage of a recording."""
+    """Everything that `rocm-perf analyze` says about a recording."""
     if isinstance(recording, Trace):
         return overview(
             recording, recording.run.sources[0].path if recording.run.sources else "trace", grouping

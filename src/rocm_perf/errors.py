@@ -1,11 +1,11 @@
-"""The errors a user can meet. Each says what happened, why, and what to do next; the command line
+"""The errors a user can see. Each says what happened, why, and what to do next; the command line
 prints it once and exits with its code (docs/exit-codes.md)."""
 
 from __future__ import annotations
 
 
 class RocmPerfError(Exception):
-    """Anything this package refuses to do, with a reason."""
+    """Something this package refuses to do, with the reason."""
 
     exit_code = 1
 
@@ -41,7 +41,7 @@ class InputError(RocmPerfError):
 
 
 class NotARecordingError(InputError):
-    """The input is readable, but it is not what a profiler records: beside a recording, it is no loss."""
+    """The input is readable, but it is not what a profiler records: next to a recording it can be skipped."""
 
 
 class SchemaError(RocmPerfError):
@@ -51,18 +51,18 @@ class SchemaError(RocmPerfError):
 
 
 class ToolAbsentError(RocmPerfError):
-    """A program, library or device that is needed is not on this machine."""
+    """This machine lacks a program, library or device that is needed."""
 
     exit_code = 3
 
 
 class NotSupportedError(RocmPerfError):
-    """This machine cannot do it."""
+    """This machine cannot do what was asked."""
 
     exit_code = 4
 
 
 class OutputError(RocmPerfError):
-    """What was made cannot be written."""
+    """The result cannot be written."""
 
     exit_code = 6

@@ -1,4 +1,4 @@
-"""The one place that turns nanoseconds, bytes and shares into words."""
+"""The one place that formats nanoseconds, bytes, shares and counts for people."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _SIZE_STEPS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "
 
 
 def format_ns(value: float) -> str:
-    """1234567 -> '1.23 ms'."""
+    """A time with its unit: 1234567 -> '1.23 ms'."""
     return _scaled(value, _TIME_STEPS)
 
 
 def format_bytes(value: float) -> str:
-    """65536 -> '64.0 KiB'."""
+    """A size with its unit: 65536 -> '64.0 KiB'."""
     return _scaled(value, _SIZE_STEPS)
 
 
 def format_share(value: float) -> str:
-    """0.1234 -> '12.3 %'; a share that is small but not zero never prints as zero."""
+    """A share as a percentage: 0.1234 -> '12.3 %'; one that is small but not zero never prints as zero."""
     percent = 100 * value
     if 0 < percent < 0.1:
         return "<0.1 %"
@@ -29,7 +29,7 @@ def format_share(value: float) -> str:
 
 
 def format_count(value: float, singular: str, plural: str | None = None) -> str:
-    """(2, 'dispatch', 'dispatches') -> '2 dispatches'."""
+    """A number with its noun: (2, 'dispatch', 'dispatches') -> '2 dispatches'."""
     word = singular if value == 1 else (plural or singular + "s")
     return f"{value:,} {word}"
 

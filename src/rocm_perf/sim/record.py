@@ -10,7 +10,7 @@ import polars as pl
 from rocm_perf.model import schema
 from rocm_perf.model.run import RunInfo
 from rocm_perf.model.trace import Trace
-from rocm_perf.sim.engine import START_NS, HostThread, Item, Run
+from rocm_perf.sim.engine import START_NS, Item, Run
 from rocm_perf.sim.samples import samples
 from rocm_perf.version import __version__
 
@@ -62,11 +62,6 @@ def _ranked(run: Run, frame: pl.DataFrame) -> pl.DataFrame:
 def pid_of(rank: int) -> int:
     """The process id of a rank."""
     return FIRST_PID + rank
-
-
-def tid_of(thread: HostThread) -> int:
-    """The thread id of a host thread."""
-    return pid_of(thread.rank) + 1000 * thread.number
 
 
 def agent_of(rank: int) -> int:
