@@ -34,7 +34,7 @@ from rocm_perf.model.run import RunInfo
 from rocm_perf.model.topic import Topic
 
 SCHEMA_VERSION = 2
-HEADER = ("label", "producer", "run", "formulas", "schema_version")  # fields that are no answers
+HEADER = ("label", "producer", "run", "formulas", "schema_version")  # fields that are not answers
 
 # In the order of a report.
 TOPICS = (

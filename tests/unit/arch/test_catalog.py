@@ -13,7 +13,7 @@ from rocm_perf.arch import catalog
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.errors import InputError, UsageError
 
-# FLOP a clock and compute unit. CDNA 3 and 4 count packed FP32, RDNA 3 and 4 dual issue: 64 lanes x 2 x 2.
+# FLOP per clock and compute unit. CDNA 3 and 4 count packed FP32, RDNA 3 and 4 dual issue: 64 lanes x 2 x 2.
 F32 = {
     "GCN 5.1": 128,
     "CDNA": 128,
