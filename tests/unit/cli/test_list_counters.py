@@ -125,4 +125,4 @@ def test_a_plan_with_nothing_to_count_is_one_line(capsys: pytest.CaptureFixture[
 
 def test_a_typo_in_a_plan_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list-counters", "--arch", "gfx942", "--plan", "TCC_HITS_sum"]) == 2
-    assert "the nearest: TCC_HIT_sum" in capsys.readouterr().err
+    assert "similar names: TCC_HIT_sum" in capsys.readouterr().err

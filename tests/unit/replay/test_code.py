@@ -71,7 +71,7 @@ def test_ptx_is_left_to_the_driver(tmp_path: Path) -> None:
 
 def test_what_holds_no_code(tmp_path: Path) -> None:
     (tmp_path / "x.hsaco").write_text("hello")
-    with pytest.raises(InputError, match="no GPU code"):
+    with pytest.raises(InputError, match="does not contain GPU code"):
         code_of(tmp_path / "x.hsaco", "A", snapshot_of(tmp_path, "k"), tmp_path)
 
 
