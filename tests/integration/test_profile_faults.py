@@ -122,7 +122,7 @@ def test_counters_alone_without_their_library_end_in_a_trace_or_in_timing(sessio
 def test_nobody_may_open_the_gpu(sessions: Sessions) -> None:
     recorded = sessions("true", fault="permission")
     assert (recorded.exit_code, recorded.record.profiler) == (4, "timing")
-    assert _passes(recorded) == [(V3, "trace", "failed"), ("timing", "timing", "recorded")]
+    assert _passes(recorded) == [(V3, "trace", "failed"), ("timing", "wall time", "recorded")]
     assert "usermod -a -G render,video" in recorded.record.passes[0].explanation
 
 
@@ -131,7 +131,7 @@ def test_an_empty_capture_tries_every_profiler_and_is_no_success(sessions: Sessi
     assert recorded.exit_code == 5
     assert _passes(recorded) == [
         *((tool, "trace", "empty") for tool in (V3, V2, V1)),
-        ("timing", "timing", "recorded"),
+        ("timing", "wall time", "recorded"),
     ]
     assert [line.split(".")[0] for line in sessions.said] == [
         f"{tool} wrote nothing" for tool in (V3, V2, V1)

@@ -1,17 +1,26 @@
-"""What every profiler offers: whether it can do what is wished here, and the exact command that does it. Pure."""
+"""What is asked of every profiler: whose GPUs it watches, what it records and needs, why it cannot, and its command.
 
+Nobody else knows a profiler by its name: a new one is a module of its own and a line in profilers.py.
+"""
+
+# ruff: noqa: ARG002  # an answer that is right for most profilers need not look at everything it is given
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import msgspec
 
-from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.machine import Machine, Vendor, Version
+from rocm_perf.backends.tools import Program
 
 # `hip` is the runtime's API (CUDA's on NVIDIA), `hsa` the layer below it (CUDA's driver API), `rccl` also NCCL.
 Domain = Literal["kernel", "hip", "hsa", "copy", "allocation", "scratch", "marker", "rccl"]
 DOMAINS: tuple[Domain, ...] = ("kernel", "hip", "hsa", "copy", "allocation", "scratch", "marker", "rccl")
+Purpose = Literal[
+    "trace", "counters", "pc sampling", "thread trace"
+]  # what one run of the application is for
 
 
 class PcSampling(msgspec.Struct, frozen=True):
@@ -54,6 +63,13 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     torch: TorchOptions = TorchOptions()
     tool_args: tuple[str, ...] = ()  # passed through as they are
 
+    @property
+    def purpose(self) -> Purpose:
+        """What a run for this wish is for: whatever needs a run of its own, else the trace."""
+        if self.pc_sampling is not None:
+            return "pc sampling"
+        return "thread trace" if self.att else "counters" if self.counters else "trace"
+
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """What to run. Nothing of it needs a shell."""
@@ -66,24 +82,105 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     separates_exit_code: bool = True  # False: the tool does not pass the application's exit code on
 
 
-class Profiler(Protocol):
-    """One profiler."""
+class CounterPasses(msgspec.Struct, frozen=True, kw_only=True):
+    """The counters of each run; where there is none, `refusal` says why."""
+
+    passes: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+class Profiler(ABC):
+    """One profiler. What is said here holds for most; a profiler overrides what differs."""
 
     name: str
+    why: str  # it is the one to use, as plans say it
+    offers: str  # what a user still has with it where something else cannot be done
+    vendor: Vendor | None = None  # whose GPUs it watches; None: any
+    domains: tuple[Domain, ...] = ()  # what it can trace
+    extras: tuple[Purpose, ...] = ()  # what it can record besides traces
+    tool: str = ""  # the entry of Machine.tools without which it is not here
+    programs: tuple[Program, ...] = ()  # what the probe looks for on its behalf
+    preloads: tuple[str, ...] = ()  # parts of the names of its libraries, as LD_PRELOAD may hold them
+    python_only: bool = False  # it records Python programs alone
+    own_method: str = ""  # a row of its own in the doctor's matrix
+    condition: str = ""  # what the doctor adds to a method that works through it
+    default_counters: tuple[str, ...] = ()  # where it is asked for counters and none are named
+    probe_counter: str = ""  # a counter that every GPU of its vendor has
 
+    @property
+    def traces(self) -> bool:
+        """Whether it records a timeline."""
+        return bool(self.domains)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it reads counters."""
+        return "counters" in self.extras
+
+    @property
+    def records(self) -> bool:
+        """Whether it records anything beside the wall time."""
+        return bool(self.domains or self.extras)
+
+    @property
+    def leads(self) -> bool:
+        """Whether a plan can be built on it: on one that only reads counters, only if the user says so."""
+        return self.traces or not self.records
+
+    def serves(self, purpose: Purpose) -> bool:
+        """Whether it is made for this kind of run, here or elsewhere."""
+        return purpose in self.extras or (purpose == "trace" and self.traces)
+
+    def watches(self, machine: Machine) -> bool:
+        """Whether the machine has a GPU that it is made for."""
+        return self.vendor is None or any(gpu.vendor == self.vendor for gpu in machine.gpus)
+
+    def is_here(self, machine: Machine) -> bool:
+        """Whether the machine has what it is made for and made of: the GPU and the tool."""
+        return self.watches(machine) and (not self.tool or machine.tool(self.tool) is not None)
+
+    def release(self, machine: Machine) -> Version:
+        """The release of its vendor's software that it belongs to; () where that says nothing."""
+        return ()
+
+    def install(self, machine: Machine) -> str:
+        """The command that brings it onto this machine; empty where it is here, or nobody knows one."""
+        return ""
+
+    def gpu_refusal(self, machine: Machine) -> str:
+        """Why it would not see the GPUs of this machine, although it may record the rest of a program."""
+        return ""
+
+    def app_refusal(self, app: tuple[str, ...], folder: Path, *, is_python: bool) -> str:
+        """Why it cannot record this application into this folder; empty if it can."""
+        return "the application is not a Python program" if self.python_only and not is_python else ""
+
+    @abstractmethod
     def refusal(self, wish: Wish, machine: Machine) -> str:
         """Why it cannot do this here; empty if it can."""
 
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:
         """The parts of the wish that it would leave out, each with the reason."""
+        lost = (domain for domain in wish.domains if domain not in self.domains)
+        return tuple(f"{domain} trace: {self.name} has none" for domain in lost)
 
+    def doubt(self, wish: Wish, machine: Machine) -> str:
+        """Why it may fall short, although it does not refuse; empty if nothing is known against it."""
+        return ""
+
+    def counter_passes(
+        self, names: tuple[str, ...], groups: tuple[tuple[str, ...], ...], machine: Machine
+    ) -> CounterPasses:
+        """The runs that read these counters, and the groups of them that the user made: all at once, unless it says
+        otherwise."""
+        wanted = dict.fromkeys((*names, *(name for group in groups for name in group)))
+        return CounterPasses(passes=(tuple(wanted),))
+
+    @abstractmethod
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         """The command that records the application into the folder."""
 
-
-@runtime_checkable
-class Preparing(Protocol):
-    """A profiler that must make something before its first command can run: called before a launch, not by plans."""
-
-    def prepare(self, machine: Machine) -> None:
-        """Make it, unless that was done; a RocmPerfError says why it cannot be."""
+    def prepare(self, machine: Machine) -> None:  # noqa: B027  # most need nothing
+        """Make what its first command needs, unless that was done. Called before a launch, never by plans; a
+        RocmPerfError says why it cannot be made."""

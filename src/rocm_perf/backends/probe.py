@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_perf.backends import host, tools, torch_probe
+from rocm_perf.backends import host, profilers, tools, torch_probe
 from rocm_perf.backends.amd import probe as amd
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool, Torch
 from rocm_perf.backends.nvidia import probe as nvidia
@@ -63,6 +63,12 @@ def probe_machine(environment: Mapping[str, str] | None = None, root: Path = _RO
     )
 
 
+def programs() -> tuple[tools.Program, ...]:
+    """Every program to look for: those of the profilers, then the others."""
+    of_profilers = (program for profiler in profilers.PROFILERS.values() for program in profiler.programs)
+    return (*of_profilers, *tools.PROGRAMS)
+
+
 def _programs(
     environment: Mapping[str, str], rocms: tuple[Path, ...], nvidia_folders: list[str]
 ) -> dict[str, tuple[tools.Program, str]]:
@@ -70,8 +76,7 @@ def _programs(
     beside = {"AMD": [str(rocm / "bin") for rocm in rocms], "NVIDIA": nvidia_folders, None: []}
     on_path = tools.path_folders(environment)
     found = [
-        (program, tools.find_program(program, [*on_path, *beside[program.vendor]]))
-        for program in tools.PROGRAMS
+        (program, tools.find_program(program, [*on_path, *beside[program.vendor]])) for program in programs()
     ]
     return {program.name: (program, path) for program, path in found if path}
 
@@ -121,7 +126,7 @@ def _rocm(rocms: tuple[Path, ...], found: Mapping[str, Tool]) -> str:
 
 def _of_rocm(found: Mapping[str, Tool], rocm: str) -> dict[str, Tool]:
     """A tool of AMD that does not say where it belongs is taken for one of the release in use."""
-    vendors = {program.name: program.vendor for program in tools.PROGRAMS}
+    vendors = {program.name: program.vendor for program in programs()}
     return {
         name: msgspec.structs.replace(tool, rocm=rocm) if vendors[name] == "AMD" and not tool.rocm else tool
         for name, tool in found.items()

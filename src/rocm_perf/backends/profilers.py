@@ -1,4 +1,4 @@
-"""Every profiler by its name, in order of preference."""
+"""Every profiler by its name, in order of preference. The vendor decides which of them are candidates on a machine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rocm_perf.backends.nvidia.ncu import NcuProfiler
 from rocm_perf.backends.timing import TimingProfiler
 from rocm_perf.backends.torch import TorchProfiler
 
+NO_PROFILER = TimingProfiler()  # the application alone
 _ALL: tuple[Profiler, ...] = (
     Rocprofv3Profiler(),
     Rocprofv2Profiler(),
@@ -21,6 +22,6 @@ _ALL: tuple[Profiler, ...] = (
     CuptiProfiler(),
     NcuProfiler(),
     TorchProfiler(),
-    TimingProfiler(),
+    NO_PROFILER,
 )
 PROFILERS: Mapping[str, Profiler] = MappingProxyType({profiler.name: profiler for profiler in _ALL})

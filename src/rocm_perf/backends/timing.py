@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocm_perf.backends.base import Command, Wish
+from rocm_perf.backends.base import Command, Profiler, Wish
 from rocm_perf.backends.machine import Machine
 
 _WITHOUT_PROFILER = "without a profiler only the wall time is known"
@@ -13,21 +13,21 @@ _WITHOUT_GPU = (
 )
 
 
-class TimingProfiler:
+class TimingProfiler(Profiler):
     """The application alone."""
 
     name = "timing"
+    why = "nothing else works here"
+    offers = "timing"
+    own_method = "timing"
+    condition = "wall time of the whole program"
 
-    def refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
-        return ""
+    def refusal(self, wish: Wish, machine: Machine) -> str:
+        """It stands in for any trace, and `dropped` says what is lost; what needs a run of its own it cannot do."""
+        return "" if wish.purpose == "trace" else _reason(machine)
 
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:
-        wanted = [f"{', '.join(wish.domains)} trace"] if wish.domains else []
-        wanted += ["counters"] * bool(wish.counters)
-        wanted += ["PC sampling"] * (wish.pc_sampling is not None)
-        wanted += ["thread trace"] * wish.att
-        reason = _WITHOUT_PROFILER if machine.gpus else _WITHOUT_GPU
-        return tuple(f"{each}: {reason}" for each in wanted)
+        return (f"{', '.join(wish.domains)} trace: {_reason(machine)}",) if wish.domains else ()
 
     def command(
         self,
@@ -37,3 +37,7 @@ class TimingProfiler:
         machine: Machine,  # noqa: ARG002
     ) -> Command:
         return Command(argv=app)
+
+
+def _reason(machine: Machine) -> str:
+    return _WITHOUT_PROFILER if machine.gpus else _WITHOUT_GPU

@@ -1,7 +1,7 @@
 """Which programs of the vendors are on the machine, in which version, and asking one of them with a time limit.
 
-Names in `Machine.tools` are those of `PROGRAMS`; libraries and headers come from the vendors' own probes:
-`att-decoder` (librocprof-trace-decoder.so), `cupti`, `cupti.h`.
+Names in `Machine.tools` are those of the profilers' own programs and of `PROGRAMS`; libraries and headers come from the
+vendors' own probes: `att-decoder` (librocprof-trace-decoder.so), `cupti`, `cupti.h`.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ class Program:
     version: str = _NAMED
 
 
+# Besides those of the profilers.
 PROGRAMS = (
-    Program("rocprofv3", version=r"(?m)^\s*version\s*:\s*([\d.]+)"),
-    Program("rocprofv2", version=r"ROCProfiler version:\s*([\d.]+)"),
-    Program("rocprof", version=r"ROCProfiler version:\s*([\d.]+)"),
     Program("rocprofv3-avail", asked=("--help",), version=r"(?!)"),
     Program("rocprof-sys", files=("rocprof-sys-run", "omnitrace-run", "omnitrace")),
     Program("rocprof-sys-python", files=("rocprof-sys-python", "omnitrace-python"), asked=()),
@@ -58,7 +56,6 @@ PROGRAMS = (
     Program("rocm-smi", version=r"ROCM-SMI version:\s*([\d.]+)"),
     Program("rocminfo", asked=()),
     Program("hipcc", version=r"HIP version:\s*([\d.]+)"),
-    Program("ncu", vendor="NVIDIA"),
     Program("nsys", vendor="NVIDIA"),
     Program("nvcc", vendor="NVIDIA"),
     Program("nvidia-smi", vendor="NVIDIA", asked=()),

@@ -6,12 +6,11 @@ import os
 import re
 from pathlib import Path
 
-from rocm_perf.backends.base import Command, TorchOptions, Wish
+from rocm_perf.backends.base import Command, Profiler, TorchOptions, Wish
 from rocm_perf.backends.machine import Machine
 
 INJECTED = Path(__file__).parents[1] / "inject"
 
-_RECORDED = ("kernel", "hip", "copy", "marker", "rccl")  # rccl: as the kernels of collectives
 _CANNOT = {
     "hsa": "torch.profiler records the HIP or CUDA runtime, not the layer below it",
     "scratch": "torch.profiler does not record scratch memory",
@@ -22,26 +21,49 @@ _PYTHON = re.compile(r"python[0-9.]*t?d?")
 _TAKES_VALUE = ("-W", "-X")
 
 
-class TorchProfiler:
+class TorchProfiler(Profiler):
     """The Kineto recorder of PyTorch. It works wherever torch does, with ROCm, CUDA or neither."""
 
     name = "torch"
+    why = "the program is Python, and torch brings its own profiler"
+    offers = "torch.profiler"
+    domains = ("kernel", "hip", "copy", "allocation", "marker", "rccl")  # rccl: as the kernels of collectives
+    python_only = True
+    own_method = "torch.profiler"
+    condition = "programs with torch alone"
+
+    def is_here(self, machine: Machine) -> bool:
+        return machine.torch is not None
+
+    def install(self, machine: Machine) -> str:
+        if machine.torch is None:
+            return "activate the environment that has it"
+        return "" if _built_for(machine) else f"install torch for {_platform(machine)}"
+
+    def gpu_refusal(self, machine: Machine) -> str:
+        if machine.torch is None:
+            return "no torch in the Python that is on PATH"
+        lacking = f"torch {machine.torch.version} is built without {_platform(machine)}"
+        return "" if _built_for(machine) else lacking
+
+    def app_refusal(self, app: tuple[str, ...], folder: Path, *, is_python: bool) -> str:
+        if reason := super().app_refusal(app, folder, is_python=is_python):
+            return reason
+        flag = _isolating_flag(app)
+        return f"`{Path(app[0]).name} {flag}` ignores what is put on PYTHONPATH" if flag else ""
 
     def refusal(self, wish: Wish, machine: Machine) -> str:
         if machine.torch is None:
             return "the Python on PATH has no torch"
-        if wish.domains and not set(wish.domains) & {*_RECORDED, "allocation"}:
-            return "torch.profiler records none of " + ", ".join(wish.domains)
-        if not wish.domains and (wish.counters or wish.att or wish.pc_sampling is not None):
+        if wish.purpose != "trace":
             return "torch.profiler has no counters, no PC sampling and no thread trace"
+        if wish.domains and not set(wish.domains) & set(self.domains):
+            return "torch.profiler records none of " + ", ".join(wish.domains)
         return ""
 
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
         lost = [f"{domain} trace: {why}" for domain, why in _CANNOT.items() if domain in wish.domains]
         asked = {
-            "counters": bool(wish.counters),
-            "PC sampling": wish.pc_sampling is not None,
-            "thread trace": wish.att,
             "kernel filter": bool(wish.kernel_include or wish.kernel_exclude or wish.iteration_range),
             "collection period": bool(wish.collection_period),
             "selected regions": wish.selected_regions,
@@ -62,29 +84,34 @@ class TorchProfiler:
         )
 
 
-def app_refusal(app: tuple[str, ...]) -> str:
-    """Why it cannot get into this program; empty if nothing speaks against it."""
-    flag = _isolating_flag(app)
-    return f"`{Path(app[0]).name} {flag}` ignores what is put on PYTHONPATH" if flag else ""
+def _built_for(machine: Machine) -> str:
+    """The release of the GPUs' platform that torch was built for; empty if it was built for another."""
+    if machine.torch is None:
+        return ""
+    return machine.torch.hip if machine.vendor == "AMD" else machine.torch.cuda
+
+
+def _platform(machine: Machine) -> str:
+    return "ROCm" if machine.vendor == "AMD" else "CUDA"
 
 
 def _isolating_flag(app: tuple[str, ...]) -> str:
-    """The option by which Python is told to ignore PYTHONPATH or sitecustomize; empty if there is none."""
+    """The option that makes Python ignore PYTHONPATH or sitecustomize; empty if there is none."""
     if not app or not _PYTHON.fullmatch(Path(app[0]).name):
         return ""
-    words = iter(app[1:])
-    for word in words:
-        if word in _TAKES_VALUE:
-            next(words, "")
-        elif not word.startswith("-") or word[1:2] in ("c", "m") or word == "-":
+    arguments = iter(app[1:])
+    for argument in arguments:
+        if argument in _TAKES_VALUE:
+            next(arguments, "")
+        elif not argument.startswith("-") or argument[1:2] in ("c", "m") or argument == "-":
             return ""
-        elif _ISOLATED.fullmatch(word):
-            return word
+        elif _ISOLATED.fullmatch(argument):
+            return argument
     return ""
 
 
 def _variables(options: TorchOptions, with_allocations: bool) -> dict[str, str]:
-    """What the injected recorder reads (inject/rocm_perf_torch_hook.py)."""
+    """The variables that the injected recorder reads (inject/rocm_perf_torch_hook.py)."""
     values = {
         "WAIT": options.wait,
         "WARMUP": options.warmup,

@@ -18,7 +18,7 @@ from rocm_perf.collect.request.configuration import (
 )
 from rocm_perf.collect.request.counter_files import read_input_file, split_names
 from rocm_perf.collect.request.flags import flags_of, merged
-from rocm_perf.collect.request.presets import DEFAULT, preset, preset_name
+from rocm_perf.collect.request.presets import DEFAULT, preset, preset_name, presets
 from rocm_perf.collect.request.request import SAMPLED, Request
 from rocm_perf.errors import UsageError
 
@@ -63,7 +63,7 @@ def _recording(args: argparse.Namespace, context: Configured, command: tuple[str
     flags = flags_of(args)
     named = preset_name(args.preset) if args.preset else ""
     if not named and not flags.record and not context.preset:
-        named = "timing" if args.profiler == "timing" else DEFAULT
+        named = args.profiler if args.profiler in presets() else DEFAULT  # some have a preset of their own
     wish, sets = context.wish, context.counters
     if named:
         wish, sets = preset(named).wish, preset(named).counters

@@ -11,6 +11,8 @@ FILE_NAME = "rocm-perf-run.json"
 KIND = "rocm-perf run"
 VERSION = 1
 
+_NO_PROFILER = "timing"  # what records from before `profiled` call a run of the program alone
+
 State = Literal["running", "done", "interrupted", "timed out", "failed"]
 Outcome = Literal["recorded", "partly", "empty", "failed", "not run"]
 
@@ -19,7 +21,8 @@ class PassRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run of the application."""
 
     number: int
-    profiler: str  # rocprofv3, rocprofv2, rocprof, cupti, ncu, torch, timing
+    profiler: str
+    profiled: bool | None = None  # False: the program ran alone
     purpose: str  # "trace", "counters", "unprofiled"
     argv: tuple[str, ...]
     environment: dict[str, str] = {}  # variables set for it
@@ -30,6 +33,9 @@ class PassRecord(msgspec.Struct, frozen=True, kw_only=True):
     exit_status: int | None = None  # of the application; minus N: killed by signal N
     outcome: Outcome = "not run"
     explanation: str = ""  # why nothing, or not everything, was recorded
+
+    def __post_init__(self) -> None:
+        _complete(self)
 
 
 class OverheadRecord(msgspec.Struct, frozen=True):
@@ -55,6 +61,7 @@ class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str  # ISO 8601, UTC
     preset: str = ""
     profiler: str  # the one that recorded in the end
+    profiled: bool | None = None  # False: that was none, and the wall time is all that is known
     why: str = ""  # why this one
     asked: tuple[str, ...] = ()  # domains
     could_not: tuple[str, ...] = ()  # what was asked for, and why it was not recorded
@@ -63,3 +70,12 @@ class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
     passes: tuple[PassRecord, ...] = ()
     overhead: OverheadRecord | None = None
     exit_code: int | None = None
+
+    def __post_init__(self) -> None:
+        _complete(self)
+
+
+def _complete(record: PassRecord | CollectionRecord) -> None:
+    """Fill in what older records do not say."""
+    if record.profiled is None:
+        msgspec.structs.force_setattr(record, "profiled", record.profiler != _NO_PROFILER)

@@ -77,11 +77,11 @@ def _cuda_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
         python = torch_probe.python_of(environment)
         torch = torch_probe.locate_torch(python, environment) if python else None
         tools = nvidia.cupti(cudas, torch, _ROOT)
-    if "cupti.h" not in tools or "cupti" not in tools:
+    if nvidia.CUPTI_HEADER not in tools or nvidia.CUPTI not in tools:
         why = "CUPTI's header and library are not here"
         raise ToolAbsentError(f"{task} cannot be built", why, "Install the CUDA toolkit, or set CUDA_HOME.")
-    library = Path(tools["cupti"].path)
-    folders = cupti_build.includes(Path(tools["cupti.h"].path))
+    library = Path(tools[nvidia.CUPTI].path)
+    folders = cupti_build.includes(Path(tools[nvidia.CUPTI_HEADER].path))
     flags = tuple(word for folder in folders for word in ("-isystem", str(folder)))
     cupti = (str(library), f"-Wl,-rpath,{library.parent}") if task == "capture" else ()
     return Toolkit(flags, (*cupti, "-ldl"))

@@ -118,7 +118,10 @@ def test_refusals(machine: Machine, wish: Wish, reason: str) -> None:
     assert reason in NcuProfiler().refusal(wish, machine)
 
 
-@pytest.mark.parametrize(("user", "capabilities"), [("root", ()), ("me", ("CAP_SYS_ADMIN",))])
+@pytest.mark.parametrize(
+    ("user", "capabilities"),
+    [("root", ("CAP_SYS_ADMIN", "CAP_PERFMON")), ("me", ("CAP_SYS_ADMIN",)), ("me", ("CAP_PERFMON",))],
+)
 def test_privileged_users_may_count(user: str, capabilities: tuple[str, ...]) -> None:
     machine = Machine(
         host="h",

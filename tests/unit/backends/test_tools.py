@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.backends import tools
-from rocm_perf.backends.tools import PROGRAMS, Program, ask, examine, find_program, rocm_release
+from rocm_perf.backends.probe import programs
+from rocm_perf.backends.tools import Program, ask, examine, find_program, rocm_release
 from tests.fake_tools import CUDA_TOOLS, TOOLS, fake_path
 from tests.unit.backends.machines import write
 
-BY_NAME = {program.name: program for program in PROGRAMS}
+BY_NAME = {program.name: program for program in programs()}
 
 
 def script(folder: Path, name: str, text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from rocm_perf.backends.base import DOMAINS, PcSampling, TorchOptions, Wish
 from rocm_perf.backends.machine import Machine, Torch
-from rocm_perf.backends.torch import INJECTED, TorchProfiler, app_refusal
+from rocm_perf.backends.torch import INJECTED, TorchProfiler
 
 WITH_TORCH = Machine(host="here", torch=Torch(python="/usr/bin/python", version="2.13.0", hip="7.2"))
 PROFILER = TorchProfiler()
@@ -60,6 +60,8 @@ def test_the_injected_files_are_where_the_command_says() -> None:
         (Wish(domains=("hsa", "scratch")), WITH_TORCH, "hsa, scratch"),
         (Wish(counters=("SQ_WAVES",)), WITH_TORCH, "no counters"),
         (Wish(att=True), WITH_TORCH, "no thread trace"),
+        (Wish(domains=("kernel",), counters=("SQ_WAVES",)), WITH_TORCH, "no counters"),
+        (Wish(pc_sampling=PcSampling("host_trap", "time", 100)), WITH_TORCH, "no PC sampling"),
     ],
 )
 def test_refusals(wish: Wish, machine: Machine, word: str) -> None:
@@ -75,9 +77,6 @@ def test_what_it_records_is_not_refused(domain: str) -> None:
 def test_what_is_left_out_is_told() -> None:
     wish = Wish(
         domains=DOMAINS,
-        counters=("SQ_WAVES",),
-        pc_sampling=PcSampling("host_trap", "time", 100),
-        att=True,
         kernel_include="gemm",
         collection_period=("1:1:1",),
         selected_regions=True,
@@ -85,8 +84,7 @@ def test_what_is_left_out_is_told() -> None:
     )
     left_out = PROFILER.dropped(wish, WITH_TORCH)
     assert [each.split(":")[0] for each in left_out] == [
-        "hsa trace", "scratch trace", "counters", "PC sampling", "thread trace", "kernel filter", "collection period",
-        "selected regions", "tool arguments",
+        "hsa trace", "scratch trace", "kernel filter", "collection period", "selected regions", "tool arguments",
     ]  # fmt: skip
 
 
@@ -108,4 +106,8 @@ def test_what_is_left_out_is_told() -> None:
     ],
 )
 def test_an_isolated_interpreter_ignores_it(app: tuple[str, ...], refused: bool) -> None:
-    assert bool(app_refusal(app)) is refused
+    assert bool(PROFILER.app_refusal(app, Path("out"), is_python=True)) is refused
+
+
+def test_a_program_that_is_not_python_is_refused() -> None:
+    assert "not a Python program" in PROFILER.app_refusal(("./app",), Path("out"), is_python=False)

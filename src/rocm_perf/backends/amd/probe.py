@@ -20,7 +20,7 @@ _LIMIT_S = 10.0
 _TOPOLOGY = "sys/class/kfd/kfd/topology/nodes"
 _LOCAL_MEMORY = (1, 2)  # heap types of a GPU's own memory, of /sys/.../mem_banks
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-DECODER = "att-decoder"
+DECODER = "att-decoder"  # as Machine.tools has the library
 _DECODER_FILE = "librocprof-trace-decoder.so"
 
 Facts = Mapping[str, int]

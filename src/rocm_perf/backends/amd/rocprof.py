@@ -10,63 +10,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rocm_perf.backends.amd.rocprofv2 import left_out
-from rocm_perf.backends.amd.scripts import absence, is_plain, through_script
-from rocm_perf.backends.base import DOMAINS, Command, Domain, Wish
+from rocm_perf.backends.amd.scripts import VERSION, ScriptProfiler, counter_file, is_plain, through_script
+from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.tools import Program
 
-NAME = "rocprof"
-# Kernels are always recorded; --hip-trace and --hsa-trace bring the copies along.
-_FLAGS: dict[Domain, str] = {"hip": "--hip-trace", "hsa": "--hsa-trace", "marker": "--roctx-trace"}
+_NAME = "rocprof"
 _JOINED = "rocprof writes the application's stderr to its stdout"
 
 
-class RocprofProfiler:
+class RocprofProfiler(ScriptProfiler):
     """AMD's first profiler."""
 
-    name = NAME
-
-    def refusal(self, wish: Wish, machine: Machine) -> str:
-        if wish.pc_sampling is not None:
-            return "rocprof does not sample program counters"
-        if wish.att:
-            return "thread traces are recorded with rocprofv3 alone"
-        return absence(machine, NAME)
-
-    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
-        return tuple(
-            f"{domain} trace: rocprof has none"
-            for domain in wish.domains
-            if domain not in _FLAGS and domain not in ("kernel", "copy")
-        )
+    name = tool = _NAME
+    programs = (Program(_NAME, version=VERSION),)
+    domains = ("kernel", "hip", "hsa", "copy", "marker")  # kernels always
+    flags = {"hip": "--hip-trace", "hsa": "--hsa-trace", "marker": "--roctx-trace"}  # noqa: RUF012
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
-        path = str(folder)
-        counters = f"{path}/counters.txt"
-        files = {counters: f"pmc: {' '.join(wish.counters)}\n"} if wish.counters else {}
+        counters, traces = counter_file(wish, folder), self.trace_options(wish)
         misread = app[0].startswith("-") or not all(map(is_plain, app))
         words, script = through_script(app, folder) if misread else (app, {})
         argv = [
-            machine.tools[NAME].path,
-            *_traces(wish),
-            *(("-i", counters, "--timestamp", "on") if wish.counters else ("--stats",)),
-            *("-o", f"{path}/results.csv"),
+            machine.tools[self.tool].path,
+            *traces,
+            *(("-i", *counters, "--timestamp", "on") if counters else ("--stats",)),
+            *("-o", f"{folder}/results.csv"),
             *wish.tool_args,
         ]
         return Command(
             argv=(*argv, *words),
-            files={**files, **script},
-            expected=("results.csv", "results.json") if _traces(wish) else ("results.csv",),
-            notices=tuple(_notices(wish)),
+            files={**counters, **script},
+            expected=("results.csv", "results.json") if traces else ("results.csv",),
+            notices=(*_notices(wish), *self.left_out(wish)),
             separates_exit_code=False,
         )
-
-
-def _traces(wish: Wish) -> list[str]:
-    flags = [_FLAGS[domain] for domain in DOMAINS if domain in wish.domains and domain in _FLAGS]
-    if "copy" in wish.domains and not {"--hip-trace", "--hsa-trace"} & set(flags):
-        flags.append("--hip-trace")
-    return flags
 
 
 def _notices(wish: Wish) -> Iterator[str]:
@@ -74,5 +52,4 @@ def _notices(wish: Wish) -> Iterator[str]:
     if others := [each for each in wish.formats if each not in ("csv", "json")]:
         yield f"rocprof writes csv and a Chrome trace, not {', '.join(others)}"
     if wish.output_name:
-        yield "-o is left out: rocprof knows no %keys%"
-    yield from left_out(wish, NAME)
+        yield "-o is left out: rocprof does not know %keys%"

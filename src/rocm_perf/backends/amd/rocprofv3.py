@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rocm_perf.backends.amd.chips import first_gfx, first_gpu, method_doubt, method_refusal, release, written
+from rocm_perf.backends.amd.chips import first_gfx, method_doubt, method_refusal, release, written
 from rocm_perf.backends.amd.pc_sampling import settled
+from rocm_perf.backends.amd.probe import DECODER
+from rocm_perf.backends.amd.profiler import NO_GPU, AmdProfiler
 from rocm_perf.backends.base import DOMAINS, Command, Domain, Wish
 from rocm_perf.backends.machine import Machine, Version
+from rocm_perf.backends.tools import Program
 
-NAME = "rocprofv3"
-DECODER = "att-decoder"  # librocprof-trace-decoder.so
+_NAME = "rocprofv3"
 OLDEST: Version = (6, 2)
 OUTPUT_NAME = "%hostname%/rank%env{RANK}%-%pid%"  # %rank% is the node's under torchrun
 
@@ -44,15 +46,23 @@ _ROCPD_SINCE: Version = (7, 0)
 _WHOLE_SINCE: Version = (6, 3)  # --runtime-trace; --sys-trace came earlier, without allocations and RCCL
 
 
-class Rocprofv3Profiler:
+class Rocprofv3Profiler(AmdProfiler):
     """AMD's current profiler."""
 
-    name = NAME
+    name = tool = _NAME
+    why = "AMD's current profiler is here"
+    programs = (Program(_NAME, version=r"(?m)^\s*version\s*:\s*([\d.]+)"),)
+    domains = DOMAINS
+    extras = ("counters", "pc sampling", "thread trace")
+
+    def install(self, machine: Machine) -> str:
+        here = machine.tool(_NAME) is not None
+        return "" if here else "sudo apt install rocprofiler-sdk (ROCm 6.2 on; pip wheels have none)"
 
     def refusal(self, wish: Wish, machine: Machine) -> str:
-        if first_gpu(machine) is None:
-            return "no AMD GPU was found"
-        tool = machine.tools.get(NAME)
+        if not self.watches(machine):
+            return NO_GPU
+        tool = machine.tools.get(_NAME)
         if tool is None:
             return (
                 "it is not on this machine: it comes with ROCm 6.2 and later, in the package rocprofiler-sdk"
@@ -82,7 +92,7 @@ class Rocprofv3Profiler:
         sampling, sampling_notices = _sampling(wish, machine, rocm)
         formats, format_notices = _formats(wish, rocm)
         argv = [
-            machine.tools[NAME].path,
+            machine.tools[_NAME].path,
             *_traces(wish.domains, rocm),
             *counting,
             *sampling,
@@ -103,7 +113,7 @@ class Rocprofv3Profiler:
 
 def _release(machine: Machine) -> Version:
     """Where it cannot be told, the oldest: the newer ones know what that one knows."""
-    return release(machine, NAME) or OLDEST
+    return release(machine, _NAME) or OLDEST
 
 
 def _traces(domains: Iterable[Domain], rocm: Version) -> Iterator[str]:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.native_build import LIBRARY_FLAGS, cache_folder, compile_into, digest
+from rocm_perf.backends.nvidia.probe import CUPTI, CUPTI_HEADER
 from rocm_perf.errors import ToolAbsentError
 
 LIBRARY = "librocm_perf_cupti.so"
 _NEEDED = {
-    "cupti.h": "CUPTI's headers are not here (package cuda-cupti-dev, or pip's nvidia-cuda-cupti)",
-    "cupti": "CUPTI's library is not here (package cuda-cupti, or pip's nvidia-cuda-cupti)",
+    CUPTI_HEADER: "CUPTI's headers are not here (package cuda-cupti-dev, or pip's nvidia-cuda-cupti)",
+    CUPTI: "CUPTI's library is not here (package cuda-cupti, or pip's nvidia-cuda-cupti)",
     "c++": "no C++ compiler is here (package g++) to build the tracer with",
 }
 
@@ -62,9 +63,9 @@ def includes(header: Path) -> tuple[Path, ...]:
 
 
 def _arguments(native: Path, machine: Machine) -> tuple[str, ...]:
-    shared = Path(machine.tools["cupti"].path)
+    shared = Path(machine.tools[CUPTI].path)
     sources = sorted(str(file) for file in native.glob("*.cpp"))
-    headers = includes(Path(machine.tools["cupti.h"].path))
+    headers = includes(Path(machine.tools[CUPTI_HEADER].path))
     folders = (word for folder in headers for word in ("-isystem", str(folder)))
     # pip's CUDA lacks crt/host_defines.h: ours is taken only where there is no other.
     shims = ("-idirafter", str(native / "shims"))

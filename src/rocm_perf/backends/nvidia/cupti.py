@@ -4,35 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocm_perf.backends.base import Command, Domain, Wish
+from rocm_perf.backends.base import Command, Domain, Profiler, Wish
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.nvidia.build import absence, build, library
+from rocm_perf.backends.nvidia.probe import CUPTI, package_release
 
 OUTPUT_NAME = "%hostname%/rank%env{RANK}%-%pid%"
 SUFFIX = ".cupti.json"
-# NCCL tells of its calls by NVTX ranges.
-_RECORDED: tuple[Domain, ...] = ("kernel", "hip", "hsa", "copy", "allocation", "marker", "rccl")
 
 
-class CuptiProfiler:
+class CuptiProfiler(Profiler):
     """Kernels, copies, API calls, allocations and NVTX ranges of any CUDA program."""
 
     name = "cupti"
+    why = "it traces any CUDA program"
+    offers = "kernel and API trace"
+    vendor = "NVIDIA"
+    domains = ("kernel", "hip", "hsa", "copy", "allocation", "marker", "rccl")  # NCCL's calls are NVTX ranges
+    tool = CUPTI
+    preloads = ("cupti",)
+
+    def install(self, machine: Machine) -> str:
+        return f"sudo apt install cuda-cupti-dev-{package_release(machine)} g++" if absence(machine) else ""
 
     def refusal(self, wish: Wish, machine: Machine) -> str:
-        """Why it cannot do this here; empty if it can."""
-        if machine.vendor != "NVIDIA":
+        if not self.watches(machine):
             return "CUPTI traces NVIDIA GPUs, and there is none here"
         if wish.counters:
             return "counters are recorded by ncu"
         if wish.pc_sampling or wish.att:
             return "it samples no program counters and traces no threads"
-        if not set(wish.domains) & set(_RECORDED):
+        if not set(wish.domains) & set(self.domains):
             return "nothing of what is asked for is CUPTI's to record"
         return absence(machine)
 
-    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002  # a Profiler's
-        """The parts of the wish that it would leave out, each with the reason."""
+    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
         return tuple(_dropped(wish))
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
@@ -45,19 +51,18 @@ class CuptiProfiler:
                 "CUDA_INJECTION64_PATH": tracer,
                 "NVTX_INJECTION64_PATH": tracer,
                 "ROCM_PERF_CUPTI_OUTPUT": f"{folder / name}{SUFFIX}",
-                "ROCM_PERF_CUPTI_DOMAINS": ",".join(_domains(wish)),
+                "ROCM_PERF_CUPTI_DOMAINS": ",".join(self._domains(wish)),
             },
             expected=(f"**/*{SUFFIX}",),
             notices=(*_without_meaning(wish), *self.dropped(wish, machine)),
         )
 
     def prepare(self, machine: Machine) -> None:
-        """Build the tracer, unless an earlier run did. Raises what stands in the way."""
+        """Build the tracer, unless an earlier run did."""
         build(machine)
 
-
-def _domains(wish: Wish) -> tuple[Domain, ...]:
-    return tuple(domain for domain in _RECORDED if domain in wish.domains)
+    def _domains(self, wish: Wish) -> tuple[Domain, ...]:
+        return tuple(domain for domain in self.domains if domain in wish.domains)
 
 
 def _without_meaning(wish: Wish) -> tuple[str, ...]:

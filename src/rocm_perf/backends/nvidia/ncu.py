@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rocm_perf.backends.base import Command, Wish
+from rocm_perf.backends.base import Command, Profiler, Wish
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.nvidia.counters import ncu_metrics
+from rocm_perf.backends.nvidia.probe import may_count, package_release
+from rocm_perf.backends.tools import Program
 
+_NAME = "ncu"
 OUTPUT = "ncu.csv"
 # What rocm-perf reads best: one row a kernel, base units, clocks as they are in the application's own runs. The output
 # goes into a file, so that the application's own stays untouched, and its children are profiled, too.
@@ -26,44 +29,52 @@ _ALWAYS = [
 _RANGE = re.compile(r"\[?(\d+)(?:-(\d+))?\]?")
 
 
-class NcuProfiler:
+class NcuProfiler(Profiler):
     """Counters of each kernel, and no timeline: every kernel runs alone, and several times."""
 
-    name = "ncu"
+    name = tool = _NAME
+    why = "it reads NVIDIA's counters"
+    offers = "counters"
+    vendor = "NVIDIA"
+    extras = ("counters",)
+    programs = (Program(_NAME, vendor="NVIDIA"),)
+    preloads = ("ncu",)
+    default_counters = ("counters_basic",)
+    probe_counter = "sm__warps_launched.sum"
+
+    def install(self, machine: Machine) -> str:
+        here = machine.tool(_NAME) is not None
+        return "" if here else f"sudo apt install cuda-nsight-compute-{package_release(machine)}"
 
     def refusal(self, wish: Wish, machine: Machine) -> str:
-        """Why it cannot do this here; empty if it can."""
-        if machine.vendor != "NVIDIA":
+        if not self.watches(machine):
             return "ncu reads the counters of NVIDIA GPUs, and there is none here"
-        if machine.tool("ncu") is None:
-            found = machine.tools.get("ncu")
-            return (
-                f"ncu {found.problem}"
-                if found
-                else "ncu (Nsight Compute) is not here (package nsight-compute)"
-            )
+        tool = machine.tools.get(_NAME)
+        if tool is None:
+            return "ncu (Nsight Compute) is not here (package nsight-compute)"
+        if tool.problem:
+            return f"ncu {tool.problem}"
         if not wish.counters:
             return "ncu records counters, and none are asked for"
         if wish.pc_sampling or wish.att:
             return "ncu is used for counters alone"
-        if machine.counters_need_root and not _is_privileged(machine):
+        if not may_count(machine):
             return (
                 "the driver keeps counters from ordinary users (ERR_NVGPUCTRPERM): run as root, "
                 "or load the module with NVreg_RestrictProfilingToAdminUsers=0"
             )
         return ""
 
-    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002  # a Profiler's
-        """The parts of the wish that it would leave out, each with the reason."""
+    def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
         return tuple(_dropped(wish))
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         """ncu around the application. Its exit code need not be the application's."""
-        tool = machine.tool("ncu")
+        tool = machine.tool(_NAME)
         metrics = ncu_metrics(wish.counters, _chip(machine))
         return Command(
             argv=(
-                tool.path if tool else "ncu",
+                tool.path if tool else _NAME,
                 *_ALWAYS,
                 "--metrics",
                 ",".join(metrics),
@@ -77,10 +88,6 @@ class NcuProfiler:
             notices=(*self.dropped(wish, machine), *_translated(wish)),
             separates_exit_code=False,
         )
-
-
-def _is_privileged(machine: Machine) -> bool:
-    return machine.user == "root" or "CAP_SYS_ADMIN" in machine.capabilities
 
 
 def _chip(machine: Machine) -> str:

@@ -10,12 +10,14 @@ from pathlib import Path
 from rocm_perf.arch import catalog
 from rocm_perf.backends import tools
 from rocm_perf.backends.host import read_text
-from rocm_perf.backends.machine import FoundGpu, Tool, version_of
+from rocm_perf.backends.machine import FoundGpu, Machine, Tool, version_of
 
 PCI_VENDOR = "0x10de"
+CUPTI, CUPTI_HEADER = "cupti", "cupti.h"  # as Machine.tools has the library and its header
 _LIMIT_S = 20.0  # without the persistence daemon it starts every GPU
 _QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "compute_cap", "driver_version")
 _DRIVER = "proc/driver/nvidia"
+_COUNTING = {"CAP_SYS_ADMIN", "CAP_PERFMON"}  # what the driver asks of a user where counters are restricted
 
 
 def smi_gpus(tool: Tool, environment: Mapping[str, str]) -> tuple[tuple[FoundGpu, ...], str]:
@@ -84,6 +86,16 @@ def counters_need_root(root: Path) -> bool:
     return bool(re.search(r"^RmProfilingAdminOnly:\s*1", read_text(root / _DRIVER / "params"), re.MULTILINE))
 
 
+def may_count(machine: Machine) -> bool:
+    """Whether the driver lets this user read counters."""
+    return not machine.counters_need_root or bool(_COUNTING & set(machine.capabilities))
+
+
+def package_release(machine: Machine) -> str:
+    """CUDA's release as NVIDIA's packages are named after it: 13-0."""
+    return "-".join(machine.cuda.split(".")[:2]) or "13-0"
+
+
 def cuda_folders(environment: Mapping[str, str], root: Path) -> tuple[Path, ...]:
     """Toolkits, the chosen one first."""
     chosen = [Path(environment[name]) for name in ("CUDA_HOME", "CUDA_PATH") if environment.get(name)]
@@ -121,7 +133,7 @@ def _cupti_of(prefix: Path) -> dict[str, Tool]:
     found: dict[str, Tool] = {}
     if libraries:
         version = libraries[0].resolve().name.partition(".so.")[2]
-        found["cupti"] = Tool(name="cupti", path=str(libraries[0]), version=version)
+        found[CUPTI] = Tool(name=CUPTI, path=str(libraries[0]), version=version)
     if header.is_file():
-        found["cupti.h"] = Tool(name="cupti.h", path=str(header))
+        found[CUPTI_HEADER] = Tool(name=CUPTI_HEADER, path=str(header))
     return found

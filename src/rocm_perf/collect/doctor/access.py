@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rocm_perf.backends.machine import DeviceNode, Machine
+from rocm_perf.backends.nvidia.probe import may_count
 from rocm_perf.model.finding import Finding
 
-_COUNTERS = {"CAP_SYS_ADMIN", "CAP_PERFMON"}
 _FILES = "--device=/dev/kfd --device=/dev/dri"
 _RIGHTS = "--cap-add=SYS_PTRACE --cap-add=SYS_ADMIN --security-opt seccomp=unconfined"
 _GROUPS = "--group-add video --group-add $(getent group render | cut -d: -f3)"  # images seldom name render
@@ -51,11 +51,6 @@ def blocked(machine: Machine, vendor: str) -> Finding | None:
     """What keeps programs from every GPU of the vendor; None if nothing does."""
     files = _amd_files(machine) if vendor == "AMD" else _nvidia_files(machine)
     return next((finding for finding in files if finding.severity == "error"), None)
-
-
-def may_count(machine: Machine) -> bool:
-    """Whether NVIDIA's driver lets this user read counters."""
-    return not machine.counters_need_root or bool(_COUNTERS & set(machine.capabilities))
 
 
 def _no_gpu(machine: Machine) -> Finding:

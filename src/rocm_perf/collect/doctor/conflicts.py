@@ -4,27 +4,19 @@ An error stands in the way of any recording. Pure."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 
+from rocm_perf.backends import profilers
 from rocm_perf.backends.machine import Machine, version_of
 from rocm_perf.collect.doctor.access import access_findings
 from rocm_perf.model.finding import Finding
 
-_PROFILERS = (
-    "rocprof",
-    "roctracer",
-    "rocpd",
-    "librpd",
-    "omnitrace",
-    "cupti",
-    "nsys",
-    "ToolsInjection",
-    "ncu",
-    "tau",
-)
+_OTHER_PROFILERS = ("roctracer", "rocpd", "librpd", "omnitrace", "nsys", "ToolsInjection", "tau")
 _TOOL_VARIABLES = ("HSA_TOOLS_LIB", "ROCP_TOOL_LIBRARIES", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
 _NO_PROFILERS = ("rocm-debug-agent",)
+_PROFILING = re.compile(r"rocprof.*|att-.*")  # AMD's tools that profile, and the decoder of thread traces
 _SERIALISING = (
     "HIP_LAUNCH_BLOCKING",
     "CUDA_LAUNCH_BLOCKING",
@@ -45,9 +37,12 @@ def conflicts(machine: Machine) -> tuple[Finding, ...]:
 
 def preloaded_profilers(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Profilers that would be loaded into every program already: `LD_PRELOAD=librocprofiler-sdk-tool.so`."""
-    words = environment.get("LD_PRELOAD", "").replace(":", " ").split()
+    own = [part for profiler in profilers.PROFILERS.values() for part in profiler.preloads]
+    libraries = environment.get("LD_PRELOAD", "").replace(":", " ").split()
     loaded = [
-        ("LD_PRELOAD", word) for word in words if any(name in PurePath(word).name for name in _PROFILERS)
+        ("LD_PRELOAD", library)
+        for library in libraries
+        if any(part in PurePath(library).name for part in (*own, *_OTHER_PROFILERS))
     ]
     loaded += [(name, environment[name]) for name in _TOOL_VARIABLES if environment.get(name)]
     return tuple(
@@ -94,10 +89,8 @@ def _several_rocms(machine: Machine) -> Iterator[Finding]:
 
 def _tools_of_another_rocm(machine: Machine) -> Iterator[Finding]:
     runtime = version_of(machine.rocm)[:2]
-    profilers = [
-        tool for tool in machine.tools.values() if tool.name.startswith(("rocprof", "att-")) and tool.rocm
-    ]
-    others = [tool for tool in profilers if runtime and version_of(tool.rocm)[:2] != runtime]
+    profiling = [tool for tool in machine.tools.values() if _PROFILING.match(tool.name) and tool.rocm]
+    others = [tool for tool in profiling if runtime and version_of(tool.rocm)[:2] != runtime]
     if others:
         tool = others[0]
         folder = os.path.dirname(tool.path)

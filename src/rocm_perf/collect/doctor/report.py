@@ -7,32 +7,32 @@ from itertools import groupby
 
 import msgspec
 
-from rocm_perf.backends.base import Profiler
+from rocm_perf.backends.amd.probe import DECODER
 from rocm_perf.backends.machine import DeviceNode, FoundGpu, Machine, Tool
-from rocm_perf.backends.tools import PROGRAMS
+from rocm_perf.backends.nvidia.probe import CUPTI, CUPTI_HEADER
+from rocm_perf.backends.probe import programs
 from rocm_perf.collect.doctor.access import blocked
 from rocm_perf.collect.doctor.conflicts import conflicts
-from rocm_perf.collect.doctor.methods import methods
+from rocm_perf.collect.doctor.methods import KERNEL_TRACE, Profilers, methods
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.results.doctor import DoctorReport, Fact, GpuMethods, MethodAnswer, MethodName, Trial
+from rocm_perf.model.results.doctor import DoctorReport, Fact, GpuMethods, MethodAnswer, Trial
 from rocm_perf.units import format_count
 from rocm_perf.version import __version__
 
-Trials = Mapping[tuple[str, MethodName], Trial]  # by chip
+Trials = Mapping[tuple[str, str], Trial]  # by chip and method
 EXIT_FINE, EXIT_ABSENT, EXIT_TIMING_ONLY = 0, 3, 4
-_LIBRARIES = ("att-decoder", "cupti", "cupti.h")
-_TRACERS = ("rocprofv3", "rocprofv2", "rocprof", "cupti")
+_LIBRARIES = (DECODER, CUPTI, CUPTI_HEADER)
 _CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SYS_PTRACE", "CAP_PERFMON")
 
 
-def report(machine: Machine, profilers: Mapping[str, Profiler], trials: Trials | None = None) -> DoctorReport:
+def report(machine: Machine, profilers: Profilers, trials: Trials | None = None) -> DoctorReport:
     """Everything about the machine, with what was tried on it, if anything was."""
     gpus = tuple(_gpu(gpu, machine, profilers, trials or {}) for gpu in machine.gpus)
     problems = conflicts(machine)
-    code = _exit_code(machine, gpus, problems)
+    code = _exit_code(machine, profilers, gpus, problems)
     return DoctorReport(
         producer=f"rocm-perf {__version__}",
-        verdict=(_can(gpus, code), _in_the_way(problems, gpus, code)),
+        verdict=(_can(gpus, profilers, code), _in_the_way(problems, gpus, code)),
         exit_code=code,
         gpus=gpus,
         versions=tuple(_versions(machine)),
@@ -42,7 +42,7 @@ def report(machine: Machine, profilers: Mapping[str, Profiler], trials: Trials |
     )
 
 
-def _gpu(gpu: FoundGpu, machine: Machine, profilers: Mapping[str, Profiler], trials: Trials) -> GpuMethods:
+def _gpu(gpu: FoundGpu, machine: Machine, profilers: Profilers, trials: Trials) -> GpuMethods:
     answers = methods(gpu, machine, profilers)
     return GpuMethods(
         index=gpu.index,
@@ -69,53 +69,60 @@ def _tried(answer: MethodAnswer, trial: Trial | None) -> MethodAnswer:
     )
 
 
-def _exit_code(machine: Machine, gpus: tuple[GpuMethods, ...], problems: tuple[Finding, ...]) -> int:
+def _exit_code(
+    machine: Machine, profilers: Profilers, gpus: tuple[GpuMethods, ...], problems: tuple[Finding, ...]
+) -> int:
     reachable = [gpu for gpu in gpus if blocked(machine, gpu.vendor) is None]
-    by_torch = any(_answer(gpu, "torch.profiler").works == "yes" for gpu in gpus)
-    has_tracer = by_torch or any(machine.tool(name) for name in _TRACERS)
-    if not reachable or not has_tracer:
+    if not reachable or not any(_has_tracer(gpu, machine, profilers) for gpu in machine.gpus):
         return EXIT_ABSENT
     stands = any(finding.severity == "error" and finding.id == "profiler-preloaded" for finding in problems)
-    traced = any(_answer(gpu, "kernel trace").works == "yes" for gpu in reachable)
+    traced = any(_answer(gpu, KERNEL_TRACE).works == "yes" for gpu in reachable)
     return EXIT_FINE if traced and not stands else EXIT_TIMING_ONLY
 
 
-def _answer(gpu: GpuMethods, name: MethodName) -> MethodAnswer:
+def _has_tracer(gpu: FoundGpu, machine: Machine, profilers: Profilers) -> bool:
+    """Whether a profiler is here that traces such GPUs, whatever may keep it from doing so."""
+    alone = msgspec.structs.replace(machine, gpus=(gpu,))
+    tracers = (each for each in profilers.values() if each.traces and each.is_here(alone))
+    return any(not each.gpu_refusal(alone) for each in tracers)
+
+
+def _answer(gpu: GpuMethods, name: str) -> MethodAnswer:
     return next(answer for answer in gpu.methods if answer.method == name)
 
 
-def _can(gpus: tuple[GpuMethods, ...], code: int) -> str:
-    """Can I profile here?"""
+def _can(gpus: tuple[GpuMethods, ...], profilers: Profilers, code: int) -> str:
+    """The answer to: can I profile here?"""
     if not gpus:
         return "No: there is no GPU here. What was recorded elsewhere can be analysed: rocm-perf analyze PATH"
     best = max(gpus, key=lambda gpu: sum(answer.works == "yes" for answer in gpu.methods))
     alike = sum(gpu.methods == best.methods for gpu in gpus)
     where = best.name + (f" ({alike} of {len(gpus)} GPUs)" if len(gpus) > 1 else "")
     if code == EXIT_FINE:
-        works = [
-            answer.method for answer in best.methods if answer.works == "yes" and answer.method != "timing"
-        ]
-        return f"Yes: {_listed(works)} {'work' if len(works) > 1 else 'works'} on {where}."
+        always = {profiler.own_method for profiler in profilers.values() if not profiler.records}
+        works = [answer.method for answer in best.methods if answer.works == "yes"]
+        worth = [method for method in works if method not in always]
+        return f"Yes: {_listed(worth)} {'work' if len(worth) > 1 else 'works'} on {where}."
     if any(answer.works == "yes" for answer in best.methods):
         return f"Partly: only the wall time of programs can be told on {where}."
     return f"No: programs cannot use {where} yet."
 
 
 def _in_the_way(problems: tuple[Finding, ...], gpus: tuple[GpuMethods, ...], code: int) -> str:
-    """What is in the way?"""
+    """The answer to: what is in the way?"""
     errors = [finding for finding in problems if finding.severity == "error"]
     if errors:
         return f"In the way: {errors[0].title}; how to fix it is below."
     if code != EXIT_FINE and gpus:
-        answer = _answer(gpus[0], "kernel trace")
+        answer = _answer(gpus[0], KERNEL_TRACE)
         return f"In the way: {answer.reason}." + (f" Try: {answer.remedy}" if answer.remedy else "")
     doubts = sum(finding.severity == "warning" for finding in problems)
     return f"Worth a look: {format_count(doubts, 'warning')} below." if doubts else "Nothing is in the way."
 
 
-def _listed(words: Sequence[MethodName]) -> str:
-    """A, B and C; the two kinds of PC sampling as one."""
-    short = list(dict.fromkeys("PC sampling" if word.startswith("PC") else word for word in words))
+def _listed(names: Sequence[str]) -> str:
+    """The names as A, B and C; the two kinds of PC sampling as one."""
+    short = list(dict.fromkeys("PC sampling" if name.startswith("PC") else name for name in names))
     return short[0] if len(short) == 1 else f"{', '.join(short[:-1])} and {short[-1]}"
 
 
@@ -166,7 +173,7 @@ def _rights(node: DeviceNode) -> str:
 
 def _tools(machine: Machine) -> Iterator[Fact]:
     """Those that are here, then the others."""
-    names = [*(program.name for program in PROGRAMS), *_LIBRARIES]
+    names = [*(program.name for program in programs()), *_LIBRARIES]
     for name in names:
         if name in machine.tools:
             yield _tool(machine.tools[name])

@@ -6,29 +6,27 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from rocm_perf.backends.base import Wish
+from rocm_perf.backends import profilers
 from rocm_perf.backends.machine import FoundGpu, Machine
-from rocm_perf.collect.doctor.methods import WAYS, Way, wish_on
+from rocm_perf.collect.doctor.methods import COUNTERS, ROOFLINE, Way, ways
 from rocm_perf.collect.doctor.report import Trials
 from rocm_perf.collect.request.application import find_application, is_python
 from rocm_perf.collect.request.request import Request
 from rocm_perf.errors import RocmPerfError, ToolAbsentError
 from rocm_perf.model.collection import CollectionRecord
-from rocm_perf.model.results.doctor import GpuMethods, MethodName, Trial
+from rocm_perf.model.results.doctor import GpuMethods, Trial
 from rocm_perf.model.trace import Trace
 
 _COMPILE_LIMIT_S = 120.0
 _RUN_LIMIT_S = 60.0
 _MASKS = {"AMD": "HIP_VISIBLE_DEVICES", "NVIDIA": "CUDA_VISIBLE_DEVICES"}
-_TIMING = Way("timing", Wish())
-_TORCH = Way("torch.profiler", Wish(domains=("kernel",)), table="dispatches")
 
 Command = tuple[str, ...]
 Say = Callable[[str], None]
@@ -56,46 +54,52 @@ def try_methods(
         find_application(own, os.environ)
     first = {gpu.gfx: gpu for gpu in reversed(gpus)}
     found = {gpu.gfx: gpu for gpu in reversed(machine.gpus)}
-    trials: dict[tuple[str, MethodName], Trial] = {}
+    trials: dict[tuple[str, str], Trial] = {}
     with tempfile.TemporaryDirectory(prefix="rocm-perf-probe-") as folder:
         for gfx, gpu in first.items():
             environment = {} if len(first) == 1 else {_MASKS[found[gfx].vendor]: str(gpu.index)}
-            for way in _to_try(gpu):
+            to_try = _to_try(gpu, found[gfx])
+            for way in to_try:
                 say(f"trying {way.method} on {gpu.name}")
                 command = workload(way, found[gfx], machine, Path(folder), own)
-                request = _request(way, found[gfx], command, folder, environment)
-                trials[gfx, way.method] = _try(way, request, machine, record)
-                if way is _TIMING and not trials[gfx, "timing"].works:
-                    trials.update(_hopeless(gpu, trials[gfx, "timing"]))
+                request = _request(way, command, folder, environment)
+                trials[gfx, way.method] = trial = _try(way, request, machine, record)
+                if _is_alone(way) and not trial.works:
+                    trials.update(
+                        {(gfx, other.method): _hopeless(trial) for other in to_try if other is not way}
+                    )
                     break
-            if (gfx, "counters") in trials:
-                trials[gfx, "roofline"] = Trial(
-                    trials[gfx, "counters"].works, 0.0, "follows from the counters"
-                )
+            if (gfx, COUNTERS) in trials:
+                works = trials[gfx, COUNTERS].works
+                trials[gfx, ROOFLINE] = Trial(works=works, wall_s=0.0, words="follows from the counters")
     return trials
 
 
-def _hopeless(gpu: GpuMethods, timing: Trial) -> Trials:
-    """A program that fails by itself tells nothing of the profilers."""
-    words = f"the program fails without a profiler already: {timing.words}"
-    return {(gpu.gfx, way.method): Trial(False, 0.0, words) for way in _to_try(gpu) if way is not _TIMING}
+def _is_alone(way: Way) -> bool:
+    """Whether the program runs without a profiler."""
+    return not way.table
 
 
-def _to_try(gpu: GpuMethods) -> Iterator[Way]:
-    """What is known not to work is left alone."""
+def _hopeless(alone: Trial) -> Trial:
+    """The outcome of every method where the program fails by itself, which says nothing of the profilers."""
+    words = f"the program already fails without a profiler: {alone.words}"
+    return Trial(works=False, wall_s=0.0, words=words)
+
+
+def _to_try(gpu: GpuMethods, found: FoundGpu) -> list[Way]:
+    """The methods that may work: what is known not to is left alone."""
     works = {answer.method: answer.works for answer in gpu.methods}
-    return (way for way in (_TIMING, _TORCH, *WAYS) if works[way.method] != "no")
+    return [way for way in ways(found, profilers.PROFILERS) if works[way.method] != "no"]
 
 
-def _request(way: Way, gpu: FoundGpu, command: Command, folder: str, environment: dict[str, str]) -> Request:
-    asked = wish_on(way, gpu)
+def _request(way: Way, command: Command, folder: str, environment: dict[str, str]) -> Request:
     return Request(
         command=command,
         is_python=is_python(find_application(command, os.environ)),
         preset="doctor",
-        wish=msgspec.structs.replace(asked, counters=()),
-        counters=asked.counters,
-        profiler={"timing": "timing", "torch.profiler": "torch"}.get(way.method, ""),
+        wish=msgspec.structs.replace(way.wish, counters=()),
+        counters=way.wish.counters,
+        profiler=way.profiler,
         output=os.path.join(folder, way.method.replace(" ", "-").replace(",", "")),
         timeout_s=_RUN_LIMIT_S,
         environment=environment,
@@ -108,20 +112,20 @@ def _try(way: Way, request: Request, machine: Machine, record: Record) -> Trial:
     try:
         recorded = record(request, machine, _silent)
     except RocmPerfError as error:
-        return Trial(False, time.monotonic() - begin, str(error))
-    works, words = judged(way, recorded)
-    return Trial(works, time.monotonic() - begin, words)
+        return Trial(works=False, wall_s=time.monotonic() - begin, words=str(error))
+    works, words = outcome(way, recorded)
+    return Trial(works=works, wall_s=time.monotonic() - begin, words=words)
 
 
 def _silent(_words: str) -> None:
     """What a recording says on its way is in its record, too."""
 
 
-def judged(way: Way, recorded: Recorded) -> tuple[bool, str]:
-    """Whether it recorded what it should, and what it says: rows are the proof, not an exit code."""
+def outcome(way: Way, recorded: Recorded) -> tuple[bool, str]:
+    """Whether it recorded what it should, and a sentence about it: rows are the proof, not an exit code."""
     record = recorded.record
     failed = [run for run in record.passes if run.exit_status]
-    if not way.table:
+    if _is_alone(way):
         return not failed, "" if not failed else f"the workload ended with {failed[0].exit_status}"
     rows = recorded.trace.rows(way.table) if recorded.trace is not None else 0
     if rows and not failed:
@@ -136,7 +140,8 @@ def workload(way: Way, gpu: FoundGpu, machine: Machine, folder: Path, own: Comma
     if own:
         return own
     compiler = machine.tool("hipcc" if gpu.vendor == "AMD" else "nvcc")
-    if compiler is not None and way is not _TORCH:
+    python_only = bool(way.profiler) and profilers.PROFILERS[way.profiler].python_only
+    if compiler is not None and not python_only:
         return _compiled(compiler.path, gpu, folder)
     if machine.torch is not None:
         script = folder / "workload.py"

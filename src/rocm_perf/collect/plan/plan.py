@@ -6,44 +6,20 @@ One invocation of the profiler a run: a file with several jobs would turn the ap
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from rocm_perf.backends.amd.chips import first_gfx, method_refusal, release, written
-from rocm_perf.backends.base import Profiler, Wish
+from rocm_perf.backends import profilers
+from rocm_perf.backends.base import Profiler, Purpose, Wish
 from rocm_perf.backends.machine import Machine
-from rocm_perf.backends.profilers import PROFILERS
-from rocm_perf.backends.torch import app_refusal
-from rocm_perf.collect.plan.counter_plan import counter_passes
-from rocm_perf.collect.plan.planned import Plan, PlannedRun, Rejected
+from rocm_perf.collect.plan.planned import WALL_TIME, Plan, PlannedRun, Rejected
 from rocm_perf.collect.request.request import Request
 from rocm_perf.errors import NotSupportedError, ToolAbsentError, UsageError
 
-AMD_TOOLS = ("rocprofv3", "rocprofv2", "rocprof")
-_SCRIPTS = ("rocprofv2", "rocprof")
-_PROGRAMS = (*AMD_TOOLS, "ncu")
-_ORDER: Mapping[str | None, tuple[str, ...]] = {
-    "AMD": (*AMD_TOOLS, "torch", "timing"),
-    "NVIDIA": ("cupti", "torch", "timing"),
-    None: ("torch", "timing"),
-}
-_WHY = {
-    "rocprofv3": "AMD's current profiler is here",
-    "rocprofv2": "it is the newest of AMD's profilers that works here",
-    "rocprof": "it is the newest of AMD's profilers that works here",
-    "cupti": "it traces any CUDA program",
-    "ncu": "it reads NVIDIA's counters",
-    "torch": "the program is Python, and torch brings its own profiler",
-    "timing": "nothing else works here",
-}
-_NCU_DEFAULT = "counters_basic"
-
 
 class _Run(msgspec.Struct, frozen=True):
-    purpose: str
     profiler: Profiler
     wish: Wish
 
@@ -57,69 +33,78 @@ class _Draft(msgspec.Struct):
 
 
 def plans(request: Request, machine: Machine, folder: Path) -> tuple[Plan, ...]:
-    """Every way that works here, the best first; `timing` last, unless one profiler is forced."""
+    """Every way that works here, the best first; the application alone last, unless one profiler is forced."""
     if not request.command:
         raise UsageError("there is no application to run", next_step="Write it behind --.")
     if request.profiler:
         return (_forced(request, machine, folder),)
-    found: list[Plan] = []
+    ways: list[Plan] = []
     rejected: list[Rejected] = []
-    for name in _candidates(request, machine):
-        if reason := _refusal(name, request, machine, folder):
-            rejected.append(Rejected(name, reason))
+    for profiler in _candidates(request, machine):
+        if reason := _refusal(profiler, request, machine, folder):
+            rejected.append(Rejected(profiler.name, reason))
             continue
-        asked = request if not found else _without_tool_args(request)
-        found.append(_plan(name, asked, machine, folder, tuple(rejected)))
-    return tuple(found)
+        asked = request if not ways else _without_tool_args(request)
+        ways.append(_plan(profiler, asked, machine, folder, tuple(rejected)))
+    return tuple(ways)
 
 
-def _candidates(request: Request, machine: Machine) -> tuple[str, ...]:
-    return _ORDER[machine.vendor] if _records(request) else ("timing",)
+def _candidates(request: Request, machine: Machine) -> tuple[Profiler, ...]:
+    """The profilers to plan with, in their order: those for the machine's GPUs, and those for any."""
+    return tuple(
+        profiler
+        for profiler in profilers.PROFILERS.values()
+        if profiler.leads
+        and profiler.vendor in (None, machine.vendor)
+        and (_records(request) or not profiler.records)
+    )
 
 
 def _records(request: Request) -> bool:
+    """Whether more is asked for than the wall time."""
     wish = request.wish
-    return bool(wish.domains or wish.pc_sampling or wish.att or _counts(request))
-
-
-def _counts(request: Request) -> bool:
-    return bool(request.counters or request.counter_passes)
+    return bool(wish.domains or wish.pc_sampling or wish.att or _counter_names(request))
 
 
 def _forced(request: Request, machine: Machine, folder: Path) -> Plan:
-    name = request.profiler
-    if name not in PROFILERS:
-        near = difflib.get_close_matches(name[:40], PROFILERS, n=1)
+    """The plan with the one profiler that the user wants."""
+    name, known = request.profiler, profilers.PROFILERS
+    if name not in known:
+        near = difflib.get_close_matches(name[:40], known, n=1)
         hint = f"the nearest is {near[0]}" if near else ""
-        raise UsageError(f"there is no profiler {name[:40]!r}", hint, f"Known: {', '.join(PROFILERS)}.")
-    reason = _refusal(name, request, machine, folder)
+        raise UsageError(f"there is no profiler {name[:40]!r}", hint, f"Known: {', '.join(known)}.")
+    profiler = known[name]
+    reason = _refusal(profiler, request, machine, folder)
     if not reason:
-        return replace(_plan(name, request, machine, folder, ()), why="you asked for it")
-    absent = name in _PROGRAMS and name not in machine.tools
-    absent = absent or (name not in ("torch", "timing") and machine.vendor is None)
-    absent = absent or (name == "torch" and machine.torch is None)
-    error = ToolAbsentError if absent else NotSupportedError
+        return replace(_plan(profiler, request, machine, folder, ()), why="you asked for it")
+    error = NotSupportedError if profiler.is_here(machine) else ToolAbsentError
     raise error(f"{name} cannot profile this here", reason, "Leave out --profiler for the best that is here.")
 
 
-def _refusal(name: str, request: Request, machine: Machine, folder: Path) -> str:
-    """Why a profiler cannot be the one that traces."""
-    if name == "torch" and not request.is_python:
-        return "the application is not a Python program"
-    if name in _SCRIPTS and len(str(folder).split()) > 1:
-        return "its script does not take a folder with a blank in its name"
-    if name == "torch" and (reason := app_refusal(request.command)):
-        return reason
+def _refusal(profiler: Profiler, request: Request, machine: Machine, folder: Path) -> str:
+    """Why a plan cannot be built on this profiler; empty if it can."""
     wish = _trace_wish(request)
-    if name == "ncu":
-        wish = replace(wish, domains=(), counters=_named(request) or (_NCU_DEFAULT,))
-    return PROFILERS[name].refusal(wish, machine)
+    if not profiler.leads:
+        wish = _counter_wish(profiler, request, _counter_names(request) or profiler.default_counters)
+    return profiler.app_refusal(request.command, folder, is_python=request.is_python) or profiler.refusal(
+        wish, machine
+    )
 
 
 def _trace_wish(request: Request) -> Wish:
-    """Kernels at least: what all else is seen beside."""
+    """What the trace records: kernels at least, beside which all else is seen."""
     domains = request.wish.domains or ("kernel",)
     return replace(request.wish, domains=domains, counters=(), pc_sampling=None, att=False)
+
+
+def _kernels_wish(profiler: Profiler, request: Request) -> Wish:
+    """What a run for something else records beside it."""
+    domains = ("kernel",) if profiler.traces else ()
+    return replace(_trace_wish(request), domains=domains, stats=False)
+
+
+def _counter_wish(profiler: Profiler, request: Request, names: tuple[str, ...]) -> Wish:
+    return replace(_kernels_wish(profiler, request), counters=names)
 
 
 def _without_tool_args(request: Request) -> Request:
@@ -128,20 +113,14 @@ def _without_tool_args(request: Request) -> Request:
 
 
 def _plan(
-    name: str, request: Request, machine: Machine, folder: Path, rejected: tuple[Rejected, ...]
+    profiler: Profiler, request: Request, machine: Machine, folder: Path, rejected: tuple[Rejected, ...]
 ) -> Plan:
-    draft = _Draft()
-    if name in AMD_TOOLS:
-        _draft_amd(draft, PROFILERS[name], request, machine)
-    elif name == "ncu":
-        _draft_ncu(draft, request, machine)
-    else:
-        _draft_tracer(draft, PROFILERS[name], request, machine)
+    draft = _draft(profiler, request, machine, folder)
     runs = tuple(_planned(n, run, request.command, folder, machine) for n, run in enumerate(draft.runs, 1))
     notices = [*draft.notices, *(note for run in runs for note in run.command.notices)]
     return Plan(
-        profiler=name,
-        why=_why(name, request, rejected),
+        profiler=profiler.name,
+        why=_why(profiler, request, rejected),
         rejected=rejected,
         runs=runs,
         could_not=tuple(dict.fromkeys(draft.could_not)),
@@ -149,122 +128,111 @@ def _plan(
     )
 
 
-def _why(name: str, request: Request, rejected: tuple[Rejected, ...]) -> str:
+def _why(profiler: Profiler, request: Request, rejected: tuple[Rejected, ...]) -> str:
     if not _records(request):
         return "nothing but the wall time was asked for"
-    if name != "timing" or not rejected:
-        return _WHY[name]
-    return f"{_WHY[name]} ({'; '.join(f'{each.profiler}: {each.reason}' for each in rejected)})"
+    if profiler.records or not rejected:
+        return profiler.why
+    return f"{profiler.why} ({'; '.join(f'{each.profiler}: {each.reason}' for each in rejected)})"
 
 
-def _draft_amd(draft: _Draft, profiler: Profiler, request: Request, machine: Machine) -> None:
+def _draft(profiler: Profiler, request: Request, machine: Machine, folder: Path) -> _Draft:
     """A trace, as many counter runs as it takes, and PC sampling and a thread trace in runs of their own."""
-    kernels = replace(_trace_wish(request), domains=("kernel",), stats=False)
-    counting = [
-        replace(kernels, counters=names) for names in _counter_runs(draft, profiler, request, machine)
-    ]
-    apart: list[_Run] = [_Run("counters", profiler, wish) for wish in counting]
-    for purpose, wish in _special(kernels, request).items():
-        if reason := profiler.refusal(wish, machine):
-            draft.could_not.append(f"{purpose}: {reason}; what remains: {_remaining(request, machine)}")
-        else:
-            apart.append(_Run(purpose, profiler, wish))
-    trace = _trace_wish(request)
-    if trace.domains != ("kernel",) or not apart:  # the other runs record kernels anyway
-        draft.runs.append(_Run("trace", profiler, trace))
-    draft.runs += apart
-    draft.could_not += profiler.dropped(trace, machine)
-
-
-def _special(kernels: Wish, request: Request) -> dict[str, Wish]:
-    """What is recorded in a run of its own."""
-    found: dict[str, Wish] = {}
-    if request.wish.pc_sampling is not None:
-        found["pc sampling"] = replace(kernels, pc_sampling=request.wish.pc_sampling)
-    if request.wish.att:
-        found["thread trace"] = replace(kernels, att=True)
-    return found
-
-
-def _counter_runs(
-    draft: _Draft, profiler: Profiler, request: Request, machine: Machine
-) -> tuple[tuple[str, ...], ...]:
-    if not _counts(request):
-        return ()
-    gfx = first_gfx(machine)
-    rocm = written(release(machine, profiler.name)) or None
-    found = counter_passes(request.counters, request.counter_passes, gfx, rocm)
-    reason = method_refusal(gfx, "counters", release(machine, profiler.name)) or found.refusal
-    draft.notices += [*found.notes, *_other_gpus(machine, gfx)]
-    if reason:
-        draft.could_not.append(f"counters: {reason}; what remains: {_remaining(request, machine)}")
-        return ()
-    return found.passes
-
-
-def _other_gpus(machine: Machine, gfx: str) -> Iterator[str]:
-    others = sorted({gpu.gfx.partition(":")[0] for gpu in machine.gpus if gpu.vendor == "AMD"} - {gfx})
-    if others:
-        yield f"counters are those of {gfx}; {', '.join(others)} may lack some of them"
-
-
-def _remaining(request: Request, machine: Machine) -> str:
-    ways = ["kernel and API trace"]
-    ways += ["torch.profiler"] * (request.is_python and machine.torch is not None)
-    return ", ".join([*ways, "timing"])
-
-
-def _draft_tracer(draft: _Draft, profiler: Profiler, request: Request, machine: Machine) -> None:
-    """A profiler without counters; on NVIDIA ncu reads those in a run of its own."""
-    trace = _trace_wish(request)
-    if profiler.name == "timing":
-        trace = replace(trace, domains=request.wish.domains)
-    names = _named(request)
-    by_ncu = bool(names) and machine.vendor == "NVIDIA" and request.profiler in ("", "cupti")
-    wanted = replace(request.wish, domains=trace.domains, counters=() if by_ncu else names)
-    draft.could_not += profiler.dropped(wanted, machine)
-    for purpose, wish in _special(trace, request).items():
+    draft = _Draft()
+    apart = _counter_runs(draft, profiler, request, machine)
+    for purpose, wish in _special(profiler, request).items():
         if reason := profiler.refusal(wish, machine):
             draft.could_not.append(f"{purpose}: {reason}")
-    draft.runs.append(_Run("timing" if profiler.name == "timing" else "trace", profiler, trace))
-    if by_ncu:
-        _draft_ncu(draft, request, machine)
+        else:
+            apart.append(_Run(profiler, wish))
+    if profiler.traces:
+        remaining = _remaining(request, machine, folder)
+        draft.could_not = [f"{reason}; what remains: {remaining}" for reason in draft.could_not]
+    if profiler.leads and _needs_trace(profiler, request, apart):
+        draft.runs.append(_Run(profiler, _trace_wish(request)))
+    draft.runs += apart
+    draft.could_not += profiler.dropped(_asked_of(profiler, request), machine)
+    return draft
 
 
-def _draft_ncu(draft: _Draft, request: Request, machine: Machine) -> None:
-    ncu = PROFILERS["ncu"]
-    names = _named(request)
-    if not names:
-        draft.notices.append(f"ncu records counters alone, and none were named: {_NCU_DEFAULT}")
-    alone = request.profiler == "ncu"
-    wish = replace(
-        request.wish,
-        domains=(),
-        counters=names or (_NCU_DEFAULT,),
-        pc_sampling=None,
-        att=False,
-        tool_args=request.wish.tool_args if alone else (),
-    )
-    if reason := ncu.refusal(wish, machine):
+def _needs_trace(profiler: Profiler, request: Request, apart: list[_Run]) -> bool:
+    """Whether the trace needs a run of its own: the profiler's other runs record kernels anyway."""
+    alone = all(run.profiler is not profiler for run in apart)
+    return alone or _trace_wish(request).domains != ("kernel",)
+
+
+def _asked_of(profiler: Profiler, request: Request) -> Wish:
+    """The part of what the user asked for that the profiler's own trace is to answer."""
+    return replace(_trace_wish(request), domains=request.wish.domains if profiler.leads else ())
+
+
+def _special(profiler: Profiler, request: Request) -> dict[Purpose, Wish]:
+    """What is recorded in a run of its own, besides counters."""
+    kernels, asked = _kernels_wish(profiler, request), request.wish
+    wishes: dict[Purpose, Wish] = {}
+    if asked.pc_sampling is not None:
+        wishes["pc sampling"] = replace(kernels, pc_sampling=asked.pc_sampling)
+    if asked.att:
+        wishes["thread trace"] = replace(kernels, att=True)
+    return wishes
+
+
+def _counter_runs(draft: _Draft, profiler: Profiler, request: Request, machine: Machine) -> list[_Run]:
+    """The runs that read counters, or the reason why there are none."""
+    names, groups = request.counters, request.counter_passes
+    if not _counter_names(request):
+        names = profiler.default_counters
+        if not names:
+            return []
+        draft.notices.append(
+            f"{profiler.name} records counters alone, and none were named: {', '.join(names)}"
+        )
+    counting = _counting(profiler, request, machine)
+    asked = request if counting is profiler else _without_tool_args(request)
+    counted = counting.counter_passes(names, groups, machine)
+    wishes = [_counter_wish(counting, asked, each) for each in counted.passes]
+    draft.notices += counted.notes
+    refusals = (counting.refusal(wish, machine) for wish in wishes)
+    if reason := counted.refusal or next(filter(None, refusals), ""):
         draft.could_not.append(f"counters: {reason}")
-        return
-    draft.runs.append(_Run("counters", ncu, wish))
-    draft.could_not += ncu.dropped(wish, machine)
+        return []
+    if counting is not profiler:
+        draft.could_not += [lost for wish in wishes for lost in counting.dropped(wish, machine)]
+    return [_Run(counting, wish) for wish in wishes]
 
 
-def _named(request: Request) -> tuple[str, ...]:
+def _counting(profiler: Profiler, request: Request, machine: Machine) -> Profiler:
+    """Who reads the counters: the profiler itself, or the one of the same vendor that does nothing else. Where a
+    profiler for any GPU is forced, no other comes in."""
+    if profiler.counts:
+        return profiler
+    vendor = profiler.vendor or (machine.vendor if not request.profiler else None)
+    others = (each for each in profilers.PROFILERS.values() if each.counts and not each.traces)
+    return next((each for each in others if each.vendor == vendor), profiler)
+
+
+def _remaining(request: Request, machine: Machine, folder: Path) -> str:
+    """What the user has without that which cannot be done."""
+    trace = replace(request, wish=_trace_wish(request), counters=(), counter_passes=(), profiler="")
+    working = [each for each in _candidates(trace, machine) if not _refusal(each, trace, machine, folder)]
+    return ", ".join(dict.fromkeys(each.offers for each in working))
+
+
+def _counter_names(request: Request) -> tuple[str, ...]:
     grouped = (name for group in request.counter_passes for name in group)
     return tuple(dict.fromkeys((*request.counters, *grouped)))
 
 
 def _planned(number: int, run: _Run, app: tuple[str, ...], folder: Path, machine: Machine) -> PlannedRun:
     name = f"pass_{number}"
+    profiled = run.profiler.records
     return PlannedRun(
         number=number,
-        purpose=run.purpose,
+        purpose=run.wish.purpose if profiled else WALL_TIME,
         profiler=run.profiler.name,
+        profiled=profiled,
         folder=name,
         command=run.profiler.command(run.wish, app, folder / name, machine),
-        domains=run.wish.domains if run.profiler.name != "timing" else (),
+        domains=run.wish.domains if profiled else (),
         counters=run.wish.counters,
     )

@@ -6,6 +6,8 @@ import msgspec
 
 from rocm_perf.backends.base import Command, Domain
 
+WALL_TIME = "wall time"  # the purpose of a run without a profiler, where no other can be had
+
 
 class Rejected(msgspec.Struct, frozen=True):
     """A profiler that comes earlier in the order and cannot be used."""
@@ -18,8 +20,9 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run of the application."""
 
     number: int
-    purpose: str  # "trace", "counters", "pc sampling", "thread trace", "timing", "unprofiled"
+    purpose: str  # a Purpose, or WALL_TIME
     profiler: str
+    profiled: bool = True  # False: the application runs alone
     folder: str  # relative to the process's folder: pass_1
     command: Command
     domains: tuple[Domain, ...] = ()
@@ -37,6 +40,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
 
     @property
-    def is_fallback(self) -> bool:
-        """It does less than was asked for, because the machine cannot do more: exit code 4."""
-        return bool(self.could_not)
+    def profiled(self) -> bool:
+        """Whether it records more than the wall time of the application."""
+        return self.runs[0].profiled

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rocm_perf.backends.base import Command, Preparing
+from rocm_perf.backends import profilers
+from rocm_perf.backends.base import Command
 from rocm_perf.backends.machine import Machine
-from rocm_perf.backends.profilers import PROFILERS
 from rocm_perf.collect.plan.planned import Plan, PlannedRun
 from rocm_perf.collect.request.request import Request
 from rocm_perf.collect.run import outcome
@@ -45,7 +45,7 @@ class Setting:
 
 def prepared(plan: Plan, setting: Setting) -> Attempt:
     """A plan, ready to be carried out, or the reason why it cannot be."""
-    count = 0 if plan.profiler == "timing" else setting.request.overhead_runs
+    count = setting.request.overhead_runs if plan.profiled else 0
     attempt = Attempt(plan, interleaved(plan.runs, count))
     if problem := _unprepared(plan, setting.machine):
         attempt.verdict, attempt.reason = "profiler", problem
@@ -72,12 +72,11 @@ def proceed(attempt: Attempt, setting: Setting) -> None:
 def _unprepared(plan: Plan, machine: Machine) -> str:
     """Why the profilers of a plan cannot be made ready; empty if they are."""
     for name in dict.fromkeys(run.profiler for run in plan.runs):
-        profiler = PROFILERS.get(name)
-        if isinstance(profiler, Preparing):
-            try:
+        try:
+            if profiler := profilers.PROFILERS.get(name):
                 profiler.prepare(machine)
-            except RocmPerfError as error:
-                return str(error)
+        except RocmPerfError as error:
+            return str(error)
     return ""
 
 
@@ -105,7 +104,8 @@ def _run_alone(attempt: Attempt, setting: Setting) -> None:
     attempt.passes.append(
         PassRecord(
             number=len(attempt.passes) + 1,
-            profiler="timing",
+            profiler=profilers.NO_PROFILER.name,
+            profiled=False,
             purpose=UNPROFILED,
             argv=request.command,
             environment=request.environment,
@@ -122,11 +122,14 @@ def _run_alone(attempt: Attempt, setting: Setting) -> None:
 def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
     folder = setting.folder / run.folder
     command = _with_exit_code(run.command, setting.request.command, folder)
-    _write_files(command, folder, run.profiler)
+    with explained(folder):
+        if run.profiled:
+            folder.mkdir(parents=True, exist_ok=True)
+        _write_files(command)
     first = not attempt.profiled
     logs = setting.first_environment if first else {}
     added = {**setting.request.environment, **logs, **command.environment}
-    ended = _launched(command.argv, added, setting, watched=run.profiler != "timing" or bool(logs))
+    ended = _launched(command.argv, added, setting, watched=run.profiled or bool(logs))
     if first:
         attempt.stderr_tail = ended.stderr_tail
     if ended.left_behind:
@@ -140,10 +143,11 @@ def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
         PassRecord(
             number=len(attempt.passes) + 1,
             profiler=run.profiler,
+            profiled=run.profiled,
             purpose=run.purpose,
             argv=command.argv,
             environment=added,
-            folder=run.folder if run.profiler != "timing" else "",
+            folder=run.folder if run.profiled else "",
             counters=run.counters,
             started_ns=ended.started_ns,
             wall_ns=ended.wall_ns,
@@ -154,13 +158,10 @@ def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
     )
 
 
-def _write_files(command: Command, folder: Path, profiler: str) -> None:
-    with explained(folder):
-        if profiler != "timing":
-            folder.mkdir(parents=True, exist_ok=True)
-        for path, text in command.files.items():
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(text)
+def _write_files(command: Command) -> None:
+    for path, text in command.files.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text)
 
 
 def _with_exit_code(command: Command, application: tuple[str, ...], folder: Path) -> Command:

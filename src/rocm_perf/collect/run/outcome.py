@@ -45,7 +45,7 @@ class Seen:
 
 def look(folder: Path, run: PlannedRun) -> Seen:
     """Read what a run left behind."""
-    if run.profiler == "timing":
+    if not run.profiled:
         return Seen("recorded")
     written = [str(path) for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
     if not set(written) - set(run.command.files):

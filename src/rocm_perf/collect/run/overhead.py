@@ -25,7 +25,7 @@ def measured(passes: Sequence[PassRecord]) -> OverheadRecord | None:
     """From the runs that went well: the first kind of profiled run against the unprofiled ones."""
     plain = [run for run in passes if run.purpose == UNPROFILED]
     kept = [run for run in passes if run.outcome in ("recorded", "partly") and run.purpose != UNPROFILED]
-    if not plain or not kept or kept[0].profiler == "timing":
+    if not plain or not kept or not kept[0].profiled:
         return None
     same = [run for run in kept if (run.profiler, run.purpose) == (kept[0].profiler, kept[0].purpose)]
     if kept[0].counters:
@@ -46,7 +46,7 @@ def inflation(overhead: OverheadRecord) -> tuple[float, float, float]:
 
 def describe(record: CollectionRecord) -> str:
     """One sentence: how far the recorded durations can be taken as those of the program."""
-    if record.profiler == "timing":
+    if not record.profiled:
         return "No profiler ran: the wall time is the program's own."
     if record.overhead is None:
         return (

@@ -133,9 +133,9 @@ class _Session:
     def _left(self, attempt: Attempt, waiting: list[Plan]) -> list[Plan]:
         """The plans that are worth a try after one that fell short."""
         if attempt.found:
-            return [plan for plan in waiting if plan.profiler != "timing"]
+            return [plan for plan in waiting if plan.profiled]
         if "all" in attempt.gave_up:
-            return [plan for plan in waiting if plan.profiler == "timing"]
+            return [plan for plan in waiting if not plan.profiled]
         if attempt.plan.runs[0].purpose in attempt.gave_up:
             trace = replace(self.request.wish, pc_sampling=None, att=False)
             asked = replace(self.request, counters=(), counter_passes=(), wish=trace)
@@ -149,9 +149,7 @@ class _Session:
         if ran and not setting.input.can_repeat:
             self.say(f"{reason}. Not run again: its input came through a pipe and is used up.")
             return False
-        how = (
-            "without a profiler, for its wall time" if plan.profiler == "timing" else f"with {plan.profiler}"
-        )
+        how = f"with {plan.profiler}" if plan.profiled else "without a profiler, for its wall time"
         self.say(f"{reason}. Running the application {'again ' if ran else ''}{how}.")
         return True
 
@@ -207,6 +205,7 @@ class _Session:
             started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             preset=request.preset,
             profiler=self.ways[0].profiler,
+            profiled=self.ways[0].profiled,
             why=self.ways[0].why,
             asked=_asked(request),
             machine={name: value for name, value in facts.items() if value},
@@ -223,10 +222,11 @@ class _Session:
         lost = [*short, *attempt.could_not, *_undone(attempt), *fallen]
         planned = list(attempt.plan.could_not)
         # Where no profiler worked, why not is worth more than that one is needed.
-        told = [*lost, *planned] if attempt.plan.profiler == "timing" else [*planned, *lost]
+        told = [*planned, *lost] if attempt.plan.profiled else [*lost, *planned]
         return replace(
             base,
             profiler=attempt.plan.profiler,
+            profiled=attempt.plan.profiled,
             why=attempt.plan.why,
             could_not=tuple(dict.fromkeys(told)),
             notices=tuple(dict.fromkeys([*attempt.plan.notices, *attempt.notices, *notices])),
@@ -239,9 +239,9 @@ class _Session:
         if own := next((each.application_code for each in self.tried if each.application_code), 0):
             return own
         earlier = [each for each in self.tried if each is not chosen]
-        if chosen.plan.profiler == "timing" and all(each.verdict == "empty" for each in earlier) and earlier:
+        if not chosen.plan.profiled and earlier and all(each.verdict == "empty" for each in earlier):
             return 5
-        if chosen.plan.profiler != "timing" and not chosen.found:
+        if chosen.plan.profiled and not chosen.found:
             return 4 if chosen.verdict == "machine" else 5
         return 4 if done.could_not else 0
 

@@ -104,7 +104,7 @@ def application_failed(attempt: Attempt, status: int, printed: str = "") -> str:
 
 def _blamed(ran: Ran, seen: Seen) -> Message | str | None:
     """What shows that the profiler or the machine failed, not the application; None if nothing does."""
-    if ran.run.profiler == "timing" or seen.found:
+    if not ran.run.profiled or seen.found:
         return None
     known = messages.found(ran.ended.stderr_tail, "machine", "profiler", "application")
     if known:

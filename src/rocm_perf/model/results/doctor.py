@@ -10,17 +10,6 @@ from rocm_perf.model.finding import Finding
 
 SCHEMA_VERSION = 1
 Works = Literal["yes", "no", "untested"]
-MethodName = Literal[
-    "timing",
-    "torch.profiler",
-    "API trace",
-    "kernel trace",
-    "counters",
-    "PC sampling, host trap",
-    "PC sampling, stochastic",
-    "ATT",
-    "roofline",
-]
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -34,7 +23,7 @@ class Trial(msgspec.Struct, frozen=True):
 class MethodAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Whether one method works on one GPU."""
 
-    method: MethodName
+    method: str  # a row of the matrix: timing, torch.profiler, kernel trace, ..., or a profiler's own
     works: Works
     through: str = ""  # the profiler
     reason: str = ""  # why not, or under which condition

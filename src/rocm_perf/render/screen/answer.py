@@ -87,7 +87,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         yield line((f"and {len(document.devices) - most} more GPUs (--show gpus)", "dim"))
     if document.gaps.gaps and document.gaps.idle_ns:
         yield from labelled("Idle", idle_line(document.gaps), view.width, 2)
-    timed = run.collection is not None and run.collection.profiler == "timing"
+    timed = run.collection is not None and not run.collection.profiled
     if not document.devices and not document.hotspots.rows and not timed:
         yield from paragraph(_contents(document), view.width, 3)
         for describe in (instructions_section, pc_samples_section, energy_section):

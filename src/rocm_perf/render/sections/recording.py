@@ -43,7 +43,7 @@ def recording_section(document: Document, top: int) -> Section:
 
 def recorded_words(record: CollectionRecord, overhead: Quantity) -> str:
     """With what, how often, at which cost."""
-    if record.profiler == "timing":
+    if not record.profiled:
         return _wall_words(record)
     asked = f" {', '.join(record.asked)};" if record.asked else ""
     runs = [run for run in record.passes if run.outcome != "not run"]
@@ -53,7 +53,7 @@ def recorded_words(record: CollectionRecord, overhead: Quantity) -> str:
 
 def _wall_words(record: CollectionRecord) -> str:
     """Without a profiler: the program's own time, which nothing made longer."""
-    walls = [run.wall_ns for run in record.passes if run.profiler == "timing" and run.wall_ns is not None]
+    walls = [run.wall_ns for run in record.passes if not run.profiled and run.wall_ns is not None]
     times = ", ".join(format_ns(wall) for wall in walls) or "not known"
     return f"wall time of the program, without a profiler: {times}"
 

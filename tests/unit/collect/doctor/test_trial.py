@@ -13,9 +13,9 @@ import pytest
 
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
 from rocm_perf.backends.profilers import PROFILERS
-from rocm_perf.collect.doctor.methods import WAYS
+from rocm_perf.collect.doctor.methods import ways
 from rocm_perf.collect.doctor.report import report
-from rocm_perf.collect.doctor.trial import Say, judged, try_methods, workload
+from rocm_perf.collect.doctor.trial import Say, outcome, try_methods, workload
 from rocm_perf.collect.request.request import Request
 from rocm_perf.errors import NotSupportedError, ToolAbsentError, UsageError
 from rocm_perf.model import schema
@@ -23,7 +23,7 @@ from rocm_perf.model.collection import CollectionRecord, PassRecord
 from rocm_perf.model.trace import Trace
 from tests.unit.backends.machines import OPEN, amd, nvidia, torch, write
 
-BY_METHOD = {way.method: way for way in WAYS}
+BY_METHOD = {way.method: way for way in ways(amd().gpus[0], PROFILERS)}
 TOOLS = ("rocprofv3", "att-decoder")
 
 
@@ -162,13 +162,13 @@ def test_a_program_that_fails_by_itself_tells_nothing_of_profilers() -> None:
     recorder = Recorder(recorded(status=1))
     trials = try_methods(machine, report(machine, PROFILERS).gpus, recorder, lambda _: None, ("true",))
     assert len(recorder.requests) == 1
-    assert trials["gfx942", "kernel trace"].words.startswith("the program fails without a profiler already")
+    assert trials["gfx942", "kernel trace"].words.startswith("the program already fails without a profiler")
     made = report(machine, PROFILERS, trials)
     assert (made.exit_code, made.verdict[0]) == (4, "No: programs cannot use gfx942 yet.")
 
 
 @pytest.mark.parametrize(
-    ("outcome", "works", "words"),
+    ("done", "works", "words"),
     [
         (recorded("dispatches"), True, "3 rows of dispatches through rocprofv3"),
         (recorded("api_calls"), False, "rocprofv3 recorded no dispatches"),
@@ -178,8 +178,8 @@ def test_a_program_that_fails_by_itself_tells_nothing_of_profilers() -> None:
         (recorded("dispatches", status=-11), False, "the workload ended with -11 below rocprofv3"),
     ],
 )
-def test_judging(outcome: Recorded, works: bool, words: str) -> None:
-    assert judged(BY_METHOD["kernel trace"], outcome) == (works, words)
+def test_an_outcome_is_told_by_rows(done: Recorded, works: bool, words: str) -> None:
+    assert outcome(BY_METHOD["kernel trace"], done) == (works, words)
 
 
 def test_a_program_of_the_users_own_must_be_there() -> None:

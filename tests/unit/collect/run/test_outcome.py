@@ -20,6 +20,7 @@ def _run(
     purpose: str = "trace",
     counters: tuple[str, ...] = (),
     profiler: str = "rocprofv3",
+    profiled: bool = True,
     files: tuple[str, ...] = (),
 ) -> PlannedRun:
     command = Command(argv=("x",), files=dict.fromkeys(files, ""))
@@ -27,6 +28,7 @@ def _run(
         number=1,
         purpose=purpose,
         profiler=profiler,
+        profiled=profiled,
         folder="pass_1",
         command=command,
         domains=domains,
@@ -97,4 +99,4 @@ def test_what_cannot_be_read_is_a_failure_with_the_reason(tmp_path: Path) -> Non
 
 
 def test_timing_needs_no_file(tmp_path: Path) -> None:
-    assert look(tmp_path / "none", _run(profiler="timing")) == Seen("recorded")
+    assert look(tmp_path / "none", _run(profiler="timing", profiled=False)) == Seen("recorded")

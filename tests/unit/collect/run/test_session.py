@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from rocm_perf.backends import profilers
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine
 from rocm_perf.collect.plan.planned import Plan, PlannedRun
@@ -38,8 +39,9 @@ def _plan(profiler: str, *scripts: str, **facts: object) -> Callable[[Request, M
             runs.append(
                 PlannedRun(
                     number=number,
-                    purpose="timing" if profiler == "timing" else "trace" if number == 1 else "counters",
+                    purpose="trace" if number == 1 else "counters",
                     profiler=profiler,
+                    profiled=profiler != "timing",
                     folder=f"pass_{number}",
                     command=Command(argv=("sh", "-c", text)),
                     domains=("kernel",),
@@ -161,7 +163,7 @@ def test_a_profiler_that_cannot_be_made_ready_is_passed_over(
         def prepare(self, machine: Machine) -> None:
             raise ToolAbsentError("no compiler")
 
-    monkeypatch.setattr(attempts, "PROFILERS", {"one": Unready()})
+    monkeypatch.setattr(profilers, "PROFILERS", {"one": Unready()})
     log = tmp_path / "log"
     done = recording(f"echo >> {log}", _plan("one", "APP"), TIMING)
     assert (done.exit_code, log.read_text()) == (4, "\n")

@@ -1,32 +1,23 @@
-"""Counters, metrics and sets by name -> passes that the first GPU can count, before anything starts."""
+"""Counters, metrics and sets by name -> passes that the first GPU can count, before anything starts. Pure."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-import msgspec
-
 from rocm_perf.arch.counter_names import no_counters, resolve
 from rocm_perf.arch.counter_sets import counter_sets, resolve_set
 from rocm_perf.arch.counters import known_chips
 from rocm_perf.arch.metric_data import metrics
 from rocm_perf.arch.passes import kept_together, plan_passes
+from rocm_perf.backends.base import CounterPasses
 from rocm_perf.errors import UsageError
 
 Names = tuple[str, ...]
 
 
-class CounterPasses(msgspec.Struct, frozen=True):
-    """What to ask for in each run; without any, `refusal` says why."""
-
-    passes: tuple[Names, ...] = ()
-    notes: tuple[str, ...] = ()
-    refusal: str = ""
-
-
 def counter_passes(wanted: Names, own: tuple[Names, ...], gfx: str, rocm: str | None) -> CounterPasses:
-    """Passes for names, and for the passes that the user made himself: one of these that is too full is split."""
+    """The passes for names and for the user's own passes; one of these that is too full is split."""
     if gfx not in known_chips():
         return CounterPasses(refusal=f"no counters are known for {gfx or 'this GPU'}")
     if reason := no_counters(gfx, rocm):
@@ -44,13 +35,13 @@ def counter_passes(wanted: Names, own: tuple[Names, ...], gfx: str, rocm: str | 
         if group in own and len(plan.passes) > 1
     ]
     refusal = "" if passes else f"nothing of {' '.join(wanted)} can be counted on {gfx}"
-    return CounterPasses(passes, tuple(dict.fromkeys(notes)), refusal)
+    return CounterPasses(passes=passes, notes=tuple(dict.fromkeys(notes)), refusal=refusal)
 
 
-def unknown_names(names: Iterable[str], gfx: str) -> tuple[str, ...]:
-    """A line for each name that no chip has."""
-    found = [resolve(name, gfx) for name in names if name not in counter_sets() and name not in metrics()]
-    return tuple(each.describe() + _set_meant(each.asked) for each in found if each.standing == "unknown")
+def _unknown(names: Iterable[str], gfx: str) -> tuple[str, ...]:
+    """One line for each name that no chip has."""
+    counters = [resolve(name, gfx) for name in names if name not in counter_sets() and name not in metrics()]
+    return tuple(each.describe() + _set_meant(each.asked) for each in counters if each.standing == "unknown")
 
 
 def _set_meant(name: str) -> str:
@@ -65,15 +56,15 @@ def _planned(names: Names, gfx: str, rocm: str | None) -> CounterPasses:
         if name not in counter_sets():
             wanted.append(name)
             continue
-        found = resolve_set(name, gfx, rocm)
-        wanted += found.counters
-        notes += [each.describe() for each in (*found.replaced, *found.dropped)]
+        resolved = resolve_set(name, gfx, rocm)
+        wanted += resolved.counters
+        notes += [each.describe() for each in (*resolved.replaced, *resolved.dropped)]
     if not wanted:
         return CounterPasses(notes=tuple(notes))
     plan = plan_passes(wanted, gfx, rocm, kept_together(wanted, gfx, rocm))
-    return CounterPasses(tuple(each.ask for each in plan.passes), (*notes, *plan.notes))
+    return CounterPasses(passes=tuple(each.ask for each in plan.passes), notes=(*notes, *plan.notes))
 
 
 def _refuse_unknown(names: Iterable[str], gfx: str) -> None:
-    if lines := unknown_names(names, gfx):
+    if lines := _unknown(names, gfx):
         raise UsageError("; ".join(lines), next_step=f"rocm-perf list-counters --arch {gfx} names all.")

@@ -1,0 +1,39 @@
+"""What AMD's profilers have in common: the release of ROCm that they belong to, and counters packed into passes."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rocm_perf.backends.amd.chips import first_gfx, method_refusal, release, written
+from rocm_perf.backends.amd.counter_passes import Names, counter_passes
+from rocm_perf.backends.base import CounterPasses, Profiler
+from rocm_perf.backends.machine import Machine, Version
+
+NO_GPU = "no AMD GPU was found"
+
+
+class AmdProfiler(Profiler):
+    """A profiler of AMD's."""
+
+    vendor = "AMD"
+    offers = "kernel and API trace"
+    preloads = ("librocprof",)
+    probe_counter = "SQ_WAVES"
+
+    def release(self, machine: Machine) -> Version:
+        return release(machine, self.name)
+
+    def counter_passes(self, names: Names, groups: tuple[Names, ...], machine: Machine) -> CounterPasses:
+        """As many as the first GPU needs; all chips of one machine are asked for the same."""
+        gfx, rocm = first_gfx(machine), self.release(machine)
+        planned = counter_passes(names, groups, gfx, written(rocm) or None)
+        return replace(
+            planned,
+            notes=(*planned.notes, *_other_gpus(machine, gfx)),
+            refusal=method_refusal(gfx, "counters", rocm) or planned.refusal,
+        )
+
+
+def _other_gpus(machine: Machine, gfx: str) -> tuple[str, ...]:
+    others = sorted({gpu.gfx.partition(":")[0] for gpu in machine.gpus if gpu.vendor == "AMD"} - {gfx})
+    return (f"counters are those of {gfx}; {', '.join(others)} may lack some of them",) if others else ()
