@@ -6,22 +6,13 @@ import ctypes
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Library:
-    """Where ranges go. `push` and `pop` nest on their thread; what `start` begins, `stop` ends by its number."""
-
-    name: str
-    push: Callable[[bytes], object]
-    pop: Callable[[], object]
-    mark: Callable[[bytes], object]
-    start: Callable[[bytes], int]
-    stop: Callable[[int], object]
+from rocm_perf.annotation.library import NOT_YET, NOTHING, Library
+from rocm_perf.annotation.torch_ranges import torch_ranges
 
 
 @dataclass(frozen=True)
@@ -37,27 +28,23 @@ class Kind:
 _ROCTX = ("roctxRangePushA", "roctxRangePop", "roctxMarkA", "roctxRangeStartA", "roctxRangeStop")
 _NVTX = ("nvtxRangePushA", "nvtxRangePop", "nvtxMarkA", "nvtxRangeStartA", "nvtxRangeEnd")
 SDK = Kind(
-    "rocprofiler-sdk-roctx",
-    ("librocprofiler-sdk-roctx.so.1", "librocprofiler-sdk-roctx.so.0", "librocprofiler-sdk-roctx.so"),
-    _ROCTX,
-    ("rocprofiler-sdk", "librocprof-sys"),  # rocprofv3, rocprof-sys
+    name="rocprofiler-sdk-roctx",
+    files=("librocprofiler-sdk-roctx.so.1", "librocprofiler-sdk-roctx.so.0", "librocprofiler-sdk-roctx.so"),
+    functions=_ROCTX,
+    listeners=("rocprofiler-sdk", "librocprof-sys"),  # rocprofv3, rocprof-sys
 )
 ROCTX64 = Kind(
-    "roctx64",
-    ("libroctx64.so.4", "libroctx64.so.1", "libroctx64.so"),
-    _ROCTX,
-    (
-        "libroctracer",
-        "librocprofiler64",
-        "librocprofiler_tool",
-        "librocprofiler_plugin",
-    ),  # rocprof, rocprofv2
+    name="roctx64",
+    files=("libroctx64.so.4", "libroctx64.so.1", "libroctx64.so"),
+    functions=_ROCTX,
+    # rocprof, rocprofv2
+    listeners=("libroctracer", "librocprofiler64", "librocprofiler_tool", "librocprofiler_plugin"),
 )
 NVTX = Kind(
-    "nvtx",
-    ("libnvtx3interop.so.1", "libnvtx3interop.so", "libnvToolsExt.so.1", "libnvToolsExt.so"),
-    _NVTX,
-    ("NVTX_INJECTION64_PATH=", "CUDA_INJECTION64_PATH="),  # nsys, ncu
+    name="nvtx",
+    files=("libnvtx3interop.so.1", "libnvtx3interop.so", "libnvToolsExt.so.1", "libnvToolsExt.so"),
+    functions=_NVTX,
+    listeners=("NVTX_INJECTION64_PATH=", "CUDA_INJECTION64_PATH="),  # nsys, ncu
 )
 KINDS = (SDK, ROCTX64, NVTX)
 _LISTENING = (
@@ -69,22 +56,10 @@ _LISTENING = (
 )
 
 
-def _ignore(*_given: object) -> int:
-    return 0
-
-
-NOTHING = Library("none", _ignore, _ignore, _ignore, _ignore, _ignore)
-NOT_YET = replace(NOTHING)  # torch.profiler will listen, once torch is imported
-
-
 def choose() -> Library:
     """The library for this process, as it is now."""
     if os.environ.get("ROCM_PERF_TORCH_OUTPUT"):
-        if "torch" not in sys.modules:
-            return NOT_YET
-        from rocm_perf.annotation.torch_ranges import torch_ranges
-
-        return torch_ranges()
+        return torch_ranges() if "torch" in sys.modules else NOT_YET
     mapped = mapped_files()
     for kind in in_order(os.environ, mapped):
         for path in (*_loaded(kind, mapped), *_candidates(kind)):
@@ -95,12 +70,12 @@ def choose() -> Library:
 
 
 def in_order(environment: Mapping[str, str], mapped: Iterable[str] = ()) -> tuple[Kind, ...]:
-    """First what a profiler listens to, then what the program has loaded, then the newest."""
-    told = " ".join(f"{name}={environment[name]}" for name in _LISTENING if environment.get(name))
+    """The kinds of library: first what a profiler listens to, then what the program has loaded, then the newest."""
+    attached = " ".join(f"{name}={environment[name]}" for name in _LISTENING if environment.get(name))
     files = list(mapped)
 
     def rank(kind: Kind) -> tuple[bool, bool]:
-        return not any(part in told for part in kind.listeners), not any(_loaded(kind, files))
+        return not any(part in attached for part in kind.listeners), not any(_loaded(kind, files))
 
     return tuple(sorted(KINDS, key=rank))
 
@@ -120,7 +95,7 @@ def _loaded(kind: Kind, mapped: Iterable[str]) -> Iterator[str]:
 
 
 def _candidates(kind: Kind) -> Iterator[str]:
-    """As the loader finds it, then where ROCm, torch and CUDA keep theirs."""
+    """The names by which the loader finds it, then the files where ROCm, torch and CUDA keep theirs."""
     yield from kind.files
     for folder, file in itertools.product(_folders(kind), kind.files):
         path = folder / file
@@ -154,19 +129,19 @@ def load(kind: Kind, path: str) -> Library | None:
     pop.argtypes, stop.argtypes = (), (ctypes.c_uint64,)
     mark.restype = stop.restype = None
     start.restype = ctypes.c_uint64
-    return Library(kind.name, push, pop, mark, start, stop)
+    return Library(name=kind.name, push=push, pop=pop, mark=mark, start=start, stop=stop)
 
 
 def _torch_nvtx() -> Library | None:
-    """torch's own: CUDA builds have NVTX compiled in."""
+    """The NVTX that is compiled into torch's CUDA builds; None where torch is not loaded or has none."""
     nvtx: Any = getattr(getattr(sys.modules.get("torch"), "_C", None), "_nvtx", None)
     if nvtx is None:
         return None
     return Library(
-        "nvtx",
-        lambda name: nvtx.rangePushA(name.decode()),
-        nvtx.rangePop,
-        lambda text: nvtx.markA(text.decode()),
-        lambda name: int(nvtx.rangeStartA(name.decode())),
-        nvtx.rangeEnd,
+        name=NVTX.name,
+        push=lambda name: nvtx.rangePushA(name.decode()),
+        pop=nvtx.rangePop,
+        mark=lambda text: nvtx.markA(text.decode()),
+        start=lambda name: int(nvtx.rangeStartA(name.decode())),
+        stop=nvtx.rangeEnd,
     )

@@ -11,7 +11,8 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from rocm_perf.annotation.libraries import NOT_YET, Library, choose
+from rocm_perf.annotation.libraries import choose
+from rocm_perf.annotation.library import NOT_YET, Library
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,15 +26,15 @@ def _choose_once() -> Library:
     global _chosen  # noqa: PLW0603  (chosen once, at the first range)
     with _lock:
         if _chosen is None:
-            found = choose()
-            if found is NOT_YET:
-                return found
-            _chosen = found
+            library = choose()
+            if library is NOT_YET:
+                return library
+            _chosen = library
         return _chosen
 
 
 def annotation_backend() -> str:
-    """What the ranges go to: "rocprofiler-sdk-roctx", "roctx64", "nvtx", "torch" or "none"."""
+    """The name of what the ranges go to: "rocprofiler-sdk-roctx", "roctx64", "nvtx", "torch" or "none"."""
     return (_chosen or _choose_once()).name
 
 
@@ -48,7 +49,7 @@ def pop() -> None:
 
 
 def mark(text: str) -> None:
-    """One moment."""
+    """Mark one moment."""
     (_chosen or _choose_once()).mark(text.encode(errors="replace"))
 
 

@@ -6,7 +6,7 @@ import itertools
 import threading
 from typing import Any
 
-from rocm_perf.annotation.libraries import Library
+from rocm_perf.annotation.library import Library
 
 
 class _Stack(threading.local):
@@ -42,4 +42,7 @@ def torch_ranges() -> Library:
     def mark(text: bytes) -> None:
         opened(text).__exit__(None, None, None)
 
-    return Library("torch", lambda name: stack.ranges.append(opened(name)), pop, mark, start, stop)
+    def push(name: bytes) -> None:
+        stack.ranges.append(opened(name))
+
+    return Library(name="torch", push=push, pop=pop, mark=mark, start=start, stop=stop)

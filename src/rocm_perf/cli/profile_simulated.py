@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from rocm_perf import api
+from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.profile_request import application
 from rocm_perf.errors import UsageError
 from rocm_perf.model import bundle
@@ -42,6 +43,7 @@ def _free_name(source: Path) -> Path:
 
 
 def _report(folder: Path, as_json: bool) -> int:
-    from rocm_perf.cli.main import main
-
-    return main(["analyze", str(folder), *(["--json"] if as_json else [])])
+    """Analyse the bundle, as the verb does."""
+    analyze, parser = AnalyzeCommand(), argparse.ArgumentParser()
+    analyze.prepare_parser(parser)
+    return analyze.run(parser.parse_args([str(folder), *(["--json"] if as_json else [])]))
