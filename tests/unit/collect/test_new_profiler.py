@@ -140,7 +140,7 @@ def test_a_session_records_with_it(machine: Machine, sessions: Sessions, tmp_pat
     done = record(request, machine, sessions.said.append)
     assert (done.exit_code, done.record.profiler, done.record.profiled) == (0, NAME, True)
     assert done.trace is not None
-    assert done.trace["dispatches"]["kernel"].to_list() == ["ping"]
+    assert done.trace.table("dispatches")["kernel"].to_list() == ["ping"]
 
 
 def test_its_library_is_known_where_it_is_preloaded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.collect.request.counter_files import InputFile, read_input_file, split_names
+from rocm_perf.collect.request.yaml_text import LONGEST, read_yaml
 from rocm_perf.errors import InputError
 
 YAML = """
@@ -69,8 +71,6 @@ def test_what_yaml_writes_is_read_alike(
     folder = tmp_path_factory.mktemp("yaml")
     for style in (False, None):
         text = yaml.safe_dump({"jobs": jobs}, default_flow_style=style, sort_keys=False, width=1000)
-        if "{" in text:  # a job in braces is refused, not misread
-            continue
         expected = {name: value for name, value in jobs[0].items() if name != "pmc"}
         assert read(folder, "a.yaml", text) == InputFile((("SQ_WAVES",),), expected)
 
@@ -88,18 +88,47 @@ def test_what_yaml_writes_is_read_alike(
             '{"jobs": [{"pmc": ["A"], "stats": true}, {"pmc": ["B"]}]}',
             "differs from the first in stats",
         ),
-        ("a.yaml", "pmc: [A]\n", "line 1"),
-        ("a.yaml", "jobs:\n  - pmc: {A: 1}\n", "line 2"),
-        ("a.yaml", "jobs:\n  - pmc: [A,\n    B]\n", "line 2"),
-        ("a.yaml", "jobs:\n  - pmc: &x [A]\n", "line 2"),
-        ("a.yaml", "jobs:\n  - pmc: [A]\nmore: 1\n", "line 3"),
+        ("a.yaml", "pmc: [A]\n", "has no jobs"),
         ("a.yaml", "jobs:\n", "has no jobs"),
+        ("a.yaml", "jobs: [[A]]\n", r"jobs\[0\] has to be a mapping"),
+        ("a.yaml", "jobs:\n  - pmc: {A: 1}\n", r"jobs\[0\] has to be a mapping .* as its pmc"),
+        ("a.yaml", "jobs:\n  - {1: A}\n", r"jobs\[0\] has to be a mapping"),
+        ("a.yaml", "jobs:\n  - pmc: [A\n", "line 3, is not valid YAML"),
+        ("a.yaml", "jobs:\n  - pmc: [A]\n stats: true\n", "line 3, is not valid YAML"),
+        ("a.yaml", "jobs:\n  - pmc: !!python/name:os.system\n", "line 2, is not valid YAML"),
+        ("a.yaml", "jobs:\n  - &x {pmc: [A]}\n  - *x\n", "line 3, is not valid YAML: aliases are not read"),
+        ("a.yaml", "jobs: &x [*x]\n", "aliases are not read"),
+        ("a.yaml", "jobs:\n  - pmc: \x07\n", "is not valid YAML"),
+        ("a.yaml", "[" * 5000, "is not valid YAML"),
+        ("a.yaml", f"jobs: [{'9' * 5000}]", "."),
+        ("a.yaml", "#" * (LONGEST + 1), "is too long for YAML"),
         ("a.xml", "<metric/>", "none of .txt"),
     ],
 )
 def test_what_cannot_be_read_is_told(tmp_path: Path, name: str, text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         read(tmp_path, name, text)
+
+
+def test_a_billion_laughs_are_refused_at_the_first_of_them() -> None:
+    laughs = "".join(f"l{n + 1}: &l{n + 1} [{', '.join([f'*l{n}'] * 10)}]\n" for n in range(9))
+    begin = time.monotonic()
+    with pytest.raises(InputError, match="line 2, is not valid YAML: aliases are not read here"):
+        read_yaml("l0: &l0 ha\n" + laughs, "laughs")
+    assert time.monotonic() - begin < 5
+
+
+def test_periods_and_days_stay_as_they_are_written() -> None:
+    text = "{period: 5:1:1, day: 2024-01-01, real: 1.5, number: -7, yes: no, none: ~}"
+    expected = {
+        "period": "5:1:1",
+        "day": "2024-01-01",
+        "real": "1.5",
+        "number": -7,
+        True: False,
+        "none": None,
+    }
+    assert read_yaml(text, "x") == expected
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
