@@ -100,10 +100,10 @@ def container_kind(environment: Mapping[str, str], root: Path) -> str:
 
 def capabilities(root: Path) -> tuple[str, ...]:
     """Those in effect, of the ones that matter to profilers."""
-    found = re.search(
+    match = re.search(
         r"^CapEff:\s*([0-9a-fA-F]+)", read_text(root / "proc" / "self" / "status"), re.MULTILINE
     )
-    bits = int(found.group(1), 16) if found else 0
+    bits = int(match.group(1), 16) if match else 0
     return tuple(name for bit, name in _CAPABILITIES.items() if bits >> bit & 1)
 
 

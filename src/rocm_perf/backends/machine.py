@@ -84,8 +84,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     def tool(self, name: str) -> Tool | None:
         """The tool, if it is here and can be used."""
-        found = self.tools.get(name)
-        return None if found is None or found.problem else found
+        tool = self.tools.get(name)
+        return None if tool is None or tool.problem else tool
 
 
 def version_of(text: str) -> Version:

@@ -29,7 +29,7 @@ def probe_machine(environment: Mapping[str, str] | None = None, root: Path = _RO
         torch = pool.submit(_torch, variables)
         nvidia_gpus = pool.submit(_nvidia_gpus, paths, variables, root)
         amd_gpus = pool.submit(_amd_gpus, paths, variables, root)
-        examined = pool.map(lambda found: tools.examine(found[0], found[1], variables), paths.values())
+        examined = pool.map(lambda program: tools.examine(program[0], program[1], variables), paths.values())
         by_name = {tool.name: tool for tool in examined}
         torch_folder, found_torch = torch.result()
         gpus = amd_gpus.result()
@@ -75,10 +75,10 @@ def _programs(
     """Those that are here, by name: on PATH first, then where their vendor installs them."""
     beside = {"AMD": [str(rocm / "bin") for rocm in rocms], "NVIDIA": nvidia_folders, None: []}
     on_path = tools.path_folders(environment)
-    found = [
+    located = [
         (program, tools.find_program(program, [*on_path, *beside[program.vendor]])) for program in programs()
     ]
-    return {program.name: (program, path) for program, path in found if path}
+    return {program.name: (program, path) for program, path in located if path}
 
 
 def _torch(environment: Mapping[str, str]) -> tuple[Path | None, Torch | None]:
@@ -115,21 +115,21 @@ def _nvidia_gpus(
     return gpus or nvidia.driver_gpus(root), driver
 
 
-def _rocm(rocms: tuple[Path, ...], found: Mapping[str, Tool]) -> str:
+def _rocm(rocms: tuple[Path, ...], by_name: Mapping[str, Tool]) -> str:
     """The release in use: of the chosen folder, or as the tools say, or as HIP does, whose version begins like it."""
     if rocms:
         return tools.rocm_release(rocms[0])
-    said = [tool.rocm for tool in found.values() if tool.rocm]
-    hip = ".".join(found["hipcc"].version.split(".")[:2]) if "hipcc" in found else ""
-    return said[0] if said else hip
+    releases = [tool.rocm for tool in by_name.values() if tool.rocm]
+    hip = ".".join(by_name["hipcc"].version.split(".")[:2]) if "hipcc" in by_name else ""
+    return releases[0] if releases else hip
 
 
-def _of_rocm(found: Mapping[str, Tool], rocm: str) -> dict[str, Tool]:
+def _of_rocm(by_name: Mapping[str, Tool], rocm: str) -> dict[str, Tool]:
     """A tool of AMD that does not say where it belongs is taken for one of the release in use."""
     vendors = {program.name: program.vendor for program in programs()}
     return {
         name: msgspec.structs.replace(tool, rocm=rocm) if vendors[name] == "AMD" and not tool.rocm else tool
-        for name, tool in found.items()
+        for name, tool in by_name.items()
     }
 
 
@@ -138,12 +138,12 @@ def _driver(root: Path, prefers_amd: bool, smi_driver: str) -> tuple[str, str]:
     amdgpu = (amd.driver_version(root), "amdgpu")
     other = (nvidia.driver_version(root) or smi_driver, "nvidia")
     order = (amdgpu, other) if prefers_amd else (other, amdgpu)
-    return next((found for found in order if found[0]), ("", ""))
+    return next((driver for driver in order if driver[0]), ("", ""))
 
 
-def _cuda(found: Mapping[str, Tool], torch: Torch | None) -> str:
+def _cuda(by_name: Mapping[str, Tool], torch: Torch | None) -> str:
     """Of the toolkit, or else the one that torch brings along."""
-    nvcc = found.get("nvcc")
+    nvcc = by_name.get("nvcc")
     return (nvcc.version if nvcc else "") or (torch.cuda if torch else "")
 
 

@@ -84,10 +84,10 @@ def number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = float(value)
+        number = float(value)
     except ValueError:
         return None
-    return found if math.isfinite(found) and found not in _ALL_ONES else None
+    return number if math.isfinite(number) and number not in _ALL_ONES else None
 
 
 def first(values: Iterable[float | None]) -> float | None:

@@ -101,8 +101,8 @@ def examine(program: Program, path: str, environment: Mapping[str, str]) -> Tool
 def _version(program: Program, answer: Answer) -> str:
     if answer.status != 0:
         return ""
-    found = re.search(program.version, answer.text)
-    return found.group(1) if found else ""
+    match = re.search(program.version, answer.text)
+    return match.group(1) if match else ""
 
 
 def _rocm(program: Program, answer: Answer, path: str) -> str:
@@ -119,10 +119,10 @@ def rocm_release(prefix: Path) -> str:
         text = (prefix / ".info" / "version").read_text(errors="replace")
     except OSError:
         text = ""
-    found = re.match(r"\s*(\d+(?:\.\d+)+)", text) or re.fullmatch(
+    match = re.match(r"\s*(\d+(?:\.\d+)+)", text) or re.fullmatch(
         r"(?:rocm|core)-(\d+(?:\.\d+)+)", prefix.name
     )
-    return found.group(1) if found else ""
+    return match.group(1) if match else ""
 
 
 def ask(argv: Sequence[str], environment: Mapping[str, str], limit_s: float = VERSION_LIMIT_S) -> Answer:

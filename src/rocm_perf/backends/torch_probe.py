@@ -45,8 +45,8 @@ def read_torch(folder: Path, python: str) -> Torch:
 
 
 def _value(text: str, name: str) -> str:
-    found = re.search(rf"^{name}\b[^=\n]*=\s*['\"]([^'\"]*)['\"]", text, re.MULTILINE)
-    return found.group(1) if found else ""
+    match = re.search(rf"^{name}\b[^=\n]*=\s*['\"]([^'\"]*)['\"]", text, re.MULTILINE)
+    return match.group(1) if match else ""
 
 
 def _vendored(folder: Path) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ class DebugCommand:
             variables = [f"{name}={value}" for name, value in debug_environment(folder).items()]
             print(shlex.join([*variables, *debug_command(app, folder, sanitizer)]))
             return 0
-        found = debug(
+        report = debug(
             app,
             folder,
             os.environ,
@@ -63,8 +63,8 @@ class DebugCommand:
             stdout=_STDERR if args.json else None,
             timeout_s=args.timeout,
         )
-        _tell(found, folder, as_json=args.json)
-        return found.exit_code
+        _tell(report, folder, as_json=args.json)
+        return report.exit_code
 
 
 def _free_name() -> Path:
@@ -74,32 +74,32 @@ def _free_name() -> Path:
     return folder
 
 
-def _tell(found: DebugReport, folder: Path, *, as_json: bool) -> None:
+def _tell(report: DebugReport, folder: Path, *, as_json: bool) -> None:
     if as_json:
         from rocm_perf.render import json
 
-        print(json.encode(found))
+        print(json.encode(report))
         return
-    for line in lines(found, folder):
+    for line in lines(report, folder):
         print(f"rocm-perf: {line}", file=sys.stderr)
 
 
-def lines(found: DebugReport, folder: Path) -> list[str]:
+def lines(report: DebugReport, folder: Path) -> list[str]:
     """What was found, in words."""
-    told = []
-    if found.fault is None:
-        told.append(f"no fault of a kernel was found; the program ended with exit code {found.exit_code}")
+    shown = []
+    if report.fault is None:
+        shown.append(f"no fault of a kernel was found; the program ended with exit code {report.exit_code}")
     else:
-        details = [found.fault.reason, found.fault.address and f"address {found.fault.address}"]
-        told.append(f"{found.fault.meaning} ({', '.join(filter(None, details)) or found.fault.line})")
-        name = found.kernel or "unknown"
-        told.append(f"kernel: {name} ({found.certainty}: {found.because})")
-    others = [kernel for kernel in found.last_kernels if kernel != found.kernel]
+        details = [report.fault.reason, report.fault.address and f"address {report.fault.address}"]
+        shown.append(f"{report.fault.meaning} ({', '.join(filter(None, details)) or report.fault.line})")
+        name = report.kernel or "unknown"
+        shown.append(f"kernel: {name} ({report.certainty}: {report.because})")
+    others = [kernel for kernel in report.last_kernels if kernel != report.kernel]
     if others:
-        told.append(f"launched {'before' if found.kernel else 'last'}: {', '.join(others)}")
-    if found.failed_call:
-        told.append(f"failed call: {found.failed_call}")
-    told.append(f"next: {found.next_step}")
-    if found.logs:
-        told.append(f"logs: {folder}")
-    return [*told, found.timings]
+        shown.append(f"launched {'before' if report.kernel else 'last'}: {', '.join(others)}")
+    if report.failed_call:
+        shown.append(f"failed call: {report.failed_call}")
+    shown.append(f"next: {report.next_step}")
+    if report.logs:
+        shown.append(f"logs: {folder}")
+    return [*shown, report.timings]

@@ -57,8 +57,8 @@ class DoctorCommand:
         return report.exit_code
 
 
-def _say(words: str) -> None:
-    print(f"rocm-perf: {words}", file=sys.stderr)
+def _say(line: str) -> None:
+    print(f"rocm-perf: {line}", file=sys.stderr)
 
 
 def _print(report: DoctorReport) -> None:

@@ -108,13 +108,13 @@ def _print_plans(request: Request, machine: Machine, notices: tuple[str, ...], *
 
     from rocm_perf.collect.plan.plan import plans
 
-    found: tuple[Plan, ...] = plans(request, machine, _folder(request, machine))
-    data = [msgspec.to_builtins(plan) for plan in found]
+    ways: tuple[Plan, ...] = plans(request, machine, _folder(request, machine))
+    data = [msgspec.to_builtins(plan) for plan in ways]
     if as_json:
         from rocm_perf.render import json
 
-        told = {"schema_version": SCHEMA_VERSION, "request": msgspec.to_builtins(request)}
-        print(json.encode({**told, "notices": list(notices), "plans": data}))
+        head = {"schema_version": SCHEMA_VERSION, "request": msgspec.to_builtins(request)}
+        print(json.encode({**head, "notices": list(notices), "plans": data}))
         return
     from rocm_perf.render.screen.plan import plan_lines
 

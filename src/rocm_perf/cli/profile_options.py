@@ -68,8 +68,8 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_torch(group: argparse._ArgumentGroup) -> None:
-    for name, words in (("wait", "steps to skip"), ("warmup", "steps to warm up"), ("repeat", "how often")):
-        group.add_argument(f"--torch-{name}", metavar="N", type=count, help=words)
+    for name, meaning in (("wait", "steps to skip"), ("warmup", "steps to warm up"), ("repeat", "how often")):
+        group.add_argument(f"--torch-{name}", metavar="N", type=count, help=meaning)
     group.add_argument("--torch-active", metavar="N", type=count, help="steps to record (all)")
     for name in ("shapes", "memory", "stacks"):
         group.add_argument(
@@ -78,10 +78,10 @@ def _add_torch(group: argparse._ArgumentGroup) -> None:
 
 
 def _sampled(text: str) -> tuple[str, ...]:
-    words = tuple(word for word in text.split(",") if word)
-    if unknown := [word for word in words if word not in SAMPLED]:
+    names = tuple(name for name in text.split(",") if name)
+    if unknown := [name for name in names if name not in SAMPLED]:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(SAMPLED)}")
-    return words
+    return names
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -25,8 +25,8 @@ from rocm_perf.errors import UsageError
 
 def application(args: argparse.Namespace) -> tuple[str, ...]:
     """Everything behind the first `--`, or from the first word that is no option on."""
-    words: list[str] = args.app
-    return tuple(words[1:] if words[:1] == ["--"] else words)
+    given: list[str] = args.app
+    return tuple(given[1:] if given[:1] == ["--"] else given)
 
 
 def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
@@ -94,15 +94,15 @@ def _context(args: argparse.Namespace) -> Configured | None:
     return None
 
 
-def _counters(words: list[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _counters(given: list[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Names, and the passes of files: `@FILE`, or a word that is a path."""
     names: list[str] = []
     passes: list[tuple[str, ...]] = []
-    for word in words:
-        if word.startswith("@") or os.sep in word:
-            passes += read_input_file(Path(word.removeprefix("@"))).passes
+    for name in given:
+        if name.startswith("@") or os.sep in name:
+            passes += read_input_file(Path(name.removeprefix("@"))).passes
         else:
-            names += split_names([word])
+            names += split_names([name])
     return tuple(names), tuple(passes)
 
 

@@ -18,10 +18,10 @@ from rocm_perf.sim.workload import read_workload
 def profile_simulated(args: argparse.Namespace) -> int:
     """Simulate, write the bundle, report."""
     gpu = find_gpu(args.device)
-    words = application(args)
-    if len(words) != 1:
-        raise UsageError("a simulated device runs one workload file", f"{len(words)} words were given")
-    source = Path(words[0])
+    arguments = application(args)
+    if len(arguments) != 1:
+        raise UsageError("a simulated device runs one workload file", f"{len(arguments)} words were given")
+    source = Path(arguments[0])
     workload = read_workload(source)
     target = Path(args.output_file) if args.output_file else _free_name(source)
     if args.dry_run:

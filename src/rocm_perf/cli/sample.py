@@ -115,18 +115,18 @@ def _report(args: argparse.Namespace, sampler: Sampler) -> None:
     from rocm_perf.render import json
 
     trace = load(sampler.path)
-    found = energy(trace)
+    used = energy(trace)
     if not trace.has("samples"):
         raise EmptyCaptureError(f"{sampler.path} holds no reading")
-    lines = [_gpu_line(gpu, trace) for gpu in found.gpus] or [f"energy: {found.unavailable}"]
+    lines = [_gpu_line(gpu, trace) for gpu in used.gpus] or [f"energy: {used.unavailable}"]
     if args.json:
         document = {
             "schema_version": SCHEMA_VERSION,
             "file": str(sampler.path),
             "summary": sampler.summary,
             "notices": sampler.notices,
-            "energy": found,
-            "counted_j": {str(gpu.agent_id): _counted_j(trace, gpu) for gpu in found.gpus},
+            "energy": used,
+            "counted_j": {str(gpu.agent_id): _counted_j(trace, gpu) for gpu in used.gpus},
         }
         print(json.encode(document))
         return

@@ -155,10 +155,10 @@ def find_fault(texts: Iterable[str]) -> Fault | None:
     printed = list(texts)
     for known in fault_texts():
         for text in printed:
-            if found := re.search(known.text, text, re.MULTILINE):
-                groups = {name: value.strip() for name, value in found.groupdict().items() if value}
+            if match := re.search(known.text, text, re.MULTILINE):
+                groups = {name: value.strip() for name, value in match.groupdict().items() if value}
                 kernel = demangle(groups.pop("kernel", ""))
-                line = found.group().strip().split("\n")[0]
+                line = match.group().strip().split("\n")[0]
                 about = {"name": known.name, "meaning": known.meaning, "next_step": known.next_step}
                 return Fault(**about, line=line, kernel=kernel, **groups)
     return None
@@ -190,8 +190,8 @@ def _kernel(fault: Fault | None, launched: list[list[str]]) -> tuple[str, Certai
 
 
 def _failed_call(logs: Iterable[str]) -> str:
-    found = [match for log in logs for match in _REFUSED.findall(log)]
-    return f"{found[-1][0]}: {found[-1][1]}" if found else ""
+    refused = [match for log in logs for match in _REFUSED.findall(log)]
+    return f"{refused[-1][0]}: {refused[-1][1]}" if refused else ""
 
 
 def _next_step(fault: Fault | None, ended: Ended, code: int) -> str:

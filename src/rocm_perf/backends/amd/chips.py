@@ -20,8 +20,8 @@ def first_gfx(machine: Machine) -> str:
 
 def release(machine: Machine, tool: str) -> Version:
     """The ROCm release that a tool belongs to, (7, 2); () where that is unknown."""
-    found = machine.tools.get(tool)
-    return version_of((found.rocm if found else "") or machine.rocm)[:2]
+    known = machine.tools.get(tool)
+    return version_of((known.rocm if known else "") or machine.rocm)[:2]
 
 
 def written(version: Version) -> str:

@@ -14,7 +14,7 @@ _CYCLES = 1_048_576  # what AMD's documentation begins with
 _MICROSECONDS = 1_000
 
 
-def settled(asked: PcSampling, gfx: str, rocm: Version) -> tuple[PcSampling, tuple[str, ...]]:
+def supported_sampling(asked: PcSampling, gfx: str, rocm: Version) -> tuple[PcSampling, tuple[str, ...]]:
     """What to ask the tool for, and a word for each change."""
     if asked.method == "host_trap":
         return _host_trap(asked)

@@ -54,8 +54,8 @@ def _kfd_gpu(index: int, node: Path, facts: Facts) -> FoundGpu:
 
 def _facts(file: Path) -> dict[str, int]:
     """`name value` a line; files of GPUs that a container may not use cannot be read, and give none."""
-    words = [line.split() for line in read_text(file).splitlines()]
-    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
+    pairs = [line.split() for line in read_text(file).splitlines()]
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
 
 def gfx_name(target_version: int) -> str:
@@ -108,13 +108,13 @@ def _rocminfo_gpu(index: int, agent: str) -> FoundGpu:
 
 
 def _field(text: str, name: str) -> str:
-    found = re.search(rf"(?m)^\s*{re.escape(name)}:[ \t]*(.*?)\s*$", text)
-    return found.group(1) if found else ""
+    match = re.search(rf"(?m)^\s*{re.escape(name)}:[ \t]*(.*?)\s*$", text)
+    return match.group(1) if match else ""
 
 
 def _number(text: object) -> int | None:
-    found = re.match(r"\d{1,15}", str(text))
-    return int(found.group()) if found else None
+    match = re.match(r"\d{1,15}", str(text))
+    return int(match.group()) if match else None
 
 
 def smi_gpus(tool: Tool, environment: Mapping[str, str]) -> tuple[FoundGpu, ...]:

@@ -30,7 +30,7 @@ class RocprofProfiler(ScriptProfiler):
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         counters, traces = counter_file(wish, folder), self.trace_options(wish)
         misread = app[0].startswith("-") or not all(map(is_plain, app))
-        words, script = through_script(app, folder) if misread else (app, {})
+        started, script = through_script(app, folder) if misread else (app, {})
         argv = [
             machine.tools[self.tool].path,
             *traces,
@@ -39,7 +39,7 @@ class RocprofProfiler(ScriptProfiler):
             *wish.tool_args,
         ]
         return Command(
-            argv=(*argv, *words),
+            argv=(*argv, *started),
             files={**counters, **script},
             expected=("results.csv", "results.json") if traces else ("results.csv",),
             notices=(*_notices(wish), *self.left_out(wish)),

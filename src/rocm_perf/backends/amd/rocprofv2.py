@@ -34,7 +34,7 @@ class Rocprofv2Profiler(ScriptProfiler):
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         counters = counter_file(wish, folder)
-        words, script = through_script(app, folder) if app[0].startswith("-") else (app, {})
+        started, script = through_script(app, folder) if app[0].startswith("-") else (app, {})
         plugin = "perfetto" if "pftrace" in wish.formats and not counters else "file"
         argv = [
             machine.tools[self.tool].path,
@@ -45,7 +45,7 @@ class Rocprofv2Profiler(ScriptProfiler):
         ]
         doubt = self.doubt(wish, machine)
         return Command(
-            argv=(*argv, *words),
+            argv=(*argv, *started),
             files={**counters, **script},
             expected=("**/*.pftrace",) if plugin == "perfetto" else ("**/*.csv",),
             notices=(*([doubt] if doubt else []), *_other_formats(wish, plugin), *self.left_out(wish)),

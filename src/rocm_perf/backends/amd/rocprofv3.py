@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rocm_perf.backends.amd.chips import first_gfx, method_doubt, method_refusal, release, written
-from rocm_perf.backends.amd.pc_sampling import settled
+from rocm_perf.backends.amd.pc_sampling import supported_sampling
 from rocm_perf.backends.amd.probe import DECODER
 from rocm_perf.backends.amd.profiler import NO_GPU, AmdProfiler
 from rocm_perf.backends.base import DOMAINS, Command, Domain, Wish
@@ -141,7 +141,7 @@ def _sampling(wish: Wish, machine: Machine, rocm: Version) -> tuple[tuple[str, .
     if wish.pc_sampling is None:
         return (), ()
     gfx = first_gfx(machine)
-    chosen, notices = settled(wish.pc_sampling, gfx, rocm)
+    chosen, notices = supported_sampling(wish.pc_sampling, gfx, rocm)
     if doubt := method_doubt(gfx, f"pc_sampling_{chosen.method}"):
         notices = (*notices, f"PC sampling on {gfx} is untested: {doubt}")
     method = ("--pc-sampling-method", chosen.method)
@@ -152,7 +152,7 @@ def _sampling(wish: Wish, machine: Machine, rocm: Version) -> tuple[tuple[str, .
 def _sampling_refusal(wish: Wish, machine: Machine, rocm: Version) -> str:
     assert wish.pc_sampling is not None
     gfx = first_gfx(machine)
-    chosen, _ = settled(wish.pc_sampling, gfx, rocm)
+    chosen, _ = supported_sampling(wish.pc_sampling, gfx, rocm)
     if rocm < (6, 3):
         return f"rocprofv3 of ROCm {written(rocm)} has none, 6.3 brought it"
     return method_refusal(gfx, f"pc_sampling_{chosen.method}", rocm)
@@ -194,8 +194,8 @@ def _filters(wish: Wish, rocm: Version) -> tuple[list[str], tuple[str, ...]]:
     given = [(since, (flag, *values)) for since, flag, values in options if values]
     if wish.selected_regions:
         given.append(((7, 0), ("--selected-regions",)))
-    known = [word for since, words in given if rocm >= since for word in words]
-    lacking = [words[0] for since, words in given if rocm < since]
+    known = [word for since, option in given if rocm >= since for word in option]
+    lacking = [option[0] for since, option in given if rocm < since]
     if wish.summary and rocm < (6, 3):
         lacking.append("--summary")
     return known, tuple(f"{flag} is left out: ROCm {written(rocm)} does not know it" for flag in lacking)

@@ -147,12 +147,12 @@ class AmdSmiCommand:
 
     def __init__(self, command: str = "amd-smi") -> None:
         self._command = command
-        found = self._run("metric")
+        entries = self._run("metric")
         names = {_index(entry): entry for entry in self._run("static", may_fail=True)}
         places = {_index(entry): entry for entry in self._run("list", may_fail=True)}
         self.gpus = tuple(
             _described(index, names.get(index, {}), places.get(index, {}), entry)
-            for entry in found
+            for entry in entries
             if (index := _index(entry)) is not None
         )
         if not self.gpus:

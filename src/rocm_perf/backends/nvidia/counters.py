@@ -38,8 +38,8 @@ def metric_sets() -> Mapping[str, MetricSet]:
 
 def ncu_metrics(names: tuple[str, ...], gfx: str) -> tuple[str, ...]:
     """What to ask ncu for, each once; a name that means nothing is refused with the nearest one."""
-    found = (metric for name in names for metric in _resolved(name, gfx))
-    return tuple(dict.fromkeys((*ALWAYS, *found)))
+    resolved = (metric for name in names for metric in _resolved(name, gfx))
+    return tuple(dict.fromkeys((*ALWAYS, *resolved)))
 
 
 def _resolved(name: str, gfx: str) -> tuple[str, ...]:

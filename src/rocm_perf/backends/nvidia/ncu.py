@@ -95,25 +95,25 @@ def _chip(machine: Machine) -> str:
 
 
 def _filters(wish: Wish) -> list[str]:
-    words: list[str] = []
+    options: list[str] = []
     if wish.kernel_include:
-        words += ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{wish.kernel_include}"]
+        options += ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{wish.kernel_include}"]
     if launches := _launches(wish):
         first, last = launches
-        words += ["--launch-skip", str(first - 1), "--launch-count", str(last - first + 1)]
+        options += ["--launch-skip", str(first - 1), "--launch-count", str(last - first + 1)]
     if wish.selected_regions:
-        words += ["--profile-from-start", "off"]
-    return words
+        options += ["--profile-from-start", "off"]
+    return options
 
 
 def _launches(wish: Wish) -> tuple[int, int] | None:
     """First and last launch of one range, counted from 1; None without one, or with several."""
     text = ",".join(wish.iteration_range)
-    found = _RANGE.fullmatch(text.replace(" ", ""))
-    if not found:
+    match = _RANGE.fullmatch(text.replace(" ", ""))
+    if not match:
         return None
-    first = int(found.group(1))
-    last = int(found.group(2) or first)
+    first = int(match.group(1))
+    last = int(match.group(2) or first)
     return (first, last) if 1 <= first <= last else None
 
 

@@ -77,8 +77,8 @@ def _pci(text: str) -> str:
 
 
 def driver_version(root: Path) -> str:
-    found = re.search(r"NVRM version:.*?\s(\d+\.[\d.]+)\s", read_text(root / _DRIVER / "version"))
-    return found.group(1) if found else read_text(root / "sys" / "module" / "nvidia" / "version").strip()
+    match = re.search(r"NVRM version:.*?\s(\d+\.[\d.]+)\s", read_text(root / _DRIVER / "version"))
+    return match.group(1) if match else read_text(root / "sys" / "module" / "nvidia" / "version").strip()
 
 
 def counters_need_root(root: Path) -> bool:
@@ -122,18 +122,18 @@ def cupti(cudas: Iterable[Path], torch_folder: Path | None, root: Path) -> dict[
     )
     below = ("extras/CUPTI", ".", "targets/x86_64-linux")
     prefixes = [cuda / part for cuda in cudas for part in below]
-    found = [_cupti_of(prefix) for prefix in (*prefixes, *wheels, root / "usr")]
-    return max(found, key=len, default={})
+    installations = [_cupti_of(prefix) for prefix in (*prefixes, *wheels, root / "usr")]
+    return max(installations, key=len, default={})
 
 
 def _cupti_of(prefix: Path) -> dict[str, Tool]:
     folders = (prefix / "lib64", prefix / "lib", prefix / "lib" / "x86_64-linux-gnu")
     libraries = [file for folder in folders for file in sorted(folder.glob("libcupti.so*"))]
     header = prefix / "include" / "cupti.h"
-    found: dict[str, Tool] = {}
+    files: dict[str, Tool] = {}
     if libraries:
         version = libraries[0].resolve().name.partition(".so.")[2]
-        found[CUPTI] = Tool(name=CUPTI, path=str(libraries[0]), version=version)
+        files[CUPTI] = Tool(name=CUPTI, path=str(libraries[0]), version=version)
     if header.is_file():
-        found[CUPTI_HEADER] = Tool(name=CUPTI_HEADER, path=str(header))
-    return found
+        files[CUPTI_HEADER] = Tool(name=CUPTI_HEADER, path=str(header))
+    return files

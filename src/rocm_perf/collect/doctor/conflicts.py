@@ -31,8 +31,8 @@ _MASKS = {
 
 def conflicts(machine: Machine) -> tuple[Finding, ...]:
     """Everything that was found, the worst first."""
-    found = [*access_findings(machine), *(finding for check in _CHECKS for finding in check(machine))]
-    return tuple(sorted(found, key=lambda finding: ("error", "warning", "info").index(finding.severity)))
+    findings = [*access_findings(machine), *(finding for check in _CHECKS for finding in check(machine))]
+    return tuple(sorted(findings, key=lambda finding: ("error", "warning", "info").index(finding.severity)))
 
 
 def preloaded_profilers(environment: Mapping[str, str]) -> tuple[str, ...]:

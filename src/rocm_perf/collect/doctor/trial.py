@@ -53,15 +53,15 @@ def try_methods(
     if own:
         find_application(own, os.environ)
     first = {gpu.gfx: gpu for gpu in reversed(gpus)}
-    found = {gpu.gfx: gpu for gpu in reversed(machine.gpus)}
+    probed = {gpu.gfx: gpu for gpu in reversed(machine.gpus)}
     trials: dict[tuple[str, str], Trial] = {}
     with tempfile.TemporaryDirectory(prefix="rocm-perf-probe-") as folder:
         for gfx, gpu in first.items():
-            environment = {} if len(first) == 1 else {_MASKS[found[gfx].vendor]: str(gpu.index)}
-            to_try = _to_try(gpu, found[gfx])
+            environment = {} if len(first) == 1 else {_MASKS[probed[gfx].vendor]: str(gpu.index)}
+            to_try = _to_try(gpu, probed[gfx])
             for way in to_try:
                 say(f"trying {way.method} on {gpu.name}")
-                command = workload(way, found[gfx], machine, Path(folder), own)
+                command = workload(way, probed[gfx], machine, Path(folder), own)
                 request = _request(way, command, folder, environment)
                 trials[gfx, way.method] = trial = _try(way, request, machine, record)
                 if _is_alone(way) and not trial.works:
@@ -86,10 +86,10 @@ def _hopeless(alone: Trial) -> Trial:
     return Trial(works=False, wall_s=0.0, words=words)
 
 
-def _to_try(gpu: GpuMethods, found: FoundGpu) -> list[Way]:
+def _to_try(gpu: GpuMethods, probed: FoundGpu) -> list[Way]:
     """The methods that may work: what is known not to is left alone."""
     works = {answer.method: answer.works for answer in gpu.methods}
-    return [way for way in ways(found, profilers.PROFILERS) if works[way.method] != "no"]
+    return [way for way in ways(probed, profilers.PROFILERS) if works[way.method] != "no"]
 
 
 def _request(way: Way, command: Command, folder: str, environment: dict[str, str]) -> Request:
@@ -130,9 +130,11 @@ def outcome(way: Way, recorded: Recorded) -> tuple[bool, str]:
     rows = recorded.trace.rows(way.table) if recorded.trace is not None else 0
     if rows and not failed:
         return True, f"{rows} rows of {way.table} through {record.profiler}"
-    said = [*(run.explanation for run in record.passes), *record.could_not]
-    said += [f"the workload ended with {run.exit_status} below {run.profiler}" for run in failed]
-    return False, next((words for words in said if words), f"{record.profiler} recorded no {way.table}")
+    explanations = [*(run.explanation for run in record.passes), *record.could_not]
+    explanations += [f"the workload ended with {run.exit_status} below {run.profiler}" for run in failed]
+    return False, next(
+        (words for words in explanations if words), f"{record.profiler} recorded no {way.table}"
+    )
 
 
 def workload(way: Way, gpu: FoundGpu, machine: Machine, folder: Path, own: Command = ()) -> Command:

@@ -52,11 +52,11 @@ def check_output(folder: Path) -> None:
 
 
 def _absent(name: str, candidates: Iterable[Path], folders: Iterable[str]) -> UsageError:
-    found = next((file for file in candidates if file.exists()), None)
+    existing = next((file for file in candidates if file.exists()), None)
     here = Path(name)
-    if found is not None and found.is_dir():
+    if existing is not None and existing.is_dir():
         return UsageError(f"{name} is a folder, not an application")
-    if found is not None:
+    if existing is not None:
         hint = f"Run it as: python {name}." if name.endswith(".py") else f"chmod +x {name} makes it so."
         return UsageError(f"{name} cannot be started", "it is not executable", hint)
     if os.sep not in name and here.is_file():

@@ -167,25 +167,25 @@ def _flags(tool: ToolEntry) -> tuple[Flags, tuple[str, ...]]:
     if not tool.cmd.strip():
         chosen = preset(_plain(tool.name))
         return Flags(wish=chosen.wish, counters=chosen.counters), ()
-    words = _words(tool)
+    arguments = _arguments(tool)
     parser = _Parser(add_help=False, allow_abbrev=False)
     add_flags(parser)
     parser.add_argument("-d", "--output-directory")
     parser.add_argument("-o", "--output-file")
-    args, others = parser.parse_known_args(words)
+    args, others = parser.parse_known_args(arguments)
     flags = flags_of(args)
     notices = (f"{tool.name}: {' '.join(others)} is left out: nothing here knows it",) if others else ()
     return flags, notices
 
 
-def _words(tool: ToolEntry) -> list[str]:
+def _arguments(tool: ToolEntry) -> list[str]:
     """What stands behind the wrapper and before the last `--`."""
     try:
-        words = shlex.split(tool.cmd)
+        arguments = shlex.split(tool.cmd)
     except ValueError as error:
         raise UsageError(f"tools: the cmd of {tool.name} cannot be split into words", str(error)) from error
-    first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
-    flags = words[first:]
+    first = next((place for place, word in enumerate(arguments) if word.startswith("-")), len(arguments))
+    flags = arguments[first:]
     return flags[: flags.index("--")] if "--" in flags else flags
 
 

@@ -24,8 +24,8 @@ _TRACES = {
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The options, in two groups."""
     traces = parser.add_argument_group("what to record, as rocprofv3 spells it (instead of a preset)")
-    for spelled, words in _TRACES.items():
-        traces.add_argument(*spelled, action="store_true", help=words)
+    for spelled, meaning in _TRACES.items():
+        traces.add_argument(*spelled, action="store_true", help=meaning)
     traces.add_argument(
         "--pmc", metavar="NAME", nargs="+", action="append", help="counters; one --pmc a pass"
     )

@@ -67,8 +67,8 @@ def place_for(output: str, run_id: str, host: str, environment: Mapping[str, str
 
 def rank_of(environment: Mapping[str, str]) -> int | None:
     """The rank that the launcher gave this process."""
-    found = (environment.get(name, "") for name in RANKS)
-    return next((int(value) for value in found if value.isascii() and value.isdigit()), None)
+    ranks = (environment.get(name, "") for name in RANKS)
+    return next((int(value) for value in ranks if value.isascii() and value.isdigit()), None)
 
 
 def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:

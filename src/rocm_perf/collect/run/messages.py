@@ -45,7 +45,7 @@ def messages() -> tuple[Message, ...]:
     return msgspec.convert(read_toml(data, _FILE), _Messages).message
 
 
-def found(printed: str, *whose: Whose) -> tuple[Message, ...]:
+def known_in(printed: str, *whose: Whose) -> tuple[Message, ...]:
     """The known texts in what was printed."""
     return tuple(
         message
@@ -60,8 +60,8 @@ def last_words(printed: str) -> str:
     lines = [_ANSI.sub("", line).strip() for line in printed.splitlines()]
     logged = [(entry.group(1), entry.group(2)) for line in lines if (entry := _GLOG.match(line))]
     for level in "FE":
-        told = [text for letter, text in logged if letter == level and "Opened result file" not in text]
-        if told:
-            return told[-1][:_LONGEST]
+        texts = [text for letter, text in logged if letter == level and "Opened result file" not in text]
+        if texts:
+            return texts[-1][:_LONGEST]
     plain = [line for line in lines if not _GLOG.match(line) and _TROUBLE.search(line)]
     return plain[-1][:_LONGEST] if plain else ""

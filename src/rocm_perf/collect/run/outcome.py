@@ -37,7 +37,7 @@ class Seen:
     """What was found in the folder of a run."""
 
     outcome: Outcome
-    found: frozenset[str] = frozenset()  # domains with rows
+    recorded: frozenset[str] = frozenset()  # domains with rows
     missing: tuple[str, ...] = ()  # those that must have rows and have none
     explanation: str = ""
     lost: str = ""  # what could not be read
@@ -57,39 +57,41 @@ def look(folder: Path, run: PlannedRun) -> Seen:
     except RocmPerfError as error:
         reason = (error.why or error.what).replace(f"{folder}{os.sep}", "")
         return Seen("failed", explanation=f"what {run.profiler} wrote cannot be read: {reason.rstrip('.')}")
-    return judged(trace, run)
+    return compared(trace, run)
 
 
-def judged(trace: Trace, run: PlannedRun) -> Seen:
+def compared(trace: Trace, run: PlannedRun) -> Seen:
     """Compare a recording with what was asked for."""
-    found = _found(trace)
+    recorded = _recorded(trace)
     lost = "; ".join(f"{Path(loss.source).name}: {loss.what}" for loss in trace.run.losses[:2])
-    if not found:
+    if not recorded:
         return Seen("empty", explanation=_nothing(run), lost=lost)
-    missing = tuple(_missing(trace, run, found))
+    missing = tuple(_missing(trace, run, recorded))
     if not missing:
-        return Seen("partly" if lost else "recorded", found, explanation=lost, lost=lost)
-    return Seen("partly", found, missing, _explained(run, found, missing), lost)
+        return Seen("partly" if lost else "recorded", recorded, explanation=lost, lost=lost)
+    return Seen("partly", recorded, missing, _explained(run, recorded, missing), lost)
 
 
-def _found(trace: Trace) -> frozenset[str]:
-    found = {domain for domain, table in _TABLES.items() if trace.has(table)}
+def _recorded(trace: Trace) -> frozenset[str]:
+    recorded = {domain for domain, table in _TABLES.items() if trace.has(table)}
     called = set(trace.lazy("api_calls").select(pl.col("domain").unique()).collect()["domain"])
-    found |= {domain for domain, names in _CALLS.items() if called & set(names)}
+    recorded |= {domain for domain, names in _CALLS.items() if called & set(names)}
     if trace.has("waves"):
-        found.add("thread trace")
-    return frozenset(found)
+        recorded.add("thread trace")
+    return frozenset(recorded)
 
 
-def _missing(trace: Trace, run: PlannedRun, found: frozenset[str]) -> list[str]:
+def _missing(trace: Trace, run: PlannedRun, recorded: frozenset[str]) -> list[str]:
     """A program may well have no marker, copy or collective; but kernels come from calls, and launches make kernels."""
     missing = [
-        domain for domain in ("hip",) if domain in run.domains and "kernel" in found and domain not in found
+        domain
+        for domain in ("hip",)
+        if domain in run.domains and "kernel" in recorded and domain not in recorded
     ]
-    if "kernel" in run.domains and "kernel" not in found and _launches(trace):
+    if "kernel" in run.domains and "kernel" not in recorded and _launches(trace):
         missing.append("kernel")
     asked = "counters" if run.counters else run.purpose
-    return missing + [each for each in _NEEDED if each == asked and each not in found]
+    return missing + [each for each in _NEEDED if each == asked and each not in recorded]
 
 
 def _launches(trace: Trace) -> bool:
@@ -101,9 +103,9 @@ def _nothing(run: PlannedRun) -> str:
     return f"{run.profiler} recorded nothing: the program made no GPU call that it saw"
 
 
-def _explained(run: PlannedRun, found: frozenset[str], missing: tuple[str, ...]) -> str:
+def _explained(run: PlannedRun, recorded: frozenset[str], missing: tuple[str, ...]) -> str:
     lacking = " and no ".join(_WORDS.get(each, each) for each in missing)
-    if missing == ("hip",) and "hsa" in found:
+    if missing == ("hip",) and "hsa" in recorded:
         return f"{run.profiler} recorded HSA calls but no HIP call"
     if missing == ("hip",):
         return f"{run.profiler} recorded kernels but no HIP call"

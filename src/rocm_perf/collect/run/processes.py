@@ -35,8 +35,8 @@ def members(group: int) -> list[Process]:
         pids = [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()]
     except OSError:
         return []
-    found = (process(pid) for pid in pids)
-    return [one for one in found if one is not None and one.group == group and one.state not in "ZX"]
+    running = (process(pid) for pid in pids)
+    return [one for one in running if one is not None and one.group == group and one.state not in "ZX"]
 
 
 def has_siblings() -> bool:

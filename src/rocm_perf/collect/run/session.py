@@ -132,7 +132,7 @@ class _Session:
 
     def _left(self, attempt: Attempt, waiting: list[Plan]) -> list[Plan]:
         """The plans that are worth a try after one that fell short."""
-        if attempt.found:
+        if attempt.recorded:
             return [plan for plan in waiting if plan.profiled]
         if "all" in attempt.gave_up:
             return [plan for plan in waiting if not plan.profiled]
@@ -176,8 +176,10 @@ class _Session:
 
     def _chosen(self) -> Attempt:
         """The attempt that recorded most; the last one if none recorded anything."""
-        best = max(self.tried, key=lambda each: len(each.found)) if self.tried else Attempt(self.ways[0], [])
-        if not best.found:
+        best = (
+            max(self.tried, key=lambda each: len(each.recorded)) if self.tried else Attempt(self.ways[0], [])
+        )
+        if not best.recorded:
             return self.tried[-1] if self.tried else best
         for other in self.tried:
             if other is not best:
@@ -222,13 +224,13 @@ class _Session:
         lost = [*short, *attempt.could_not, *_undone(attempt), *fallen]
         planned = list(attempt.plan.could_not)
         # Where no profiler worked, why not is worth more than that one is needed.
-        told = [*planned, *lost] if attempt.plan.profiled else [*lost, *planned]
+        reasons = [*planned, *lost] if attempt.plan.profiled else [*lost, *planned]
         return replace(
             base,
             profiler=attempt.plan.profiler,
             profiled=attempt.plan.profiled,
             why=attempt.plan.why,
-            could_not=tuple(dict.fromkeys(told)),
+            could_not=tuple(dict.fromkeys(reasons)),
             notices=tuple(dict.fromkeys([*attempt.plan.notices, *attempt.notices, *notices])),
             passes=tuple(replace(done, number=number) for number, done in enumerate(passes, 1)),
             overhead=overhead.measured(attempt.passes),
@@ -241,7 +243,7 @@ class _Session:
         earlier = [each for each in self.tried if each is not chosen]
         if not chosen.plan.profiled and earlier and all(each.verdict == "empty" for each in earlier):
             return 5
-        if chosen.plan.profiled and not chosen.found:
+        if chosen.plan.profiled and not chosen.recorded:
             return 4 if chosen.verdict == "machine" else 5
         return 4 if done.could_not else 0
 

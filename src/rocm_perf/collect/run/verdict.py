@@ -32,7 +32,7 @@ class Attempt:
     reason: str = ""  # why it is not good
     state: State = "done"
     application_code: int = 0  # the exit code, where the application failed or was stopped
-    found: frozenset[str] = frozenset()  # domains with rows, in any of its runs
+    recorded: frozenset[str] = frozenset()  # domains with rows, in any of its runs
     passes: list[PassRecord] = field(default_factory=list)
     could_not: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
@@ -65,8 +65,8 @@ class Ran:
 
 def judge(attempt: Attempt, ran: Ran, seen: Seen) -> str:
     """Enter a run into the attempt; why it recorded nothing, or not everything."""
-    attempt.notices += [message.sentence for message in messages.found(ran.ended.stderr_tail, "note")]
-    attempt.found |= seen.found
+    attempt.notices += [message.sentence for message in messages.known_in(ran.ended.stderr_tail, "note")]
+    attempt.recorded |= seen.recorded
     if stopped(attempt, ran.ended):
         return attempt.reason
     blamed = _blamed(ran, seen)
@@ -76,7 +76,7 @@ def judge(attempt: Attempt, ran: Ran, seen: Seen) -> str:
         return application_failed(attempt, ran.status, ran.ended.stderr_tail)
     if not seen.missing and seen.outcome not in ("empty", "failed"):
         return seen.explanation
-    verdict: Verdict = "partly" if seen.found else "empty" if seen.outcome == "empty" else "profiler"
+    verdict: Verdict = "partly" if seen.recorded else "empty" if seen.outcome == "empty" else "profiler"
     return _fell_short(attempt, ran.run, verdict, seen.explanation)
 
 
@@ -97,16 +97,16 @@ def application_failed(attempt: Attempt, status: int, printed: str = "") -> str:
     attempt.verdict, attempt.state = "application", "failed"
     attempt.application_code = exit_code(status)
     end = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"failed with exit code {status}"
-    known = messages.found(printed, "application")
+    known = messages.known_in(printed, "application")
     attempt.reason = f"the application {end}" + (f": {known[0].sentence}" if known else "")
     return attempt.reason
 
 
 def _blamed(ran: Ran, seen: Seen) -> Message | str | None:
     """What shows that the profiler or the machine failed, not the application; None if nothing does."""
-    if not ran.run.profiled or seen.found:
+    if not ran.run.profiled or seen.recorded:
         return None
-    known = messages.found(ran.ended.stderr_tail, "machine", "profiler", "application")
+    known = messages.known_in(ran.ended.stderr_tail, "machine", "profiler", "application")
     if known:
         return known[0] if known[0].whose != "application" else None
     name, status = ran.run.profiler, ran.ended.status

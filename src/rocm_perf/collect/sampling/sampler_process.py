@@ -204,11 +204,11 @@ def open_sensors(
     return Opened(slow, tuple(reasons), (notice,))
 
 
-def choose(found: Sequence[SensorGpu], machine: Sequence[Gpu]) -> Chosen:
+def choose(sensed: Sequence[SensorGpu], machine: Sequence[Gpu]) -> Chosen:
     """The GPUs of the machine that the program can see, matched by PCI address, else by uuid, else by number."""
     if not machine:
-        return Chosen({gpu.index: (gpu, Gpu(gpu.index, ordinal=gpu.index)) for gpu in found})
-    pairs = {gpu.index: (gpu, match) for gpu in found if (match := _match(gpu, machine)) is not None}
+        return Chosen({gpu.index: (gpu, Gpu(gpu.index, ordinal=gpu.index)) for gpu in sensed})
+    pairs = {gpu.index: (gpu, match) for gpu in sensed if (match := _match(gpu, machine)) is not None}
     return Chosen({index: pair for index, pair in pairs.items() if pair[1].ordinal is not None} or pairs)
 
 

@@ -26,10 +26,10 @@ def _masked(gpus: list[FoundGpu], mask: str) -> list[FoundGpu]:
     """Numbers or uuids. The runtimes stop at the first entry that names no GPU."""
     kept: list[FoundGpu] = []
     for entry in (part.strip() for part in mask.split(",")):
-        found = _named(gpus, entry)
-        if found is None or found in kept:
+        gpu = _named(gpus, entry)
+        if gpu is None or gpu in kept:
             break
-        kept.append(found)
+        kept.append(gpu)
     return kept
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rocm_perf.collect.run.messages import found, last_words, messages
+from rocm_perf.collect.run.messages import known_in, last_words, messages
 
 AQLPROFILE = "aqlprofile API table load failed: HSA_STATUS_ERROR: A generic error has occurred."
 
@@ -43,18 +43,18 @@ def test_every_message_is_whole_and_named_once() -> None:
     ],
 )  # fmt: skip
 def test_the_texts_are_known(printed: str, name: str) -> None:
-    assert found(printed, "machine", "profiler", "application")[0].name == name
+    assert known_in(printed, "machine", "profiler", "application")[0].name == name
 
 
 def test_notes_explain_no_failure() -> None:
     warning = "W20261115 16:22:44.000000 1 tool.cpp:1120] Unable to find all counters for agent 2. Found: []"
-    assert not found(warning, "machine", "profiler", "application")
-    assert [note.name for note in found(warning, "note")] == ["counters-not-found"]
+    assert not known_in(warning, "machine", "profiler", "application")
+    assert [note.name for note in known_in(warning, "note")] == ["counters-not-found"]
 
 
 def test_a_command_that_failed_below_the_profiler_is_no_refusal() -> None:
     printed = "[rocprofv3] Fatal error: Command '['./app']' returned non-zero exit status 7."
-    assert not found(printed, "machine", "profiler")
+    assert not known_in(printed, "machine", "profiler")
 
 
 def test_last_words_are_an_error_not_a_log() -> None:

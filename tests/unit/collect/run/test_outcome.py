@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf.backends.base import Command, Domain
 from rocm_perf.collect.plan.planned import PlannedRun
-from rocm_perf.collect.run.outcome import Seen, judged, look
+from rocm_perf.collect.run.outcome import Seen, compared, look
 from rocm_perf.model import schema
 from rocm_perf.model.run import Loss, RunInfo
 from rocm_perf.model.trace import Trace
@@ -71,15 +71,15 @@ LAUNCH = ("hip", "hipLaunchKernel")
 def test_what_must_be_there_is_missed(
     trace: Trace, run: PlannedRun, outcome: str, missing: tuple[str, ...]
 ) -> None:
-    seen = judged(trace, run)
+    seen = compared(trace, run)
     assert (seen.outcome, seen.missing) == (outcome, missing)
     assert bool(seen.explanation) == (outcome != "recorded")
 
 
 def test_hsa_without_hip_is_told_apart_from_kernels_alone() -> None:
     run = _run("kernel", "hip", "hsa")
-    assert "HSA calls but no HIP call" in judged(_trace(1, (("hsa", "x"),)), run).explanation
-    assert "kernels but no HIP call" in judged(_trace(1), run).explanation
+    assert "HSA calls but no HIP call" in compared(_trace(1, (("hsa", "x"),)), run).explanation
+    assert "kernels but no HIP call" in compared(_trace(1), run).explanation
 
 
 def test_a_folder_with_our_own_files_is_empty(tmp_path: Path) -> None:

@@ -34,17 +34,17 @@ class Call:
     parameters: str = ""
 
 
-def options(words: list[str]) -> dict[str, str]:
+def options(arguments: list[str]) -> dict[str, str]:
     """`-m 128 --transposeA N --flag` -> {m: 128, transposeA: N, flag: ""}. A negative number is a value."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     name = ""
-    for word in words:
-        if word.startswith("-") and not _NUMBER.fullmatch(word):
-            name = word.lstrip("-")
-            found[name] = ""
+    for argument in arguments:
+        if argument.startswith("-") and not _NUMBER.fullmatch(argument):
+            name = argument.lstrip("-")
+            values[name] = ""
         elif name:
-            found[name] = f"{found[name]} {word}".strip()
-    return found
+            values[name] = f"{values[name]} {argument}".strip()
+    return values
 
 
 def flow_mapping(text: str) -> dict[str, str]:

@@ -12,12 +12,12 @@ _TRACE = re.compile(r"^\[[^\]]*\]\[HIPBLASLT\]\[(\d{1,9})\]\[(\w+)\]\[(\w+)\]\s*
 
 
 def parse(line: str) -> Call | None:
-    if found := _BENCH.search(line):
-        return gemm("hipblaslt", "matmul", "bench", options(found.group(1).split()), found.group(1).strip())
-    if found := _PROFILE.match(line):
-        given = flow_mapping(found.group(2))
-        return gemm("hipblaslt", found.group(1), "profile", given, found.group(2).strip(" ,"))
-    if found := _TRACE.match(line.strip()):
-        pid, _, name, parameters = found.groups()
+    if match := _BENCH.search(line):
+        return gemm("hipblaslt", "matmul", "bench", options(match.group(1).split()), match.group(1).strip())
+    if match := _PROFILE.match(line):
+        given = flow_mapping(match.group(2))
+        return gemm("hipblaslt", match.group(1), "profile", given, match.group(2).strip(" ,"))
+    if match := _TRACE.match(line.strip()):
+        pid, _, name, parameters = match.groups()
         return Call("hipblaslt", name, "trace", pid=int(pid), parameters=without_addresses(parameters))
     return None

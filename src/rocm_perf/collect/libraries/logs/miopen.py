@@ -13,10 +13,10 @@ _DIRECTIONS = {"1": "forward", "2": "backward_data", "4": "backward_weights"}
 
 
 def parse(line: str) -> Call | None:
-    found = _COMMAND.search(line)
-    if not found:
+    match = _COMMAND.search(line)
+    if not match:
         return None
-    _, logged, word, parameters = found.groups()
+    _, logged, word, parameters = match.groups()
     named = _WORD.fullmatch(word)
     operation, suffix = named.groups() if named else (word, None)
     given = options(parameters.split())

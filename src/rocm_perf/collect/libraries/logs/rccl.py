@@ -32,12 +32,12 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def parse(line: str) -> Call | None:
-    found = _COLLECTIVE.search(line)
-    if not found:
+    match = _COLLECTIVE.search(line)
+    if not match:
         return None
-    name = _WORD.sub("_", found["name"]).lower()
-    ranks, count = int(found["ranks"]), int(found["count"])
-    dtype, size = _TYPES.get(int(found["dtype"]), (f"datatype {found['dtype']}", None))
+    name = _WORD.sub("_", match["name"]).lower()
+    ranks, count = int(match["ranks"]), int(match["count"])
+    dtype, size = _TYPES.get(int(match["dtype"]), (f"datatype {match['dtype']}", None))
     held = None if size is None or name in _UNKNOWN else count * size * (ranks if name in _ALL_RANKS else 1)
     return Call(
         "rccl",
@@ -45,11 +45,11 @@ def parse(line: str) -> Call | None:
         "log",
         dtypes=dtype,
         size_bytes=held,
-        group=found["comm"],
+        group=match["comm"],
         group_size=ranks,
-        rank=int(found["rank"]) if found["rank"] else None,
-        pid=int(found["pid"]),
-        parameters=f"count {count} op {found['op']} root {found['root']}",
+        rank=int(match["rank"]) if match["rank"] else None,
+        pid=int(match["pid"]),
+        parameters=f"count {count} op {match['op']} root {match['root']}",
     )
 
 
@@ -65,9 +65,9 @@ class Communicators:
         self._known: dict[tuple[int, str], tuple[int, str]] = {}
 
     def learn(self, line: str) -> None:
-        if found := _COMMUNICATOR.search(line):
-            name = found["id"] or self._known.get((int(found["pid"]), found["comm"]), (0, ""))[1]
-            self._known[int(found["pid"]), found["comm"]] = int(found["rank"]), name or found["comm"]
+        if match := _COMMUNICATOR.search(line):
+            name = match["id"] or self._known.get((int(match["pid"]), match["comm"]), (0, ""))[1]
+            self._known[int(match["pid"]), match["comm"]] = int(match["rank"]), name or match["comm"]
 
     def named(self, call: Call) -> Call:
         known = self._known.get((call.pid or 0, call.group))

@@ -16,15 +16,15 @@ _GEMM_NAME = re.compile(r"rocblas_([hsdcz]?)gemm")
 
 
 def parse(line: str) -> Call | None:
-    if found := _BENCH.search(line):
-        given = options(found.group(1).split())
-        return gemm("rocblas", given.get("f") or "unknown", "bench", given, found.group(1).strip())
-    if found := _PROFILE.match(line):
-        name = found.group(1).removeprefix("rocblas_")
-        call = gemm("rocblas", name, "profile", flow_mapping(found.group(2)), found.group(2).strip(" ,"))
-        return replace(call, dtypes=call.dtypes or _precision(found.group(1)))
-    if found := _TRACE.match(line.strip()):
-        return _traced(found.group(1), (found.group(2) or "").split(","))
+    if match := _BENCH.search(line):
+        given = options(match.group(1).split())
+        return gemm("rocblas", given.get("f") or "unknown", "bench", given, match.group(1).strip())
+    if match := _PROFILE.match(line):
+        name = match.group(1).removeprefix("rocblas_")
+        call = gemm("rocblas", name, "profile", flow_mapping(match.group(2)), match.group(2).strip(" ,"))
+        return replace(call, dtypes=call.dtypes or _precision(match.group(1)))
+    if match := _TRACE.match(line.strip()):
+        return _traced(match.group(1), (match.group(2) or "").split(","))
     return None
 
 
@@ -53,5 +53,5 @@ def _traced(name: str, values: list[str]) -> Call:
 
 
 def _precision(name: str) -> str:
-    found = _GEMM_NAME.match(name)
-    return _PRECISION.get(found.group(1), "") if found else ""
+    match = _GEMM_NAME.match(name)
+    return _PRECISION.get(match.group(1), "") if match else ""

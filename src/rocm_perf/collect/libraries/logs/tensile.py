@@ -12,10 +12,10 @@ _TILE = re.compile(r"MT(\d+x\d+x\d+)")
 
 
 def parse(line: str) -> Call | None:
-    found = _KERNEL.search(line)
-    if not found:
+    match = _KERNEL.search(line)
+    if not match:
         return None
-    name = found.group(1)
+    name = match.group(1)
     tile = _TILE.search(name)
     return Call(
         "tensile", "kernel", "kernel", solution=name, parameters=f"macro tile {tile.group(1)}" if tile else ""
