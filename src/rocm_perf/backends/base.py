@@ -120,7 +120,7 @@ class Profiler(ABC):
 
     @property
     def records(self) -> bool:
-        """Whether it records anything beside the wall time."""
+        """Whether it records anything besides the wall time."""
         return bool(self.domains or self.extras)
 
     @property

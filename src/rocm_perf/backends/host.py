@@ -57,7 +57,7 @@ def _device_node(path: Path, root: Path, names: Mapping[int, str]) -> DeviceNode
 
 
 def opens(path: Path, flags: int) -> bool:
-    """Whether it really opens: a container's device rules refuse what the file's mode permits."""
+    """Whether a file really opens: a container's device rules refuse what the file's mode permits."""
     try:
         os.close(os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC))
     except OSError:
@@ -77,7 +77,7 @@ def group_names(root: Path) -> tuple[str, ...]:
 
 
 def _names(file: Path) -> dict[int, str]:
-    """By number, of /etc/passwd or /etc/group."""
+    """The names in /etc/passwd or /etc/group, by number."""
     fields = [line.split(":") for line in read_text(file).splitlines()]
     return {int(entry[2]): entry[0] for entry in fields if len(entry) > 2 and entry[2].isdigit()}
 
@@ -99,7 +99,7 @@ def container_kind(environment: Mapping[str, str], root: Path) -> str:
 
 
 def capabilities(root: Path) -> tuple[str, ...]:
-    """Those in effect, of the ones that matter to profilers."""
+    """The capabilities in effect that matter to profilers."""
     match = re.search(
         r"^CapEff:\s*([0-9a-fA-F]+)", read_text(root / "proc" / "self" / "status"), re.MULTILINE
     )
@@ -108,7 +108,7 @@ def capabilities(root: Path) -> tuple[str, ...]:
 
 
 def relevant_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Only what matters to GPU programs and profilers."""
+    """The variables that matter to GPU programs and profilers."""
     return {
         name: value
         for name, value in sorted(environment.items())

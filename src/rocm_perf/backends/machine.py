@@ -21,7 +21,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundGpu(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU."""
+    """One GPU of the machine."""
 
     index: int  # among the GPUs of its vendor, as HIP or CUDA count without a visibility mask
     vendor: Vendor
@@ -89,7 +89,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def version_of(text: str) -> Version:
-    """`7.2.0-43` -> (7, 2, 0); () for what is no version."""
+    """The numbers of a version: `7.2.0-43` -> (7, 2, 0); () for what is not a version."""
     numbers: list[int] = []
     for part in text.split("-", maxsplit=1)[0].split("."):
         if not part.isdigit():

@@ -72,7 +72,7 @@ def programs() -> tuple[tools.Program, ...]:
 def _programs(
     environment: Mapping[str, str], rocms: tuple[Path, ...], nvidia_folders: list[str]
 ) -> dict[str, tuple[tools.Program, str]]:
-    """Those that are here, by name: on PATH first, then where their vendor installs them."""
+    """The programs that are here, by name: on PATH first, then where their vendor installs them."""
     beside = {"AMD": [str(rocm / "bin") for rocm in rocms], "NVIDIA": nvidia_folders, None: []}
     on_path = tools.path_folders(environment)
     located = [
@@ -100,7 +100,7 @@ def _amd_gpus(
 
 
 def _named(gpus: tuple[FoundGpu, ...], others: tuple[FoundGpu, ...]) -> tuple[FoundGpu, ...]:
-    """With the names that the runtime knows, where the catalogue cannot tell products of one chip apart."""
+    """The GPUs with the names that the runtime knows, where the catalogue cannot tell products of one chip apart."""
     names = {gpu.node: gpu.name for gpu in others}
     return tuple(msgspec.structs.replace(gpu, name=gpu.name or names.get(gpu.node, "")) for gpu in gpus)
 
@@ -116,7 +116,7 @@ def _nvidia_gpus(
 
 
 def _rocm(rocms: tuple[Path, ...], by_name: Mapping[str, Tool]) -> str:
-    """The release in use: of the chosen folder, or as the tools say, or as HIP does, whose version begins like it."""
+    """The release in use: that of the chosen folder, or what the tools say, or HIP's, whose version begins alike."""
     if rocms:
         return tools.rocm_release(rocms[0])
     releases = [tool.rocm for tool in by_name.values() if tool.rocm]
@@ -125,7 +125,7 @@ def _rocm(rocms: tuple[Path, ...], by_name: Mapping[str, Tool]) -> str:
 
 
 def _of_rocm(by_name: Mapping[str, Tool], rocm: str) -> dict[str, Tool]:
-    """A tool of AMD that does not say where it belongs is taken for one of the release in use."""
+    """The tools; one of AMD's that does not say where it belongs is taken for one of the release in use."""
     vendors = {program.name: program.vendor for program in programs()}
     return {
         name: msgspec.structs.replace(tool, rocm=rocm) if vendors[name] == "AMD" and not tool.rocm else tool
@@ -134,7 +134,7 @@ def _of_rocm(by_name: Mapping[str, Tool], rocm: str) -> dict[str, Tool]:
 
 
 def _driver(root: Path, prefers_amd: bool, smi_driver: str) -> tuple[str, str]:
-    """Version and module of the driver of the GPUs that are here."""
+    """The version and the kernel module of the driver of the GPUs that are here."""
     amdgpu = (amd.driver_version(root), "amdgpu")
     other = (nvidia.driver_version(root) or smi_driver, "nvidia")
     order = (amdgpu, other) if prefers_amd else (other, amdgpu)
@@ -142,13 +142,13 @@ def _driver(root: Path, prefers_amd: bool, smi_driver: str) -> tuple[str, str]:
 
 
 def _cuda(by_name: Mapping[str, Tool], torch: Torch | None) -> str:
-    """Of the toolkit, or else the one that torch brings along."""
+    """The release of CUDA: the toolkit's, or else the one that torch brings along."""
     nvcc = by_name.get("nvcc")
     return (nvcc.version if nvcc else "") or (torch.cuda if torch else "")
 
 
 def _hidden(root: Path, gpus: tuple[FoundGpu, ...]) -> tuple[str, ...]:
-    """GPUs on the PCI bus of a vendor none of whose GPUs a driver shows."""
+    """The GPUs on the PCI bus that no driver shows, where it shows none of their vendor's."""
     shown = {gpu.vendor for gpu in gpus}
     vendors = {amd.PCI_VENDOR: "AMD", nvidia.PCI_VENDOR: "NVIDIA"}
     hidden = []

@@ -64,16 +64,16 @@ class Sensors(Protocol):
         """One reading of each chosen GPU."""
 
     def close(self) -> None:
-        """Let go of the driver."""
+        """Release the driver."""
 
 
 def boot_ns() -> int:
-    """The clock that ROCm's profilers record."""
+    """The time on the clock that ROCm's profilers record."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
 def stamped(read: Callable[[], _T]) -> tuple[int, _T]:
-    """What was read, with the middle of the time that it took."""
+    """Readings, stamped with the middle of the time that they took."""
     before = boot_ns()
     value = read()
     return (before + boot_ns()) // 2, value
@@ -91,7 +91,7 @@ def number(value: object) -> float | None:
 
 
 def first(values: Iterable[float | None]) -> float | None:
-    """The first that is known."""
+    """The first value that is known."""
     return next((value for value in values if value is not None), None)
 
 
@@ -101,7 +101,7 @@ def known(values: dict[str, float | None], metrics: Collection[str]) -> dict[str
 
 
 def percent(used: float | None, total: float | None) -> float | None:
-    """A share of memory in percent."""
+    """The share of memory in use, in percent."""
     return None if used is None or not total else 100 * used / total
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from rocm_perf.backends.machine import Tool, Vendor
 
 VERSION_LIMIT_S = 5.0
-_ANSWER_BYTES = 1 << 20  # more is no answer
+_ANSWER_BYTES = 1 << 20  # more is not an answer
 _NOT_RUN = (126, 127)  # of a shell or the loader
 # A profiler that is preloaded into every program would be preloaded into these, too.
 _PRELOADED = (
@@ -106,7 +106,7 @@ def _version(program: Program, answer: Answer) -> str:
 
 
 def _rocm(program: Program, answer: Answer, path: str) -> str:
-    """By its own words, or else by the folder it lies in."""
+    """The release of ROCm that a program belongs to: as it says itself, or else by the folder it lies in."""
     if program.vendor != "AMD":
         return ""
     said = _ROCM_VERSION.search(answer.text)
@@ -114,7 +114,7 @@ def _rocm(program: Program, answer: Answer, path: str) -> str:
 
 
 def rocm_release(prefix: Path) -> str:
-    """`7.2.0` of a folder that is a ROCm: by its version file, or by its name; empty if it is none."""
+    """The release in a folder, such as `7.2.0`: by its version file, or by its name; empty if it is not a ROCm."""
     try:
         text = (prefix / ".info" / "version").read_text(errors="replace")
     except OSError:
@@ -155,7 +155,7 @@ def ask(argv: Sequence[str], environment: Mapping[str, str], limit_s: float = VE
 
 
 def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bool]:
-    """What it prints until the time is over or it is too much, and whether it came to its end."""
+    """What a process prints until the time is up or it is too much, and whether it came to its end."""
     assert process.stdout is not None
     data, closed = b"", False
     with process.stdout as stream, selectors.DefaultSelector() as selector:
@@ -172,7 +172,7 @@ def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, boo
 
 
 def _ended(process: subprocess.Popen[bytes], deadline: float) -> int | None:
-    """Its status, or None if it had to be ended. Past the deadline, its children are ended, too."""
+    """The status of a process, or None if it had to be killed. Past the deadline its children are killed, too."""
     if deadline:
         try:
             return process.wait(max(0.0, deadline - time.monotonic()))

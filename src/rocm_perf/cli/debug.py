@@ -85,7 +85,7 @@ def _tell(report: DebugReport, folder: Path, *, as_json: bool) -> None:
 
 
 def lines(report: DebugReport, folder: Path) -> list[str]:
-    """What was found, in words."""
+    """The report as lines for a terminal."""
     shown = []
     if report.fault is None:
         shown.append(f"no fault of a kernel was found; the program ended with exit code {report.exit_code}")

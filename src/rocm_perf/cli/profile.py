@@ -129,7 +129,7 @@ def _folder(request: Request, machine: Machine) -> Path:
 
 
 def _report(recorded: Recorded, args: argparse.Namespace) -> None:
-    """The analysis of what was recorded: on stderr, or as JSON on stdout."""
+    """Print the analysis of what was recorded: on stderr, or as JSON on stdout."""
     if recorded.trace is None:
         return
     from rocm_perf.analysis.overview import overview
@@ -144,7 +144,7 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
     from rocm_perf.render.screen.terminal import View, print_document, print_sections
 
     console = result_console(stderr=True)
-    view = View(args.top, False, False, console.width)
+    view = View(top=args.top, width=console.width)
     if args.show:
         print_sections(document, _sections(args.show), console, view)
     else:
@@ -160,7 +160,7 @@ def _run_folder(recorded: Recorded) -> Path:
 
 
 def _advise(document: Document, recorded: Recorded) -> None:
-    """Which targeted preset is worth a second recording."""
+    """Say which targeted preset is worth a second recording."""
     from rocm_perf.analysis.verdict.next_preset import next_preset
 
     if worth := next_preset(document):

@@ -12,7 +12,7 @@ SAMPLED = ("power", "memory")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """All of them. `--` ends ours; everything behind the first one is the application's."""
+    """Add all of them. `--` ends ours; everything behind the first one is the application's."""
     parser.allow_abbrev = False
     parser.add_argument(
         "--preset", metavar="P", help="what to record (default auto; rocm-perf presets lists)"

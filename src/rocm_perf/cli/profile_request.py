@@ -24,13 +24,13 @@ from rocm_perf.errors import UsageError
 
 
 def application(args: argparse.Namespace) -> tuple[str, ...]:
-    """Everything behind the first `--`, or from the first word that is no option on."""
+    """The application: everything behind the first `--`, or from the first word that is not an option."""
     given: list[str] = args.app
     return tuple(given[1:] if given[:1] == ["--"] else given)
 
 
 def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
-    """The request, and what to tell about the configuration."""
+    """The request, and notices about the configuration."""
     _refuse_attaching(args)
     command = application(args)
     file = find_application(command, os.environ)
@@ -85,7 +85,7 @@ def _recording(args: argparse.Namespace, context: Configured, command: tuple[str
 
 def _context(args: argparse.Namespace) -> Configured | None:
     if args.additional_context and args.additional_context_file:
-        raise UsageError("--additional-context and --additional-context-file exclude one another")
+        raise UsageError("--additional-context and --additional-context-file cannot be combined")
     if args.additional_context:
         return configured(*read_configuration(args.additional_context, "--additional-context"))
     if args.additional_context_file:
@@ -95,7 +95,7 @@ def _context(args: argparse.Namespace) -> Configured | None:
 
 
 def _counters(given: list[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Names, and the passes of files: `@FILE`, or a word that is a path."""
+    """The names of counters, and the passes of files: `@FILE`, or a path."""
     names: list[str] = []
     passes: list[tuple[str, ...]] = []
     for name in given:

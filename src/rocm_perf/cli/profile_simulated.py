@@ -20,7 +20,9 @@ def profile_simulated(args: argparse.Namespace) -> int:
     gpu = find_gpu(args.device)
     arguments = application(args)
     if len(arguments) != 1:
-        raise UsageError("a simulated device runs one workload file", f"{len(arguments)} words were given")
+        raise UsageError(
+            "a simulated device runs one workload file", f"{len(arguments)} arguments were given"
+        )
     source = Path(arguments[0])
     workload = read_workload(source)
     target = Path(args.output_file) if args.output_file else _free_name(source)

@@ -82,7 +82,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _launch(args: argparse.Namespace) -> int:
-    """The program's exit code; 128 + N where signal N ended it."""
+    """Run the program and return its exit code; 128 + N where signal N ended it."""
     from rocm_perf.collect.run.launch import exit_code, launch
 
     ended = launch(
@@ -96,7 +96,7 @@ def _launch(args: argparse.Namespace) -> int:
 
 
 def _wait(duration: float | None) -> int:
-    """Until the time is up or the user has had enough."""
+    """Wait until the time is up or the user has had enough."""
     enough = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)

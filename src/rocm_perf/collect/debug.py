@@ -55,7 +55,7 @@ class _FaultTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """What the runtime said of it."""
+    """What the runtime said of a fault."""
 
     name: str
     meaning: str
@@ -93,13 +93,13 @@ def fault_texts() -> tuple[FaultText, ...]:
 
 
 def debug_environment(folder: Path) -> dict[str, str]:
-    """What is set for the run, for both vendors: a runtime ignores what is not its own."""
+    """The variables to set for the run, for both vendors: a runtime ignores what is not its own."""
     log = {"AMD_LOG_LEVEL_FILE": str(folder.absolute() / HIP_LOG)}
     return {**AMD_VARIABLES, **log, **NVIDIA_VARIABLES}
 
 
 def debug_command(app: tuple[str, ...], folder: Path, sanitizer: str = "") -> tuple[str, ...]:
-    """What is run; with a sanitizer, below it."""
+    """The command to run; with a sanitizer, below it."""
     if not sanitizer:
         return app
     return (sanitizer, "--log-file", str(folder.absolute() / SANITIZER_LOG), *app)
@@ -165,7 +165,7 @@ def find_fault(texts: Iterable[str]) -> Fault | None:
 
 
 def _launched(log: str) -> list[str]:
-    """Kernels in the log, the newest first."""
+    """The kernels in a log, the newest first."""
     return [demangle(name) for name in reversed(_LAUNCHED.findall(log))]
 
 
@@ -176,7 +176,7 @@ def _faulty_logs(logs: Mapping[str, str], launched: Mapping[str, list[str]]) -> 
 
 
 def _kernel(fault: Fault | None, launched: list[list[str]]) -> tuple[str, Certainty, str]:
-    """Which one, how sure, and why."""
+    """Which kernel is at fault, how sure that is, and why."""
     if fault is None:
         return "", "none", ""
     if fault.kernel:

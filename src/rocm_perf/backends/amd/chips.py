@@ -13,7 +13,7 @@ def first_gpu(machine: Machine) -> FoundGpu | None:
 
 
 def first_gfx(machine: Machine) -> str:
-    """Its chip, without the features that drivers add (gfx942:sramecc+)."""
+    """The chip of the first of AMD's GPUs, without the features that drivers add (gfx942:sramecc+)."""
     gpu = first_gpu(machine)
     return gpu.gfx.partition(":")[0] if gpu else ""
 
@@ -25,7 +25,7 @@ def release(machine: Machine, tool: str) -> Version:
 
 
 def written(version: Version) -> str:
-    """(7, 2) -> 7.2"""
+    """A version as text: (7, 2) -> 7.2."""
     return ".".join(map(str, version))
 
 
@@ -44,7 +44,7 @@ def method_refusal(gfx: str, method: str, rocm: Version) -> str:
 
 
 def method_doubt(gfx: str, method: str) -> str:
-    """What is uncertain about it, where nobody has told that it works."""
+    """What is uncertain about a way of looking that nobody has reported to work on this chip."""
     known = _method(gfx, method)
     return known.reason if known and known.works == "untested" else ""
 

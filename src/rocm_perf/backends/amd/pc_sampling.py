@@ -1,7 +1,7 @@
 """How program counters can be sampled on a chip: what was asked for, or the nearest that works there.
 
 Stochastic sampling counts cycles in powers of two; host traps come at a time in microseconds (AMD, "Using PC
-sampling"). Where a chip has no stochastic sampling, or nobody has told that it has, host traps take its place.
+sampling"). Where a chip has no stochastic sampling, or nobody has reported that it has, host traps take its place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MICROSECONDS = 1_000
 
 
 def supported_sampling(asked: PcSampling, gfx: str, rocm: Version) -> tuple[PcSampling, tuple[str, ...]]:
-    """What to ask the tool for, and a word for each change."""
+    """What to ask the tool for, and a notice for each change."""
     if asked.method == "host_trap":
         return _host_trap(asked)
     stochastic = "pc_sampling_stochastic"

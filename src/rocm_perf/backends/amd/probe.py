@@ -27,7 +27,7 @@ Facts = Mapping[str, int]
 
 
 def kfd_gpus(root: Path) -> tuple[FoundGpu, ...]:
-    """As the kernel lists them, in the order in which HIP counts."""
+    """The GPUs that the kernel lists, in the order in which HIP counts."""
     nodes = [node for node in (root / _TOPOLOGY).glob("*") if node.name.isdigit()]
     nodes.sort(key=lambda node: int(node.name))
     listed = [(node, _facts(node / "properties")) for node in nodes]
@@ -53,13 +53,14 @@ def _kfd_gpu(index: int, node: Path, facts: Facts) -> FoundGpu:
 
 
 def _facts(file: Path) -> dict[str, int]:
-    """`name value` a line; files of GPUs that a container may not use cannot be read, and give none."""
+    """The numbers in a file with one `name value` per line; none where a container may not read it."""
     pairs = [line.split() for line in read_text(file).splitlines()]
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
 
 def gfx_name(target_version: int) -> str:
-    """90010 -> gfx90a: two digits each for minor version and stepping, which the name has as one hexadecimal digit."""
+    """The name of a chip: 90010 -> gfx90a. The number has two digits each for minor version and stepping, the name one
+    hexadecimal digit."""
     return f"gfx{target_version // 10000}{target_version // 100 % 100:x}{target_version % 100:x}"
 
 
@@ -78,14 +79,14 @@ def _local_memory(node: Path) -> int:
 
 
 def _product(gfx: str, device_id: int) -> str:
-    """The name on the box, by the catalogue."""
+    """The product's name by the catalogue; empty where several products have this chip."""
     known = catalog.gpus_of(gfx)
     named = [gpu.name for gpu in known if f"0x{device_id:04x}" in gpu.device_ids]
     return named[0] if named else known[0].name if len(known) == 1 else ""
 
 
 def rocminfo_gpus(tool: Tool, environment: Mapping[str, str]) -> tuple[FoundGpu, ...]:
-    """By rocminfo, where the kernel's listing is not to be seen."""
+    """The GPUs that rocminfo lists, where the kernel's listing is not visible."""
     answer = tools.ask([tool.path], environment, _LIMIT_S)
     agents = re.split(r"(?m)^Agent \d+\s*$", _ANSI.sub("", answer.text))[1:]
     gpus = [agent for agent in agents if _field(agent, "Device Type") == "GPU"]
@@ -118,7 +119,7 @@ def _number(text: object) -> int | None:
 
 
 def smi_gpus(tool: Tool, environment: Mapping[str, str]) -> tuple[FoundGpu, ...]:
-    """By amd-smi, as the last resort."""
+    """The GPUs that amd-smi lists, as the last resort."""
     answer = tools.ask([tool.path, "static", "--json"], environment, _LIMIT_S)
     try:
         document: Any = msgspec.json.decode(answer.text)
@@ -149,7 +150,7 @@ def _branch(entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def driver_version(root: Path) -> str:
-    """Of amdgpu, if it is loaded: its own where it was installed apart, or else the kernel's that it is part of."""
+    """The version of amdgpu, if it is loaded: its own, or else that of the kernel which it is part of."""
     module = root / "sys" / "module" / "amdgpu"
     if not module.is_dir():
         return ""

@@ -24,7 +24,7 @@ class AmdProfiler(Profiler):
         return release(machine, self.name)
 
     def counter_passes(self, names: Names, groups: tuple[Names, ...], machine: Machine) -> CounterPasses:
-        """As many as the first GPU needs; all chips of one machine are asked for the same."""
+        """As many passes as the first GPU needs; the others are asked for the same counters."""
         gfx, rocm = first_gfx(machine), self.release(machine)
         planned = counter_passes(names, groups, gfx, written(rocm) or None)
         return replace(

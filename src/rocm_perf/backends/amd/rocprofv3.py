@@ -112,12 +112,12 @@ class Rocprofv3Profiler(AmdProfiler):
 
 
 def _release(machine: Machine) -> Version:
-    """Where it cannot be told, the oldest: the newer ones know what that one knows."""
+    """The release of rocprofv3; the oldest where it is unknown, as the newer ones can do all that it can."""
     return release(machine, _NAME) or OLDEST
 
 
 def _traces(domains: Iterable[Domain], rocm: Version) -> Iterator[str]:
-    """--sys-trace and --runtime-trace where they say the same in one word."""
+    """The options for the domains: --sys-trace or --runtime-trace where one of them says it all."""
     wanted = frozenset(domain for domain in domains if rocm >= _FLAGS[domain][0])
     if rocm >= _WHOLE_SINCE and wanted == frozenset(DOMAINS):
         yield "--sys-trace"
@@ -128,7 +128,8 @@ def _traces(domains: Iterable[Domain], rocm: Version) -> Iterator[str]:
 
 
 def _counting(wish: Wish, folder: str, rocm: Version) -> tuple[tuple[str, ...], dict[str, str]]:
-    """6.2 takes counters from a file alone. One pass a file, so that the application's exit code stays its own."""
+    """The options for counters, and the file that they name: 6.2 takes counters only from a file. One pass per file, so
+    that the application's exit code stays its own."""
     if not wish.counters:
         return (), {}
     if rocm >= (6, 3):
@@ -227,7 +228,7 @@ def _formats(wish: Wish, rocm: Version) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def _expected(wish: Wish, formats: tuple[str, ...], rocm: Version) -> Iterator[str]:
-    """Patterns of the files; one set a process."""
+    """Patterns of the files that it leaves, one set per process."""
     ends = {
         "rocpd": "results.db",
         "json": "results.json",

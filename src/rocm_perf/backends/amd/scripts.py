@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
 
 class ScriptProfiler(AmdProfiler):
-    """One of the two, which end with ROCm 7."""
+    """One of the two scripts, which end with ROCm 7."""
 
     why = "it is the newest of AMD's profilers that works here"
     extras = ("counters",)

@@ -92,7 +92,7 @@ class AmdSmiModule:
         return values
 
     def _power(self, handle: Any) -> float | None:
-        """MI300 and later state the current power, older ones an average; ROCm 7 has one name for both."""
+        """The power: MI300 and later state the current one, older chips an average; ROCm 7 has one name for both."""
         info = self._ask("amdsmi_get_power_info", handle) or {}
         return first(number(info.get(name)) for name in _POWER)
 
@@ -112,7 +112,7 @@ class AmdSmiModule:
         )
 
     def _energy(self, handle: Any) -> float | None:
-        """The accumulator times its resolution, which is in microjoules."""
+        """The energy so far: the accumulator times its resolution, which is in microjoules."""
         count = self._ask("amdsmi_get_energy_count", handle) or {}
         ticks = first(number(count.get(name)) for name in ("energy_accumulator", "power"))
         step = number(count.get("counter_resolution"))
@@ -122,7 +122,7 @@ class AmdSmiModule:
         return self._ask(function, handle, self._api.AmdSmiMemoryType.VRAM)
 
     def _ask(self, function: str, *arguments: Any) -> Any:
-        """None where this GPU does not answer, or this release has no such function."""
+        """The answer of a function; None where this GPU does not answer, or this release has no such function."""
         called = getattr(self._api, function, None)
         try:
             return called(*arguments) if called else None
@@ -169,7 +169,7 @@ class AmdSmiCommand:
         ]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
 
     def _run(self, verb: str, may_fail: bool = False) -> list[dict[str, Any]]:
         try:
@@ -195,7 +195,7 @@ def _index(entry: dict[str, Any]) -> int | None:
 
 
 def _at(entry: dict[str, Any], path: str) -> float | None:
-    """A leaf: a number, or {"value": 120, "unit": "W"} with the unit brought to ours."""
+    """The value of a leaf: a number, or {"value": 120, "unit": "W"} with the unit brought to ours."""
     node: Any = entry
     for name in path.split("/"):
         node = node.get(name) if isinstance(node, dict) else None

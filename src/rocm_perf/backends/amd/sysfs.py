@@ -51,7 +51,7 @@ class AmdSysfs:
         return readings
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
 
     def _gpu(self, index: int) -> SensorGpu:
         device, hwmon = self._devices[index], self._hwmon[index]

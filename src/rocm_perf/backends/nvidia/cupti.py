@@ -66,7 +66,7 @@ class CuptiProfiler(Profiler):
 
 
 def _without_meaning(wish: Wish) -> tuple[str, ...]:
-    """What a preset asks for on AMD and CUDA does not have: nothing is lost."""
+    """Notices about what presets ask for on AMD and CUDA does not have: nothing is lost."""
     return ("scratch memory: CUDA has no such events",) if "scratch" in wish.domains else ()
 
 

@@ -102,7 +102,7 @@ class Nvml:
         self._call("nvmlShutdown")
 
     def _call(self, function: str, *arguments: object) -> int:
-        """The status, 0 for success; a function that this driver lacks is "not supported"."""
+        """Call a function and return its status, 0 for success; one that this driver lacks is "not supported"."""
         try:
             return int(getattr(self._library, function)(*arguments))
         except AttributeError:
@@ -145,7 +145,7 @@ class Nvml:
         return values
 
     def _power_w(self, handle: ctypes.c_void_p) -> float | None:
-        """At this instant, where the driver knows it."""
+        """The power at this instant, where the driver knows it."""
         asked = _FieldValue(field=_POWER_INSTANT)
         status = self._call("nvmlDeviceGetFieldValues", handle, c_int(1), byref(asked))
         if not status and not asked.status:

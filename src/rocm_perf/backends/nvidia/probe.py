@@ -66,12 +66,12 @@ def _driver_gpu(index: int, folder: Path) -> FoundGpu:
 
 
 def _chip(name: str) -> str:
-    """By the catalogue; empty where it does not know the name."""
+    """The chip of a product by the catalogue; empty where it does not know the name."""
     return next((gpu.gfx for gpu in catalog.gpus_named(name)), "")
 
 
 def _pci(text: str) -> str:
-    """00000000:00:06.0 -> 0000:00:06.0, as the kernel writes it."""
+    """A PCI address as the kernel writes it: 00000000:00:06.0 -> 0000:00:06.0."""
     domain, _, rest = text.lower().partition(":")
     return f"{domain[-4:]}:{rest}" if rest else text
 
@@ -97,7 +97,7 @@ def package_release(machine: Machine) -> str:
 
 
 def cuda_folders(environment: Mapping[str, str], root: Path) -> tuple[Path, ...]:
-    """Toolkits, the chosen one first."""
+    """The folders of CUDA toolkits, the chosen one first."""
     chosen = [Path(environment[name]) for name in ("CUDA_HOME", "CUDA_PATH") if environment.get(name)]
     local = root / "usr" / "local"
     others = sorted(local.glob("cuda-*"), key=lambda path: version_of(path.name[5:]), reverse=True)

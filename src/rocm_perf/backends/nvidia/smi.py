@@ -46,7 +46,7 @@ class NvidiaSmiCommand:
         ]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
 
     def _power_field(self) -> str:
         try:

@@ -30,13 +30,13 @@ _MASKS = {
 
 
 def conflicts(machine: Machine) -> tuple[Finding, ...]:
-    """Everything that was found, the worst first."""
+    """Everything that is wrong with a machine or doubtful, the worst first."""
     findings = [*access_findings(machine), *(finding for check in _CHECKS for finding in check(machine))]
     return tuple(sorted(findings, key=lambda finding: ("error", "warning", "info").index(finding.severity)))
 
 
 def preloaded_profilers(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Profilers that would be loaded into every program already: `LD_PRELOAD=librocprofiler-sdk-tool.so`."""
+    """The profilers that are already loaded into every program: `LD_PRELOAD=librocprofiler-sdk-tool.so`."""
     own = [part for profiler in profilers.PROFILERS.values() for part in profiler.preloads]
     libraries = environment.get("LD_PRELOAD", "").replace(":", " ").split()
     loaded = [

@@ -57,7 +57,7 @@ def _gpu(gpu: FoundGpu, machine: Machine, profilers: Profilers, trials: Trials) 
 
 
 def _tried(answer: MethodAnswer, trial: Trial | None) -> MethodAnswer:
-    """What was tried counts more than what was known."""
+    """An answer after its trial: what was tried counts more than what was known."""
     if trial is None:
         return answer
     return msgspec.structs.replace(
@@ -104,7 +104,7 @@ def _can(gpus: tuple[GpuMethods, ...], profilers: Profilers, code: int) -> str:
         worth = [method for method in works if method not in always]
         return f"Yes: {_listed(worth)} {'work' if len(worth) > 1 else 'works'} on {where}."
     if any(answer.works == "yes" for answer in best.methods):
-        return f"Partly: only the wall time of programs can be told on {where}."
+        return f"Partly: only the wall time of programs can be measured on {where}."
     return f"No: programs cannot use {where} yet."
 
 
@@ -141,7 +141,7 @@ def _versions(machine: Machine) -> Iterator[Fact]:
         yield Fact("torch", "none in the Python on PATH")
         return
     built = (
-        f"for ROCm {torch.hip}" if torch.hip else f"for CUDA {torch.cuda}" if torch.cuda else "for CPUs alone"
+        f"for ROCm {torch.hip}" if torch.hip else f"for CUDA {torch.cuda}" if torch.cuda else "for CPUs only"
     )
     yield Fact("torch", f"{torch.version} {built}, {torch.python}", fine=bool(torch.hip or torch.cuda))
     if torch.vendored:
@@ -164,15 +164,13 @@ def _kind(node: DeviceNode) -> str:
 
 
 def _rights(node: DeviceNode) -> str:
-    if node.readable and node.writable:
-        right = "open to you"
-    else:
-        right = "may be read alone" if node.readable else "closed to you"
+    access = {(True, True): "open to you", (True, False): "read-only"}
+    right = access.get((node.readable, node.writable), "closed to you")
     return f"{right}, group {node.group}" if node.group else right
 
 
 def _tools(machine: Machine) -> Iterator[Fact]:
-    """Those that are here, then the others."""
+    """The tools that are here, then the others."""
     names = [*(program.name for program in programs()), *_LIBRARIES]
     for name in names:
         if name in machine.tools:

@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 
 class Recorded(Protocol):
-    """What recording a workload gives."""
+    """The outcome of recording a workload."""
 
     @property
     def record(self) -> CollectionRecord: ...
@@ -49,7 +49,7 @@ Record = Callable[[Request, Machine, Say], Recorded]
 def try_methods(
     machine: Machine, gpus: Sequence[GpuMethods], record: Record, say: Say, own: Command = ()
 ) -> Trials:
-    """Each method that may work, once for each kind of GPU. `own` is a workload of the user's instead of ours."""
+    """Try each method that may work, once for each kind of GPU. `own` is a workload of the user's instead of ours."""
     if own:
         find_application(own, os.environ)
     first = {gpu.gfx: gpu for gpu in reversed(gpus)}
@@ -118,7 +118,7 @@ def _try(way: Way, request: Request, machine: Machine, record: Record) -> Trial:
 
 
 def _silent(_words: str) -> None:
-    """What a recording says on its way is in its record, too."""
+    """Print nothing: what a recording says on its way is in its record, too."""
 
 
 def outcome(way: Way, recorded: Recorded) -> tuple[bool, str]:

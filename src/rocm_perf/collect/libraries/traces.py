@@ -46,7 +46,7 @@ _LONGEST_LINE = 1 << 16
 
 @dataclass(frozen=True)
 class LibraryTrace:
-    """What was gathered."""
+    """The calls that the libraries of a run logged, and where they were written."""
 
     path: Path | None  # None where nothing was logged
     calls: tuple[Call, ...] = ()  # alike ones together
@@ -90,8 +90,9 @@ def gather(folder: Path, stderr_tail: str = "") -> LibraryTrace:
     try:
         _write(calls, folder / FILE_NAME)
     except RocmPerfError as error:
-        return LibraryTrace(None, calls, _summary(calls), (*notices, str(error)))
-    return LibraryTrace(folder / FILE_NAME, calls, _summary(calls), tuple(notices))
+        notices.append(str(error))
+        return LibraryTrace(None, calls=calls, summary=_summary(calls), notices=tuple(notices))
+    return LibraryTrace(folder / FILE_NAME, calls=calls, summary=_summary(calls), notices=tuple(notices))
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -125,7 +126,7 @@ def _parsed(line: str) -> Call | None:
 
 
 def _pid_of(name: str) -> int | None:
-    """hipBLASLt and RCCL put the process into the name of the file."""
+    """The process that wrote a log: hipBLASLt and RCCL put it into the name of the file."""
     stem = name.removesuffix(".log").replace(".", "_").rpartition("_")[2]
     return int(stem) if stem.isdigit() and len(stem) < 10 else None
 

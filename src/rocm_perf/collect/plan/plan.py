@@ -1,6 +1,6 @@
 """A request on a probed machine -> the ways to do it, best first. Pure: nothing is started, nothing is read.
 
-One invocation of the profiler a run: a file with several jobs would turn the application's exit code into the tool's.
+One invocation of the profiler per run: a file with several jobs would turn the application's exit code into the tool's.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _counter_wish(profiler: Profiler, request: Request, names: tuple[str, ...]) 
 
 
 def _without_tool_args(request: Request) -> Request:
-    """They are meant for the profiler that is tried first."""
+    """The request for a further profiler: the tool's arguments are meant for the one that is tried first."""
     return replace(request, wish=replace(request.wish, tool_args=()))
 
 
@@ -212,7 +212,7 @@ def _counting(profiler: Profiler, request: Request, machine: Machine) -> Profile
 
 
 def _remaining(request: Request, machine: Machine, folder: Path) -> str:
-    """What the user has without that which cannot be done."""
+    """What the user still has, where something cannot be done."""
     trace = replace(request, wish=_trace_wish(request), counters=(), counter_passes=(), profiler="")
     working = [each for each in _candidates(trace, machine) if not _refusal(each, trace, machine, folder)]
     return ", ".join(dict.fromkeys(each.offers for each in working))

@@ -40,7 +40,7 @@ def is_python(file: Path) -> bool:
 
 
 def check_output(folder: Path) -> None:
-    """Refused where the results could not be written."""
+    """Refuse a folder into which the results could not be written."""
     place = folder.absolute()
     while not place.exists() and place != place.parent:
         place = place.parent

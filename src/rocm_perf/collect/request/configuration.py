@@ -50,7 +50,7 @@ class Distributed(msgspec.Struct, frozen=True):
 
 
 class Slurm(msgspec.Struct, frozen=True):
-    """Where it runs on a cluster."""
+    """Where the program runs on a cluster."""
 
     partition: str = ""
     nodes: int = 1
@@ -63,7 +63,7 @@ class Slurm(msgspec.Struct, frozen=True):
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """A file as it is written."""
+    """A configuration as its file has it."""
 
     gpu_vendor: str = ""
     guest_os: str = ""
@@ -88,10 +88,11 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_configuration(text: str, where: str) -> tuple[Configuration, tuple[str, ...]]:
-    """JSON, or the literal of a Python dictionary as guides write it inline; and the keys that have no meaning here."""
+    """The configuration in a text, which is JSON or a Python dictionary as guides write it inline; and the keys that
+    have no meaning here."""
     document = _decoded(text, where)
     if not isinstance(document, dict):
-        raise UsageError(f"{where} is no configuration", "it has to be one JSON object")
+        raise UsageError(f"{where} is not a configuration", "it has to be one JSON object")
     try:
         configuration = msgspec.convert(document, Configuration)
     except msgspec.ValidationError as error:
@@ -112,7 +113,7 @@ def configuration_text(path: Path) -> str:
 
 
 def configured(configuration: Configuration, unused: tuple[str, ...] = ()) -> Configured:
-    """What its tools ask for, all in one recording."""
+    """What the tools of a configuration ask for, all in one recording."""
     profilers = [tool for tool in configuration.tools if _known(tool.name) == "profiler"]
     samplers = [tool for tool in configuration.tools if tool.name in _SAMPLERS]
     asked = [_flags(tool) for tool in profilers]
@@ -145,7 +146,7 @@ def _decoded(text: str, where: str) -> Any:
 
 
 def _known(name: str) -> str:
-    """What kind of tool it is; refused, with the nearest name, where it is none."""
+    """The kind of a tool; an unknown name is refused with the nearest one."""
     if name in _SAMPLERS:
         return "sampler"
     if name in _LIBRARIES:
@@ -163,7 +164,7 @@ def _plain(name: str) -> str:
 
 
 def _flags(tool: ToolEntry) -> tuple[Flags, tuple[str, ...]]:
-    """The flags of its `cmd`, or else its preset."""
+    """The flags of a tool's `cmd`, or else of its preset."""
     if not tool.cmd.strip():
         chosen = preset(_plain(tool.name))
         return Flags(wish=chosen.wish, counters=chosen.counters), ()
@@ -179,7 +180,7 @@ def _flags(tool: ToolEntry) -> tuple[Flags, tuple[str, ...]]:
 
 
 def _arguments(tool: ToolEntry) -> list[str]:
-    """What stands behind the wrapper and before the last `--`."""
+    """The arguments behind the wrapper and before the last `--`."""
     try:
         arguments = shlex.split(tool.cmd)
     except ValueError as error:
@@ -208,9 +209,9 @@ def _interval(rate: str | int | float | bool) -> float:
     try:
         interval = float(rate)
     except ValueError as error:
-        raise UsageError(f"tools: {rate!r} is no sampling rate", "it is an interval in seconds") from error
+        raise UsageError(f"tools: {rate!r} is not a sampling rate", "it is an interval in seconds") from error
     if not 0 < interval < float("inf"):
-        raise UsageError(f"tools: {rate!r} is no sampling rate", "it has to be more than 0 seconds")
+        raise UsageError(f"tools: {rate!r} is not a sampling rate", "it has to be more than 0 seconds")
     return interval
 
 

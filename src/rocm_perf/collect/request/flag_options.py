@@ -22,12 +22,12 @@ _TRACES = {
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """The options, in two groups."""
+    """Add the options, in two groups."""
     traces = parser.add_argument_group("what to record, as rocprofv3 spells it (instead of a preset)")
     for spelled, meaning in _TRACES.items():
         traces.add_argument(*spelled, action="store_true", help=meaning)
     traces.add_argument(
-        "--pmc", metavar="NAME", nargs="+", action="append", help="counters; one --pmc a pass"
+        "--pmc", metavar="NAME", nargs="+", action="append", help="counters; one --pmc per pass"
     )
     traces.add_argument("-i", "--input", metavar="FILE", type=Path, help="counters: txt, yaml or json")
     traces.add_argument("--att", "--advanced-thread-trace", action="store_true", help="thread trace")

@@ -60,14 +60,14 @@ def flags_of(args: Namespace) -> Flags:
 
 
 def _input(path: Path) -> tuple[tuple[str, ...], InputFile]:
-    """A file; or, where it is not here, the set of counters of its name: wrappers bring such files along."""
+    """The sets and passes of a file; where it is not here, the set of its name, as wrappers ship such files."""
     if not path.exists() and path.stem in counter_sets():
         return (path.stem,), InputFile(())
     return (), read_input_file(path)
 
 
 def _with_job_options(given: dict[str, Any], options: dict[str, Any], path: Path) -> dict[str, Any]:
-    """A job's options are the long ones, with `_`."""
+    """The options with those of a job, which are the long ones, spelled with `_`."""
     for name, value in options.items():
         if name == "advanced_thread_trace":
             given["att"] = value
@@ -83,11 +83,11 @@ def _with_job_options(given: dict[str, Any], options: dict[str, Any], path: Path
 def _refuse_nonsense(given: dict[str, Any]) -> None:
     periods, ranges = given.get("collection_period", ()), given.get("kernel_iteration_range", ())
     if bad := [each for each in periods if not _PERIOD.fullmatch(str(each))]:
-        raise UsageError(f"{bad[0]!r} is no collection period", "it is delay:length:repeat, such as 5:1:1")
+        raise UsageError(f"{bad[0]!r} is not a collection period", "write delay:length:repeat, such as 5:1:1")
     if bad := [each for each in ranges if not _RANGE.fullmatch(str(each))]:
-        raise UsageError(f"{bad[0]!r} is no range of iterations", "it is such as [2-4,7] or 3")
+        raise UsageError(f"{bad[0]!r} is not a range of iterations", "write it as [2-4,7] or 3")
     if given.get("selected_regions") and periods:
-        raise UsageError("--selected-regions and --collection-period exclude one another")
+        raise UsageError("--selected-regions and --collection-period cannot be combined")
     interval = given.get("pc_sampling_interval")
     if interval is not None and (not isinstance(interval, int) or interval < 1):
         raise UsageError("--pc-sampling-interval has to be 1 or more")
@@ -96,7 +96,7 @@ def _refuse_nonsense(given: dict[str, Any]) -> None:
             re.compile(given.get(name) or "")
         except re.error as error:
             flag = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{flag} is no regular expression", str(error)) from error
+            raise UsageError(f"{flag} is not a regular expression", str(error)) from error
 
 
 def _wish(given: dict[str, Any]) -> Wish:
@@ -120,7 +120,7 @@ def _wish(given: dict[str, Any]) -> Wish:
 def _formats(asked: Any) -> tuple[str, ...]:
     names = tuple(str(name).lower() for name in asked or ())
     if unknown := [name for name in names if name not in FORMATS]:
-        raise UsageError(f"{unknown[0]!r} is no output format", f"there are {', '.join(FORMATS)}")
+        raise UsageError(f"{unknown[0]!r} is not an output format", f"there are {', '.join(FORMATS)}")
     return names
 
 
@@ -137,7 +137,7 @@ def _sampling(given: dict[str, Any]) -> PcSampling | None:
 
 
 def merged(base: Wish, more: Wish) -> Wish:
-    """Both wishes; where only one can be had, the second's."""
+    """Both wishes in one; where only one can be had, the second's."""
     domains = {*base.domains, *more.domains}
     changed = {name: value for name in more.__struct_fields__ if (value := getattr(more, name))}
     return replace(base, **{**changed, "domains": tuple(domain for domain in DOMAINS if domain in domains)})

@@ -58,7 +58,7 @@ def presets() -> Mapping[str, Preset]:
 
 
 def preset_name(name: str) -> str:
-    """`rocprofv3_compute` -> `compute`; refused, with the nearest name, where there is none."""
+    """The plain name of a preset, `compute` for `rocprofv3_compute`; an unknown one is refused with the nearest."""
     plain = name
     for prefix in _PREFIXES:
         plain = plain.removeprefix(prefix)

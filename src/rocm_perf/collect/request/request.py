@@ -27,7 +27,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     preset: str = ""  # its name, for the record
     wish: Wish = Wish()  # what to record, but for counters: those are packed into passes first
     counters: tuple[str, ...] = ()  # counters, metrics and sets of counters by name
-    counter_passes: tuple[tuple[str, ...], ...] = ()  # counters that the user put into passes himself
+    counter_passes: tuple[tuple[str, ...], ...] = ()  # counters that the user already put into passes
     profiler: str = ""  # forced; empty: the best that is here
     output: str = "rocm-perf-runs"  # RUN_ID/HOST/rankR-PID goes below it
     run_id: str = ""  # empty: the launcher's, or a new one

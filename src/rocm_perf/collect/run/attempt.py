@@ -165,7 +165,7 @@ def _write_files(command: Command) -> None:
 
 
 def _with_exit_code(command: Command, application: tuple[str, ...], folder: Path) -> Command:
-    """For a tool that keeps the application's exit code to itself: a script around the application writes it down."""
+    """The command; where a tool keeps the application's exit code to itself, a script around it writes it down."""
     if command.separates_exit_code:
         return command
     file = str(folder / ".application.sh")

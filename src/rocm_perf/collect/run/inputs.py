@@ -25,13 +25,13 @@ class Feed:
         self.child_stdin = child  # None: our own
 
     def started(self) -> None:
-        """The application holds its end now."""
+        """Close our copy: the application holds its end now."""
 
     def wants(self) -> Iterable[Want]:
         return ()
 
     def finish(self) -> None:
-        """The application has ended."""
+        """Clean up after the application."""
 
 
 class Copied(Feed):
@@ -93,7 +93,7 @@ class Input:
         self._runs = 0
 
     def next_run(self) -> Feed:
-        """For the next run: from where it stood before the first."""
+        """The input of the next run, from where it stood before the first."""
         self._runs += 1
         if self._kind == "file":
             os.lseek(STDIN, self._start, os.SEEK_SET)
@@ -126,7 +126,7 @@ def _kind() -> str:
 
 
 def _waiting() -> tuple[int, bool]:
-    """Bytes that can be read from the pipe, and whether its writers are gone."""
+    """The number of bytes that can be read from the pipe, and whether its writers are gone."""
     count = array.array("i", [0])
     fcntl.ioctl(STDIN, termios.FIONREAD, count)
     poller = select.poll()

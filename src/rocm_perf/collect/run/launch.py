@@ -74,7 +74,14 @@ def launch(  # noqa: PLR0913  a run has this many sides
             errors.finish()
             raise
         stack.enter_context(background_output())
-        run = _Run(process, feed, errors, signals, patience, terminal)
+        run = _Run(
+            process=process,
+            feed=feed,
+            errors=errors,
+            signals=signals,
+            patience=patience,
+            terminal=terminal,
+        )
         status = run.wait()
         wall_ns = time.monotonic_ns() - before
         left = run.see_off(grace_s)
@@ -82,10 +89,10 @@ def launch(  # noqa: PLR0913  a run has this many sides
         tail = errors.finish()
     stopped = run.interrupted or signals.ending > 0 or status == -signal.SIGINT
     return Ended(
-        status,
-        started_ns,
-        wall_ns,
-        tail,
+        status=status,
+        started_ns=started_ns,
+        wall_ns=wall_ns,
+        stderr_tail=tail,
         interrupted=stopped and not patience.timed_out,
         timed_out=patience.timed_out,
         left_behind=left,
@@ -93,7 +100,7 @@ def launch(  # noqa: PLR0913  a run has this many sides
 
 
 def exit_code(status: int) -> int:
-    """As a shell gives it: 128 + N for signal N."""
+    """The exit code as a shell gives it: 128 + N for signal N."""
     return 128 - status if status < 0 else status
 
 
@@ -128,7 +135,7 @@ class _Patience:
         self.is_out = False
 
     def hurry(self) -> None:
-        """The user has asked twice."""
+        """Send the next signal now: the user has asked twice."""
         if not self.is_out:
             self.is_out = True
             self._steps.remove(signal.SIGINT)
@@ -171,7 +178,7 @@ class _Run:
         return self.process.pid
 
     def wait(self) -> int:
-        """Until the application itself ends: its status."""
+        """Wait until the application itself ends, and return its status."""
         while (status := self._ended()) is None:
             self._turn(None)
         if self.terminal is not None:
@@ -180,7 +187,7 @@ class _Run:
         return status
 
     def see_off(self, grace_s: float) -> tuple[int, ...]:
-        """Wait for children that outlive it; those that still run."""
+        """Wait for children that outlive it, and return those that still run."""
         end = time.monotonic() + grace_s * (4 if self.patience.is_out else 1)
         while (left := members(self._group)) and time.monotonic() < end:
             self._turn(_LOOK_S)
@@ -213,7 +220,7 @@ class _Run:
         return self.terminal is not None and self.terminal.lend(self._group)
 
     def _stopped(self, number: int) -> None:
-        """The application wants the terminal, or the user has put it aside: then we are put aside with it."""
+        """Answer a stop: the application wants the terminal, or the user has put it aside, and us with it."""
         if number not in _BY_THE_TERMINAL:
             return
         if number == signal.SIGTSTP or not self._lend():

@@ -34,7 +34,7 @@ class Place:
     host: str
     rank: int | None
     pid: int
-    chosen: bool = False  # the user named the run himself
+    chosen: bool = False  # the user named the run
 
     @property
     def run(self) -> Path:
@@ -50,7 +50,7 @@ class Place:
 
 
 def place_for(output: str, run_id: str, host: str, environment: Mapping[str, str]) -> Place:
-    """Of this process. Nothing is made yet."""
+    """The place of this process. Nothing is made yet."""
     if run_id and (_ODD.search(run_id) or run_id.startswith(".") or len(run_id) > _LONGEST):
         raise UsageError(
             f"{run_id[:40]!r} cannot name a run", "it names a folder", "Use letters, digits and . _ - + @ = ,"
@@ -101,7 +101,7 @@ def write_record(folder: Path, record: CollectionRecord) -> None:
 
 
 def read_record(folder: Path) -> CollectionRecord | None:
-    """None where there is none that can be read."""
+    """The record of a folder; None where there is none that can be read."""
     try:
         return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=CollectionRecord)
     except (OSError, msgspec.MsgspecError):
@@ -110,7 +110,7 @@ def read_record(folder: Path) -> CollectionRecord | None:
 
 @contextmanager
 def explained(folder: Path) -> Iterator[None]:
-    """What the system refuses, as one line."""
+    """Turn what the system refuses into one line."""
     try:
         yield
     except OSError as error:
@@ -119,7 +119,7 @@ def explained(folder: Path) -> Iterator[None]:
 
 
 def _make_room(place: Place, replace: bool) -> None:
-    """A run that the user named must be new, or given up by him. Processes that still record belong to it."""
+    """Remove an old run of the name that the user chose, if that is wanted; what still records belongs to this run."""
     rank = _ranked(place.rank)
     pattern = re.compile(re.escape(rank) + r"\d+(\.\d+)?")
     home = place.run / place.host
@@ -137,7 +137,7 @@ def _make_room(place: Place, replace: bool) -> None:
 
 
 def _is_running(folder: Path) -> bool:
-    """A folder without a record has just been made."""
+    """Whether a process still records into a folder; one without a record has just been made."""
     record = read_record(folder)
     return record is None or (record.state == "running" and process(record.pid) is not None)
 
@@ -158,13 +158,13 @@ def _launcher_id(environment: Mapping[str, str]) -> str:
 
 
 def _slurm_id(environment: Mapping[str, str]) -> str:
-    """Without a step it is a shell of the allocation, in which many programs are run."""
+    """The id of a Slurm step; empty without one, in a shell of the allocation, where many programs are run."""
     job, step = environment.get("SLURM_JOB_ID"), environment.get("SLURM_STEP_ID")
     return f"{job}.{step}" if job and step else ""
 
 
 def _torchrun_id(environment: Mapping[str, str]) -> str:
-    """torchrun calls its runs "none" unless told otherwise; on one node its agent, our parent, tells them apart."""
+    """The id of a run of torchrun, which is "none" by default; on one node its agent, our parent, stands for it."""
     named = environment.get("TORCHELASTIC_RUN_ID", "")
     if named != "none":
         return named

@@ -46,7 +46,7 @@ def messages() -> tuple[Message, ...]:
 
 
 def known_in(printed: str, *whose: Whose) -> tuple[Message, ...]:
-    """The known texts in what was printed."""
+    """The known messages in what was printed."""
     return tuple(
         message
         for message in messages()
@@ -55,7 +55,7 @@ def known_in(printed: str, *whose: Whose) -> tuple[Message, ...]:
 
 
 def last_words(printed: str) -> str:
-    """The line that most likely tells why a run failed, if there is one. Log lines are no failures by themselves, so
+    """The line that most likely tells why a run failed, if there is one. Log lines are not failures by themselves, so
     this is for runs that did fail."""
     lines = [_ANSI.sub("", line).strip() for line in printed.splitlines()]
     logged = [(entry.group(1), entry.group(2)) for line in lines if (entry := _GLOG.match(line))]

@@ -34,7 +34,7 @@ _WORDS = {"kernel": "kernel", "hip": "HIP call", "counters": "counter", "pc samp
 
 @dataclass(frozen=True)
 class Seen:
-    """What was found in the folder of a run."""
+    """What lies in the folder of a run, compared with what was asked for."""
 
     outcome: Outcome
     recorded: frozenset[str] = frozenset()  # domains with rows
@@ -69,7 +69,8 @@ def compared(trace: Trace, run: PlannedRun) -> Seen:
     missing = tuple(_missing(trace, run, recorded))
     if not missing:
         return Seen("partly" if lost else "recorded", recorded, explanation=lost, lost=lost)
-    return Seen("partly", recorded, missing, _explained(run, recorded, missing), lost)
+    explanation = _explained(run, recorded, missing)
+    return Seen("partly", recorded, missing=missing, explanation=explanation, lost=lost)
 
 
 def _recorded(trace: Trace) -> frozenset[str]:

@@ -19,13 +19,13 @@ class Process(NamedTuple):
 
 
 def process(pid: int) -> Process | None:
-    """What /proc says of it; None if it is gone."""
+    """A process as /proc describes it; None if it is gone."""
     try:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
         return None
     state, parent, group = text.rpartition(")")[2].split()[:3]  # the name before it may hold anything
-    return Process(pid, int(parent), int(group), state)
+    return Process(pid=pid, parent=int(parent), group=int(group), state=state)
 
 
 def members(group: int) -> list[Process]:

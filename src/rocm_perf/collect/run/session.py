@@ -40,7 +40,7 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Recorded:
-    """What recording gives."""
+    """The outcome of recording."""
 
     record: CollectionRecord
     folder: Path
@@ -54,7 +54,16 @@ def record(request: Request, machine: Machine, say: Say, *, plans: Planner = pla
     for folder in place.folders:
         ways = plans(request, machine, folder)
         if layout.claim(place, folder, replace=request.force_overwrite):
-            return _Session(request, machine, say, plans, place, folder, list(ways)).run()
+            session = _Session(
+                request=request,
+                machine=machine,
+                say=say,
+                plans=plans,
+                place=place,
+                folder=folder,
+                ways=list(ways),
+            )
+            return session.run()
     raise OutputError(f"cannot write to {place.run}", "every folder for this process is taken")
 
 
@@ -78,13 +87,13 @@ class _Session:
         first = self.ways[0]
         source = Input(several=len(first.runs) + self.request.overhead_runs > 1)
         setting = Setting(
-            self.request,
-            self.machine,
-            self.folder,
-            source,
-            self.say,
-            lambda attempt: self._save(self._described(base, attempt)),
-            self._library_environment(),
+            request=self.request,
+            machine=self.machine,
+            folder=self.folder,
+            input=source,
+            say=self.say,
+            save=lambda attempt: self._save(self._described(base, attempt)),
+            first_environment=self._library_environment(),
         )
         interrupted = False
         notices: list[str] = []
@@ -108,7 +117,7 @@ class _Session:
             self.say(f"the record of this run is lost: {self.unsaved}")
             code = code or self.unsaved.exit_code
         done = replace(done, exit_code=code)
-        return Recorded(done, self.folder, code, self._trace())
+        return Recorded(record=done, folder=self.folder, exit_code=code, trace=self._trace())
 
     def _try_all(self, setting: Setting) -> None:
         """One plan after the other, until one is good or the application must not run again."""
@@ -154,7 +163,7 @@ class _Session:
         return True
 
     def _set_aside(self, attempt: Attempt) -> None:
-        """Make room for the passes of another plan."""
+        """Move the passes of a plan away, to make room for those of another."""
         home = f"{SET_ASIDE}/{self.tried.index(attempt) + 1}-{attempt.plan.profiler}"
         for number, done in enumerate(attempt.passes):
             if done.folder and not done.folder.startswith(SET_ASIDE):
@@ -237,7 +246,7 @@ class _Session:
         )
 
     def _exit_code(self, chosen: Attempt, done: CollectionRecord) -> int:
-        """The application's own; else 5 if nothing was captured, 4 if less than was asked for."""
+        """The application's own exit code; else 5 if nothing was captured, 4 if less than was asked for."""
         if own := next((each.application_code for each in self.tried if each.application_code), 0):
             return own
         earlier = [each for each in self.tried if each is not chosen]
@@ -248,7 +257,7 @@ class _Session:
         return 4 if done.could_not else 0
 
     def _save(self, current: CollectionRecord) -> None:
-        """A disk that is full must not end the application; it is told at the end."""
+        """Write the record. A full disk must not end the application; it is reported at the end."""
         try:
             layout.write_record(self.folder, current)
             self.unsaved = None
@@ -261,7 +270,7 @@ class _Session:
         return traces.environment(self.folder, {**os.environ, **self.request.environment})
 
     def _forget_library_logs(self) -> None:
-        """The next plan runs the application from its beginning."""
+        """Remove the logs so far: the next plan runs the application from its beginning."""
         for file in (self.folder / traces.LOGS).glob("*"):
             file.unlink()
 
@@ -282,7 +291,7 @@ class _Session:
 
 
 def _asked(request: Request) -> tuple[str, ...]:
-    """In the words of RunInfo: domains, and what else a run was for."""
+    """What was asked for, as RunInfo has it: domains, and what else a run was for."""
     wish = request.wish
     more = {
         "counters": bool(request.counters or request.counter_passes),
@@ -297,7 +306,7 @@ def _named(reason: str, profiler: str) -> str:
 
 
 def _superseded(done: PassRecord) -> PassRecord:
-    """A run of a plan that was given up is no part of the recording."""
+    """The record of a run whose plan was given up: it is not part of the recording."""
     if done.purpose == overhead.UNPROFILED or done.outcome not in ("recorded", "partly"):
         return done
     return replace(done, outcome="failed", explanation=done.explanation or "another profiler recorded more")

@@ -61,14 +61,15 @@ class Signals:
                 os.close(end)
 
     def forward_to(self, group: int | None, lend: Callable[[], bool] = bool) -> None:
-        """From now on; None: to nobody. `lend` gives the terminal to the group, when we continue in front."""
+        """Pass signals on to this group from now on; None: to nobody. `lend` gives it the terminal, when we continue in
+        front."""
         self._group, self._lend = group, lend
         for number in self._early if group is not None else ():
             self.send(number)
         self._early.clear()
 
     def send(self, number: int) -> None:
-        """A group that is stopped must be woken to end."""
+        """Send a signal to the group; one that is stopped must be woken to end."""
         if self._group is None:
             return
         with suppress(ProcessLookupError, PermissionError):
@@ -77,7 +78,7 @@ class Signals:
                 os.killpg(self._group, signal.SIGCONT)
 
     def wait(self, wants: Sequence[Want], timeout_s: float | None) -> None:
-        """Until a file is ready and dealt with, a signal comes, or the time is up."""
+        """Wait until a file is ready and dealt with, a signal comes, or the time is up."""
         poller = select.poll()
         acts = {want.fd: want.act for want in wants}
         for want in wants:
@@ -91,7 +92,7 @@ class Signals:
             acts[fd]()
 
     def stop_ourselves(self) -> None:
-        """As the terminal would have stopped our group. The kernel does not, where nobody could wake us again."""
+        """Stop, as the terminal would have stopped our group. The kernel does not, where nobody could wake us again."""
         old = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         try:
             os.killpg(os.getpgrp(), signal.SIGTSTP)

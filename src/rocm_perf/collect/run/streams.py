@@ -58,7 +58,7 @@ class Unwatched:
         self.child_stdout = stdout
 
     def started(self) -> None:
-        """The application holds its ends now."""
+        """Close our copies: the application holds its ends now."""
 
     def wants(self) -> Iterable[Want]:
         return ()
@@ -117,7 +117,7 @@ class Relayed(Unwatched):
         self._relay_one()
 
     def _relay_one(self) -> bool:
-        """Whether there was something."""
+        """Hand one piece on, and return whether there was one."""
         assert self._source is not None
         try:
             chunk = os.read(self._source, CHUNK_BYTES)
@@ -138,7 +138,7 @@ class Relayed(Unwatched):
             self._source = None
 
     def _leave_to_others(self) -> None:
-        """A process that the application left behind still writes here: it keeps its way out when we are gone."""
+        """Leave a way out to a process that the application left behind and that still writes here."""
         if self._source is None:
             return
         os.set_blocking(self._source, True)
@@ -181,7 +181,7 @@ def error_stream(stdout: int | None, *, watched: bool) -> Unwatched:
 
 
 def write_all(fd: int, data: bytes) -> bool:
-    """False when nobody reads it any more."""
+    """Write everything; False when nobody reads it any more."""
     view = memoryview(data)
     while view:
         try:
@@ -194,7 +194,7 @@ def write_all(fd: int, data: bytes) -> bool:
 
 
 def _is_stderr(stdout: int | None) -> bool:
-    """Both outputs are the same pipe: one of ours must take both, or their order is lost."""
+    """Whether both outputs are the same pipe: then one of ours must take both, or their order is lost."""
     try:
         one, other = os.fstat(STDOUT if stdout is None else stdout), os.fstat(STDERR)
     except OSError:
@@ -203,7 +203,7 @@ def _is_stderr(stdout: int | None) -> bool:
 
 
 def _position(fd: int) -> int:
-    """Where the next byte goes."""
+    """The position of the next byte."""
     if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND:
         return os.fstat(fd).st_size
     return os.lseek(fd, 0, os.SEEK_CUR)

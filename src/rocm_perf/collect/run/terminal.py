@@ -34,7 +34,7 @@ class Watcher:
         os.close(theirs)
 
     def was_interrupted(self) -> bool:
-        """Ends it, and says why it had ended."""
+        """Whether the terminal interrupted it; ends it."""
         os.close(self._ours)
         if not self._pid:
             return False
@@ -68,7 +68,7 @@ class Terminal:
         return watcher is not None and watcher.was_interrupted()
 
     def take_back(self, group: int) -> None:
-        """Unless someone else has been given it meanwhile."""
+        """Take the terminal back, unless someone else has been given it meanwhile."""
         holder = self._holder()
         if holder != self._group and (holder == group or not members(holder)):
             self._put_in_front(self._group)
@@ -103,7 +103,7 @@ def controlling_terminal() -> Iterator[Terminal | None]:
 
 @contextmanager
 def background_output() -> Iterator[None]:
-    """A group in the background may write to the terminal and give it away, instead of being stopped."""
+    """Let a group in the background write to the terminal and give it away, instead of being stopped."""
     old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
     try:
         yield
@@ -123,7 +123,7 @@ def stand_in(real: int) -> tuple[int, int]:
 
 
 def follow_size(real: int, other: int) -> bool:
-    """Give a terminal the size of the real one; whether it had another."""
+    """Give a terminal the size of the real one, and return whether it had another."""
     with suppress(OSError):
         columns, lines = os.get_terminal_size(real)
         if (columns, lines) != os.get_terminal_size(other):

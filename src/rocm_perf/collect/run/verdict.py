@@ -45,7 +45,7 @@ class Attempt:
 
     @property
     def must_stop(self) -> bool:
-        """The application is not to run again, whatever is left to do."""
+        """Whether the application must not run again, whatever is left to do."""
         return self.verdict in ("application", "stopped")
 
 
@@ -59,12 +59,12 @@ class Ran:
 
     @property
     def status(self) -> int:
-        """The application's, as far as that can be known."""
+        """The application's own status, as far as that can be known."""
         return self.ended.status if self.own_status is None else self.own_status
 
 
 def judge(attempt: Attempt, ran: Ran, seen: Seen) -> str:
-    """Enter a run into the attempt; why it recorded nothing, or not everything."""
+    """Enter a run into the attempt, and return why it recorded nothing, or not everything."""
     attempt.notices += [message.sentence for message in messages.known_in(ran.ended.stderr_tail, "note")]
     attempt.recorded |= seen.recorded
     if stopped(attempt, ran.ended):
@@ -81,7 +81,7 @@ def judge(attempt: Attempt, ran: Ran, seen: Seen) -> str:
 
 
 def stopped(attempt: Attempt, ended: Ended) -> bool:
-    """By the user or by a timeout."""
+    """Whether the user or a timeout stopped the run; enters it into the attempt."""
     if not (ended.interrupted or ended.timed_out):
         return False
     attempt.verdict = "stopped"
@@ -93,7 +93,7 @@ def stopped(attempt: Attempt, ended: Ended) -> bool:
 
 
 def application_failed(attempt: Attempt, status: int, printed: str = "") -> str:
-    """By itself: it is not run again."""
+    """Enter that the application failed by itself, and is not run again; returns the reason."""
     attempt.verdict, attempt.state = "application", "failed"
     attempt.application_code = exit_code(status)
     end = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"failed with exit code {status}"
@@ -132,7 +132,7 @@ def _failed(attempt: Attempt, ran: Ran, blamed: Message | str) -> str:
 
 
 def _fell_short(attempt: Attempt, run: PlannedRun, verdict: Verdict, reason: str) -> str:
-    """A run after one that recorded something is missed alone; the first one decides on the plan."""
+    """Enter what a run lacks: after one that recorded something it is missed alone, the first decides on the plan."""
     if any(done.outcome in ("recorded", "partly") for done in attempt.profiled):
         which = "" if verdict == "machine" else f" {', '.join(run.counters)}"
         attempt.could_not.append(f"{run.purpose}{which.rstrip()}: {reason}")

@@ -42,7 +42,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the process is told."""
+    """The settings of the process."""
 
     output: str
     interval_s: float
@@ -222,7 +222,7 @@ def _match(gpu: SensorGpu, machine: Sequence[Gpu]) -> Gpu | None:
 
 
 def _pci(address: str) -> str:
-    """NVIDIA writes the domain with eight digits, everyone else with four."""
+    """A PCI address in one form: NVIDIA writes the domain with eight digits, everyone else with four."""
     domain, _, rest = address.lower().partition(":")
     return f"{domain[-4:]}:{rest}"
 
@@ -286,7 +286,7 @@ def _about(settings: Settings, opened: Opened, chosen: Chosen) -> dict[str, obje
 
 
 def _cpu_s() -> float:
-    """Commands that were run count as our own."""
+    """The processor time so far, that of commands included."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -307,7 +307,7 @@ def _account(tally: Tally, start_cpu_s: float) -> dict[str, object]:
 
 
 def _stopped(seconds: float) -> bool:
-    """Wait, but no longer than until standard input ends."""
+    """Wait, and return whether standard input has ended meanwhile."""
     readable, _, _ = select.select([sys.stdin], [], [], max(0.0, seconds))
     return bool(readable)
 

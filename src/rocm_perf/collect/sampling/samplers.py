@@ -93,7 +93,7 @@ def recording(sampling: Sampling, path: Path, machine: Machine) -> Iterator[Samp
             ended = _stop(process)
             log.seek(0)
             said = log.read().decode("utf-8", "replace").strip()
-            sampler.summary, sampler.notices = _told(path, ended, said)
+            sampler.summary, sampler.notices = _summarised(path, ended, said)
 
 
 def _start(
@@ -153,7 +153,7 @@ def _settings(sampling: Sampling, path: Path, machine: Machine) -> str:
 
 
 def _stop(process: subprocess.Popen[bytes] | None) -> int | None:
-    """Its exit code; None where it had to be killed, or never was."""
+    """Stop the sampler and return its exit code; None where it had to be killed, or never ran."""
     if process is None:
         return None
     assert process.stdin is not None
@@ -170,27 +170,23 @@ def _stop(process: subprocess.Popen[bytes] | None) -> int | None:
 
 
 def _give_up(process: subprocess.Popen[bytes]) -> None:
-    """A call that hangs in the driver outlasts even a kill; nobody can wait for that."""
+    """Kill it without waiting: a call that hangs in the driver outlasts even a kill."""
     try:
         process.wait(_KILLED_S)
     except subprocess.TimeoutExpired:
         process.returncode = -signal.SIGKILL
 
 
-def _told(path: Path, exit_code: int | None, said: str) -> tuple[str, tuple[str, ...]]:
-    """One sentence on what was sampled and what that cost, and what went wrong."""
+def _summarised(path: Path, exit_code: int | None, printed: str) -> tuple[str, tuple[str, ...]]:
+    """One sentence about what was sampled and what that cost, and notices of what went wrong."""
     begins, ends = _ends_of(path)
     if begins is None:
-        return "", (f"nothing was sampled: {said.splitlines()[-1] if said else 'the sampler did not start'}",)
+        why = printed.splitlines()[-1] if printed else "the sampler did not start"
+        return "", (f"nothing was sampled: {why}",)
     notices = tuple(begins.notices)
     if ends is None:
-        why = (
-            said.splitlines()[-1]
-            if said
-            else "it did not answer and was stopped"
-            if exit_code is None
-            else ""
-        )
+        unanswered = "it did not answer and was stopped" if exit_code is None else ""
+        why = printed.splitlines()[-1] if printed else unanswered
         return "", (*notices, f"the sampler ended early{': ' if why else ''}{why}")
     if ends.failed:
         notices += (f"{format_count(ends.failed, 'reading')} of {begins.source} failed",)
@@ -204,7 +200,7 @@ def _told(path: Path, exit_code: int | None, said: str) -> tuple[str, tuple[str,
 
 
 def _ends_of(path: Path) -> tuple[Beginning | None, Account | None]:
-    """What the last sampler of this file wrote first and last."""
+    """The first and the last line that the last sampler of this file wrote."""
     try:
         lines = path.read_text(errors="replace").splitlines()
     except OSError:

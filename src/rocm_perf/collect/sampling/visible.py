@@ -23,7 +23,7 @@ def ordinals(gpus: Sequence[FoundGpu], environment: Mapping[str, str]) -> dict[i
 
 
 def _masked(gpus: list[FoundGpu], mask: str) -> list[FoundGpu]:
-    """Numbers or uuids. The runtimes stop at the first entry that names no GPU."""
+    """The GPUs that a mask names by numbers or uuids. The runtimes stop at the first entry that names no GPU."""
     kept: list[FoundGpu] = []
     for entry in (part.strip() for part in mask.split(",")):
         gpu = _named(gpus, entry)

@@ -35,7 +35,8 @@ class Call:
 
 
 def options(arguments: list[str]) -> dict[str, str]:
-    """`-m 128 --transposeA N --flag` -> {m: 128, transposeA: N, flag: ""}. A negative number is a value."""
+    """The options of a command line: `-m 128 --transA N --flag` -> {m: 128, transA: N, flag: ""}. A negative number is a
+    value."""
     values: dict[str, str] = {}
     name = ""
     for argument in arguments:
@@ -53,12 +54,12 @@ def flow_mapping(text: str) -> dict[str, str]:
 
 
 def without_addresses(text: str) -> str:
-    """Calls that differ only in where their memory lies are alike."""
+    """The text without addresses: calls that differ only in where their memory lies are alike."""
     return _ADDRESS.sub("0x", text)
 
 
 def whole(text: str | None) -> int | None:
-    """A whole number, or None."""
+    """The whole number in a text, or None."""
     return int(text) if text and re.fullmatch(r"-?\d{1,18}", text) else None
 
 

@@ -54,7 +54,7 @@ def parse(line: str) -> Call | None:
 
 
 def is_other(line: str) -> bool:
-    """A line that RCCL wrote and that is no call."""
+    """Whether RCCL wrote this line, and it is not a call."""
     return _OTHER.search(line) is not None
 
 

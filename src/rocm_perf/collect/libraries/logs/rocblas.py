@@ -29,7 +29,7 @@ def parse(line: str) -> Call | None:
 
 
 def _traced(name: str, values: list[str]) -> Call:
-    """Values without names. A product begins with both transposes, m, n and k."""
+    """The call with values that have no names; a product begins with both transposes, m, n and k."""
     call = Call(
         "rocblas",
         name.removeprefix("rocblas_"),
