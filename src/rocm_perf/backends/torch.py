@@ -30,7 +30,7 @@ class TorchProfiler(Profiler):
     domains = ("kernel", "hip", "copy", "allocation", "marker", "rccl")  # rccl: as the kernels of collectives
     python_only = True
     own_method = "torch.profiler"
-    condition = "programs with torch alone"
+    condition = "only programs that use torch"
 
     def is_here(self, machine: Machine) -> bool:
         return machine.torch is not None

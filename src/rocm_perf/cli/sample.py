@@ -74,7 +74,7 @@ def _check(args: argparse.Namespace) -> None:
             f"--interval {args.interval:g} is too short", f"at least {_SHORTEST_S:g} s are possible"
         )
     if args.duration is not None and not 0 < args.duration < float("inf"):
-        raise UsageError(f"--duration {args.duration:g} is no time to wait")
+        raise UsageError(f"--duration {args.duration:g} is not a time to wait")
     if args.output.exists() and not args.force:
         raise UsageError(f"{args.output} exists already", next_step="Choose another name, or add --force.")
     if not os.access(args.output.parent, os.W_OK):

@@ -29,7 +29,7 @@ AMD_VARIABLES = {
     "AMD_SERIALIZE_KERNEL": "3",
     "AMD_SERIALIZE_COPY": "3",
     "AMD_LOG_LEVEL": "3",
-    "AMD_LOG_LEVEL_SIZE": "256",  # MiB a process; HIP then begins the file anew
+    "AMD_LOG_LEVEL_SIZE": "256",  # MiB per process; HIP then starts the file again
 }
 NVIDIA_VARIABLES = {"CUDA_LAUNCH_BLOCKING": "1"}
 TIMINGS = "Launches were made to wait for one another: the timings of this run are not valid"

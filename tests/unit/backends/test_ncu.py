@@ -101,7 +101,7 @@ def test_what_it_leaves_out_is_said() -> None:
         (Machine(host="h"), BASIC, "NVIDIA"),
         (Machine(host="h", gpus=(GPU,)), BASIC, "nsight-compute"),
         (MACHINE, Wish(), "none are asked"),
-        (MACHINE, Wish(counters=("x",), att=True), "counters alone"),
+        (MACHINE, Wish(counters=("x",), att=True), "only for counters"),
         (
             Machine(host="h", gpus=(GPU,), tools={"ncu": NCU}, user="me", counters_need_root=True),
             BASIC,

@@ -190,7 +190,7 @@ def test_dry_run_says_what_it_could_not_and_why_not(
     text = capsys.readouterr().out
     assert "not rocprofv3: it is not on this machine" in text
     assert "could not: counters: gfx1151 has it from ROCm 7.2 on" in text
-    assert "note: rocprofv2 since ROCm 6.2 mostly records kernels alone" in text
+    assert "note: rocprofv2 of ROCm 6.2 and later mostly records only kernels" in text
 
 
 def test_dry_run_as_json(capsys: pytest.CaptureFixture[str]) -> None:

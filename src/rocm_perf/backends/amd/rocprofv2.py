@@ -29,7 +29,7 @@ class Rocprofv2Profiler(ScriptProfiler):
 
     def doubt(self, wish: Wish, machine: Machine) -> str:
         if set(wish.domains) - {"kernel"} and self.release(machine) >= _KERNELS_ONLY_SINCE:
-            return "rocprofv2 of ROCm 6.2 and later mostly records kernels alone"
+            return "rocprofv2 of ROCm 6.2 and later mostly records only kernels"
         return ""
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:

@@ -57,7 +57,7 @@ class NcuProfiler(Profiler):
         if not wish.counters:
             return "ncu records counters, and none are asked for"
         if wish.pc_sampling or wish.att:
-            return "ncu is used for counters alone"
+            return "ncu is used only for counters"
         if not may_count(machine):
             return (
                 "the driver keeps counters from ordinary users (ERR_NVGPUCTRPERM): run as root, "

@@ -127,7 +127,7 @@ def _absent(machine: Machine, names: Sequence[str], vendor: str) -> Finding:
         id="device-absent",
         severity="error",
         title=f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not here, although the kernel lists the GPU",
-        evidence=("programs reach the GPU through these files alone",),
+        evidence=("programs reach the GPU only through these files",),
         remedy="Start the container with them" if machine.container else "Load the driver",
         next_command=_given(machine, vendor) if machine.container else f"sudo modprobe {module}",
     )
@@ -144,7 +144,7 @@ def _denied(machine: Machine, kinds: Mapping[str, Sequence[DeviceNode]], vendor:
         evidence=(f"{member}; {machine.user} is in {', '.join(machine.groups) or 'none'}",),
         remedy="Start the container with the group"
         if machine.container
-        else "Join the group, then log in anew",
+        else "Join the group, then log in again",
         next_command=_join(machine, groups, vendor),
     )
 
@@ -165,7 +165,7 @@ def _nvidia_counters(machine: Machine) -> Iterator[Finding]:
     if may_count(machine):
         return
     inside = ("Add the right to the container", "docker run --gpus all --cap-add=SYS_ADMIN IMAGE")
-    outside = ("Open them to all users, then start the machine anew", _OPEN_COUNTERS)
+    outside = ("Open them to all users, then reboot", _OPEN_COUNTERS)
     remedy, command = inside if machine.container else outside
     yield Finding(
         id="counters-restricted",
@@ -187,7 +187,7 @@ def _container_rights(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             id="container-rights",
             severity="warning",
-            title=f"this {machine.container} container has not {' and '.join(missing)}",
+            title=f"this {machine.container} container lacks {' and '.join(missing)}",
             evidence=(
                 "counters and PC sampling may need SYS_ADMIN; attaching to a process needs SYS_PTRACE",
             ),

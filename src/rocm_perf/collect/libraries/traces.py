@@ -55,7 +55,7 @@ class LibraryTrace:
 
 
 def environment(folder: Path, given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables for a run. A library whose log the user has set up himself is left alone.
+    """The variables for a run. A library whose log the user has already set up is left alone.
 
     The folder is made at once: rocBLAS aborts the program when it cannot open its log.
     """

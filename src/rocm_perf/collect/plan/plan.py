@@ -185,7 +185,7 @@ def _counter_runs(draft: _Draft, profiler: Profiler, request: Request, machine: 
         if not names:
             return []
         draft.notices.append(
-            f"{profiler.name} records counters alone, and none were named: {', '.join(names)}"
+            f"{profiler.name} records only counters, and none were named: {', '.join(names)}"
         )
     counting = _counting(profiler, request, machine)
     asked = request if counting is profiler else _without_tool_args(request)

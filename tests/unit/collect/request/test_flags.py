@@ -72,7 +72,7 @@ def test_choices() -> None:
     [
         (("-P", "5"), "collection period"),
         (("--kernel-iteration-range", "x"), "range of iterations"),
-        (("--selected-regions", "-P", "1:1:1"), "exclude one another"),
+        (("--selected-regions", "-P", "1:1:1"), "cannot be combined"),
         (("--pc-sampling-interval", "0"), "1 or more"),
         (("--kernel-include-regex", "("), "regular expression"),
         (("-i", "none.txt"), "cannot read none.txt"),

@@ -35,8 +35,8 @@ class Call:
 
 
 def options(arguments: list[str]) -> dict[str, str]:
-    """The options of a command line: `-m 128 --transA N --flag` -> {m: 128, transA: N, flag: ""}. A negative number is a
-    value."""
+    """The options of a command line: `-m 128 --transA N --flag` -> {m: 128, transA: N, flag: ""}. A negative number
+    is a value."""
     values: dict[str, str] = {}
     name = ""
     for argument in arguments:
