@@ -54,10 +54,10 @@ class NcuProfiler(Profiler):
             return "ncu (Nsight Compute) is not here (package nsight-compute)"
         if tool.problem:
             return f"ncu {tool.problem}"
-        if not wish.counters:
-            return "ncu records counters, and none are asked for"
         if wish.pc_sampling or wish.att:
             return "ncu is used only for counters"
+        if not wish.counters:
+            return "ncu records counters, and none are asked for"
         if not may_count(machine):
             return (
                 "the driver keeps counters from ordinary users (ERR_NVGPUCTRPERM): run as root, "

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Protocol
@@ -54,24 +55,32 @@ def try_methods(
         find_application(own, os.environ)
     first = {gpu.gfx: gpu for gpu in reversed(gpus)}
     probed = {gpu.gfx: gpu for gpu in reversed(machine.gpus)}
-    trials: dict[tuple[str, str], Trial] = {}
     with tempfile.TemporaryDirectory(prefix="rocm-perf-probe-") as folder:
-        for gfx, gpu in first.items():
-            environment = {} if len(first) == 1 else {_MASKS[probed[gfx].vendor]: str(gpu.index)}
-            to_try = _to_try(gpu, probed[gfx])
-            for way in to_try:
-                say(f"trying {way.method} on {gpu.name}")
-                command = workload(way, probed[gfx], machine, Path(folder), own)
-                request = _request(way, command, folder, environment)
-                trials[gfx, way.method] = trial = _try(way, request, machine, record)
-                if _is_alone(way) and not trial.works:
-                    trials.update(
-                        {(gfx, other.method): _hopeless(trial) for other in to_try if other is not way}
-                    )
-                    break
-            if (gfx, COUNTERS) in trials:
-                works = trials[gfx, COUNTERS].works
-                trials[gfx, ROOFLINE] = Trial(works=works, wall_s=0.0, words="follows from the counters")
+
+        def attempt(gpu: GpuMethods, way: Way) -> Trial:
+            say(f"trying {way.method} on {gpu.name}")
+            vendor = probed[gpu.gfx].vendor
+            environment = {_MASKS[vendor]: str(gpu.index)} if len(first) > 1 else {}
+            command = workload(way, probed[gpu.gfx], machine, Path(folder), own)
+            return _try(way, _request(way, command, folder, environment), machine, record)
+
+        tried = {
+            gfx: _in_order(_to_try(gpu, probed[gfx]), partial(attempt, gpu)) for gfx, gpu in first.items()
+        }
+    return {(gfx, method): trial for gfx, trials in tried.items() for method, trial in trials.items()}
+
+
+def _in_order(to_try: list[Way], attempt: Callable[[Way], Trial]) -> dict[str, Trial]:
+    """The trials of one kind of GPU; where the program fails without a profiler, nothing else is tried."""
+    trials: dict[str, Trial] = {}
+    for way in to_try:
+        trials[way.method] = trial = attempt(way)
+        if _is_alone(way) and not trial.works:
+            trials |= {other.method: _hopeless(trial) for other in to_try if other is not way}
+            break
+    if COUNTERS in trials:
+        works = trials[COUNTERS].works
+        trials[ROOFLINE] = Trial(works=works, wall_s=0.0, words="follows from the counters")
     return trials
 
 

@@ -28,7 +28,8 @@ class _Draft(msgspec.Struct):
     """A plan in the making."""
 
     runs: list[_Run] = []
-    could_not: list[str] = []
+    refused: list[str] = []  # what cannot be recorded at all, each with the reason
+    dropped: list[str] = []  # what is left out of the runs, each with the reason
     notices: list[str] = []
 
 
@@ -115,7 +116,9 @@ def _without_tool_args(request: Request) -> Request:
 def _plan(
     profiler: Profiler, request: Request, machine: Machine, folder: Path, rejected: tuple[Rejected, ...]
 ) -> Plan:
-    draft = _draft(profiler, request, machine, folder)
+    draft = _draft(profiler, request, machine)
+    remaining = f"; what remains: {_remaining(request, machine, folder)}" if profiler.traces else ""
+    could_not = [*(f"{reason}{remaining}" for reason in draft.refused), *draft.dropped]
     runs = tuple(_planned(n, run, request.command, folder, machine) for n, run in enumerate(draft.runs, 1))
     notices = [*draft.notices, *(note for run in runs for note in run.command.notices)]
     return Plan(
@@ -123,7 +126,7 @@ def _plan(
         why=_why(profiler, request, rejected),
         rejected=rejected,
         runs=runs,
-        could_not=tuple(dict.fromkeys(draft.could_not)),
+        could_not=tuple(dict.fromkeys(could_not)),
         notices=tuple(dict.fromkeys(notices)),
     )
 
@@ -136,22 +139,19 @@ def _why(profiler: Profiler, request: Request, rejected: tuple[Rejected, ...]) -
     return f"{profiler.why} ({'; '.join(f'{each.profiler}: {each.reason}' for each in rejected)})"
 
 
-def _draft(profiler: Profiler, request: Request, machine: Machine, folder: Path) -> _Draft:
+def _draft(profiler: Profiler, request: Request, machine: Machine) -> _Draft:
     """A trace, as many counter runs as it takes, and PC sampling and a thread trace in runs of their own."""
     draft = _Draft()
     apart = _counter_runs(draft, profiler, request, machine)
     for purpose, wish in _special(profiler, request).items():
         if reason := profiler.refusal(wish, machine):
-            draft.could_not.append(f"{purpose}: {reason}")
+            draft.refused.append(f"{purpose}: {reason}")
         else:
             apart.append(_Run(profiler, wish))
-    if profiler.traces:
-        remaining = _remaining(request, machine, folder)
-        draft.could_not = [f"{reason}; what remains: {remaining}" for reason in draft.could_not]
     if profiler.leads and _needs_trace(profiler, request, apart):
         draft.runs.append(_Run(profiler, _trace_wish(request)))
     draft.runs += apart
-    draft.could_not += profiler.dropped(_asked_of(profiler, request), machine)
+    draft.dropped += profiler.dropped(_asked_of(profiler, request), machine)
     return draft
 
 
@@ -194,10 +194,10 @@ def _counter_runs(draft: _Draft, profiler: Profiler, request: Request, machine: 
     draft.notices += counted.notes
     refusals = (counting.refusal(wish, machine) for wish in wishes)
     if reason := counted.refusal or next(filter(None, refusals), ""):
-        draft.could_not.append(f"counters: {reason}")
+        draft.refused.append(f"counters: {reason}")
         return []
     if counting is not profiler:
-        draft.could_not += [lost for wish in wishes for lost in counting.dropped(wish, machine)]
+        draft.dropped += [part for wish in wishes for part in counting.dropped(wish, machine)]
     return [_Run(counting, wish) for wish in wishes]
 
 

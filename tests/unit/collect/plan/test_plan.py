@@ -244,3 +244,29 @@ def test_planning_refuses_in_words_and_hands_the_application_on(asked: Request, 
     for run in (run for plan in found for run in plan.runs):
         through_a_file = any(path.endswith("application.sh") for path in run.command.files)
         assert through_a_file or run.command.argv[-len(asked.command) :] == asked.command
+
+
+def test_what_the_counting_profiler_leaves_out_is_not_taken_for_a_refusal() -> None:
+    wish = replace(LIGHT, kernel_exclude="copy")
+    first, *_ = plans(request(wish, "counters_basic"), nvidia(), OUT)
+    assert "kernels to leave out: ncu has no such filter" in first.could_not
+
+
+def test_a_profiler_forced_for_any_gpu_stays_alone() -> None:
+    machine = nvidia(torch=torch(cuda="13.0"))
+    asked = request(LIGHT, "counters_basic", command=("python", "x.py"), is_python=True, profiler="torch")
+    (alone,) = plans(asked, machine, OUT)
+    assert [run.profiler for run in alone.runs] == ["torch"]
+    assert any(reason.startswith("counters: torch.profiler has no counters") for reason in alone.could_not)
+    (timed,) = plans(replace(asked, profiler="timing"), machine, OUT)
+    assert [(run.profiler, run.purpose) for run in timed.runs] == [("timing", "wall time")]
+    assert timed.could_not == (
+        "counters: without a profiler only the wall time is known",
+        "kernel, hip trace: without a profiler only the wall time is known",
+    )
+
+
+def test_a_machine_with_gpus_of_both_vendors_has_both_to_force() -> None:
+    both = amd(tools={**amd().tools, **nvidia().tools}, gpus=(*amd().gpus, *nvidia().gpus))
+    (forced,) = plans(request(LIGHT, "counters_basic", profiler="cupti"), both, OUT)
+    assert [run.profiler for run in forced.runs] == ["cupti", "ncu"]
