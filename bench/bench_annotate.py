@@ -14,6 +14,7 @@ from pathlib import Path
 
 import rocm_perf
 from rocm_perf.annotation import libraries, ranges
+from rocm_perf.annotation.library import NOTHING
 
 CALLS = 200_000
 ROUNDS = 7
@@ -36,7 +37,7 @@ def main() -> None:
         loaded = libraries.load(libraries.ROCTX64, str(library))
         assert loaded is not None
         _show("empty loop", _loop(lambda: None))
-        ranges._chosen = libraries.NOTHING
+        ranges._chosen = NOTHING
         _show("annotate, nothing listens", _loop(_annotated))
         _show("  the same object again", _loop(_reused))
         ranges._chosen = loaded

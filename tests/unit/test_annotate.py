@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import rocm_perf
 from rocm_perf.annotation import libraries, ranges
 from rocm_perf.annotation.libraries import NVTX, ROCTX64, SDK, Kind
+from rocm_perf.annotation.library import NOTHING, Library
 
 Calls = Callable[[], list[str]]
 
@@ -244,9 +245,7 @@ def _drive(function: Callable[[], Generator[object, object, object]], actions: l
 @given(ACTIONS)
 def test_a_generator_behaves_as_without_a_range(actions: list[str]) -> None:
     open_ranges: list[bytes] = []
-    library = libraries.Library(
-        "test", open_ranges.append, open_ranges.pop, print, lambda name: 0, lambda number: None
-    )
+    library = Library("test", open_ranges.append, open_ranges.pop, print, lambda name: 0, lambda number: None)
     before, ranges._chosen = ranges._chosen, library
     try:
         assert _drive(rocm_perf.annotate("g")(_echo), actions) == _drive(_echo, actions)
@@ -318,7 +317,7 @@ def test_a_library_without_the_functions_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_nothing_is_a_library_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranges, "_chosen", libraries.NOTHING)
+    monkeypatch.setattr(ranges, "_chosen", NOTHING)
     assert rocm_perf.annotation_backend() == "none"
     rocm_perf.push("a")
     rocm_perf.pop()

@@ -134,7 +134,11 @@ def test_profiler_timing_is_the_preset_timing() -> None:
         (("--attach", "123", "--", *APP), 2, "rocprofv3 -p 123"),
         (("-d", "/dev/null/x", "--", *APP), 6, "/dev/null is not a folder"),
         (("--additional-context", '{"tools": 5}', "--", *APP), 2, "$.tools"),
-        (("--additional-context", "{}", "--additional-context-file", "x", "--", *APP), 2, "cannot be combined"),
+        (
+            ("--additional-context", "{}", "--additional-context-file", "x", "--", *APP),
+            2,
+            "cannot be combined",
+        ),
         (("--additional-context-file", "none.json", "--", *APP), 6, "cannot read none.json"),
     ],
 )
