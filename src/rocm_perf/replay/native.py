@@ -32,6 +32,8 @@ _FILES: Mapping[tuple[Vendor, Task], str] = {
     ("NVIDIA", "replay"): "replay_cuda",
 }
 _HSA_HEADERS = ("hsa_ext_amd.h", "hsa_api_trace.h")
+# The headers know the byte order of x86 alone; ROCm runs on little-endian machines only.
+HSA_DEFINES = ("-DAMD_INTERNAL_BUILD", "-DLITTLEENDIAN_CPU")
 _SOURCES: Mapping[Vendor, str] = {"AMD": "hsa", "NVIDIA": "cuda"}
 
 
@@ -91,7 +93,7 @@ def _hsa_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
     for prefix in (*amd.rocm_folders(environment, _ROOT), _ROOT / "usr"):
         if all((prefix / "include" / "hsa" / name).is_file() for name in _HSA_HEADERS):
             # -isystem would hide the C library's headers from the C++ library's, where both are in /usr/include.
-            return Toolkit(("-idirafter", str(prefix / "include"), "-DAMD_INTERNAL_BUILD"), ("-ldl",))
+            return Toolkit(("-idirafter", str(prefix / "include"), *HSA_DEFINES), ("-ldl",))
     why = "the headers of HSA are not here"
     raise ToolAbsentError(
         f"{task} cannot be built", why, "Install hsa-rocr-dev (Debian: libhsa-runtime-dev)."

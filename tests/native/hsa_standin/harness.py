@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from rocm_perf.replay.native import HSA_DEFINES
+
 NATIVE = Path(__file__).parents[3] / "src" / "rocm_perf" / "replay" / "native"
 STANDIN = Path(__file__).parent
 APP = STANDIN.parent / "hsa_app"
@@ -241,7 +243,7 @@ def _key() -> str:
         file for folder in folders for file in folder.rglob("*") if file.suffix in {".cpp", ".hpp", ".h"}
     )
     parts = [file.name.encode() + b"\0" + file.read_bytes() for file in files]
-    return hashlib.sha256(b"\0".join([*parts, " ".join(_FLAGS).encode()])).hexdigest()[:12]
+    return hashlib.sha256(b"\0".join([*parts, " ".join((*_FLAGS, *HSA_DEFINES)).encode()])).hexdigest()[:12]
 
 
 def _compile_all(folder: Path) -> None:
@@ -265,6 +267,6 @@ def _compile_all(folder: Path) -> None:
 
 
 def _compile(target: Path, *arguments: str) -> None:
-    argv = ["g++", *_FLAGS, "-DAMD_INTERNAL_BUILD", *arguments, "-o", str(target)]
+    argv = ["g++", *_FLAGS, *HSA_DEFINES, *arguments, "-o", str(target)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import platform
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ PCI_VENDOR = "0x10de"
 _LIMIT_S = 20.0  # without the persistence daemon it starts every GPU
 _QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "compute_cap", "driver_version")
 _DRIVER = "proc/driver/nvidia"
+# The folders below a toolkit's targets/, by processor: a toolkit may hold those of others too.
+_TARGETS = {"x86_64": ("x86_64-linux",), "aarch64": ("sbsa-linux", "aarch64-linux")}
 
 
 def smi_gpus(tool: Tool, environment: Mapping[str, str]) -> tuple[tuple[FoundGpu, ...], str]:
@@ -108,20 +111,22 @@ def cupti(cudas: Iterable[Path], torch_folder: Path | None, root: Path) -> dict[
     wheels = (
         [] if torch_folder is None else sorted((torch_folder.parent / "nvidia").glob("cu*"), reverse=True)
     )
-    below = ("extras/CUPTI", ".", "targets/x86_64-linux")
+    targets = (f"targets/{target}" for target in _TARGETS.get(platform.machine(), ()))
+    below = ("extras/CUPTI", ".", *targets)
     prefixes = [cuda / part for cuda in cudas for part in below]
-    found = [_cupti_of(prefix) for prefix in (*prefixes, *wheels, root / "usr")]
-    return max(found, key=len, default={})
+    installed = [_cupti_of(prefix) for prefix in (*prefixes, *wheels, root / "usr")]
+    return max(installed, key=len, default={})
 
 
 def _cupti_of(prefix: Path) -> dict[str, Tool]:
-    folders = (prefix / "lib64", prefix / "lib", prefix / "lib" / "x86_64-linux-gnu")
+    multiarch = f"{platform.machine()}-linux-gnu"  # Debian's name of the folder
+    folders = (prefix / "lib64", prefix / "lib", prefix / "lib" / multiarch)
     libraries = [file for folder in folders for file in sorted(folder.glob("libcupti.so*"))]
     header = prefix / "include" / "cupti.h"
-    found: dict[str, Tool] = {}
+    parts: dict[str, Tool] = {}
     if libraries:
         version = libraries[0].resolve().name.partition(".so.")[2]
-        found["cupti"] = Tool(name="cupti", path=str(libraries[0]), version=version)
+        parts["cupti"] = Tool(name="cupti", path=str(libraries[0]), version=version)
     if header.is_file():
-        found["cupti.h"] = Tool(name="cupti.h", path=str(header))
-    return found
+        parts["cupti.h"] = Tool(name="cupti.h", path=str(header))
+    return parts
