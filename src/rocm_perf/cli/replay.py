@@ -74,7 +74,7 @@ class ReplayCommand:
             task.add_argument("--json", action="store_true", help="everything, as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.replay.snapshot import read_snapshot
+        from rocm_perf.replay.load import read_snapshot
 
         folder = args.snapshot or args.capture_dir
         if folder is None:

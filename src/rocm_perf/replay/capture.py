@@ -19,8 +19,9 @@ from rocm_perf.replay import native
 from rocm_perf.replay.errors import UncoveredError
 from rocm_perf.replay.finish import Making, Say, draft_beside, finish, refuse_existing
 from rocm_perf.replay.info import changed_bytes
+from rocm_perf.replay.json_files import read_json
 from rocm_perf.replay.pattern import extended
-from rocm_perf.replay.snapshot import Snapshot, read_json
+from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.units import format_count
 
 _STDERR = 2

@@ -14,8 +14,21 @@ from pathlib import Path
 import msgspec
 
 from rocm_perf.errors import OutputError, UsageError
-from rocm_perf.replay import snapshot as files
-from rocm_perf.replay.snapshot import KERNARG, KIND, MANIFEST, VERSION, Dispatch, Manifest, Region, Snapshot
+from rocm_perf.replay import json_files
+from rocm_perf.replay.load import read_snapshot
+from rocm_perf.replay.snapshot import (
+    DISPATCH,
+    KERNARG,
+    KIND,
+    MANIFEST,
+    REGIONS,
+    VERSION,
+    Dispatch,
+    Manifest,
+    Region,
+    Snapshot,
+    StoredFile,
+)
 from rocm_perf.replay.store import on_disk, pack_all
 from rocm_perf.units import format_bytes, format_count
 from rocm_perf.version import __version__
@@ -57,7 +70,7 @@ def refuse_existing(output: Path, force: bool) -> None:
             f"{output} exists already", next_step="Choose another name, or add --force to replace it."
         )
     if not os.path.isfile(output / MANIFEST):
-        raise UsageError(f"{output} is no snapshot", "--force replaces only those", "Choose another name.")
+        raise UsageError(f"{output} is not a snapshot", "--force replaces only those", "Choose another name.")
 
 
 def finish(draft: Path, output: Path, making: Making, say: Say) -> Snapshot:
@@ -70,7 +83,7 @@ def finish(draft: Path, output: Path, making: Making, say: Say) -> Snapshot:
         manifest = _manifest(draft, dispatch, regions, stored, making)
         _write_manifest(draft, manifest)
         (draft / "capture.json").unlink(missing_ok=True)
-        snapshot = files.read_snapshot(draft)  # before it gets its name: what cannot be read is not kept
+        snapshot = read_snapshot(draft)  # before it gets its name: what cannot be read is not kept
         _put_in_place(draft, output, making.force)
     except OSError as error:
         raise OutputError(
@@ -82,17 +95,16 @@ def finish(draft: Path, output: Path, making: Making, say: Say) -> Snapshot:
 
 
 def _described(draft: Path) -> tuple[Dispatch, tuple[Region, ...]]:
-    path = draft / files.DISPATCH
-    return files.checked_dispatch(path, files.read_json(path, Dispatch)), files.read_regions(
-        draft / files.REGIONS
-    )
+    path = draft / DISPATCH
+    dispatch = json_files.checked_dispatch(path, json_files.read_json(path, Dispatch))
+    return dispatch, json_files.read_regions(draft / REGIONS)
 
 
 def _names(draft: Path, dispatch: Dispatch, regions: tuple[Region, ...]) -> list[str]:
     """The files of the snapshot. One that should be there and is not ends the capture."""
     saved = [region for region in regions if region.saved]
     memory = [region.before for region in saved] + [region.after for region in saved if region.changed]
-    names = [files.DISPATCH, files.REGIONS, KERNARG, dispatch.code_object, *memory]
+    names = [DISPATCH, REGIONS, KERNARG, dispatch.code_object, *memory]
     for name in names:
         if not (draft / name).is_file():
             raise OutputError("the capture is incomplete", f"{name} was not written")
@@ -127,7 +139,7 @@ def _manifest(
     draft: Path,
     dispatch: Dispatch,
     regions: tuple[Region, ...],
-    stored: dict[str, files.StoredFile],
+    stored: dict[str, StoredFile],
     making: Making,
 ) -> Manifest:
     return Manifest(
@@ -152,7 +164,7 @@ def _manifest(
     )
 
 
-def _raw_bytes(regions: tuple[Region, ...], stored: dict[str, files.StoredFile]) -> int:
+def _raw_bytes(regions: tuple[Region, ...], stored: dict[str, StoredFile]) -> int:
     """Of the state after the kernel, only what it wrote counts: the rest are holes."""
     written = sum(length for region in regions for _, length in region.changed if region.saved)
     return written + sum(entry.size for name, entry in stored.items() if not name.startswith("after/"))
@@ -165,7 +177,7 @@ def _uncovered(region: Region) -> str:
 def _write_manifest(draft: Path, manifest: Manifest) -> None:
     """With its own digest, so that a change of the manifest itself is seen as well."""
     plain = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-    own = files.digest(plain, "")
+    own = json_files.digest(plain, "")
     mark = b'"sha256": ""'
     head, _, tail = plain.rpartition(mark)
     with (draft / MANIFEST).open("wb") as file:

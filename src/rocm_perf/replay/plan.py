@@ -9,7 +9,8 @@ from typing import Literal
 
 from rocm_perf.errors import UsageError
 from rocm_perf.model.results.replay import Three, Vendor
-from rocm_perf.replay.snapshot import KERNARG, Region, Snapshot, number
+from rocm_perf.replay.json_files import number
+from rocm_perf.replay.snapshot import KERNARG, Region, Snapshot
 
 # Of reservations. CUDA's driver 580.159 gave what was asked for at multiples of 32 MiB, and elsewhere within them not.
 GRANULES: Mapping[Vendor, int] = {"AMD": 2 << 20, "NVIDIA": 32 << 20}

@@ -222,7 +222,8 @@ def test_cupti_with_its_header(root: Path, prefix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("processor", "target"), [("x86_64", "x86_64-linux"), ("aarch64", "sbsa-linux"), ("aarch64", "aarch64-linux")]
+    ("processor", "target"),
+    [("x86_64", "x86_64-linux"), ("aarch64", "sbsa-linux"), ("aarch64", "aarch64-linux")],
 )
 def test_cupti_of_this_processor(
     root: Path, processor: str, target: str, monkeypatch: pytest.MonkeyPatch

@@ -12,9 +12,9 @@ import pytest
 from rocm_perf.arch.codeobject import reader
 from rocm_perf.errors import InputError
 from rocm_perf.replay.info import describe
+from rocm_perf.replay.load import read_snapshot
 from rocm_perf.replay.plan import Options, plan_text
 from rocm_perf.replay.replayer import ready
-from rocm_perf.replay.snapshot import read_snapshot
 from rocm_perf.replay.store import unpack
 from rocm_perf.replay.timing import time_replay
 from rocm_perf.replay.verify import refused

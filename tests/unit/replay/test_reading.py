@@ -14,7 +14,8 @@ import pytest
 from rocm_perf.errors import InputError
 from rocm_perf.replay import pieces
 from rocm_perf.replay.info import describe
-from rocm_perf.replay.snapshot import Snapshot, read_snapshot
+from rocm_perf.replay.load import read_snapshot
+from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.store import check, unpack
 from tests.unit.replay.toys import BASE
 
