@@ -38,7 +38,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Making:
-    """How the snapshot is made."""
+    """How a snapshot is made."""
 
     compress: bool = True
     outputs: bool = True  # whether the state after the kernel was looked at
@@ -62,7 +62,7 @@ def draft_beside(output: Path) -> Iterator[Path]:
 
 
 def refuse_existing(output: Path, force: bool) -> None:
-    """Only a snapshot is replaced, and only when asked for."""
+    """Refuse a name that is taken: only a snapshot is replaced, and only when asked for."""
     if not os.path.lexists(output):
         return
     if not force:
@@ -77,7 +77,7 @@ def finish(draft: Path, output: Path, making: Making, say: Say) -> Snapshot:
     """The snapshot at `output`; the draft goes into it. Where the disk fills up, nothing is left of either."""
     try:
         dispatch, regions = _described(draft)
-        say(_size_words(draft, regions, making.compress))
+        say(_size_text(draft, regions, making.compress))
         names = _names(draft, dispatch, regions)
         stored = pack_all(draft, names, compress=making.compress)
         manifest = _manifest(draft, dispatch, regions, stored, making)
@@ -114,16 +114,16 @@ def _names(draft: Path, dispatch: Dispatch, regions: tuple[Region, ...]) -> list
 
 
 def _left_over(draft: Path, wanted: set[str]) -> list[str]:
-    """Such as the state after the kernel of a region that it did not change."""
-    found = [
+    """Files that are not wanted, such as the state after the kernel of a region that it did not change."""
+    present = [
         file.relative_to(draft).as_posix()
         for part in ("memory", "after")
         for file in (draft / part).glob("*")
     ]
-    return [name for name in found if name not in wanted]
+    return [name for name in present if name not in wanted]
 
 
-def _size_words(draft: Path, regions: tuple[Region, ...], compress: bool) -> str:
+def _size_text(draft: Path, regions: tuple[Region, ...], compress: bool) -> str:
     saved = [region for region in regions if region.saved]
     raw = sum(region.size for region in saved)
     taken = sum(
@@ -165,7 +165,7 @@ def _manifest(
 
 
 def _raw_bytes(regions: tuple[Region, ...], stored: dict[str, StoredFile]) -> int:
-    """Of the state after the kernel, only what it wrote counts: the rest are holes."""
+    """The size of all contents. Of the state after the kernel only what it wrote counts: the rest are holes."""
     written = sum(length for region in regions for _, length in region.changed if region.saved)
     return written + sum(entry.size for name, entry in stored.items() if not name.startswith("after/"))
 
@@ -175,7 +175,7 @@ def _uncovered(region: Region) -> str:
 
 
 def _write_manifest(draft: Path, manifest: Manifest) -> None:
-    """With its own digest, so that a change of the manifest itself is seen as well."""
+    """Write the manifest with its own digest, so that a change of the manifest itself is seen as well."""
     plain = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
     own = json_files.digest(plain, "")
     mark = b'"sha256": ""'
@@ -187,7 +187,7 @@ def _write_manifest(draft: Path, manifest: Manifest) -> None:
 
 
 def _put_in_place(draft: Path, output: Path, force: bool) -> None:
-    """The draft takes the name; a snapshot that had it goes away after that. Another capture may take the name at any
+    """Give the draft its name; a snapshot that had it goes away after that. Another capture may take the name at any
     moment: a rename does not replace a folder that holds something."""
     for folder in (draft / "memory", draft / "after", draft):
         _sync_folder(folder)
@@ -215,7 +215,7 @@ def _takes_name(draft: Path, output: Path) -> bool:
 
 
 def _set_aside(output: Path) -> list[Path]:
-    """Nothing where somebody else was quicker."""
+    """Rename what has the name, and return its new one; nothing where somebody else was quicker."""
     old = output.with_name(f".{output.name}.{secrets.token_hex(8)}.old")
     try:
         output.rename(old)
@@ -225,7 +225,7 @@ def _set_aside(output: Path) -> list[Path]:
 
 
 def _remove(old: Path) -> None:
-    """Of a link to a snapshot, only the link."""
+    """Remove an old snapshot; of a link to one, only the link."""
     if old.is_symlink():
         old.unlink()
     else:

@@ -8,7 +8,7 @@ from rocm_perf.replay.store import check, on_disk
 
 
 def describe(snapshot: Snapshot) -> SnapshotInfo:
-    """Everything about it; every file that has a hash is read and checked."""
+    """Everything that is known of the snapshot; every file that has a hash is read and checked."""
     checked = check(snapshot)
     manifest, dispatch = snapshot.manifest, snapshot.dispatch
     return SnapshotInfo(
@@ -44,14 +44,14 @@ def describe(snapshot: Snapshot) -> SnapshotInfo:
 
 
 def changed_bytes(snapshot: Snapshot) -> int | None:
-    """What the kernel wrote, in blocks of 64 KiB; None where the state after it was not saved."""
+    """How much the kernel wrote, in blocks of 64 KiB; None where the state after it was not saved."""
     if not snapshot.manifest.outputs:
         return None
     return sum(length for region in snapshot.changed for _, length in region.changed)
 
 
 def _stored_bytes(snapshot: Snapshot) -> int:
-    """Of what belongs to it, each file once."""
+    """What the snapshot takes on disk, each file counted once."""
     held = {snapshot.path(name) for name in snapshot.manifest.files}
     manifest = snapshot.folder / MANIFEST
     return sum(map(on_disk, held)) + (0 if snapshot.missing else on_disk(manifest))
