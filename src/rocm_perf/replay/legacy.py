@@ -63,7 +63,8 @@ def read_legacy(folder: Path) -> Snapshot:
         raise InputError(f"{folder} is not a snapshot", f"it has neither {MANIFEST} nor {DISPATCH}")
     _refuse_ours(folder)
     launch = read_json(folder / DISPATCH, _Launch)
-    regions = read_regions(folder / REGIONS)
+    # Without the state after the kernel, what the file may say of it cannot be used.
+    regions = tuple(msgspec.structs.replace(one, changed=()) for one in read_regions(folder / REGIONS))
     files = _files(folder, regions)
     dispatch = checked_dispatch(folder / DISPATCH, _dispatch(folder, launch, files[KERNARG].size))
     return Snapshot(

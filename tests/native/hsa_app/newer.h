@@ -1,5 +1,11 @@
 // Calls that Debian's headers do not declare.
 #pragma once
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <cstddef>
+#include <cstdint>
+
 #include "../hsa_standin/description.h"
 
 hsa_queue_t* make_described_queue(hsa_agent_t agent);

@@ -64,6 +64,15 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert any("hashes" in words for words in info.missing)
 
 
+def test_what_it_says_of_the_state_after_the_kernel_is_not_used(tmp_path: Path) -> None:
+    """It does not hold that state: asking for its file was an internal error."""
+    folder = written(tmp_path / "isolate_capture")
+    regions = json.loads((folder / "memory_regions.json").read_text())
+    regions["regions"][0]["changed"] = [[0, 4096]]
+    (folder / "memory_regions.json").write_text(json.dumps(regions))
+    assert read_snapshot(folder).changed == ()
+
+
 def test_all_memory_is_restored(tmp_path: Path) -> None:
     snapshot = read_snapshot(written(tmp_path))
     files = {name: snapshot.path(name) for name in snapshot.manifest.files}
