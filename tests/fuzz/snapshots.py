@@ -83,14 +83,21 @@ class Hang(BaseException):
     """Not an Exception, so that nothing takes it for a failure of its own."""
 
 
-def attack(bases: Sequence[Path], count: int, seed: int, tasks: Sequence[str] = TASKS) -> Tally:
+def attack(
+    bases: Sequence[Path],
+    count: int,
+    seed: int,
+    tasks: Sequence[str] = TASKS,
+    changes: Sequence[Change] | None = None,
+) -> Tally:
     """Hand `count` changed copies of the snapshots to the tasks by turns; ROCM_PERF_NATIVE_DIR names the runner."""
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="hostile-") as work:
         for number in range(count):
             mark = f"{seed}.{number}"
             snapshot = Path(work, "snap")
-            _make(bases[number % len(bases)], snapshot, random.Random(mark))
+            shutil.copytree(bases[number % len(bases)], snapshot, symlinks=True)
+            _tamper(snapshot, random.Random(mark), _CHANGES if changes is None else changes)
             task = tasks[number // len(bases) % len(tasks)]
             status, fault = _ran(task, snapshot)
             tally.statuses[task, status] += 1
@@ -100,10 +107,9 @@ def attack(bases: Sequence[Path], count: int, seed: int, tasks: Sequence[str] = 
     return tally
 
 
-def _make(base: Path, snapshot: Path, chance: random.Random) -> None:
-    shutil.copytree(base, snapshot, symlinks=True)
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        chance.choice(_CHANGES)(snapshot, chance)
+def _tamper(snapshot: Path, chance: random.Random, changes: Sequence[Change]) -> None:
+    for _ in range(chance.choice((1, 1, 1, 2, 3)) if changes else 0):
+        chance.choice(changes)(snapshot, chance)
         if chance.random() < 0.8:
             _correct_hashes(snapshot)
 
@@ -176,7 +182,10 @@ def _document(path: Path) -> Any:
     """A JSON file that is still one of the snapshot's own: nothing else is read here, or written."""
     if path.is_symlink() or not path.is_file():
         raise OSError(f"{path} is not a file any more")
-    return json.loads(path.read_text())
+    try:
+        return json.loads(path.read_text())
+    except RecursionError as error:
+        raise ValueError(f"{path} is too deep") from error
 
 
 def _is_small(file: Path) -> bool:
@@ -263,7 +272,7 @@ def _edit_bytes(snapshot: Path, chance: random.Random) -> None:
     elif how == 1:
         data[at:at] = chance.randbytes(chance.choice((1, 16, BLOCK)))
     elif how == 2:
-        data[at : at + 8] = chance.choice(_NUMBERS[:6]).to_bytes(8, "little", signed=True)  # type: ignore[union-attr]
+        data[at : at + 8] = chance.choice(_NUMBERS[:6]).to_bytes(8, "little", signed=True)
     elif how == 3:
         data.clear()
     elif how == 4:

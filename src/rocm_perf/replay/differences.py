@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Literal
 
 from rocm_perf.errors import InputError
 from rocm_perf.model.results.replay import Difference
+from rocm_perf.replay import reading
 from rocm_perf.replay.plan import Range, dump_path
 from rocm_perf.replay.snapshot import Region
 from rocm_perf.replay.tolerance import Tolerance, values
@@ -119,7 +119,7 @@ def mismatch(piece: Piece, one: Path, other: Path) -> Mismatch | None:
 def differing_blocks(piece: Piece, one: Path, other: Path) -> Iterator[tuple[int, bytes, bytes]]:
     """Blocks of the piece that are not the same in both files, with their offset in the region."""
     with ExitStack() as stack:
-        left, right = (stack.enter_context(path.open("rb", buffering=0)).fileno() for path in (one, other))
+        left, right = (stack.enter_context(reading.opened(path.parent, path.name)) for path in (one, other))
         for start in range(piece.offset, piece.offset + piece.length, _CHUNK):
             length = min(_CHUNK, piece.offset + piece.length - start)
             ours, theirs = read_at(left, start, length, one), read_at(right, start, length, other)
@@ -171,19 +171,13 @@ def _value(path: Path, dtype: str, at: int, end: int) -> float | None:
 
 
 def _bytes_at(path: Path, offset: int, size: int) -> bytes:
-    with path.open("rb", buffering=0) as file:
-        return read_at(file.fileno(), offset, size, path)
+    with reading.opened(path.parent, path.name) as handle:
+        return read_at(handle, offset, size, path)
 
 
 def read_at(handle: int, offset: int, size: int, path: Path) -> bytes:
     """So many bytes of a file, refused where it ends before: a dump that is too short is not a result."""
-    data = os.pread(handle, size, offset)
-    if len(data) == size:
-        return data
-    parts = [data]
-    while sum(map(len, parts)) < size:
-        more = os.pread(handle, size - sum(map(len, parts)), offset + sum(map(len, parts)))
-        if not more:
-            raise InputError(f"{path.name} is too short", f"it ends before byte {offset + size}")
-        parts.append(more)
-    return b"".join(parts)
+    data = reading.piece(handle, offset, size, path)
+    if len(data) < size:
+        raise InputError(f"{path.name} is too short", f"it ends before byte {offset + size}")
+    return data

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf.replay import reading
 from rocm_perf.replay.differences import Piece, expected_file, pieces, read_at
 from rocm_perf.replay.errors import KernelFailedError, ReplayTimeoutError
 from rocm_perf.replay.plan import Options, Poison, Range, dump_path
@@ -44,7 +45,8 @@ class Span:
 
 def overwritten(replayer: Replayer) -> Stretches:
     """Where the kernel puts the application's values, whatever was there, though they were there already."""
-    kernarg = replayer.files[KERNARG].read_bytes()
+    arguments = replayer.files[KERNARG]
+    kernarg = reading.contents(arguments.parent, arguments.name, replayer.snapshot.dispatch.kernarg.size)
     stretches: dict[int, list[Range]] = {}
     for span in argument_spans(replayer.snapshot, kernarg)[:_MOST_TRIED]:
         stretches.setdefault(span.region.base, []).extend(_overwritten(replayer, span))
@@ -113,7 +115,7 @@ def _equal_stretches(first: bytes, second: bytes) -> list[tuple[int, int]]:
 
 def _blocks(piece: Piece, *files: Path) -> Iterator[tuple[int, bytes, bytes, bytes]]:
     with ExitStack() as stack:
-        handles = [(stack.enter_context(file.open("rb", buffering=0)).fileno(), file) for file in files]
+        handles = [(stack.enter_context(reading.opened(file.parent, file.name)), file) for file in files]
         end = piece.offset + piece.length
         for offset in range(piece.offset, end, _BLOCK):
             size = min(_BLOCK, end - offset)

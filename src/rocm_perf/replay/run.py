@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_perf.errors import InputError, RocmPerfError, ToolAbsentError
+from rocm_perf.errors import InputError, OutputError, RocmPerfError, ToolAbsentError
 from rocm_perf.model.results.replay import Reservation
 from rocm_perf.replay.errors import (
     BadPlanError,
@@ -57,6 +57,7 @@ _FAILURES: Mapping[int, tuple[type[RocmPerfError], str, str]] = {
         "Capture with --reachable-only.",
     ),
     16: (InputError, "a file of the snapshot cannot be read", ""),
+    17: (OutputError, "the result of the replay cannot be written", "Set TMPDIR to a folder with more room."),
 }
 
 

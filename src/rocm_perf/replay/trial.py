@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf.model.results.replay import Control, ControlOutcome, Judgement, Sameness, Three
+from rocm_perf.replay import reading
 from rocm_perf.replay.differences import (
     Mismatch,
     Piece,
@@ -19,6 +20,7 @@ from rocm_perf.replay.differences import (
     joined,
     mismatches,
     pieces,
+    read_at,
 )
 from rocm_perf.replay.errors import KernelFailedError, ReplayTimeoutError
 from rocm_perf.replay.overwritten import Stretches
@@ -226,7 +228,7 @@ def poison_of(some: Iterable[Piece], files: Mapping[str, Path]) -> tuple[Poison,
 
 
 def _spoiling(piece: Piece, files: Mapping[str, Path]) -> int:
-    with expected_file(piece, files).open("rb") as file:
-        file.seek(piece.offset)
-        wanted = file.read(piece.length)
+    path = expected_file(piece, files)
+    with reading.opened(path.parent, path.name) as handle:
+        wanted = read_at(handle, piece.offset, piece.length, path)
     return min(_SPOILING, key=lambda byte: _RARE * wanted.count(byte) // len(wanted))

@@ -1,15 +1,16 @@
 #include "common/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
 
 namespace rocm_perf {
 
-File::File(const std::string& path, int flags) : path_(path), handle_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
-  if (handle_ < 0) fail("cannot open");
+File::File(const std::string& path, int flags)
+    : path_(path), is_output_((flags & O_ACCMODE) != O_RDONLY), handle_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
+  if (handle_ < 0) fail("cannot open", std::strerror(errno));
 }
 
 void File::write_at(const void* data, std::size_t size, std::uint64_t offset) {
@@ -17,7 +18,7 @@ void File::write_at(const void* data, std::size_t size, std::uint64_t offset) {
   while (size) {
     ssize_t done = ::pwrite(handle_, from, size, static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("cannot write");
+    if (done <= 0) fail("cannot write", std::strerror(errno));
     from += done;
     offset += static_cast<std::uint64_t>(done);
     size -= static_cast<std::size_t>(done);
@@ -29,7 +30,8 @@ void File::read_at(void* data, std::size_t size, std::uint64_t offset) {
   while (size) {
     ssize_t done = ::pread(handle_, to, size, static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("cannot read");
+    if (done < 0) fail("cannot read", std::strerror(errno));
+    if (done == 0) fail("cannot read", "it ends too early");
     to += done;
     offset += static_cast<std::uint64_t>(done);
     size -= static_cast<std::size_t>(done);
@@ -37,11 +39,24 @@ void File::read_at(void* data, std::size_t size, std::uint64_t offset) {
 }
 
 void File::resize(std::uint64_t size) {
-  if (::ftruncate(handle_, static_cast<off_t>(size)) != 0) fail("cannot size");
+  if (::ftruncate(handle_, static_cast<off_t>(size)) != 0) fail("cannot size", std::strerror(errno));
 }
 
-void File::fail(const char* what) {
-  throw std::runtime_error(std::string(what) + " " + path_ + ": " + std::strerror(errno));
+std::uint64_t File::size() const {
+  struct stat facts{};
+  if (::fstat(handle_, &facts) != 0) fail("cannot read", std::strerror(errno));
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+void File::fail(const char* what, const char* why) const {
+  throw FileError(std::string(what) + " " + path_ + ": " + why, is_output_);
+}
+
+std::vector<char> whole(const std::string& path) {
+  File file(path, O_RDONLY);
+  std::vector<char> out(static_cast<std::size_t>(file.size()));
+  file.read_at(out.data(), out.size(), 0);
+  return out;
 }
 
 }  // namespace rocm_perf

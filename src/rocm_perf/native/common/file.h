@@ -4,9 +4,17 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace rocm_perf {
+
+class FileError : public std::runtime_error {
+ public:
+  FileError(const std::string& what, bool is_output) : std::runtime_error(what), is_output(is_output) {}
+  bool is_output;  // of a file to be written; else of one to be read
+};
 
 class File {
  public:
@@ -14,15 +22,20 @@ class File {
   ~File() { ::close(handle_); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
+
   void write_at(const void* data, std::size_t size, std::uint64_t offset);
   void read_at(void* data, std::size_t size, std::uint64_t offset);
   void resize(std::uint64_t size);
+  std::uint64_t size() const;
 
  private:
-  [[noreturn]] void fail(const char* what);
+  [[noreturn]] void fail(const char* what, const char* why) const;
 
   std::string path_;
+  bool is_output_;
   int handle_;
 };
+
+std::vector<char> whole(const std::string& path);  // the contents of a file
 
 }  // namespace rocm_perf

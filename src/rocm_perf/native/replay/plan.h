@@ -20,6 +20,7 @@ enum Exit {
   kDeviceError = 14,
   kNoMemory = 15,
   kUnreadable = 16,
+  kUnwritable = 17,
 };
 
 class Failure : public std::runtime_error {

@@ -7,7 +7,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
+
+#include "common/file.h"
 
 namespace rocm_perf {
 namespace {
@@ -38,7 +41,7 @@ void end_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 }  // namespace
 
-int run_to_the_end(int count, char** argv, int attempts, Exit otherwise,
+int run_to_the_end(int count, char** argv, int attempts,
                    const std::function<void(const Plan& plan, Answer& answer)>& run) {
   if (count != 2) {
     std::fprintf(stderr, "usage: %s PLAN\n", argv[0]);
@@ -57,9 +60,15 @@ int run_to_the_end(int count, char** argv, int attempts, Exit otherwise,
     answer.error = failure.what();
     answer.state = failure.code == kRelocated ? "relocated" : "failed";
     code = failure.code;
+  } catch (const FileError& error) {
+    answer.error = error.what();
+    code = error.is_output ? kUnwritable : kUnreadable;
+  } catch (const std::bad_alloc&) {
+    answer.error = "no host memory";
+    code = kNoMemory;
   } catch (const std::exception& error) {
     answer.error = error.what();
-    code = otherwise;
+    code = kDeviceError;
   }
   answer.print();
   std::fflush(nullptr);

@@ -10,8 +10,8 @@
 namespace rocm_perf {
 
 // `run(plan, answer)` with a plan from the command line; where addresses are taken, again up to `attempts` times in
-// another layout. `otherwise` is the exit code of errors that say nothing of their kind.
-int run_to_the_end(int count, char** argv, int attempts, Exit otherwise,
+// another layout.
+int run_to_the_end(int count, char** argv, int attempts,
                    const std::function<void(const Plan& plan, Answer& answer)>& run);
 
 }  // namespace rocm_perf

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "common/file.h"
 #include "cuda/driver.h"
-#include "replay/files.h"
 #include "replay/process.h"
 #include "replay/rounds.h"
 
@@ -141,17 +141,11 @@ class Replay {
   }
 
   void copy_in(const Piece& piece) {
-    try {
-      File file(piece.file, O_RDONLY);
-      for (std::uint64_t at = 0; at < piece.size; at += kPiece) {
-        std::size_t size = std::min<std::uint64_t>(kPiece, piece.size - at);
-        file.read_at(stage_, size, piece.offset + at);
-        check(driver().copy_to_device(piece.address + at, stage_, size), kDeviceError, "cannot restore memory");
-      }
-    } catch (const Failure&) {
-      throw;
-    } catch (const std::runtime_error& error) {
-      throw Failure(kUnreadable, error.what());
+    File file(piece.file, O_RDONLY);
+    for (std::uint64_t at = 0; at < piece.size; at += kPiece) {
+      std::size_t size = std::min<std::uint64_t>(kPiece, piece.size - at);
+      file.read_at(stage_, size, piece.offset + at);
+      check(driver().copy_to_device(piece.address + at, stage_, size), kDeviceError, "cannot restore memory");
     }
   }
 
@@ -355,6 +349,5 @@ class Replay {
 int main(int count, char** argv) {
   using namespace rocm_perf;
   constexpr int kAttempts = 12;  // the first without randomisation
-  return run_to_the_end(count, argv, kAttempts, kUnreadable,
-                        [](const Plan& plan, Answer& answer) { Replay(plan, answer).run(); });
+  return run_to_the_end(count, argv, kAttempts, [](const Plan& plan, Answer& answer) { Replay(plan, answer).run(); });
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/file.h"
 #include "hsa/devices.h"
 #include "hsa/replay/runtime.h"
 #include "replay/address_space.h"
@@ -127,17 +128,9 @@ class Replay {
   }
 
   void copy_in(const Piece& piece) {
-    std::unique_ptr<File> file;
-    auto read = [&](std::size_t size, std::uint64_t offset) {
-      try {
-        if (!file) file = std::make_unique<File>(piece.file, O_RDONLY);
-        file->read_at(stage_, size, offset);
-      } catch (const std::runtime_error& error) {
-        throw Failure(kUnreadable, error.what());
-      }
-    };
+    File file(piece.file, O_RDONLY);
     in_pieces(piece.size, [&](std::uint64_t at, std::size_t size) {
-      read(size, piece.offset + at);
+      file.read_at(stage_, size, piece.offset + at);
       put(piece.address + at, stage_, size);
     });
   }
@@ -389,6 +382,5 @@ class Replay {
 int main(int count, char** argv) {
   using namespace rocm_perf;
   constexpr int kAttempts = 0;
-  return run_to_the_end(count, argv, kAttempts, kDeviceError,
-                        [](const Plan& plan, Answer& answer) { Replay(plan, answer).run(); });
+  return run_to_the_end(count, argv, kAttempts, [](const Plan& plan, Answer& answer) { Replay(plan, answer).run(); });
 }

@@ -1,5 +1,7 @@
 #include "hsa/replay/runtime.h"
 
+#include "common/environment.h"
+
 namespace rocm_perf {
 
 std::string without_features(const std::string& isa) { return isa.substr(0, isa.find(':')); }

@@ -5,9 +5,8 @@
 
 #include <string>
 
-#include "common/environment.h"
 #include "hsa/api.h"
-#include "replay/files.h"
+#include "replay/plan.h"
 
 namespace rocm_perf {
 
