@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
+CPP_FILES := find src tests examples -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.hip'
 
 .PHONY: help demo test test-native test-profile test-torch lint format fuzz bench clean
 
@@ -42,15 +43,17 @@ test-torch: ## tests that need torch: operators called again, torch.profiler inj
 	  && .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch \
 	  || (.venv-torch/bin/python -c "import torch" 2>/dev/null && exit 1 || echo "torch 2.13.0 cannot be installed here: its tests are skipped")
 
-lint: $(READY) ## ruff, mypy strict, import layers
+lint: $(READY) ## ruff, mypy strict, import layers, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(CPP_FILES) | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(READY) ## let ruff format the code
+format: $(READY) ## let ruff and clang-format format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(CPP_FILES) | xargs $(BIN)/clang-format -i
 
 fuzz: $(READY) ## a minute of coverage-guided fuzzing of sniff and every text adapter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris

@@ -10,10 +10,10 @@
 // A range that ends with its scope, also when an exception leaves it.
 class Range {
  public:
-  explicit Range(const std::string &name) { roctxRangePushA(name.c_str()); }
+  explicit Range(const std::string& name) { roctxRangePushA(name.c_str()); }
   ~Range() { roctxRangePop(); }
-  Range(const Range &) = delete;
-  Range &operator=(const Range &) = delete;
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
 };
 
 int main() {

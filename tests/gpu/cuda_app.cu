@@ -8,13 +8,13 @@
 #include <cstdlib>
 #include <vector>
 
-#define CHECK(call)                                                                  \
-  do {                                                                               \
-    cudaError_t error = (call);                                                      \
-    if (error != cudaSuccess) {                                                      \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));            \
-      std::exit(1);                                                                  \
-    }                                                                                \
+#define CHECK(call)                                                       \
+  do {                                                                    \
+    cudaError_t error = (call);                                           \
+    if (error != cudaSuccess) {                                           \
+      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error)); \
+      std::exit(1);                                                       \
+    }                                                                     \
   } while (0)
 
 __global__ void tiny_kernel(float* data) { data[threadIdx.x] += 1.f; }
@@ -115,7 +115,8 @@ int main(int count, char** words) {
   CHECK(cudaFree(sum));
   std::printf(
       "{\"long_kernel\": %d, \"dependent_kernel\": %d, \"tiny_kernel\": %d, \"long_ms\": %.6f, \"tiny_s\": %.6f, "
-      "\"h2d\": 3, \"d2h\": 2, \"memset\": 1, \"copy_bytes\": %zu, \"allocated_bytes\": %zu, \"dependent_steps\": %d}\n",
+      "\"h2d\": 3, \"d2h\": 2, \"memset\": 1, \"copy_bytes\": %zu, \"allocated_bytes\": %zu, \"dependent_steps\": "
+      "%d}\n",
       kLong + kDependent, kDependent, tiny, long_ms, tiny_s, kBytes, kBytes + 256, kDependent);
   return 0;
 }

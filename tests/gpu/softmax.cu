@@ -1,5 +1,6 @@
 // A softmax over rows and a vector addition, for recording with ncu: their bytes and operations are known.
 #include <cuda_runtime.h>
+
 #include <cstdio>
 
 __global__ void vector_add(const float* a, const float* b, float* c, int n) {
@@ -28,7 +29,8 @@ __global__ void softmax_rows(const float* in, float* out, int width) {
     if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
     __syncthreads();
   }
-  for (int i = threadIdx.x; i < width; i += THREADS) out[(size_t)blockIdx.x * width + i] = expf(row[i] - high) / part[0];
+  for (int i = threadIdx.x; i < width; i += THREADS)
+    out[(size_t)blockIdx.x * width + i] = expf(row[i] - high) / part[0];
 }
 
 int main() {

@@ -1,6 +1,7 @@
-// A softmax over rows whose operations can be counted in its source: every exponential is one instruction of the special
-// function unit, which is no FLOP. Rows are many, so that what stays in the L2 at the end is small beside what is written.
-// Usage: softmax_exact [ROWS]; it prints rows, width, and the operations and bytes that its kernel must show.
+// A softmax over rows whose operations can be counted in its source: every exponential is one instruction of the
+// special function unit, which is no FLOP. Rows are many, so that what stays in the L2 at the end is small beside what
+// is written. Usage: softmax_exact [ROWS]; it prints rows, width, and the operations and bytes that its kernel must
+// show.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -58,8 +59,9 @@ int main(int count, char** words) {
   float first = 0;
   cudaMemcpy(&first, out, sizeof first, cudaMemcpyDeviceToHost);
   const bool right = first > 0.999f / kWidth && first < 1.001f / kWidth;
-  std::printf("{\"rows\": %zu, \"width\": %d, \"flops\": %zu, \"read_bytes\": %zu, \"written_bytes\": %zu, \"right\": %s}\n",
-              rows, kWidth, rows * (6 * kWidth + kThreads - 1 + kThreads), n * sizeof(float), n * sizeof(float),
-              right ? "true" : "false");
+  std::printf(
+      "{\"rows\": %zu, \"width\": %d, \"flops\": %zu, \"read_bytes\": %zu, \"written_bytes\": %zu, \"right\": %s}\n",
+      rows, kWidth, rows * (6 * kWidth + kThreads - 1 + kThreads), n * sizeof(float), n * sizeof(float),
+      right ? "true" : "false");
   return !right;
 }

@@ -3,8 +3,7 @@
 __global__ WORKGROUP(64) void mfma_product(const half4* a, const half4* b, float16* c, int n) {
   unsigned i = thread();
   float16 sum = c[i];
-  for (int k = 0; k < n; ++k)
-    sum = __builtin_amdgcn_mfma_f32_32x32x8f16(a[64 * k + i], b[64 * k + i], sum, 0, 0, 0);
+  for (int k = 0; k < n; ++k) sum = __builtin_amdgcn_mfma_f32_32x32x8f16(a[64 * k + i], b[64 * k + i], sum, 0, 0, 0);
   c[i] = sum;
 }
 

@@ -6,53 +6,86 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf.backends.native_cache import PRIVATE, make_private
 from rocm_perf.errors import NotSupportedError, OutputError
 
-COMPILE_SECONDS = 180
-FLAGS = ("-std=c++17", "-O2", "-pthread")
-_EXPORTS = Path(__file__).with_name("native_exports.map")
+COMPILE_SECONDS = 180  # for one file
+NATIVE = Path(__file__).parents[1] / "native"
+_SHIMS = NATIVE / "shims"  # headers that pip's CUDA lacks: taken only where there is no other
+_FLAGS = ("-std=c++17", "-O2", "-pthread")
 # A library goes into a program that may have loaded another libstdc++: a static one whose symbols nobody else sees
 # cannot clash with it. (A capture with visible symbols crashed in torch; that they were the cause was not established.)
-LIBRARY_FLAGS = (
-    "-fPIC",
-    "-shared",
-    "-fvisibility=hidden",
-    "-Wl,-Bsymbolic",
-    f"-Wl,--version-script,{_EXPORTS}",
-)
+_LIBRARY_FLAGS = ("-fPIC", "-fvisibility=hidden")
+_LIBRARY_LINKED = ("-shared", "-Wl,-Bsymbolic", f"-Wl,--version-script,{NATIVE / 'exports.map'}")
 _STATIC = ("-static-libstdc++", "-static-libgcc")
 
 
-def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Where native parts are kept."""
-    given = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
-    root = Path(given) if given.startswith("/") else Path.home() / ".cache"
-    return root / "rocm-perf" / "native"
+@dataclass(frozen=True)
+class Recipe:
+    """What a native part is made of."""
+
+    compiler: str
+    folders: tuple[str, ...]  # of the sources, below NATIVE
+    flags: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+    is_library: bool = False
 
 
-def digest(contents: Iterable[tuple[str, bytes]], words: Iterable[str]) -> str:
-    """Names a part's folder: another source, compiler or toolkit is another place."""
-    parts = [name.encode() + b"\0" + content for name, content in contents]
-    return hashlib.sha256(b"\0".join([*parts, "\n".join(words).encode()])).hexdigest()[:16]
+def sources(folders: Iterable[str], suffixes: tuple[str, ...] = (".cpp",)) -> list[Path]:
+    """The files of these folders of NATIVE, without those of folders below them."""
+    files = (file for folder in folders for file in (NATIVE / folder).iterdir())
+    return sorted(file for file in files if file.suffix in suffixes)
 
 
-def compile_into(target: Path, compiler: str, arguments: Sequence[str], remains: str = "") -> None:
+def digest(folders: Iterable[str], marks: Iterable[str]) -> str:
+    """A name for a part's folder: other sources, or another compiler or toolkit among the marks, are another place."""
+    files = sources(folders, (".cpp", ".h"))
+    contents = [file.name.encode() + b"\0" + file.read_bytes() for file in files]
+    return hashlib.sha256(b"\0".join([*contents, "\n".join(marks).encode()])).hexdigest()[:16]
+
+
+def compile_into(target: Path, recipe: Recipe, remains: str = "") -> None:
     """Compile into place. Two at once are safe: each renames its own. `remains`: what works without the part."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private(target.parent)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
             fresh = Path(folder, target.name)
-            words = [*FLAGS, *arguments, "-o", str(fresh)]
-            # Some systems package the static libstdc++ apart.
-            if _complaint(compiler, [*words, *_STATIC]) and (said := _complaint(compiler, words)):
-                raise NotSupportedError(f"{target.name} does not compile here", said, remains)
+            complaint = build(fresh, recipe)
+            if complaint:
+                raise NotSupportedError(f"{target.name} does not compile here", complaint, remains)
+            fresh.chmod(PRIVATE)  # whatever the umask allows others
             fresh.replace(target)
     except OSError as error:
         why = error.strerror or str(error)
-        raise OutputError(f"{target} cannot be kept", why, "Set XDG_CACHE_HOME.") from error
+        raise OutputError(f"cannot write {target}", why, "Set XDG_CACHE_HOME.") from error
+
+
+def build(target: Path, recipe: Recipe) -> str:
+    """Compile each source beside the target, several at a time, and link them; returns what the compiler complained of,
+    nothing if it did not."""
+    kind = _LIBRARY_FLAGS if recipe.is_library else ()
+    flags = [*_FLAGS, *kind, *recipe.flags, "-I", str(NATIVE), "-idirafter", str(_SHIMS)]
+    files = sources(recipe.folders)
+    objects = [str(target.with_name(f"{number}-{file.stem}.o")) for number, file in enumerate(files)]
+
+    def compiled(pair: tuple[Path, str]) -> str:
+        return _complaint(recipe.compiler, [*flags, "-c", str(pair[0]), "-o", pair[1]])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        complaints = list(filter(None, pool.map(compiled, zip(files, objects, strict=True))))
+    return complaints[0] if complaints else _linked(target, recipe, objects)
+
+
+def _linked(target: Path, recipe: Recipe, objects: Sequence[str]) -> str:
+    kind = _LIBRARY_LINKED if recipe.is_library else ()
+    arguments = [*recipe.flags, "-pthread", *kind, *objects, *recipe.linked, "-o", str(target)]
+    # Some systems package the static libstdc++ apart.
+    return _complaint(recipe.compiler, [*arguments, *_STATIC]) and _complaint(recipe.compiler, arguments)
 
 
 def _complaint(compiler: str, arguments: list[str]) -> str:

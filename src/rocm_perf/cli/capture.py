@@ -63,7 +63,7 @@ class CaptureCommand:
         from rocm_perf.collect.run.launch import exit_code
         from rocm_perf.replay.capture import capture
         from rocm_perf.replay.replayer import unheard
-        from rocm_perf.replay.run import signal_words
+        from rocm_perf.replay.run import signal_text
 
         request = _request(args)
         find_application(request.command, os.environ)
@@ -72,7 +72,7 @@ class CaptureCommand:
         done = capture(request, unheard if args.json else _say)
         status = exit_code(done.ended.status)
         if status:
-            how = signal_words(-done.ended.status) if done.ended.status < 0 else f"with exit code {status}"
+            how = signal_text(-done.ended.status) if done.ended.status < 0 else f"with exit code {status}"
             _say(f"the program ended {how}")
         if done.error is not None:
             _explain(done.error)
@@ -124,7 +124,7 @@ def _dry_run(request: Request, *, as_json: bool) -> int:
 
 
 def _show(report: CaptureReport, *, as_json: bool) -> None:
-    """On stdout only as JSON: else that is the program's."""
+    """Print the report: on stdout only as JSON, else that is the program's."""
     if as_json:
         from rocm_perf.render import json
 
@@ -138,7 +138,7 @@ def _show(report: CaptureReport, *, as_json: bool) -> None:
 
 
 def _explain(error: RocmPerfError) -> None:
-    """Why there is no snapshot, and what else could have been captured."""
+    """Say why there is no snapshot, and what else could have been captured."""
     from rocm_perf.cli.console import result_console
     from rocm_perf.render.screen.replay import print_blocks, seen_blocks
     from rocm_perf.replay.capture import NoMatchError

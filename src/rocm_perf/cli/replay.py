@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from rocm_perf.cli.arguments import count, positive, seconds
 from rocm_perf.errors import UsageError
@@ -21,14 +21,33 @@ if TYPE_CHECKING:
     from rocm_perf.replay.snapshot import Snapshot
 
 Run = Callable[[argparse.Namespace, "Snapshot"], int]
-Wanted = Callable[
-    [tuple["Code", ...], Mapping[str, Path]], "Options"
-]  # by the user's code objects, and the files
+# From the user's code objects, and the files.
+Wanted = Callable[[tuple["Code", ...], Mapping[str, Path]], "Options"]
 Result = TypeVar("Result")
 _TIMEOUT_S = 300.0
 _DIFFERENT = 1
+_WRONG_USAGE = UsageError.exit_code
+_WRONG_USAGE_OF_RESERVE = 3  # its 2 is an answer: relocated
 _NARROW = 79  # columns that a line of progress may take
 _WORK = Path("WORK")  # stands for the temporary folder in a plan that is only printed
+
+
+class _TaskParser(argparse.ArgumentParser):
+    """A parser whose exit code for wrong usage can be chosen. It also refuses, itself, what it does not know."""
+
+    usage_status = _WRONG_USAGE
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(self.usage_status, f"{self.prog}: error: {message}\n")
+
+    def parse_known_args(  # type: ignore[override]  # one of its overloads is used
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
 
 
 class ReplayCommand:
@@ -41,11 +60,12 @@ class ReplayCommand:
     name = "replay"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+        tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True, parser_class=_TaskParser)
         info = _task(tasks, "info", "describe a snapshot, and check every hash; needs no GPU", _info)
         reserve = _task(
             tasks, "reserve-check", "can every range be had at its address: exit 0, 1 or 2", _reserve
         )
+        reserve.usage_status = _WRONG_USAGE_OF_RESERVE
         times = _task(tasks, "full-vm", "time the kernel by device timestamps", _full_vm)
         verify = _task(tasks, "verify", "does a replay give the application's result", _verify)
         compare = _task(tasks, "compare", "time two code objects by turns", _compare)
@@ -74,22 +94,36 @@ class ReplayCommand:
             task.add_argument("--json", action="store_true", help="everything, as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.replay.snapshot import read_snapshot
+        from rocm_perf.replay.load import read_snapshot
 
-        folder = args.snapshot or args.capture_dir
-        if folder is None:
-            raise UsageError("no snapshot is named", next_step=f"Write: rocm-perf replay {args.task} SNAP")
         run: Run = args.run_task
-        return run(args, read_snapshot(folder))
+        try:
+            return run(args, read_snapshot(args.snapshot or args.capture_dir or _nearby()))
+        except UsageError as error:
+            error.exit_code = args.parser.usage_status
+            raise
 
 
-def _task(
-    tasks: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: Run
-) -> argparse.ArgumentParser:
+def _nearby() -> Path:
+    from rocm_perf.render.lines import clean
+    from rocm_perf.replay.nearby import nearby_snapshot
+
+    folder = nearby_snapshot(Path())
+    print(f"rocm-perf replay: no snapshot is named, so this is of {clean(str(folder))}", file=sys.stderr)
+    return folder
+
+
+def _task(tasks: argparse._SubParsersAction[_TaskParser], name: str, text: str, run: Run) -> _TaskParser:
     task = tasks.add_parser(name, help=text, description=text)
-    task.add_argument("snapshot", metavar="SNAP", type=Path, nargs="?", help="folder that capture wrote")
+    task.add_argument(
+        "snapshot",
+        metavar="SNAP",
+        type=Path,
+        nargs="?",
+        help="folder that capture wrote (default: isolate_capture, or the only snapshot here)",
+    )
     task.add_argument("--capture-dir", metavar="SNAP", type=Path, help="the same, as guides write it")
-    task.set_defaults(run_task=run)
+    task.set_defaults(run_task=run, parser=task)
     return task
 
 
@@ -115,37 +149,37 @@ def _add_code(task: argparse.ArgumentParser, text: str) -> None:
 
 
 def _info(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render.screen import replay as words
+    from rocm_perf.render.screen import replay as screen
     from rocm_perf.replay.info import describe
-    from rocm_perf.replay.replayer import reading_words
+    from rocm_perf.replay.replayer import reading_text
 
     with _progress() as say:
-        say(reading_words(snapshot))
-        found = describe(snapshot)
-    _show(args, found, words.info_blocks)
+        say(reading_text(snapshot))
+        info = describe(snapshot)
+    _show(args, info, screen.info_blocks)
     return 0
 
 
 def _reserve(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render.screen import replay as words
+    from rocm_perf.render.screen import replay as screen
     from rocm_perf.replay import native, timing
     from rocm_perf.replay.plan import Options
-    from rocm_perf.replay.replayer import reading_words, work_folder
+    from rocm_perf.replay.replayer import reading_text, work_folder
     from rocm_perf.replay.store import check
 
     if args.dry_run:
         return _print_plan(args, snapshot, Options(mode="reserve"))
     runner = native.part(snapshot.dispatch.vendor, "replay")
     with work_folder() as work, _progress() as say:
-        say(reading_words(snapshot))
+        say(reading_text(snapshot))
         check(snapshot)
-        found = timing.reserve_check(snapshot, runner, work, args.timeout)
-    _show(args, found, words.reserve_blocks)
-    return timing.EXIT_CODES[found.verdict]
+        answer = timing.reserve_check(snapshot, runner, work, args.timeout)
+    _show(args, answer, screen.reserve_blocks)
+    return timing.EXIT_CODES[answer.verdict]
 
 
 def _full_vm(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render.screen import replay as words
+    from rocm_perf.render.screen import replay as screen
     from rocm_perf.replay.timing import time_replay
 
     if len(args.codes) > 1:
@@ -153,13 +187,13 @@ def _full_vm(args: argparse.Namespace, snapshot: Snapshot) -> int:
     if args.dry_run:
         return _dry_run(args, snapshot, "A", lambda codes, _: _timed(args, codes))
     with _prepared(args, snapshot, "A") as (replayer, codes):
-        found = time_replay(replayer, _timed(args, codes))
-    _show(args, found, words.timing_blocks)
+        timing = time_replay(replayer, _timed(args, codes))
+    _show(args, timing, screen.timing_blocks)
     return 0
 
 
 def _verify(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render.screen import replay as words
+    from rocm_perf.render.screen import replay as screen
     from rocm_perf.replay.plan import Options
     from rocm_perf.replay.tolerance import parse_tolerance
     from rocm_perf.replay.verify import refused, verify
@@ -167,18 +201,18 @@ def _verify(args: argparse.Namespace, snapshot: Snapshot) -> int:
     if len(args.codes) > 1:
         raise UsageError("verify takes one code object")
     tolerances = tuple(parse_tolerance(text) for text in args.tolerance)
-    found = refused(snapshot)
-    if found is None and args.dry_run:
+    verification = refused(snapshot)
+    if verification is None and args.dry_run:
         return _dry_run(args, snapshot, "A", lambda codes, _: Options(dumps=snapshot.saved, codes=codes))
-    if found is None:
+    if verification is None:
         with _prepared(args, snapshot, "A") as (replayer, codes):
-            found = verify(replayer, tolerances, codes[0] if codes else None)
-    _show(args, found, words.verification_blocks)
-    return 0 if found.verdict in ("same", "same within tolerance") else _DIFFERENT
+            verification = verify(replayer, tolerances, codes[0] if codes else None)
+    _show(args, verification, screen.verification_blocks)
+    return 0 if verification.verdict in ("same", "same within tolerance") else _DIFFERENT
 
 
 def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
-    from rocm_perf.render.screen import replay as words
+    from rocm_perf.render.screen import replay as screen
     from rocm_perf.replay.plan import CAPTURED, Code
     from rocm_perf.replay.timing import compare_codes, first_again
 
@@ -197,8 +231,8 @@ def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
         return _dry_run(args, snapshot, letters, lambda *given: first_again(wanted(*given)))
     names = [*([CAPTURED] if against_captured else []), *map(str, args.codes)]
     with _prepared(args, snapshot, letters) as (replayer, codes):
-        found = compare_codes(replayer, wanted(codes, replayer.files), (names[0], names[1]))
-    _show(args, found, words.comparison_blocks)
+        comparison = compare_codes(replayer, wanted(codes, replayer.files), (names[0], names[1]))
+    _show(args, comparison, screen.comparison_blocks)
     return 0
 
 
@@ -206,7 +240,7 @@ def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
 def _prepared(
     args: argparse.Namespace, snapshot: Snapshot, letters: str
 ) -> Iterator[tuple[Replayer, tuple[Code, ...]]]:
-    """The snapshot unpacked, and the user's code objects looked at before anything runs."""
+    """Unpack the snapshot, and look at the user's code objects before anything runs."""
     from rocm_perf.replay.replayer import ready, work_folder
 
     with work_folder() as images, _progress() as say:
@@ -216,7 +250,7 @@ def _prepared(
 
 
 def _codes(paths: Sequence[Path], letters: str, snapshot: Snapshot, images: Path) -> tuple[Code, ...]:
-    """The user's code objects by their letters, checked."""
+    """The user's code objects by their letters, each checked."""
     from rocm_perf.replay.code import code_of
 
     return tuple(
@@ -226,7 +260,7 @@ def _codes(paths: Sequence[Path], letters: str, snapshot: Snapshot, images: Path
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """What is being done, in one line of a terminal, wiped at the end."""
+    """A function that shows what is being done, in one line of a terminal that is wiped at the end."""
     from rocm_perf.render.lines import clean
     from rocm_perf.replay.replayer import unheard
 
@@ -234,8 +268,8 @@ def _progress() -> Iterator[Callable[[str], None]]:
         yield unheard
         return
 
-    def write(words: str) -> None:
-        print(f"\r\x1b[K{clean(words)[:_NARROW]}", end="", file=sys.stderr, flush=True)
+    def write(text: str) -> None:
+        print(f"\r\x1b[K{clean(text)[:_NARROW]}", end="", file=sys.stderr, flush=True)
 
     try:
         yield write
@@ -256,13 +290,14 @@ def _timed(args: argparse.Namespace, codes: tuple[Code, ...]) -> Options:
 
 
 def _dry_run(args: argparse.Namespace, snapshot: Snapshot, letters: str, wanted: Wanted) -> int:
-    """The plan as the runner would get it. Code objects are looked at, and nothing is unpacked."""
+    """Print the plan as the runner would get it. Code objects are looked at, and nothing is unpacked."""
     from rocm_perf.replay.replayer import planned_files, work_folder
 
     with work_folder() as images:
-        found = _codes(args.codes, letters, snapshot, images)
+        unpacked = _codes(args.codes, letters, snapshot, images)
     codes = tuple(
-        replace(code, path=_WORK / code.path.name) if code.path.parent == images else code for code in found
+        replace(code, path=_WORK / code.path.name) if code.path.parent == images else code
+        for code in unpacked
     )
     return _print_plan(args, snapshot, wanted(codes, planned_files(snapshot, _WORK)))
 
@@ -284,7 +319,7 @@ def _print_plan(args: argparse.Namespace, snapshot: Snapshot, options: Options) 
 def _show(
     args: argparse.Namespace, result: Result, blocks: Callable[[Result, int], Iterable[RenderableType]]
 ) -> None:
-    """Whether or not somebody reads it to its end: the exit code is part of the answer."""
+    """Print the result, whether or not somebody reads it to its end: the exit code is part of the answer."""
     from rocm_perf.cli.console import forget, result_console
 
     try:

@@ -8,13 +8,10 @@ import reprlib
 from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from rocm_perf.model.results.replay import CapturedDevice
 from rocm_perf.replay.pieces import PIECE, count_of
-
-if TYPE_CHECKING:
-    from rocm_perf.model.results.replay import CapturedDevice
-    from rocm_perf.replay.snapshot import Dispatch, Manifest, Region, Snapshot, StoredFile
+from rocm_perf.replay.snapshot import Dispatch, Manifest, Region, Snapshot, StoredFile
 
 _ADDRESSES = 1 << 57  # of a process, with five levels of pages
 _LOWEST = 32 << 20  # of memory that comes back: a reservation is of whole granules, and must not begin at 0
@@ -33,17 +30,17 @@ _MEMORY_FILE = re.compile(r"(memory|after)/region_[0-9a-f]+\.bin")
 
 
 def cropped(value: object) -> str:
-    """As a message shows what a file says."""
+    """What a file says, short enough for a message."""
     return reprlib.repr(value)
 
 
 def is_word(text: str) -> bool:
-    """It can stand in a line of words, and on a terminal."""
+    """Whether a text can stand in a line of words, and on a terminal."""
     return bool(text) and text.isprintable() and " " not in text
 
 
 def is_inside(name: str) -> bool:
-    """A name of a snapshot's file cannot lead out of its folder."""
+    """Whether a name stays inside of the snapshot's folder."""
     path = PurePosixPath(name)
     return (
         bool(path.parts)
@@ -55,15 +52,15 @@ def is_inside(name: str) -> bool:
 
 
 def launch_fault(dispatch: Dispatch) -> str:
-    """Of dispatch.json."""
+    """What is impossible about the launch in dispatch.json; empty if nothing is."""
     return next(_launch_faults(dispatch), "")
 
 
 def _launch_faults(dispatch: Dispatch) -> Iterator[str]:
     if not is_word(dispatch.kernel):
-        yield f"{cropped(dispatch.kernel)} is no name of a kernel"
+        yield f"{cropped(dispatch.kernel)} is not the name of a kernel"
     if not is_inside(dispatch.code_object):
-        yield f"{cropped(dispatch.code_object)} is no name of a code object"
+        yield f"{cropped(dispatch.code_object)} is not the name of a code object"
     yield from _device_faults(dispatch.device)
     if not _can_run(dispatch):
         yield f"a grid of {cropped(dispatch.grid)} by {cropped(dispatch.workgroup)} cannot run"
@@ -83,7 +80,7 @@ def _launch_faults(dispatch: Dispatch) -> Iterator[str]:
 
 def _device_faults(device: CapturedDevice) -> Iterator[str]:
     if device.gfx and not is_word(device.gfx):
-        yield f"{cropped(device.gfx)} is no name of a GPU's instruction set"
+        yield f"{cropped(device.gfx)} is not the name of a GPU's instruction set"
     if not 0 <= device.index < _NUMBERS or not 0 <= (device.memory_bytes or 0) < _NUMBERS:
         yield "there is no such device"
 
@@ -110,13 +107,13 @@ def _argument_faults(dispatch: Dispatch) -> Iterator[str]:
 
 
 def regions_fault(regions: Iterable[Region]) -> str:
-    """Of memory_regions.json, in the order of addresses."""
+    """What is impossible about regions that are in the order of addresses; empty if nothing is."""
     last, count = 0, 0
     for count, region in enumerate(regions, 1):  # noqa: B007
         if not _can_be(region):
             return f"there can be no such region at 0x{region.base:x}"
         if region.saved and region.is_global and not is_word(region.name):
-            return f"{cropped(region.name)} is no name of a variable"
+            return f"{cropped(region.name)} is not the name of a variable"
         if region.is_global or not region.saved:
             continue
         if region.base < last:
@@ -126,7 +123,7 @@ def regions_fault(regions: Iterable[Region]) -> str:
 
 
 def _can_be(region: Region) -> bool:
-    """What was not saved is only listed, even a variable whose address nobody knows."""
+    """Whether there can be such a region. What was not saved is only listed, even without a known address."""
     if not region.saved:
         return 0 <= region.base < 2 * _NUMBERS and 0 <= region.size < 2 * _NUMBERS
     lowest = 1 if region.is_global else _LOWEST
@@ -134,7 +131,7 @@ def _can_be(region: Region) -> bool:
 
 
 def _are_in_order(region: Region) -> bool:
-    """The spans that the kernel wrote lie one behind the other in the region."""
+    """Whether the spans that the kernel wrote lie one behind the other in the region."""
     at = 0
     for offset, length in region.changed:
         if offset < at or length <= 0:
@@ -144,7 +141,7 @@ def _are_in_order(region: Region) -> bool:
 
 
 def manifest_fault(manifest: Manifest) -> str:
-    """Of manifest.json."""
+    """What is impossible about manifest.json; empty if nothing is."""
     return next(_manifest_faults(manifest), "")
 
 
@@ -171,7 +168,7 @@ def _is_held(entry: StoredFile, holder: StoredFile | None) -> bool:
 
 
 def _is_in_pieces(name: str, entry: StoredFile) -> bool:
-    """Compressed files are unpacked to their own names, which are those of memory and nothing else."""
+    """Whether the pieces fit the file. Compressed ones are unpacked to their own names: those of memory alone."""
     if entry.stored == "raw" or entry.same_as is not None:
         return not entry.frames
     return (
@@ -182,7 +179,7 @@ def _is_in_pieces(name: str, entry: StoredFile) -> bool:
 
 
 def sizes_fault(snapshot: Snapshot) -> str:
-    """Of the files against what dispatch.json and memory_regions.json say of them."""
+    """Where a file has another size than dispatch.json or memory_regions.json say; empty if none has."""
     files, dispatch = snapshot.manifest.files, snapshot.dispatch
     expected = [("kernarg.bin", dispatch.kernarg.size)]
     expected += [(region.before, region.size) for region in snapshot.saved]

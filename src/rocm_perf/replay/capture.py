@@ -19,8 +19,9 @@ from rocm_perf.replay import native
 from rocm_perf.replay.errors import UncoveredError
 from rocm_perf.replay.finish import Making, Say, draft_beside, finish, refuse_existing
 from rocm_perf.replay.info import changed_bytes
+from rocm_perf.replay.json_files import read_json
 from rocm_perf.replay.pattern import extended
-from rocm_perf.replay.snapshot import Snapshot, read_json
+from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.units import format_count
 
 _STDERR = 2
@@ -83,7 +84,7 @@ class Captured:
 
 
 def chosen_vendor(wish: str, present: Sequence[Vendor]) -> Vendor:
-    """By name, or the one whose GPUs are here."""
+    """The vendor of that name, or the one whose GPUs are here."""
     named: dict[str, Vendor] = {"amd": "AMD", "nvidia": "NVIDIA"}
     if wish in named:
         return named[wish]
@@ -101,7 +102,7 @@ def chosen_vendor(wish: str, present: Sequence[Vendor]) -> Vendor:
 def settings(request: Request, library: Path, draft: Path) -> dict[str, str]:
     """The variables that make the program load the library, and tell the library what to do."""
     pattern = extended(request.kernel)
-    words = {
+    values = {
         "DIR": str(draft),
         "KERNEL": pattern.text,
         "IGNORE_CASE": str(int(pattern.ignore_case)),
@@ -112,11 +113,11 @@ def settings(request: Request, library: Path, draft: Path) -> dict[str, str]:
         "ALLOW_UNCOVERED": str(int(request.allow_uncovered)),
     }
     loaders = dict.fromkeys(_LOADERS[request.vendor], str(library))
-    return {**loaders, **{f"{_PREFIX}{name}": value for name, value in words.items()}}
+    return {**loaders, **{f"{_PREFIX}{name}": value for name, value in values.items()}}
 
 
 def check(request: Request, environment: Mapping[str, str]) -> None:
-    """Refused before the program starts."""
+    """Refuse, before the program starts, what cannot be captured or written."""
     extended(request.kernel)
     for name in _LOADERS[request.vendor]:
         if environment.get(name):
@@ -153,18 +154,20 @@ def _finished(request: Request, draft: Path, ended: Ended, say: Say) -> CaptureR
     for folder, account in captured.items():
         output = request.output if len(captured) == 1 else Path(f"{request.output}-{folder.name}")
         refuse_existing(output, request.force)
-        making = Making(request.compress, request.outputs, account.not_seen, request.force)
+        making = Making(
+            compress=request.compress, outputs=request.outputs, notes=account.not_seen, force=request.force
+        )
         snapshots.append(finish(folder, output, making, say))
     return _report(snapshots, list(captured.values()), time.monotonic() - begun, ended)
 
 
 def _processes(draft: Path) -> list[Path]:
-    """A folder for each process that the library was loaded into."""
+    """The folders of the processes that the library was loaded into."""
     return sorted(folder for folder in draft.iterdir() if folder.is_dir() and folder.name.isdigit())
 
 
 def _accounts(draft: Path) -> dict[Path, Account]:
-    """Of every process that wrote one. One that died in the middle did not."""
+    """The accounts of the processes that wrote one. A process that died in the middle did not."""
     written = [folder for folder in _processes(draft) if (folder / _ACCOUNT).is_file()]
     return {folder: read_json(folder / _ACCOUNT, Account) for folder in written}
 
@@ -172,7 +175,7 @@ def _accounts(draft: Path) -> dict[Path, Account]:
 def _report(
     snapshots: Sequence[Snapshot], accounts: Sequence[Account], store_s: float, ended: Ended
 ) -> CaptureReport:
-    """Sizes and launches are those of all snapshots together; the time is that of the process held up longest."""
+    """The report on all snapshots together; its time is that of the process that was held up longest."""
     first = snapshots[0]
     longest = max(accounts, key=lambda account: sum(account.seconds.values()))
     changed = [changed_bytes(one) for one in snapshots]
@@ -188,15 +191,15 @@ def _report(
         stored_bytes=sum(one.manifest.stored_bytes for one in snapshots),
         changed_bytes=None if None in changed else sum(size or 0 for size in changed),
         regions=sum(len(one.saved) for one in snapshots),
-        uncovered=tuple(words for one in snapshots for words in one.manifest.uncovered),
-        not_seen=tuple(dict.fromkeys(words for account in accounts for words in account.not_seen)),
+        uncovered=tuple(text for one in snapshots for text in one.manifest.uncovered),
+        not_seen=tuple(dict.fromkeys(note for account in accounts for note in account.not_seen)),
         seconds={**longest.seconds, "store": round(store_s, 3)},
         application_status=ended.status,
     )
 
 
 def _nothing(request: Request, draft: Path, accounts: Mapping[Path, Account], ended: Ended) -> RocmPerfError:
-    """Why there is no snapshot."""
+    """The error that says why there is no snapshot."""
     for account in accounts.values():
         if account.state == "refused":
             return UncoveredError(
@@ -217,7 +220,7 @@ def _was_saving(folder: Path) -> bool:
 
 
 def _no_account(request: Request, ended: Ended) -> RocmPerfError:
-    """A program that ended well did not end the library: then that could not write, not even why."""
+    """The error for a library that left no account. If the program ended well, it could not write, not even why."""
     if ended.status:
         return EmptyCaptureError("nothing was captured", "the program ended in the middle of it")
     folder = request.output.absolute().parent
@@ -230,7 +233,7 @@ def _no_account(request: Request, ended: Ended) -> RocmPerfError:
 
 def _no_match(request: Request, accounts: Sequence[Account]) -> EmptyCaptureError:
     launches, matched = (sum(getattr(one, name) for one in accounts) for name in ("launches", "matched"))
-    unseen = "; ".join(dict.fromkeys(words for account in accounts for words in account.not_seen))
+    unseen = "; ".join(dict.fromkeys(note for account in accounts for note in account.not_seen))
     if matched:
         what = f"--kernel {request.kernel!r} matched {format_count(matched, 'dispatch', 'dispatches')}"
         return EmptyCaptureError(what, f"number {request.dispatch} was asked for", unseen)
@@ -239,7 +242,8 @@ def _no_match(request: Request, accounts: Sequence[Account]) -> EmptyCaptureErro
         return EmptyCaptureError(f"nothing that matched {request.kernel!r} could be captured", unseen)
     among = f"{format_count(launches, 'launch', 'launches')} of {format_count(len(seen), 'kernel')}"
     what = f"no kernel matched {request.kernel!r}"
-    return NoMatchError(what, f"there were {among if seen else 'none'}", unseen, seen)
+    why = f"there were {among if seen else 'none'}"
+    return NoMatchError(what=what, why=why, next_step=unseen, seen=seen)
 
 
 def ranked_names(pattern: str, accounts: Sequence[Account]) -> list[tuple[str, int]]:
@@ -248,10 +252,10 @@ def ranked_names(pattern: str, accounts: Sequence[Account]) -> list[tuple[str, i
     for account in accounts:
         for name, count in account.names_seen.items():
             counts[name] = counts.get(name, 0) + count
-    words = _words(pattern)
+    wanted = _words(pattern)
 
     def likeness(name: str) -> float:
-        return max((_alike(word, part) for word in words for part in set(_words(name))), default=0.0)
+        return max((_alike(word, part) for word in wanted for part in set(_words(name))), default=0.0)
 
     return sorted(counts.items(), key=lambda item: (-round(likeness(item[0]), 1), -item[1], item[0]))
 

@@ -20,29 +20,28 @@ def code_of(path: Path, label: str, snapshot: Snapshot, work: Path) -> Code:
     if snapshot.dispatch.vendor == "NVIDIA" and path.suffix == ".ptx":  # the driver compiles it
         return Code(label, path.absolute())
     objects = reader.read(path)
-    fitting = [found for found in objects if _fits(found, snapshot)]
+    fitting = [code for code in objects if _fits(code, snapshot)]
     if not fitting:
-        archs = ", ".join(dict.fromkeys(found.arch for found in objects))
+        archs = ", ".join(dict.fromkeys(code.arch for code in objects))
         gfx = snapshot.dispatch.device.gfx
         raise OtherGpuError(f"{path} holds no code for {gfx}", f"it is made for {archs}")
     kernel = snapshot.dispatch.kernel
-    for found in fitting:
-        if any(one.name == kernel for one in found.kernels):
-            return Code(label, _image(path, found, label, work))
-    names = [one.name for found in fitting for one in found.kernels]
+    for code in fitting:
+        if any(one.name == kernel for one in code.kernels):
+            return Code(label, _image(path, code, label, work))
+    names = [one.name for code in fitting for one in code.kernels]
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     raise InputError(f"{path} has no kernel {kernel}", f"it has {', '.join(names[:_LISTED]) or 'none'}{more}")
 
 
-def _fits(found: CodeObject, snapshot: Snapshot) -> bool:
+def _fits(code: CodeObject, snapshot: Snapshot) -> bool:
     gfx = snapshot.dispatch.device.gfx
-    return (
-        found.arch == gfx or not gfx or found.arch.endswith("generic")
-    )  # whether a generic one fits, the loader knows
+    is_generic = code.arch.endswith("generic")  # whether it fits, the loader knows
+    return code.arch == gfx or not gfx or is_generic
 
 
 def _refuse_unreadable(path: Path) -> None:
-    """What is no plain file may never come to an end."""
+    """Refuse what is not a plain file: it may never come to an end."""
     try:
         if not path.exists():
             raise InputError(f"there is no file {path}")
@@ -54,9 +53,9 @@ def _refuse_unreadable(path: Path) -> None:
         raise InputError(f"cannot read {path}", error.strerror or str(error)) from error
 
 
-def _image(path: Path, found: CodeObject, label: str, work: Path) -> Path:
-    """A file of its own for one that lies inside of another."""
-    image = reader.image_of(path, found.index)
+def _image(path: Path, code: CodeObject, label: str, work: Path) -> Path:
+    """The file of a code object; one that lies inside of another file gets its own."""
+    image = reader.image_of(path, code.index)
     if len(image) == path.stat().st_size:
         return path.absolute()
     own = work / f"code_{label}"

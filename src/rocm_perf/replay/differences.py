@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Literal
 
 from rocm_perf.errors import InputError
 from rocm_perf.model.results.replay import Difference
+from rocm_perf.replay import reading
 from rocm_perf.replay.plan import Range, dump_path
 from rocm_perf.replay.snapshot import Region
 from rocm_perf.replay.tolerance import Tolerance, values
@@ -63,17 +63,21 @@ def pieces(region: Region, overwritten: Iterable[Range] = ()) -> list[Piece]:
     """
     fates: list[tuple[Range, Fate]] = [(one, "changed") for one in region.changed]
     fates += [(one, "overwritten") for one in overwritten]
-    found, at = [], 0
+    cut: list[Piece] = []
+    at = 0
     for (offset, length), fate in sorted(fates):
         if offset > at:
-            found.append(Piece(region, at, offset - at, "left alone"))
+            cut.append(Piece(region=region, offset=at, length=offset - at, fate="left alone"))
         end = offset + length
-        cuts = [offset, *range((offset // _BLOCK + 1) * _BLOCK, end, _BLOCK), end]
-        found += [Piece(region, start, stop - start, fate) for start, stop in pairwise(cuts)]
+        marks = [offset, *range((offset // _BLOCK + 1) * _BLOCK, end, _BLOCK), end]
+        cut += [
+            Piece(region=region, offset=start, length=stop - start, fate=fate)
+            for start, stop in pairwise(marks)
+        ]
         at = end
     if at < region.size:
-        found.append(Piece(region, at, region.size - at, "left alone"))
-    return found
+        cut.append(Piece(region=region, offset=at, length=region.size - at, fate="left alone"))
+    return cut
 
 
 def expected_file(piece: Piece, files: Mapping[str, Path]) -> Path:
@@ -83,14 +87,14 @@ def expected_file(piece: Piece, files: Mapping[str, Path]) -> Path:
 
 def mismatches(some: Iterable[Piece], files: Mapping[str, Path], work: Path) -> list[Mismatch]:
     """Where the dumps below `work` are not as the application's kernel left the memory."""
-    found = (mismatch(piece, expected_file(piece, files), dump_path(work, piece.region)) for piece in some)
-    return [one for one in found if one is not None]
+    compared = (mismatch(piece, expected_file(piece, files), dump_path(work, piece.region)) for piece in some)
+    return [one for one in compared if one is not None]
 
 
-def joined(found: Iterable[Mismatch]) -> list[Mismatch]:
-    """One for pieces that meet, as people would say it."""
+def joined(mismatches: Iterable[Mismatch]) -> list[Mismatch]:
+    """The mismatches with those of neighbouring pieces made one, as people would say it."""
     merged: list[Mismatch] = []
-    for one in found:
+    for one in mismatches:
         last = merged[-1] if merged else None
         if last and last.piece.meets(one.piece):
             piece = replace(last.piece, length=last.piece.length + one.piece.length)
@@ -115,7 +119,7 @@ def mismatch(piece: Piece, one: Path, other: Path) -> Mismatch | None:
 def differing_blocks(piece: Piece, one: Path, other: Path) -> Iterator[tuple[int, bytes, bytes]]:
     """Blocks of the piece that are not the same in both files, with their offset in the region."""
     with ExitStack() as stack:
-        left, right = (stack.enter_context(path.open("rb", buffering=0)).fileno() for path in (one, other))
+        left, right = (stack.enter_context(reading.opened(path.parent, path.name)) for path in (one, other))
         for start in range(piece.offset, piece.offset + piece.length, _CHUNK):
             length = min(_CHUNK, piece.offset + piece.length - start)
             ours, theirs = read_at(left, start, length, one), read_at(right, start, length, other)
@@ -127,19 +131,18 @@ def differing_blocks(piece: Piece, one: Path, other: Path) -> Iterator[tuple[int
                     yield start + at, *pair
 
 
-def is_close(found: Mismatch, files: Mapping[str, Path], work: Path, tolerance: Tolerance) -> bool:
+def is_close(mismatch: Mismatch, files: Mapping[str, Path], work: Path, tolerance: Tolerance) -> bool:
     """Whether all values of the piece are within the tolerance."""
-    paths = expected_file(found.piece, files), dump_path(work, found.piece.region)
-    return all(
-        not tolerance.far_off(ours, theirs) for _, ours, theirs in differing_blocks(found.piece, *paths)
-    )
+    piece = mismatch.piece
+    blocks = differing_blocks(piece, expected_file(piece, files), dump_path(work, piece.region))
+    return all(not tolerance.far_off(ours, theirs) for _, ours, theirs in blocks)
 
 
-def described(found: Mismatch, files: Mapping[str, Path], work: Path) -> Difference:
+def described(mismatch: Mismatch, files: Mapping[str, Path], work: Path) -> Difference:
     """The first differing bytes, and what they mean as numbers."""
-    region, first = found.piece.region, found.first
-    paths = expected_file(found.piece, files), dump_path(work, region)
-    room = found.piece.offset + found.piece.length
+    piece, first = mismatch.piece, mismatch.first
+    region, room = piece.region, piece.offset + piece.length
+    paths = expected_file(piece, files), dump_path(work, region)
     expected, got = (_bytes_at(path, first, min(_SHOWN_BYTES, room - first)) for path in paths)
     expected_f32, got_f32 = (_value(path, "f32", first, room) for path in paths)
     expected_f16, got_f16 = (_value(path, "f16", first, room) for path in paths)
@@ -147,9 +150,9 @@ def described(found: Mismatch, files: Mapping[str, Path], work: Path) -> Differe
         region=f"0x{region.base:x}",
         offset=first,
         address=f"0x{region.base + first:x}",
-        differing_bytes=found.count,
-        compared_bytes=found.piece.length,
-        is_output=found.piece.is_output,
+        differing_bytes=mismatch.count,
+        compared_bytes=piece.length,
+        is_output=piece.is_output,
         expected=expected.hex(),
         got=got.hex(),
         expected_f32=expected_f32,
@@ -168,19 +171,13 @@ def _value(path: Path, dtype: str, at: int, end: int) -> float | None:
 
 
 def _bytes_at(path: Path, offset: int, size: int) -> bytes:
-    with path.open("rb", buffering=0) as file:
-        return read_at(file.fileno(), offset, size, path)
+    with reading.opened(path.parent, path.name) as handle:
+        return read_at(handle, offset, size, path)
 
 
 def read_at(handle: int, offset: int, size: int, path: Path) -> bytes:
-    """All of it: a dump that is too short is no result."""
-    data = os.pread(handle, size, offset)
-    if len(data) == size:
-        return data
-    parts = [data]
-    while sum(map(len, parts)) < size:
-        more = os.pread(handle, size - sum(map(len, parts)), offset + sum(map(len, parts)))
-        if not more:
-            raise InputError(f"{path.name} is too short", f"it ends before byte {offset + size}")
-        parts.append(more)
-    return b"".join(parts)
+    """So many bytes of a file, refused where it ends before: a dump that is too short is not a result."""
+    data = reading.piece(handle, offset, size, path)
+    if len(data) < size:
+        raise InputError(f"{path.name} is too short", f"it ends before byte {offset + size}")
+    return data

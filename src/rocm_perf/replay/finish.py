@@ -14,8 +14,21 @@ from pathlib import Path
 import msgspec
 
 from rocm_perf.errors import OutputError, UsageError
-from rocm_perf.replay import snapshot as files
-from rocm_perf.replay.snapshot import KERNARG, KIND, MANIFEST, VERSION, Dispatch, Manifest, Region, Snapshot
+from rocm_perf.replay import json_files
+from rocm_perf.replay.load import read_snapshot
+from rocm_perf.replay.snapshot import (
+    DISPATCH,
+    KERNARG,
+    KIND,
+    MANIFEST,
+    REGIONS,
+    VERSION,
+    Dispatch,
+    Manifest,
+    Region,
+    Snapshot,
+    StoredFile,
+)
 from rocm_perf.replay.store import on_disk, pack_all
 from rocm_perf.units import format_bytes, format_count
 from rocm_perf.version import __version__
@@ -25,7 +38,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Making:
-    """How the snapshot is made."""
+    """How a snapshot is made."""
 
     compress: bool = True
     outputs: bool = True  # whether the state after the kernel was looked at
@@ -49,7 +62,7 @@ def draft_beside(output: Path) -> Iterator[Path]:
 
 
 def refuse_existing(output: Path, force: bool) -> None:
-    """Only a snapshot is replaced, and only when asked for."""
+    """Refuse a name that is taken: only a snapshot is replaced, and only when asked for."""
     if not os.path.lexists(output):
         return
     if not force:
@@ -57,20 +70,20 @@ def refuse_existing(output: Path, force: bool) -> None:
             f"{output} exists already", next_step="Choose another name, or add --force to replace it."
         )
     if not os.path.isfile(output / MANIFEST):
-        raise UsageError(f"{output} is no snapshot", "--force replaces only those", "Choose another name.")
+        raise UsageError(f"{output} is not a snapshot", "--force replaces only those", "Choose another name.")
 
 
 def finish(draft: Path, output: Path, making: Making, say: Say) -> Snapshot:
     """The snapshot at `output`; the draft goes into it. Where the disk fills up, nothing is left of either."""
     try:
         dispatch, regions = _described(draft)
-        say(_size_words(draft, regions, making.compress))
+        say(_size_text(draft, regions, making.compress))
         names = _names(draft, dispatch, regions)
         stored = pack_all(draft, names, compress=making.compress)
         manifest = _manifest(draft, dispatch, regions, stored, making)
         _write_manifest(draft, manifest)
         (draft / "capture.json").unlink(missing_ok=True)
-        snapshot = files.read_snapshot(draft)  # before it gets its name: what cannot be read is not kept
+        snapshot = read_snapshot(draft)  # before it gets its name: what cannot be read is not kept
         _put_in_place(draft, output, making.force)
     except OSError as error:
         raise OutputError(
@@ -82,17 +95,16 @@ def finish(draft: Path, output: Path, making: Making, say: Say) -> Snapshot:
 
 
 def _described(draft: Path) -> tuple[Dispatch, tuple[Region, ...]]:
-    path = draft / files.DISPATCH
-    return files.checked_dispatch(path, files.read_json(path, Dispatch)), files.read_regions(
-        draft / files.REGIONS
-    )
+    path = draft / DISPATCH
+    dispatch = json_files.checked_dispatch(path, json_files.read_json(path, Dispatch))
+    return dispatch, json_files.read_regions(draft / REGIONS)
 
 
 def _names(draft: Path, dispatch: Dispatch, regions: tuple[Region, ...]) -> list[str]:
     """The files of the snapshot. One that should be there and is not ends the capture."""
     saved = [region for region in regions if region.saved]
     memory = [region.before for region in saved] + [region.after for region in saved if region.changed]
-    names = [files.DISPATCH, files.REGIONS, KERNARG, dispatch.code_object, *memory]
+    names = [DISPATCH, REGIONS, KERNARG, dispatch.code_object, *memory]
     for name in names:
         if not (draft / name).is_file():
             raise OutputError("the capture is incomplete", f"{name} was not written")
@@ -102,16 +114,16 @@ def _names(draft: Path, dispatch: Dispatch, regions: tuple[Region, ...]) -> list
 
 
 def _left_over(draft: Path, wanted: set[str]) -> list[str]:
-    """Such as the state after the kernel of a region that it did not change."""
-    found = [
+    """Files that are not wanted, such as the state after the kernel of a region that it did not change."""
+    present = [
         file.relative_to(draft).as_posix()
         for part in ("memory", "after")
         for file in (draft / part).glob("*")
     ]
-    return [name for name in found if name not in wanted]
+    return [name for name in present if name not in wanted]
 
 
-def _size_words(draft: Path, regions: tuple[Region, ...], compress: bool) -> str:
+def _size_text(draft: Path, regions: tuple[Region, ...], compress: bool) -> str:
     saved = [region for region in regions if region.saved]
     raw = sum(region.size for region in saved)
     taken = sum(
@@ -127,7 +139,7 @@ def _manifest(
     draft: Path,
     dispatch: Dispatch,
     regions: tuple[Region, ...],
-    stored: dict[str, files.StoredFile],
+    stored: dict[str, StoredFile],
     making: Making,
 ) -> Manifest:
     return Manifest(
@@ -152,8 +164,8 @@ def _manifest(
     )
 
 
-def _raw_bytes(regions: tuple[Region, ...], stored: dict[str, files.StoredFile]) -> int:
-    """Of the state after the kernel, only what it wrote counts: the rest are holes."""
+def _raw_bytes(regions: tuple[Region, ...], stored: dict[str, StoredFile]) -> int:
+    """The size of all contents. Of the state after the kernel only what it wrote counts: the rest are holes."""
     written = sum(length for region in regions for _, length in region.changed if region.saved)
     return written + sum(entry.size for name, entry in stored.items() if not name.startswith("after/"))
 
@@ -163,9 +175,9 @@ def _uncovered(region: Region) -> str:
 
 
 def _write_manifest(draft: Path, manifest: Manifest) -> None:
-    """With its own digest, so that a change of the manifest itself is seen as well."""
+    """Write the manifest with its own digest, so that a change of the manifest itself is seen as well."""
     plain = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-    own = files.digest(plain, "")
+    own = json_files.digest(plain, "")
     mark = b'"sha256": ""'
     head, _, tail = plain.rpartition(mark)
     with (draft / MANIFEST).open("wb") as file:
@@ -175,7 +187,7 @@ def _write_manifest(draft: Path, manifest: Manifest) -> None:
 
 
 def _put_in_place(draft: Path, output: Path, force: bool) -> None:
-    """The draft takes the name; a snapshot that had it goes away after that. Another capture may take the name at any
+    """Give the draft its name; a snapshot that had it goes away after that. Another capture may take the name at any
     moment: a rename does not replace a folder that holds something."""
     for folder in (draft / "memory", draft / "after", draft):
         _sync_folder(folder)
@@ -203,7 +215,7 @@ def _takes_name(draft: Path, output: Path) -> bool:
 
 
 def _set_aside(output: Path) -> list[Path]:
-    """Nothing where somebody else was quicker."""
+    """Rename what has the name, and return its new one; nothing where somebody else was quicker."""
     old = output.with_name(f".{output.name}.{secrets.token_hex(8)}.old")
     try:
         output.rename(old)
@@ -213,7 +225,7 @@ def _set_aside(output: Path) -> list[Path]:
 
 
 def _remove(old: Path) -> None:
-    """Of a link to a snapshot, only the link."""
+    """Remove an old snapshot; of a link to one, only the link."""
     if old.is_symlink():
         old.unlink()
     else:

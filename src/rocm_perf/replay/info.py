@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rocm_perf.model.results.replay import RegionInfo, SnapshotInfo
+from rocm_perf.replay import reading
 from rocm_perf.replay.snapshot import MANIFEST, Region, Snapshot
 from rocm_perf.replay.store import check, on_disk
 
 
 def describe(snapshot: Snapshot) -> SnapshotInfo:
-    """Everything about it; every file that has a hash is read and checked."""
+    """Everything that is known of the snapshot; every file that has a hash is read and checked."""
     checked = check(snapshot)
     manifest, dispatch = snapshot.manifest, snapshot.dispatch
     return SnapshotInfo(
@@ -44,17 +47,25 @@ def describe(snapshot: Snapshot) -> SnapshotInfo:
 
 
 def changed_bytes(snapshot: Snapshot) -> int | None:
-    """What the kernel wrote, in blocks of 64 KiB; None where the state after it was not saved."""
+    """How much the kernel wrote, in blocks of 64 KiB; None where the state after it was not saved."""
     if not snapshot.manifest.outputs:
         return None
     return sum(length for region in snapshot.changed for _, length in region.changed)
 
 
 def _stored_bytes(snapshot: Snapshot) -> int:
-    """Of what belongs to it, each file once."""
+    """What the snapshot takes on disk, each file counted once."""
     held = {snapshot.path(name) for name in snapshot.manifest.files}
     manifest = snapshot.folder / MANIFEST
-    return sum(map(on_disk, held)) + (0 if snapshot.missing else on_disk(manifest))
+    return sum(map(_taken, held)) + (0 if snapshot.missing else _taken(manifest))
+
+
+def _taken(path: Path) -> int:
+    """The bytes that a file takes on disk. It may have gone since it was checked."""
+    try:
+        return on_disk(path)
+    except OSError as error:
+        raise reading.unreadable(path, error) from error
 
 
 def _region(snapshot: Snapshot, region: Region) -> RegionInfo:
@@ -66,5 +77,5 @@ def _region(snapshot: Snapshot, region: Region) -> RegionInfo:
         saved=region.saved,
         reason=region.reason,
         changed_bytes=sum(length for _, length in region.changed),
-        stored_bytes=on_disk(snapshot.path(region.before)) if region.saved else 0,
+        stored_bytes=_taken(snapshot.path(region.before)) if region.saved else 0,
     )

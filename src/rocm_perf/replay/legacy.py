@@ -12,6 +12,7 @@ from rocm_perf.arch.codeobject import reader as codeobject
 from rocm_perf.errors import InputError, RocmPerfError
 from rocm_perf.model.results.replay import CapturedDevice, Three
 from rocm_perf.replay import reading
+from rocm_perf.replay.json_files import checked_dispatch, read_json, read_regions
 from rocm_perf.replay.snapshot import (
     DISPATCH,
     KERNARG,
@@ -25,9 +26,6 @@ from rocm_perf.replay.snapshot import (
     Region,
     Snapshot,
     StoredFile,
-    checked_dispatch,
-    read_json,
-    read_regions,
 )
 
 CODE_OBJECT = "kernel.hsaco"
@@ -60,21 +58,27 @@ class _OurLaunch(msgspec.Struct, frozen=True):
 
 
 def read_legacy(folder: Path) -> Snapshot:
-    """Such a capture as a snapshot, with what it lacks."""
+    """Such a capture as a snapshot, with a list of what it lacks."""
     if not reading.is_there(folder, DISPATCH) and not reading.is_there(folder, REGIONS):
-        raise InputError(f"{folder} is no snapshot", f"it has neither {MANIFEST} nor {DISPATCH}")
+        raise InputError(f"{folder} is not a snapshot", f"it has neither {MANIFEST} nor {DISPATCH}")
     _refuse_ours(folder)
     launch = read_json(folder / DISPATCH, _Launch)
-    regions = read_regions(folder / REGIONS)
+    # Without the state after the kernel, what the file may say of it cannot be used.
+    regions = tuple(msgspec.structs.replace(one, changed=()) for one in read_regions(folder / REGIONS))
     files = _files(folder, regions)
     dispatch = checked_dispatch(folder / DISPATCH, _dispatch(folder, launch, files[KERNARG].size))
-    missing = tuple(_missing(dispatch))
-    return Snapshot(folder, _manifest(folder, dispatch, files), dispatch, regions, missing)
+    return Snapshot(
+        folder=folder,
+        manifest=_manifest(folder, dispatch, files),
+        dispatch=dispatch,
+        regions=regions,
+        missing=tuple(_missing(dispatch)),
+    )
 
 
 def _refuse_ours(folder: Path) -> None:
-    found = read_json(folder / DISPATCH, _OurLaunch)
-    if found.vendor is not None and found.code_object is not None:
+    launch = read_json(folder / DISPATCH, _OurLaunch)
+    if launch.vendor is not None and launch.code_object is not None:
         raise InputError(
             f"the snapshot {folder} is incomplete", f"{MANIFEST} is missing", "Copy or capture it again."
         )
@@ -115,7 +119,7 @@ def _dynamic_lds(folder: Path, kernel: str, whole: int) -> int:
         objects = codeobject.read(folder / CODE_OBJECT)
     except RocmPerfError:  # the loader will say more
         return 0
-    declared = [one.lds_bytes for found in objects for one in found.kernels if one.name == kernel]
+    declared = [one.lds_bytes for code in objects for one in code.kernels if one.name == kernel]
     return max(0, whole - declared[0]) if declared else 0
 
 
@@ -125,7 +129,7 @@ def _three(sizes: tuple[int, ...]) -> Three:
 
 
 def _gfx(launch: _Launch) -> str:
-    """gfx942 of either name."""
+    """The instruction set, gfx942, out of either name; empty if neither has it."""
     isa = launch.isa_name.rpartition("--")[2] or launch.agent_name
     gfx = isa.partition(":")[0]
     return gfx if gfx.startswith("gfx") else ""

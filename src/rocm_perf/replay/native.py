@@ -9,13 +9,13 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from rocm_perf.backends import torch_probe
 from rocm_perf.backends.amd import probe as amd
-from rocm_perf.backends.native_build import LIBRARY_FLAGS, cache_folder, compile_into, digest
+from rocm_perf.backends.native_build import Recipe, compile_into, digest
+from rocm_perf.backends.native_cache import cache_folder, is_kept
 from rocm_perf.backends.nvidia import build as cupti_build
 from rocm_perf.backends.nvidia import probe as nvidia
 from rocm_perf.errors import ToolAbsentError
@@ -32,7 +32,9 @@ _FILES: Mapping[tuple[Vendor, Task], str] = {
     ("NVIDIA", "replay"): "replay_cuda",
 }
 _HSA_HEADERS = ("hsa_ext_amd.h", "hsa_api_trace.h")
-_SOURCES: Mapping[Vendor, str] = {"AMD": "hsa", "NVIDIA": "cuda"}
+# The headers know the byte order of x86 alone; ROCm runs on little-endian machines only.
+HSA_DEFINES = ("-DAMD_INTERNAL_BUILD", "-DLITTLEENDIAN_CPU")
+_FOLDERS: Mapping[Vendor, str] = {"AMD": "hsa", "NVIDIA": "cuda"}
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,11 @@ def part(vendor: Vendor, task: Task, environment: Mapping[str, str] | None = Non
         if file.is_file():
             return file.absolute()
         raise ToolAbsentError(f"there is no {name}", f"{FOLDER_VARIABLE} is {given}")
-    toolkit = _TOOLKITS[vendor](variables, task)
-    compiler = _compiler(variables)
-    with resources.as_file(resources.files("rocm_perf.replay").joinpath("native")) as native:
-        target = cache_folder(variables) / _key(native, vendor, compiler, toolkit) / name
-        if not target.exists():
-            compile_into(target, compiler, _arguments(native, vendor, task, toolkit))
+    recipe = _recipe(vendor, task, _TOOLKITS[vendor](variables, task), _compiler(variables))
+    marks = (recipe.compiler, *recipe.flags, *recipe.linked)
+    target = cache_folder(variables) / digest(recipe.folders, marks) / name
+    if not is_kept(target):
+        compile_into(target, recipe)
     return target
 
 
@@ -82,7 +83,7 @@ def _cuda_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
         raise ToolAbsentError(f"{task} cannot be built", why, "Install the CUDA toolkit, or set CUDA_HOME.")
     library = Path(tools[nvidia.CUPTI].path)
     folders = cupti_build.includes(Path(tools[nvidia.CUPTI_HEADER].path))
-    flags = tuple(word for folder in folders for word in ("-isystem", str(folder)))
+    flags = tuple(flag for folder in folders for flag in ("-isystem", str(folder)))
     cupti = (str(library), f"-Wl,-rpath,{library.parent}") if task == "capture" else ()
     return Toolkit(flags, (*cupti, "-ldl"))
 
@@ -91,7 +92,7 @@ def _hsa_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
     for prefix in (*amd.rocm_folders(environment, _ROOT), _ROOT / "usr"):
         if all((prefix / "include" / "hsa" / name).is_file() for name in _HSA_HEADERS):
             # -isystem would hide the C library's headers from the C++ library's, where both are in /usr/include.
-            return Toolkit(("-idirafter", str(prefix / "include"), "-DAMD_INTERNAL_BUILD"), ("-ldl",))
+            return Toolkit(("-idirafter", str(prefix / "include"), *HSA_DEFINES), ("-ldl",))
     why = "the headers of HSA are not here"
     raise ToolAbsentError(
         f"{task} cannot be built", why, "Install hsa-rocr-dev (Debian: libhsa-runtime-dev)."
@@ -106,8 +107,8 @@ _TOOLKITS: Mapping[Vendor, Callable[[Mapping[str, str], Task], Toolkit]] = {
 
 def _compiler(environment: Mapping[str, str]) -> str:
     for name in _COMPILERS:
-        if found := shutil.which(name, path=environment.get("PATH")):
-            return found
+        if compiler := shutil.which(name, path=environment.get("PATH")):
+            return compiler
     raise ToolAbsentError(
         "there is no C++ compiler",
         "the native parts are built on first use",
@@ -115,19 +116,12 @@ def _compiler(environment: Mapping[str, str]) -> str:
     )
 
 
-def _arguments(native: Path, vendor: Vendor, task: Task, toolkit: Toolkit) -> list[str]:
-    source = native / _SOURCES[vendor] / f"{task}.cpp"
-    kind = LIBRARY_FLAGS if task == "capture" else ()
-    shims = Path(cupti_build.__file__).parent / "native" / "shims"  # for pip's CUDA, which lacks a header
-    return [*kind, *toolkit.flags, "-idirafter", str(shims), str(source), *toolkit.linked]
-
-
-def _key(native: Path, vendor: Vendor, compiler: str, toolkit: Toolkit) -> str:
-    files = sorted(
-        file
-        for folder in ("common", _SOURCES[vendor])
-        for file in (native / folder).glob("*")
-        if file.is_file()
+def _recipe(vendor: Vendor, task: Task, toolkit: Toolkit, compiler: str) -> Recipe:
+    folder = _FOLDERS[vendor]
+    return Recipe(
+        compiler=compiler,
+        folders=("common", task, folder, f"{folder}/{task}"),
+        flags=toolkit.flags,
+        linked=toolkit.linked,
+        is_library=task == "capture",
     )
-    words = (compiler, *toolkit.flags, *toolkit.linked)
-    return digest(((file.name, file.read_bytes()) for file in files), words)

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf.replay import reading
 from rocm_perf.replay.differences import Piece, expected_file, pieces, read_at
 from rocm_perf.replay.errors import KernelFailedError, ReplayTimeoutError
 from rocm_perf.replay.plan import Options, Poison, Range, dump_path
@@ -44,28 +45,30 @@ class Span:
 
 def overwritten(replayer: Replayer) -> Stretches:
     """Where the kernel puts the application's values, whatever was there, though they were there already."""
-    kernarg = replayer.files[KERNARG].read_bytes()
-    found: dict[int, list[Range]] = {}
+    arguments = replayer.files[KERNARG]
+    kernarg = reading.contents(arguments.parent, arguments.name, replayer.snapshot.dispatch.kernarg.size)
+    stretches: dict[int, list[Range]] = {}
     for span in argument_spans(replayer.snapshot, kernarg)[:_MOST_TRIED]:
-        found.setdefault(span.region.base, []).extend(_overwritten(replayer, span))
-    return _longest(found)
+        stretches.setdefault(span.region.base, []).extend(_overwritten(replayer, span))
+    return _longest(stretches)
 
 
 def argument_spans(snapshot: Snapshot, kernarg: bytes) -> list[Span]:
-    """Of every word among the arguments that is an address of saved memory."""
-    words = {word for (word,) in struct.iter_unpack("<Q", kernarg[: len(kernarg) // 8 * 8])}
+    """A span for every word among the arguments that is an address of saved memory."""
+    pointers = {word for (word,) in struct.iter_unpack("<Q", kernarg[: len(kernarg) // 8 * 8])}
     spans = []
     for region in snapshot.saved:
         if region.is_global:
             continue
-        starts = sorted(word - region.base for word in words if region.base <= word < region.end)
+        starts = sorted(word - region.base for word in pointers if region.base <= word < region.end)
         ends = [*starts[1:], region.size]
         spans += [Span(region, start, end - start) for start, end in zip(starts, ends, strict=False)]
     return spans
 
 
 def _overwritten(replayer: Replayer, span: Span) -> list[Range]:
-    """Nothing where the memory is read as well: a kernel that follows a spoilt index fails, or writes other values."""
+    """The stretches of a span that the kernel overwrites; none where it reads them as well: a kernel that follows a
+    spoilt index fails, or writes other values."""
     dumps: list[Path] = []
     try:
         for fill in _FILLS:
@@ -99,11 +102,11 @@ def _pieces_within(span: Span) -> Iterator[Piece]:
     for piece in pieces(span.region):
         start, end = max(piece.offset, span.offset), min(piece.offset + piece.length, span.end)
         if start < end:
-            yield Piece(span.region, start, end - start, piece.fate)
+            yield Piece(region=span.region, offset=start, length=end - start, fate=piece.fate)
 
 
 def _equal_stretches(first: bytes, second: bytes) -> list[tuple[int, int]]:
-    """Beginnings and ends."""
+    """The beginnings and ends of stretches that are the same in both."""
     if first == second:
         return [(0, len(first))]
     difference = int.from_bytes(first, "big") ^ int.from_bytes(second, "big")
@@ -112,7 +115,7 @@ def _equal_stretches(first: bytes, second: bytes) -> list[tuple[int, int]]:
 
 def _blocks(piece: Piece, *files: Path) -> Iterator[tuple[int, bytes, bytes, bytes]]:
     with ExitStack() as stack:
-        handles = [(stack.enter_context(file.open("rb", buffering=0)).fileno(), file) for file in files]
+        handles = [(stack.enter_context(reading.opened(file.parent, file.name)), file) for file in files]
         end = piece.offset + piece.length
         for offset in range(piece.offset, end, _BLOCK):
             size = min(_BLOCK, end - offset)
@@ -126,8 +129,10 @@ def _append(merged: list[Range], offset: int, length: int) -> None:
     merged.append((offset, length))
 
 
-def _longest(found: Mapping[int, list[Range]]) -> Stretches:
-    lengths = sorted((length for ranges in found.values() for _, length in ranges), reverse=True)
+def _longest(stretches: Mapping[int, list[Range]]) -> Stretches:
+    lengths = sorted((length for ranges in stretches.values() for _, length in ranges), reverse=True)
     least = lengths[_MOST_STRETCHES] + 1 if len(lengths) > _MOST_STRETCHES else 1
-    kept = {base: tuple(one for one in sorted(ranges) if one[1] >= least) for base, ranges in found.items()}
+    kept = {
+        base: tuple(one for one in sorted(ranges) if one[1] >= least) for base, ranges in stretches.items()
+    }
     return {base: ranges for base, ranges in kept.items() if ranges}

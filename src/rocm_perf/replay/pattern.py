@@ -32,7 +32,7 @@ def extended(pattern: str) -> Pattern:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"--kernel {pattern!r} is no regular expression", str(error)) from error
+        raise UsageError(f"--kernel {pattern!r} is not a regular expression", str(error)) from error
     ignore_case = pattern.startswith(_IGNORE_CASE)
     body = pattern[len(_IGNORE_CASE) :] if ignore_case else pattern
     return Pattern("".join(_translated(body, pattern)), ignore_case)

@@ -1,7 +1,7 @@
 """Files in pieces of 4 MiB, so that all cores hash, compress and unpack one large file at once.
 
-A compressed file is a row of zstd frames, one a piece: `zstd -d` reads it as well. The hash of a file is SHA-256; of a
-file of more than one piece it is the SHA-256 of its pieces' SHA-256 sums, one behind the other.
+A compressed file is a row of zstd frames, one per piece: `zstd -d` reads it as well. The hash of a file is SHA-256; of
+a file of more than one piece it is the SHA-256 of its pieces' SHA-256 sums, one behind the other.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def spans(size: int, frames: Sequence[int] = ()) -> Iterator[Span]:
         start = place * PIECE
         length = min(PIECE, size - start)
         stored = frames[place] if frames else length
-        yield Span(start, length, at, stored)
+        yield Span(offset=start, length=length, stored_at=at, stored_length=stored)
         at += stored
 
 
 def hash_of(sums: Iterable[bytes]) -> str:
-    """Of a whole file by the sums of its pieces."""
+    """The hash of a whole file, by the sums of its pieces."""
     left = iter(sums)
     first = next(left)
     whole, is_one = hashlib.sha256(first), True
@@ -90,7 +90,7 @@ def _zero_frame(length: int) -> bytes:
 
 
 def decompressed(frame: bytes, length: int) -> bytes:
-    """Never more than the piece can hold, whatever the frame says, and nothing behind it."""
+    """The piece in a frame: never more than it can hold, whatever the frame says, and nothing behind it."""
     if zstandard.frame_content_size(frame) != length:
         raise zstandard.ZstdError("a compressed piece is not of its size")
     data = _tools().decompressor.decompress(frame, max_output_size=length, allow_extra_data=False)
@@ -100,7 +100,7 @@ def decompressed(frame: bytes, length: int) -> bytes:
 
 
 def write_sparse(handle: int, data: bytes, offset: int) -> None:
-    """Blocks of zeros stay holes."""
+    """Write the data at an offset; blocks of zeros stay holes."""
     if is_zero(data):
         return
     for start in range(0, len(data), BLOCK):

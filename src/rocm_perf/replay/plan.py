@@ -9,7 +9,8 @@ from typing import Literal
 
 from rocm_perf.errors import UsageError
 from rocm_perf.model.results.replay import Three, Vendor
-from rocm_perf.replay.snapshot import KERNARG, Region, Snapshot, number
+from rocm_perf.replay.json_files import number
+from rocm_perf.replay.snapshot import KERNARG, Region, Snapshot
 
 # Of reservations. CUDA's driver 580.159 gave what was asked for at multiples of 32 MiB, and elsewhere within them not.
 GRANULES: Mapping[Vendor, int] = {"AMD": 2 << 20, "NVIDIA": 32 << 20}
@@ -60,8 +61,8 @@ def plan_text(snapshot: Snapshot, files: Mapping[str, Path], work: Path, options
 
 
 def _one_line(text: str) -> str:
-    """The runner would take what follows a line break for another instruction. What a snapshot says is single words
-    (bounds.py), so it can only be in a path."""
+    """The text, refused where it has a line break: the runner would take what follows for another instruction. What a
+    snapshot says is single words (bounds.py), so it can only be in a path."""
     if "\n" not in text:
         return text
     why = f"the runner's plan cannot hold {text!r}"
@@ -139,20 +140,20 @@ def _kernel(
         yield f"code {code.label} {code.path}"
     yield f"kernel {dispatch.kernel}"
     yield f"kernarg {_kernarg_place(snapshot, mapped)} {dispatch.kernarg.size} {files[KERNARG]}"
-    yield f"grid {_words(options.grid or dispatch.grid)}"
-    yield f"workgroup {_words(dispatch.workgroup)}"
+    yield f"grid {_spaced(options.grid or dispatch.grid)}"
+    yield f"workgroup {_spaced(dispatch.workgroup)}"
     yield f"dynamic_lds {dispatch.dynamic_lds_bytes}"
     yield f"group_segment {dispatch.group_segment_bytes}"
     yield f"private_segment {dispatch.private_segment_bytes}"
     yield f"cooperative {int(dispatch.attributes.cooperative)}"
-    yield f"cluster {_words(dispatch.attributes.cluster)}"
+    yield f"cluster {_spaced(dispatch.attributes.cluster)}"
     if dispatch.parameters:
         pairs = (f"{parameter.offset}:{parameter.size}" for parameter in dispatch.parameters)
         yield f"parameters {' '.join(pairs)}"
 
 
 def _kernarg_place(snapshot: Snapshot, mapped: list[Region]) -> str:
-    """Its own address, where that is part of the memory that comes back."""
+    """The address of the arguments, where that is part of the memory that comes back; else a dash."""
     kernarg = snapshot.dispatch.kernarg
     if kernarg.address is None:
         return "-"
@@ -161,5 +162,5 @@ def _kernarg_place(snapshot: Snapshot, mapped: list[Region]) -> str:
     return f"0x{address:x}" if inside else "-"
 
 
-def _words(sizes: Three) -> str:
+def _spaced(sizes: Three) -> str:
     return " ".join(map(str, sizes))

@@ -1,5 +1,5 @@
 """Opening the files of a snapshot. A stranger may have written them: only regular files are opened, so that nothing
-waits for a pipe or wakes a device, and every failure is put into words."""
+waits for a pipe or wakes a device, and every failure is explained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 def is_folder(path: Path) -> bool | None:
-    """None where there is nothing of that name."""
+    """Whether the path is a folder; None where there is nothing of that name."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except _ABSENT:
@@ -27,7 +27,7 @@ def is_folder(path: Path) -> bool | None:
 
 
 def is_there(folder: Path, name: str) -> bool:
-    """Whatever it is."""
+    """Whether there is anything of that name, whatever it is."""
     try:
         (folder / name).lstat()
     except _ABSENT:
@@ -38,14 +38,14 @@ def is_there(folder: Path, name: str) -> bool:
 
 
 def size_of(folder: Path, name: str) -> int:
-    """Of a file that can be opened."""
+    """The size of a file of the snapshot."""
     with opened(folder, name) as handle:
         return os.fstat(handle).st_size
 
 
 @contextmanager
 def opened(folder: Path, name: str) -> Iterator[int]:
-    """A file of the snapshot, to be read."""
+    """Open a file of the snapshot to be read; refused where it is missing or is not a regular file."""
     path = folder / name
     try:
         handle = _open_regular(path)
@@ -64,7 +64,7 @@ def opened(folder: Path, name: str) -> Iterator[int]:
 
 
 def contents(folder: Path, name: str, most: int) -> bytes:
-    """All of a file that is not larger than that."""
+    """All bytes of a file, refused where it is larger than `most`."""
     with opened(folder, name) as handle:
         size = os.fstat(handle).st_size
         if size > most:
@@ -81,13 +81,14 @@ def piece(handle: int, offset: int, length: int, path: Path) -> bytes:
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
+    """The error for a path that the system does not let us read."""
     closed = error.errno in (errno.EACCES, errno.EPERM)
     next_step = "Ask its owner to let you read it." if closed else ""
     return InputError(f"cannot read {path}", error.strerror or str(error), next_step)
 
 
 def _open_regular(path: Path) -> int | None:
-    """None for what is no regular file. It is looked at first, because opening a device may do something already."""
+    """The handle of a regular file, else None. It is looked at first: opening a device may do something already."""
     if not stat.S_ISREG(path.stat().st_mode):
         return None
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -25,7 +25,7 @@ _TMPDIR = "Set TMPDIR to a folder that can be written, on a disk with room."
 Say = Callable[[str], None]
 
 
-def unheard(_words: str) -> None:
+def unheard(_text: str) -> None:
     """Progress that nobody looks at."""
 
 
@@ -42,11 +42,12 @@ class Replayer:
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1), repr=False)
 
     def run(self, options: Options) -> Answer:
-        """What the runner answers, or why it could not."""
+        """What the runner answers; raises why it could not."""
         return outcome(self.attempt(options))
 
     def attempt(self, options: Options) -> Ended:
-        self.say(f"replay {next(self._numbers)}: {words_of(options)}")
+        """How a run of the runner ended."""
+        self.say(f"replay {next(self._numbers)}: {text_of(options)}")
         dumps = self.work / "dump"
         shutil.rmtree(dumps, ignore_errors=True)
         check_room(self.work, sum(region.size for region in options.dumps), "the result cannot be kept")
@@ -63,16 +64,24 @@ class Replayer:
 
 @contextmanager
 def ready(snapshot: Snapshot, timeout_s: float = TIMEOUT_S, say: Say = unheard) -> Iterator[Replayer]:
-    """The runner first, because it is quick to say that it is not there; then every file, checked."""
+    """A replayer: the runner first, because it is quick to say that it is not there; then every file, checked."""
     runner = native.part(snapshot.dispatch.vendor, "replay")
     with work_folder() as work:
-        say(reading_words(snapshot))
-        yield Replayer(snapshot, unpack(snapshot, work), runner, work, timeout_s, say)
+        say(reading_text(snapshot))
+        yield Replayer(
+            snapshot=snapshot,
+            files=unpack(snapshot, work),
+            runner=runner,
+            work=work,
+            timeout_s=timeout_s,
+            say=say,
+        )
 
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """In TMPDIR, where that is set: Python would take another folder in silence if it cannot be used."""
+    """A folder that goes at the end. In TMPDIR, where that is set: Python would silently take another one if that
+    cannot be used."""
     chosen = os.environ.get("TMPDIR") or None
     try:
         work = Path(tempfile.mkdtemp(prefix="rocm-perf-replay-", dir=chosen)).absolute()
@@ -88,7 +97,7 @@ def work_folder() -> Iterator[Path]:
 
 
 def write_plan(work: Path, text: str) -> Path:
-    """The plan's file, and the folder for the dumps that it asks for."""
+    """Write the plan, and make the folder for the dumps that it asks for; returns the plan's file."""
     plan = work / "plan.txt"
     try:
         (work / "dump").mkdir(exist_ok=True)
@@ -109,11 +118,11 @@ def planned_files(snapshot: Snapshot, work: Path) -> dict[str, Path]:
     }
 
 
-def reading_words(snapshot: Snapshot) -> str:
+def reading_text(snapshot: Snapshot) -> str:
     return f"reading {format_bytes(snapshot.manifest.raw_bytes)} of {snapshot.folder}"
 
 
-def words_of(options: Options) -> str:
+def text_of(options: Options) -> str:
     """What sets a replay apart from the others, for people who wait for it."""
     if not options.launch:
         return f"{'outputs poisoned, ' if options.poison else ''}kernel not launched"

@@ -1,4 +1,4 @@
-"""Running the native runner on a plan: within a time limit, its exit codes turned into words."""
+"""Running the native runner on a plan: within a time limit, its exit codes turned into errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_perf.errors import InputError, RocmPerfError, ToolAbsentError
+from rocm_perf.errors import InputError, OutputError, RocmPerfError, ToolAbsentError
 from rocm_perf.model.results.replay import Reservation
 from rocm_perf.replay.errors import (
     BadPlanError,
@@ -24,7 +24,7 @@ from rocm_perf.replay.errors import (
 )
 
 RESERVATION_FAILED, RELOCATED = 1, 2
-_TOLD = 400  # characters of what a runner said on its way out
+_MOST_SAID = 400  # characters of what a runner said on its way out
 _LAST_WAIT_S = 5.0
 # A profiler or another capture would be loaded into the runner, too.
 _PRELOADED = (
@@ -57,6 +57,7 @@ _FAILURES: Mapping[int, tuple[type[RocmPerfError], str, str]] = {
         "Capture with --reachable-only.",
     ),
     16: (InputError, "a file of the snapshot cannot be read", ""),
+    17: (OutputError, "the result of the replay cannot be written", "Set TMPDIR to a folder with more room."),
 }
 
 
@@ -87,7 +88,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     cache_bytes: int = 0  # the GPU's largest cache; 0: unknown
 
     @property
-    def device_words(self) -> str:
+    def device_text(self) -> str:
         parts = (self.device.name, self.device.gfx, self.device.driver)
         return ", ".join(part for part in parts if part)
 
@@ -101,7 +102,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 def run_plan(runner: Path, plan: Path, timeout_s: float) -> Ended:
-    """Run it; a runner that does not end in time is ended, with everything it started."""
+    """Run the runner on a plan; one that does not end in time is ended, with everything it started."""
     environment = {name: value for name, value in os.environ.items() if name not in _PRELOADED}
     try:
         process = subprocess.Popen(
@@ -124,7 +125,7 @@ def run_plan(runner: Path, plan: Path, timeout_s: float) -> Ended:
         ) from error
     finally:
         _end(process)
-    said = err.decode("utf-8", "replace").strip()[-_TOLD:]
+    said = err.decode("utf-8", "replace").strip()[-_MOST_SAID:]
     return Ended(process.returncode, _answer(out, time.monotonic() - begun), said)
 
 
@@ -137,17 +138,17 @@ def outcome(ended: Ended) -> Answer:
 
 def failure(ended: Ended) -> RocmPerfError:
     """Why a run did not do what it was asked for."""
-    said = ended.answer.error or (ended.said.splitlines() or [""])[-1]
+    reason = ended.answer.error or (ended.said.splitlines() or [""])[-1]
     is_answer = bool(ended.answer.state) or ended.status not in (RESERVATION_FAILED, RELOCATED)
     if ended.status in _FAILURES and is_answer:  # anything that goes wrong may end a program with 1 or 2
         kind, what, next_step = _FAILURES[ended.status]
-        return kind(what, said, next_step)
-    how = signal_words(-ended.status) if ended.status < 0 else f"with exit code {ended.status}"
-    return KernelFailedError(f"the runner ended {how} and gave no answer", said)
+        return kind(what, reason, next_step)
+    how = signal_text(-ended.status) if ended.status < 0 else f"with exit code {ended.status}"
+    return KernelFailedError(f"the runner ended {how} and gave no answer", reason)
 
 
 def _answer(out: bytes, wall_s: float) -> Answer:
-    """Nothing where it died before it could answer."""
+    """What the runner printed; an empty answer where it died before it could."""
     try:
         answer = msgspec.json.decode(out, type=Answer)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -156,7 +157,7 @@ def _answer(out: bytes, wall_s: float) -> Answer:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Its whole session, where it still runs. A driver may keep a process a while: that is not waited for."""
+    """End its whole session, where it still runs. A driver may keep a process a while: that is not waited for."""
     if process.poll() is not None:
         return
     try:
@@ -169,7 +170,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def signal_words(number: int) -> str:
+def signal_text(number: int) -> str:
     """How a process ended that a signal ended."""
     try:
         return f"by {signal.Signals(number).name}"

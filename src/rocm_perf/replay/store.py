@@ -75,9 +75,9 @@ def _hashed(file: Path) -> StoredFile:
         def summed(span: Span) -> bytes:
             return pieces.sum_of(pieces.read_at(handle, span.offset, span.length))
 
-        found = pieces.hash_of(pieces.in_order(summed, pieces.spans(size)))
+        sha256 = pieces.hash_of(pieces.in_order(summed, pieces.spans(size)))
         os.fsync(handle)
-    return StoredFile(found, size)
+    return StoredFile(sha256, size)
 
 
 def _compressed(file: Path, packed: Path) -> StoredFile:
@@ -99,7 +99,7 @@ def _compressed(file: Path, packed: Path) -> StoredFile:
 
 
 def check(snapshot: Snapshot) -> int:
-    """Read every file of the snapshot and compare it with its hash; how many there are."""
+    """Read every file of the snapshot and compare it with its hash; returns how many there are."""
     holders = _holders(snapshot)
     for name in holders:
         _read(snapshot, name, None)
@@ -107,7 +107,7 @@ def check(snapshot: Snapshot) -> int:
 
 
 def unpack(snapshot: Snapshot, work: Path) -> dict[str, Path]:
-    """Every file of the snapshot, checked, as a raw file: in its place, or below `work` where it is compressed."""
+    """Check every file of the snapshot; returns where each lies raw: in its place, or below `work` if compressed."""
     files = snapshot.manifest.files
     packed = {name for name in _holders(snapshot) if snapshot.is_packed(name)}
     check_room(work, sum(files[name].size for name in packed), "the snapshot cannot be unpacked")
@@ -124,7 +124,7 @@ def unpack(snapshot: Snapshot, work: Path) -> dict[str, Path]:
 
 
 def check_room(folder: Path, needed: int, what: str) -> None:
-    """Refused before anything is written where the disk is too small."""
+    """Refuse, before anything is written, where the disk is too small."""
     free = shutil.disk_usage(folder).free
     if needed > free:
         why = f"{format_bytes(needed)} are needed and {format_bytes(free)} are free in {folder}"
@@ -148,10 +148,10 @@ def _read(snapshot: Snapshot, name: str, target: Path | None) -> None:
         if not entry.sha256 and target is None:
             return
         try:
-            found = _contents_hash(handle, snapshot.folder / stored, entry.size, frames, target)
+            sha256 = _contents_hash(handle, snapshot.folder / stored, entry.size, frames, target)
         except zstandard.ZstdError as error:
             raise _damaged(snapshot, f"{stored}: {error}") from error
-    if entry.sha256 and found != entry.sha256:
+    if entry.sha256 and sha256 != entry.sha256:
         raise _damaged(snapshot, f"{name} does not have the hash that it was written with")
 
 
@@ -191,7 +191,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def on_disk(file: Path) -> int:
-    """What a sparse file takes."""
+    """The bytes that a file takes on disk; of a sparse one fewer than its size."""
     return file.stat().st_blocks * _DISK_BLOCK
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from rocm_perf.analysis.basis import stats
 from rocm_perf.model.results.replay import (
     Clock,
@@ -36,26 +38,27 @@ def reserve_check(snapshot: Snapshot, runner: Path, work: Path, timeout_s: float
         raise run.failure(ended)
     answer = ended.answer
     if not answer.state:
-        raise run.failure(run.Ended(-1, answer, ended.said))
+        raise run.failure(msgspec.structs.replace(ended, status=-1))
     return ReserveCheck(
         verdict=_VERDICTS[ended.status],
         reason=answer.error,
-        device=answer.device_words,
+        device=answer.device_text,
         reservations=answer.reservations,
     )
 
 
 def time_replay(replayer: Replayer, options: Options) -> ReplayTiming:
-    """Times of one code object."""
+    """The times of one code object, launched as the options say."""
     answer = _ready_for(replayer, options).run(options)
     label = options.codes[0].label if options.codes else CAPTURED
     dispatch = replayer.snapshot.dispatch
     return ReplayTiming(
         kernel=dispatch.kernel,
         name=dispatch.name,
-        device=answer.device_words,
+        device=answer.device_text,
         iterations=options.iterations,
         warmup=options.warmup,
+        recopy=options.recopy,
         mode=_mode(options),
         restored_bytes=answer.restored_bytes,
         cache_bytes=answer.cache_bytes or None,
@@ -71,13 +74,13 @@ def _ready_for(replayer: Replayer, options: Options) -> Replayer:
 
 
 def first_again(options: Options) -> Options:
-    """With the first code object loaded a second time: where code lies in memory changes its time a little, and a
-    difference that is no larger says nothing."""
+    """The options with the first code object loaded a second time: where code lies in memory changes its time a
+    little, and a difference that is no larger says nothing."""
     return replace(options, codes=(*options.codes, Code(AGAIN, options.codes[0].path)))
 
 
 def compare_codes(replayer: Replayer, options: Options, labels: tuple[str, str]) -> ReplayComparison:
-    """Two code objects, launched by turns. `labels` are what to call them."""
+    """How two code objects that are launched by turns compare. `labels` are what to call them."""
     asked = first_again(options)
     answer = _ready_for(replayer, options).run(asked)
     base, new, again = (
@@ -90,7 +93,7 @@ def compare_codes(replayer: Replayer, options: Options, labels: tuple[str, str])
     return ReplayComparison(
         kernel=dispatch.kernel,
         name=dispatch.name,
-        device=answer.device_words,
+        device=answer.device_text,
         iterations=options.iterations,
         warmup=options.warmup,
         mode=_mode(options),
@@ -109,8 +112,8 @@ def compare_codes(replayer: Replayer, options: Options, labels: tuple[str, str])
 
 
 def cache_note(restored: int, cache: int, options: Options) -> str:
-    """Restoring leaves its last bytes in the cache. A kernel that writes far less finds its data there in any loop, one
-    that writes far more finds little of it; in between the restoring itself makes it faster."""
+    """What restoring does to the time; empty where it does not matter. It leaves its last bytes in the cache: a kernel
+    that writes far less finds its data there in any loop, one that writes far more finds little of it."""
     if not options.recopy or options.cold_cache or not cache // 2 <= restored <= 4 * cache or not cache:
         return ""
     return (
@@ -133,19 +136,19 @@ def _timing(label: str, samples: tuple[float, ...], expected: int) -> Timing:
             else "a time is not positive"
         )
         raise KernelFailedError("the runner gave no usable times", why)
-    found = stats.summary(samples)
+    summary = stats.summary(samples)
     return Timing(
         label=label,
-        iterations=found.count,
-        median_ns=found.median,
-        interval_ns=found.interval,
-        interval_unavailable=None if found.interval else TOO_FEW,
+        iterations=summary.count,
+        median_ns=summary.median,
+        interval_ns=summary.interval,
+        interval_unavailable=None if summary.interval else TOO_FEW,
         confidence=stats.CONFIDENCE,
-        mean_ns=found.mean,
-        p5_ns=found.p5,
-        p95_ns=found.p95,
-        min_ns=found.lowest,
-        max_ns=found.highest,
+        mean_ns=summary.mean,
+        p5_ns=summary.p5,
+        p95_ns=summary.p95,
+        min_ns=summary.lowest,
+        max_ns=summary.highest,
         samples_ns=samples,
     )
 

@@ -32,18 +32,18 @@ class Tolerance:
         whole = len(expected) // _BYTES[self.dtype] * _BYTES[self.dtype]
         pairs = pl.DataFrame({
             "wanted": values(self.dtype, expected[:whole]),
-            "found": values(self.dtype, got[:whole]),
+            "got": values(self.dtype, got[:whole]),
         })  # fmt: skip
-        far = int(pairs.select((~self._is_close(pl.col("wanted"), pl.col("found"))).sum()).item())
+        far = int(pairs.select((~self._is_close(pl.col("wanted"), pl.col("got"))).sum()).item())
         return far + (expected[whole:] != got[whole:])
 
-    def _is_close(self, wanted: pl.Expr, found: pl.Expr) -> pl.Expr:
+    def _is_close(self, wanted: pl.Expr, got: pl.Expr) -> pl.Expr:
         """As math.isclose has it, but NaN is close to NaN."""
-        apart = (wanted - found).abs()  # not finite where one of the two is not
+        apart = (wanted - got).abs()  # not finite where one of the two is not
         allowed = pl.max_horizontal(
-            self.relative * wanted.abs(), self.relative * found.abs(), pl.lit(self.absolute)
+            self.relative * wanted.abs(), self.relative * got.abs(), pl.lit(self.absolute)
         )
-        same = (wanted == found) | (wanted.is_nan() & found.is_nan())
+        same = (wanted == got) | (wanted.is_nan() & got.is_nan())
         return same | (apart.is_finite() & (apart <= allowed))
 
 
@@ -53,20 +53,20 @@ DEFAULT = (Tolerance("f32", 0.0, 1e-5),)
 
 
 def parse_tolerance(text: str) -> Tolerance:
-    """`f32=1e-6,1e-5`."""
+    """The tolerance that a text like `f32=1e-6,1e-5` stands for: absolute, relative."""
     name, _, numbers = text.partition("=")
     parts = numbers.split(",")
     known: tuple[Dtype, ...] = get_args(Dtype)
     dtype = next((one for one in known if one == name), None)
     if dtype is None or len(parts) != 2:
-        raise UsageError(f"{text!r} is no tolerance", f"types are {', '.join(known)}", _EXAMPLE)
+        raise UsageError(f"{text!r} is not a tolerance", f"types are {', '.join(known)}", _EXAMPLE)
     try:
         absolute, relative = (float(part) for part in parts)
     except ValueError as error:
-        raise UsageError(f"{text!r} is no tolerance", "two numbers belong there", _EXAMPLE) from error
+        raise UsageError(f"{text!r} is not a tolerance", "two numbers belong there", _EXAMPLE) from error
     if not (0 <= absolute < math.inf and 0 <= relative < 1):
         raise UsageError(
-            f"{text!r} is no tolerance", "absolute is 0 or more, relative from 0 to below 1", _EXAMPLE
+            f"{text!r} is not a tolerance", "absolute is 0 or more, relative from 0 to below 1", _EXAMPLE
         )
     return Tolerance(dtype, absolute, relative)
 
@@ -81,5 +81,5 @@ def values(dtype: Dtype, data: bytes) -> pl.Series:
         return pl.Series(dtype=pl.Float64)
     kind = pl.Array(_POLARS[dtype], len(data) // _BYTES[dtype])
     raw = pl.Series([data]).bin.reinterpret(dtype=kind, endianness="little")
-    found: pl.Series = raw.explode().cast(pl.Float64)
-    return found
+    numbers: pl.Series = raw.explode().cast(pl.Float64)
+    return numbers

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf.model.results.replay import Control, ControlOutcome, Judgement, Sameness, Three
+from rocm_perf.replay import reading
 from rocm_perf.replay.differences import (
     Mismatch,
     Piece,
@@ -19,6 +20,7 @@ from rocm_perf.replay.differences import (
     joined,
     mismatches,
     pieces,
+    read_at,
 )
 from rocm_perf.replay.errors import KernelFailedError, ReplayTimeoutError
 from rocm_perf.replay.overwritten import Stretches
@@ -50,7 +52,7 @@ class Rule:
 class Outcome:
     """What a replay left in memory, against the application's own result."""
 
-    found: tuple[Mismatch, ...]
+    mismatches: tuple[Mismatch, ...]
     compared_bytes: int
     files: Mapping[str, Path]
     dumps: Path
@@ -59,7 +61,7 @@ class Outcome:
         """What no tolerance excuses, and the tolerances that excused the rest."""
         wrong: list[Mismatch] = []
         used: list[Tolerance] = []
-        for one in self.found:
+        for one in self.mismatches:
             candidates = rule.tolerances if rule.helps(one.piece) else ()
             fitting = next((each for each in candidates if is_close(one, self.files, self.dumps, each)), None)
             if fitting is None:
@@ -68,14 +70,15 @@ class Outcome:
                 used.append(fitting)
         return wrong, used
 
-    def judged(self, code: str, rule: Rule) -> Judgement:
+    def judgement(self, code: str, rule: Rule) -> Judgement:
+        """The replay of a code object by a rule."""
         wrong, used = self.sifted(rule)
-        verdict: Sameness = "different" if wrong else "same within tolerance" if self.found else "same"
+        verdict: Sameness = "different" if wrong else "same within tolerance" if self.mismatches else "same"
         return Judgement(
             code=code,
             verdict=verdict,
             compared_bytes=self.compared_bytes,
-            differing_bytes=sum(one.count for one in self.found),
+            differing_bytes=sum(one.count for one in self.mismatches),
             tolerance="; ".join(dict.fromkeys(map(str, used))),
             differences=tuple(described(one, self.files, self.dumps) for one in joined(wrong)[:_LISTED]),
         )
@@ -83,7 +86,7 @@ class Outcome:
     def excusable(self, tolerances: tuple[Tolerance, ...]) -> frozenset[int]:
         """Where it differs, by address, if a tolerance could excuse all of that; else nothing."""
         wrong, _ = self.sifted(Rule(tolerances, None))
-        return frozenset() if wrong else frozenset(one.piece.address for one in self.found)
+        return frozenset() if wrong else frozenset(one.piece.address for one in self.mismatches)
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,11 @@ class Trial:
 
     @staticmethod
     def of(replayer: Replayer, spoilt: Stretches) -> Trial:
+        """The trial whose replays begin with these stretches spoilt."""
         saved = replayer.snapshot.saved
-        found = tuple(piece for region in saved for piece in pieces(region, spoilt.get(region.base, ())))
-        poison = poison_of((piece for piece in found if piece.fate == "overwritten"), replayer.files)
-        return Trial(replayer, found, Options(dumps=saved, poison=poison))
+        whole = tuple(piece for region in saved for piece in pieces(region, spoilt.get(region.base, ())))
+        poison = poison_of((piece for piece in whole if piece.fate == "overwritten"), replayer.files)
+        return Trial(replayer, whole, Options(dumps=saved, poison=poison))
 
     @property
     def outputs(self) -> tuple[Piece, ...]:
@@ -119,13 +123,13 @@ class Trial:
         """Where replays of the captured code give other bytes than the one that left the dumps, or than the
         application's kernel. They are repeated while they agree on a doubtful piece: a value that comes out in one of
         two ways is the same twice in half of all cases."""
-        found: set[int] = set()
+        unsteady: set[int] = set()
         for _ in range(_MOST_REPEATS):
             self.run()
-            found.update(piece.address for piece in self.pieces if self._differs(piece, dumps))
-            if found.issuperset(doubtful):
+            unsteady.update(piece.address for piece in self.pieces if self._differs(piece, dumps))
+            if unsteady.issuperset(doubtful):
                 break
-        return frozenset(found)
+        return frozenset(unsteady)
 
     def _differs(self, piece: Piece, dumps: Path | None) -> bool:
         wanted = (
@@ -140,19 +144,19 @@ class Trial:
         quiet = replace(self.start, launch=False, dumps=written, poison=())
         own = (piece for piece in self.outputs if not piece.region.is_global)
         poisoned = replace(quiet, poison=poison_of(own, self.replayer.files))
-        found = []
+        controls = []
         if any(piece.fate == "changed" for piece in self.pieces):
-            found.append(self._control(rule, "kernel not launched", quiet))
+            controls.append(self._control(rule, "kernel not launched", quiet))
         if poisoned.poison:
-            found.append(self._control(rule, "outputs poisoned, kernel not launched", poisoned))
-        return (*found, self._half_of_the_grid(rule, written))
+            controls.append(self._control(rule, "outputs poisoned, kernel not launched", poisoned))
+        return (*controls, self._half_of_the_grid(rule, written))
 
     def _half_of_the_grid(self, rule: Rule, written: tuple[Region, ...]) -> Control:
         name, dispatch = "half of the grid", self.replayer.snapshot.dispatch
         fewer = truncated(dispatch.grid, dispatch.workgroup)
         if fewer is None:
-            words = "the kernel has one workgroup, which cannot be halved"
-            return Control(name=name, outcome="inconclusive", words=words)
+            why = "the kernel has one workgroup, which cannot be halved"
+            return Control(name=name, outcome="inconclusive", words=why)
         return self._control(rule, name, replace(self.start, grid=fewer, dumps=written), may_pass=True)
 
     def _control(self, rule: Rule, name: str, options: Options, *, may_pass: bool = False) -> Control:
@@ -161,8 +165,8 @@ class Trial:
         except (KernelFailedError, ReplayTimeoutError) as error:
             if not may_pass:
                 raise
-            words = f"it did not end well: {error.what}"
-            return Control(name=name, outcome="failed as it must", words=words)
+            why = f"it did not end well: {error.what}"
+            return Control(name=name, outcome="failed as it must", words=why)
         dumped = {region.base for region in options.dumps}
         outcome = self._outcome(
             [piece for piece in self.pieces if piece.region.base in dumped], self.replayer.work
@@ -170,16 +174,21 @@ class Trial:
         wrong, used = outcome.sifted(rule)
         count = sum(one.count for one in wrong)
         if wrong:
-            excused = sum(one.count for one in outcome.found) - count
-            words = f"{count:,} bytes differ from the application's result"
-            words += f", and {excused:,} that the tolerance excuses" if excused else ""
-            return Control(name=name, outcome="failed as it must", words=words)
+            excused = sum(one.count for one in outcome.mismatches) - count
+            why = f"{count:,} bytes differ from the application's result"
+            why += f", and {excused:,} that the tolerance excuses" if excused else ""
+            return Control(name=name, outcome="failed as it must", words=why)
         verdict: ControlOutcome = "inconclusive" if may_pass else "passed"
-        return Control(name=name, outcome=verdict, words=_passed_words(may_pass, bool(used)))
+        return Control(name=name, outcome=verdict, words=_passed_text(may_pass, bool(used)))
 
     def _outcome(self, some: Collection[Piece], dumps: Path) -> Outcome:
-        found = tuple(mismatches(some, self.replayer.files, dumps))
-        return Outcome(found, sum(piece.length for piece in some), self.replayer.files, dumps)
+        files = self.replayer.files
+        return Outcome(
+            mismatches=tuple(mismatches(some, files, dumps)),
+            compared_bytes=sum(piece.length for piece in some),
+            files=files,
+            dumps=dumps,
+        )
 
 
 def truncated(grid: Three, workgroup: Three) -> Three | None:
@@ -195,7 +204,7 @@ def truncated(grid: Three, workgroup: Three) -> Three | None:
     return (x, y, z)
 
 
-def _passed_words(may_pass: bool, by_tolerance: bool) -> str:
+def _passed_text(may_pass: bool, by_tolerance: bool) -> str:
     if may_pass:
         why = "the kernel adapts to its grid, or its second half has nothing to do"
         return f"the result is the same{' within the tolerance' if by_tolerance else ''}: {why}"
@@ -219,7 +228,7 @@ def poison_of(some: Iterable[Piece], files: Mapping[str, Path]) -> tuple[Poison,
 
 
 def _spoiling(piece: Piece, files: Mapping[str, Path]) -> int:
-    with expected_file(piece, files).open("rb") as file:
-        file.seek(piece.offset)
-        wanted = file.read(piece.length)
+    path = expected_file(piece, files)
+    with reading.opened(path.parent, path.name) as handle:
+        wanted = read_at(handle, piece.offset, piece.length, path)
     return min(_SPOILING, key=lambda byte: _RARE * wanted.count(byte) // len(wanted))

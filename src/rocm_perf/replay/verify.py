@@ -40,7 +40,7 @@ _UNSTEADY = "; the kernel is not deterministic: --tolerance TYPE=ABS,REL says ho
 class _Finding:
     """How a replay was judged."""
 
-    judged: Judgement
+    judgement: Judgement
     rule: Rule
     deterministic: bool | None
     by_chance: bool  # it differs, but by no more than the tolerance, and so do replays elsewhere
@@ -62,7 +62,7 @@ def verify(replayer: Replayer, given: tuple[Tolerance, ...] = (), new: Code | No
     if not trial.outputs:
         return _verification(snapshot, "cannot be verified", _NOTHING_CHANGED)
     answer, captured = _captured(trial, given)
-    if spoilt and captured.judged.verdict == "different" and not captured.by_chance:
+    if spoilt and captured.judgement.verdict == "different" and not captured.by_chance:
         # The kernel reads what it overwrites.
         if not snapshot.changed:
             return _verification(snapshot, "cannot be verified", _DEPENDS)
@@ -73,26 +73,27 @@ def verify(replayer: Replayer, given: tuple[Tolerance, ...] = (), new: Code | No
     verdict, reason = _verdict(captured, None if new is None else last, controls)
     if verdict in ("same", "same within tolerance"):
         reason += _not_compared(snapshot)
-    if captured.judged.verdict == "different":
+    if captured.judgement.verdict == "different":
         reason += _moved(snapshot, {one.name: one.address for one in answer.variables})
     return msgspec.structs.replace(
         _verification(snapshot, verdict, reason),
-        device=answer.device_words,
+        device=answer.device_text,
         deterministic=last.deterministic,
         spoilt_bytes=trial.spoilt_bytes,
-        captured=captured.judged,
-        new=None if new is None else last.judged,
+        captured=captured.judgement,
+        new=None if new is None else last.judgement,
         controls=controls,
     )
 
 
 def _captured(trial: Trial, given: tuple[Tolerance, ...]) -> tuple[Answer, _Finding]:
-    """Bit for bit where the first replay is so; else more of them show where the kernel is not deterministic."""
+    """The replay of the captured code, bit for bit where the first one is so; else more of them show where the kernel
+    is not deterministic."""
     answer = trial.run()
     dumps = trial.replayer.keep_dumps("first")
     outcome = trial.outcome(dumps)
-    if outcome.found:
-        doubtful = [one.piece.address for one in outcome.found if one.piece.is_output]
+    if outcome.mismatches:
+        doubtful = [one.piece.address for one in outcome.mismatches if one.piece.is_output]
         unsteady = trial.unsteady(doubtful, dumps)
         finding = _finding(CAPTURED, outcome, Rule(given or DEFAULT, unsteady), not unsteady)
     else:
@@ -109,24 +110,27 @@ def _new_code(trial: Trial, given: tuple[Tolerance, ...], new: Code, captured: _
     outcome = trial.outcome(dumps)
     rule = Rule(given, None) if given else captured.rule
     finding = _finding(new.label, outcome, rule, captured.deterministic)
-    if finding.judged.verdict == "different" != captured.judged.verdict and not given:
+    if finding.judgement.verdict == "different" != captured.judgement.verdict and not given:
         known = captured.rule.unsteady or frozenset()
         doubtful = outcome.excusable(DEFAULT) - known
         if doubtful:
             unsteady = known | trial.unsteady(doubtful)
             finding = _finding(new.label, outcome, Rule(DEFAULT, unsteady), not unsteady)
     shutil.rmtree(dumps)
-    if finding.judged.verdict == "same within tolerance":
+    if finding.judgement.verdict == "same within tolerance":
         return finding
     return replace(finding, rule=captured.rule)  # its own has excused nothing
 
 
 def _finding(code: str, outcome: Outcome, rule: Rule, deterministic: bool | None) -> _Finding:
-    judged = outcome.judged(code, rule)
-    chance = (
-        judged.verdict == "different" and bool(rule.unsteady) and bool(outcome.excusable(rule.tolerances))
+    judgement = outcome.judgement(code, rule)
+    is_close = bool(rule.unsteady) and bool(outcome.excusable(rule.tolerances))
+    return _Finding(
+        judgement=judgement,
+        rule=rule,
+        deterministic=deterministic,
+        by_chance=judgement.verdict == "different" and is_close,
     )
-    return _Finding(judged, rule, deterministic, chance)
 
 
 def _verdict(captured: _Finding, new: _Finding | None, controls: Sequence[Control]) -> tuple[Sameness, str]:
@@ -135,20 +139,20 @@ def _verdict(captured: _Finding, new: _Finding | None, controls: Sequence[Contro
         return "cannot be verified", f"a control that must fail passed: {'; '.join(passed)}"
     if captured.by_chance:
         return "cannot be verified", f"the replay {_BY_CHANCE}"
-    if captured.judged.verdict == "different" and new is not None:
+    if captured.judgement.verdict == "different" and new is not None:
         return "cannot be verified", _NOT_EVEN
     last = captured if new is None else new
     whose = "the replay" if new is None else "the new code"
     if last.by_chance:
         return "cannot be verified", f"{whose} {_BY_CHANCE}, or give a --tolerance for all that it writes"
-    if last.judged.verdict == "different":
+    if last.judgement.verdict == "different":
         hint = _UNSTEADY if last.deterministic is False else ""
         return "different", f"{whose} does not give the application's result{hint}"
-    return last.judged.verdict, f"{whose} gives the application's result"
+    return last.judgement.verdict, f"{whose} gives the application's result"
 
 
 def _not_compared(snapshot: Snapshot) -> str:
-    """Nobody knows what the kernel did to memory that is not in the snapshot."""
+    """What to add to a verdict where memory is not in the snapshot: nobody knows what the kernel did there."""
     left_out = [region.size for region in snapshot.regions if not region.saved]
     if not left_out:
         return ""
@@ -157,7 +161,7 @@ def _not_compared(snapshot: Snapshot) -> str:
 
 
 def _moved(snapshot: Snapshot, now: dict[str, str]) -> str:
-    """A pointer to a variable of the code object misses it, if the loader has put it elsewhere."""
+    """What to add to a verdict where variables lie elsewhere now: a pointer to one misses it."""
     moved = [
         region.name
         for region in snapshot.saved

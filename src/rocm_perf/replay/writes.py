@@ -14,7 +14,8 @@ from rocm_perf.replay.snapshot import Region
 
 
 def restoring_writes_of(replayer: Replayer, codes: Sequence[Code]) -> Replayer:
-    """As if the captured kernel had changed that as well: each launch then begins with the captured state."""
+    """The replayer, as if the captured kernel had changed all that the codes write: each launch then begins with the
+    captured state."""
     own = replayer.files[replayer.snapshot.dispatch.code_object]
     others = [code for code in codes if code.path != own]
     if not replayer.snapshot.manifest.outputs:  # then everything is restored anyhow
@@ -29,14 +30,14 @@ def restoring_writes_of(replayer: Replayer, codes: Sequence[Code]) -> Replayer:
 
 
 def _with_writes(region: Region, replayer: Replayer) -> Region:
-    whole = Piece(region, 0, region.size, "left alone")
+    whole = Piece(region=region, offset=0, length=region.size, fate="left alone")
     files = replayer.files[region.before], dump_path(replayer.work, region)
     written = [(offset, len(block)) for offset, block, _ in differing_blocks(whole, *files)]
     return msgspec.structs.replace(region, changed=united([*region.changed, *written]))
 
 
 def united(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """Offsets and lengths, in order, without those that meet or overlap."""
+    """The ranges in order, with those that meet or overlap made one."""
     merged: list[Range] = []
     for offset, length in sorted(ranges):
         if merged and offset <= sum(merged[-1]):

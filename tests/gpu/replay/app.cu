@@ -1,6 +1,8 @@
 // Programs whose kernels are captured and replayed, or must not be: `app NAME`. Those that are timed print how long the
 // kernel took by CUDA events.
 #include <cuda_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -10,16 +12,13 @@
 #include <thread>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define CHECK(call)                                                                  \
-  do {                                                                               \
-    cudaError_t result = (call);                                                     \
-    if (result != cudaSuccess) {                                                     \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(result));           \
-      std::exit(3);                                                                  \
-    }                                                                                \
+#define CHECK(call)                                                        \
+  do {                                                                     \
+    cudaError_t result = (call);                                           \
+    if (result != cudaSuccess) {                                           \
+      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(result)); \
+      std::exit(3);                                                        \
+    }                                                                      \
   } while (0)
 
 // In place: a second run on its own output gives something else.
@@ -318,25 +317,39 @@ static void many(int launches) {
   }
   CHECK(cudaDeviceSynchronize());
   clock_gettime(CLOCK_MONOTONIC, &now);
-  double seconds = static_cast<double>(now.tv_sec - begun.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - begun.tv_nsec);
+  double seconds =
+      static_cast<double>(now.tv_sec - begun.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - begun.tv_nsec);
   std::printf("%d launches in %.6f s\n", launches, seconds);
 }
 
 int main(int count, char** words) {
   std::string which = count > 1 ? words[1] : "";
-  if (which == "softmax") softmax();
-  else if (which == "structures") structures();
-  else if (which == "variables") variables();
-  else if (which == "pool") pool();
-  else if (which == "threads") threads();
-  else if (which == "arguments") arguments();
-  else if (which == "managed") managed();
-  else if (which == "registered") registered();
-  else if (which == "shared") shared();
-  else if (which == "graph") graph();
-  else if (which == "many") many(count > 2 ? std::atoi(words[2]) : 20000);
+  if (which == "softmax")
+    softmax();
+  else if (which == "structures")
+    structures();
+  else if (which == "variables")
+    variables();
+  else if (which == "pool")
+    pool();
+  else if (which == "threads")
+    threads();
+  else if (which == "arguments")
+    arguments();
+  else if (which == "managed")
+    managed();
+  else if (which == "registered")
+    registered();
+  else if (which == "shared")
+    shared();
+  else if (which == "graph")
+    graph();
+  else if (which == "many")
+    many(count > 2 ? std::atoi(words[2]) : 20000);
   else {
-    std::fprintf(stderr, "usage: app softmax|structures|variables|pool|threads|arguments|managed|registered|shared|graph|many [LAUNCHES]\n");
+    std::fprintf(stderr,
+                 "usage: app softmax|structures|variables|pool|threads|arguments|managed|registered|shared|graph|many "
+                 "[LAUNCHES]\n");
     return 2;
   }
   return 0;

@@ -1,5 +1,5 @@
-// What a user would do instead of a snapshot: copy device memory to the host and write it to a file (`plain GIB FILE`); and, with
-// `plain GIB`, the same memory under a kernel that can be captured.
+// What a user would do instead of a snapshot: copy device memory to the host and write it to a file (`plain GIB FILE`);
+// and, with `plain GIB`, the same memory under a kernel that can be captured.
 #include <cuda_runtime.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 
+from rocm_perf.backends.native_build import NATIVE, sources
 from rocm_perf.backends.nvidia.build import includes
 from tests.native.cuda_capture.cubins import cubin
 from tests.native.cupti import SHIMS, compiler, header
 
 HERE = Path(__file__).parent
-NATIVE = HERE.parents[2] / "src" / "rocm_perf" / "replay" / "native"
+_PRODUCT = ("common", "capture", "cuda", "cuda/capture")
 CAPTURE, DRIVER, PROGRAM = "librocm_perf_capture_cuda.so", "libcuda.so.1", "program"
 FEW_THREADS = "few_threads.so"
 OLDEST = 12040  # older headers do not tell a kernel's parameters
@@ -152,8 +153,8 @@ def _cuda_version(cupti_h: Path) -> int:
 
 
 def _key(cupti_h: Path, cxx: str) -> str:
-    folders = (NATIVE / "common", NATIVE / "cuda", HERE)
-    files = sorted(file for folder in folders for file in folder.glob("*") if file.suffix in {".cpp", ".hpp"})
+    own = (file for file in HERE.glob("*") if file.suffix in {".cpp", ".h"})
+    files = (*sorted(own), *sources(_PRODUCT, (".cpp", ".h")))
     parts = [file.name.encode() + b"\0" + file.read_bytes() for file in files]
     words = " ".join((*_FLAGS, cxx, str(cupti_h)))
     return hashlib.sha256(b"\0".join([*parts, words.encode()])).hexdigest()[:12]
@@ -167,12 +168,12 @@ def _compile_all(cxx: str, cupti_h: Path, folder: Path, sanitiser: str) -> None:
     standin = (HERE / "standin_cuda.cpp", HERE / "standin_cupti.cpp")
     parts: list[tuple[str | Path, ...]] = [
         (*shared, f"-Wl,-soname,{DRIVER}", *standin, "-ldl", "-o", driver),
-        (*shared, "-fvisibility=hidden", NATIVE / "cuda" / "capture.cpp", "-ldl", "-o", folder / CAPTURE),
+        (*shared, "-fvisibility=hidden", *sources(_PRODUCT), "-ldl", "-o", folder / CAPTURE),
         (*shared, HERE / "few_threads.cpp", "-ldl", "-o", folder / FEW_THREADS),
         (HERE / "program.cpp", driver, f"-Wl,-rpath,{folder}", "-o", folder / PROGRAM),
     ]
     for part in parts:
-        argv = [cxx, *_FLAGS, *checks, *headers, "-idirafter", str(SHIMS), *map(str, part)]
+        argv = [cxx, *_FLAGS, *checks, *headers, "-I", NATIVE, "-idirafter", SHIMS, *part]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
         if sanitiser and any(words in done.stderr for words in ("-fsanitize", "cannot find")):
             pytest.skip(f"the compiler has no {sanitiser} sanitiser: {done.stderr[-200:]}")

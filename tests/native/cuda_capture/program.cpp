@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "standin.hpp"
+#include "standin.h"
 
 namespace {
 
@@ -118,7 +118,7 @@ void work_waits_for_a_thread(bool launch_too) {
       await(passed);
     }
     static thread_local bool mine = false;
-    if (call == "cuMemFree_v2") mine = true;  // marks the thread that captures
+    if (call == "cuMemFree_v2") mine = true;                            // marks the thread that captures
     if (call == "cuLaunchKernel" && mine && launch_too) await(passed);  // the queue is full
   };
   CUdeviceptr at = memory(), second = memory();

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <set>
 
-#include "standin.hpp"
+#include "standin.h"
 
 using standin::Told;
 
@@ -36,7 +36,7 @@ struct Block {
 };
 
 std::mutex lock;
-std::map<std::uint64_t, Block> blocks;  // what can be read and written
+std::map<std::uint64_t, Block> blocks;                // what can be read and written
 std::map<CUmemGenericAllocationHandle, int> handles;  // to files in memory
 std::set<CUstream> recorded;
 bool spoilt = false;
@@ -173,7 +173,7 @@ CUmodule unseen_module(const std::string& image) {
 }  // namespace standin
 
 #undef cuDeviceGetUuid_v2  // newer headers map the old name to it
-#define TOLD(call, ...) \
+#define TOLD(call, ...)            \
   call##_params with{__VA_ARGS__}; \
   Told told(CUPTI_DRIVER_TRACE_CBID_##call, #call, &with)
 

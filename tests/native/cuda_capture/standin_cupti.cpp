@@ -1,7 +1,7 @@
 // Stand-in for CUPTI: one subscriber, told of what it has enabled.
 #include <atomic>
 
-#include "standin.hpp"
+#include "standin.h"
 
 namespace {
 

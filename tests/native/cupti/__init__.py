@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
+from rocm_perf.backends.native_build import NATIVE
 from rocm_perf.backends.nvidia.build import includes
 from rocm_perf.backends.nvidia.probe import cuda_folders
 
 HERE = Path(__file__).parent
-SHIMS = Path(__file__).parents[3] / "src" / "rocm_perf" / "backends" / "nvidia" / "native" / "shims"
+SHIMS = NATIVE / "shims"
 GPU = FoundGpu(index=0, vendor="NVIDIA", gfx="sm_90", name="NVIDIA H200")
 
 
@@ -47,7 +48,8 @@ def header() -> Path:
 
 def compile_cpp(cupti_h: Path, *arguments: str | Path) -> None:
     folders = [word for folder in includes(cupti_h) for word in ("-isystem", str(folder))]
-    command = [compiler(), "-std=c++17", "-pthread", *folders, "-idirafter", str(SHIMS), *map(str, arguments)]
+    own = ("-I", NATIVE, "-idirafter", SHIMS)
+    command = [compiler(), "-std=c++17", "-pthread", *folders, *own, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#define SAME(Old, New, field)                                                        \
-  static_assert(offsetof(Old, field) == offsetof(New, field), #Old "." #field);      \
+#define SAME(Old, New, field)                                                   \
+  static_assert(offsetof(Old, field) == offsetof(New, field), #Old "." #field); \
   static_assert(sizeof(Old::field) == sizeof(New::field), #Old "." #field)
 
 #if CUPTI_API_VERSION >= 130000
@@ -50,16 +50,16 @@ SAME(CUpti_ActivityKernel4, NewKernel, dynamicSharedMemory);
 SAME(CUpti_ActivityKernel4, NewKernel, correlationId);
 SAME(CUpti_ActivityKernel4, NewKernel, name);
 
-#define COPY(Old, New)             \
-  SAME(Old, New, copyKind);        \
-  SAME(Old, New, srcKind);         \
-  SAME(Old, New, dstKind);         \
-  SAME(Old, New, bytes);           \
-  SAME(Old, New, start);           \
-  SAME(Old, New, end);             \
-  SAME(Old, New, deviceId);        \
-  SAME(Old, New, contextId);       \
-  SAME(Old, New, streamId);        \
+#define COPY(Old, New)       \
+  SAME(Old, New, copyKind);  \
+  SAME(Old, New, srcKind);   \
+  SAME(Old, New, dstKind);   \
+  SAME(Old, New, bytes);     \
+  SAME(Old, New, start);     \
+  SAME(Old, New, end);       \
+  SAME(Old, New, deviceId);  \
+  SAME(Old, New, contextId); \
+  SAME(Old, New, streamId);  \
   SAME(Old, New, correlationId)
 COPY(CUpti_ActivityMemcpy, NewCopy);
 COPY(CUpti_ActivityMemcpyPtoP, NewPeer);

@@ -34,7 +34,8 @@ void put(const Record& record) {
   standin_put(&record, sizeof record);
 }
 
-void kernel(const char* name, unsigned correlation, unsigned long start, unsigned long end, unsigned device = 0, unsigned stream = 7) {
+void kernel(const char* name, unsigned correlation, unsigned long start, unsigned long end, unsigned device = 0,
+            unsigned stream = 7) {
   CUpti_ActivityKernel4 record{};
   record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   record.name = name;
@@ -75,7 +76,8 @@ void marker(unsigned id, unsigned flags, const char* name, unsigned long time, c
   put(record);
 }
 
-void memory(bool release, unsigned long address, unsigned long bytes, unsigned long time, CUpti_ActivityMemoryKind kind) {
+void memory(bool release, unsigned long address, unsigned long bytes, unsigned long time,
+            CUpti_ActivityMemoryKind kind) {
   CUpti_ActivityMemory2 record{};
   record.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
   record.memoryOperationType =

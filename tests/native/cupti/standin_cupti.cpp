@@ -1,7 +1,5 @@
-// Stand-in for CUPTI's activity and callback APIs: buffers are filled by the program, and handed over when they are full
-// or flushed. STANDIN_BUSY: another profiler has subscribed already.
-#include "standin.h"
-
+// Stand-in for CUPTI's activity and callback APIs: buffers are filled by the program, and handed over when they are
+// full or flushed. STANDIN_BUSY: another profiler has subscribed already.
 #include <cupti.h>
 #include <time.h>
 
@@ -10,6 +8,8 @@
 #include <map>
 #include <mutex>
 #include <string>
+
+#include "standin.h"
 
 namespace {
 
@@ -76,11 +76,14 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function,
   callback = function;
   return std::getenv("STANDIN_BUSY") ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
-CUptiResult cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) { return CUPTI_SUCCESS; }
+CUptiResult cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) {
+  return CUPTI_SUCCESS;
+}
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   return kind == CUPTI_ACTIVITY_KIND_OVERHEAD ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc first, CUpti_BuffersCallbackCompleteFunc second) {
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc first,
+                                           CUpti_BuffersCallbackCompleteFunc second) {
   request = first, complete = second;
   return CUPTI_SUCCESS;
 }

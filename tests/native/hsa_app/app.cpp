@@ -1,13 +1,12 @@
-// Programs to capture kernels of: `app SCENARIO ONE.hsaco TWO.hsaco`. Each prints what its memory holds in the end, so that a
-// run with the tool can be compared with one without.
+// Programs to capture kernels of: `app SCENARIO ONE.hsaco TWO.hsaco`. Each prints what its memory holds in the end, so
+// that a run with the tool can be compared with one without.
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <thread>
 
-#include "program.hpp"
-
-#include "newer.hpp"
+#include "newer.h"
+#include "program.h"
 
 namespace {
 
@@ -53,9 +52,7 @@ void softmax_kernarg_on_device(Program& program) {
   softmax(program);
 }
 
-void described_queue(Program& program) {
-  softmax_five_times(program, make_described_queue(program.gpus[0]));
-}
+void described_queue(Program& program) { softmax_five_times(program, make_described_queue(program.gpus[0])); }
 
 void batch(Program& program) {
   auto* x = program.device<std::uint32_t>(kCount);

@@ -1,5 +1,5 @@
-// What stands for the kernels of tests/kernels/replay_one.hip and replay_two.hip in the stand-in HSA runtime: each C function
-// has a kernel's mangled name and does the whole grid's work. A smaller grid does less of it.
+// What stands for the kernels of tests/kernels/replay_one.hip and replay_two.hip in the stand-in HSA runtime: each C
+// function has a kernel's mangled name and does the whole grid's work. A smaller grid does less of it.
 #include <atomic>
 #include <cmath>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-#include "program.hpp"
+#include "newer.h"
 
-#include "newer.hpp"
+#include "program.h"
 
 extern "C" {
 hsa_status_t hsa_amd_queue_create(hsa_agent_t, QueueDescription*, uint32_t);

@@ -1,11 +1,11 @@
-// The stand-in's executables: symbols, sizes and kernel descriptors are read from real AMD code objects; what a kernel does is
-// a C function of the same name, from the library that STANDIN_KERNELS names.
+// The stand-in's executables: symbols, sizes and kernel descriptors are read from real AMD code objects; what a kernel
+// does is a C function of the same name, from the library that STANDIN_KERNELS names.
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "standin.hpp"
+#include "standin.h"
 
 namespace standin {
 namespace {
@@ -95,18 +95,26 @@ hsa_status_t symbol_info(hsa_executable_symbol_t handle, hsa_executable_symbol_i
     return HSA_STATUS_SUCCESS;
   };
   switch (what) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_TYPE: return put(symbol.kernel ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE);
-    case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH: return put(static_cast<std::uint32_t>(symbol.name.size()));
+    case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
+      return put(symbol.kernel ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE);
+    case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH:
+      return put(static_cast<std::uint32_t>(symbol.name.size()));
     case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
       std::memcpy(out, symbol.name.data(), symbol.name.size());
       return HSA_STATUS_SUCCESS;
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS: return put(symbol.address);
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: return put(symbol.size);
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE: return put(symbol.kernarg_bytes);
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE: return put(symbol.group_bytes);
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE: return put(symbol.private_bytes);
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
+      return put(symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
+      return put(symbol.size);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
+      return put(symbol.kernarg_bytes);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
+      return put(symbol.group_bytes);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:
+      return put(symbol.private_bytes);
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 
@@ -134,7 +142,7 @@ void add_code_calls(CoreApiTable& core) {
     return HSA_STATUS_SUCCESS;
   };
   core.hsa_code_object_reader_create_from_file_fn = [](hsa_file_t file, hsa_code_object_reader_t* out) {
-    struct stat facts {};
+    struct stat facts{};
     ::fstat(file, &facts);
     std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
     if (::pread(file, bytes.data(), bytes.size(), 0) < 0) return HSA_STATUS_ERROR_INVALID_FILE;

@@ -16,13 +16,17 @@ from typing import Any
 
 import pytest
 
-NATIVE = Path(__file__).parents[3] / "src" / "rocm_perf" / "replay" / "native"
+from rocm_perf.backends.native_build import NATIVE, sources
+from rocm_perf.replay.native import HSA_DEFINES
+
 STANDIN = Path(__file__).parent
 APP = STANDIN.parent / "hsa_app"
 HEADER = Path("/usr/include/hsa/hsa_api_trace.h")
 GRANULE = 2 << 20
 _FLAGS = ("-std=c++17", "-O0", "-pthread", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers")
 _LIBRARY = ("-fPIC", "-shared", "-fvisibility=hidden")
+_CAPTURE_SOURCES = ("common", "capture", "hsa", "hsa/capture")
+_REPLAY_SOURCES = ("common", "replay", "hsa", "hsa/replay")
 CAPTURE = "librocm_perf_capture_hsa.so"
 NEWER_CAPTURE = "librocm_perf_capture_hsa_newer.so"
 RUNTIME = "libhsa-runtime64.so.1"
@@ -236,19 +240,18 @@ def build(config: pytest.Config) -> Path:
 
 
 def _key() -> str:
-    folders = (NATIVE / "common", NATIVE / "hsa", STANDIN, APP)
-    files = sorted(
-        file for folder in folders for file in folder.rglob("*") if file.suffix in {".cpp", ".hpp", ".h"}
-    )
-    parts = [file.name.encode() + b"\0" + file.read_bytes() for file in files]
-    return hashlib.sha256(b"\0".join([*parts, " ".join(_FLAGS).encode()])).hexdigest()[:12]
+    own = (file for folder in (STANDIN, APP) for file in folder.rglob("*") if file.suffix in {".cpp", ".h"})
+    product = sources((*_CAPTURE_SOURCES, "replay", "hsa/replay"), (".cpp", ".h"))
+    parts = [file.name.encode() + b"\0" + file.read_bytes() for file in (*sorted(own), *product)]
+    return hashlib.sha256(b"\0".join([*parts, " ".join((*_FLAGS, *HSA_DEFINES)).encode()])).hexdigest()[:12]
 
 
 def _compile_all(folder: Path) -> None:
     runtime = folder / RUNTIME
     shown = tuple(flag for flag in _LIBRARY if flag != "-fvisibility=hidden")
     link = (str(runtime), f"-Wl,-rpath,{folder}")
-    capture = (*_LIBRARY, str(NATIVE / "hsa" / "capture.cpp"), "-ldl")
+    capture = (*_LIBRARY, *map(str, sources(_CAPTURE_SOURCES)), "-ldl")
+    replay = (*map(str, sources(_REPLAY_SOURCES)), "-ldl")
     standin = sorted(map(str, STANDIN.glob("*.cpp")))
     app = (str(APP / "app.cpp"), str(APP / "newer.cpp"))
     with ThreadPoolExecutor(2) as pool:  # the largest first
@@ -256,7 +259,7 @@ def _compile_all(folder: Path) -> None:
             pool.submit(_compile, folder / CAPTURE, *capture),
             pool.submit(_compile, folder / NEWER_CAPTURE, "-I", str(STANDIN / "newer"), *capture),
             pool.submit(_compile, runtime, *shown, f"-Wl,-soname,{RUNTIME}", *standin, "-ldl"),
-            pool.submit(_compile, folder / "replay_hsa", str(NATIVE / "hsa" / "replay.cpp"), "-ldl"),
+            pool.submit(_compile, folder / "replay_hsa", *replay),
             pool.submit(_compile, folder / "kernels.so", *shown, str(APP / "kernels.cpp")),
         ]
         for one in compiling:
@@ -265,6 +268,6 @@ def _compile_all(folder: Path) -> None:
 
 
 def _compile(target: Path, *arguments: str) -> None:
-    argv = ["g++", *_FLAGS, "-DAMD_INTERNAL_BUILD", *arguments, "-o", str(target)]
+    argv = ["g++", *_FLAGS, *HSA_DEFINES, "-I", str(NATIVE), *arguments, "-o", str(target)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "standin.hpp"
+#include "standin.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -97,10 +97,10 @@ hsa_status_t iterate_pools(hsa_agent_t agent, hsa_status_t (*with)(hsa_amd_memor
 }
 
 hsa_status_t pool_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t what, void* out) {
-  constexpr std::uint32_t kFlags[] = {0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED,
-                                      HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT |
-                                          HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED,
-                                      HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED};
+  constexpr std::uint32_t kFlags[] = {
+      0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED,
+      HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED,
+      HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED};
   if (what == HSA_AMD_MEMORY_POOL_INFO_SEGMENT)
     *static_cast<hsa_amd_segment_t*>(out) = HSA_AMD_SEGMENT_GLOBAL;
   else if (what == HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS)
@@ -253,23 +253,19 @@ void* amd_memory_call(const std::string& name) {
       {"hsa_amd_memory_async_copy", reinterpret_cast<void*>(async_copy)},
       {"hsa_amd_memory_async_copy_rect", reinterpret_cast<void*>(copy_rect)},
       {"hsa_amd_agents_allow_access",
-       reinterpret_cast<void*>(+[](std::uint32_t, const hsa_agent_t*, const std::uint32_t*, const void*) {
-         return HSA_STATUS_SUCCESS;
-       })},
+       reinterpret_cast<void*>(
+           +[](std::uint32_t, const hsa_agent_t*, const std::uint32_t*, const void*) { return HSA_STATUS_SUCCESS; })},
       {"hsa_amd_memory_fill", reinterpret_cast<void*>(+[](void* to, std::uint32_t value, std::size_t count) {
          for (std::size_t at = 0; at < count; ++at) static_cast<std::uint32_t*>(to)[at] = value;
          return HSA_STATUS_SUCCESS;
        })},
-      {"hsa_amd_memory_lock",
-       reinterpret_cast<void*>(+[](void* host, std::size_t, hsa_agent_t*, int, void** out) {
+      {"hsa_amd_memory_lock", reinterpret_cast<void*>(+[](void* host, std::size_t, hsa_agent_t*, int, void** out) {
          *out = host;
          return HSA_STATUS_SUCCESS;
        })},
       {"hsa_amd_memory_unlock", reinterpret_cast<void*>(+[](void*) { return HSA_STATUS_SUCCESS; })},
-      {"hsa_amd_svm_attributes_set",
-       reinterpret_cast<void*>(+[](void*, std::size_t, hsa_amd_svm_attribute_pair_t*, std::size_t) {
-         return HSA_STATUS_SUCCESS;
-       })},
+      {"hsa_amd_svm_attributes_set", reinterpret_cast<void*>(+[](void*, std::size_t, hsa_amd_svm_attribute_pair_t*,
+                                                                 std::size_t) { return HSA_STATUS_SUCCESS; })},
       {"hsa_amd_ipc_memory_attach",
        reinterpret_cast<void*>(+[](const hsa_amd_ipc_memory_t*, std::size_t size, std::uint32_t, const hsa_agent_t*,
                                    void** out) { return allocate_from(kHost * 16 + 3, size, out); })},

@@ -1,11 +1,11 @@
-// The stand-in's signals and queues: a thread a queue executes its AQL packets in order; an intercept queue hands each batch
-// to the tool's handler first, in the thread that rings the doorbell.
+// The stand-in's signals and queues: a thread a queue executes its AQL packets in order; an intercept queue hands each
+// batch to the tool's handler first, in the thread that rings the doorbell.
 #include <unistd.h>
 
 #include <chrono>
 
 #include "description.h"
-#include "standin.hpp"
+#include "standin.h"
 
 namespace standin {
 
@@ -14,7 +14,7 @@ struct Queue {
   std::vector<hsa_kernel_dispatch_packet_t> ring;
   Signal doorbell;
   std::atomic<std::uint64_t> read{0}, write{0};
-  std::uint64_t next = 0;  // that interception has not seen
+  std::uint64_t next = 0;           // that interception has not seen
   std::unique_ptr<Queue> hardware;  // of an intercept queue
   std::vector<std::pair<hsa_amd_queue_intercept_handler, void*>> handlers;
   std::mutex intercepting;
@@ -33,10 +33,14 @@ int type_of(std::uint16_t header) { return (header >> HSA_PACKET_HEADER_TYPE) & 
 
 bool holds(hsa_signal_value_t value, hsa_signal_condition_t condition, hsa_signal_value_t than) {
   switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ: return value == than;
-    case HSA_SIGNAL_CONDITION_NE: return value != than;
-    case HSA_SIGNAL_CONDITION_LT: return value < than;
-    default: return value >= than;
+    case HSA_SIGNAL_CONDITION_EQ:
+      return value == than;
+    case HSA_SIGNAL_CONDITION_NE:
+      return value != than;
+    case HSA_SIGNAL_CONDITION_LT:
+      return value < than;
+    default:
+      return value >= than;
   }
 }
 
@@ -237,10 +241,9 @@ void add_calls(CoreApiTable& core) {
   core.hsa_signal_load_scacquire_fn = [](hsa_signal_t signal) { return at(signal).value.load(); };
   core.hsa_signal_store_screlease_fn = [](hsa_signal_t signal, hsa_signal_value_t value) { store(at(signal), value); };
   core.hsa_signal_add_scacq_screl_fn = [](hsa_signal_t signal, hsa_signal_value_t value) { add(at(signal), value); };
-  core.hsa_signal_wait_scacquire_fn = [](hsa_signal_t signal, hsa_signal_condition_t condition,
-                                         hsa_signal_value_t than, std::uint64_t timeout, hsa_wait_state_t) {
-    return wait(signal, condition, than, timeout);
-  };
+  core.hsa_signal_wait_scacquire_fn = [](hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t than,
+                                         std::uint64_t timeout,
+                                         hsa_wait_state_t) { return wait(signal, condition, than, timeout); };
   core.hsa_queue_create_fn = create;
   core.hsa_queue_destroy_fn = destroy;
   core.hsa_queue_load_read_index_scacquire_fn = [](const hsa_queue_t* queue) {

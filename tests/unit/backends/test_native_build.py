@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from pathlib import Path
 
@@ -25,13 +27,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def machine(tmp_path: Path, script: str) -> Machine:
     """With a compiler that does this."""
     file = tmp_path / "c++"
-    file.write_text(f"#!/bin/sh\necho run >> {tmp_path / 'runs'}\n{script}\n")
+    file.write_text(f"#!/bin/sh\necho run $* >> {tmp_path / 'runs'}\n{script}\n")
     file.chmod(0o755)
     return native.machine_with(tmp_path / "libcupti.so", tmp_path / "cupti.h", str(file))
 
 
-def runs(tmp_path: Path) -> int:
-    return (tmp_path / "runs").read_text().count("run")
+def links(tmp_path: Path) -> int:
+    """How often it was asked to link: compiling a source says -c."""
+    return sum(" -c " not in line for line in (tmp_path / "runs").read_text().splitlines())
 
 
 def test_it_is_built_once(tmp_path: Path, cache: Path) -> None:
@@ -39,7 +42,7 @@ def test_it_is_built_once(tmp_path: Path, cache: Path) -> None:
     first, second = build(here), build(here)
     assert first == second == library(here)
     assert first.read_text() == "whole\n"
-    assert runs(tmp_path) == 1
+    assert links(tmp_path) == 1
     assert [file.name for file in cache.rglob("*") if file.is_file()] == [LIBRARY]
 
 
@@ -59,7 +62,7 @@ def test_another_compiler_or_cupti_is_another_library(tmp_path: Path) -> None:
 def test_without_a_static_libstdcxx_it_is_linked_to_the_shared_one(tmp_path: Path) -> None:
     script = f'case "$*" in *-static-libstdc++*) echo "error: no libstdc++.a" >&2; exit 1;; esac; {OUTPUT}echo x > "$2"'
     assert build(machine(tmp_path, script)).exists()
-    assert runs(tmp_path) == 2
+    assert links(tmp_path) == 2
 
 
 def test_a_compiler_that_fails_is_quoted(tmp_path: Path, cache: Path) -> None:
@@ -93,6 +96,33 @@ def test_two_at_once_both_get_a_whole_library(tmp_path: Path, cache: Path) -> No
         thread.join()
     assert found == ["half"] * 4
     assert len(list(cache.rglob("*.so"))) == 1
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_library_that_others_could_have_written_is_not_loaded(tmp_path: Path, mode: int) -> None:
+    here = machine(tmp_path, f'{OUTPUT}echo whole > "$2"')
+    build(here).chmod(mode)
+    with pytest.raises(NotSupportedError, match="other users can write"):
+        build(here)
+
+
+def test_nothing_is_built_where_others_could_replace_it(tmp_path: Path, cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    with pytest.raises(NotSupportedError, match="XDG_CACHE_HOME"):
+        build(machine(tmp_path, f'{OUTPUT}echo whole > "$2"'))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_built_is_the_users_alone_whatever_the_umask(tmp_path: Path, cache: Path) -> None:
+    before = os.umask(0)
+    try:
+        file = build(machine(tmp_path, f'{OUTPUT}echo whole > "$2"'))
+        assert build(machine(tmp_path, "exit 1")) == file
+    finally:
+        os.umask(before)
+    made = (file, *file.parents[: len(file.relative_to(cache).parts)])
+    assert {stat.S_IMODE(place.stat().st_mode) for place in made} == {0o700}
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path, cache: Path) -> None:
@@ -147,5 +177,5 @@ def test_it_compiles_against_the_real_headers(header: Path | None) -> None:
         native.header()
     assert header is not None
     native.compile_cpp(header, "-fsyntax-only", native.HERE / "layout.cpp")
-    sources = sorted(native.SHIMS.parent.glob("*.cpp"))
+    sources = native_build.sources(("common", "cupti"))
     native.compile_cpp(header, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *sources)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import time
 from pathlib import Path
 
@@ -218,6 +219,31 @@ def test_cupti_with_its_header(root: Path, prefix: str) -> None:
     assert tools["cupti"].path == str(root / prefix / "lib64/libcupti.so")
     assert tools["cupti"].version == "2025.3.1"
     assert tools["cupti.h"].path == str(root / prefix / "include/cupti.h")
+
+
+@pytest.mark.parametrize(
+    ("processor", "target"),
+    [("x86_64", "x86_64-linux"), ("aarch64", "sbsa-linux"), ("aarch64", "aarch64-linux")],
+)
+def test_cupti_of_this_processor(
+    root: Path, processor: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A toolkit may hold the libraries of other processors too."""
+    monkeypatch.setattr(platform, "machine", lambda: processor)
+    targets = root / "usr/local/cuda-13.0/targets"
+    for folder in ("x86_64-linux", target, "riscv64-linux"):
+        write(targets / folder / "lib/libcupti.so", "")
+        write(targets / folder / "include/cupti.h", "")
+    tools = probe_machine(BARE, root).tools
+    assert tools["cupti"].path == str(targets / target / "lib/libcupti.so")
+    assert tools["cupti.h"].path == str(targets / target / "include/cupti.h")
+
+
+def test_cupti_in_debians_folder_of_this_processor(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    write(root / "usr/lib/x86_64-linux-gnu/libcupti.so", "")
+    write(root / "usr/lib/aarch64-linux-gnu/libcupti.so", "")
+    assert "aarch64" in probe_machine(BARE, root).tools["cupti"].path
 
 
 def test_ncu_where_nvidia_installs_it(root: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rocm_perf.cli.capture import CaptureCommand
 from rocm_perf.errors import RocmPerfError
-from rocm_perf.replay.snapshot import read_snapshot
+from rocm_perf.replay.load import read_snapshot
 from rocm_perf.replay.store import check
 from tests.unit.cli.parsing import parsed
 from tests.unit.replay.toys import fake_runner

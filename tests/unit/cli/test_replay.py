@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from rocm_perf.cli.main import main
 from rocm_perf.cli.replay import ReplayCommand
 from rocm_perf.errors import RocmPerfError
 from tests.unit.cli.parsing import parsed
@@ -115,15 +117,91 @@ def test_full_vm(snap: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, found = answered(capsys, "full-vm", snap, "--iterations", "30")
     assert (code, found["iterations"], len(found["timing"]["samples_ns"])) == (0, 30, 30)
     assert found["timing"]["p5_ns"] <= found["timing"]["median_ns"] <= found["timing"]["p95_ns"]
+    assert found["recopy"] is True
     code, text = told(capsys, "full-vm", snap, "--no-recopy", "--cold-cache", "--warmup", "0")
     assert code == 0
-    assert "20 iterations after 0 to warm up, memory restored once, caches emptied before each" in text
+    assert re.search(
+        r"^Iterations +20 after 0 to warm up$\n"
+        r"^Recopy +no: memory restored once, caches emptied before each$\n"
+        r"^GPU time +average 1\.0\d* us, median 1\.0\d* us$\n"
+        r"^Wall +\S+ \S+ in all$",
+        text,
+        re.MULTILINE,
+    )
     assert "1.002" in text
+    assert re.search(
+        r"^Recopy +yes: memory restored before each", told(capsys, "full-vm", snap)[1], re.MULTILINE
+    )
 
 
 def test_full_vm_as_guides_write_it(snap: str) -> None:
     assert replay("full-vm", "--capture-dir", snap, "--iterations", "2") == 0
-    assert replay("full-vm") == 2
+
+
+@pytest.mark.parametrize("task", ["info", "reserve-check", "full-vm", "verify"])
+def test_without_a_name_the_only_snapshot_here_is_meant(
+    snap: str, task: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(Path(snap).parent)
+    assert replay(task) == 0
+    assert f"this is of {Path(snap).name}\n" in capsys.readouterr().err
+
+
+def test_without_a_name_the_usual_one_is_meant(
+    snap: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Path(snap).parent
+    shutil.copytree(snap, here / "isolate_capture")
+    monkeypatch.chdir(here)
+    assert replay("full-vm") == 0
+    assert "this is of isolate_capture" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("task", "status"), [("info", 2), ("full-vm", 2), ("verify", 2), ("reserve-check", 3)]
+)
+def test_without_a_name_several_snapshots_are_named(
+    snap: str, task: str, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Path(snap).parent
+    for number in range(6):
+        shutil.copytree(snap, here / f"other{number}")
+    shutil.copytree(snap, here / ".draft")
+    monkeypatch.chdir(here)
+    code, text = told(capsys, task)
+    assert (code, text.count("\n")) == (status, 1)
+    assert "several here: other0, other1, other2, other3, other4 and 2 more" in text
+
+
+def test_without_a_name_and_without_a_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    code, text = told(capsys, "full-vm")
+    assert code == 2
+    assert "nor a folder isolate_capture" in text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--bogus"], ["snap", "extra"], ["--timeout", "never"], ["--timeout"], ["snap", "--iterations", "3"]],
+)
+def test_wrong_usage_of_reserve_check_does_not_look_like_an_answer(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its 2 says that an address was given elsewhere."""
+    for task, status in (("reserve-check", 3), ("info", 2)):
+        with pytest.raises(SystemExit) as caught:
+            main(["replay", task, *words])
+        assert caught.value.code == status
+        assert "usage: rocm-perf replay" in capsys.readouterr().err
+
+
+def test_help_of_reserve_check_is_not_wrong_usage() -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["replay", "reserve-check", "--help"])
+    assert caught.value.code == 0
 
 
 def test_full_vm_of_another_code_object(

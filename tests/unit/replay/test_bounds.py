@@ -18,8 +18,9 @@ from rocm_perf.errors import InputError
 from rocm_perf.render.json import encode
 from rocm_perf.replay import bounds
 from rocm_perf.replay.info import describe
+from rocm_perf.replay.load import read_snapshot
 from rocm_perf.replay.plan import Options, plan_text
-from rocm_perf.replay.snapshot import Snapshot, read_snapshot
+from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.store import check, unpack
 from tests.unit.replay.toys import (
     BASE,

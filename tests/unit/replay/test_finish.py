@@ -11,7 +11,7 @@ import pytest
 from rocm_perf.errors import InputError, OutputError, UsageError
 from rocm_perf.replay import finish as module
 from rocm_perf.replay.finish import Making, draft_beside, finish, refuse_existing
-from rocm_perf.replay.snapshot import read_snapshot
+from rocm_perf.replay.load import read_snapshot
 from tests.unit.replay.toys import BLOCK, Toy, make_snapshot, write_draft
 
 

@@ -12,9 +12,9 @@ import pytest
 from rocm_perf.arch.codeobject import reader
 from rocm_perf.errors import InputError
 from rocm_perf.replay.info import describe
+from rocm_perf.replay.load import read_snapshot
 from rocm_perf.replay.plan import Options, plan_text
 from rocm_perf.replay.replayer import ready
-from rocm_perf.replay.snapshot import read_snapshot
 from rocm_perf.replay.store import unpack
 from rocm_perf.replay.timing import time_replay
 from rocm_perf.replay.verify import refused
@@ -62,6 +62,15 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert (info.layout, info.checked_files, info.changed_bytes) == ("guides", 0, None)
     assert any("not verified" in words for words in info.missing)
     assert any("hashes" in words for words in info.missing)
+
+
+def test_what_it_says_of_the_state_after_the_kernel_is_not_used(tmp_path: Path) -> None:
+    """It does not hold that state: asking for its file was an internal error."""
+    folder = written(tmp_path / "isolate_capture")
+    regions = json.loads((folder / "memory_regions.json").read_text())
+    regions["regions"][0]["changed"] = [[0, 4096]]
+    (folder / "memory_regions.json").write_text(json.dumps(regions))
+    assert read_snapshot(folder).changed == ()
 
 
 def test_all_memory_is_restored(tmp_path: Path) -> None:

@@ -53,10 +53,13 @@ def test_it_is_built_once(machine: dict[str, str], tmp_path: Path) -> None:
         assert first.read_text() == "built\n"
         assert native.part(vendor, task, machine) == first  # type: ignore[arg-type]
     lines = (tmp_path / "log").read_text().splitlines()
-    assert len(lines) == 4
-    assert all("native/hsa/" in line and "-DAMD_INTERNAL_BUILD" in line for line in lines[:2])
-    assert ["-shared" in line for line in lines] == [True, False, True, False]
-    assert ["libcupti.so" in line for line in lines] == [False, False, True, False]
+    compiled, linked = ([line for line in lines if (" -c " in line) is wanted] for wanted in (True, False))
+    assert len(linked) == 4
+    assert ["-shared" in line for line in linked] == [True, False, True, False]
+    assert ["libcupti.so" in line for line in linked] == [False, False, True, False]
+    of_hsa = [line for line in compiled if "native/hsa/" in line]
+    assert of_hsa
+    assert all("-DLITTLEENDIAN_CPU" in line for line in of_hsa)
     assert not list((tmp_path / "cache").rglob("build-*"))
 
 
@@ -89,6 +92,12 @@ def test_what_is_missing(machine: dict[str, str], tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written(machine: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "cache").touch()
     with pytest.raises(OutputError, match="XDG_CACHE_HOME"):
+        native.part("AMD", "replay", machine)
+
+
+def test_a_runner_that_others_could_have_written_is_not_run(machine: dict[str, str]) -> None:
+    native.part("AMD", "replay", machine).chmod(0o722)
+    with pytest.raises(NotSupportedError, match="other users can write"):
         native.part("AMD", "replay", machine)
 
 

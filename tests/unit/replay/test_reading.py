@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.errors import InputError
-from rocm_perf.replay import pieces
+from rocm_perf.replay import info, pieces
 from rocm_perf.replay.info import describe
-from rocm_perf.replay.snapshot import Snapshot, read_snapshot
+from rocm_perf.replay.load import read_snapshot
+from rocm_perf.replay.replayer import ready
+from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.store import check, unpack
-from tests.unit.replay.toys import BASE
+from rocm_perf.replay.verify import verify
+from tests.unit.replay.toys import BASE, make_snapshot
 
 REGION = f"memory/region_{BASE:x}.bin.zst"
 FILES = ["manifest.json", "dispatch.json", "memory_regions.json", "kernarg.bin", "kernel.cubin", REGION]
@@ -121,3 +124,22 @@ def test_only_what_is_there_is_read_at_once(snap: Path, reads: list[int]) -> Non
     """However large a file claims to be, it is read in pieces."""
     check(read_snapshot(snap))
     assert max(reads) <= pieces.PIECE
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_file_that_goes_away_while_it_is_compared(tmp_path: Path) -> None:
+    snapshot = make_snapshot(tmp_path, compress=False)
+    with ready(snapshot) as replayer:
+        (snapshot.folder / f"after/region_{BASE:x}.bin").unlink()
+        with pytest.raises(InputError, match=r"region_[0-9a-f]+\.bin is missing"):
+            verify(replayer)
+
+
+def test_a_file_that_goes_away_after_it_was_checked(snap: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check_and_lose(snapshot: Snapshot) -> int:
+        (snapshot.folder / "kernarg.bin").unlink()
+        return 1
+
+    monkeypatch.setattr(info, "check", check_and_lose)
+    with pytest.raises(InputError, match=r"cannot read .*kernarg\.bin"):
+        describe(read_snapshot(snap))

@@ -19,7 +19,7 @@ from rocm_perf.replay.errors import (
     TooLargeError,
 )
 from rocm_perf.replay.plan import Code, Options, Poison
-from rocm_perf.replay.replayer import ready, words_of, write_plan
+from rocm_perf.replay.replayer import ready, text_of, write_plan
 from rocm_perf.replay.run import failure, run_plan
 from tests.unit.replay.toys import BASE, BLOCK, Toy, code_text, make_snapshot
 
@@ -216,4 +216,4 @@ def test_a_plan_that_cannot_be_written(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_said_of_a_replay(options: Options, words: str) -> None:
-    assert words_of(options) == words
+    assert text_of(options) == words

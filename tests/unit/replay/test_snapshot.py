@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rocm_perf.errors import InputError, RocmPerfError
 from rocm_perf.replay.errors import NewerVersionError
-from rocm_perf.replay.snapshot import Snapshot, read_snapshot
+from rocm_perf.replay.load import read_snapshot
+from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.store import check, unpack
 from tests.unit.replay.toys import BASE, OTHER, rewrite_manifest
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf.replay.finish import Making, finish
-from rocm_perf.replay.snapshot import Snapshot, digest
+from rocm_perf.replay.json_files import digest
+from rocm_perf.replay.snapshot import Snapshot
 
 BLOCK = 64 << 10
 BASE = 0x7F0000010000

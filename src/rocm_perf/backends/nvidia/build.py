@@ -5,16 +5,16 @@ Of the probed machine it takes the tools `cupti.h` (the header), `cupti` (the li
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from rocm_perf.backends.machine import Machine
-from rocm_perf.backends.native_build import LIBRARY_FLAGS, cache_folder, compile_into, digest
+from rocm_perf.backends.native_build import Recipe, compile_into, digest
+from rocm_perf.backends.native_cache import cache_folder, is_kept
 from rocm_perf.backends.nvidia.probe import CUPTI, CUPTI_HEADER
 from rocm_perf.errors import ToolAbsentError
 
 LIBRARY = "librocm_perf_cupti.so"
+_FOLDERS = ("common", "cupti")
 _NEEDED = {
     CUPTI_HEADER: "CUPTI's headers are not here (package cuda-cupti-dev, or pip's nvidia-cuda-cupti)",
     CUPTI: "CUPTI's library is not here (package cuda-cupti, or pip's nvidia-cuda-cupti)",
@@ -32,21 +32,19 @@ def absence(machine: Machine) -> str:
 
 def library(machine: Machine) -> Path:
     """Where the library for this machine is, or will be: another compiler or CUPTI is another place."""
-    found = (tool for name in _NEEDED if (tool := machine.tool(name)))
-    return cache_folder() / digest(_sources(), (f"{tool.path} {tool.version}" for tool in found)) / LIBRARY
+    tools = (tool for name in _NEEDED if (tool := machine.tool(name)))
+    return cache_folder() / digest(_FOLDERS, (f"{tool.path} {tool.version}" for tool in tools)) / LIBRARY
 
 
 def build(machine: Machine) -> Path:
     """The library, compiled unless an earlier run did. Two at once are safe."""
     target = library(machine)
-    if target.exists():
+    if is_kept(target):
         return target
     missing = absence(machine)
     if missing:
         raise ToolAbsentError("the CUPTI tracer cannot be built", missing)
-    with resources.as_file(resources.files("rocm_perf.backends.nvidia").joinpath("native")) as native:
-        remains = "`--profiler torch` and `timing` work without it."
-        compile_into(target, machine.tools["c++"].path, _arguments(native, machine), remains)
+    compile_into(target, _recipe(machine), remains="`--profiler torch` and `timing` work without it.")
     return target
 
 
@@ -62,19 +60,13 @@ def includes(header: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((own, cuda)))
 
 
-def _arguments(native: Path, machine: Machine) -> tuple[str, ...]:
+def _recipe(machine: Machine) -> Recipe:
     shared = Path(machine.tools[CUPTI].path)
-    sources = sorted(str(file) for file in native.glob("*.cpp"))
     headers = includes(Path(machine.tools[CUPTI_HEADER].path))
-    folders = (word for folder in headers for word in ("-isystem", str(folder)))
-    # pip's CUDA lacks crt/host_defines.h: ours is taken only where there is no other.
-    shims = ("-idirafter", str(native / "shims"))
-    linked = (str(shared), f"-Wl,-rpath,{shared.parent}", "-ldl")
-    return (*LIBRARY_FLAGS, *folders, *shims, *sources, *linked)
-
-
-@cache
-def _sources() -> tuple[tuple[str, bytes], ...]:
-    folder = resources.files("rocm_perf.backends.nvidia").joinpath("native")
-    files = sorted((file for file in folder.iterdir() if file.is_file()), key=lambda file: file.name)
-    return tuple((file.name, file.read_bytes()) for file in files)
+    return Recipe(
+        compiler=machine.tools["c++"].path,
+        folders=_FOLDERS,
+        flags=tuple(flag for folder in headers for flag in ("-isystem", str(folder))),
+        linked=(str(shared), f"-Wl,-rpath,{shared.parent}", "-ldl"),
+        is_library=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import platform
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,8 @@ _LIMIT_S = 20.0  # without the persistence daemon it starts every GPU
 _QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "compute_cap", "driver_version")
 _DRIVER = "proc/driver/nvidia"
 _COUNTING = {"CAP_SYS_ADMIN", "CAP_PERFMON"}  # what the driver asks of a user where counters are restricted
+# The folders below a toolkit's targets/, by processor: a toolkit may hold those of others too.
+_TARGETS = {"x86_64": ("x86_64-linux",), "aarch64": ("sbsa-linux", "aarch64-linux")}
 
 
 def smi_gpus(tool: Tool, environment: Mapping[str, str]) -> tuple[tuple[FoundGpu, ...], str]:
@@ -120,14 +123,16 @@ def cupti(cudas: Iterable[Path], torch_folder: Path | None, root: Path) -> dict[
     wheels = (
         [] if torch_folder is None else sorted((torch_folder.parent / "nvidia").glob("cu*"), reverse=True)
     )
-    below = ("extras/CUPTI", ".", "targets/x86_64-linux")
+    targets = (f"targets/{target}" for target in _TARGETS.get(platform.machine(), ()))
+    below = ("extras/CUPTI", ".", *targets)
     prefixes = [cuda / part for cuda in cudas for part in below]
     installations = [_cupti_of(prefix) for prefix in (*prefixes, *wheels, root / "usr")]
     return max(installations, key=len, default={})
 
 
 def _cupti_of(prefix: Path) -> dict[str, Tool]:
-    folders = (prefix / "lib64", prefix / "lib", prefix / "lib" / "x86_64-linux-gnu")
+    multiarch = f"{platform.machine()}-linux-gnu"  # Debian's name of the folder
+    folders = (prefix / "lib64", prefix / "lib", prefix / "lib" / multiarch)
     libraries = [file for folder in folders for file in sorted(folder.glob("libcupti.so*"))]
     header = prefix / "include" / "cupti.h"
     files: dict[str, Tool] = {}

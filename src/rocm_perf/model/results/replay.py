@@ -126,7 +126,8 @@ class ReplayTiming(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     iterations: int
     warmup: int
-    mode: str  # what is restored when, and the state of the caches
+    recopy: bool  # whether memory is restored before each iteration, or only once
+    mode: str  # the same in words, and the state of the caches
     restored_bytes: int  # before an iteration
     cache_bytes: int | None  # the GPU's largest cache
     cache_note: str  # what restoring does to the time; empty where it does not matter

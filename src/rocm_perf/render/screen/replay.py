@@ -35,15 +35,16 @@ _SHORT_S = 0.005  # not worth a word
 
 
 def print_blocks(blocks: Iterable[RenderableType], console: Console) -> None:
+    """Print one block under the other."""
     for block in blocks:
         show(console, block)
 
 
 def capture_blocks(report: CaptureReport, width: int) -> Iterator[RenderableType]:
     """What was captured, and what to do with it."""
-    told = list(_capture_facts(report))
-    room = max(len(label) for label, _ in told)
-    yield from facts(told, width)
+    rows = list(_capture_facts(report))
+    room = max(len(label) for label, _ in rows)
+    yield from facts(rows, width)
     task = "full-vm" if report.changed_bytes is None else "verify"
     for path in report.snapshots:
         yield uncut(("Wrote".ljust(room), "bold"), f"  {path}")
@@ -62,13 +63,13 @@ def _capture_facts(report: CaptureReport) -> Iterator[tuple[str, str]]:
     size = f"{format_bytes(report.raw_bytes)} raw, {format_bytes(report.stored_bytes)} on disk ({share})"
     regions = format_count(report.regions, "region")
     where = f" of {len(report.snapshots)} processes" if several else ""
-    yield "Memory", f"{regions}{where}, {size}; {_changed_words(report.changed_bytes)}"
+    yield "Memory", f"{regions}{where}, {size}; {_changed_text(report.changed_bytes)}"
     if report.seconds:
-        yield "Time", _time_words(report.seconds)
-    for words in _some(report.uncovered):
-        yield "Not covered", words
-    for words in report.not_seen:
-        yield "Note", words
+        yield "Time", _time_text(report.seconds)
+    for text in _some(report.uncovered):
+        yield "Not covered", text
+    for text in report.not_seen:
+        yield "Note", text
 
 
 def seen_blocks(seen: Sequence[tuple[str, int]], width: int) -> Iterator[RenderableType]:
@@ -85,17 +86,17 @@ def seen_blocks(seen: Sequence[tuple[str, int]], width: int) -> Iterator[Rendera
         yield line((f"and {len(seen) - len(shown):,} more", "dim"))
 
 
-def _changed_words(changed: int | None) -> str:
+def _changed_text(changed: int | None) -> str:
     if changed is None:
         return "what the kernel changed was not saved, so it cannot be verified"
     return f"the kernel changed {format_bytes(changed)}" if changed else "the kernel changed nothing"
 
 
-def _time_words(seconds: Mapping[str, float]) -> str:
-    """`store` comes after the program has ended; all else holds it up."""
+def _time_text(seconds: Mapping[str, float]) -> str:
+    """How long the program was held up, and what storing took after it had ended."""
     stages = {"drain": "for its earlier work", "before": "to save memory", "after": "to save what changed"}
     parts = [
-        f"{seconds[name]:.2f} s {words}" for name, words in stages.items() if seconds.get(name, 0) >= _SHORT_S
+        f"{seconds[name]:.2f} s {what}" for name, what in stages.items() if seconds.get(name, 0) >= _SHORT_S
     ]
     held = sum(took for name, took in seconds.items() if name != "store")
     stored = f"storing took {seconds.get('store', 0):.2f} s"
@@ -109,6 +110,7 @@ def _time_words(seconds: Mapping[str, float]) -> str:
 
 
 def info_blocks(info: SnapshotInfo, width: int) -> Iterator[RenderableType]:
+    """What is in a snapshot, and that its hashes are right."""
     yield from facts(_facts(info), width)
     yield from _regions(info.regions, width)
     lists = (("Not covered", info.uncovered), ("Note", info.notes), ("Missing", info.missing))
@@ -128,11 +130,11 @@ def _facts(info: SnapshotInfo) -> Iterator[tuple[str, str]]:
     yield "Launch", _geometry(info)
     device = info.device
     memory = format_bytes(device.memory_bytes) if device.memory_bytes else ""
-    words = (device.name, device.gfx, memory, info.driver, info.runtime)
-    yield "Captured on", ", ".join(word for word in words if word) or "unknown"
+    parts = (device.name, device.gfx, memory, info.driver, info.runtime)
+    yield "Captured on", ", ".join(part for part in parts if part) or "unknown"
     if info.command:
         yield "Command", shlex.join(info.command)
-    made = ", ".join(word for word in (info.producer, info.created_at) if word)
+    made = ", ".join(part for part in (info.producer, info.created_at) if part)
     if made:
         yield "Made by", made
     yield "Size", f"{format_bytes(info.raw_bytes)} raw, {format_bytes(info.stored_bytes)} on disk"
@@ -150,7 +152,7 @@ def _geometry(info: SnapshotInfo) -> str:
     if lds:
         parts.append(f"{format_bytes(lds)} LDS ({format_bytes(info.dynamic_lds_bytes)} dynamic)")
     if info.private_segment_bytes:
-        parts.append(f"{format_bytes(info.private_segment_bytes)} scratch a work-item")
+        parts.append(f"{format_bytes(info.private_segment_bytes)} scratch per work-item")
     return "; ".join([*parts, f"{format_bytes(info.kernarg_bytes)} of arguments; {info.code_object}"])
 
 
@@ -175,19 +177,20 @@ def _regions(regions: Sequence[RegionInfo], width: int) -> Iterator[RenderableTy
         yield line((f"and {len(regions) - len(largest):,} more (--json shows all)", "dim"))
 
 
-def reserve_blocks(found: ReserveCheck, width: int) -> Iterator[RenderableType]:
-    style, words = {
+def reserve_blocks(check: ReserveCheck, width: int) -> Iterator[RenderableType]:
+    """Whether the addresses can be had, and which cannot."""
+    style, text = {
         "exact": ("green", "every range can be had at its address"),
         "failed": ("red", "a range cannot be reserved here"),
         "relocated": ("yellow", "a range was given another address"),
-    }[found.verdict]
-    yield from verdict(found.verdict, f"bold {style}", f": {words}", width)
-    pairs = (("On", found.device), ("Reason", found.reason))
+    }[check.verdict]
+    yield from verdict(check.verdict, f"bold {style}", f": {text}", width)
+    pairs = (("On", check.device), ("Reason", check.reason))
     yield from facts((pair for pair in pairs if pair[1]), width)
-    wrong = [one for one in found.reservations if not one.exact]
-    shown = (wrong or found.reservations)[:_RANGES]
+    wrong = [one for one in check.reservations if not one.exact]
+    shown = (wrong or check.reservations)[:_RANGES]
     yield _plain_table([(one.base, format_bytes(one.size), one.got or "nothing") for one in shown])
-    rest = len(wrong or found.reservations) - len(shown)
+    rest = len(wrong or check.reservations) - len(shown)
     if rest:
         yield line((f"and {rest:,} more (--json shows all)", "dim"))
 
@@ -202,47 +205,63 @@ def _plain_table(rows: Sequence[tuple[str, str, str]]) -> Table:
     return fitted(columns, 80)
 
 
-def timing_blocks(found: ReplayTiming, width: int) -> Iterator[RenderableType]:
-    yield from facts(_run_facts(found), width)
-    unit = _unit(found.timing)
-    yield _timings({"": found.timing}, unit, width)
-    if found.cache_note:
-        yield from labelled("Note", found.cache_note, width)
-    yield from paragraph(_times_note(found.timing, unit), width, style="dim")
+def timing_blocks(replay: ReplayTiming, width: int) -> Iterator[RenderableType]:
+    """How long the kernel takes, and how it was launched."""
+    yield from facts(_timing_facts(replay), width)
+    unit = _unit(replay.timing)
+    yield _timings({"": replay.timing}, unit, width)
+    if replay.cache_note:
+        yield from labelled("Note", replay.cache_note, width)
+    yield from paragraph(_times_note(replay.timing, unit), width, style="dim")
 
 
-def comparison_blocks(found: ReplayComparison, width: int) -> Iterator[RenderableType]:
-    style = {"better": "green", "worse": "red", "no difference shown": "yellow"}[found.verdict]
-    why = f" ({found.interval_unavailable})" if found.interval_unavailable else ""
-    ratio = f"{found.speedup:.3f}x" + (
-        f" [{found.interval[0]:.3f}, {found.interval[1]:.3f}]" if found.interval else ""
+def _timing_facts(replay: ReplayTiming) -> Iterator[tuple[str, str]]:
+    timing = replay.timing
+    yield "Kernel", replay.name or replay.kernel
+    yield "On", replay.device
+    yield "Iterations", f"{replay.iterations:,} after {replay.warmup:,} to warm up"
+    yield "Recopy", f"{'yes' if replay.recopy else 'no'}: {replay.mode}"
+    yield "GPU time", f"average {format_ns(timing.mean_ns)}, median {format_ns(timing.median_ns)}"
+    yield "Wall", f"{format_ns(replay.wall_ns)} in all"
+    if replay.clock is not None:
+        yield "Clock", _clock_text(replay.clock)
+
+
+def comparison_blocks(comparison: ReplayComparison, width: int) -> Iterator[RenderableType]:
+    """Whether B is faster than A, and by how much."""
+    style = {"better": "green", "worse": "red", "no difference shown": "yellow"}[comparison.verdict]
+    why = f" ({comparison.interval_unavailable})" if comparison.interval_unavailable else ""
+    interval = comparison.interval
+    limits = f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else ""
+    answer = f"{why}: B against A, speedup {comparison.speedup:.3f}x{limits}"
+    yield from verdict(comparison.verdict, f"bold {style}", answer, width)
+    labels = (("A", comparison.base.label), ("B", comparison.new.label))
+    yield from facts((*_comparison_facts(comparison), *labels), width)
+    unit = _unit(comparison.base, comparison.again, comparison.new)
+    rows = {"A": comparison.base, "A again": comparison.again, "B": comparison.new}
+    yield _timings(rows, unit, width)
+    noise = f"A was loaded twice: a difference of up to {_percent(comparison.noise, 2)} is noise."
+    notes = (
+        _times_note(comparison.base, unit),
+        noise if interval else "",
+        "Results are not compared here: replay verify does.",
     )
-    yield from verdict(found.verdict, f"bold {style}", f"{why}: B against A, speedup {ratio}", width)
-    yield from facts((*_run_facts(found), ("A", found.base.label), ("B", found.new.label)), width)
-    unit = _unit(found.base, found.again, found.new)
-    yield _timings({"A": found.base, "A again": found.again, "B": found.new}, unit, width)
-    noise = (
-        f"A was loaded twice: a difference of up to {_percent(found.noise, 2)} is noise."
-        if found.interval
-        else ""
-    )
-    words = (_times_note(found.base, unit), noise, "Results are not compared here: replay verify does.")
-    yield from paragraph(" ".join(filter(None, words)), width, style="dim")
+    yield from paragraph(" ".join(filter(None, notes)), width, style="dim")
 
 
-def _run_facts(found: ReplayTiming | ReplayComparison) -> Iterator[tuple[str, str]]:
-    yield "Kernel", found.name or found.kernel
-    yield "On", found.device
+def _comparison_facts(comparison: ReplayComparison) -> Iterator[tuple[str, str]]:
+    yield "Kernel", comparison.name or comparison.kernel
+    yield "On", comparison.device
     yield (
         "Run",
-        f"{format_count(found.iterations, 'iteration')} after {found.warmup:,} to warm up, {found.mode}; "
-        f"{format_ns(found.wall_ns)} in all",
+        f"{format_count(comparison.iterations, 'iteration')} after {comparison.warmup:,} to warm up, "
+        f"{comparison.mode}; {format_ns(comparison.wall_ns)} in all",
     )
-    if found.clock is not None:
-        yield "Clock", _clock_words(found.clock)
+    if comparison.clock is not None:
+        yield "Clock", _clock_text(comparison.clock)
 
 
-def _clock_words(clock: Clock) -> str:
+def _clock_text(clock: Clock) -> str:
     return (
         f"{clock.median_mhz:,.0f} MHz before the launches (from {clock.min_mhz:,.0f} to {clock.max_mhz:,.0f})"
     )
@@ -270,12 +289,8 @@ def _timings(timings: Mapping[str, Timing], unit: Unit, width: int) -> Table:
 
 def _times_note(timing: Timing, unit: Unit) -> str:
     why = timing.interval_unavailable
-    told = (
-        f"no interval: {why}"
-        if why
-        else f"interval of the median at {_percent(timing.confidence)}, by bootstrap"
-    )
-    return f"Times in {unit.name} by device timestamps; {told}."
+    interval = f"interval of the median at {_percent(timing.confidence)}, by bootstrap"
+    return f"Times in {unit.name} by device timestamps; {f'no interval: {why}' if why else interval}."
 
 
 def _percent(share: float, digits: int = 0) -> str:
@@ -288,7 +303,7 @@ def _interval(interval: tuple[float, float] | None, unit: Unit) -> str:
 
 @dataclass(frozen=True)
 class Unit:
-    """One for a whole table, so that its columns can be compared, and stay narrow."""
+    """The unit of a whole table, so that its columns can be compared, and stay narrow."""
 
     name: str
     ns: float
@@ -305,60 +320,62 @@ def _unit(*timings: Timing) -> Unit:
     return next((unit for unit in _UNITS if slowest < 1000 * unit.ns), _UNITS[-1])
 
 
-def verification_blocks(found: Verification, width: int) -> Iterator[RenderableType]:
+def verification_blocks(verification: Verification, width: int) -> Iterator[RenderableType]:
+    """Whether a replay gives the application's result, and what that rests on."""
     style = {
         "same": "green",
         "same within tolerance": "green",
         "different": "red",
         "cannot be verified": "red",
-    }
-    yield from verdict(found.verdict, f"bold {style[found.verdict]}", f": {found.reason}", width)
-    yield from facts(_verification_facts(found), width)
+    }[verification.verdict]
+    yield from verdict(verification.verdict, f"bold {style}", f": {verification.reason}", width)
+    yield from facts(_verification_facts(verification), width)
 
 
-def _verification_facts(found: Verification) -> Iterator[tuple[str, str]]:
-    yield "Kernel", found.name or found.kernel
-    if found.device:
-        yield "On", found.device
-    if found.spoilt_bytes:
-        words = (
-            f"{format_bytes(found.spoilt_bytes)} before each replay, which the kernel must bring back: "
-            "in the application it overwrote them with the values that were there already"
+def _verification_facts(verification: Verification) -> Iterator[tuple[str, str]]:
+    yield "Kernel", verification.name or verification.kernel
+    if verification.device:
+        yield "On", verification.device
+    if verification.spoilt_bytes:
+        yield (
+            "Spoilt",
+            f"{format_bytes(verification.spoilt_bytes)} before each replay, which the kernel must bring back: "
+            "in the application it overwrote them with the values that were there already",
         )
-        yield "Spoilt", words
-    for title, judged in (("Replay", found.captured), ("New code", found.new)):
-        if judged is not None:
-            yield title, _judged(judged)
-            for difference in judged.differences:
-                yield from (("", words) for words in _difference(difference))
-    if found.deterministic is not None:
-        words = "gave the same bytes" if found.deterministic else "differ: the kernel is not deterministic"
-        yield "Replays", words
-    for control in found.controls:
+    for title, judgement in (("Replay", verification.captured), ("New code", verification.new)):
+        if judgement is not None:
+            yield title, _judgement_text(judgement)
+            for difference in judgement.differences:
+                yield from (("", text) for text in _difference_lines(difference))
+    if verification.deterministic is not None:
+        is_steady = verification.deterministic
+        yield "Replays", "gave the same bytes" if is_steady else "differ: the kernel is not deterministic"
+    for control in verification.controls:
         yield "Control", f"{control.name}: {control.outcome} ({control.words})"
 
 
-def _judged(judged: Judgement) -> str:
-    compared = f"{format_bytes(judged.compared_bytes)} compared"
-    if judged.verdict == "same":
+def _judgement_text(judgement: Judgement) -> str:
+    compared = f"{format_bytes(judgement.compared_bytes)} compared"
+    if judgement.verdict == "same":
         return f"bit for bit the same, {compared}"
-    differ = f"{format_count(judged.differing_bytes, 'byte')} {'differs' if judged.differing_bytes == 1 else 'differ'}"
-    return f"{judged.verdict}: {differ}, {compared}" + (f"; {judged.tolerance}" if judged.tolerance else "")
+    count = judgement.differing_bytes
+    differ = f"{format_count(count, 'byte')} {'differs' if count == 1 else 'differ'}"
+    tolerance = f"; {judgement.tolerance}" if judgement.tolerance else ""
+    return f"{judgement.verdict}: {differ}, {compared}{tolerance}"
 
 
-def _difference(found: Difference) -> Iterator[str]:
-    where = (
-        "written by the kernel" if found.is_output else "which the kernel did not write in the application"
-    )
+def _difference_lines(difference: Difference) -> Iterator[str]:
+    unwritten = "which the kernel did not write in the application"
+    where = "written by the kernel" if difference.is_output else unwritten
     yield (
-        f"region {found.region}, offset {found.offset:,} ({where}): {found.differing_bytes:,} of "
-        f"{format_count(found.compared_bytes, 'byte')}; expected {found.expected}, got {found.got}"
+        f"region {difference.region}, offset {difference.offset:,} ({where}): {difference.differing_bytes:,} of "
+        f"{format_count(difference.compared_bytes, 'byte')}; expected {difference.expected}, got {difference.got}"
     )
     values = []
-    if found.expected_f32 is not None and found.got_f32 is not None:
-        values.append(f"as f32 {found.expected_f32:g} and {found.got_f32:g}")
-    if found.expected_f16 is not None and found.got_f16 is not None:
-        values.append(f"as f16 {found.expected_f16:g} and {found.got_f16:g}")
+    if difference.expected_f32 is not None and difference.got_f32 is not None:
+        values.append(f"as f32 {difference.expected_f32:g} and {difference.got_f32:g}")
+    if difference.expected_f16 is not None and difference.got_f16 is not None:
+        values.append(f"as f16 {difference.expected_f16:g} and {difference.got_f16:g}")
     if values:
         yield "; ".join(values)
 

@@ -1,0 +1,355 @@
+// The tracer that CUDA's driver loads into the application (CUDA_INJECTION64_PATH) when it initialises. Records come
+// from CUPTI in buffers; one thread of ours turns them into a file. Nothing here may fail the application, or keep it
+// waiting.
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cupti/calls.h"
+#include "cupti/recording.h"
+
+// Of later releases than the oldest that this is built against: null where the loaded CUPTI has none.
+extern "C" {
+CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId, std::uint8_t) __attribute__((weak));
+CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t) __attribute__((weak));
+}
+
+namespace rocm_perf {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 20;  // small ones are complete, and so on disk, sooner
+constexpr std::size_t kMostBuffers = 256;      // unwritten; beyond them CUPTI drops records, and counts them
+constexpr int kFlushMilliseconds = 500;
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+struct Buffer {
+  std::uint8_t* data;
+  std::size_t size;
+};
+
+class Tracer {
+ public:
+  explicit Tracer(Setup setup) : recording_(std::move(setup)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  std::uint8_t* empty_buffer();
+  void take(Buffer buffer);
+  void context_created(CUcontext context);
+  void stop();               // at exit: everything that is there is written
+  bool ends_by(int signal);  // whether the writer will flush and then let the signal do its work
+  static void flush(bool forced) { cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0); }
+
+ private:
+  void start_writer();
+  void wake() const;
+  void write();
+  void write_waiting();
+  bool wait() const;
+
+  Recording recording_;
+  int wake_;
+  std::once_flag started_;
+  std::thread writer_;
+  std::mutex mutex_;  // of what follows
+  std::deque<Buffer> full_;
+  std::vector<std::uint8_t*> empty_;
+  std::size_t out_ = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> contexts_;
+  std::atomic<std::uint64_t> dropped_{0};
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> signal_{0};
+};
+
+// Never destroyed: CUPTI may call until the very end.
+Tracer* tracer = nullptr;
+std::atomic<pid_t> owner{0};
+
+// A child of a fork has our memory but not our thread, and no CUDA: it records nothing.
+bool ours() { return tracer && owner == getpid(); }
+
+void flush_on_signals();
+
+void say(const std::string& text) { std::fprintf(stderr, "rocm-perf: %s\n", text.c_str()); }
+
+std::string words(CUptiResult result) {
+  const char* text = nullptr;
+  return cuptiGetResultString(result, &text) == CUPTI_SUCCESS && text ? text : "CUPTI error " + std::to_string(result);
+}
+
+std::uint8_t* Tracer::empty_buffer() {
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || out_ >= kMostBuffers) return nullptr;
+  ++out_;
+  if (empty_.empty()) return static_cast<std::uint8_t*>(std::aligned_alloc(16, kBufferBytes));
+  std::uint8_t* const buffer = empty_.back();
+  empty_.pop_back();
+  return buffer;
+}
+
+void Tracer::take(Buffer buffer) {
+  std::size_t dropped = 0;
+  if (cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_ += dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    full_.push_back(buffer);
+  }
+  start_writer();
+  wake();
+}
+
+void Tracer::context_created(CUcontext context) {
+  std::uint32_t id = 0, device = 0;
+  if (cuptiGetContextId(context, &id) == CUPTI_SUCCESS && cuptiGetDeviceId(context, &device) == CUPTI_SUCCESS) {
+    const std::lock_guard lock(mutex_);
+    contexts_.emplace_back(id, device);
+  }
+  start_writer();
+}
+
+void Tracer::wake() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t ignored = ::write(wake_, &one, sizeof one);
+}
+
+// No signal of the application may end up in our thread.
+void Tracer::start_writer() {
+  std::call_once(started_, [this] {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    writer_ = std::thread([this] { write(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    flush_on_signals();
+  });
+}
+
+// Whether it was woken; false when it is time to ask CUPTI for what it has.
+bool Tracer::wait() const {
+  pollfd waiting{wake_, POLLIN, 0};
+  if (poll(&waiting, 1, kFlushMilliseconds) <= 0) return false;
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t ignored = ::read(wake_, &count, sizeof count);
+  return true;
+}
+
+void Tracer::write() {
+  recording_.describe_devices();
+  while (!stopping_ && !signal_) {
+    if (!wait()) flush(false);
+    write_waiting();
+  }
+  const int number = signal_;
+  if (number) flush(true);
+  write_waiting();
+  recording_.finish(dropped_, number);
+  if (!recording_.error().empty()) say("the recording is not whole: " + recording_.error());
+  if (number) {  // now it may end the process, as it would have without us
+    ::signal(number, SIG_DFL);
+    kill(getpid(), number);
+  }
+}
+
+void Tracer::write_waiting() {
+  for (;;) {
+    Buffer buffer{};
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [id, device] : contexts_) recording_.context(id, device);
+      contexts_.clear();
+      if (full_.empty()) return;
+      buffer = full_.front();
+      full_.pop_front();
+    }
+    if (buffer.size) recording_.add(buffer.data, buffer.size);
+    const std::lock_guard lock(mutex_);
+    --out_;
+    empty_.push_back(buffer.data);
+  }
+}
+
+void Tracer::stop() {
+  flush(true);
+  stopping_ = true;
+  wake();
+  if (writer_.joinable()) writer_.join();
+}
+
+// A second signal, or one during the exit, finds nobody to wait for.
+bool Tracer::ends_by(int signal) {
+  int none = 0;
+  if (stopping_ || !signal_.compare_exchange_strong(none, signal)) return false;
+  wake();
+  return true;
+}
+
+// --- What CUPTI and the system call ---
+
+void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+  *buffer = tracer->empty_buffer();
+  *size = *buffer ? kBufferBytes : 0;
+  *most_records = 0;
+}
+
+void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+  if (buffer) tracer->take({buffer, valid});
+}
+
+void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (domain != CUPTI_CB_DOMAIN_RESOURCE || !ours()) return;
+  const auto* resource = static_cast<const CUpti_ResourceData*>(data);
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) tracer->context_created(resource->context);
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) Tracer::flush(false);
+}
+
+void at_exit() {
+  if (ours()) tracer->stop();
+}
+
+void on_signal(int number) {
+  if (ours() && tracer->ends_by(number)) return;
+  ::signal(number, SIG_DFL);
+  raise(number);
+}
+
+// Only where the application does not handle the signal itself: it would end without a chance to write.
+void flush_on_signals() {
+  for (const int number : kSignals) {
+    struct sigaction present{};
+    if (sigaction(number, nullptr, &present) != 0 || (present.sa_flags & SA_SIGINFO) || present.sa_handler != SIG_DFL)
+      continue;
+    struct sigaction action{};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, nullptr);
+  }
+}
+
+// --- What is recorded ---
+
+bool asked(const std::string& domains, std::string_view domain) {
+  return ("," + domains + ",").find("," + std::string(domain) + ",") != std::string::npos;
+}
+
+struct Wanted {
+  const char* domain;
+  const char* what;
+  CUpti_ActivityKind kind;
+};
+
+constexpr Wanted kKinds[] = {
+    {"kernel", "kernels", CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+    {"kernel", "CUPTI's own overhead", CUPTI_ACTIVITY_KIND_OVERHEAD},
+    {"copy", "copies", CUPTI_ACTIVITY_KIND_MEMCPY},
+    {"copy", "copies between GPUs", CUPTI_ACTIVITY_KIND_MEMCPY2},
+    {"copy", "fills", CUPTI_ACTIVITY_KIND_MEMSET},
+    {"hip", "API calls", CUPTI_ACTIVITY_KIND_RUNTIME},
+    {"hip", "waits", CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
+    {"hip", "events", CUPTI_ACTIVITY_KIND_CUDA_EVENT},
+    {"hsa", "driver calls", CUPTI_ACTIVITY_KIND_DRIVER},
+    {"allocation", "allocations", CUPTI_ACTIVITY_KIND_MEMORY2},
+    {"marker", "NVTX ranges", CUPTI_ACTIVITY_KIND_MARKER},
+    {"rccl", "NCCL's ranges", CUPTI_ACTIVITY_KIND_MARKER},
+};
+
+void enable_working_driver_calls(std::vector<std::string>& problems) {
+  if (!cuptiActivityEnableDriverApi) {
+    const CUptiResult result = cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
+    if (result != CUPTI_SUCCESS) problems.push_back("driver calls: " + words(result));
+    return;
+  }
+  Calls driver(CUPTI_CB_DOMAIN_DRIVER_API);
+  for (CUpti_CallbackId id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id)
+    if (is_work(driver.name(id))) cuptiActivityEnableDriverApi(id, 1);
+}
+
+void disable_noise() {
+  if (!cuptiActivityEnableRuntimeApi) return;
+  Calls runtime(CUPTI_CB_DOMAIN_RUNTIME_API);
+  for (CUpti_CallbackId id = 1; id < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++id)
+    if (is_noise(runtime.name(id))) cuptiActivityEnableRuntimeApi(id, 0);
+}
+
+std::vector<std::string> enable(const std::string& domains) {
+  std::vector<std::string> problems;
+  for (const Wanted& wanted : kKinds) {
+    if (!asked(domains, wanted.domain)) continue;
+    const CUptiResult result = cuptiActivityEnable(wanted.kind);
+    if (result != CUPTI_SUCCESS) problems.push_back(std::string(wanted.what) + ": " + words(result));
+  }
+  if (asked(domains, "hip")) disable_noise();
+  if (asked(domains, "hip") && !asked(domains, "hsa")) enable_working_driver_calls(problems);
+  return problems;
+}
+
+void start(const std::string& pattern, const std::string& domains) {
+  static CUpti_SubscriberHandle subscriber;
+  const CUptiResult result = cuptiSubscribe(&subscriber, called_back, nullptr);
+  if (result != CUPTI_SUCCESS) {
+    say("the CUDA work of process " + std::to_string(getpid()) + " is not recorded: " + words(result) +
+        " (another profiler, such as torch.profiler, nsys or ncu, may be at work in it)");
+    return;
+  }
+  cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  Setup setup;
+  setup.process = this_process();
+  setup.path = expanded(pattern, setup.process);
+  setup.domains = domains;
+  setup.every_driver_call = asked(domains, "hsa");
+  setup.start = now();
+  // Before the tracer exists no buffer can come: callbacks are registered last.
+  setup.problems = enable(domains);
+  tracer = new Tracer(std::move(setup));
+  owner = getpid();
+  cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
+  cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+  cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+  std::atexit(at_exit);
+}
+
+// NVTX asks the library in NVTX_INJECTION64_PATH. CUPTI answers: the one that we are linked with, so that a process
+// never holds two.
+int forward_nvtx(const char* entry, void* get_export_table) {
+  Dl_info here{};
+  if (!dladdr(reinterpret_cast<void*>(&cuptiSubscribe), &here) || !here.dli_fname) return 0;
+  void* const cupti = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  const auto initialise = cupti ? reinterpret_cast<int (*)(void*)>(dlsym(cupti, entry)) : nullptr;
+  return initialise ? initialise(get_export_table) : 0;
+}
+
+}  // namespace
+}  // namespace rocm_perf
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+// CUDA's driver calls it once a process. 1: all is well.
+EXPORTED int InitializeInjection() {
+  const char* const pattern = std::getenv("ROCM_PERF_CUPTI_OUTPUT");
+  const char* const domains = std::getenv("ROCM_PERF_CUPTI_DOMAINS");
+  if (pattern && *pattern && rocm_perf::owner == 0)
+    rocm_perf::start(pattern, domains ? domains : "kernel,hip,copy,marker");
+  return 1;
+}
+
+EXPORTED int InitializeInjectionNvtx(void* get_export_table) {
+  return rocm_perf::forward_nvtx("InitializeInjectionNvtx", get_export_table);
+}
+
+EXPORTED int InitializeInjectionNvtx2(void* get_export_table) {
+  return rocm_perf::forward_nvtx("InitializeInjectionNvtx2", get_export_table);
+}
