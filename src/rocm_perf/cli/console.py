@@ -17,7 +17,7 @@ class ResultConsole(Console):
 
 
 def result_console(*, stderr: bool = False) -> Console:
-    """The console for results, on stdout unless told otherwise."""
+    """The console that results are printed to: stdout, or stderr."""
     return ResultConsole(highlight=False, stderr=stderr)
 
 

@@ -150,7 +150,7 @@ def _findings(document: Document, view: View, shown: int, explained: int, eviden
     else:
         yield from labelled("What holds it back", NO_FINDINGS, view.width, 2)
     for place, finding in enumerate(findings[:shown]):
-        more = _section_of(finding, document)
+        more = _added_options(finding, document)
         yield line(
             (f" {place + 1} ", MARKS[finding.severity][1]),
             (finding.title, "bold"),
@@ -169,7 +169,7 @@ def _worth_and_evidence(finding: Finding) -> str:
     return ": ".join(part for part in (worth(finding), "; ".join(finding.evidence)) if part)
 
 
-def _section_of(finding: Finding, document: Document) -> str:
+def _added_options(finding: Finding, document: Document) -> str:
     """The options that the next command adds to `analyze` of this recording; empty where it is another command."""
     again = f"rocm-perf analyze {document.label} "
     return finding.next_command.removeprefix(again) if finding.next_command.startswith(again) else ""

@@ -67,14 +67,17 @@ Columns = Sequence[Column[Row]]
 
 
 def number(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    """A column of numbers, which are never cut."""
     return Column(heading, cell, numeric=True)
 
 
 def text(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    """A column of text, cut at the end where it is too long."""
     return Column(heading, cell)
 
 
 def code(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    """A column of identifiers, cut in the middle where they are too long."""
     return Column(heading, cell, code=True)
 
 
@@ -132,25 +135,29 @@ def known(number: int | None) -> str:
 
 
 def time(value: float | None) -> str:
+    """A duration in nanoseconds with its unit, or a dash."""
     return "-" if value is None else format_ns(value)
 
 
 def size(value: float | None) -> str:
+    """A number of bytes with its unit, or a dash."""
     return "-" if value is None else format_bytes(value)
 
 
 def count(value: float | None) -> str:
+    """A whole number, or a dash."""
     return "-" if value is None else f"{value:,.0f}"
 
 
 def share(value: float | Quantity | None) -> str:
+    """A share in percent, with a question mark where it is doubtful, or a dash."""
     if isinstance(value, Quantity):
         return share(value.value) + ("?" if value.doubt else "")
     return "-" if value is None else format_share(value)
 
 
 def rate(value: float | Quantity | None) -> str:
-    """A number without its unit, to three digits."""
+    """A number without its unit, to three digits; a question mark where it is doubtful, or a dash."""
     if isinstance(value, Quantity):
         return rate(value.value) + ("?" if value.doubt else "")
     if value is None:
