@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocm_perf.arch import catalog
 from rocm_perf.arch.gpu import Gpu, Source
-from rocm_perf.render.screen.gpus import facts, method_words, short_name, source_words
+from rocm_perf.render.screen.gpus import facts, method_text, short_name, source_text
 
 PAGE = Path(__file__).parents[1] / "docs" / "gpus.md"
 _INTRO = """\
@@ -78,7 +78,7 @@ def _chip(gfx: str, gpus: Sequence[Gpu], numbers: dict[Source, int]) -> Iterator
     yield ""
     for method in gpus[0].methods:
         mark = _mark(gpus[0].sources[f"methods.{method.name}"], numbers)
-        yield f"- {method.name.replace('_', ' ')}: {method_words(method)} {mark}"
+        yield f"- {method.name.replace('_', ' ')}: {method_text(method)} {mark}"
     yield ""
 
 
@@ -97,7 +97,7 @@ def _mark(source: Source, numbers: dict[Source, int]) -> str:
 
 
 def _link(source: Source) -> str:
-    return source_words(source).replace(source.url, f"<{source.url}>") if source.url else source_words(source)
+    return source_text(source).replace(source.url, f"<{source.url}>") if source.url else source_text(source)
 
 
 if __name__ == "__main__":

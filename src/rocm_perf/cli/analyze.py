@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class AnalyzeCommand:
     """What holds a program back, where its time goes, and how far the recording can be trusted.
 
-    The answer fits a screen; --show has the details, -o and --json have all of it. PATH is anything a profiler wrote: a
-    file, a .gz, .zst or .zip of one, the folder of a run, or a bundle. Several paths are reported one after another;
-    files of one process count as one.
+    The answer fits on one screen; --show adds details, -o and --json give everything. PATH is anything a profiler
+    wrote: a file, a .gz, .zst or .zip of one, the folder of a run, or a bundle. Several paths are reported one after
+    another; files of the same process count as one recording.
     """
 
     name = "analyze"
@@ -40,28 +40,28 @@ class AnalyzeCommand:
         parser.add_argument(
             "--show",
             metavar="SECTION,...",
-            help="these sections in full instead (a wrong name lists them), or all",
+            help="show these sections in full instead, or all (a wrong name lists them)",
         )
         parser.add_argument(
             "--top",
             metavar="N",
             type=positive,
             default=None,
-            help="rows of each list (default 10, sections 20)",
+            help="rows in each list (default 10, in sections 20)",
         )
         parser.add_argument(
             "--by",
             choices=("full", "short"),
             default="full",
-            help="tell kernels apart by full or by short name",
+            help="group kernels by full or by short name",
         )
-        parser.add_argument("--full-names", action="store_true", help="show kernel names whole")
+        parser.add_argument("--full-names", action="store_true", help="do not shorten kernel names")
         parser.add_argument(
             "--each", action="store_true", help="report on every run of a folder that holds several"
         )
-        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
+        parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
-        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+        parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import overview
@@ -101,7 +101,7 @@ def _print(documents: list[Document], names: list[str], args: argparse.Namespace
     from rocm_perf.render.screen.terminal import View, print_document, print_sections
 
     console = result_console()
-    view = View(args.top, args.full_names, len(documents) > 1, console.width)
+    view = View(top=args.top, full_names=args.full_names, brief=len(documents) > 1, width=console.width)
     for number, document in enumerate(documents):
         if number:
             console.print()
@@ -118,7 +118,7 @@ def _write(documents: list[Document], folder: Path, force: bool) -> None:
 
 
 def _sections(text: str | None) -> list[str]:
-    """The sections that were asked for; none for the usual answer."""
+    """The sections that `--show` names; none for the first screen."""
     if text is None:
         return []
     from rocm_perf.render.sections.index import chosen

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-_MOST = 2**31 - 1  # what every part that is handed such a number can hold
-_LONGEST_S = 1e6  # eleven days; the system cannot wait much longer in one go
+_MOST = 2**31 - 1  # fits wherever such a number is passed on
+_LONGEST_S = 1e6  # eleven days; the system cannot wait much longer at once
 
 
 def positive(text: str) -> int:
-    """1 or more."""
+    """A whole number, 1 or more."""
     return _whole(text, 1)
 
 
 def count(text: str) -> int:
-    """0 or more."""
+    """A whole number, 0 or more."""
     return _whole(text, 0)
 
 
 def seconds(text: str) -> float:
-    """More than 0, and not forever."""
+    """A number of seconds, more than 0 and not forever."""
     try:
         value = float(text)
     except ValueError as error:

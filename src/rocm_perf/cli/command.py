@@ -1,4 +1,4 @@
-"""What every verb is."""
+"""The interface of a verb."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ class Command(Protocol):
         """Add the verb's own options."""
 
     def run(self, args: argparse.Namespace) -> int:
-        """Do it; returns the exit code."""
+        """Run the verb and return the exit code."""

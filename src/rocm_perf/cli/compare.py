@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class CompareCommand:
     """What changed between two recordings, and which parts of the time account for it.
 
-    BASE and NEW are anything that `analyze` takes, of any two formats. Times are differences NEW - BASE.
+    BASE and NEW are anything that `analyze` takes, in the same or different formats. Differences are NEW - BASE.
     """
 
     name = "compare"
@@ -28,8 +28,8 @@ class CompareCommand:
         parser.add_argument(
             "--top", metavar="N", type=positive, default=10, help="kernels to show (default 10)"
         )
-        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
-        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+        parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
+        parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.compare.recordings import compare
@@ -37,8 +37,8 @@ class CompareCommand:
 
         with reading_progress():
             base, new = (load(path, as_one=args.as_one) for path in (args.base, args.new))
-        found = _findings(base, str(args.base)), _findings(new, str(args.new))
-        comparison = compare(base, new, _labels(args.base, args.new), found)
+        findings = _findings(base, str(args.base)), _findings(new, str(args.new))
+        comparison = compare(base, new, _labels(args.base, args.new), findings)
         if args.json:
             from rocm_perf.render import json
 
@@ -60,5 +60,5 @@ def _findings(trace: Trace, label: str) -> tuple[Finding, ...]:
 
 
 def _labels(base: Path, new: Path) -> tuple[str, str]:
-    """File names, or whole paths where the names are the same."""
+    """The file names, or the whole paths where the names are the same."""
     return (base.name, new.name) if base.name != new.name else (str(base), str(new))

@@ -9,7 +9,7 @@ from rich.console import Console
 
 
 class ResultConsole(Console):
-    """One whose reader may leave. The verb goes on all the same, because its exit code is an answer, too."""
+    """A console whose reader may leave; the verb goes on, because its exit code is an answer too."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -17,11 +17,12 @@ class ResultConsole(Console):
 
 
 def result_console(*, stderr: bool = False) -> Console:
+    """The console that results are printed to: stdout, or stderr."""
     return ResultConsole(highlight=False, stderr=stderr)
 
 
 def forget(stream: IO[str]) -> None:
-    """Nobody reads it any more: the rest goes nowhere, and Python does not complain at exit."""
+    """Discard what is still written to a stream that nobody reads, so that Python does not complain at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, stream.fileno())

@@ -16,16 +16,21 @@ BEFORE, AFTER = "sync_in_loop", "sync_hoisted"
 
 
 class DemoCommand:
-    """The main job with no GPU: a slow loop on a simulated MI300X, why it is slow, and the fixed one beside it.
+    """See it work without a GPU: a slow loop on a simulated MI300X, why it is slow, and the fixed loop beside it.
 
-    Writes both recordings as bundles and a Markdown report.
+    Writes both recordings, as bundles, and a Markdown report.
     """
 
     name = "demo"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "-o", "--output", metavar="DIR", type=Path, default=Path("demo-output"), help="where to write"
+            "-o",
+            "--output",
+            metavar="DIR",
+            type=Path,
+            default=Path("demo-output"),
+            help="folder to write to (default demo-output)",
         )
 
     def run(self, args: argparse.Namespace) -> int:
@@ -38,7 +43,7 @@ class DemoCommand:
         before = _profile(BEFORE, folder, console)
         _say(
             console,
-            "2. What removing the waits would bring",
+            "2. What removing the waits would save",
             "projected from the recording alone, and simulated",
         )
         _project(before, console)
@@ -72,7 +77,7 @@ def _say(console: Console, title: str, detail: str) -> None:
 
 
 def workload_file(name: str) -> Path:
-    """A workload of examples/workloads: in the installed package, or in the checkout that is run in place."""
+    """The path of a workload of examples/workloads, in the installed package or in the checkout run in place."""
     from importlib import resources
 
     packaged = Path(str(resources.files("rocm_perf.sim") / "workloads" / f"{name}.toml"))

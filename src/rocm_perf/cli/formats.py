@@ -6,16 +6,16 @@ import argparse
 
 
 class FormatsCommand:
-    """What is read, and how each format is told apart.
+    """Which formats are read, and how each is recognised.
 
-    A file's content decides, never its name. With --tables: the tables a recording becomes, for `query`.
+    A file's content decides, never its name. With --tables: the tables a recording becomes, as `query` sees them.
     """
 
     name = "formats"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--tables", action="store_true", help="list the tables and columns instead")
-        parser.add_argument("--json", action="store_true", help="as JSON")
+        parser.add_argument("--json", action="store_true", help="print as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         rows = _tables() if args.tables else _formats()

@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 class GpusCommand:
-    """What is known of each GPU: size, peaks, and which ways of profiling work.
+    """What is known about each GPU: size, peaks, and which profiling methods work.
 
-    With a NAME: everything about that GPU, each number with its source. TFLOP/s are peaks of the data sheet, without
-    sparsity. Own files in $ROCM_PERF_GPUS, or else in rocm-perf/gpus of the configuration folder, add GPUs or correct
-    them (docs/gpus.md).
+    With a NAME: everything about that GPU, each number with its source. TFLOP/s are data-sheet peaks, without sparsity.
+    Your own files in $ROCM_PERF_GPUS, or else in rocm-perf/gpus of the configuration folder, add or correct GPUs
+    (docs/gpus.md).
     """
 
     name = "gpus"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("gpu", metavar="NAME", nargs="?", help="MI300X, 'RX 7900 XTX', gfx942, ...")
-        parser.add_argument("--json", action="store_true", help="as JSON, with every source")
+        parser.add_argument("--json", action="store_true", help="print as JSON, with every source")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.arch import catalog
@@ -50,7 +50,7 @@ def _print(chosen: Sequence[Gpu]) -> None:
         return
     console.print(gpu_table(chosen, console.width))
     console.print(
-        "[dim]TFLOP/s without sparsity; counters: since which ROCm. `rocm-perf gpus NAME` shows all.[/]"
+        "[dim]TFLOP/s without sparsity; counters: first ROCm with them. `rocm-perf gpus NAME` shows everything.[/]"
     )
 
 

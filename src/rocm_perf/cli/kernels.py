@@ -19,11 +19,11 @@ _MOST_IN_DETAIL = 4
 
 
 class KernelsCommand:
-    """What the kernels in a file ask for, and what their code tells: registers, spills, LDS, occupancy, instructions.
+    """What the kernels in a file need, and what their code shows: registers, spills, LDS, occupancy, instructions.
 
-    FILE is a code object (.hsaco, .co), an offload bundle, a cubin or fatbin, or a program or library that carries
-    such code. With one kernel, or with --kernel: its arguments, instruction mix and observations, for which a
-    disassembler is needed. Instructions are counted as they stand in the code, not as often as they run.
+    FILE is a code object (.hsaco, .co), an offload bundle, a cubin or fatbin, or a program or library that contains
+    such code. With one kernel, or with --kernel: its arguments, instruction mix and observations (these need a
+    disassembler). Instructions are counted once each, not as often as they run.
     """
 
     name = "kernels"
@@ -38,11 +38,11 @@ class KernelsCommand:
             "--workgroup",
             metavar="N",
             type=int,
-            help="work-items a workgroup, for the occupancy (default: the most)",
+            help="work-items per workgroup, for the occupancy (default: the maximum)",
         )
         parser.add_argument("--lds", metavar="BYTES", type=int, default=0, help="LDS that the launch adds")
         parser.add_argument("--disassemble", action="store_true", help="print the instructions too")
-        parser.add_argument("--json", action="store_true", help="everything as JSON")
+        parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.arch.codeobject.reader import read
@@ -61,8 +61,8 @@ class KernelsCommand:
 def _of_arch(objects: Sequence[CodeObject], arch: str | None) -> list[CodeObject]:
     chosen = [item for item in objects if arch is None or item.arch == arch]
     if not chosen:
-        held = ", ".join(dict.fromkeys(item.arch for item in objects)) or "none"
-        raise UsageError(f"the file has no code for {arch}", next_step=f"It has: {held}.")
+        available = ", ".join(dict.fromkeys(item.arch for item in objects)) or "none"
+        raise UsageError(f"the file has no code for {arch}", next_step=f"It has: {available}.")
     return chosen
 
 
@@ -86,7 +86,8 @@ def _selected(objects: Sequence[CodeObject], pattern: str | None, launch: Launch
     if not reports:
         total = sum(len(item.kernels) for item in objects)
         raise UsageError(
-            f"none of its {total:,} kernels matches {pattern!r}", next_step="Leave --kernel out to see all."
+            f"none of its {total:,} kernels matches {pattern!r}",
+            next_step="Leave out --kernel to see them all.",
         )
     return reports
 
@@ -95,11 +96,11 @@ def _regex(pattern: str | None) -> re.Pattern[str]:
     try:
         return re.compile(pattern or "")
     except re.error as error:
-        raise UsageError(f"--kernel {pattern!r} is no regular expression", str(error)) from error
+        raise UsageError(f"--kernel {pattern!r} is not a regular expression", str(error)) from error
 
 
 def _with_code(path: Path, report: ObjectReport, listing: bool) -> ObjectReport:
-    """The same with instructions; without a disassembler the reason, unless the listing itself was asked for."""
+    """The report with instructions, or with the reason why not; an error only where a listing was asked for."""
     import msgspec
 
     from rocm_perf.arch.codeobject import disassembly
@@ -112,19 +113,19 @@ def _with_code(path: Path, report: ObjectReport, listing: bool) -> ObjectReport:
     try:
         if item.kind != "AMD code object":
             raise UsageError(
-                f"only AMD code is disassembled here, this is an {item.kind}", next_step="nvdisasm reads it."
+                f"only AMD code can be disassembled, and this is an {item.kind}", next_step="Use nvdisasm."
             )
         tool = disassembly.find_disassembler(os.environ.get(disassembly.VARIABLE))
         names = [entry.kernel.name for entry in report.kernels]
-        found = disassembly.disassemble(image_of(path, item.index), names, tool)
+        listings = disassembly.disassemble(image_of(path, item.index), names, tool)
     except RocmPerfError as error:
         if listing:
             raise
         kernels = tuple(_without_code(entry, str(error)) for entry in report.kernels)
     else:
         kernels = tuple(
-            with_code(entry, item.arch, found[entry.kernel.name], listing)
-            if entry.kernel.name in found
+            with_code(entry, item.arch, listings[entry.kernel.name], listing)
+            if entry.kernel.name in listings
             else _without_code(entry, "the disassembler did not find its code")
             for entry in report.kernels
         )

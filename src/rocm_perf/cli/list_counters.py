@@ -14,18 +14,20 @@ SCHEMA_VERSION = 1
 
 
 class ListCountersCommand:
-    """The counters of a GPU, without the GPU.
+    """The counters of any GPU, with no GPU needed.
 
-    Block by block, with how many of a block fit into one pass. --search looks into names and descriptions and shows how
-    derived counters are computed; for a name that the chip does not have, it says what is meant there. --plan shows
-    how few runs of the application would record counters, metrics, or sets of counters such as compute_bound.
+    Block by block, with how many of a block fit into one pass. --search looks into names and descriptions, shows how
+    derived counters are computed, and explains a name that the chip does not have. --plan shows how few runs of the
+    application record given counters, metrics, or sets of counters such as compute_bound.
     """
 
     name = "list-counters"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--arch", metavar="GFX", required=True, help="chip, such as gfx942 or gfx1100")
-        parser.add_argument("--search", metavar="TEXT", help="only those with TEXT in name or description")
+        parser.add_argument(
+            "--search", metavar="TEXT", help="only those with TEXT in their name or description"
+        )
         parser.add_argument(
             "--rocm", metavar="RELEASE", help="as of this ROCm release (default: the newest known)"
         )
@@ -35,7 +37,7 @@ class ListCountersCommand:
         kind = parser.add_mutually_exclusive_group()
         kind.add_argument("--hardware", action="store_true", help="only what the hardware counts")
         kind.add_argument("--derived", action="store_true", help="only what is computed from others")
-        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+        parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.arch.counters import definitions
@@ -53,7 +55,7 @@ class ListCountersCommand:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    """Passes, and the lines of an input file for rocprofv3 (or rocprof) that asks for them."""
+    """Print the passes, and the input file for rocprofv3 (or rocprof) that requests them."""
     from rocm_perf.arch.counter_sets import counter_sets, resolve_set
     from rocm_perf.arch.counters import definitions
     from rocm_perf.arch.passes import kept_together, plan_passes
@@ -62,14 +64,14 @@ def _plan(args: argparse.Namespace) -> int:
     notes: list[str] = []
     for name in args.plan:
         if name in counter_sets():
-            found = resolve_set(name, args.arch, args.rocm)
-            wanted += found.counters
-            notes += [each.describe() for each in (*found.replaced, *found.dropped)]
+            resolved = resolve_set(name, args.arch, args.rocm)
+            wanted += resolved.counters
+            notes += [change.describe() for change in (*resolved.replaced, *resolved.dropped)]
         else:
             wanted.append(name)
     if not wanted:
         raise UsageError(
-            f"nothing of {' '.join(args.plan)} can be counted on {args.arch}",
+            f"none of {' '.join(args.plan)} can be counted on {args.arch}",
             definitions(args.arch, args.rocm).note,
         )
     plan = plan_passes(wanted, args.arch, args.rocm, kept_together(wanted, args.arch, args.rocm))
@@ -80,7 +82,7 @@ def _plan(args: argparse.Namespace) -> int:
         return 0
     print(*plan.describe(), *notes, sep="\n")
     print("\nAs an input file (rocprofv3 -i pmc.txt):")
-    print(*(f"pmc: {' '.join(each.ask)}" for each in plan.passes), sep="\n")
+    print(*(f"pmc: {' '.join(run.ask)}" for run in plan.passes), sep="\n")
     return 0
 
 
@@ -92,11 +94,11 @@ def _wanted(counter: Counter, args: argparse.Namespace) -> bool:
 
 
 def _meaning(chip: Definitions, args: argparse.Namespace) -> str:
-    """What a name that guides use, or another chip has, means on this one."""
+    """What a name from a guide, or from another chip, means on this chip."""
     from rocm_perf.arch.counter_names import resolve
 
-    found = resolve(args.search, chip.gfx, args.rocm)
-    return "" if found.standing == "unknown" else found.describe()
+    resolution = resolve(args.search, chip.gfx, args.rocm)
+    return "" if resolution.standing == "unknown" else resolution.describe()
 
 
 def _print(chip: Definitions, shown: list[Counter], meaning: str, args: argparse.Namespace) -> None:
@@ -112,7 +114,8 @@ def _print(chip: Definitions, shown: list[Counter], meaning: str, args: argparse
         print(f"\n{meaning}")
     elif not shown and chip.counters:
         near = nearest(args.search, chip.gfx, args.rocm)
-        print(f"\nnone has {args.search[:60]!r}" + (f"; similar names: {', '.join(near)}" if near else ""))
+        similar = f"; similar names: {', '.join(near)}" if near else ""
+        print(f"\nno counter matches {args.search[:60]!r}{similar}")
 
 
 def _print_json(chip: Definitions, shown: list[Counter], meaning: str, rocm: str | None) -> None:

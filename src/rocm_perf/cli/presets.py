@@ -8,15 +8,15 @@ SCHEMA_VERSION = 1
 
 
 class PresetsCommand:
-    """What `rocm-perf profile --preset` can record, in one word each.
+    """The presets of `rocm-perf profile --preset`, and what each records.
 
-    The names of configuration files, such as rocprofv3_compute, mean the same.
+    The names of configuration files, such as rocprofv3_compute, work as well.
     """
 
     name = "presets"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="as JSON")
+        parser.add_argument("--json", action="store_true", help="print as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         import msgspec

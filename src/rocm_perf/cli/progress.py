@@ -13,7 +13,7 @@ _REFRESH_S = 0.2
 
 @contextmanager
 def reading_progress() -> Iterator[None]:
-    """While active, long reads show what is read and how far; only on a terminal, and wiped at the end."""
+    """While active, long reads show what is read and how far it is; only on a terminal, and wiped at the end."""
     if not sys.stderr.isatty():
         yield
         return

@@ -20,9 +20,9 @@ SCHEMA_VERSION = 1
 
 
 class WhatifCommand:
-    """What a change would bring, from a recording alone.
+    """What a change would save, projected from a recording alone.
 
-    The dependency graph of the recording is changed and timed again; several changes are made one after another. Every
+    Changes the dependency graph of the recording and times it again; several changes apply one after another. Every
     assumption is printed with the answer.
     """
 
@@ -35,24 +35,30 @@ class WhatifCommand:
             metavar="REGEX=K",
             action="append",
             default=[],
-            help="kernels whose name matches take K times less",
+            help="kernels whose name matches become K times faster",
         )
         parser.add_argument("--hoist-syncs", action="store_true", help="synchronise once, at the end")
         parser.add_argument(
-            "--stream-syncs", action="store_true", help="device-wide waits wait for one stream"
+            "--stream-syncs", action="store_true", help="device-wide waits become waits for one stream"
         )
         parser.add_argument("--graphs", action="store_true", help="capture repeated launches into graphs")
-        parser.add_argument("--async-copies", action="store_true", help="copies no longer block their call")
-        parser.add_argument("--overlap-copies", action="store_true", help="nor the kernels after them")
+        parser.add_argument(
+            "--async-copies", action="store_true", help="copies do not block the calling thread"
+        )
+        parser.add_argument(
+            "--overlap-copies",
+            action="store_true",
+            help="copies block neither the calling thread nor the kernels after them",
+        )
         parser.add_argument(
             "--host",
             metavar="RANK=F",
             action="append",
             default=[],
-            help="the host time of a rank takes F times as long",
+            help="host work of a rank takes F times as long",
         )
-        parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
-        parser.add_argument("--json", action="store_true", help="the projection as JSON")
+        parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
+        parser.add_argument("--json", action="store_true", help="print the projection as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.graph import build
@@ -63,11 +69,11 @@ class WhatifCommand:
             trace = load.load(args.path, as_one=args.as_one)
         graph = build(trace)
         if graph.empty:
-            raise EmptyCaptureError(f"{args.path} holds nothing with times", "there is nothing to time again")
+            raise EmptyCaptureError(f"{args.path} holds no timed work", "there is nothing to time again")
         changes = _changes(args, trace, graph)
         if not changes:
             raise UsageError(
-                "no change was named", next_step="See rocm-perf whatif --help for what can be changed."
+                "no change was given", next_step="See rocm-perf whatif --help for what can be changed."
             )
         projection = whatif(graph, *changes)
         if args.json:
@@ -110,7 +116,7 @@ def _pattern(text: str) -> tuple[str, float]:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"{pattern!r} is no regular expression", str(error)) from error
+        raise UsageError(f"{pattern!r} is not a regular expression", str(error)) from error
     return pattern, factor
 
 
@@ -122,7 +128,7 @@ def _pair(text: str, option: str) -> tuple[str, float]:
         value = 0.0
     if not equals or not name or not 0 < value < float("inf"):
         raise UsageError(
-            f"{option} {text!r} is not understood", next_step="Write NAME=NUMBER, the number above 0."
+            f"{option} {text!r} is not understood", next_step="Write NAME=NUMBER, with a number above 0."
         )
     return name, value
 
@@ -131,7 +137,9 @@ def _rank(name: str) -> int:
     try:
         return int(name)
     except ValueError as error:
-        raise UsageError(f"{name!r} is no rank", next_step="Write --host 3=0.5.") from error
+        raise UsageError(
+            f"{name!r} is not a rank", next_step="Write the rank as a number, as in --host 3=0.5."
+        ) from error
 
 
 def _print(projection: Projection) -> None:

@@ -1,4 +1,4 @@
-"""Rows and columns of any kind in a terminal."""
+"""Tables of any kind in a terminal."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ class GridColumn:
     heading: str
     cells: Sequence[str]
     numeric: bool
-    code: bool = (
-        False  # identifiers: cut in their middle, because instances of one kernel differ at their end
-    )
+    code: bool = False  # identifiers: cut in the middle, because instances of one kernel differ at their end
 
     @property
     def width(self) -> int:
@@ -32,15 +30,15 @@ class GridColumn:
 
 
 def fitted(columns: Sequence[GridColumn], width: int) -> Table:
-    """One line a row. Numbers keep their digits; where the line is too short, long texts give way."""
+    """A table with one line per row. Numbers keep their digits; where the line is too short, long texts are cut."""
     table = Table(box=None, pad_edge=False, header_style="dim")
-    rooms = _rooms(columns, width)
+    widths = _widths(columns, width)
     for column in columns:
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
         table.add_column(_text(column.heading), justify=justify, no_wrap=True, overflow="ellipsis")
     cut = [
         [squeezed(cell, room) if column.code else cropped(cell, room) for cell in column.cells]
-        for column, room in zip(columns, rooms, strict=True)
+        for column, room in zip(columns, widths, strict=True)
     ]
     for row in zip(*cut, strict=True):
         table.add_row(*(_text(cell) for cell in row))
@@ -48,7 +46,7 @@ def fitted(columns: Sequence[GridColumn], width: int) -> Table:
 
 
 def whole(columns: Sequence[GridColumn]) -> Table:
-    """All texts whole, in as many lines as they need."""
+    """A table with every text in full, on as many lines as it needs."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
@@ -58,23 +56,24 @@ def whole(columns: Sequence[GridColumn]) -> Table:
     return table
 
 
-def _rooms(columns: Sequence[GridColumn], width: int) -> list[int]:
+def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
     """How wide each column may be. Numbers keep their digits; short texts stay whole, long ones share what is left."""
-    rooms = [column.width for column in columns]
+    widths = [column.width for column in columns]
     texts = [place for place, column in enumerate(columns) if not column.numeric]
-    left = width - 2 * (len(columns) - 1) - sum(rooms) + sum(rooms[place] for place in texts)
-    for done, place in enumerate(sorted(texts, key=lambda place: rooms[place])):
-        rooms[place] = min(rooms[place], max(left // (len(texts) - done), _NARROWEST))
-        left -= rooms[place]
-    return rooms
+    left = width - 2 * (len(columns) - 1) - sum(widths) + sum(widths[place] for place in texts)
+    for done, place in enumerate(sorted(texts, key=lambda place: widths[place])):
+        widths[place] = min(widths[place], max(left // (len(texts) - done), _NARROWEST))
+        left -= widths[place]
+    return widths
 
 
 def cropped(text: str, room: int) -> str:
+    """The text, cut at the end where it is too long."""
     return text if len(text) <= room else f"{text[: max(room - 1, 0)]}…"
 
 
 def squeezed(name: str, room: int) -> str:
-    """A name that fits, with both of its ends."""
+    """The name, cut in the middle where it is too long, so that both ends stay."""
     if len(name) <= room:
         return name
     head = max(room - 1, 2) // 2
@@ -82,7 +81,7 @@ def squeezed(name: str, room: int) -> str:
 
 
 def grid(frame: pl.DataFrame, width: int) -> Table:
-    """A data frame; nulls blank."""
+    """A data frame as a table, with nulls left blank."""
     columns = [
         GridColumn(name, ["" if value is None else str(value) for value in frame[name]], dtype.is_numeric())
         for name, dtype in frame.schema.items()
@@ -92,7 +91,7 @@ def grid(frame: pl.DataFrame, width: int) -> Table:
 
 
 def _upright(columns: Sequence[GridColumn]) -> Table:
-    """Rows too wide for any line: each as a list of its fields, those without a value left out."""
+    """Rows too wide for the terminal, each as a list of the fields that have a value."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True, min_width=max(len(column.heading) for column in columns))
     table.add_column(no_wrap=True, overflow="ellipsis")
@@ -105,7 +104,7 @@ def _upright(columns: Sequence[GridColumn]) -> Table:
 
 
 def text_grid(rows: Sequence[dict[str, str]]) -> Table:
-    """Records with the same keys, wrapped rather than cut."""
+    """Records with the same keys as a table, wrapped rather than cut."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in rows[0] if rows else ():
         table.add_column(_text(name), overflow="fold")

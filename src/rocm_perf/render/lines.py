@@ -25,14 +25,14 @@ def line(*parts: str | tuple[str, str]) -> Text:
 
 
 def uncut(*parts: str | tuple[str, str]) -> Text:
-    """One line however long it is, for a command or a path that will be copied."""
+    """One line, however long, for a command or a path to copy."""
     return Text.assemble(*(_plain(part) for part in parts), no_wrap=True, overflow="ignore")
 
 
 def paragraph(
     text: str, width: int, most: int | None = None, *, indent: str = "", style: str = ""
 ) -> list[Text]:
-    """A text over at most so many lines."""
+    """A text wrapped to the width, on `most` lines at most."""
     rows = textwrap.wrap(
         " ".join(text.split()).replace(" %", _TIED_PERCENT),
         width,
@@ -46,14 +46,14 @@ def paragraph(
 
 
 def labelled(label: str, text: str, width: int, most: int | None = None, *, room: int = 0) -> list[Text]:
-    """A text behind its label, which is bold and takes at least that much room."""
+    """A text behind its bold label, which takes at least `room` columns."""
     padded = label.ljust(room)
     first, *rest = paragraph(text, width, most, indent=" " * (len(padded) + 2))
     return [line((padded, "bold"), "  ", first.plain.lstrip()), *rest]
 
 
 def facts(pairs: Iterable[tuple[str, str]], width: int) -> list[Text]:
-    """Texts in a column behind their labels; a label that comes again is said once."""
+    """Texts in a column behind their labels; a repeated label is shown once."""
     listed = list(pairs)
     room = max((len(label) for label, _ in listed), default=0)
     before = ["", *(label for label, _ in listed)]
@@ -64,10 +64,10 @@ def facts(pairs: Iterable[tuple[str, str]], width: int) -> list[Text]:
     ]
 
 
-def verdict(words: str, style: str, text: str, width: int) -> list[Text]:
+def verdict(answer: str, style: str, text: str, width: int) -> list[Text]:
     """The answer, in its style, and what it means."""
-    first, *rest = paragraph(f"{words}{text}", width)
-    return [line((first.plain[: len(words)], style), first.plain[len(words) :]), *rest]
+    first, *rest = paragraph(f"{answer}{text}", width)
+    return [line((first.plain[: len(answer)], style), first.plain[len(answer) :]), *rest]
 
 
 def marked(severity: Severity, text: str, width: int, most: int | None = None) -> list[Text]:
@@ -88,17 +88,17 @@ def show(console: Console, block: RenderableType) -> None:
 
 
 def height(blocks: Sequence[object]) -> int:
-    """Lines of blocks, of which a table has one for each row and one for its headings."""
+    """How many lines the blocks take; a table takes one per row and one for its headings."""
     return sum(getattr(block, "row_count", 0) + 1 for block in blocks)
 
 
 def _plain(part: str | tuple[str, str]) -> str | tuple[str, str]:
-    """Without the line ends and control characters that a recording may hold."""
+    """The part without line ends and control characters, which a recording may contain."""
     if isinstance(part, tuple):
         return clean(part[0]), part[1]
     return clean(part)
 
 
 def clean(text: str) -> str:
-    """Without what a terminal would obey: names come from recordings and snapshots of strangers."""
+    """The text without anything a terminal would obey: names come from strangers' recordings and snapshots."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

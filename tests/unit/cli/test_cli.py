@@ -123,7 +123,7 @@ def test_a_folder_with_two_runs_is_ambiguous(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("content", "code", "words"),
+    ("content", "code", "message"),
     [
         (None, 6, "does not exist"),
         (b"", 5, "is empty"),
@@ -139,14 +139,14 @@ def test_a_folder_with_two_runs_is_ambiguous(tmp_path: Path, capsys: pytest.Capt
     ],
 )
 def test_bad_input_is_one_clear_line(
-    tmp_path: Path, content: bytes | None, code: int, words: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, content: bytes | None, code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "input"
     if content is not None:
         path.write_bytes(content)
     assert main(["analyze", str(path)]) == code
     captured = capsys.readouterr()
-    assert words in captured.err
+    assert message in captured.err
     assert captured.err.startswith("rocm-perf: ")
     assert len(captured.err.splitlines()) == 1
     assert not captured.out

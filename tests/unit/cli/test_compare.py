@@ -28,18 +28,18 @@ def test_the_answer_comes_first(pair: tuple[str, str], capsys: pytest.CaptureFix
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "sync_in_loop -> sync_hoisted"
     assert "x faster" in lines[1]
-    assert any(line.startswith("- went: The program synchronises") for line in lines)
+    assert any(line.startswith("- gone: The program synchronises") for line in lines)
     assert len(lines) <= 40
 
 
 def test_json_is_complete(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--json", *pair]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["schema_version"] == 1
-    wall = said["wall"]
+    comparison = json.loads(capsys.readouterr().out)
+    assert comparison["schema_version"] == 1
+    wall = comparison["wall"]
     assert sum(part["difference_ns"] for part in wall["parts"]) == wall["difference_ns"]
-    assert said["new"]["wall_ns"] - said["base"]["wall_ns"] == wall["difference_ns"]
-    assert {finding["fate"] for finding in said["findings"]} >= {"went"}
+    assert comparison["new"]["wall_ns"] - comparison["base"]["wall_ns"] == wall["difference_ns"]
+    assert {finding["fate"] for finding in comparison["findings"]} >= {"went"}
 
 
 def test_the_same_name_twice_is_told_apart_by_its_folder(

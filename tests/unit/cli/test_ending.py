@@ -71,9 +71,9 @@ def test_a_capture_that_is_ended_while_it_stores_leaves_nothing(tmp_path: Path) 
     draft = write_draft(tmp_path / "draft", Toy())
     begun, home = tmp_path / "begun", tmp_path / "home"
     app = ["sh", "-c", f'cp -r {draft} "$ROCM_PERF_CAPTURE_DIR/$$"']
-    words = ["capture", "--kernel", "x", "--vendor", "nvidia", "-o", str(home / "snap"), "--", *app]
+    arguments = ["capture", "--kernel", "x", "--vendor", "nvidia", "-o", str(home / "snap"), "--", *app]
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW_STORE, str(begun), *words],
+        [sys.executable, "-c", SLOW_STORE, str(begun), *arguments],
         env={**os.environ, "ROCM_PERF_NATIVE_DIR": str(fake_runner(tmp_path / "native"))},
         stderr=subprocess.PIPE,
         text=True,
@@ -113,10 +113,10 @@ def test_what_is_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("verb", ["gpus", "formats", "presets", "list-counters"])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_reader_that_has_left_is_no_error(verb: str, form: list[str]) -> None:
-    words = [verb, *form, *(["--arch", "gfx942"] if verb == "list-counters" else [])]
+    arguments = [verb, *form, *(["--arch", "gfx942"] if verb == "list-counters" else [])]
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "rocm_perf.cli.main", *words]
+    command = [sys.executable, "-m", "rocm_perf.cli.main", *arguments]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")

@@ -62,7 +62,7 @@ def test_everything_about_one_gpu(
 def test_what_is_not_known_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "8060S")
     assert any(line.startswith("board power") and "unavailable: no source found" in line for line in lines)
-    assert any(line.startswith("SGPRs a SIMD") and "no limit" in line for line in lines)
+    assert any(line.startswith("SGPRs per SIMD") and "no limit" in line for line in lines)
 
 
 def test_json_is_complete(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,7 @@ def both(compiler: Compiler, tmp_path: Path) -> Path:
     return path
 
 
-def said(capsys: pytest.CaptureFixture[str], *argv: str | Path) -> str:
+def printed(capsys: pytest.CaptureFixture[str], *argv: str | Path) -> str:
     assert main(["kernels", *map(str, argv)]) == 0
     return capsys.readouterr().out
 
@@ -49,7 +49,7 @@ def said(capsys: pytest.CaptureFixture[str], *argv: str | Path) -> str:
 def test_a_table_and_all_about_one_kernel(
     compiler: Compiler, capsys: pytest.CaptureFixture[str], disassembler: None
 ) -> None:
-    out = said(capsys, compiler.compile("spill", "gfx1100", "-gline-tables-only").path)
+    out = printed(capsys, compiler.compile("spill", "gfx1100", "-gline-tables-only").path)
     assert "gfx1100  AMD code object v6" in out
     assert "8/16" in out
     assert "use <= 96 VGPRs" in out
@@ -65,7 +65,7 @@ def test_lines_fit(
     monkeypatch.setenv("COLUMNS", str(width))
     for name, arch in (("spill", "gfx942"), ("registers", "gfx942"), ("mfma", "gfx90a")):
         flags = ("-DKEEP=120",) if name == "registers" else ()
-        out = said(capsys, compiler.compile(name, arch, *flags).path)
+        out = printed(capsys, compiler.compile(name, arch, *flags).path)
         assert max(map(len, out.splitlines())) <= width
         table = out.splitlines()[1:3]
         assert "kernel" in table[0]
@@ -73,7 +73,7 @@ def test_lines_fit(
 
 
 def test_json_is_complete(both: Path, capsys: pytest.CaptureFixture[str], disassembler: None) -> None:
-    document = json.loads(said(capsys, both, "--json"))
+    document = json.loads(printed(capsys, both, "--json"))
     assert document["schema_version"] == SCHEMA_VERSION
     first, second = document["objects"]
     assert [item["code_object"]["arch"] for item in (first, second)] == ["gfx942", "gfx1100"]
@@ -86,10 +86,10 @@ def test_json_is_complete(both: Path, capsys: pytest.CaptureFixture[str], disass
 
 
 def test_choosing(both: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "gfx1100" not in said(capsys, both, "--arch", "gfx942")
+    assert "gfx1100" not in printed(capsys, both, "--arch", "gfx942")
     assert main(["kernels", str(both), "--arch", "gfx90a"]) == 2
     assert "It has: gfx942, gfx1100" in capsys.readouterr().err
-    assert "tile_gemm" in said(capsys, both, "--kernel", "^tile_.*float")
+    assert "tile_gemm" in printed(capsys, both, "--kernel", "^tile_.*float")
     assert main(["kernels", str(both), "--kernel", "nothing"]) == 2
     assert main(["kernels", str(both), "--kernel", "("]) == 2
     assert main(["kernels", str(both), "--workgroup", "0"]) == 2
@@ -97,23 +97,23 @@ def test_choosing(both: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_launch_changes_the_occupancy(both: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = (both, "--arch", "gfx942", "--json", "--workgroup", "1024", "--lds", str(38 << 10))
-    (kernel,) = json.loads(said(capsys, *argv))["objects"][0]["kernels"]
+    (kernel,) = json.loads(printed(capsys, *argv))["objects"][0]["kernels"]
     assert kernel["workgroup_size"] == 1024
     assert (kernel["occupancy"]["waves_per_simd"], kernel["occupancy"]["limiters"]) == (4, ["LDS"])
 
 
 def test_a_listing(both: Path, capsys: pytest.CaptureFixture[str], disassembler: None) -> None:
-    out = said(capsys, both, "--arch", "gfx942", "--disassemble")
+    out = printed(capsys, both, "--arch", "gfx942", "--disassemble")
     assert "s_barrier" in out
     assert "s_endpgm" in out
-    assert "s_barrier" not in said(capsys, both, "--arch", "gfx942")
+    assert "s_barrier" not in printed(capsys, both, "--arch", "gfx942")
 
 
 def test_without_a_disassembler(
     both: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ROCM_PERF_OBJDUMP", str(tmp_path / "absent"))
-    out = said(capsys, both)
+    out = printed(capsys, both)
     assert "8/8" in out
     assert "llvm-19" in out
     assert main(["kernels", str(both), "--disassemble"]) == 3
@@ -132,5 +132,5 @@ def test_unreadable(content: bytes | None, tmp_path: Path, capsys: pytest.Captur
 def test_a_chip_that_the_catalogue_does_not_have(
     compiler: Compiler, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = said(capsys, compiler.compile("vector_add", "gfx11-generic").path)
+    out = printed(capsys, compiler.compile("vector_add", "gfx11-generic").path)
     assert "unavailable: gfx11-generic is not in the catalogue" in out

@@ -20,9 +20,9 @@ def test_blocks_with_their_slots_and_one_line_a_counter(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     out = lines(capsys, "--arch", "gfx942")
-    assert out[0] == "gfx942: 265 hardware counters, 154 derived (definitions of ROCm 7.0)"
-    assert "SQ  instructions, waves, LDS, 8 in a pass" in out
-    assert "TCC  L2 cache, 4 in a pass" in out
+    assert out[0] == "gfx942: 265 hardware counters, 154 derived (as defined by ROCm 7.0)"
+    assert "SQ  instructions, waves, LDS, 8 per pass" in out
+    assert "TCC  L2 cache, 4 per pass" in out
     assert max(len(line) for line in out) <= columns
     assert len(out) == 1 + 265 + 154 + 2 * 11  # ten blocks and the derived: a blank line and a title each
     waves = next(line for line in out if line.startswith("SQ_WAVES "))
@@ -57,8 +57,8 @@ def test_hardware_or_derived(capsys: pytest.CaptureFixture[str]) -> None:
     ("gfx", "search", "says"),
     [
         ("gfx942", "L2CacheMiss", "L2CacheMiss on gfx942 is TCC_MISS_sum: "),
-        ("gfx942", "SQ_WAVS", "none has 'SQ_WAVS'; similar names: SQ_WAVES"),
-        ("gfx942", "zzzz", "none has 'zzzz'"),
+        ("gfx942", "SQ_WAVS", "no counter matches 'SQ_WAVS'; similar names: SQ_WAVES"),
+        ("gfx942", "zzzz", "no counter matches 'zzzz'"),
         ("gfx1100", "SQ_INSTS_VALU_ADD_F32", "does not exist on gfx1100: it does on gfx90a"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_plan_with_nothing_to_count_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list-counters", "--arch", "gfx1151", "--plan", "compute_bound"]) == 2
     message = capsys.readouterr().err
-    assert message.startswith("rocm-perf: nothing of compute_bound can be counted on gfx1151")
+    assert message.startswith("rocm-perf: none of compute_bound can be counted on gfx1151")
     assert message.count("\n") == 1
 
 

@@ -180,8 +180,8 @@ def test_dry_run_prints_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.count("$ /opt/rocm/bin/rocprofv3 ") == 3
     assert "-- sh -c 'a  b'" in text
     assert "/rocm-perf-runs/r7/node/rank-PID/pass_1" in text
-    assert "leaves **/*_results.db" in text
-    assert "besides, 2 times without a profiler" in text
+    assert "writes **/*_results.db" in text
+    assert "plus 2 times without a profiler" in text
     assert "if nothing is recorded: timing" in text
 
 

@@ -38,11 +38,11 @@ def test_several_changes_and_json(recording: str, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no change was named"),
+        ([], "no change was given"),
         (["--faster", "paged"], "--faster 'paged' is not understood"),
         (["--faster", "paged=0"], "--faster 'paged=0' is not understood"),
         (["--faster", "nothing_like_it=2"], "no kernel 'nothing_like_it'"),
-        (["--host", "first=2"], "'first' is no rank"),
+        (["--host", "first=2"], "'first' is not a rank"),
         (["--host", "7=2"], "no host calls of rank 7 are recorded"),
     ],
 )

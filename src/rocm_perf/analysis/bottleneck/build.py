@@ -31,7 +31,7 @@ from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.trace import Trace
 
 NOTHING = "the recording holds no kernels"
-THIN = "evidence is thin: nothing but the launch itself rests on two independent measurements"
+THIN = "too little evidence: only the launch itself is backed by two independent measurements"
 UNDECIDED = "no measurement points to one cause: all scores are below {least:g}"
 COLLECTIVE = "a collective lasts until its slowest rank has come: compare the ranks"
 LEAST = 0.3  # a lower score points nowhere

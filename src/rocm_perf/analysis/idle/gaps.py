@@ -235,16 +235,16 @@ def _why_not(idle: pl.DataFrame, recorded: pl.DataFrame) -> str | None:
     return f"the calls that launched what ends {unknown.height:,} of {idle.height:,} gaps are not in the recording"
 
 
-_WORDS: dict[str, str] = {
+_EXPLANATIONS: dict[str, str] = {
     "host_sync": "the host waits for it and launches late",
     "host_api": "the host is inside other calls",
     "copy": "it waits for copies",
     "framework": "the framework prepares the next kernel",
     "host_busy": "the host does something else",
-    "launch_latency": "launches take their time to arrive",
+    "launch_latency": "launches arrive late",
     "event": "a stream waits for another",
     "collective": "compute waits for communication",
-    "queue_gap": "pauses between kernels that were all launched",
+    "queue_gap": "gaps between queued kernels",
     "nothing_recorded": "the recording cannot say why",
 }
 _REMEDIES: dict[str, str] = {
@@ -287,7 +287,7 @@ def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:
     return Finding(
         f"gap-{row.cause.replace('_', '-')}",
         "info" if row.cause == "nothing_recorded" else "warning",
-        f"The GPU stands idle: {_WORDS[row.cause]}",
+        f"The GPU is idle: {_EXPLANATIONS[row.cause]}",
         tuple(evidence),
         time_at_stake_ns=row.total_ns,
         remedy=_REMEDIES[row.cause],

@@ -67,7 +67,7 @@ def sync_findings(document: Document) -> list[Finding]:
             "The program synchronises after nearly every kernel",
             (
                 f"{format_count(sync.total.calls, 'synchronising call')} for {format_count(kernels, 'kernel')}",
-                f"the GPU stood idle for {waited}",
+                f"the GPU was idle for {waited}",
                 f"{busiest.name} was idle {format_ns(busiest.idle_ns)} of {format_ns(busiest.window_ns)}",
             ),
             time_at_stake_ns=busiest.idle_ns,

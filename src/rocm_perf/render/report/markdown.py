@@ -1,4 +1,4 @@
-"""A document as Markdown: all sections that have something to say, and every number's formula at the end."""
+"""A document as Markdown: every section with something to say, and every number's formula at the end."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def markdown(document: Document) -> str:
     parts = (
         _head(document),
         *(_section(section) for section in described if section.unavailable is None),
-        _nothing([section for section in described if section.unavailable]),
+        _missing([section for section in described if section.unavailable]),
         _formulas(document),
     )
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], numeric: int = 0) -> Iterator[str]:
-    """A Markdown table whose first `numeric` columns stand to the right."""
+    """A Markdown table whose first `numeric` columns are right-aligned."""
     texts = ([_cell(cell) for cell in row] for row in rows)
     yield from _rows(headings, [place < numeric for place in range(len(headings))], texts)
 
@@ -87,13 +87,13 @@ def _rows(headings: Sequence[str], numeric: Sequence[bool], rows: Iterable[Seque
 
 
 def _shown(cell: str, column: GridColumn) -> str:
-    """An identifier in code font; the indentation of a tree outside of it, where Markdown keeps it."""
+    """An identifier in code font; the indentation of a tree stays outside, where Markdown keeps it."""
     name = cell.lstrip(" ")
     return "&nbsp;" * (len(cell) - len(name)) + _code(name) if column.code and name else _cell(cell)
 
 
-def _nothing(sections: Sequence[Section]) -> Iterator[str]:
-    """Why the other sections are not here."""
+def _missing(sections: Sequence[Section]) -> Iterator[str]:
+    """Why the other sections are missing."""
     if sections:
         yield "## Not in this recording"
         yield from (f"- {section.title}: {_cell(section.unavailable or '')}." for section in sections)
@@ -101,7 +101,7 @@ def _nothing(sections: Sequence[Section]) -> Iterator[str]:
 
 
 def _formulas(document: Document) -> Iterator[str]:
-    yield "## How the numbers are made"
+    yield "## How the numbers are computed"
     yield from table(("number", "formula"), sorted(document.formulas.items()))
 
 
@@ -114,7 +114,7 @@ def _code(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that means nothing to Markdown: no tags, no emphasis, no end of a cell."""
+    """The text without what Markdown would interpret: tags, emphasis, the end of a cell."""
     return _one_line(text).replace("<", "&lt;").replace("*", "\\*")
 
 

@@ -1,4 +1,4 @@
-"""Two documents beside each other. One run a side: differences are shown, and no interval can be given."""
+"""Two documents beside each other: one run per side, so differences have no confidence interval."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from rocm_perf.render.grid import GridColumn, fitted
 from rocm_perf.render.report import markdown
 from rocm_perf.units import format_ns, format_share
 
-CAVEAT = "One run a side: whether a difference is more than noise cannot be said from these."
+CAVEAT = "One run per side: a single run cannot tell a difference from noise."
 
 _Row = tuple[str, Callable[[Document], float | None], Callable[[float], str]]
 
 
 def rows(before: Document, after: Document) -> list[tuple[str, str, str, str]]:
-    """What is compared: name, before, after, after as a share of before."""
+    """The rows of the table: name, before, after, and after divided by before."""
     return [_compared(row, before, after) for row in _ROWS]
 
 
 def terminal(before: Document, after: Document, width: int) -> Table:
+    """The comparison as a table in the terminal."""
     names, left, right, change = zip(*rows(before, after), strict=True)
     return fitted(
         [
@@ -35,6 +36,7 @@ def terminal(before: Document, after: Document, width: int) -> Table:
 
 
 def as_markdown(before: Document, after: Document) -> str:
+    """The comparison as a Markdown page."""
     headings = ("", "before", "after", "after / before")
     return "\n".join(["# Before and after", "", *markdown.table(headings, rows(before, after)), CAVEAT, ""])
 
@@ -57,5 +59,5 @@ _ROWS: tuple[_Row, ...] = (
     ("kernel time", lambda document: document.hotspots.total_ns, format_ns),
     ("kernels run", lambda document: document.hotspots.dispatches, _count),
     ("synchronising calls", lambda document: document.sync.total.calls, _count),
-    ("time in them", lambda document: document.sync.total.total_ns, format_ns),
+    ("time in those calls", lambda document: document.sync.total.total_ns, format_ns),
 )

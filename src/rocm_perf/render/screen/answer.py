@@ -1,4 +1,4 @@
-"""The first screen: what holds the program back, where the time goes, how far to trust it. At most forty lines."""
+"""The first screen, at most forty lines: what holds the program back, where the time goes, how far to trust it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,20 @@ from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
 from rocm_perf.render.sections.kernels import bottleneck_labels, kernel_counts, path_scores
 from rocm_perf.render.sections.program import energy_section
-from rocm_perf.render.sections.recording import recorded_words
+from rocm_perf.render.sections.recording import recorded_line
 from rocm_perf.render.sections.section import Columns, code, count, grids, number, share, text, time, worth
-from rocm_perf.render.sections.verdicts import NO_FINDINGS, excerpt_grid, pairing, score_words, telling
+from rocm_perf.render.sections.verdicts import (
+    NO_FINDINGS,
+    excerpt_grid,
+    notable_excerpts,
+    pairing,
+    scorecard_line,
+)
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 LINES = 40
 _KERNELS, _FEWEST_KERNELS = 10, 5
-# Findings that are shown, those of them with their remedy, lines of evidence: the first that leaves room for kernels.
+# Findings shown, how many of them with a remedy, lines of evidence each: the first plan that leaves room for kernels.
 _FINDINGS = ((5, 5, 2), (5, 5, 1), (5, 3, 1), (5, 1, 1), (3, 1, 1), (2, 1, 1), (1, 1, 1))
 _AROUND_KERNELS = 4  # a blank line, the heading, the columns, the line about the rest
 _HOLES = 3
@@ -84,7 +90,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     for device in document.devices[:most]:
         yield line(*_device(device))
     if len(document.devices) > most:
-        yield line((f"and {len(document.devices) - most} more GPUs (--show gpus)", "dim"))
+        yield line((f"and {format_count(len(document.devices) - most, 'more GPU')} (--show gpus)", "dim"))
     if document.gaps.gaps and document.gaps.idle_ns:
         yield from labelled("Idle", idle_line(document.gaps), view.width, 2)
     timed = run.collection is not None and not run.collection.profiled
@@ -96,16 +102,16 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
 
 
 def _cost_is_unknown(document: Document) -> bool:
-    """Of another tool's recording nothing tells what the profiler cost; a simulated one costs nothing."""
+    """Whether nothing says what profiling cost: another tool recorded the run (the simulator costs nothing)."""
     return document.run.collection is None and document.run.tool != "rocm-perf sim"
 
 
 def _recorded(document: Document, view: View) -> Iterator[Text]:
-    """In two lines what was done, and what could not be."""
+    """What was recorded, and the first thing that could not be."""
     record = document.run.collection
     if record is None:
         return
-    yield from labelled("Recorded", recorded_words(record, document.overhead), view.width, 2)
+    yield from labelled("Recorded", recorded_line(record, document.overhead), view.width, 2)
     if record.could_not:
         more = (
             f" (and {len(record.could_not) - 1} more: --show recording)" if len(record.could_not) > 1 else ""
@@ -124,14 +130,14 @@ def _device(device: DeviceTime) -> Iterator[str | tuple[str, str]]:
 
 
 def _contents(document: Document) -> str:
-    held = [
+    counts = [
         format_count(rows, *_NOUNS.get(name, (name.removesuffix("s"), name)))
         for name, rows in document.tables.items()
         if name not in ("nodes", "processes")
     ]
-    if not held:
-        return "The file was recognised, and holds nothing that a table could show."
-    return f"No kernel times here; the recording holds {', '.join(held)}."
+    if not counts:
+        return "The file was recognised, but it contains nothing to show."
+    return f"No kernel times here; the recording holds {', '.join(counts)}."
 
 
 def _findings(document: Document, view: View, shown: int, explained: int, evidence: int) -> Iterator[Text]:
@@ -144,7 +150,7 @@ def _findings(document: Document, view: View, shown: int, explained: int, eviden
     else:
         yield from labelled("What holds it back", NO_FINDINGS, view.width, 2)
     for place, finding in enumerate(findings[:shown]):
-        more = _section_of(finding, document)
+        more = _added_options(finding, document)
         yield line(
             (f" {place + 1} ", MARKS[finding.severity][1]),
             (finding.title, "bold"),
@@ -155,7 +161,7 @@ def _findings(document: Document, view: View, shown: int, explained: int, eviden
             yield from _remedy(finding, view, more)
     if len(findings) > shown and not view.brief:
         yield line((f"   and {format_count(len(findings) - shown, 'more finding')} (--show findings)", "dim"))
-    if scores := score_words(document.scorecard) if not view.brief else "":
+    if scores := scorecard_line(document.scorecard) if not view.brief else "":
         yield from labelled("Scorecard", scores, view.width, 2)
 
 
@@ -163,8 +169,8 @@ def _worth_and_evidence(finding: Finding) -> str:
     return ": ".join(part for part in (worth(finding), "; ".join(finding.evidence)) if part)
 
 
-def _section_of(finding: Finding, document: Document) -> str:
-    """The next command, where it shows more of the same recording: only what to add."""
+def _added_options(finding: Finding, document: Document) -> str:
+    """The options that the next command adds to `analyze` of this recording; empty where it is another command."""
     again = f"rocm-perf analyze {document.label} "
     return finding.next_command.removeprefix(again) if finding.next_command.startswith(again) else ""
 
@@ -215,11 +221,11 @@ def _tail(document: Document, view: View) -> Iterator[RenderableType]:
         yield from labelled("Host", _host(document), view.width, 2)
     if document.copies:
         yield from labelled("Copies", _copies(document), view.width, 2)
-    for excerpt in telling(document)[: 1 if view.brief else 2]:
+    for excerpt in notable_excerpts(document)[: 1 if view.brief else 2]:
         yield from _excerpt(excerpt, document, view)
     yield from _trust(document, view)
     if not view.brief and (more := beyond_first_screen(document)):
-        yield from labelled("More", f"--show one or several of {', '.join(more)}, or all", view.width, 2)
+        yield from labelled("More", f"--show any of {', '.join(more)}, or all", view.width, 2)
 
 
 def _host(document: Document) -> str:
@@ -235,7 +241,7 @@ def _copies(document: Document) -> str:
     for copy in document.copies[:4]:
         size = "" if copy.size_bytes is None else f", {format_bytes(copy.size_bytes)}"
         rate = "" if copy.bandwidth.value is None else f" at {copy.bandwidth.value:.3g} GB/s"
-        parts.append(f"{copy.kind} {copy.copies:,} in {format_ns(copy.total_ns)}{size}{rate}")
+        parts.append(f"{copy.copies:,} {copy.kind} in {format_ns(copy.total_ns)}{size}{rate}")
     return "; ".join(parts)
 
 
@@ -249,7 +255,7 @@ def _excerpt(excerpt: Excerpt, document: Document, view: View) -> Iterator[Rende
 
 
 def _trust(document: Document, view: View) -> Iterator[Text]:
-    """Coverage, sanity, notes."""
+    """How many kernels have their launch, what is doubtful or missing, and notices."""
     coverage = document.coverage
     worst = [*document.sanity, *coverage.holes]
     if coverage.dispatched or worst:

@@ -19,12 +19,12 @@ from rocm_perf.model.results.comparison import (
 from rocm_perf.render.grid import GridColumn, fitted
 from rocm_perf.units import format_count, format_ns, format_share
 
-_FATES = {"came": "[red]+[/] came:", "went": "[green]-[/] went:"}
+_FATES = {"came": "[red]+[/] new:", "went": "[green]-[/] gone:"}
 _NAMES_LISTED = 3
 
 
 def print_comparison(comparison: Comparison, console: Console, top: int) -> None:
-    """The whole answer; `top` kernels of each list."""
+    """Print the whole comparison, with at most `top` kernels in each list."""
     for block in _blocks(comparison, top, console.width):
         console.print(block, overflow="ellipsis" if isinstance(block, Table) else "fold")
 
@@ -34,10 +34,10 @@ def _blocks(comparison: Comparison, top: int, width: int) -> Iterator[Renderable
     yield _headline(comparison)
     if comparison.steps:
         yield _steps(comparison.steps)
-    yield f"[dim]No interval can be given: {comparison.interval.unavailable}.[/]"
+    yield f"[dim]No confidence interval: {comparison.interval.unavailable}.[/]"
     if comparison.wall:
         yield ""
-        yield f"[bold]Where the difference comes from[/]  {_told_by(comparison)}"
+        yield f"[bold]Where the difference comes from[/]  {_compared_gpus(comparison)}"
         yield _waterfall(comparison.wall, width)
     if len(comparison.gpus) > 1:
         yield ""
@@ -62,15 +62,15 @@ def _pace(speedup: float) -> str:
 
 
 def _steps(steps: StepChange) -> str:
-    counts = f"{steps.base_steps:,} and {steps.new_steps:,} steps ({steps.base_found}"
-    found = ")" if steps.base_found == steps.new_found else f"; {steps.new_found})"
+    methods = "; ".join(dict.fromkeys((steps.base_found, steps.new_found)))
+    counts = f"{steps.base_steps:,} and {steps.new_steps:,} steps ({methods})"
     return (
         f"Wall per step {_arrow(steps.base_ns, steps.new_ns)}: [bold]{_pace(steps.base_ns / steps.new_ns)}[/], "
-        f"{steps.base_kernels:g} -> {steps.new_kernels:g} kernels; {escape(counts + found)}"
+        f"{steps.base_kernels:g} -> {steps.new_kernels:g} kernels; {escape(counts)}"
     )
 
 
-def _told_by(comparison: Comparison) -> str:
+def _compared_gpus(comparison: Comparison) -> str:
     wall = comparison.wall
     if wall is None or len(comparison.gpus) <= 1:
         return "parts sum to the wall"
@@ -135,9 +135,8 @@ def _kernel_blocks(comparison: Comparison, top: int, width: int) -> Iterator[Ren
     elif both:
         yield f"No difference in {format_count(len(both), 'kernel')}."
     for fate in ("appeared", "vanished"):
-        some = [change for change in comparison.kernels if change.match == fate]
-        if some:
-            yield f"{fate.capitalize()}: {escape(_listed(some, top))}"
+        if changes := [change for change in comparison.kernels if change.match == fate]:
+            yield f"{fate.capitalize()}: {escape(_listed(changes, top))}"
 
 
 def _kernel_sum(base: Side, new: Side) -> str:

@@ -21,7 +21,7 @@ def print_counters(
     *,
     formulas: bool,
 ) -> None:
-    """A heading, and a table for each block; derived counters last. With `formulas`, how each of them is computed."""
+    """Print a heading and one table per block, derived counters last; with `formulas`, how each is computed."""
     console.print(Text(heading(chip)))
     if chip.note:
         console.print(Text(f"note: {chip.note}", style="yellow"))
@@ -33,17 +33,19 @@ def print_counters(
 
 
 def heading(chip: Definitions) -> str:
+    """How many counters the chip has, and which ROCm release defines them."""
     derived = sum(counter.derived for counter in chip.counters.values())
     hardware = len(chip.counters) - derived
-    return f"{chip.gfx}: {hardware} hardware counters, {derived} derived (definitions of ROCm {chip.rocm})"
+    return f"{chip.gfx}: {hardware} hardware counters, {derived} derived (as defined by ROCm {chip.rocm})"
 
 
 def slots(block: Block) -> str:
-    return f"{block.slots} in a pass" + (", assumed" if block.assumed else "")
+    """How many counters of the block one pass can record."""
+    return f"{block.slots} per pass" + (", assumed" if block.assumed else "")
 
 
 def spaced(formula: str) -> str:
-    """A formula that can be broken into lines at its operators."""
+    """The formula with blanks around its operators, where a line may break."""
     return re.sub(r"(?<=[\w)])([-+/])(?=[\w(])", r" \1 ", formula)
 
 

@@ -17,23 +17,24 @@ from rocm_perf.render.lines import marked, paragraph, show
 from rocm_perf.units import format_bytes, format_count
 
 _STYLES = {"yes": "green", "no": "red", "untested": "yellow"}
-_TIED = "\u00a0"  # a blank at which no line ends
+_TIED = "\u00a0"  # a no-break space
 
 
 def print_doctor(report: DoctorReport, console: Console) -> None:
+    """Print the whole report."""
     for block in blocks(report, console.width):
         show(console, block)
 
 
 def blocks(report: DoctorReport, width: int) -> Iterator[RenderableType]:
-    """Line by line, none wider than the terminal."""
+    """Lines and tables of the report, none wider than the terminal."""
     for sentence in report.verdict:
         yield from paragraph(sentence, width, 2, style="bold")
     for title, facts in (("Versions", report.versions), ("Access", report.access), ("Tools", report.tools)):
         yield from _heading(title)
         yield _facts(facts)
     for gpus in _alike(report.gpus):
-        yield from _heading(_gpu_words(gpus))
+        yield from _heading(_gpu_heading(gpus))
         yield _matrix(gpus[0].methods)
     if report.problems:
         yield from _heading("Problems")
@@ -56,14 +57,14 @@ def _facts(facts: Iterable[Fact]) -> Table:
 
 
 def _alike(gpus: Sequence[GpuMethods]) -> list[list[GpuMethods]]:
-    """GPUs that differ in nothing but their place share one matrix."""
+    """GPUs grouped so that those of a group differ only in index and PCI address, and share one matrix."""
     groups: dict[GpuMethods, list[GpuMethods]] = {}
     for gpu in gpus:
         groups.setdefault(msgspec.structs.replace(gpu, index=0, pci=""), []).append(gpu)
     return list(groups.values())
 
 
-def _gpu_words(gpus: Sequence[GpuMethods]) -> str:
+def _gpu_heading(gpus: Sequence[GpuMethods]) -> str:
     first = gpus[0]
     parts = [first.gfx, first.pci if len(gpus) == 1 else ""]
     parts += [format_bytes(first.memory_bytes)] if first.memory_bytes else []
@@ -107,8 +108,8 @@ def _works(answer: MethodAnswer) -> str:
 def _note(answer: MethodAnswer) -> str:
     parts = [answer.reason]
     if answer.trial is not None:
-        said = answer.trial.words if answer.trial.words != answer.reason else ""
-        parts = [answer.reason, said, f"{answer.trial.wall_s:.1f} s" if answer.trial.wall_s else ""]
+        result = answer.trial.words if answer.trial.words != answer.reason else ""
+        parts = [answer.reason, result, f"{answer.trial.wall_s:.1f} s" if answer.trial.wall_s else ""]
     elif answer.remedy:
         parts.append(f"help: {answer.remedy}" if answer.works == "no" else answer.remedy)
     return "; ".join(part for part in parts if part)
@@ -116,8 +117,8 @@ def _note(answer: MethodAnswer) -> str:
 
 def _problem(problem: Finding, width: int) -> Iterator[RenderableType]:
     yield from marked(problem.severity, problem.title, width)
-    for words in problem.evidence:
-        yield from paragraph(words, width, indent="  ", style="dim")
+    for evidence in problem.evidence:
+        yield from paragraph(evidence, width, indent="  ", style="dim")
     if problem.remedy:
         yield from paragraph(
             f"{problem.remedy}:" if problem.next_command else problem.remedy, width, indent="  "
@@ -127,7 +128,7 @@ def _problem(problem: Finding, width: int) -> Iterator[RenderableType]:
 
 
 def command_lines(command: str, width: int) -> str:
-    """A command to be copied: where it is too long, the shell's own sign continues the line."""
+    """A command to copy; where it is too long for a line, backslashes continue it."""
     tied = re.sub(r"'[^']*'", lambda quoted: quoted.group().replace(" ", _TIED), command)
     rows = textwrap.wrap(tied, width - 8, break_long_words=False, break_on_hyphens=False)
     return "    " + " \\\n      ".join(rows).replace(_TIED, " ")

@@ -17,22 +17,22 @@ from rocm_perf.units import format_bytes
 _WIDE = 120
 _TITLES = {
     "compute_units": "compute units",
-    "simds_per_cu": "SIMDs a compute unit",
+    "simds_per_cu": "SIMDs per compute unit",
     "dies": "dies",
     "wave_sizes": "wave sizes",
-    "max_waves_per_simd": "waves a SIMD",
-    "vgprs_per_simd": "VGPRs a SIMD and lane",
+    "max_waves_per_simd": "waves per SIMD",
+    "vgprs_per_simd": "VGPRs per SIMD and lane",
     "vgpr_granule": "VGPR granule",
-    "max_vgprs": "VGPRs of a wave",
+    "max_vgprs": "VGPRs per wave",
     "unified_agprs": "AGPRs in the same file",
-    "sgprs_per_simd": "SGPRs a SIMD",
+    "sgprs_per_simd": "SGPRs per SIMD",
     "sgpr_granule": "SGPR granule",
-    "max_sgprs": "SGPRs of a wave",
-    "max_workgroup_size": "work-items a work-group",
-    "max_workgroups_per_cu": "work-groups a compute unit",
+    "max_sgprs": "SGPRs per wave",
+    "max_workgroup_size": "work-items per work-group",
+    "max_workgroups_per_cu": "work-groups per compute unit",
     "lds_bytes": "LDS",
     "cus_per_lds": "compute units that share it",
-    "max_lds_per_workgroup": "LDS of a work-group",
+    "max_lds_per_workgroup": "LDS per work-group",
     "lds_granule": "LDS granule",
     "lds_banks": "LDS banks",
     "l1_bytes": "L1",
@@ -43,7 +43,7 @@ _TITLES = {
     "memory_kind": "memory",
     "memory_bytes": "memory size",
     "memory_bus_bits": "memory bus",
-    "memory_gbps_per_pin": "data rate a pin",
+    "memory_gbps_per_pin": "data rate per pin",
     "memory_gbps": "memory bandwidth",
     "vector_tflops": "vector",
     "matrix_tflops": "matrix",
@@ -75,17 +75,17 @@ _SIZES = (
 
 
 def gpu_table(gpus: Sequence[Gpu], width: int) -> Table:
-    """One line a GPU; a wide terminal shows more columns."""
+    """One line per GPU; a wide terminal shows more columns."""
     columns = [
-        GridColumn("name", [short_name(gpu) for gpu in gpus], False),
-        GridColumn("gfx", [gpu.gfx for gpu in gpus], False),
+        GridColumn("name", [short_name(gpu) for gpu in gpus], numeric=False),
+        GridColumn("gfx", [gpu.gfx for gpu in gpus], numeric=False),
         _numbers("CUs", [gpu.compute_units for gpu in gpus]),
         _numbers("MHz", [gpu.clock_mhz for gpu in gpus]),
         _numbers("GiB", [gpu.memory_bytes and gpu.memory_bytes >> 30 for gpu in gpus]),
         _numbers("GB/s", [gpu.memory_gbps for gpu in gpus]),
         _rates("f32", [gpu.vector_tflops.get("f32") for gpu in gpus]),
         _rates("f16 mat", [gpu.matrix_tflops.get("f16") for gpu in gpus]),
-        GridColumn("counters", [_since(gpu, "counters") for gpu in gpus], False),
+        GridColumn("counters", [_since(gpu, "counters") for gpu in gpus], numeric=False),
     ]
     if width >= _WIDE:
         columns[8:8] = [
@@ -97,9 +97,10 @@ def gpu_table(gpus: Sequence[Gpu], width: int) -> Table:
             ("host trap", "pc_sampling_host_trap"),
             ("stochastic", "pc_sampling_stochastic"),
         ):
-            columns.append(GridColumn(heading, [_since(gpu, name) for gpu in gpus], False))
+            columns.append(GridColumn(heading, [_since(gpu, name) for gpu in gpus], numeric=False))
         columns += [
-            GridColumn(name, [_since(gpu, name) for gpu in gpus], False) for name in ("att", "roofline")
+            GridColumn(name, [_since(gpu, name) for gpu in gpus], numeric=False)
+            for name in ("att", "roofline")
         ]
     return fitted(columns, width)
 
@@ -112,11 +113,11 @@ def gpu_blocks(gpu: Gpu) -> Iterator[RenderableType]:
         yield f"[dim]also {', '.join(gpu.aliases)}[/]"
     yield ""
     yield _sourced((title, value, source, sources) for title, value, source in facts(gpu))
-    yield "\n[bold]Ways to look[/]"
+    yield "\n[bold]Profiling methods[/]"
     yield _sourced(
         (
             method.name.replace("_", " "),
-            method_words(method),
+            method_text(method),
             gpu.sources.get(f"methods.{method.name}"),
             sources,
         )
@@ -125,7 +126,7 @@ def gpu_blocks(gpu: Gpu) -> Iterator[RenderableType]:
     yield "\n[bold]Sources[/]"
     table = _plain("right", "left")
     for source, number in sources.items():
-        table.add_row(str(number), Text(source_words(source)))
+        table.add_row(str(number), Text(source_text(source)))
     yield table
 
 
@@ -137,7 +138,7 @@ def _sourced(rows: Iterable[tuple[str, str, Source | None, Mapping[Source, int]]
 
 
 def facts(gpu: Gpu) -> Iterator[tuple[str, str, Source | None]]:
-    """What is known: in words, with its value and source; unknown ones said to be so."""
+    """Title, value and source of every fact; an unknown value says so."""
     for field in msgspec.structs.fields(Gpu):
         value = getattr(gpu, field.name)
         if field.name not in _TITLES or value == ():
@@ -158,24 +159,27 @@ def facts(gpu: Gpu) -> Iterator[tuple[str, str, Source | None]]:
 
 
 def numbered(gpu: Gpu) -> dict[Source, int]:
-    """The sources in the order in which they are named."""
+    """Every source and its number, in the order of the facts."""
     named = [source for _, _, source in facts(gpu) if source is not None]
     named += [source for path, source in gpu.sources.items() if path.startswith("methods.")]
     return {source: number for number, source in enumerate(dict.fromkeys(named), start=1)}
 
 
-def source_words(source: Source) -> str:
+def source_text(source: Source) -> str:
+    """Title, note and address of a source."""
     note = f" ({source.note})" if source.note else ""
     return f"{source.title}{note}{' ' if source.url else ''}{source.url}"
 
 
-def method_words(method: Method) -> str:
+def method_text(method: Method) -> str:
+    """Whether a method works, in which ROCm releases, and why not."""
     since = f" since ROCm {method.since}" if method.since else ""
     until = f" until ROCm {method.until}" if method.until else ""
     return f"{method.works}{since}{until}" + (f": {method.reason}" if method.reason else "")
 
 
 def short_name(gpu: Gpu) -> str:
+    """The product's name without its vendor."""
     return gpu.name.removeprefix(f"{gpu.vendor} ")
 
 
@@ -202,7 +206,7 @@ def _entry_value(entry: object, number: float) -> str:
 
 
 def _since(gpu: Gpu, name: str) -> str:
-    """7.2+ for what works since ROCm 7.2."""
+    """Whether a method works; "7.2+" for one that does since ROCm 7.2."""
     for method in gpu.methods:
         if method.name == name:
             return f"{method.since}+" if method.works == "yes" and method.since else method.works
@@ -210,11 +214,11 @@ def _since(gpu: Gpu, name: str) -> str:
 
 
 def _numbers(heading: str, values: Sequence[float | None]) -> GridColumn:
-    return GridColumn(heading, ["-" if value is None else f"{value:.0f}" for value in values], True)
+    return GridColumn(heading, ["-" if value is None else f"{value:.0f}" for value in values], numeric=True)
 
 
 def _rates(heading: str, values: Sequence[float | None]) -> GridColumn:
-    return GridColumn(heading, ["-" if value is None else f"{value:.1f}" for value in values], True)
+    return GridColumn(heading, ["-" if value is None else f"{value:.1f}" for value in values], numeric=True)
 
 
 def _plain(*justify: Literal["left", "right"]) -> Table:

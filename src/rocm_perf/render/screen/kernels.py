@@ -1,4 +1,4 @@
-"""Kernels of a code object in a terminal: a table of all, and all that is known of a few."""
+"""Kernels of a code object in a terminal: all of them in a table, and a few in full."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from rocm_perf.arch.codeobject.mix import Mix
 from rocm_perf.arch.codeobject.model import Kernel
 from rocm_perf.arch.codeobject.report import Code, KernelReport, ObjectReport
 from rocm_perf.arch.occupancy import Occupancy
-from rocm_perf.render.grid import GridColumn, fitted
+from rocm_perf.render.grid import GridColumn, fitted, squeezed
+from rocm_perf.render.lines import MARKS
 from rocm_perf.units import format_bytes, format_count, format_share
 
-_MARKS = {"error": "[red]✗[/]", "warning": "[yellow]![/]", "info": "[blue]i[/]"}
-_NAME_ROOM = 24  # columns that a kernel's name keeps; others give way, the ones named first
+_NAME_ROOM = 24  # columns of the terminal that a kernel's name keeps; expendable ones give way, first to last
 _EXPENDABLE = ("args", "SGPR", "AGPR", "scratch")
 _LINES_SHOWN = 5
-_OCCUPANCY_NOTE = "waves: a SIMD holds / can hold at most"
+_OCCUPANCY_NOTE = "waves: resident per SIMD / maximum"
 
 _Cell = Callable[[KernelReport], str]
 
 
 def print_kernels(reports: Sequence[ObjectReport], console: Console) -> None:
-    """Every object with its kernels; those whose code was read, in full."""
+    """Print every object with its kernels, in full where their code was read."""
     for position, report in enumerate(reports):
         if position:
             console.print()
@@ -72,10 +72,10 @@ _COLUMNS: tuple[tuple[str, _Cell], ...] = (
 
 
 def _columns(entries: Sequence[KernelReport], width: int) -> tuple[list[GridColumn], list[str]]:
-    """Columns that say something, and the names of those for which the line is too short."""
-    numbers = [GridColumn(name, [cell(entry) for entry in entries], True) for name, cell in _COLUMNS]
+    """Columns with something to show, and the names of those left out because the line is too short."""
+    numbers = [GridColumn(name, [cell(entry) for entry in entries], numeric=True) for name, cell in _COLUMNS]
     numbers = [column for column in numbers if any(text not in ("0", "0 B", "-") for text in column.cells)]
-    limits = GridColumn("limited by", [_limiters(entry.occupancy) for entry in entries], False)
+    limits = GridColumn("limited by", [_limiters(entry.occupancy) for entry in entries], numeric=False)
     left_out = []
     for name in _EXPENDABLE:
         room = width - sum(column.width + 2 for column in (*numbers, limits))
@@ -83,7 +83,7 @@ def _columns(entries: Sequence[KernelReport], width: int) -> tuple[list[GridColu
             numbers = [column for column in numbers if column.heading != name]
             left_out.append(name)
     room = max(width - sum(column.width + 2 for column in (*numbers, limits)), 8)
-    names = GridColumn("kernel", [_squeezed(_short(entry.name), room) for entry in entries], False)
+    names = GridColumn("kernel", [squeezed(_short(entry.name), room) for entry in entries], numeric=False)
     return [*numbers, limits, names], left_out
 
 
@@ -91,7 +91,9 @@ def _footnote(entries: Sequence[KernelReport], left_out: Sequence[str]) -> str:
     parts = []
     sizes = {entry.workgroup_size for entry in entries if entry.occupancy}
     if sizes:
-        groups = f"at workgroups of {sizes.pop()}" if len(sizes) == 1 else "at the largest workgroup of each"
+        groups = (
+            f"with workgroups of {sizes.pop()}" if len(sizes) == 1 else "with the largest workgroup of each"
+        )
         parts.append(f"{_OCCUPANCY_NOTE}, {groups}")
     reasons = dict.fromkeys(entry.occupancy_unavailable for entry in entries if entry.occupancy_unavailable)
     parts += [f"occupancy unavailable: {escape(reason)}" for reason in list(reasons)[:2] if reason]
@@ -111,7 +113,8 @@ def _detail(entry: KernelReport) -> Iterator[RenderableType]:
     yield from _mix_lines(entry.code.mix)
     for finding in entry.code.observations:
         evidence = escape("; ".join(finding.evidence))
-        yield f"{_MARKS[finding.severity]} [bold]{escape(finding.title)}[/]: {evidence}."
+        mark, style = MARKS[finding.severity]
+        yield f"[{style}]{mark}[/] [bold]{escape(finding.title)}[/]: {evidence}."
         if finding.remedy:
             yield f"[dim]  {escape(finding.remedy)}[/]"
     yield from _source_lines(entry.code.mix)
@@ -119,25 +122,25 @@ def _detail(entry: KernelReport) -> Iterator[RenderableType]:
 
 
 def _occupancy_lines(entry: KernelReport) -> Iterator[str]:
-    found = entry.occupancy
-    if found is None:
+    occupancy = entry.occupancy
+    if occupancy is None:
         yield f"[bold]Occupancy[/]  [dim]unavailable: {escape(entry.occupancy_unavailable or '')}[/]"
         return
-    groups = f"{found.workgroups_per_cu:g} workgroups of {entry.workgroup_size} a compute unit"
-    groups = groups.replace("workgroups", "workgroup") if found.workgroups_per_cu == 1 else groups
+    groups = f"{occupancy.workgroups_per_cu:g} workgroups of {entry.workgroup_size} per compute unit"
+    groups = groups.replace("workgroups", "workgroup") if occupancy.workgroups_per_cu == 1 else groups
     yield (
-        f"[bold]Occupancy[/]  {_waves(found)} waves a SIMD ({format_share(found.share)}), {groups}; "
-        f"limited by {_limiters(found)}; allocated: {found.allocated_vgprs} vector registers, "
-        f"{format_bytes(found.allocated_lds)} LDS"
+        f"[bold]Occupancy[/]  {_waves(occupancy)} waves per SIMD ({format_share(occupancy.share)}), {groups}; "
+        f"limited by {_limiters(occupancy)}; allocated: {occupancy.allocated_vgprs} vector registers, "
+        f"{format_bytes(occupancy.allocated_lds)} LDS"
     )
-    for step in found.steps:
+    for step in occupancy.steps:
         yield f"[dim]  {escape(str(step))}[/]"
 
 
 def _arguments(kernel: Kernel) -> Iterator[RenderableType]:
     shown = [argument for argument in kernel.arguments if not argument.hidden]
     hidden = len(kernel.arguments) - len(shown)
-    more = f", {format_count(hidden, 'hidden one')} behind them" if hidden else ""
+    more = f", {format_count(hidden, 'hidden one')} after them" if hidden else ""
     yield f"[bold]Arguments[/]  {format_bytes(kernel.kernarg_bytes)}, {format_count(len(shown), 'argument')}{more}"
     if not shown:
         return
@@ -153,7 +156,7 @@ def _arguments(kernel: Kernel) -> Iterator[RenderableType]:
     ]
     headings = ("offset", "bytes", "kind", "space", "name")
     columns = [
-        GridColumn(heading, cells, heading in ("offset", "bytes"))
+        GridColumn(heading, cells, numeric=heading in ("offset", "bytes"))
         for heading, cells in zip(headings, zip(*rows, strict=True), strict=True)
         if any(cells)
     ]
@@ -169,16 +172,20 @@ def _mix_lines(mix: Mix) -> Iterator[RenderableType]:
     )
     yield (
         f"[bold]Instructions[/]  {whole.instructions:,} in {format_bytes(whole.code_bytes)}, {looped}; "
-        "[dim]as they stand in the code, not weighted by execution[/]"
+        "[dim]counted in the code, not weighted by execution[/]"
     )
     yield fitted(
         [
-            GridColumn("class", list(whole.classes), False),
-            GridColumn("count", [f"{count:,}" for count in whole.classes.values()], True),
+            GridColumn("class", list(whole.classes), numeric=False),
+            GridColumn("count", [f"{count:,}" for count in whole.classes.values()], numeric=True),
             GridColumn(
-                "share", [format_share(count / whole.instructions) for count in whole.classes.values()], True
+                "share",
+                [format_share(count / whole.instructions) for count in whole.classes.values()],
+                numeric=True,
             ),
-            GridColumn("in loops", [f"{loops.classes.get(kind, 0):,}" for kind in whole.classes], True),
+            GridColumn(
+                "in loops", [f"{loops.classes.get(kind, 0):,}" for kind in whole.classes], numeric=True
+            ),
         ],
         80,
     )
@@ -189,7 +196,7 @@ def _work_lines(mix: Mix) -> Iterator[str]:
     whole = mix.whole
     if whole.matrix_flops:
         kinds = ", ".join(f"{count:,} of {name}" for name, count in whole.matrix_types.items())
-        yield f"Matrix: {kinds}; {whole.matrix_flops:,} FLOPs a wave each time through"
+        yield f"Matrix: {kinds}; {whole.matrix_flops:,} FLOPs per wave each time through"
     if whole.fma_types:
         yield "Multiply-adds: " + ", ".join(f"{count:,} {name}" for name, count in whole.fma_types.items())
     for title, widths in (
@@ -201,7 +208,7 @@ def _work_lines(mix: Mix) -> Iterator[str]:
             yield (
                 f"{title}: "
                 + ", ".join(f"{count:,} of {width} B" for width, count in widths.items())
-                + " a lane"
+                + " per lane"
             )
     if mix.undecoded:
         yield f"[yellow]{mix.undecoded:,} instructions are unknown to this disassembler; a newer LLVM may know them[/]"
@@ -215,9 +222,9 @@ def _source_lines(mix: Mix) -> Iterator[RenderableType]:
     lines = mix.lines[:_LINES_SHOWN]
     yield fitted(
         [
-            GridColumn("count", [f"{line.instructions:,}" for line in lines], True),
-            GridColumn("line", [f"{PurePath(line.file).name}:{line.line}" for line in lines], False),
-            GridColumn("classes", [_largest(line.classes) for line in lines], False),
+            GridColumn("count", [f"{line.instructions:,}" for line in lines], numeric=True),
+            GridColumn("line", [f"{PurePath(line.file).name}:{line.line}" for line in lines], numeric=False),
+            GridColumn("classes", [_largest(line.classes) for line in lines], numeric=False),
         ],
         80,
     )
@@ -249,22 +256,14 @@ def _spills(kernel: Kernel) -> str:
     return str(sum(known)) if known else "-"
 
 
-def _waves(found: Occupancy | None) -> str:
-    return "-" if found is None else f"{found.waves_per_simd:g}/{found.max_waves_per_simd}"
+def _waves(occupancy: Occupancy | None) -> str:
+    return "-" if occupancy is None else f"{occupancy.waves_per_simd:g}/{occupancy.max_waves_per_simd}"
 
 
-def _limiters(found: Occupancy | None) -> str:
-    return "-" if found is None else ", ".join(found.limiters)
+def _limiters(occupancy: Occupancy | None) -> str:
+    return "-" if occupancy is None else ", ".join(occupancy.limiters)
 
 
 def _short(name: str) -> str:
-    """Without the parameters, which do not tell kernels apart; template arguments do."""
+    """The name without its parameters: template arguments already distinguish kernels."""
     return name.removeprefix("void ").partition("(")[0] if not name.startswith("(") else name
-
-
-def _squeezed(name: str, room: int) -> str:
-    """A name that fits: cut in its middle, because instances of one kernel differ at their end."""
-    if len(name) <= room:
-        return name
-    head = max(room - 1, 2) // 2
-    return f"{name[:head]}…{name[-(max(room - 1, 2) - head) :]}"

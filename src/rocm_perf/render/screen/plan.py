@@ -1,4 +1,4 @@
-"""What `--dry-run` prints: the commands as they would run, and why. From plain data, since planning lies above."""
+"""What `--dry-run` prints: the commands as they would run, and why; from plain data, as planning is a layer above."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Data = Mapping[str, Any]
 
 
 def plan_lines(plans: Sequence[Data], *, overhead_runs: int = 0) -> Iterator[str]:
-    """The first plan in full, and the others by name."""
+    """Lines that show the first plan in full and the others by name."""
     first, *others = plans
     yield f"{first['profiler']}: {first['why']}"
     for rejected in first["rejected"]:
@@ -20,7 +20,7 @@ def plan_lines(plans: Sequence[Data], *, overhead_runs: int = 0) -> Iterator[str
         yield from _run_lines(run)
     if overhead_runs:
         times = "once" if overhead_runs == 1 else f"{overhead_runs} times"
-        yield f"\nbesides, {times} without a profiler, to measure the overhead"
+        yield f"\nplus {times} without a profiler, to measure the overhead"
     if first["could_not"] or first["notices"] or others:
         yield ""
     yield from (f"could not: {reason}" for reason in first["could_not"])
@@ -39,11 +39,11 @@ def _run_lines(run: Data) -> Iterator[str]:
     for path, text in command["files"].items():
         yield f"  from {path}: {text.strip()}"
     if command["expected"]:
-        yield f"  leaves {', '.join(command['expected'])}"
+        yield f"  writes {', '.join(command['expected'])}"
 
 
 def preset_lines(presets: Mapping[str, Data]) -> Iterator[str]:
-    """Every preset, and what it records."""
+    """Lines that name every preset and what it records."""
     width = max(map(len, presets))
     for name, preset in presets.items():
         yield f"{name:<{width}}  {preset['title']}"

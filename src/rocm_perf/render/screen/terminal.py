@@ -1,4 +1,4 @@
-"""A document in a terminal: the first screen, or those sections that were asked for."""
+"""A document in a terminal: the first screen, or the sections that were asked for."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ROWS = 20
 
 
 def print_document(document: Document, console: Console, view: View) -> None:
-    """The answer about one run, in a screenful."""
+    """Print the first screen about one run."""
     for block in answer(document, view):
         show(console, block)
 
 
 def print_sections(document: Document, names: Sequence[str], console: Console, view: View) -> None:
-    """Those sections in full, or why they are empty."""
+    """Print the named sections in full, or why they are empty."""
     show(console, line((PurePath(document.label).name, "bold")))
     for name in names:
         console.print()

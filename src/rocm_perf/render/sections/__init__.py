@@ -1,1 +1,1 @@
-"""Every answer of a document, described once: terminal, Markdown and what comes later only lay it out."""
+"""Every answer of a document, described once; the terminal and Markdown only lay it out."""

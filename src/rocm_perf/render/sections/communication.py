@@ -29,19 +29,19 @@ _COLUMNS: Columns[CollectiveTotal] = (
 
 
 def communication_section(document: Document, top: int) -> Section:
-    """How long collectives run, and how much of it nothing hides."""
-    found = document.communication
-    if found.unavailable and not found.rows:
-        return Section("Communication", unavailable=found.unavailable)
+    """How long collectives ran, and how much of that nothing else overlapped."""
+    result = document.communication
+    if result.unavailable and not result.rows:
+        return Section("Communication", unavailable=result.unavailable)
     lines = (
-        f"{format_count(found.kernels, 'kernel')} that communicate ran for {format_ns(found.busy_ns)}; for "
-        f"{format_ns(found.exposed_ns)} of it ({share(found.exposed_share)} of the GPUs' time) nothing else ran.",
+        f"{format_count(result.kernels, 'communication kernel')} ran for {format_ns(result.busy_ns)}; for "
+        f"{format_ns(result.exposed_ns)} of that ({share(result.exposed_share)} of the GPUs' time) nothing else ran.",
     )
     return Section(
         "Communication",
-        lines=lines if found.kernels else (),
-        grids=grids("", found.rows, _COLUMNS, top),
+        lines=lines if result.kernels else (),
+        grids=grids("", result.rows, _COLUMNS, top),
         notes=("GB/s: this rank's input over the duration, not what crosses the links",)
-        if found.rows
+        if result.rows
         else (),
     )

@@ -33,7 +33,7 @@ CAUSES = {
     "queue_gap": "queue gaps",
     "nothing_recorded": "nothing recorded",
 }
-_LEAST_SHARE = 0.015  # of the idle time: what the one line names
+_LEAST_SHARE = 0.015  # of the idle time: smaller causes are left out of the line
 
 
 def _place(place: PlaceGaps) -> str:
@@ -78,10 +78,10 @@ def idle_line(gaps: Gaps) -> str:
 
 
 def gaps_section(document: Document, top: int) -> Section:
-    """When and why the GPU stood idle."""
+    """When and why the GPU was idle."""
     gaps = document.gaps
     if gaps.unavailable or not gaps.gaps:
-        reason = gaps.unavailable or "the GPU was never idle between its first and its last work"
+        reason = gaps.unavailable or "the GPU was never idle between its first and last work"
         return Section("Idle time of the GPU", unavailable=reason)
     name = short_names(document)
     columns: Columns[Gap] = (
@@ -111,7 +111,7 @@ def _gap_lines(gaps: Gaps) -> list[str]:
     if gaps.histogram:
         lines.append(_histogram(gaps.histogram))
     if gaps.sync_between.value:
-        lines.append(f"The host synchronised in {share(gaps.sync_between)} of them.")
+        lines.append(f"The host synchronised during {share(gaps.sync_between)} of them.")
     return lines
 
 
@@ -122,16 +122,16 @@ def _histogram(bins: tuple[Bin, ...]) -> str:
 
 
 def _queues(gaps: Gaps) -> list[PlaceGaps]:
-    """Queues and streams, where there is more than one of them."""
-    chosen = []
+    """GPUs, queues and streams, each kind only where there is more than one."""
+    listed = []
     for level in ("gpu", "queue", "stream"):
         places = [place for place in gaps.places if place.level == level]
-        chosen += places if len(places) > 1 else []
-    return chosen
+        listed += places if len(places) > 1 else []
+    return listed
 
 
 def sync_section(document: Document, top: int) -> Section:
-    """Waiting of the host."""
+    """How long the host waited for the GPU, and in which calls."""
     sync = document.sync
     if sync.unavailable or not (sync.total.calls or sync.blocking_copies.calls):
         return Section("Synchronisation", unavailable=sync.unavailable or "no call waited for the GPU")
@@ -153,7 +153,7 @@ def _sync_lines(sync: Sync) -> list[str]:
     lines = [
         f"{format_count(total.calls, 'synchronising call')} took {format_ns(total.total_ns)} "
         f"({share(sync.share)} of the wall): the GPU worked for {format_ns(total.useful_ns)} of that "
-        f"and stood idle for {format_ns(total.lost_ns)}."
+        f"and was idle for {format_ns(total.lost_ns)}."
     ]
     if copies.calls:
         blocking = format_count(copies.calls, "blocking copy", "blocking copies")

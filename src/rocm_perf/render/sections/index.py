@@ -16,7 +16,7 @@ ALL = "all"
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Those names of sections, or every name for "all"."""
+    """The named sections, each once, or every section for "all"."""
     unknown = [name for name in names if name not in SECTIONS and name != ALL]
     if unknown or not names:
         raise UsageError(

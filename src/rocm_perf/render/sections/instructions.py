@@ -29,13 +29,13 @@ from rocm_perf.render.sections.section import (
 )
 from rocm_perf.units import format_count
 
-_KERNELS = 3  # that are shown instruction by instruction
+_KERNELS = 3  # shown instruction by instruction
 _UNKNOWN = "unknown kernel"
 
 _INSTRUCTION_COLUMNS: Columns[InstructionCost] = (
     number("share", lambda row: share(row.share)),
     number("hits", lambda row: count(row.hits)),
-    number("cycles a hit", lambda row: rate(row.cycles_per_hit)),
+    number("cycles/hit", lambda row: rate(row.cycles_per_hit)),
     number("stall", lambda row: count(row.stall_cycles)),
     number("idle", lambda row: count(row.idle_cycles)),
     text("class", lambda row: row.kind),
@@ -60,7 +60,7 @@ _CLASS_COLUMNS: Columns[ClassCost] = (
 _CAUSE_COLUMNS: Columns[StallCause] = (
     number("share", lambda row: share(row.share)),
     number("stall cycles", lambda row: count(row.stall_cycles)),
-    text("waves stood still at", lambda row: row.cause),
+    text("waves stalled at", lambda row: row.cause),
 )
 _SAMPLE_COLUMNS: Columns[SampleCount] = (
     number("share", lambda row: share(row.share)),
@@ -72,7 +72,7 @@ _SAMPLE_COLUMNS: Columns[SampleCount] = (
 
 
 def instructions_section(document: Document, top: int) -> Section:
-    """The thread trace of each kernel."""
+    """What the instructions of each traced kernel cost."""
     traced = document.thread_trace
     if traced.unavailable:
         return Section("Instructions (thread trace)", unavailable=traced.unavailable)
@@ -104,7 +104,7 @@ def _cycles(value: Quantity) -> str:
 def _trace_grids(kernel: KernelInstructions, top: int) -> tuple[Grid, ...]:
     name = kernel.kernel or _UNKNOWN
     return (
-        *grids(f"{name}: why waves stood still", kernel.causes, _CAUSE_COLUMNS, top),
+        *grids(f"{name}: why waves stalled", kernel.causes, _CAUSE_COLUMNS, top),
         *grids(f"{name}: hottest instructions", kernel.hottest, _INSTRUCTION_COLUMNS, top),
         *grids(f"{name}: source lines", kernel.lines, _LINE_COLUMNS, top),
         *grids(f"{name}: classes", kernel.classes, _CLASS_COLUMNS, top),
@@ -123,7 +123,7 @@ def _notes(kernels: tuple[KernelInstructions, ...], traced: int) -> Iterator[str
 
 
 def pc_samples_section(document: Document, top: int) -> Section:
-    """PC samples of each kernel."""
+    """Where the program counter of each sampled kernel was, and why it waited."""
     sampled = document.pc_samples
     if sampled.unavailable:
         return Section("PC samples", unavailable=sampled.unavailable)

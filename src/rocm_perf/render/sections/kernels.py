@@ -39,7 +39,7 @@ _FAMILY_COLUMNS: Columns[FamilyTotal] = (
 
 
 def kernel_counts(document: Document) -> str:
-    """How many kernels, and what they were taken from."""
+    """How many dispatches and kernels, their summed time, and where the numbers come from."""
     spots = document.hotspots
     dispatches = format_count(spots.dispatches, "dispatch", "dispatches")
     counts = f"{dispatches} of {format_count(spots.kernels, 'kernel')}, {format_ns(spots.total_ns)} summed"
@@ -49,7 +49,7 @@ def kernel_counts(document: Document) -> str:
 def gpus_section(document: Document, top: int) -> Section:
     """How each GPU spent its time."""
     if not document.devices:
-        return Section("GPUs", unavailable="no kernel and no copy with times was recorded")
+        return Section("GPUs", unavailable="no kernels or copies with times were recorded")
     queues = document.queues if len(document.queues) > len(document.devices) else ()
     return Section(
         "GPUs",
@@ -94,17 +94,17 @@ def bottleneck_labels(document: Document) -> dict[str, str]:
 
 
 def families_section(document: Document, top: int) -> Section:
-    """Kernel time by what kernels do."""
+    """Kernel time by family: what the kernels do."""
     families = document.families
     if families.unavailable:
         return Section("Kernel families", unavailable=families.unavailable)
-    unknown = f"not told by their names: {share(families.unclassified_share)}"
+    unknown = f"not classified by name: {share(families.unclassified_share)}"
     line = f"GEMM {share(families.gemm_share)} of the kernel time; {unknown}."
     return Section("Kernel families", lines=(line,), grids=grids("", families.rows, _FAMILY_COLUMNS, top))
 
 
 def steps_section(document: Document, top: int) -> Section:
-    """The steps that the program repeats, and short kernels that could be fused in them."""
+    """The steps that the program repeats, and the short kernels in them that could be fused."""
     steps, slivers = document.steps, document.slivers
     if steps.unavailable and slivers.unavailable:
         return Section("Steps", unavailable=steps.unavailable)
@@ -120,7 +120,7 @@ def steps_section(document: Document, top: int) -> Section:
     if slivers.rows:
         lines.append(
             f"Fusing the sequences below saves at most {format_ns(slivers.saving_ns)} in launches; "
-            "memory traffic saved comes on top."
+            "saved memory traffic comes on top."
         )
     return Section(
         "Steps",

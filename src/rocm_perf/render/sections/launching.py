@@ -34,7 +34,7 @@ _DOMAIN_COLUMNS: Columns[DomainTotal] = (
     number("time", lambda row: time(row.union_ns)),
     number("calls", lambda row: count(row.calls)),
     text("domain", lambda row: row.domain),
-    code("longest in total", lambda row: f"{row.busiest}  {format_ns(row.busiest_ns)}"),
+    code("busiest function", lambda row: f"{row.busiest}  {format_ns(row.busiest_ns)}"),
 )
 _COPY_COLUMNS: Columns[CopyTotal] = (
     number("time", lambda row: time(row.total_ns)),
@@ -46,7 +46,7 @@ _COPY_COLUMNS: Columns[CopyTotal] = (
 _STEADY_COLUMNS: Columns[SteadyCopy] = (
     number("time", lambda row: time(row.total_ns)),
     number("copies", lambda row: count(row.copies)),
-    number("a step", lambda row: rate(row.per_step)),
+    number("per step", lambda row: rate(row.per_step)),
     number("bytes", lambda row: size(row.size_bytes)),
     number("GB/s", lambda row: rate(row.bandwidth)),
     text("kind", lambda row: row.kind),
@@ -57,7 +57,7 @@ _STEADY_COLUMNS: Columns[SteadyCopy] = (
 
 
 def launches_section(document: Document, top: int) -> Section:
-    """What launching costs."""
+    """What launching costs, by kernel and by function."""
     launches = document.launches
     if launches.unavailable:
         return Section("Launches", unavailable=launches.unavailable)
@@ -88,7 +88,7 @@ def _launch_lines(launches: Launches) -> list[str]:
     lines = []
     if launches.latency_ns is not None:
         lines.append(
-            f"A kernel that the GPU was idle for starts {format_ns(launches.latency_ns)} after its call."
+            f"On an idle GPU, a kernel starts {format_ns(launches.latency_ns)} after its launching call."
         )
     if launches.graphs:
         graphs = launches.graphs
@@ -98,7 +98,7 @@ def _launch_lines(launches: Launches) -> list[str]:
         )
     if launches.not_paired:
         lines.append(
-            f"Of {format_count(launches.not_paired, 'dispatch', 'dispatches')} the launching call is not recorded."
+            f"The launching call of {format_count(launches.not_paired, 'dispatch', 'dispatches')} was not recorded."
         )
     return lines
 
@@ -116,7 +116,7 @@ def copies_section(document: Document, top: int) -> Section:
         return Section("Copies", unavailable="no copies were recorded")
     steady = document.steady_copies
     reason = (
-        f"Whether copies recur in every step: unknown, {steady.unavailable}." if steady.unavailable else ""
+        f"Whether copies recur in every step is unknown: {steady.unavailable}." if steady.unavailable else ""
     )
     recurring = (
         f"{format_count(steady.copies, 'copy', 'copies')} between host and GPU in steady state took "

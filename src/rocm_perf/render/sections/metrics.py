@@ -9,13 +9,13 @@ from rocm_perf.render.sections.section import Columns, Grid, Section, grids, num
 from rocm_perf.units import format_count
 
 _KERNELS = 5  # whose metrics are shown
-_REASONS, _REASON = 3, 160  # how many, and how long
+_REASONS, _REASON_LENGTH = 3, 160
 
 _COLUMNS: Columns[KernelMetric] = (
     number("value", lambda row: rate(row.value) + ("?" if row.doubt else "")),
     text("unit", lambda row: row.unit),
-    number("least", lambda row: rate(row.least) if row.dispatches > 1 else ""),
-    number("greatest", lambda row: rate(row.greatest) if row.dispatches > 1 else ""),
+    number("min", lambda row: rate(row.least) if row.dispatches > 1 else ""),
+    number("max", lambda row: rate(row.greatest) if row.dispatches > 1 else ""),
     text("metric", lambda row: row.title),
 )
 
@@ -31,7 +31,9 @@ def metrics_section(document: Document, top: int) -> Section:
     doubts = dict.fromkeys(f"? {row.title}: {row.doubt}" for row in metrics.rows if row.doubt)
     return Section(
         "Metrics",
-        lines=(f"{len(metrics.rows):,} values of {len(kernels):,} kernels; range over their dispatches.",),
+        lines=(
+            f"{len(metrics.rows):,} values for {len(kernels):,} kernels; ranges are over their dispatches.",
+        ),
         grids=tuple(grid for key in kernels[: min(_KERNELS, top)] for grid in _kernel(document, key, top)),
         notes=(*tuple(doubts)[:_REASONS], *_missing(metrics.missing)),
     )
@@ -50,7 +52,8 @@ def _missing(missing: dict[str, str]) -> tuple[str, ...]:
     counted: dict[str, int] = {}
     for reason in missing.values():
         counted[reason] = counted.get(reason, 0) + 1
-    most = sorted(counted.items(), key=lambda row: -row[1])[:_REASONS]
+    frequent = sorted(counted.items(), key=lambda row: -row[1])[:_REASONS]
     return tuple(
-        f"{format_count(many, 'metric')} without a value: {cropped(reason, _REASON)}" for reason, many in most
+        f"{format_count(metrics, 'metric')} without a value: {cropped(reason, _REASON_LENGTH)}"
+        for reason, metrics in frequent
     )

@@ -30,7 +30,7 @@ from rocm_perf.render.sections.section import (
 )
 from rocm_perf.units import format_count, format_ns
 
-_LEAST_SHARE = 0.01  # of the whole: what is below is not part of the tree
+_LEAST_SHARE = 0.01  # of the whole: smaller lines are left out of the tree
 _SHAPES, _KERNELS = 3, 3  # of each operator, of each shape
 
 
@@ -78,7 +78,7 @@ _SEQUENCE_COLUMNS: Columns[tuple[str, KernelSequence]] = (
 
 
 def operators_section(document: Document, top: int) -> Section:
-    """The tree: category, operator, argument shapes, kernels. Times of a line are its own, without what it calls."""
+    """The tree: category, operator, argument shapes, kernels. The times of a line exclude what it calls."""
     operators = document.operators
     if operators.unavailable:
         return Section("Operators", unavailable=operators.unavailable)
@@ -156,14 +156,14 @@ def _lines(operators: Operators, queues: tuple[QueueLength, ...]) -> Iterator[st
 
 
 def _sequences(operators: Operators) -> list[tuple[str, KernelSequence]]:
-    found = [
+    sequences = [
         (operator.name, sequence)
         for category in operators.categories
         for operator in category.operators
         for sequence in operator.sequences
         if len(sequence.kernels) > 1 and operator.dispatches
     ]
-    return sorted(found, key=lambda row: -row[1].gpu_ns)
+    return sorted(sequences, key=lambda row: -row[1].gpu_ns)
 
 
 def _sequence(sequence: KernelSequence) -> str:
@@ -172,7 +172,7 @@ def _sequence(sequence: KernelSequence) -> str:
 
 
 def _notes(operators: Operators) -> Iterator[str]:
-    yield f"lines below {share(_LEAST_SHARE)} of the whole are left out; `rocm-perf repro PATH --op ID` calls one again"
+    yield f"lines below {share(_LEAST_SHARE)} of the whole are left out; `rocm-perf repro PATH --op ID` repeats a call"
     for how, dispatches in operators.owned_by.items():
         yield f"{format_count(dispatches, 'kernel')}: {how}"
     if operators.backward_by:

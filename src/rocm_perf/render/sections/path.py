@@ -1,4 +1,4 @@
-"""The critical path, and what changes to the program would bring."""
+"""The critical path, and what changes to the program would save."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from rocm_perf.render.sections.section import (
 )
 from rocm_perf.units import format_count, format_ns
 
-_PATTERN = 12  # links of the pattern that are named
-NO_PATH = "the recording holds no work with times"
+_PATTERN = 12  # links of the pattern that are shown
+NO_PATH = "the recording holds no timed work"
 
 _EDGE_COLUMNS: Columns[EdgeCount] = (
     number("edges", lambda row: count(row.count)),
     number("binding", lambda row: count(row.binding)),
-    text("kind", lambda row: words(row.kind)),
+    text("kind", lambda row: readable(row.kind)),
     text("known", lambda row: row.known),
 )
 
 
-def words(kind: str) -> str:
+def readable(kind: str) -> str:
+    """The kind of a link or an edge, with blanks."""
     return kind.replace("_", " ")
 
 
@@ -46,12 +47,12 @@ def path_section(document: Document, top: int) -> Section:
     kinds: Columns[tuple[str, int]] = (
         number("share", lambda row: share(row[1] / path.total_ns)),
         number("time", lambda row: time(row[1])),
-        text("on the path", lambda row: words(row[0])),
+        text("on the path", lambda row: readable(row[0])),
     )
     links: Columns[Link] = (
         number("at", lambda row: time(row.start_ns)),
         number("length", lambda row: time(row.duration_ns)),
-        text("kind", lambda row: words(row.kind)),
+        text("kind", lambda row: readable(row.kind)),
         code("name", lambda row: name(row.name)),
     )
     return Section(
@@ -74,7 +75,7 @@ def _kernel_columns(document: Document) -> Columns[KernelOnPath]:
         number("time", lambda row: time(row.path_ns)),
         number("slack min", lambda row: time(row.slack_min_ns)),
         number("median", lambda row: time(row.slack_median_ns)),
-        number("10 % off gives", lambda row: _impact(row, wall)),
+        number("10 % off saves", lambda row: _impact(row, wall)),
         code("kernel", lambda row: name(row.kernel)),
     )
 
@@ -97,20 +98,20 @@ def _path_lines(path: CriticalPath) -> list[str]:
 
 def _pattern(pattern: Pattern) -> str:
     shown = pattern.links[:_PATTERN]
-    links = " > ".join(f"{words(link.kind)} {format_ns(link.duration_ns)}" for link in shown)
+    links = " > ".join(f"{readable(link.kind)} {format_ns(link.duration_ns)}" for link in shown)
     more = f" and {len(pattern.links) - len(shown)} more links" if len(pattern.links) > len(shown) else ""
-    return f"It repeats {pattern.repeats:,} times, {format_ns(pattern.total_ns)} in all: {links}{more}."
+    return f"It repeats {pattern.repeats:,} times, {format_ns(pattern.total_ns)} in total: {links}{more}."
 
 
 def projections_section(document: Document, top: int) -> Section:
-    """The effect of each change that was tried on the graph, with what it rests on."""
+    """What each change that was tried on the graph would save, with the assumptions it rests on."""
     changes = [row for row in document.projections if row.saved_ns > 0 and row.speedup.value]
     if not changes:
         tried = "; ".join(change.change for change in document.projections)
         reason = (
             f"would save nothing: {tried}" if tried else "no finding proposes a change that can be re-timed"
         )
-        return Section("What a change would bring", unavailable=reason)
+        return Section("What a change would save", unavailable=reason)
     shared = _shared(changes)
     own = [
         Item(
@@ -120,14 +121,14 @@ def projections_section(document: Document, top: int) -> Section:
         for change in changes[:top]
     ]
     return Section(
-        "What a change would bring",
+        "What a change would save",
         lines=(f"Recorded: {format_ns(changes[0].recorded_wall_ns)} wall.",),
-        items=(*own, Item("All of them assume", tuple(shared))) if shared else tuple(own),
+        items=(*own, Item("All of these assume", tuple(shared))) if shared else tuple(own),
     )
 
 
 def _shared(changes: Sequence[Projection]) -> list[str]:
-    """Assumptions that all of them make, said once."""
+    """The assumptions that every change makes, to list them once."""
     if len(changes) == 1:
         return []
     first = changes[0].assumptions

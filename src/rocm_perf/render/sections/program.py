@@ -1,4 +1,4 @@
-"""The program from outside: its named ranges, its memory, the energy it took."""
+"""The program from outside: its named ranges, its memory, the energy it used."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MEMORY_COLUMNS: Columns[MemoryUse] = (
     number("peak", lambda row: size(row.peak_bytes)),
     number("first", lambda row: size(row.first_bytes)),
     number("last", lambda row: size(row.last_bytes)),
-    number("growth a step", lambda row: "-" if row.growth is None else _signed(row.growth.per_step.value)),
+    number("growth per step", lambda row: "-" if row.growth is None else _signed(row.growth.per_step.value)),
     number("allocations", lambda row: count(row.allocations) if row.source == "allocations" else "-"),
     text("GPU", lambda row: known(row.agent_id)),
     code("level", lambda row: row.level),
@@ -63,7 +63,7 @@ def ranges_section(document: Document, top: int) -> Section:
     if ranges.unavailable:
         return Section("Ranges", unavailable=ranges.unavailable)
     kernels = f"{format_count(ranges.by_launch, 'kernel')} launched inside ranges"
-    other = f", {ranges.by_time:,} told by time" if ranges.by_time else ""
+    other = f", {ranges.by_time:,} assigned by time" if ranges.by_time else ""
     marks = f" {format_count(ranges.marks, 'mark')}." if ranges.marks else ""
     return Section(
         "Ranges",
@@ -77,7 +77,7 @@ def memory_section(document: Document, top: int) -> Section:
     memory = document.memory
     if memory.unavailable or not memory.rows:
         return Section("Memory", unavailable=memory.unavailable or "no memory in use was recorded")
-    untimed = f"{format_count(memory.untimed, 'allocation')} without a time or a size left out"
+    untimed = f"{format_count(memory.untimed, 'allocation')} without a time or size left out"
     return Section(
         "Memory",
         lines=tuple(_levels(memory.rows[:top])),
@@ -89,9 +89,7 @@ def memory_section(document: Document, top: int) -> Section:
 def _levels(rows: tuple[MemoryUse, ...]) -> Iterator[str]:
     for row in rows:
         if row.peak_bytes > 0:
-            suspicion = (
-                "; it rose from every step to the next" if row.growth and row.growth.suspicious else ""
-            )
+            suspicion = "; it rose with every step" if row.growth and row.growth.suspicious else ""
             yield f"{spark(row.series_bytes, 40)} {row.level}, peak {size(row.peak_bytes)}{suspicion}"
 
 
@@ -99,7 +97,7 @@ def _memory_notes(rows: tuple[MemoryUse, ...]) -> Iterator[str]:
     bases = dict.fromkeys(row.growth.basis for row in rows if row.growth)
     reasons = dict.fromkeys(row.growth_unavailable for row in rows if row.growth_unavailable)
     yield from (f"growth: {basis}" for basis in bases)
-    yield from (f"no growth: {reason}" for reason in reasons)
+    yield from (f"growth unavailable: {reason}" for reason in reasons)
 
 
 _FAMILY_ENERGY_COLUMNS: Columns[FamilyEnergy] = (
@@ -111,7 +109,7 @@ _FAMILY_ENERGY_COLUMNS: Columns[FamilyEnergy] = (
 
 
 def energy_section(document: Document, top: int) -> Section:
-    """Energy of GPUs, kernels and steps."""
+    """Energy that GPUs, kernels and steps used."""
     energy = document.energy
     if energy.unavailable:
         return Section("Energy", unavailable=energy.unavailable)
@@ -123,8 +121,8 @@ def energy_section(document: Document, top: int) -> Section:
         number("calls", lambda row: count(row.dispatches)),
         code("kernel", lambda row: name(row.kernel)),
     )
-    left_out = f"{format_count(energy.left_out, 'dispatch', 'dispatches')} outside of the readings"
-    reason = f"by kernel: unavailable, {energy.kernels_unavailable}"
+    left_out = f"{format_count(energy.left_out, 'dispatch', 'dispatches')} outside the readings"
+    reason = f"energy by kernel unavailable: {energy.kernels_unavailable}"
     return Section(
         "Energy",
         lines=(*_windows(energy.gpus), *_step_energy(energy.steps)),

@@ -1,4 +1,4 @@
-"""How the run was recorded: with what, how often the program ran, what that cost, and what could not be recorded."""
+"""How the run was recorded: by which profiler, in how many runs, at what cost, and what could not be recorded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PASS_COLUMNS: Columns[PassRecord] = (
 
 
 def recording_section(document: Document, top: int) -> Section:
-    """Every run of the program, and what was asked for and is missing."""
+    """Every run of the program, and what was asked for but is missing."""
     record = document.run.collection
     if record is None:
         return Section("Recording", unavailable=_ELSEWHERE)
@@ -35,35 +35,35 @@ def recording_section(document: Document, top: int) -> Section:
     missing = tuple(Item(line, severity="warning") for line in record.could_not)
     return Section(
         "Recording",
-        lines=(recorded_words(record, document.overhead), record.why, *record.notices),
+        lines=(recorded_line(record, document.overhead), record.why, *record.notices),
         items=(*missing, *failed),
         grids=grids("", record.passes, _PASS_COLUMNS, top),
     )
 
 
-def recorded_words(record: CollectionRecord, overhead: Quantity) -> str:
-    """With what, how often, at which cost."""
+def recorded_line(record: CollectionRecord, overhead: Quantity) -> str:
+    """Which profiler recorded what, in how many runs, and at what cost."""
     if not record.profiled:
-        return _wall_words(record)
+        return _wall_line(record)
     asked = f" {', '.join(record.asked)};" if record.asked else ""
     runs = [run for run in record.passes if run.outcome != "not run"]
     times = format_count(len(runs), "run")
-    return f"{record.profiler}:{asked} {times} of the program; {overhead_words(overhead)}"
+    return f"{record.profiler}:{asked} {times} of the program; {overhead_text(overhead)}"
 
 
-def _wall_words(record: CollectionRecord) -> str:
-    """Without a profiler: the program's own time, which nothing made longer."""
+def _wall_line(record: CollectionRecord) -> str:
+    """The program's own wall times, where no profiler slowed it down."""
     walls = [run.wall_ns for run in record.passes if not run.profiled and run.wall_ns is not None]
     times = ", ".join(format_ns(wall) for wall in walls) or "not known"
     return f"wall time of the program, without a profiler: {times}"
 
 
-def overhead_words(overhead: Quantity) -> str:
-    """Never a duration without this: what is recorded took longer than it takes alone."""
+def overhead_text(overhead: Quantity) -> str:
+    """What profiling cost; it goes with every duration, because a profiled program takes longer."""
     if overhead.value is None:
-        return "times include the profiler's cost, not measured (--measure-overhead)"
+        return "times include the profiler's cost, which was not measured (--measure-overhead)"
     doubt = f" ({overhead.doubt})" if overhead.doubt else ""
-    return f"the profiler makes the program {overhead.value:.2f}x as long{doubt}"
+    return f"it takes {overhead.value:.2f}x as long under the profiler{doubt}"
 
 
 def ended(status: int | None) -> str:

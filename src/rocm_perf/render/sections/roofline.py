@@ -70,7 +70,7 @@ def roofline_section(document: Document, top: int) -> Section:
     basis = (_BASIS,) if len({row.basis for row in known}) > 1 else ()
     return Section(
         "Roofline",
-        lines=(f"Work is known of {len(known)} of {len(roofline.kernels)} kernels ({_bases(known)}).",),
+        lines=(f"Work is known for {len(known)} of {len(roofline.kernels)} kernels ({_bases(known)}).",),
         grids=(
             *grids("Kernels", known, (*_KERNEL_COLUMNS, *basis), top),
             *grids("Work by dtype and level of memory", parts, _PART_COLUMNS),
@@ -81,11 +81,11 @@ def roofline_section(document: Document, top: int) -> Section:
 
 
 def _peaks(gpu: RooflineGpu) -> tuple[Grid, ...]:
-    return grids(f"Peaks of {gpu.name} (told by {gpu.told_by})", gpu.ceilings, _CEILING_COLUMNS)
+    return grids(f"Peaks of {gpu.name} (identified by {gpu.told_by})", gpu.ceilings, _CEILING_COLUMNS)
 
 
 def _ceiling(row: KernelRoofline) -> str:
-    """Of "memory (HBM)" the part in brackets."""
+    """The level in brackets of a position such as "memory (HBM)"."""
     inside = (row.position or "").partition("(")[2].rstrip(")")
     return f": {inside}" if inside else ""
 
@@ -108,19 +108,21 @@ def _notes(roofline: Roofline, kernels: list[KernelRoofline]) -> Iterator[str]:
 
 def bottlenecks_section(document: Document, top: int) -> Section:
     """What holds each kernel back, with the measurements that say so."""
-    found = document.bottlenecks
-    if found.unavailable or not found.kernels:
-        return Section("What holds kernels back", unavailable=found.unavailable or "no kernels were recorded")
-    advice = dict.fromkeys(command for row in found.kernels[:top] for command in row.would_tell_more)
+    bottlenecks = document.bottlenecks
+    if bottlenecks.unavailable or not bottlenecks.kernels:
+        return Section(
+            "What holds kernels back", unavailable=bottlenecks.unavailable or "no kernels were recorded"
+        )
+    advice = dict.fromkeys(command for row in bottlenecks.kernels[:top] for command in row.would_tell_more)
     return Section(
         "What holds kernels back",
-        items=tuple(_item(row) for row in found.kernels[: min(_EXPLAINED, top)]),
-        grids=grids("All kernels", found.kernels, _BOTTLENECK_COLUMNS, top),
-        notes=tuple(f"would tell more: {command}" for command in advice),
+        items=tuple(_item(row) for row in bottlenecks.kernels[: min(_EXPLAINED, top)]),
+        grids=grids("All kernels", bottlenecks.kernels, _BOTTLENECK_COLUMNS, top),
+        notes=tuple(f"for more evidence: {command}" for command in advice),
     )
 
 
 def _item(row: Bottleneck) -> Item:
     """A kernel, and what its measurements say."""
-    said = tuple(piece.says for piece in row.evidence)
-    return Item(f"{row.short_name}: {row.label or row.reason}", said)
+    details = tuple(piece.says for piece in row.evidence)
+    return Item(f"{row.short_name}: {row.label or row.reason}", details)

@@ -1,4 +1,4 @@
-"""What a section consists of, and the small words that all of them share."""
+"""What a section consists of, and the formatting that all of them share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf.units import format_bytes, format_ns, format_share
 
 Row = TypeVar("Row")
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_LEAST = 0.001  # smaller numbers are shown as below it
+_LEAST = 0.001  # smaller numbers are shown as "<0.001"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Section:
     unavailable: str | None = None
 
 
-# A document, and how many rows a list may have.
+# From a document, and how many rows a list may have.
 Describe = Callable[[Document, int], Section]
 
 
@@ -67,14 +67,17 @@ Columns = Sequence[Column[Row]]
 
 
 def number(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    """A column of numbers, which are never cut."""
     return Column(heading, cell, numeric=True)
 
 
 def text(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    """A column of text, cut at the end where it is too long."""
     return Column(heading, cell)
 
 
 def code(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+    """A column of identifiers, cut in the middle where they are too long."""
     return Column(heading, cell, code=True)
 
 
@@ -85,27 +88,32 @@ def grids(
     shown = rows[:most]
     if not shown:
         return ()
-    filled = [
-        GridColumn(column.heading, [column.cell(row) for row in shown], column.numeric, column.code)
+    written = [
+        GridColumn(
+            heading=column.heading,
+            cells=[column.cell(row) for row in shown],
+            numeric=column.numeric,
+            code=column.code,
+        )
         for column in columns
     ]
-    told = tuple(column for column in filled if any(cell not in ("", "-") for cell in column.cells))
-    return (Grid(told, title, len(rows) - len(shown)),)
+    filled = tuple(column for column in written if any(cell not in ("", "-") for cell in column.cells))
+    return (Grid(filled, title, len(rows) - len(shown)),)
 
 
 def finding_item(finding: Finding) -> Item:
-    """A finding in full."""
+    """A finding in full: what is at stake, its evidence and its remedy."""
     stake = worth(finding)
     details = (
         *((stake,) if stake else ()),
         *finding.evidence,
         *((finding.remedy,) if finding.remedy else ()),
     )
-    return Item(finding.title, details, finding.severity, finding.next_command)
+    return Item(finding.title, details, severity=finding.severity, command=finding.next_command)
 
 
 def worth(finding: Finding) -> str:
-    """Time at stake and speedup; a formula that is a bound says so."""
+    """Time at stake and projected speedup, marked where the formula gives only a bound."""
     stake = finding.time_at_stake_ns
     parts = [] if stake is None else [f"{format_ns(stake)} at stake"]
     gain = finding.projected_speedup
@@ -116,36 +124,40 @@ def worth(finding: Finding) -> str:
 
 
 def short_names(document: Document) -> Callable[[str], str]:
-    """Kernel names as the table of kernels shows them."""
+    """A function from a kernel's name to the short one in the table of kernels."""
     known = {spot.kernel: spot.short_name for spot in document.hotspots.rows}
     return lambda kernel: known.get(kernel, kernel)
 
 
 def known(number: int | None) -> str:
-    """The number of a GPU, queue or stream."""
+    """The number of a GPU, queue or stream, or a question mark."""
     return "?" if number is None else str(number)
 
 
 def time(value: float | None) -> str:
+    """A duration in nanoseconds with its unit, or a dash."""
     return "-" if value is None else format_ns(value)
 
 
 def size(value: float | None) -> str:
+    """A number of bytes with its unit, or a dash."""
     return "-" if value is None else format_bytes(value)
 
 
 def count(value: float | None) -> str:
+    """A whole number, or a dash."""
     return "-" if value is None else f"{value:,.0f}"
 
 
 def share(value: float | Quantity | None) -> str:
+    """A share in percent, with a question mark where it is doubtful, or a dash."""
     if isinstance(value, Quantity):
         return share(value.value) + ("?" if value.doubt else "")
     return "-" if value is None else format_share(value)
 
 
 def rate(value: float | Quantity | None) -> str:
-    """A number without its unit, to three digits."""
+    """A number without its unit, to three digits; a question mark where it is doubtful, or a dash."""
     if isinstance(value, Quantity):
         return rate(value.value) + ("?" if value.doubt else "")
     if value is None:
@@ -161,7 +173,7 @@ def doubts(quantities: Iterable[Quantity]) -> tuple[str, ...]:
 
 
 def spark(values: Sequence[float], width: int = 60) -> str:
-    """A series as one line of blocks: the highest of each stretch, against the highest of all."""
+    """A series as one line of blocks: the highest value of each stretch, relative to the highest of all."""
     if not values or max(values) <= 0:
         return ""
     width = min(width, len(values))

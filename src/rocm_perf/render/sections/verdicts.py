@@ -28,7 +28,9 @@ _BRIEF = {
     "memory-growth": "memory growth",
     "correctness": "outputs",
 }
-NO_FINDINGS = "no change to launches, waits or copies would gain anything worth telling: look at the kernels"
+NO_FINDINGS = (
+    "no change to launches, waits or copies would gain anything worth mentioning: look at the kernels"
+)
 
 _SCORE_COLUMNS: Columns[Score] = (
     number("value", lambda row: share(row.value)),
@@ -57,14 +59,14 @@ def scorecard_section(document: Document, top: int) -> Section:
     )
 
 
-def score_words(scores: Sequence[Score]) -> str:
-    """The whole card in a line or two; nothing where nothing is known."""
+def scorecard_line(scores: Sequence[Score]) -> str:
+    """The scorecard in a line or two; empty where nothing is known."""
     parts = []
     for verdict in ("missed", "met"):
-        told = [
+        targets = [
             f"{_brief(row)} {share(row.value)} ({_limit(row)})" for row in scores if row.verdict == verdict
         ]
-        parts += [f"{verdict} {', '.join(told)}"] if told else []
+        parts += [f"{verdict} {', '.join(targets)}"] if targets else []
     unknown = [_brief(row) for row in scores if row.verdict == "unknown"]
     if not parts:
         return ""
@@ -99,9 +101,9 @@ def coverage_section(document: Document, top: int) -> Section:
 
 
 def pairing(coverage: Coverage) -> str:
-    """How many kernels can be told which call launched them."""
+    """How many kernels are paired with the call that launched them."""
     if not coverage.dispatched:
-        return "no kernel was recorded"
+        return "no kernels were recorded"
     kernels = format_count(coverage.dispatched, "kernel")
     if coverage.launched is None:
         return f"{kernels} recorded; launches were not recorded, so none can be paired"
@@ -113,14 +115,14 @@ def pairing(coverage: Coverage) -> str:
 
 
 def tables_section(document: Document, top: int) -> Section:
-    """Rows of tables that no other section tells about."""
-    filled = telling(document)
+    """Rows of tables that no other section covers."""
+    filled = notable_excerpts(document)
     if not filled:
-        return Section("Other tables", unavailable="the other sections tell of everything recorded")
+        return Section("Other tables", unavailable="the other sections cover everything recorded")
     return Section("Other tables", grids=tuple(excerpt_grid(excerpt, top) for excerpt in filled))
 
 
-def telling(document: Document) -> list[Excerpt]:
+def notable_excerpts(document: Document) -> list[Excerpt]:
     """Excerpts worth a look: beside kernels, those of counters and samples; without kernels, all."""
     filled = [excerpt for excerpt in document.excerpts if excerpt.rows]
     if document.hotspots.rows:
@@ -132,7 +134,7 @@ def excerpt_grid(excerpt: Excerpt, most: int) -> Grid:
     """The first rows of a table."""
     rows = excerpt.rows[:most]
     columns = [
-        GridColumn(name.replace("_", " "), cells, all(_looks_numeric(cell) for cell in cells))
+        GridColumn(name.replace("_", " "), cells, numeric=all(_looks_numeric(cell) for cell in cells))
         for name, cells in zip(excerpt.columns, map(list, zip(*rows, strict=True)), strict=True)
     ]
     return Grid(tuple(columns), excerpt.title, len(excerpt.rows) - len(rows) + excerpt.left_out)

@@ -49,7 +49,7 @@ def test_reports_of_simulated_runs(name: str) -> None:
     check_tables(text)
     assert "## Critical path" in text
     assert "## Scorecard" in text
-    assert "## How the numbers are made" in text
+    assert "## How the numbers are computed" in text
 
 
 @pytest.mark.parametrize("name", H200)
@@ -60,7 +60,7 @@ def test_reports_of_recordings(name: str) -> None:
 def test_findings_come_first_with_gain_remedy_and_command() -> None:
     text = markdown(simulated("sync_in_loop"))
     first = text.index("## Findings")
-    assert first < text.index("## Idle time of the GPU") < text.index("## How the numbers are made")
+    assert first < text.index("## Idle time of the GPU") < text.index("## How the numbers are computed")
     assert (
         "- **The program synchronises after nearly every kernel**\n  - 4.14 ms at stake, projected 2.43x"
         in text
@@ -69,8 +69,8 @@ def test_findings_come_first_with_gain_remedy_and_command() -> None:
 
 
 def test_names_in_sentences_mean_nothing_to_markdown() -> None:
-    found = Finding("x", "info", "scale<float> is slow", ("2 * 3 bytes",))
-    document = msgspec.structs.replace(overview(trace(), "x"), findings=(found,))
+    finding = Finding("x", "info", "scale<float> is slow", ("2 * 3 bytes",))
+    document = msgspec.structs.replace(overview(trace(), "x"), findings=(finding,))
     text = markdown(document)
     assert "**scale&lt;float> is slow**" in text
     assert "2 \\* 3 bytes" in text
@@ -89,4 +89,4 @@ def test_side_by_side_shows_ratios_and_its_limits() -> None:
     assert compared["wall"] == ["200 ns", "100 ns", "0.5"]
     assert compared["GPU idle"] == ["100 ns", "0 ns", "0"]
     assert compared["synchronising calls"] == ["0", "0", "-"]
-    assert "cannot be said" in as_markdown(slow, fast)
+    assert "cannot tell a difference from noise" in as_markdown(slow, fast)

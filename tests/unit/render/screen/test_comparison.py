@@ -44,9 +44,9 @@ def test_what_is_said() -> None:
     assert "-5.00 us  10.0 us -> 5.00 us      1   -50.0 %  gemm" in text
     assert "Appeared: fresh (1.00 us)" in text
     assert "Vanished: old [x] (4.00 us)" in text
-    assert "+ came: Copies too much" in text
-    assert "- went: Synchronises [often] (9.00 us at stake)" in text
-    assert "No interval can be given: with one run a side" in text
+    assert "+ new: Copies too much" in text
+    assert "- gone: Synchronises [often] (9.00 us at stake)" in text
+    assert "No confidence interval: with one run a side" in text
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -56,9 +56,9 @@ def test_two_lines_say_what_was_done_and_what_could_not(simulated: Document) -> 
     assert len(text.splitlines()) <= 40
 
 
-def test_the_measured_overhead_is_told(simulated: Document) -> None:
+def test_the_measured_overhead_is_shown(simulated: Document) -> None:
     text = shown(recorded(simulated, record(overhead=OverheadRecord((100,), (125,)))))
-    assert "the profiler makes the program 1.25x as long" in text
+    assert "it takes 1.25x as long under the profiler" in text
 
 
 def test_other_recordings_have_no_such_line(simulated: Document) -> None:

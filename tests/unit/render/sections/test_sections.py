@@ -24,7 +24,7 @@ from rocm_perf.render.sections.operators import operators_section
 from rocm_perf.render.sections.path import path_section, projections_section
 from rocm_perf.render.sections.roofline import roofline_section
 from rocm_perf.render.sections.section import Grid, Section, grids, number, rate, spark, text, worth
-from rocm_perf.render.sections.verdicts import score_words
+from rocm_perf.render.sections.verdicts import scorecard_line
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated, specimen
 
@@ -179,10 +179,10 @@ def test_a_bound_is_called_at_most() -> None:
 
 
 def test_the_scorecard_in_words() -> None:
-    words = score_words(simulated("sync_in_loop").scorecard)
-    assert words.startswith("missed GEMM 71.8 % (below 60 %), sync 51.1 % (below 5 %)")
-    assert words.endswith("unknown outputs")
-    assert score_words(overview(trace(), "empty").scorecard) == ""
+    line = scorecard_line(simulated("sync_in_loop").scorecard)
+    assert line.startswith("missed GEMM 71.8 % (below 60 %), sync 51.1 % (below 5 %)")
+    assert line.endswith("unknown outputs")
+    assert scorecard_line(overview(trace(), "empty").scorecard) == ""
 
 
 def test_a_doubted_number_has_a_question_mark() -> None:
