@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import innermost
-from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.launched import THREAD, launched_work
+from rocm_perf.analysis.basis.passes import timed_copies
 from rocm_perf.analysis.basis.stakes import of_one_gpu
-from rocm_perf.analysis.idle.launches import THREAD, launched_work, timed_calls
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -57,16 +57,11 @@ def _basis(repeated: Steps, steady: int) -> str:
 
 def _host_copies(trace: Trace) -> pl.DataFrame:
     """Copies to and from the host with their call, call site and what is known of the memory."""
-    usable = (
-        (pl.col("pass_id") == (timed_pass(trace) or 0))
-        & (pl.col("end_ns") >= pl.col("start_ns"))
-        & pl.col("kind").is_in(_HOST_KINDS)
-    )
-    work = launched_work(trace, timed_calls(trace)).filter(pl.col("kind") == "copy")
+    work = launched_work(trace).filter(pl.col("kind") == "copy")
     launch = work.select(*_JOIN, "tid", "op_id", "launch_name", "launch_start", "launch_end").unique(_JOIN)
     copies = (
-        trace.table("copies")
-        .filter(usable)
+        timed_copies(trace)
+        .filter(pl.col("kind").is_in(_HOST_KINDS))
         .drop("tid", "op_id")
         .join(launch, on=_JOIN, how="left", nulls_equal=True)
     )

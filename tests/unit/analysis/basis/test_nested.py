@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.basis.nested import enclosing, is_outermost, nearest, nest, subtree_sums, with_launch
+from rocm_perf.analysis.basis.nested import enclosing, nest, with_launch
 from tests.unit.analysis.traces import call, kernel, trace
 
 TRACK = ["tid"]
@@ -28,15 +28,6 @@ def test_the_parent_is_the_innermost_open_span_of_the_thread() -> None:
 
 def test_spans_without_times_are_left_out() -> None:
     assert nest(spans((1, 5, 3)).vstack(spans((1, 0, 4))), TRACK).height == 1
-
-
-def test_nearest_sums_and_outermost() -> None:
-    parents = pl.Series([None, 0, 1, 1, None], dtype=pl.UInt32)
-    wanted = pl.Series([True, False, True, False, True])
-    assert nearest(parents, wanted).to_list() == [None, 0, 0, 0, None]
-    assert subtree_sums(parents, pl.Series([1, 2, 4, 8, 16])).to_list() == [15, 14, 4, 8, 16]
-    kinds = pl.Series(["a", "b", "a", "b", "a"])
-    assert is_outermost(parents, kinds).to_list() == [True, True, False, False, True]
 
 
 def test_what_is_open_at_an_instant() -> None:

@@ -1,0 +1,50 @@
+"""Rows that lie inside one another, in the order in which they begin: `parent` is the row around each, null if there is
+none, and `behind` the first row after it that is not inside it. Whatever the depth, n rows cost n log n."""
+
+from __future__ import annotations
+
+import polars as pl
+
+
+def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
+    """For each row, the closest row around it that is wanted; the steps outwards double in length."""
+    found = parents
+    while True:
+        passed = (~wanted.gather(found)).fill_null(False)
+        if not passed.any():
+            return found.alias("nearest")
+        found = found.zip_with(~passed, found.gather(found))
+
+
+def subtree_sums(behind: pl.Series, own: pl.Series) -> pl.Series:
+    """For each row, its own value and that of everything inside it."""
+    so_far = own.cum_sum()
+    sums: pl.Series = so_far.gather(behind - 1) - so_far + own
+    return sums.alias("total")
+
+
+def is_outermost(kind: str) -> pl.Expr:
+    """Whether a row lies in none of its kind: a total over a kind counts only these. The frame may hold a part of the
+    rows, and needs the columns `row` and `behind`."""
+    around = pl.col("behind").cum_max().shift(1).over(kind)
+    return (around <= pl.col("row")).fill_null(True)
+
+
+def first_reaching(parents: pl.Series, reach: pl.Series, rows: pl.Series, beyond: pl.Series) -> pl.Series:
+    """From each of `rows` outwards, the first row whose `reach` lies beyond the given value; null where none does."""
+    found = rows
+    for above, highest in reversed(_ladder(parents, reach)):
+        short = (highest.gather(found) <= beyond).fill_null(False)
+        found = found.zip_with(~short, above.gather(found))
+    return found
+
+
+def _ladder(parents: pl.Series, reach: pl.Series) -> list[tuple[pl.Series, pl.Series]]:
+    """For 1, 2, 4, ... steps outwards from each row: where they lead, and the highest reach among the rows left."""
+    rungs = [(parents, reach)]
+    above, highest = parents, reach
+    while above.count():
+        highest = pl.select(pl.max_horizontal(highest, highest.gather(above))).to_series()
+        above = above.gather(above)
+        rungs.append((above, highest))
+    return rungs
