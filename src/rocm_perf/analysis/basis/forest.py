@@ -16,6 +16,11 @@ def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
         found = found.zip_with(~passed, found.gather(found))
 
 
+def itself_or_around(rows: pl.Series, wanted: pl.Series, around: pl.Series) -> pl.Series:
+    """Each of `rows` if it is wanted, else what is `around` it: its nearest."""
+    return rows.zip_with(wanted.gather(rows), around.gather(rows))
+
+
 def subtree_sums(behind: pl.Series, own: pl.Series) -> pl.Series:
     """For each row, its own value and that of everything inside it."""
     so_far = own.cum_sum()

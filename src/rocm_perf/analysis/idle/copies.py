@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.basis.intervals import innermost
+from rocm_perf.analysis.basis.forest import itself_or_around, nearest
 from rocm_perf.analysis.basis.launched import THREAD, launched_work
+from rocm_perf.analysis.basis.nested import enclosing, nest, nested_ops
 from rocm_perf.analysis.basis.passes import timed_copies
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.steps import step_time, steps
@@ -87,14 +88,21 @@ def call_sites(trace: Trace, launched: pl.DataFrame) -> pl.Series:
     of_operator = launched.select("node", "pid", "op_id").join(
         names, on=["node", "pid", "op_id"], how="left", nulls_equal=True, maintain_order="left"
     )["site"]
-    python = (
-        trace.lazy("ops").filter(pl.col("category") == "python").select(*THREAD, "name", "start_ns", "end_ns")
-    )
-    ranges = trace.lazy("ranges").filter(~pl.col("on_gpu")).select(*THREAD, "name", "start_ns", "end_ns")
     began = launched.select(*THREAD, pl.col("launch_start").alias("time_ns"))
-    of_python, of_range = (innermost(began, spans.collect(), THREAD) for spans in (python, ranges))
-    known = pl.DataFrame({"operator": of_operator, "python": of_python, "range": of_range})
-    return known.select(pl.coalesce(pl.all()).fill_null("")).to_series()
+    frames = nested_ops(trace)
+    ranges = nest(trace.table("ranges").filter(~pl.col("on_gpu")), list(THREAD))
+    known = {
+        "operator": of_operator,
+        "python": _innermost(began, frames, frames["category"] == "python"),
+        "range": _innermost(began, ranges, ranges["end_ns"] > ranges["start_ns"]),
+    }
+    return pl.DataFrame(known).select(pl.coalesce(pl.all()).fill_null("")).to_series()
+
+
+def _innermost(points: pl.DataFrame, nested: pl.DataFrame, wanted: pl.Series) -> pl.Series:
+    """The name of the innermost wanted span around each point of its thread; null where there is none."""
+    inside = enclosing(nested, points, list(THREAD))
+    return nested["name"].gather(itself_or_around(inside, wanted, nearest(nested["parent"], wanted)))
 
 
 def _operator_names(trace: Trace) -> pl.DataFrame:

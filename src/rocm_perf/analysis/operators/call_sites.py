@@ -43,8 +43,7 @@ def modules(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
 def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
     """Python functions outside torch, each with the operators that it called first-hand: no time counts twice."""
     spans = tree.spans
-    names = spans["name"].str
-    is_site = (spans["category"] == "python") & names.contains(_FRAME) & ~names.contains(_LIBRARY)
+    is_site = (spans["category"] == "python") & spans["name"].is_in(_sites(spans["name"]).implode())
     if not is_site.any():
         return ()
     rows = tree.operators["row"]
@@ -64,6 +63,12 @@ def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
         ),
         bool(links.height),
     )
+
+
+def _sites(names: pl.Series) -> pl.Series:
+    """The names of Python functions outside torch among them."""
+    distinct = names.unique()
+    return distinct.filter(distinct.str.contains(_FRAME) & ~distinct.str.contains(_LIBRARY))
 
 
 def _backward_ns(tree: OperatorTree, links: pl.DataFrame) -> pl.Series:

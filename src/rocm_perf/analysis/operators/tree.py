@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rocm_perf.analysis.basis.forest import is_outermost, nearest, subtree_sums
+from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, nearest, subtree_sums
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -54,7 +54,8 @@ def _owned(trace: Trace, spans: pl.DataFrame, tables: list[pl.DataFrame]) -> lis
         work.select(*THREAD[:-1], pl.col("launch_tid").alias("tid"), pl.col("launch_ns").alias("time_ns"))
         for work in launched
     )
-    seen = _operator_or_above(spans, enclosing(spans, points))
+    inside = enclosing(spans, points)
+    seen = itself_or_around(inside, spans["category"] == "operator", spans["operator"])
     starts = [0, launched[0].height]
     return [
         _with_owner(work, seen.slice(start, work.height), spans)
@@ -74,12 +75,6 @@ def _with_owner(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) -> pl.
         .then(pl.lit(BY_ID))
         .otherwise(pl.lit(UNOWNED)),
     )
-
-
-def _operator_or_above(spans: pl.DataFrame, rows: pl.Series) -> pl.Series:
-    """The row itself if it is an operator, else the nearest operator above."""
-    is_operator = spans["category"].gather(rows) == "operator"
-    return rows.zip_with(is_operator, spans["operator"].gather(rows))
 
 
 def _by_recorded_id(work: pl.DataFrame, spans: pl.DataFrame) -> pl.Series:

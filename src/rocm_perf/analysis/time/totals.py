@@ -52,19 +52,6 @@ def _domains_of(trace: Trace, table: str, column: str) -> list[DomainTotal]:
     ]
 
 
-def _union_by_domain(events: pl.LazyFrame) -> pl.DataFrame:
-    """One domain at a time, on numbers alone: sorting a million rows with their texts would double the memory."""
-    threads = ["node", "pid", "tid"]
-    domains = events.select(pl.col("domain").unique()).collect()["domain"].to_list()
-    lengths = [
-        int(union_ns(events.filter(pl.col("domain") == domain), threads)["union_ns"].sum())
-        for domain in domains
-    ]
-    return pl.DataFrame(
-        {"domain": domains, "union_ns": lengths}, schema={"domain": pl.String, "union_ns": pl.Int64}
-    )
-
-
 def copy_totals(trace: Trace) -> tuple[CopyTotal, ...]:
     """Copies by direction, longest first."""
     length = pl.col("end_ns") - pl.col("start_ns")

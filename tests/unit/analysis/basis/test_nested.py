@@ -71,3 +71,38 @@ def test_the_launch_is_the_call_with_the_same_correlation_in_the_same_process() 
         (3, 5, 11),
         (None, None, None),
     ]
+
+
+@st.composite
+def calls_of_a_thread(draw: st.DrawFn) -> list[tuple[int, int, str]]:
+    """Spans that lie within one another or apart, as calls on a thread do."""
+    rows: list[tuple[int, int, str]] = []
+
+    def fill(start: int, end: int, depth: int) -> None:
+        while end - start >= 2 and depth < 4 and draw(st.booleans()):
+            first = draw(st.integers(start, end - 1))
+            last = draw(st.integers(first + 1, end))
+            rows.append((first, last, f"{len(rows)}"))
+            fill(first, last, depth + 1)
+            start = last
+
+    fill(0, 40, 0)
+    return rows
+
+
+@given(calls_of_a_thread(), st.lists(st.integers(-1, 41), max_size=10))
+def test_the_innermost_span_around_a_point(rows: list[tuple[int, int, str]], times: list[int]) -> None:
+    table = pl.DataFrame(
+        [(1, *span) for span in rows],
+        schema={"tid": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64, "name": pl.String},
+        orient="row",
+    )
+    around = [[span for span in rows if span[0] <= time < span[1]] for time in times]
+    # Of two with the same edges the later one is inside.
+    expected = [
+        min(found, key=lambda span: (span[1] - span[0], -int(span[2])))[2] if found else None
+        for found in around
+    ]
+    found = nest(table, TRACK)
+    inside = enclosing(found, points(*((1, time) for time in times)), TRACK)
+    assert found["name"].gather(inside).to_list() == expected
