@@ -32,7 +32,7 @@ def _launch(number: int, at: float, tid: int = 1, length: float = 2) -> dict[str
 
 
 def _kernel(
-    number: int, at: float, length: float = 5, name: str = "kernel", device: int = 0, stream: int = 0
+    number: int, at: float, length: float = 5, *, name: str = "kernel", device: int = 0, stream: int = 0
 ) -> dict[str, object]:
     return _span(
         "kernel", name, at, length, tid=stream, correlation=number + 1, device=device, stream=stream

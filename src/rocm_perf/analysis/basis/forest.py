@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import polars as pl
 
+_LOWEST = -(2**63)
+
 
 def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
     """For each row, the closest row around it that is wanted; the steps outwards double in length."""
@@ -26,6 +28,15 @@ def subtree_sums(behind: pl.Series, own: pl.Series) -> pl.Series:
     so_far = own.cum_sum()
     sums: pl.Series = so_far.gather(behind - 1) - so_far + own
     return sums.alias("total")
+
+
+def subtree_max(parents: pl.Series, own: pl.Series) -> pl.Series:
+    """For each row, the highest value of it and of everything inside it; null where none of them has one."""
+    highest = own.fill_null(_LOWEST).to_list()
+    for row, parent in zip(range(len(highest) - 1, -1, -1), reversed(parents.to_list()), strict=True):
+        if parent is not None and highest[row] > highest[parent]:
+            highest[parent] = highest[row]
+    return pl.Series("highest", highest, dtype=own.dtype).replace(_LOWEST, None)
 
 
 def is_outermost(kind: str) -> pl.Expr:
