@@ -96,38 +96,6 @@ def count_between(intervals: pl.DataFrame, events: pl.DataFrame, by: Sequence[st
     return counts.fill_null(0).alias("count")
 
 
-def innermost(points: pl.DataFrame, spans: pl.DataFrame, by: Sequence[str]) -> pl.Series:
-    """For each point (column time_ns), the name of the innermost span of its group around it; null where there is none.
-
-    Spans of one depth do not overlap, so at each depth the last one that began is the only candidate.
-    """
-    known = [pl.col(key).fill_null(-1) for key in by]
-    rows = points.with_columns(known).with_row_index("row").drop_nulls("time_ns").sort("time_ns")
-    nested = _with_depth(spans.filter(_USABLE).with_columns(known), by)
-    found = [
-        rows.join_asof(level, left_on="time_ns", right_on="start_ns", by=by, check_sortedness=False)
-        .filter(pl.col("time_ns") < pl.col("end_ns"))
-        .select("row", "name", "depth")
-        for level in nested.partition_by("depth")
-    ]
-    if not found:
-        return pl.Series("name", [None] * points.height, dtype=pl.String)
-    deepest = pl.concat(found).sort("depth").unique("row", keep="last")
-    everyone = points.with_row_index("row").select("row")
-    return everyone.join(deepest, on="row", how="left", maintain_order="left")["name"]
-
-
-def _with_depth(spans: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Spans in order of start, with how many are open around each."""
-    ordered = spans.sort(*by, "start_ns", "end_ns", descending=[*[False] * len(by), False, True])
-    numbered = ordered.with_row_index("span")
-    starts = numbered.select(*by, pl.col("start_ns").alias("time"), "span", pl.lit(1, pl.Int64).alias("step"))
-    ends = numbered.select(*by, pl.col("end_ns").alias("time"), "span", pl.lit(-1, pl.Int64).alias("step"))
-    edges = pl.concat([starts, ends]).sort(*by, "time", "step", "span")
-    depths = edges.with_columns(pl.col("step").cum_sum().alias("depth")).filter(pl.col("step") == 1)
-    return numbered.join(depths.select("span", "depth"), on="span").sort("start_ns")
-
-
 def _ordered(
     intervals: pl.DataFrame, by: Sequence[str], ascending: Sequence[str], descending: Sequence[str]
 ) -> pl.DataFrame:

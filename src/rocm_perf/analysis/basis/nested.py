@@ -5,106 +5,100 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.forest import first_reaching
+from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
 
 THREAD = ["node", "pass_id", "rank", "pid", "tid"]
 _CALL = ["node", "pass_id", "rank", "pid", "correlation_id"]
+_OP = [*THREAD, "category", "name", "op_id", "sequence", "start_ns", "end_ns"]
+_FOREVER = 2**63 - 1
 
 
 def nest(spans: pl.DataFrame, track: list[str] = THREAD) -> pl.DataFrame:
-    """The spans in order of track, start and length, with `row` (their place), `track_id` and `parent` (a row).
+    """The spans in order of track, start and length, with `row` (their place), `track_id`, and, as rows, `parent` and
+    `behind` (see forest.py).
 
     The parent is the innermost span that was open on the track when this one began; spans without both times
     are left out.
     """
-    timed = spans.drop_nulls(["start_ns", "end_ns"]).filter(pl.col("end_ns") >= pl.col("start_ns"))
-    tracks = timed.select(track).unique(maintain_order=True).with_row_index("track_id")
-    ordered = timed.join(tracks, on=track, how="left", nulls_equal=True).sort(
+    timed = spans.filter(pl.col("end_ns") >= pl.col("start_ns"))
+    ordered = _with_track(timed, track).sort(
         ["track_id", "start_ns", "end_ns"], descending=[False, False, True], maintain_order=True
     )
-    parents = _parents(*(ordered[name].to_list() for name in ("track_id", "start_ns", "end_ns")))
-    return ordered.with_row_index("row").with_columns(pl.Series("parent", parents, dtype=pl.UInt32))
+    new_track = (pl.col("track_id") != pl.col("track_id").shift(1)).fill_null(True)
+    closing = ordered.select(pl.when(new_track).then(_FOREVER).otherwise("start_ns")).to_series()
+    parents, behind = _sweep(closing.to_list(), ordered["end_ns"].to_list())
+    return ordered.with_row_index("row").with_columns(parents, behind)
 
 
-def _parents(tracks: list[int], starts: list[int], ends: list[int]) -> list[int | None]:
-    parents: list[int | None] = []
-    opened: list[int] = []
-    current = None
-    for row, (track, start) in enumerate(zip(tracks, starts, strict=True)):
-        if track != current:
-            opened.clear()
-            current = track
-        while opened and ends[opened[-1]] <= start:
-            opened.pop()
-        parents.append(opened[-1] if opened else None)
-        opened.append(row)
-    return parents
+def _with_track(spans: pl.DataFrame, track: list[str]) -> pl.DataFrame:
+    """The spans with the number of their track, in the order in which tracks are first seen.
+
+    Spans of one track mostly follow one another, so only the first of each run is looked up.
+    """
+    place = spans.select(pl.struct(track)).to_series()
+    heads = place.rle().struct.field("value").struct.unnest()
+    tracks = heads.unique(maintain_order=True).with_row_index("track_id")
+    numbers = heads.join(tracks, on=track, how="left", nulls_equal=True, maintain_order="left")["track_id"]
+    return spans.with_columns(numbers.gather(place.rle_id()))
 
 
-def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
-    """For each row, the closest ancestor that is wanted. A parent always stands before its children."""
-    found: list[int | None] = []
-    flags = wanted.to_list()
-    for parent in parents.to_list():
-        found.append(None if parent is None else parent if flags[parent] else found[parent])
-    return pl.Series("nearest", found, dtype=pl.UInt32)
-
-
-def subtree_sums(parents: pl.Series, own: pl.Series) -> pl.Series:
-    """For each row, its own value and that of everything below it."""
-    sums = own.to_list()
-    for row, parent in reversed(list(enumerate(parents.to_list()))):
-        if parent is not None:
-            sums[parent] += sums[row]
-    return pl.Series("total", sums, dtype=own.dtype)
-
-
-def is_outermost(parents: pl.Series, kinds: pl.Series) -> pl.Series:
-    """Whether no ancestor is of the same kind: a total over a kind counts only these."""
-    above, kind = parents.to_list(), kinds.to_list()
-    outermost = []
-    for row, parent in enumerate(above):
-        ancestor = parent
-        while ancestor is not None and kind[ancestor] != kind[row]:
-            ancestor = above[ancestor]
-        outermost.append(ancestor is None)
-    return pl.Series("outermost", outermost, dtype=pl.Boolean)
+def _sweep(closing: list[int], ends: list[int]) -> tuple[pl.Series, pl.Series]:
+    """Parent and behind of each span, of spans in their order; each closes what has ended by its value of `closing`,
+    its start, or anything if it is the first of a track."""
+    behind = [len(ends)] * len(ends)
+    parents: list[int] = []
+    ends.append(_FOREVER + 1)  # what has no parent has -1, and that is never closed
+    for row, closed in enumerate(closing):
+        above = row - 1
+        while ends[above] <= closed:
+            behind[above] = row
+            above = parents[above]
+        parents.append(above)
+    above_or_none = pl.Series("parent", parents, dtype=pl.Int64).replace(-1, None).cast(pl.UInt32)
+    return above_or_none, pl.Series("behind", behind, dtype=pl.UInt32)
 
 
 def enclosing(nested: pl.DataFrame, points: pl.DataFrame, track: list[str] = THREAD) -> pl.Series:
     """The row of the innermost span open at each point (columns of the track, and time_ns); null where none is."""
     tracks = nested.select("track_id", *track).unique("track_id")
     placed = points.with_row_index("point").join(tracks, on=track, how="inner", nulls_equal=True)
-    starts = nested.select("track_id", pl.col("start_ns").alias("time_ns"), "row").sort("time_ns")
+    starts = nested.select("track_id", pl.col("start_ns").alias("time_ns"), "row")
     latest = (
         placed.drop_nulls("time_ns")
         .sort("time_ns")
         .join_asof(starts, on="time_ns", by="track_id", strategy="backward", check_sortedness=False)
         .select("point", "time_ns", "row")
     )
-    open_rows = _still_open(latest, nested)
+    still_open = first_reaching(nested["parent"], nested["end_ns"], latest["row"], latest["time_ns"])
     return (
         points.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("point"))
-        .join(open_rows, on="point", how="left", maintain_order="left")["row"]
+        .join(latest.select("point", still_open.alias("row")), on="point", how="left", maintain_order="left")[
+            "row"
+        ]
         .alias("enclosing")
     )
 
 
-def _still_open(latest: pl.DataFrame, nested: pl.DataFrame) -> pl.DataFrame:
-    """Climb from the span that began last to the first that had not ended."""
-    ends, parents = nested["end_ns"], nested["parent"]
-    while True:
-        closed = (ends.gather(latest["row"]) <= latest["time_ns"]).fill_null(False)
-        if not closed.any():
-            return latest.select("point", "row")
-        above = parents.gather(latest["row"])
-        latest = latest.with_columns(row=pl.when(closed).then(above).otherwise(pl.col("row")))
+@once_per_trace
+def nested_ops(trace: Trace) -> pl.DataFrame:
+    """Operators and Python frames of the timed pass, nested; `place` is where each stands in the table of ops."""
+    of_pass = pl.col("pass_id") == (timed_pass(trace) or 0)
+    return nest(trace.table("ops").select(pl.int_range(pl.len()).alias("place"), *_OP).filter(of_pass))
 
 
 def with_launch(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     """GPU work with when and where the host launched it: launch_ns, launch_end_ns and launch_tid, null where no
     call carries its correlation id."""
-    calls = (
+    return work.join(_launches(trace), on=_CALL, how="left", nulls_equal=True, maintain_order="left")
+
+
+@once_per_trace
+def _launches(trace: Trace) -> pl.DataFrame:
+    """The call of each process and correlation id, the last to begin of several."""
+    return (
         trace.table("api_calls")
         .drop_nulls(["correlation_id", "start_ns"])
         .select(
@@ -116,4 +110,3 @@ def with_launch(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
         .sort("launch_ns", descending=True)
         .unique(_CALL, keep="first", maintain_order=True)
     )
-    return work.join(calls, on=_CALL, how="left", nulls_equal=True, maintain_order="left")

@@ -7,6 +7,8 @@ import polars as pl
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
 
+_TIMED = pl.col("end_ns") >= pl.col("start_ns")
+
 
 @once_per_trace
 def timed_pass(trace: Trace) -> int | None:
@@ -20,6 +22,7 @@ def timed_pass(trace: Trace) -> int | None:
     return frame.item() if frame.height else None
 
 
+@once_per_trace
 def shown_pass(trace: Trace) -> int | None:
     """The timed pass, or the first one where no pass has times."""
     number = timed_pass(trace)
@@ -34,7 +37,16 @@ def timed_dispatches(trace: Trace) -> pl.DataFrame:
     """Dispatches of that pass with a usable start and end."""
     number = timed_pass(trace)
     dispatches = trace.table("dispatches")
-    if number is None:
-        return dispatches.clear()
-    usable = (pl.col("pass_id") == number) & (pl.col("end_ns") >= pl.col("start_ns"))
-    return dispatches.filter(usable)
+    return dispatches.clear() if number is None else _of_pass(dispatches, number)
+
+
+@once_per_trace
+def timed_copies(trace: Trace) -> pl.DataFrame:
+    """Copies of that pass with a usable start and end."""
+    return _of_pass(trace.table("copies"), timed_pass(trace) or 0)
+
+
+def _of_pass(table: pl.DataFrame, number: int) -> pl.DataFrame:
+    """The usable rows; the table itself, not a copy of it, where that is all of them."""
+    usable = table.select((pl.col("pass_id") == number) & _TIMED).to_series().fill_null(False)
+    return table if usable.all() else table.filter(usable)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.model.results.comparison import WallChange, WallPart
 from rocm_perf.model.results.gaps import Gaps
 from rocm_perf.model.trace import Trace
@@ -63,11 +63,10 @@ def gpu_walls(trace: Trace, idle: Gaps) -> tuple[GpuWall, ...]:
     """One for each GPU that did something, in order of node and agent."""
     spans = ["start_ns", "end_ns"]
     kernels = timed_dispatches(trace).select(*_GPU, *spans)
-    number = timed_pass(trace) or 0
-    copies = trace.table("copies").filter(pl.col("pass_id") == number).select(*_GPU, *spans)
+    copies = timed_copies(trace).select(*_GPU, *spans)
     busy = union_ns(pl.concat([kernels, copies]), _GPU)
     running = union_ns(kernels, _GPU).select(*_GPU, pl.col("union_ns").alias("kernel_ns"))
-    rows = busy.join(running, on=_GPU, how="left", nulls_equal=True).join(_windows(trace, number), on="node")
+    rows = busy.join(running, on=_GPU, how="left", nulls_equal=True).join(_windows(trace), on="node")
     causes = {(place.node, place.agent_id): place.causes for place in idle.places if place.level == "gpu"}
     return tuple(
         _gpu_wall(row, causes.get((row["node"], row["agent_id"]), {}))
@@ -75,8 +74,9 @@ def gpu_walls(trace: Trace, idle: Gaps) -> tuple[GpuWall, ...]:
     )
 
 
-def _windows(trace: Trace, number: int) -> pl.DataFrame:
+def _windows(trace: Trace) -> pl.DataFrame:
     """First and last instant of each node, as in `wall_ns`."""
+    number = timed_pass(trace) or 0
     last = pl.max_horizontal(pl.col("end_ns").max(), pl.col("start_ns").max())
     spans = [
         trace.lazy(table)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.launched import with_calls
 from rocm_perf.analysis.graph.host import placed
-from rocm_perf.analysis.idle.launches import with_calls
 from rocm_perf.model.trace import Trace
 
 _LANE = ["node", "pid", "agent_id", "lane_kind", "lane_id"]

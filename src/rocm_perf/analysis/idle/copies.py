@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.basis.intervals import innermost
-from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.forest import itself_or_around, nearest
+from rocm_perf.analysis.basis.launched import THREAD, launched_work
+from rocm_perf.analysis.basis.nested import enclosing, nest, nested_ops
+from rocm_perf.analysis.basis.passes import timed_copies
 from rocm_perf.analysis.basis.stakes import of_one_gpu
-from rocm_perf.analysis.idle.launches import THREAD, launched_work, timed_calls
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -57,16 +58,11 @@ def _basis(repeated: Steps, steady: int) -> str:
 
 def _host_copies(trace: Trace) -> pl.DataFrame:
     """Copies to and from the host with their call, call site and what is known of the memory."""
-    usable = (
-        (pl.col("pass_id") == (timed_pass(trace) or 0))
-        & (pl.col("end_ns") >= pl.col("start_ns"))
-        & pl.col("kind").is_in(_HOST_KINDS)
-    )
-    work = launched_work(trace, timed_calls(trace)).filter(pl.col("kind") == "copy")
+    work = launched_work(trace).filter(pl.col("kind") == "copy")
     launch = work.select(*_JOIN, "tid", "op_id", "launch_name", "launch_start", "launch_end").unique(_JOIN)
     copies = (
-        trace.table("copies")
-        .filter(usable)
+        timed_copies(trace)
+        .filter(pl.col("kind").is_in(_HOST_KINDS))
         .drop("tid", "op_id")
         .join(launch, on=_JOIN, how="left", nulls_equal=True)
     )
@@ -92,14 +88,21 @@ def call_sites(trace: Trace, launched: pl.DataFrame) -> pl.Series:
     of_operator = launched.select("node", "pid", "op_id").join(
         names, on=["node", "pid", "op_id"], how="left", nulls_equal=True, maintain_order="left"
     )["site"]
-    python = (
-        trace.lazy("ops").filter(pl.col("category") == "python").select(*THREAD, "name", "start_ns", "end_ns")
-    )
-    ranges = trace.lazy("ranges").filter(~pl.col("on_gpu")).select(*THREAD, "name", "start_ns", "end_ns")
     began = launched.select(*THREAD, pl.col("launch_start").alias("time_ns"))
-    of_python, of_range = (innermost(began, spans.collect(), THREAD) for spans in (python, ranges))
-    known = pl.DataFrame({"operator": of_operator, "python": of_python, "range": of_range})
-    return known.select(pl.coalesce(pl.all()).fill_null("")).to_series()
+    frames = nested_ops(trace)
+    ranges = nest(trace.table("ranges").filter(~pl.col("on_gpu")), list(THREAD))
+    known = {
+        "operator": of_operator,
+        "python": _innermost(began, frames, frames["category"] == "python"),
+        "range": _innermost(began, ranges, ranges["end_ns"] > ranges["start_ns"]),
+    }
+    return pl.DataFrame(known).select(pl.coalesce(pl.all()).fill_null("")).to_series()
+
+
+def _innermost(points: pl.DataFrame, nested: pl.DataFrame, wanted: pl.Series) -> pl.Series:
+    """The name of the innermost wanted span around each point of its thread; null where there is none."""
+    inside = enclosing(nested, points, list(THREAD))
+    return nested["name"].gather(itself_or_around(inside, wanted, nearest(nested["parent"], wanted)))
 
 
 def _operator_names(trace: Trace) -> pl.DataFrame:

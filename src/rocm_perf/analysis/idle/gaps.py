@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes, overlap_ns
+from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.gap_causes import (
@@ -18,7 +19,6 @@ from rocm_perf.analysis.idle.gap_causes import (
     longest_calls,
     synchronised,
 )
-from rocm_perf.analysis.idle.launches import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
@@ -55,7 +55,7 @@ _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded l
 def gaps(trace: Trace) -> Gaps:
     """Every idle interval, its causes, and the worst of them."""
     recorded = timed_calls(trace)
-    work = launched_work(trace, recorded)
+    work = launched_work(trace)
     if not work.height:
         why = "the recording holds no kernels and no copies with times"
         return Gaps(

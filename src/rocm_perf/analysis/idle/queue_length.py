@@ -23,11 +23,13 @@ FORMULAS = {
 _EMPTY = "1 - |union of [launch_ns, start_ns]| / window_ns"
 _STARVED = "1 - |union of [launch_ns, end_ns]| / window_ns"
 
+CHARTS = 100  # of the busiest streams; the others have no series
+
 _STREAM = ["node", "agent_id", "stream_id"]
 
 
 def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
-    """One row a stream, busiest first; without rows where no launch is recorded."""
+    """One row for each stream, busiest first; without rows where no launch is recorded."""
     kernels = with_launch(trace, timed_dispatches(trace))
     # A launch that seems to follow its kernel is an error of the clocks: the kernel did not wait.
     given = pl.min_horizontal("launch_ns", "start_ns")
@@ -48,8 +50,18 @@ def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
         .join(present.select(*_STREAM, "present_ns"), on=_STREAM, nulls_equal=True)
         .join(_unpaired(kernels), on=_STREAM, how="left", nulls_equal=True)
         .sort("dispatches", descending=True)
+        .with_row_index("stream")
     )
-    return tuple(_row(row, launched) for row in table.iter_rows(named=True))
+    levels = _levels(launched.join(table.select("stream", *_STREAM), on=_STREAM, nulls_equal=True))
+    longest = dict(levels.group_by("stream").agg(pl.col("level").max()).iter_rows())
+    return tuple(
+        _row(
+            row,
+            longest.get(number, 0),
+            levels.filter(pl.col("stream") == number) if number < CHARTS else None,
+        )
+        for number, row in enumerate(table.iter_rows(named=True))
+    )
 
 
 def _union(kernels: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
@@ -61,11 +73,9 @@ def _unpaired(kernels: pl.DataFrame) -> pl.DataFrame:
     return kernels.group_by(_STREAM).agg(pl.col("launch_ns").is_null().sum().alias("unpaired"))
 
 
-def _row(row: Mapping[str, Any], launched: pl.DataFrame) -> QueueLength:
-    same = pl.all_horizontal(pl.col(key).eq_missing(pl.lit(row[key])) for key in _STREAM)
-    levels = _levels(launched.filter(same))
-    window = row["window_ns"]
-    step, series = highest(levels, row["first_ns"], row["first_ns"] + window)
+def _row(row: Mapping[str, Any], longest: int, levels: pl.DataFrame | None) -> QueueLength:
+    window, first = row["window_ns"], row["first_ns"]
+    step, series = (float(window), ()) if levels is None else highest(levels, first, first + window)
     return QueueLength(
         node=row["node"],
         agent_id=row["agent_id"],
@@ -73,11 +83,11 @@ def _row(row: Mapping[str, Any], launched: pl.DataFrame) -> QueueLength:
         dispatches=row["dispatches"],
         unpaired=row["unpaired"],
         window_ns=window,
-        longest=max(levels["level"].to_list(), default=0),
+        longest=longest,
         mean=row["wait_ns"] / window if window else 0.0,
         empty=_without(row["waiting_ns"], window, _EMPTY),
         starved=_without(row["present_ns"], window, _STARVED),
-        start_ns=row["first_ns"],
+        start_ns=first,
         step_ns=step,
         series=series,
     )
@@ -90,12 +100,16 @@ def _without(covered: int, window: int, formula: str) -> Quantity:
 
 
 def _levels(kernels: pl.DataFrame) -> pl.DataFrame:
-    """The queue's length from each change on. Leaving comes before arriving, so an empty instant stays empty."""
+    """The length of each stream's queue from each change on. Leaving comes before arriving, so an empty instant stays
+    empty."""
     waited = kernels.filter(pl.col("start_ns") > pl.col("launch_ns"))
     changes = pl.concat(
-        waited.select(pl.col(column).alias("time_ns"), pl.lit(change, pl.Int64).alias("change"))
+        waited.select("stream", pl.col(column).alias("time_ns"), pl.lit(change, pl.Int64).alias("change"))
         for column, change in (("launch_ns", 1), ("start_ns", -1))
     )
-    ordered = changes.sort("time_ns", "change")
+    ordered = changes.sort("stream", "time_ns", "change")
+    # Every kernel that arrives leaves, so the sum is back at 0 where the next stream begins.
     steps = ordered.with_columns(pl.col("change").cum_sum().alias("level"))
-    return steps.unique("time_ns", keep="last", maintain_order=True).select("time_ns", "level")
+    return steps.unique(["stream", "time_ns"], keep="last", maintain_order=True).select(
+        "stream", "time_ns", "level"
+    )

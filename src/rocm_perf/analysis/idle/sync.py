@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns, union_ns
-from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.model.document import Document
@@ -133,10 +133,8 @@ def _waits(trace: Trace) -> pl.DataFrame:
 
 def _work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[str], str]:
     """GPU work of each process, or of the node where the recording does not say whose it is."""
-    number = timed_pass(trace) or 0
     columns = (*_SPAN, "pid")
-    copies = trace.table("copies").filter(pl.col("pass_id") == number).select(columns)
-    work = pl.concat([timed_dispatches(trace).select(columns), copies])
+    work = pl.concat([timed_dispatches(trace).select(columns), timed_copies(trace).select(columns)])
     strangers = calls.join(work, on=["node", "pid"], how="anti", nulls_equal=True)
     if strangers.height or work["pid"].null_count():
         return work, ["node"], "any GPU work of the node"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.nested import is_outermost, nearest, subtree_sums
+from rocm_perf.analysis.basis.forest import is_outermost, nearest, subtree_sums
 from rocm_perf.analysis.operators.tree import MODULE, OperatorTree
 from rocm_perf.model.results.operators import Place
 
@@ -24,11 +24,10 @@ def modules(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
     is_module = (spans["category"] == "python") & spans["name"].str.starts_with(MODULE)
     if not is_module.any():
         return ()
-    table = spans.with_columns(
-        subtree_sums(spans["parent"], _backward_ns(tree, links)).alias("backward_ns"),
-        is_outermost(nearest(spans["parent"], is_module), spans["name"]).alias("counts"),
-    ).filter(is_module)
-    outermost = pl.col("counts")
+    backward_ns = subtree_sums(spans["behind"], _backward_ns(tree, links))
+    table = spans.with_columns(backward_ns.alias("backward_ns")).filter(is_module)
+    table = table.with_columns(is_outermost("name").alias("outermost"))
+    outermost = pl.col("outermost")
     return _places(
         table.group_by(pl.col("name").str.strip_prefix(MODULE)).agg(
             pl.len().alias("calls"),
@@ -44,16 +43,16 @@ def modules(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
 def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
     """Python functions outside torch, each with the operators that it called first-hand: no time counts twice."""
     spans = tree.spans
-    names = spans["name"].str
-    is_site = (spans["category"] == "python") & names.contains(_FRAME) & ~names.contains(_LIBRARY)
+    is_site = (spans["category"] == "python") & spans["name"].is_in(_sites(spans["name"]).implode())
     if not is_site.any():
         return ()
-    site = nearest(spans["parent"], is_site)
-    table = spans.with_columns(
-        _backward_ns(tree, links).alias("backward_ns"),
+    rows = tree.operators["row"]
+    site = nearest(spans["parent"], is_site).gather(rows)
+    table = tree.operators.with_columns(
+        _backward_ns(tree, links).gather(rows).alias("backward_ns"),
         spans["name"].gather(site).alias("site"),
         pl.col("operator").is_null().alias("is_call"),
-    ).filter((pl.col("category") == "operator") & pl.col("site").is_not_null())
+    ).drop_nulls("site")
     return _places(
         table.group_by(pl.col("site").alias("name")).agg(
             pl.col("is_call").sum().alias("calls"),
@@ -66,13 +65,21 @@ def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
     )
 
 
+def _sites(names: pl.Series) -> pl.Series:
+    """The names of Python functions outside torch among them."""
+    distinct = names.unique()
+    return distinct.filter(distinct.str.contains(_FRAME) & ~distinct.str.contains(_LIBRARY))
+
+
 def _backward_ns(tree: OperatorTree, links: pl.DataFrame) -> pl.Series:
     """GPU time of the backward operators, at the row of their forward operator."""
     gpu = tree.spans["gpu_total_ns"]
-    linked = links.with_columns(gpu.gather(links["backward"]).alias("ns"))
-    sums = linked.group_by(pl.col("forward").alias("row")).agg(pl.col("ns").sum())
-    placed = tree.spans.select("row").join(sums, on="row", how="left", maintain_order="left")
-    return placed.select(pl.col("ns").cast(pl.Int64).fill_null(0)).to_series()
+    sums = (
+        links.with_columns(gpu.gather(links["backward"]).alias("ns"))
+        .group_by("forward")
+        .agg(pl.col("ns").sum())
+    )
+    return pl.zeros(gpu.len(), pl.Int64, eager=True).scatter(sums["forward"], sums["ns"])
 
 
 def _places(table: pl.DataFrame, linked: bool) -> tuple[Place, ...]:

@@ -38,7 +38,7 @@ def kernels_of_shapes(
 
 def _with_owner(tree: OperatorTree, columns: list[str]) -> pl.DataFrame:
     owned = tree.kernels.select("kernel", "gpu_ns", "start_ns", "owner").drop_nulls("owner")
-    return owned.join(tree.spans.select(pl.col("row").alias("owner"), *columns), on="owner", how="left")
+    return owned.join(tree.operators.select(pl.col("row").alias("owner"), *columns), on="owner", how="left")
 
 
 def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
@@ -46,8 +46,8 @@ def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
     owned = tree.kernels.drop_nulls("owner").select("kernel", "start_ns", "gpu_ns", "owner")
     if not owned.height:
         return {}
-    named = owned.with_columns(
-        short_names(owned["kernel"]), _roots(tree).gather(owned["owner"]).alias("root")
+    named = owned.with_columns(short_names(owned["kernel"])).join(
+        _roots(tree), on="owner", how="left", maintain_order="left"
     )
     words = named["kernel"].unique().sort()
     coded = named.with_columns(
@@ -80,12 +80,10 @@ def _most_frequent(launched: pl.DataFrame, words: pl.Series) -> dict[str, tuple[
     return {name: tuple(rows) for name, rows in found.items()}
 
 
-def _roots(tree: OperatorTree) -> pl.Series:
-    """The outermost operator above each row, or the row itself."""
-    roots: list[int] = []
-    for row, above in enumerate(tree.spans["operator"].to_list()):
-        roots.append(row if above is None else roots[above])
-    return pl.Series("root", roots, dtype=pl.UInt32)
+def _roots(tree: OperatorTree) -> pl.DataFrame:
+    """For each operator as `owner`, the outermost operator around it, or itself, as `root`."""
+    outermost = pl.when(pl.col("operator").is_null()).then("row")
+    return tree.operators.select(pl.col("row").alias("owner"), outermost.forward_fill().alias("root"))
 
 
 def kernel_work(tree: OperatorTree) -> tuple[KernelWork, ...]:

@@ -6,16 +6,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rocm_perf.analysis.basis.nested import (
-    THREAD,
-    enclosing,
-    is_outermost,
-    nearest,
-    nest,
-    subtree_sums,
-    with_launch,
-)
-from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, nearest, subtree_sums
+from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
 
 BY_LAUNCH = "the launching call lies inside the operator, on its thread"
@@ -26,44 +20,53 @@ MODULE = "nn.Module: "
 _BACKWARD = r"^\w+Backward\d*$"
 
 _ID = ["node", "pass_id", "rank", "op_id"]
+_ARGUMENTS = ["shapes", "dtypes", "strides", "inputs"]
+_LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
 @dataclass(frozen=True)
 class OperatorTree:
-    """`spans`: operators and Python frames, each with row, parent, operator (the nearest operator above), self and
-    total times. `kernels` and `copies`: GPU work with owner (a row of spans) and `known`, how that is known."""
+    """`spans`: operators and Python frames as they nest, each with operator (the nearest operator around it) and its
+    times. `operators`: the operators among them, with their arguments, own times and whether they are the outermost of
+    their name. `kernels` and `copies`: GPU work with owner (a row of spans) and `known`, how that is known."""
 
     spans: pl.DataFrame
+    operators: pl.DataFrame
     kernels: pl.DataFrame
     copies: pl.DataFrame
 
-    @property
-    def operators(self) -> pl.DataFrame:
-        return self.spans.filter(pl.col("category") == "operator")
 
-
+@once_per_trace
 def operator_tree(trace: Trace) -> OperatorTree:
     """Every operator of the timed pass, with what it did itself and what was done below it."""
-    number = timed_pass(trace) or 0
-    spans = nest(trace.table("ops").filter(pl.col("pass_id") == number))
-    spans = spans.with_columns(nearest(spans["parent"], spans["category"] == "operator").alias("operator"))
-    kernels = _owned(trace, timed_dispatches(trace), spans)
-    usable = (pl.col("pass_id") == number) & (pl.col("end_ns") >= pl.col("start_ns"))
-    copies = _owned(trace, trace.table("copies").filter(usable), spans)
-    return OperatorTree(_with_times(spans, kernels, copies), kernels, copies)
+    nested = nested_ops(trace)
+    is_operator = nested["category"] == "operator"
+    spans = nested.with_columns(nearest(nested["parent"], is_operator).alias("operator"))
+    kernels, copies = _owned(trace, spans, [timed_dispatches(trace), timed_copies(trace)])
+    timed = _with_times(spans, kernels, copies)
+    return OperatorTree(timed, _operators(trace, timed.filter(is_operator)), kernels, copies)
 
 
-def _owned(trace: Trace, work: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+def _owned(trace: Trace, spans: pl.DataFrame, tables: list[pl.DataFrame]) -> list[pl.DataFrame]:
     """GPU work with its operator: the innermost one open where and when it was launched, else the recorded id."""
-    launched = with_launch(trace, work)
-    points = launched.select(
-        *THREAD[:-1], pl.col("launch_tid").alias("tid"), pl.col("launch_ns").alias("time_ns")
+    launched = [with_launch(trace, work) for work in tables]
+    points = pl.concat(
+        work.select(*THREAD[:-1], pl.col("launch_tid").alias("tid"), pl.col("launch_ns").alias("time_ns"))
+        for work in launched
     )
     inside = enclosing(spans, points)
-    by_launch = _operator_or_above(spans, inside)
-    by_id = _by_recorded_id(work, spans)
-    return launched.with_columns(
-        (pl.col("end_ns") - pl.col("start_ns")).alias("gpu_ns"), by_launch.alias("seen"), by_id.alias("noted")
+    seen = itself_or_around(inside, spans["category"] == "operator", spans["operator"])
+    starts = [0, launched[0].height]
+    return [
+        _with_owner(work, seen.slice(start, work.height), spans)
+        for work, start in zip(launched, starts, strict=True)
+    ]
+
+
+def _with_owner(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) -> pl.DataFrame:
+    """The work with owner and `known`; the recorded id counts where the launch was not `seen` inside an operator."""
+    return work.with_columns(
+        _LENGTH.alias("gpu_ns"), seen.alias("seen"), _by_recorded_id(work, spans).alias("noted")
     ).with_columns(
         owner=pl.coalesce("seen", "noted"),
         known=pl.when(pl.col("seen").is_not_null())
@@ -72,13 +75,6 @@ def _owned(trace: Trace, work: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFram
         .then(pl.lit(BY_ID))
         .otherwise(pl.lit(UNOWNED)),
     )
-
-
-def _operator_or_above(spans: pl.DataFrame, rows: pl.Series) -> pl.Series:
-    """The row itself if it is an operator, else the nearest operator above."""
-    is_operator = spans["category"] == "operator"
-    own = pl.select(pl.when(is_operator).then(spans["row"]).otherwise(spans["operator"]).alias("own"))
-    return own["own"].gather(rows)
 
 
 def _by_recorded_id(work: pl.DataFrame, spans: pl.DataFrame) -> pl.Series:
@@ -92,30 +88,38 @@ def _by_recorded_id(work: pl.DataFrame, spans: pl.DataFrame) -> pl.Series:
 
 
 def _with_times(spans: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame) -> pl.DataFrame:
-    own = spans.select("row").join(_sums(kernels, "gpu_self_ns", "dispatches"), on="row", how="left")
-    own = own.join(_sums(copies, "copy_ns", "copies"), on="row", how="left", maintain_order="left")
-    own = own.sort("row").select(pl.exclude("row").fill_null(0))
-    inside = pl.col("end_ns") - pl.col("start_ns")
-    nested = (
-        spans.filter(pl.col("category") == "operator")
-        .group_by(pl.col("operator").alias("row"))
-        .agg(inside.sum().alias("below_ns"))
-    )
-    timed = spans.with_columns(own).join(nested, on="row", how="left", maintain_order="left")
-    return timed.with_columns(
-        inside.alias("host_ns"),
-        (inside - pl.col("below_ns").fill_null(0)).clip(lower_bound=0).alias("host_self_ns"),
-        subtree_sums(timed["parent"], timed["gpu_self_ns"]).alias("gpu_total_ns"),
-        subtree_sums(timed["parent"], timed["dispatches"]).alias("dispatches_below"),
-        is_outermost(timed["operator"], timed["name"]),
+    """The spans with their length, and the GPU work that they own, themselves and with everything inside them."""
+    count = spans.height
+    own = _at_owner(count, kernels, pl.col("gpu_ns").sum())
+    dispatches = _at_owner(count, kernels, pl.len())
+    return spans.with_columns(
+        _LENGTH.alias("host_ns"),
+        own.alias("gpu_self_ns"),
+        dispatches.alias("dispatches"),
+        _at_owner(count, copies, pl.col("gpu_ns").sum()).alias("copy_ns"),
+        subtree_sums(spans["behind"], own).alias("gpu_total_ns"),
+        subtree_sums(spans["behind"], dispatches).alias("dispatches_below"),
     )
 
 
-def _sums(work: pl.DataFrame, time: str, count: str) -> pl.DataFrame:
+def _at_owner(count: int, owned: pl.DataFrame, total: pl.Expr) -> pl.Series:
+    """One number for each of `count` rows: a total over what the row owns, 0 where that is nothing."""
+    totals = owned.drop_nulls("owner").group_by("owner").agg(total.cast(pl.Int64).alias("total"))
+    return pl.zeros(count, pl.Int64, eager=True).scatter(totals["owner"], totals["total"])
+
+
+def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
+    """The operators with their arguments, the time that none of the operators directly inside them took, and whether
+    they lie in no other call of their name."""
+    inside = timed.group_by(pl.col("operator").alias("row")).agg(_LENGTH.sum().alias("inside_ns"))
+    arguments = trace.table("ops").select(_ARGUMENTS)[timed["place"]]
     return (
-        work.drop_nulls("owner")
-        .group_by(pl.col("owner").alias("row"))
-        .agg(pl.col("gpu_ns").sum().alias(time), pl.len().cast(pl.Int64).alias(count))
+        timed.with_columns(*arguments, is_outermost("name").alias("outermost"))
+        .join(inside, on="row", how="left", maintain_order="left")
+        .with_columns(
+            (pl.col("host_ns") - pl.col("inside_ns").fill_null(0)).clip(lower_bound=0).alias("host_self_ns")
+        )
+        .drop("inside_ns")
     )
 
 

@@ -54,8 +54,8 @@ def shaped_work(tree: OperatorTree, known: tuple[Device, ...], times: Times) -> 
     owned = tree.kernels.drop_nulls("owner").select(*ID, "owner")
     if not owned.height:
         return NOTHING
-    spans = tree.spans.select(pl.col("row").alias("owner"), *_CALL, "dispatches")
-    timed = times.timed.join(owned, on=ID, how="inner", nulls_equal=True).join(spans, on="owner", how="left")
+    owners = tree.operators.select(pl.col("row").alias("owner"), *_CALL, "dispatches")
+    timed = times.timed.join(owned, on=ID, how="inner", nulls_equal=True).join(owners, on="owner", how="left")
     columns = ["gpu", "kernel", *_CALL, "dispatches"]
     distinct = timed.select(columns).unique(maintain_order=True).with_row_index("call")
     calls = [_call(row) for row in distinct.iter_rows(named=True)]

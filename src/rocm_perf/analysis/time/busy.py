@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.quantity import ratio
 from rocm_perf.model.results.contents import Agent
@@ -67,8 +67,7 @@ def gpus(trace: Trace) -> tuple[Agent, ...]:
 
 def _times(trace: Trace, by: list[str]) -> tuple[DeviceTime, ...]:
     kernels = timed_dispatches(trace).select(*_QUEUE, "start_ns", "end_ns")
-    number = timed_pass(trace) or 0
-    copies = trace.table("copies").filter(pl.col("pass_id") == number).select(*_QUEUE, "start_ns", "end_ns")
+    copies = timed_copies(trace).select(*_QUEUE, "start_ns", "end_ns")
     both = union_ns(pl.concat([kernels, copies]), by)
     if not both.height:
         return ()

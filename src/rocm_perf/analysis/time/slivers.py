@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.launched import launched_kernels
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import of_one_gpu
-from rocm_perf.analysis.idle.launches import launched_work, timed_calls
 from rocm_perf.analysis.time.families import families
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
@@ -39,7 +39,7 @@ _BASIS = (
 
 def slivers(trace: Trace) -> Slivers:
     """Sequences by what fusing them could save; none reaches from one step into the next."""
-    kernels = launched_work(trace, timed_calls(trace)).filter(pl.col("kind") == "kernel")
+    kernels = launched_kernels(trace)
     if not kernels.height:
         return Slivers((), 0, None, _BASIS, unavailable="the recording holds no kernels with times")
     length = kernels["end_ns"] - kernels["start_ns"]

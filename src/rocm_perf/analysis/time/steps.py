@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint
+from rocm_perf.analysis.basis.launched import launched_kernels
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.idle.launches import launched_work, timed_calls
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.kernels import Step, Steps
 from rocm_perf.model.trace import Trace
@@ -74,7 +74,7 @@ def _length() -> pl.Expr:
 
 def _kernels(trace: Trace) -> pl.DataFrame:
     """Kernels of the busiest process in order of their start, with the time that decides to which step they belong."""
-    work = launched_work(trace, timed_calls(trace)).filter(pl.col("kind") == "kernel")
+    work = launched_kernels(trace)
     process = ["node", "pid"]
     busiest = work.group_by(process).len().sort("len", *process, descending=[True, False, False]).head(1)
     return (

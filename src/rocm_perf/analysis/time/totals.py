@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.passes import timed_copies, timed_pass
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.times import CopyTotal, DomainTotal
 from rocm_perf.model.trace import Trace
@@ -52,29 +52,13 @@ def _domains_of(trace: Trace, table: str, column: str) -> list[DomainTotal]:
     ]
 
 
-def _union_by_domain(events: pl.LazyFrame) -> pl.DataFrame:
-    """One domain at a time, on numbers alone: sorting a million rows with their texts would double the memory."""
-    threads = ["node", "pid", "tid"]
-    domains = events.select(pl.col("domain").unique()).collect()["domain"].to_list()
-    lengths = [
-        int(union_ns(events.filter(pl.col("domain") == domain), threads)["union_ns"].sum())
-        for domain in domains
-    ]
-    return pl.DataFrame(
-        {"domain": domains, "union_ns": lengths}, schema={"domain": pl.String, "union_ns": pl.Int64}
-    )
-
-
 def copy_totals(trace: Trace) -> tuple[CopyTotal, ...]:
     """Copies by direction, longest first."""
-    number = timed_pass(trace) or 0
-    copies = trace.table("copies").filter(
-        (pl.col("pass_id") == number) & (pl.col("end_ns") >= pl.col("start_ns"))
-    )
     length = pl.col("end_ns") - pl.col("start_ns")
     sized = pl.col("size_bytes").is_not_null()
     table = (
-        copies.group_by("kind")
+        timed_copies(trace)
+        .group_by("kind")
         .agg(
             pl.len().alias("copies"),
             length.sum().alias("total_ns"),

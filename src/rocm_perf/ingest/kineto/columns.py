@@ -135,7 +135,6 @@ class Columns:
         self._texts: dict[str, Texts] = defaultdict(Texts)
         self._pieces: dict[str, list[pl.DataFrame]] = defaultdict(list)
         self._fields: dict[str, dict[str, Field]] = {}
-        self.too_long_for_float = False
         self.rank_of_process: dict[int, int] = {}
         self.profiler_ranges = 0
 
@@ -146,6 +145,14 @@ class Columns:
             groups[event.cat].append(event)
         for category, members in groups.items():
             self._add_category(category, members)
+
+    @property
+    def too_long_for_float(self) -> bool:
+        """Whether some start has more digits than a float holds: a fraction beyond the bound. Whole microseconds are
+        exact far beyond it."""
+        starts = (piece["start_ns"] for pieces in self._pieces.values() for piece in pieces)
+        beyond = (start.filter(start.abs() >= MAX_FLOAT_US) for start in starts if start.dtype == pl.Float64)
+        return any((start % 1.0 != 0.0).any() for start in beyond)
 
     def frame(self, group: str) -> pl.DataFrame:
         """All rows of a group, texts restored; without rows if there were none."""
@@ -198,17 +205,7 @@ class Columns:
             )
         if field.kind == "number":
             return pl.Series(name, values, dtype=pl.Float64)
-        return self._start(values) if field.kind == "start" else _integers(name, values)
-
-    def _start(self, times: list[Any]) -> pl.Series:
-        if any(isinstance(time, Decimal) for time in times[:1]):
-            return pl.Series("start_ns", [_exact_ns(time) for time in times], dtype=pl.Int64)
-        series = pl.Series("start_ns", times, dtype=pl.Float64)
-        # Whole microseconds are exact far beyond the bound; only fractions run out of digits.
-        beyond = series.filter(series.abs() >= MAX_FLOAT_US)
-        if len(beyond) and (beyond % 1.0 != 0.0).any():
-            self.too_long_for_float = True
-        return nanoseconds(series)
+        return _starts(values) if field.kind == "start" else _integers(name, values)
 
     def _note_ranks(self, events: Iterable[Event]) -> None:
         """Merged traces name their processes `RANK 3 - GPU`."""
@@ -236,12 +233,19 @@ def nanoseconds(microseconds: pl.Series) -> pl.Series:
 
 
 def timed(frame: pl.DataFrame, base_ns: int) -> pl.DataFrame:
-    """start_ns and end_ns on the trace's clock."""
+    """start_ns and end_ns on the trace's clock, from start_ns (in microseconds, unless it is exact) and dur."""
     if not frame.width:
         return frame
-    length = nanoseconds(frame["dur"])
-    start = frame["start_ns"] + base_ns
+    length, start = nanoseconds(frame["dur"]), frame["start_ns"]
+    start = (nanoseconds(start) if start.dtype == pl.Float64 else start) + base_ns
     return frame.drop("dur").with_columns(start.alias("start_ns"), (start + length).alias("end_ns"))
+
+
+def _starts(times: list[Any]) -> pl.Series:
+    """Microseconds as floats, or exact nanoseconds where the times were read as decimals."""
+    if any(isinstance(time, Decimal) for time in times[:1]):
+        return pl.Series("start_ns", [_exact_ns(time) for time in times], dtype=pl.Int64)
+    return pl.Series("start_ns", times, dtype=pl.Float64)
 
 
 def _exact_ns(time: Decimal | None) -> int | None:

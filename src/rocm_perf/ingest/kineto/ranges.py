@@ -9,7 +9,7 @@ import polars as pl
 
 from rocm_perf.ingest.io.json import EventArray
 from rocm_perf.ingest.io.source import Source
-from rocm_perf.ingest.kineto.columns import nanoseconds, timed
+from rocm_perf.ingest.kineto.columns import timed
 from rocm_perf.ingest.kineto.types import Header
 
 
@@ -38,7 +38,6 @@ def profiler_ranges(source: Source, header: Header) -> dict[str, pl.DataFrame]:
             "dur": pl.Series([event.dur for event in ranges], dtype=pl.Float64),
         }
     )
-    dispatches = dispatches.with_columns(nanoseconds(dispatches["start_ns"]))
     rows = [
         (number, agent[number - 1], metric, float(value))
         for number, event in enumerate(ranges, start=1)

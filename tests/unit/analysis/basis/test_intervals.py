@@ -12,7 +12,6 @@ from rocm_perf.analysis.basis.intervals import (
     count_between,
     disjoint,
     holes,
-    innermost,
     overlap_ns,
     overlaps_ns,
     total_union_ns,
@@ -139,37 +138,3 @@ def test_groups_may_be_null() -> None:
         {"start_ns": [2], "end_ns": [4], "group": [None]}, schema_overrides={"group": pl.Int64}
     )
     assert overlap_ns(rows, cover, ["group"]).to_list() == [2, 0]
-
-
-@st.composite
-def nested(draw: st.DrawFn) -> list[tuple[int, int, str]]:
-    """Spans that lie within one another or apart, as calls on a thread do."""
-    spans: list[tuple[int, int, str]] = []
-
-    def fill(start: int, end: int, depth: int) -> None:
-        while end - start >= 2 and depth < 4 and draw(st.booleans()):
-            first = draw(st.integers(start, end - 1))
-            last = draw(st.integers(first + 1, end))
-            spans.append((first, last, f"{len(spans)}"))
-            fill(first, last, depth + 1)
-            start = last
-
-    fill(0, 40, 0)
-    return spans
-
-
-@given(nested(), st.lists(st.integers(-1, 41), max_size=10))
-def test_the_innermost_span_around_a_point(spans: list[tuple[int, int, str]], times: list[int]) -> None:
-    table = pl.DataFrame(
-        spans, schema={"start_ns": pl.Int64, "end_ns": pl.Int64, "name": pl.String}, orient="row"
-    ).with_columns(group=pl.lit(None, pl.Int64))
-    points = pl.DataFrame({"time_ns": times}, schema={"time_ns": pl.Int64}).with_columns(
-        group=pl.lit(None, pl.Int64)
-    )
-    around = [[span for span in spans if span[0] <= time < span[1]] for time in times]
-    # Of two with the same edges the later one is inside.
-    expected = [
-        min(found, key=lambda span: (span[1] - span[0], -int(span[2])))[2] if found else None
-        for found in around
-    ]
-    assert innermost(points, table, ["group"]).to_list() == expected

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.basis.nested import enclosing, is_outermost, nearest, nest, subtree_sums, with_launch
+from rocm_perf.analysis.basis.nested import enclosing, nest, with_launch
 from tests.unit.analysis.traces import call, kernel, trace
 
 TRACK = ["tid"]
@@ -28,15 +28,6 @@ def test_the_parent_is_the_innermost_open_span_of_the_thread() -> None:
 
 def test_spans_without_times_are_left_out() -> None:
     assert nest(spans((1, 5, 3)).vstack(spans((1, 0, 4))), TRACK).height == 1
-
-
-def test_nearest_sums_and_outermost() -> None:
-    parents = pl.Series([None, 0, 1, 1, None], dtype=pl.UInt32)
-    wanted = pl.Series([True, False, True, False, True])
-    assert nearest(parents, wanted).to_list() == [None, 0, 0, 0, None]
-    assert subtree_sums(parents, pl.Series([1, 2, 4, 8, 16])).to_list() == [15, 14, 4, 8, 16]
-    kinds = pl.Series(["a", "b", "a", "b", "a"])
-    assert is_outermost(parents, kinds).to_list() == [True, True, False, False, True]
 
 
 def test_what_is_open_at_an_instant() -> None:
@@ -80,3 +71,38 @@ def test_the_launch_is_the_call_with_the_same_correlation_in_the_same_process() 
         (3, 5, 11),
         (None, None, None),
     ]
+
+
+@st.composite
+def calls_of_a_thread(draw: st.DrawFn) -> list[tuple[int, int, str]]:
+    """Spans that lie within one another or apart, as calls on a thread do."""
+    rows: list[tuple[int, int, str]] = []
+
+    def fill(start: int, end: int, depth: int) -> None:
+        while end - start >= 2 and depth < 4 and draw(st.booleans()):
+            first = draw(st.integers(start, end - 1))
+            last = draw(st.integers(first + 1, end))
+            rows.append((first, last, f"{len(rows)}"))
+            fill(first, last, depth + 1)
+            start = last
+
+    fill(0, 40, 0)
+    return rows
+
+
+@given(calls_of_a_thread(), st.lists(st.integers(-1, 41), max_size=10))
+def test_the_innermost_span_around_a_point(rows: list[tuple[int, int, str]], times: list[int]) -> None:
+    table = pl.DataFrame(
+        [(1, *span) for span in rows],
+        schema={"tid": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64, "name": pl.String},
+        orient="row",
+    )
+    around = [[span for span in rows if span[0] <= time < span[1]] for time in times]
+    # Of two with the same edges the later one is inside.
+    expected = [
+        min(found, key=lambda span: (span[1] - span[0], -int(span[2])))[2] if found else None
+        for found in around
+    ]
+    found = nest(table, TRACK)
+    inside = enclosing(found, points(*((1, time) for time in times)), TRACK)
+    assert found["name"].gather(inside).to_list() == expected

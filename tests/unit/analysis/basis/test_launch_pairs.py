@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.idle.launches import call_key, with_calls
+from rocm_perf.analysis.basis.launched import call_key, with_calls
 
 _KEYS = {"node": pl.Int32, "pid": pl.Int64, "correlation_id": pl.Int64}
 Key = tuple[int, int | None, int | None]

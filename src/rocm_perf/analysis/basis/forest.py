@@ -1,0 +1,66 @@
+"""Rows that lie inside one another, in the order in which they begin: `parent` is the row around each, null if there is
+none, and `behind` the first row after it that is not inside it. Whatever the depth, n rows cost n log n."""
+
+from __future__ import annotations
+
+import polars as pl
+
+_LOWEST = -(2**63)
+
+
+def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
+    """For each row, the closest row around it that is wanted; the steps outwards double in length."""
+    found = parents
+    while True:
+        passed = (~wanted.gather(found)).fill_null(False)
+        if not passed.any():
+            return found.alias("nearest")
+        found = found.zip_with(~passed, found.gather(found))
+
+
+def itself_or_around(rows: pl.Series, wanted: pl.Series, around: pl.Series) -> pl.Series:
+    """Each of `rows` if it is wanted, else what is `around` it: its nearest."""
+    return rows.zip_with(wanted.gather(rows), around.gather(rows))
+
+
+def subtree_sums(behind: pl.Series, own: pl.Series) -> pl.Series:
+    """For each row, its own value and that of everything inside it."""
+    so_far = own.cum_sum()
+    sums: pl.Series = so_far.gather(behind - 1) - so_far + own
+    return sums.alias("total")
+
+
+def subtree_max(parents: pl.Series, own: pl.Series) -> pl.Series:
+    """For each row, the highest value of it and of everything inside it; null where none of them has one."""
+    highest = own.fill_null(_LOWEST).to_list()
+    for row, parent in zip(range(len(highest) - 1, -1, -1), reversed(parents.to_list()), strict=True):
+        if parent is not None and highest[row] > highest[parent]:
+            highest[parent] = highest[row]
+    return pl.Series("highest", highest, dtype=own.dtype).replace(_LOWEST, None)
+
+
+def is_outermost(kind: str) -> pl.Expr:
+    """Whether a row lies in none of its kind: a total over a kind counts only these. The frame may hold a part of the
+    rows, and needs the columns `row` and `behind`."""
+    around = pl.col("behind").cum_max().shift(1).over(kind)
+    return (around <= pl.col("row")).fill_null(True)
+
+
+def first_reaching(parents: pl.Series, reach: pl.Series, rows: pl.Series, beyond: pl.Series) -> pl.Series:
+    """From each of `rows` outwards, the first row whose `reach` lies beyond the given value; null where none does."""
+    found = rows
+    for above, highest in reversed(_ladder(parents, reach)):
+        short = (highest.gather(found) <= beyond).fill_null(False)
+        found = found.zip_with(~short, above.gather(found))
+    return found
+
+
+def _ladder(parents: pl.Series, reach: pl.Series) -> list[tuple[pl.Series, pl.Series]]:
+    """For 1, 2, 4, ... steps outwards from each row: where they lead, and the highest reach among the rows left."""
+    rungs = [(parents, reach)]
+    above, highest = parents, reach
+    while above.count():
+        highest = pl.select(pl.max_horizontal(highest, highest.gather(above))).to_series()
+        above = above.gather(above)
+        rungs.append((above, highest))
+    return rungs

@@ -1,0 +1,78 @@
+"""GPU work and the calls of the host that launched it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.model.trace import Trace
+
+THREAD = ("node", "pid", "tid")
+GPU = ("node", "agent_id")
+_WORK = ["start_ns", "end_ns", *GPU, "queue_id", "stream_id", "pid", "correlation_id", "op_id"]
+
+
+@once_per_trace
+def timed_calls(trace: Trace) -> pl.DataFrame:
+    """API calls of the timed pass with a usable start and end."""
+    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (pl.col("end_ns") >= pl.col("start_ns"))
+    columns = ("domain", "name", "start_ns", "end_ns", *THREAD, "correlation_id", "op_id")
+    return trace.lazy("api_calls").filter(usable).select(columns).collect()
+
+
+@once_per_trace
+def launched_work(trace: Trace) -> pl.DataFrame:
+    """Kernels and copies of the timed pass, each with the call that started it where that is recorded.
+
+    Columns: kind (kernel or copy), name, where and when it ran, and launch_name, launch_start, launch_end, tid.
+    """
+    kernels = timed_dispatches(trace).select(
+        pl.lit("kernel").alias("kind"), pl.col("kernel").alias("name"), *_WORK
+    )
+    copies = timed_copies(trace).select(
+        pl.lit("copy").alias("kind"), ("copy " + pl.col("kind")).alias("name"), *_WORK
+    )
+    launches = (
+        timed_calls(trace)
+        .sort("start_ns")
+        .select(
+            call_key(),
+            "tid",
+            pl.col("name").alias("launch_name"),
+            pl.col("start_ns").alias("launch_start"),
+            pl.col("end_ns").alias("launch_end"),
+            pl.col("op_id").alias("launch_op"),
+        )
+    )
+    paired = with_calls(pl.concat([kernels, copies]), launches)
+    return paired.with_columns(pl.coalesce("op_id", "launch_op").alias("op_id")).drop("launch_op")
+
+
+@once_per_trace
+def launched_kernels(trace: Trace) -> pl.DataFrame:
+    """The kernels among the launched work."""
+    return launched_work(trace).filter(pl.col("kind") == "kernel")
+
+
+def call_key() -> pl.Expr:
+    """Node, process and correlation id as one number, null without the id."""
+    process = pl.col("node").cast(pl.Int128) * (1 << 48) + pl.col("pid").fill_null(-1)
+    return (process * (1 << 64) + pl.col("correlation_id")).alias("call_key")
+
+
+def with_calls(work: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Each row of `work` with the columns of the first of `calls` that has its call_key.
+
+    Ids rise with time, so sorting by them is nearly free, and joining what is sorted several times faster.
+    """
+    ordered = calls.drop_nulls("call_key").sort("call_key", maintain_order=True)
+    first = ordered.filter((pl.col("call_key") != pl.col("call_key").shift(1)).fill_null(True))
+    keys = work.select(call_key()).with_row_index("place").sort("call_key")
+    found = keys.join_asof(first, on="call_key", tolerance=0).sort("place").drop("place", "call_key")
+    return pl.concat([work, found], how="horizontal")
+
+
+def delay() -> pl.Expr:
+    """From the return of the launching call to the start; negative where the start came first."""
+    return pl.col("start_ns") - pl.col("launch_end")
