@@ -110,9 +110,9 @@ def _project(before: Document, console: Console) -> None:
 
 
 def _write_report(before: Document, after: Document, path: Path) -> None:
-    from rocm_perf.render.formats.tables import write_whole
+    from rocm_perf.files import write_whole
     from rocm_perf.render.report import side_by_side
     from rocm_perf.render.report.markdown import markdown
 
     text = "\n".join([side_by_side.as_markdown(before, after), markdown(before), markdown(after)])
-    write_whole(path, lambda draft: draft.write_text(text), True)
+    write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=True)

@@ -13,6 +13,7 @@ from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
     from rocm_perf.model.trace import Trace
+    from rocm_perf.render.formats.tables import TableForm
 
 # By the suffix of the file to write; the others have to be named.
 _BY_SUFFIX = {
@@ -59,7 +60,7 @@ class ExportCommand:
         with reading_progress():
             trace = load.load(args.path, as_one=args.as_one)
         if form in ("parquet", "csv"):
-            written = _write_table(trace, args.output, args.table, args.force)
+            written = _write_table(trace, args, form)
         elif form == "torch":
             written = _write_torch(trace, args.output, args.pid, args.force)
         else:
@@ -68,12 +69,12 @@ class ExportCommand:
         return 0
 
 
-def _write_table(trace: Trace, output: Path, table: str | None, force: bool) -> str:
+def _write_table(trace: Trace, args: argparse.Namespace, form: TableForm) -> str:
     from rocm_perf.render.formats.tables import write_table
 
-    name = _chosen(trace, table)
-    write_table(trace.table(name), output, overwrite=force)
-    return f"wrote {output}: {trace.rows(name):,} rows of {name}"
+    name = _chosen(trace, args.table)
+    write_table(trace.table(name), args.output, form, overwrite=args.force)
+    return f"wrote {args.output}: {trace.rows(name):,} rows of {name}"
 
 
 def _write_torch(trace: Trace, output: Path, pid: int | None, force: bool) -> str:

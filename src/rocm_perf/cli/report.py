@@ -26,8 +26,8 @@ class ReportCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import overview
+        from rocm_perf.files import write_whole
         from rocm_perf.ingest import load
-        from rocm_perf.render.formats.tables import write_whole
         from rocm_perf.render.report.markdown import markdown
 
         if args.output and args.output.suffix != ".md":
@@ -38,6 +38,6 @@ class ReportCommand:
         if args.output is None:
             sys.stdout.write(text)
             return 0
-        write_whole(args.output, lambda draft: draft.write_text(text), args.force)
+        write_whole(args.output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
         print(f"wrote {args.output}", file=sys.stderr)
         return 0

@@ -16,7 +16,9 @@ import msgspec
 import polars as pl
 
 from rocm_perf.errors import InputError, UsageError
+from rocm_perf.files import unwritten
 from rocm_perf.model import schema
+from rocm_perf.model.parquet import write_parquet
 from rocm_perf.model.run import RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
 from rocm_perf.version import __version__
@@ -64,9 +66,8 @@ def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
         draft.mkdir()
         manifest = _write_files(trace, draft)
         _put_in_place(draft, folder, overwrite)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InputError(f"cannot write the bundle {folder}", reason, "Nothing was changed there.") from error
+    except OSError as error:
+        raise unwritten(folder, error) from error
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
@@ -159,7 +160,7 @@ def _write_files(trace: Trace, draft: Path) -> Manifest:
     for name in schema.SCHEMAS:
         frame = trace.table(name)
         if frame.height:
-            frame.write_parquet(draft / f"{name}.parquet", compression="zstd")
+            write_parquet(frame, draft / f"{name}.parquet")
             tables[name] = TableFile(f"{name}.parquet", frame.height)
     manifest = Manifest(KIND, VERSION, f"rocm-perf {__version__}", _with_hashes(trace.run), tables)
     (draft / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from rocm_perf.errors import InputError
+from rocm_perf.files import read_text
 
 _TEXT = (".txt", ".text", "")
 _YAML = (".yaml", ".yml")
@@ -34,10 +35,7 @@ class InputFile(msgspec.Struct, frozen=True):
 
 def read_input_file(path: Path) -> InputFile:
     """Any of the three kinds, told by its ending."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}", str(error)) from error
+    text = read_text(path)
     if path.suffix in _TEXT:
         return InputFile(_text_passes(text, path))
     if path.suffix in _YAML:

@@ -17,6 +17,7 @@ import msgspec
 
 from rocm_perf.collect.run.processes import PROC, process
 from rocm_perf.errors import OutputError, UsageError
+from rocm_perf.files import write_whole
 from rocm_perf.model.collection import FILE_NAME, CollectionRecord
 
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
@@ -87,17 +88,9 @@ def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:
 def write_record(folder: Path, record: CollectionRecord) -> None:
     """Replace the record of a folder; the old one stays if that fails."""
     text = msgspec.json.format(msgspec.json.encode(record), indent=1)
-    partial = folder / f".{FILE_NAME}.{os.getpid()}"
-    with explained(folder):
-        try:
-            with partial.open("wb") as file:
-                file.write(text + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(folder / FILE_NAME)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
+    write_whole(
+        folder / FILE_NAME, lambda draft: draft.write_bytes(text + b"\n"), overwrite=True, durable=True
+    )
 
 
 def read_record(folder: Path) -> CollectionRecord | None:

@@ -12,9 +12,9 @@ from typing import IO
 
 import polars as pl
 
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.kineto_events import joined, json_texts
-from rocm_perf.render.formats.tables import write_whole
 
 _ROWS_AT_ONCE = 100_000
 _MARKERS, _COPY, _HIP, _HSA, _FIRST_GPU, _FIRST_BARRIER = 0, 1, 2, 3, 6, 518
@@ -33,12 +33,12 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 def write_csv(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     """results.csv: one row a dispatch, with times where they were recorded."""
     rows = _profile(trace)
-    write_whole(path, lambda draft: rows.write_csv(draft, quote_style="non_numeric"), overwrite)
+    write_whole(path, lambda draft: rows.write_csv(draft, quote_style="non_numeric"), overwrite=overwrite)
 
 
 def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     """results.json: calls, copies, ranges and kernels. Without calls it is what the profiler alone writes."""
-    write_whole(path, lambda draft: _write_json(trace, draft), overwrite)
+    write_whole(path, lambda draft: _write_json(trace, draft), overwrite=overwrite)
 
 
 def write_stats(
@@ -61,7 +61,7 @@ def write_stats(
         rows = _stats(frame)
         if rows:
             path = folder / f"{prefix}.{kind}.csv"
-            write_whole(path, partial(_write_stats, rows), overwrite)
+            write_whole(path, partial(_write_stats, rows), overwrite=overwrite)
             written.append(path)
     return tuple(written)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.rocprofv3_columns import (
     AGENT_INFO,
@@ -24,7 +25,6 @@ from rocm_perf.render.formats.rocprofv3_columns import (
     marker_word,
     values,
 )
-from rocm_perf.render.formats.tables import write_whole
 
 API_DOMAINS = {
     "hip_api": ("hip", "hip_compiler"),
@@ -150,7 +150,7 @@ def _write(stem: Path, name: str, frame: pl.DataFrame, overwrite: bool) -> Path:
             out.write(header.encode())
             frame.with_columns(quoted).write_csv(out, include_header=False, quote_style="never")
 
-    write_whole(path, write, overwrite)
+    write_whole(path, write, overwrite=overwrite)
     return path
 
 

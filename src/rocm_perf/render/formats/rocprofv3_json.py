@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 import polars as pl
 
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.rocprofv3 import (
     Part,
@@ -38,7 +40,6 @@ from rocm_perf.render.formats.rocprofv3_json_facts import (
     kernel_symbols,
     symbols_of,
 )
-from rocm_perf.render.formats.tables import write_whole
 
 _ROWS = 200_000  # turned into text at a time
 
@@ -54,7 +55,7 @@ def write(trace: Trace, path: Path, *, overwrite: bool = False) -> list[Path]:
             part
         )
     for target, members in documents.items():
-        write_whole(target, lambda draft, members=members: _write_document(trace, members, draft), overwrite)  # type: ignore[misc]
+        write_whole(target, partial(_write_document, trace, members), overwrite=overwrite)
     return list(documents)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
-from rocm_perf.render.formats.tables import write_whole
 
 POWER = "Power(Watt)"
 VRAM = "vram(%)"
@@ -70,4 +70,4 @@ def _write(table: pl.DataFrame, path: Path, overwrite: bool) -> None:
         # Lines end as Python's csv module ends them, which is what the tool writes with.
         table.write_csv(draft, line_terminator="\r\n", quote_style="never")
 
-    write_whole(path, write, overwrite)
+    write_whole(path, write, overwrite=overwrite)

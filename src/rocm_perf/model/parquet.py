@@ -1,0 +1,15 @@
+"""Tables as Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table; raises OSError where the system refuses, which Polars reports as an error of its own."""
+    try:
+        frame.write_parquet(path, compression="zstd")
+    except pl.exceptions.PolarsError as error:
+        raise OSError(str(error).splitlines()[0]) from error
