@@ -14,6 +14,7 @@ import polars as pl
 
 from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
+from rocm_perf.render.formats.cells import inert
 from rocm_perf.render.formats.kineto_events import joined, json_texts
 
 _ROWS_AT_ONCE = 100_000
@@ -32,7 +33,7 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 def write_csv(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     """results.csv: one row a dispatch, with times where they were recorded."""
-    rows = _profile(trace)
+    rows = inert(_profile(trace))
     write_whole(path, lambda draft: rows.write_csv(draft, quote_style="non_numeric"), overwrite=overwrite)
 
 
@@ -58,7 +59,7 @@ def write_stats(
     }
     written = []
     for kind, frame in sources.items():
-        rows = _stats(frame)
+        rows = _stats(inert(frame))
         if rows:
             path = folder / f"{prefix}.{kind}.csv"
             write_whole(path, partial(_write_stats, rows), overwrite=overwrite)

@@ -21,6 +21,7 @@ from rocm_perf.render.formats.rocprofv3 import (
     Part,
     allocations,
     counted_dispatches,
+    host_folder,
     host_of,
     host_ranges,
     parts_of,
@@ -50,7 +51,7 @@ def write(trace: Trace, path: Path, *, overwrite: bool = False) -> list[Path]:
     parts = parts_of(trace)
     several = len({part.node for part in parts}) > 1
     for part in parts:
-        host = (host_of(trace, part.node) or f"node{part.node}") if several else ""
+        host = host_folder(trace, part.node) if several else ""
         documents.setdefault(path.parent / pass_folder(trace, part, parts) / host / path.name, []).append(
             part
         )

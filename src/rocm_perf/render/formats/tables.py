@@ -13,11 +13,12 @@ import polars as pl
 from rocm_perf.files import write_whole
 from rocm_perf.model.parquet import write_parquet
 from rocm_perf.model.trace import Trace
+from rocm_perf.render.formats.cells import inert
 
 TableForm = Literal["parquet", "csv"]
 _WRITERS: dict[TableForm, Callable[[pl.DataFrame, Path], object]] = {
     "parquet": write_parquet,
-    "csv": pl.DataFrame.write_csv,
+    "csv": lambda frame, path: inert(frame).write_csv(path),
 }
 
 
