@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import positive
+from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import RocmPerfError
 
@@ -78,7 +78,7 @@ class AnalyzeCommand:
         else:
             _print(documents, names, args)
         for _, error in errors:
-            print(f"rocm-perf: {error}", file=sys.stderr)
+            say(str(error))
         return errors[0][1].exit_code if errors else 0
 
 
@@ -93,7 +93,7 @@ def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:
 def _print_json(documents: list[Document], errors: list[tuple[str, RocmPerfError]]) -> None:
     from rocm_perf.render import json
 
-    print(json.documents(documents, errors))
+    show_json(json.documents(documents, errors))
 
 
 def _print(documents: list[Document], names: list[str], args: argparse.Namespace) -> None:

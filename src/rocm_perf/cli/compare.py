@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import positive
+from rocm_perf.cli.output import show_json
 from rocm_perf.cli.progress import reading_progress
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class CompareCommand:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode(comparison))
+            show_json(json.encode(comparison))
             return 0
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.screen.comparison import print_comparison

@@ -1,11 +1,12 @@
-"""Where results are printed: a terminal, a file, or a pipe whose reader may leave early."""
+"""Where laid-out results are printed: a terminal, a file, or a pipe whose reader may leave early."""
 
 from __future__ import annotations
 
-import os
-from typing import IO
-
 from rich.console import Console
+
+from rocm_perf.cli.output import forget
+
+_NARROWEST, _USUAL, _WIDEST = 40, 80, 1000  # columns
 
 
 class ResultConsole(Console):
@@ -17,13 +18,8 @@ class ResultConsole(Console):
 
 
 def result_console(*, stderr: bool = False) -> Console:
-    return ResultConsole(highlight=False, stderr=stderr)
-
-
-def forget(stream: IO[str]) -> None:
-    """Nobody reads it any more: the rest goes nowhere, and Python does not complain at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, stream.fileno())
-    finally:
-        os.close(nowhere)
+    """A console as wide as the terminal, within what a layout can make use of."""
+    console = ResultConsole(highlight=False, stderr=stderr)
+    if not _NARROWEST <= console.width <= _WIDEST:
+        console.width = min(max(console.width or _USUAL, _NARROWEST), _WIDEST)
+    return console

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class DebugCommand:
         sanitizer = find_sanitizer(os.environ) if args.sanitize else ""
         if args.dry_run:
             variables = [f"{name}={value}" for name, value in debug_environment(folder).items()]
-            print(shlex.join([*variables, *debug_command(app, folder, sanitizer)]))
+            show(shlex.join([*variables, *debug_command(app, folder, sanitizer)]))
             return 0
         found = debug(
             app,
@@ -78,10 +78,10 @@ def _tell(found: DebugReport, folder: Path, *, as_json: bool) -> None:
     if as_json:
         from rocm_perf.render import json
 
-        print(json.encode(found))
+        show_json(json.encode(found))
         return
     for line in lines(found, folder):
-        print(f"rocm-perf: {line}", file=sys.stderr)
+        say(line)
 
 
 def lines(found: DebugReport, folder: Path) -> list[str]:

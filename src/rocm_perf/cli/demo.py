@@ -30,6 +30,7 @@ class DemoCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.cli.console import result_console
+        from rocm_perf.render.lines import line, show
         from rocm_perf.render.report import side_by_side
 
         console = result_console()
@@ -47,16 +48,16 @@ class DemoCommand:
         _say(console, "4. Side by side", "")
         console.print(side_by_side.terminal(before, after, console.width))
         console.print(f"[dim]{side_by_side.CAVEAT}[/]")
-        console.print(f"[dim]Part by part: rocm-perf compare {folder / BEFORE} {folder / AFTER}[/]")
+        show(console, line((f"Part by part: rocm-perf compare {folder / BEFORE} {folder / AFTER}", "dim")))
         _write_report(before, after, folder / "report.md")
         _say(console, "Now with your own program", "")
         console.print("rocprofv3 --runtime-trace -d out -- ./your_app", markup=False)
         console.print("rocm-perf analyze out", markup=False)
         console.print("rocm-perf analyze out --show gaps,path,roofline", markup=False)
         console.print("rocm-perf report out -o report.md", markup=False)
-        console.print(
-            f"\n[dim]Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}[/]"
-        )
+        console.print()
+        written = f"Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}"
+        show(console, line((written, "dim")))
         return 0
 
 

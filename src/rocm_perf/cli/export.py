@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import say
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
     from rocm_perf.model.trace import Trace
-    from rocm_perf.render.formats.tables import TableForm
 
 # By the suffix of the file to write; the others have to be named.
 _BY_SUFFIX = {
@@ -65,11 +64,11 @@ class ExportCommand:
             written = _write_torch(trace, args.output, args.pid, args.force)
         else:
             written = _WRITERS[form](trace, args.output, args.force)
-        print(written, file=sys.stderr)
+        say(written)
         return 0
 
 
-def _write_table(trace: Trace, args: argparse.Namespace, form: TableForm) -> str:
+def _write_table(trace: Trace, args: argparse.Namespace, form: str) -> str:
     from rocm_perf.render.formats.tables import write_table
 
     name = _chosen(trace, args.table)

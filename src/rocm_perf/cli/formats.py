@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from rocm_perf.cli.output import show_json
+
 
 class FormatsCommand:
     """What is read, and how each format is told apart.
@@ -22,7 +24,7 @@ class FormatsCommand:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode(rows))
+            show_json(json.encode(rows))
             return 0
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.grid import text_grid

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import show_json
 from rocm_perf.errors import RocmPerfError, UsageError
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _print(reports: Sequence[ObjectReport], args: argparse.Namespace) -> None:
         from rocm_perf.model.document import SCHEMA_VERSION
         from rocm_perf.render import json
 
-        print(
+        show_json(
             json.encode({"schema_version": SCHEMA_VERSION, "file": str(args.path), "objects": list(reports)})
         )
         return

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
+from rocm_perf.cli.output import show, show_data, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
 
@@ -57,9 +57,11 @@ def _print(result: object, args: argparse.Namespace) -> None:
     if args.json:
         from rocm_perf.render import json
 
-        print(json.encode({"columns": result.columns, "rows": result.rows()}))
+        show_json(json.encode({"columns": result.columns, "rows": result.rows()}))
     elif args.csv:
-        sys.stdout.write(result.write_csv())
+        from rocm_perf.render.formats.cells import inert
+
+        show_data(inert(result).write_csv())
     else:
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.grid import grid
@@ -68,4 +70,4 @@ def _print(result: object, args: argparse.Namespace) -> None:
         console = result_console()
         console.print(grid(shown, console.width))
         if shown.height < result.height:
-            print(f"{result.height - shown.height:,} more rows (--limit 0 shows all, --csv and --json too)")
+            show(f"{result.height - shown.height:,} more rows (--limit 0 shows all, --csv and --json too)")

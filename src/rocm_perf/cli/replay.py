@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from rocm_perf.cli.arguments import count, positive, seconds
+from rocm_perf.cli.output import forget, show, show_json, show_status
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -227,20 +228,16 @@ def _codes(paths: Sequence[Path], letters: str, snapshot: Snapshot, images: Path
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
     """What is being done, in one line of a terminal, wiped at the end."""
-    from rocm_perf.render.lines import clean
     from rocm_perf.replay.replayer import unheard
 
     if sys.stderr is None or not sys.stderr.isatty():
         yield unheard
         return
 
-    def write(words: str) -> None:
-        print(f"\r\x1b[K{clean(words)[:_NARROW]}", end="", file=sys.stderr, flush=True)
-
     try:
-        yield write
+        yield lambda step: show_status(step[:_NARROW])
     finally:
-        write("")
+        show_status("")
 
 
 def _timed(args: argparse.Namespace, codes: tuple[Code, ...]) -> Options:
@@ -276,8 +273,9 @@ def _print_plan(args: argparse.Namespace, snapshot: Snapshot, options: Options) 
     if args.json:
         from rocm_perf.render import json
 
-        text = json.encode({"schema_version": SCHEMA_VERSION, "plan": text.rstrip("\n").split("\n")}) + "\n"
-    print(text, end="")
+        show_json(json.encode({"schema_version": SCHEMA_VERSION, "plan": text.rstrip("\n").split("\n")}))
+    else:
+        show(text.rstrip("\n"))
     return 0
 
 
@@ -285,13 +283,13 @@ def _show(
     args: argparse.Namespace, result: Result, blocks: Callable[[Result, int], Iterable[RenderableType]]
 ) -> None:
     """Whether or not somebody reads it to its end: the exit code is part of the answer."""
-    from rocm_perf.cli.console import forget, result_console
+    from rocm_perf.cli.console import result_console
 
     try:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode(result), flush=True)
+            show_json(json.encode(result))
             return
         from rocm_perf.render.screen.replay import print_blocks
 

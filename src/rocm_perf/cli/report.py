@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
+from rocm_perf.cli.output import say, show
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
 
@@ -36,8 +36,8 @@ class ReportCommand:
             trace = load.load(args.path, as_one=args.as_one)
         text = markdown(overview(trace, str(args.path)))
         if args.output is None:
-            sys.stdout.write(text)
+            show(text.rstrip("\n"))
             return 0
         write_whole(args.output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
-        print(f"wrote {args.output}", file=sys.stderr)
+        say(f"wrote {args.output}")
         return 0

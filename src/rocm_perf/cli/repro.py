@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocm_perf.cli.arguments import positive
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
@@ -86,13 +86,10 @@ def _write(row: dict[str, Any], args: argparse.Namespace) -> None:
             "Record again with torch.profiler.profile(record_shapes=True).",
         )
     if args.output is None:
-        print(repro.script(call, args.iterations), end="")
+        show(repro.script(call, args.iterations).rstrip("\n"))
         return
     repro.write(call, args.output, args.iterations, overwrite=args.force)
-    print(
-        f"wrote {args.output}: {call.name}, op {call.op_id}. Run it with: python {args.output}",
-        file=sys.stderr,
-    )
+    say(f"wrote {args.output}: {call.name}, op {call.op_id}. Run it with: python {args.output}")
 
 
 def _list(calls: pl.DataFrame, as_json: bool) -> None:
@@ -117,7 +114,7 @@ def _list(calls: pl.DataFrame, as_json: bool) -> None:
     if as_json:
         from rocm_perf.render import json
 
-        print(json.encode(kinds.to_dicts()))
+        show_json(json.encode(kinds.to_dicts()))
     else:
         _print(kinds)
 
@@ -130,5 +127,5 @@ def _print(kinds: pl.DataFrame) -> None:
     console = result_console()
     console.print(grid(shown, console.width))
     if kinds.height > LISTED:
-        print(f"{kinds.height - LISTED:,} more (--json shows all)")
-    print("Write one with: rocm-perf repro PATH --op ID -o repro.py")
+        show(f"{kinds.height - LISTED:,} more (--json shows all)")
+    show("Write one with: rocm-perf repro PATH --op ID -o repro.py")

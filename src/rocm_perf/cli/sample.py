@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import EmptyCaptureError, ToolAbsentError, UsageError
 
 if TYPE_CHECKING:
@@ -128,13 +129,13 @@ def _report(args: argparse.Namespace, sampler: Sampler) -> None:
             "energy": found,
             "counted_j": {str(gpu.agent_id): _counted_j(trace, gpu) for gpu in found.gpus},
         }
-        print(json.encode(document))
+        show_json(json.encode(document))
         return
     # The program's own output stays alone on stdout.
-    stream = sys.stderr if args.app else sys.stdout
+    tell = say if args.app else show
     for line in (*lines, sampler.summary, *(f"note: {notice}" for notice in sampler.notices)):
-        print(line, file=stream)
-    print(f"wrote {sampler.path}", file=stream)
+        tell(line)
+    tell(f"wrote {sampler.path}")
 
 
 def _gpu_line(gpu: GpuEnergy, trace: Trace) -> str:

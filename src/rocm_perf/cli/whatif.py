@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
@@ -73,7 +74,7 @@ class WhatifCommand:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode({"schema_version": SCHEMA_VERSION, "projection": projection}))
+            show_json(json.encode({"schema_version": SCHEMA_VERSION, "projection": projection}))
         else:
             _print(projection)
         return 0
@@ -139,11 +140,9 @@ def _print(projection: Projection) -> None:
 
     speedup = projection.speedup.value
     gain = "" if speedup is None else f", {speedup:.2f}x"
-    print(
+    show(
         f"{projection.change}: {format_ns(projection.recorded_wall_ns)} -> {format_ns(projection.wall_ns)}{gain}"
     )
     if not projection.saved_ns:
-        print("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
-    print("Assumed:")
-    for line in projection.assumptions:
-        print(f"- {line}")
+        show("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
+    show("Assumed:", *(f"- {line}" for line in projection.assumptions))

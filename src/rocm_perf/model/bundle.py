@@ -21,6 +21,7 @@ from rocm_perf.model import schema
 from rocm_perf.model.parquet import write_parquet
 from rocm_perf.model.run import RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
+from rocm_perf.text import encode_json
 from rocm_perf.version import __version__
 
 MANIFEST = "manifest.json"
@@ -163,7 +164,7 @@ def _write_files(trace: Trace, draft: Path) -> Manifest:
             write_parquet(frame, draft / f"{name}.parquet")
             tables[name] = TableFile(f"{name}.parquet", frame.height)
     manifest = Manifest(KIND, VERSION, f"rocm-perf {__version__}", _with_hashes(trace.run), tables)
-    (draft / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+    (draft / MANIFEST).write_bytes(encode_json(manifest) + b"\n")
     return manifest
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-import msgspec
-
 from rocm_perf.errors import OutputError, UsageError
 from rocm_perf.replay import snapshot as files
 from rocm_perf.replay.snapshot import KERNARG, KIND, MANIFEST, VERSION, Dispatch, Manifest, Region, Snapshot
 from rocm_perf.replay.store import on_disk, pack_all
+from rocm_perf.text import encode_json
 from rocm_perf.units import format_bytes, format_count
 from rocm_perf.version import __version__
 
@@ -164,7 +163,7 @@ def _uncovered(region: Region) -> str:
 
 def _write_manifest(draft: Path, manifest: Manifest) -> None:
     """With its own digest, so that a change of the manifest itself is seen as well."""
-    plain = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    plain = encode_json(manifest)
     own = files.digest(plain, "")
     mark = b'"sha256": ""'
     head, _, tail = plain.rpartition(mark)

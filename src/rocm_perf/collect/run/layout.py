@@ -19,6 +19,7 @@ from rocm_perf.collect.run.processes import PROC, process
 from rocm_perf.errors import OutputError, UsageError
 from rocm_perf.files import write_whole
 from rocm_perf.model.collection import FILE_NAME, CollectionRecord
+from rocm_perf.text import encode_json
 
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 RUN_ID_VARIABLE = "ROCM_PERF_RUN_ID"
@@ -87,7 +88,7 @@ def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:
 
 def write_record(folder: Path, record: CollectionRecord) -> None:
     """Replace the record of a folder; the old one stays if that fails."""
-    text = msgspec.json.format(msgspec.json.encode(record), indent=1)
+    text = encode_json(record)
     write_whole(
         folder / FILE_NAME, lambda draft: draft.write_bytes(text + b"\n"), overwrite=True, durable=True
     )

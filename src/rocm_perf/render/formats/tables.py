@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import polars as pl
@@ -15,14 +14,13 @@ from rocm_perf.model.parquet import write_parquet
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.cells import inert
 
-TableForm = Literal["parquet", "csv"]
-_WRITERS: dict[TableForm, Callable[[pl.DataFrame, Path], object]] = {
+_WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     "parquet": write_parquet,
     "csv": lambda frame, path: inert(frame).write_csv(path),
 }
 
 
-def write_table(frame: pl.DataFrame, path: Path, form: TableForm, *, overwrite: bool = False) -> None:
+def write_table(frame: pl.DataFrame, path: Path, form: str, *, overwrite: bool = False) -> None:
     """Write one table in that form, whatever the file is called."""
     write_whole(path, partial(_WRITERS[form], frame), overwrite=overwrite)
 
