@@ -24,7 +24,7 @@ def write_whole(
         target = path.resolve() if path.is_symlink() else path
         refuse_existing(target, overwrite=overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.partial")
+        draft = target.with_name(f".rocm-perf-{secrets.token_hex(8)}.partial")
         try:
             os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
             write(draft)

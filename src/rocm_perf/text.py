@@ -23,13 +23,17 @@ def clean_lines(text: str) -> str:
     return "\n".join(clean(line) for line in text.split("\n"))
 
 
-def encode_json(value: object) -> bytes:
-    """The value as JSON, indented. A file name or an argument that is not UTF-8 shows its bytes as \\xNN."""
+def compact_json(value: object) -> bytes:
+    """The value as JSON. A file name or an argument that is not UTF-8 shows its bytes as \\xNN."""
     try:
-        data = msgspec.json.encode(value)
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        data = msgspec.json.encode(_decoded(msgspec.to_builtins(value)))
-    text = msgspec.json.format(data, indent=1).decode()
+        return msgspec.json.encode(_decoded(msgspec.to_builtins(value)))
+
+
+def encode_json(value: object) -> bytes:
+    """The value as JSON for people: indented, and with nothing in it that a terminal would obey."""
+    text = msgspec.json.format(compact_json(value), indent=1).decode()
     return _OBEYED.sub(_escaped, text).encode()
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from rocm_perf.cli.output import forget
+from rocm_perf.text import clean_lines
 
 _NARROWEST, _USUAL, _WIDEST = 40, 80, 1000  # columns
 
 
 class ResultConsole(Console):
-    """One whose reader may leave. The verb goes on all the same, because its exit code is an answer, too."""
+    """A console that passes on no control characters from what it prints, and whose reader may leave.
+
+    The verb goes on without a reader all the same, because its exit code is an answer, too.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(clean_lines(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

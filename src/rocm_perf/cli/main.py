@@ -32,7 +32,7 @@ from rocm_perf.cli.report import ReportCommand
 from rocm_perf.cli.repro import ReproCommand
 from rocm_perf.cli.sample import SampleCommand
 from rocm_perf.cli.whatif import WhatifCommand
-from rocm_perf.errors import InputError, OutputError, RocmPerfError
+from rocm_perf.errors import InputError, OutputError, RocmPerfError, UsageError
 from rocm_perf.version import __version__
 
 COMMANDS: tuple[Command, ...] = (
@@ -112,6 +112,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _flushed(0)
     except OSError as error:
         return _refused(error)
+    except UnicodeEncodeError:
+        say(
+            "a file name or an argument is not UTF-8 text, which this needs. Rename the file, or write it otherwise."
+        )
+        return UsageError.exit_code
     except SystemExit:
         raise
     except (

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from rocm_perf.cli.console import result_console
+from rocm_perf.cli.export import FORMATS
 from rocm_perf.cli.main import main
 from rocm_perf.cli.query import QueryCommand
 from rocm_perf.text import ascii_json, clean, encode_json
@@ -167,3 +168,30 @@ def test_a_deleted_working_directory_is_named(tmp_path: Path) -> None:
     )
     assert done.returncode == 6, done.stderr
     assert "the working directory no longer exists" in done.stderr
+
+
+FOREIGN = os.fsdecode(b"a\xff")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_name_that_is_not_utf8(
+    form: str, hostile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / f"{FOREIGN}.json"
+    source.write_bytes(hostile.read_bytes())
+    target = tmp_path / FOREIGN
+    assert main(["export", str(source), "-o", str(target), "--format", form]) == 0
+    assert target.exists()
+    assert main(["analyze", str(source), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["label"].endswith("a\\xff.json")
+
+
+def test_a_query_that_is_not_utf8_is_refused(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", str(hostile), f"SELECT '{FOREIGN}'"]) == 2
+    assert "not UTF-8" in capsys.readouterr().err
+
+
+def test_an_argument_of_the_program_that_is_not_utf8(tmp_path: Path) -> None:
+    assert main(["profile", "-d", str(tmp_path), "--", "true", FOREIGN]) in (0, 4)
+    record = next(tmp_path.rglob("rocm-perf-run.json"))
+    assert json.loads(record.read_bytes())["command"][-1] == "a\\xff"

@@ -160,7 +160,7 @@ def _write_files(command: Command, folder: Path, profiler: str) -> None:
             folder.mkdir(parents=True, exist_ok=True)
         for path, text in command.files.items():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(text)
+            Path(path).write_bytes(os.fsencode(text))  # an argument need not be UTF-8
 
 
 def _with_exit_code(command: Command, application: tuple[str, ...], folder: Path) -> Command:

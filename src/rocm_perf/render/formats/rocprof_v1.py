@@ -14,7 +14,7 @@ import polars as pl
 
 from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
-from rocm_perf.render.formats.cells import inert
+from rocm_perf.render.formats import cells
 from rocm_perf.render.formats.kineto_events import joined, json_texts
 
 _ROWS_AT_ONCE = 100_000
@@ -33,8 +33,8 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 def write_csv(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     """results.csv: one row a dispatch, with times where they were recorded."""
-    rows = inert(_profile(trace))
-    write_whole(path, lambda draft: rows.write_csv(draft, quote_style="non_numeric"), overwrite=overwrite)
+    write = partial(cells.write_csv, _profile(trace), quote_style="non_numeric")
+    write_whole(path, write, overwrite=overwrite)
 
 
 def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
@@ -59,7 +59,7 @@ def write_stats(
     }
     written = []
     for kind, frame in sources.items():
-        rows = _stats(inert(frame))
+        rows = _stats(cells.inert(frame))
         if rows:
             path = folder / f"{prefix}.{kind}.csv"
             write_whole(path, partial(_write_stats, rows), overwrite=overwrite)

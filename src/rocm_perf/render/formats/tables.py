@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import polars as pl
 
 from rocm_perf.files import write_whole
 from rocm_perf.model.parquet import write_parquet
 from rocm_perf.model.trace import Trace
-from rocm_perf.render.formats.cells import inert
+from rocm_perf.render.formats.cells import write_csv
+from rocm_perf.text import compact_json
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     "parquet": write_parquet,
-    "csv": lambda frame, path: inert(frame).write_csv(path),
+    "csv": write_csv,
 }
 
 
@@ -31,5 +31,5 @@ def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
         "run": trace.run,
         "tables": {name: trace.table(name).to_dict(as_series=False) for name in trace},
     }
-    data = msgspec.json.encode(document)
+    data = compact_json(document)
     write_whole(path, lambda draft: draft.write_bytes(data), overwrite=overwrite)
