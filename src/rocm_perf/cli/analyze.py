@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import positive
+from rocm_perf.cli.arguments import named_path, positive
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import RocmPerfError
@@ -28,13 +28,17 @@ class AnalyzeCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "paths", metavar="PATH", nargs="+", type=Path, help="recording, folder of one run, or bundle"
+            "paths",
+            metavar="PATH",
+            nargs="+",
+            type=named_path,
+            help="recording, folder of one run, or bundle",
         )
         parser.add_argument(
             "-o",
             "--output",
             metavar="DIR",
-            type=Path,
+            type=named_path,
             help="also write profile, roofline, dag and analysis.json",
         )
         parser.add_argument(

@@ -8,8 +8,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import named_path, seconds
 from rocm_perf.cli.output import say, show, show_json
-from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
     from rocm_perf.collect.debug import DebugReport
@@ -28,12 +28,16 @@ class DebugCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "-d", "--output-directory", metavar="DIR", type=Path, help="logs (rocm-perf-debug-1, -2, ...)"
+            "-d",
+            "--output-directory",
+            metavar="DIR",
+            type=named_path,
+            help="logs (rocm-perf-debug-1, -2, ...)",
         )
         parser.add_argument(
             "--sanitize", action="store_true", help="NVIDIA: run below compute-sanitizer, which is far slower"
         )
-        parser.add_argument("--timeout", metavar="S", type=float, help="end the application after so long")
+        parser.add_argument("--timeout", metavar="S", type=seconds, help="end the application after so long")
         parser.add_argument("--dry-run", action="store_true", help="say what would be run, and stop")
         parser.add_argument("--json", action="store_true", help="what was found, as JSON on stdout")
         parser.add_argument(
@@ -46,8 +50,6 @@ class DebugCommand:
         from rocm_perf.collect.request.application import find_application
 
         app = tuple(args.app[1:] if args.app[:1] == ["--"] else args.app)
-        if args.timeout is not None and args.timeout <= 0:
-            raise UsageError("--timeout takes seconds, more than 0")
         find_application(app, os.environ)
         folder = args.output_directory or _free_name()
         sanitizer = find_sanitizer(os.environ) if args.sanitize else ""

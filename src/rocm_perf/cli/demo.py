@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import named_path
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -25,7 +27,12 @@ class DemoCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "-o", "--output", metavar="DIR", type=Path, default=Path("demo-output"), help="where to write"
+            "-o",
+            "--output",
+            metavar="DIR",
+            type=named_path,
+            default=Path("demo-output"),
+            help="where to write",
         )
 
     def run(self, args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import count, named_path
 from rocm_perf.cli.output import say
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
@@ -39,11 +40,17 @@ class ExportCommand:
     name = "export"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
-        parser.add_argument("-o", "--output", metavar="F", type=Path, required=True, help="what to write")
+        parser.add_argument(
+            "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
+        )
+        parser.add_argument(
+            "-o", "--output", metavar="F", type=named_path, required=True, help="what to write"
+        )
         parser.add_argument("--format", choices=FORMATS, help="where the suffix does not say it")
         parser.add_argument("--table", metavar="NAME", help="table for parquet and csv (default: dispatches)")
-        parser.add_argument("--pid", metavar="N", type=int, help="process for torch, which holds one a file")
+        parser.add_argument(
+            "--pid", metavar="N", type=count, help="process for torch, which holds one a file"
+        )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace what is there")
 

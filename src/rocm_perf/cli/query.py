@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from rocm_perf.cli.arguments import count, named_path
 from rocm_perf.cli.output import show, show_data, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
@@ -20,11 +20,13 @@ class QueryCommand:
     name = "query"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
+        parser.add_argument(
+            "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
+        )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("sql", metavar="SQL", help="a SELECT over the tables of the recording")
         parser.add_argument(
-            "--limit", metavar="N", type=int, default=40, help="rows to show (default 40; 0 for all)"
+            "--limit", metavar="N", type=count, default=40, help="rows to show (default 40; 0 for all)"
         )
         shape = parser.add_mutually_exclusive_group()
         shape.add_argument("--json", action="store_true", help="rows as JSON")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from rocm_perf.cli.arguments import count, positive, seconds
+from rocm_perf.cli.arguments import count, named_path, positive, seconds
 from rocm_perf.cli.output import forget, show, show_json, show_status
 from rocm_perf.errors import UsageError
 
@@ -88,8 +88,10 @@ def _task(
     tasks: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: Run
 ) -> argparse.ArgumentParser:
     task = tasks.add_parser(name, help=text, description=text)
-    task.add_argument("snapshot", metavar="SNAP", type=Path, nargs="?", help="folder that capture wrote")
-    task.add_argument("--capture-dir", metavar="SNAP", type=Path, help="the same, as guides write it")
+    task.add_argument(
+        "snapshot", metavar="SNAP", type=named_path, nargs="?", help="folder that capture wrote"
+    )
+    task.add_argument("--capture-dir", metavar="SNAP", type=named_path, help="the same, as guides write it")
     task.set_defaults(run_task=run)
     return task
 
@@ -111,7 +113,14 @@ def _add_timing(task: argparse.ArgumentParser, iterations: int) -> None:
 
 def _add_code(task: argparse.ArgumentParser, text: str) -> None:
     task.add_argument(
-        "--hsaco", "--cubin", dest="codes", metavar="FILE", type=Path, action="append", default=[], help=text
+        "--hsaco",
+        "--cubin",
+        dest="codes",
+        metavar="FILE",
+        type=named_path,
+        action="append",
+        default=[],
+        help=text,
     )
 
 

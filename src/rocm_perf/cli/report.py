@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from rocm_perf.cli.arguments import named_path
 from rocm_perf.cli.output import say, show
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
@@ -19,8 +19,10 @@ class ReportCommand:
     name = "report"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
-        parser.add_argument("-o", "--output", metavar="F.md", type=Path, help="file to write")
+        parser.add_argument(
+            "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
+        )
+        parser.add_argument("-o", "--output", metavar="F.md", type=named_path, help="file to write")
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace the file")
 

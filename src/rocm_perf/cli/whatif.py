@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import count, named_path
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
@@ -30,7 +30,9 @@ class WhatifCommand:
     name = "whatif"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
+        parser.add_argument(
+            "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
+        )
         parser.add_argument(
             "--faster",
             metavar="REGEX=K",
@@ -130,9 +132,9 @@ def _pair(text: str, option: str) -> tuple[str, float]:
 
 def _rank(name: str) -> int:
     try:
-        return int(name)
-    except ValueError as error:
-        raise UsageError(f"{name!r} is no rank", next_step="Write --host 3=0.5.") from error
+        return count(name)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"{name!r} is not a rank", str(error), "Write --host 3=0.5.") from error
 
 
 def _print(projection: Projection) -> None:

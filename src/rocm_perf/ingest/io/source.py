@@ -3,7 +3,6 @@ a stream that ends early gives what it holds and says so."""
 
 from __future__ import annotations
 
-import os
 import struct
 import tempfile
 import zipfile
@@ -19,6 +18,7 @@ from typing import IO, cast
 import zstandard
 from isal import isal_zlib
 
+from rocm_perf.environment import whole_number
 from rocm_perf.errors import InputError
 from rocm_perf.ingest.io.zstd_frames import FrameWatch
 from rocm_perf.units import format_bytes
@@ -29,7 +29,7 @@ HEAD_BYTES = 64 << 10
 MAX_ZIP_MEMBERS = 10_000
 
 # A recording expands 10 to 40 times; a bomb a thousand times and more.
-MAX_BYTES = int(os.environ.get("ROCM_PERF_MAX_BYTES", str(32 << 30)))
+MAX_BYTES = whole_number("ROCM_PERF_MAX_BYTES", 32 << 30)
 MAX_RATIO = 250
 RATIO_FREE_BYTES = 64 << 20
 MAX_ZSTD_WINDOW = 128 << 20  # what zstd itself grants without --long
