@@ -144,7 +144,7 @@ def _scan(folder: Path, table: str, entry: TableFile) -> pl.LazyFrame:
     try:
         frame = pl.scan_parquet(file, glob=False)
         found = dict(frame.collect_schema())
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise _damaged(file, str(error).splitlines()[0]) from error
     if found != schema.SCHEMAS[table].dtypes:
         raise _damaged(file, f"its columns are not those of {table}")

@@ -20,6 +20,7 @@ class Column:
     unit: str = ""
     required: bool = False  # a required column holds no nulls
     default: Any = None  # what an adapter that does not know the column leaves in it
+    limit: float | None = None  # how far from 0 a value can be that some machine recorded (bounds.py)
 
 
 @dataclass(frozen=True)
