@@ -145,8 +145,8 @@ def _load_bundle(folder: Path) -> Loaded:
 
 
 def _walk(folder: Path) -> _Inside:
-    """Plain files and bundles below a folder. Hidden ones (a bundle half written, say), pipes, devices and
-    linked folders are passed by."""
+    """Plain files and bundles below a folder. Hidden ones (a bundle half written, say) and linked folders are passed
+    by; pipes, devices and broken links are named."""
     inside = _Inside()
 
     def cannot_list(error: OSError) -> None:
@@ -163,7 +163,11 @@ def _walk(folder: Path) -> _Inside:
             folders.clear()
             continue
         files = (here / name for name in sorted(names) if not name.startswith("."))
-        inside.files.extend(path for path in files if os.path.isfile(path) and not is_input(path))
+        for path in files:
+            if os.path.isfile(path):
+                inside.files.extend([] if is_input(path) else [path])
+            else:
+                inside.troubles.append(_Trouble(str(path), _not_a_file(path)))
         if len(inside.files) > MAX_FILES:
             raise InputError(
                 f"{folder} holds more than {MAX_FILES:,} files", next_step="Name the folder of one run."
@@ -174,15 +178,21 @@ def _walk(folder: Path) -> _Inside:
 
 def _sources(path: Path) -> list[Source]:
     if os.path.exists(path) and not os.path.isfile(path):
-        raise InputError(
-            f"{path} is not a file", "a pipe or device can be read only once", "Save it to a file first."
-        )
+        raise _not_a_file(path)
     try:
         return sources_of(path)
     except OSError as error:
         raise InputError(
             f"cannot read {path}", error.strerror or str(error), "Check its access rights."
         ) from error
+
+
+def _not_a_file(path: Path) -> InputError:
+    if not os.path.exists(path):
+        return NotARecordingError(f"{path} is a link to nothing")
+    return NotARecordingError(
+        f"{path} is not a file", "a pipe or device can be read only once", "Save it to a file first."
+    )
 
 
 def _read_all(paths: list[Path]) -> _Found:

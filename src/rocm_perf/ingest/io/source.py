@@ -7,6 +7,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -226,6 +227,13 @@ def sources_of(path: Path) -> list[Source]:
         raise InputError(
             f"{path} holds {len(members):,} files",
             f"more than {MAX_ZIP_MEMBERS:,} are not read",
+            "Unpack it and name the folder of one run.",
+        )
+    repeated = [name for name, times in Counter(info.filename for info in members).items() if times > 1]
+    if repeated:
+        raise InputError(
+            f"{path} holds two files called {repeated[0]}",
+            "only one of them could be read, and which one is meant it does not say",
             "Unpack it and name the folder of one run.",
         )
     # zipfile never gives more of a member than its directory promises.
