@@ -23,7 +23,7 @@ from rocm_perf.cli.formats import FormatsCommand
 from rocm_perf.cli.gpus import GpusCommand
 from rocm_perf.cli.kernels import KernelsCommand
 from rocm_perf.cli.list_counters import ListCountersCommand
-from rocm_perf.cli.output import forget, say, tolerate_encodings
+from rocm_perf.cli.output import forget, ready_streams, say
 from rocm_perf.cli.presets import PresetsCommand
 from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
 from rocm_perf.cli.query import QueryCommand
@@ -93,7 +93,7 @@ class Ended(KeyboardInterrupt):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
-    tolerate_encodings()
+    ready_streams()
     words = sys.argv[1:] if argv is None else list(argv)
     verb = next((word for word in words if not word.startswith("-")), "")
     args = build_parser(verb).parse_args(words)
@@ -156,8 +156,7 @@ def _ending_signals() -> Iterator[None]:
 def _flushed(code: int) -> int:
     """The reader (head, a pager) may have seen enough, which changes nothing of the answer."""
     try:
-        if sys.stdout is not None:  # closed
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         forget(sys.stdout)
     return code

@@ -50,8 +50,11 @@ def show_status(text: str) -> None:
     print(f"\r\x1b[K{clean(text)}", end="", file=sys.stderr, flush=True)
 
 
-def tolerate_encodings() -> None:
-    """Let streams that cannot encode a character print another in its place."""
+def ready_streams() -> None:
+    """Let streams that cannot encode a character print another in its place, and those that are closed lead nowhere."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # in this order a new file gets the number of the closed one
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115  (for good)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

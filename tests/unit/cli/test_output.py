@@ -143,6 +143,16 @@ def test_any_width_of_a_terminal(
     assert "aten" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("more", ["", "--json", "-o {}/out --force"])
+def test_closed_streams(closed: str, more: str, hostile: Path, tmp_path: Path) -> None:
+    words = f'analyze "$1" {more.format(tmp_path)}'
+    script = f'exec "{sys.executable}" -m rocm_perf.cli.main {words} {closed}'
+    done = subprocess.run(["/bin/sh", "-c", script, "sh", str(hostile)], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert not done.stderr
+
+
 def _raising(error: BaseException) -> Callable[..., int]:
     def run(*_: object) -> int:
         raise error

@@ -70,7 +70,7 @@ def place_for(output: str, run_id: str, host: str, environment: Mapping[str, str
 def rank_of(environment: Mapping[str, str]) -> int | None:
     """The rank that the launcher gave this process."""
     found = (environment.get(name, "") for name in RANKS)
-    return next((int(value) for value in found if value.isascii() and value.isdigit()), None)
+    return next((int(value) for value in found if re.fullmatch(r"[0-9]{1,9}", value)), None)
 
 
 def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:
