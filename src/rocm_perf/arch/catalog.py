@@ -14,6 +14,7 @@ from rocm_perf.arch.gpu import Gpu, Source
 from rocm_perf.arch.gpu_files import Chip, Fact, Sku, build, read_chip, read_sources
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.errors import InputError, UsageError
+from rocm_perf.files import read_text
 
 _SOURCES = "sources.toml"
 _BRANDS = {"amd", "nvidia", "instinct", "radeon", "graphics", "tm"}
@@ -163,13 +164,6 @@ def _of_user(folder: Path) -> tuple[Chip, ...]:
     if not folder.is_dir():
         return ()
     return tuple(
-        read_chip(read_toml(_bytes(path), str(path)), str(path), _shared_sources())
+        read_chip(read_toml(read_text(path).encode(), str(path)), str(path), _shared_sources())
         for path in sorted(folder.glob("*.toml"))
     )
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}", str(error)) from error

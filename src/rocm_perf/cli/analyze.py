@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import positive
+from rocm_perf.cli.arguments import named_path, positive
+from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import RocmPerfError
 
@@ -28,13 +28,17 @@ class AnalyzeCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "paths", metavar="PATH", nargs="+", type=Path, help="recording, folder of one run, or bundle"
+            "paths",
+            metavar="PATH",
+            nargs="+",
+            type=named_path,
+            help="recording, folder of one run, or bundle",
         )
         parser.add_argument(
             "-o",
             "--output",
             metavar="DIR",
-            type=Path,
+            type=named_path,
             help="also write profile, roofline, dag and analysis.json",
         )
         parser.add_argument(
@@ -78,7 +82,7 @@ class AnalyzeCommand:
         else:
             _print(documents, names, args)
         for _, error in errors:
-            print(f"rocm-perf: {error}", file=sys.stderr)
+            say(str(error))
         return errors[0][1].exit_code if errors else 0
 
 
@@ -93,7 +97,7 @@ def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:
 def _print_json(documents: list[Document], errors: list[tuple[str, RocmPerfError]]) -> None:
     from rocm_perf.render import json
 
-    print(json.documents(documents, errors))
+    show_json(json.documents(documents, errors))
 
 
 def _print(documents: list[Document], names: list[str], args: argparse.Namespace) -> None:

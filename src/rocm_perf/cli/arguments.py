@@ -1,8 +1,9 @@
-"""Numbers on the command line, checked where they are read."""
+"""Numbers and paths on the command line, checked where they are read."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 _MOST = 2**31 - 1  # fits wherever such a number is passed on
 _LONGEST_S = 1e6  # eleven days; the system cannot wait much longer at once
@@ -16,6 +17,13 @@ def positive(text: str) -> int:
 def count(text: str) -> int:
     """A whole number, 0 or more."""
     return _whole(text, 0)
+
+
+def named_path(text: str) -> Path:
+    """A path; an empty one, as of a variable that is not set, would mean the working directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty")
+    return Path(text)
 
 
 def seconds(text: str) -> float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import positive
+from rocm_perf.cli.arguments import named_path, positive
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import RocmPerfError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class CaptureCommand:
         add = parser.add_argument
         add("--kernel", metavar="REGEX", required=True, help="kernel to capture, by symbol or demangled name")
         add("--dispatch", metavar="N", type=positive, default=1, help="which matching dispatch (default 1)")
-        add("-o", "--output", metavar="SNAP", type=Path, required=True, help="folder to write")
+        add("-o", "--output", metavar="SNAP", type=named_path, required=True, help="folder to write")
         add(
             "--outputs",
             action=argparse.BooleanOptionalAction,
@@ -114,12 +114,12 @@ def _dry_run(request: Request, *, as_json: bool) -> int:
         from rocm_perf.render import json
 
         plan = {"environment": variables, "command": request.command, "snapshot": str(request.output)}
-        print(json.encode({"schema_version": SCHEMA_VERSION, **plan}))
+        show_json(json.encode({"schema_version": SCHEMA_VERSION, **plan}))
         return 0
     for name, value in variables.items():
-        print(f"{name}={shlex.quote(value)}")
-    print(shlex.join(request.command))
-    print(f"would write the snapshot {request.output}")
+        show(f"{name}={shlex.quote(value)}")
+    show(shlex.join(request.command))
+    show(f"would write the snapshot {request.output}")
     return 0
 
 
@@ -128,7 +128,7 @@ def _show(report: CaptureReport, *, as_json: bool) -> None:
     if as_json:
         from rocm_perf.render import json
 
-        print(json.encode(report))
+        show_json(json.encode(report))
         return
     from rocm_perf.cli.console import result_console
     from rocm_perf.render.screen.replay import capture_blocks, print_blocks
@@ -150,6 +150,4 @@ def _explain(error: RocmPerfError) -> None:
 
 
 def _say(text: str) -> None:
-    from rocm_perf.render.lines import clean
-
-    print(f"rocm-perf capture: {clean(text)}", file=sys.stderr)
+    say(text, "rocm-perf capture")

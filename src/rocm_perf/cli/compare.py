@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import positive
+from rocm_perf.cli.arguments import named_path, positive
+from rocm_perf.cli.output import show_json
 from rocm_perf.cli.progress import reading_progress
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ class CompareCommand:
     name = "compare"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("base", metavar="BASE", type=Path, help="recording before the change")
-        parser.add_argument("new", metavar="NEW", type=Path, help="recording after it")
+        parser.add_argument("base", metavar="BASE", type=named_path, help="recording before the change")
+        parser.add_argument("new", metavar="NEW", type=named_path, help="recording after it")
         parser.add_argument(
             "--top", metavar="N", type=positive, default=10, help="kernels to show (default 10)"
         )
@@ -42,7 +43,7 @@ class CompareCommand:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode(comparison))
+            show_json(json.encode(comparison))
             return 0
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.screen.comparison import print_comparison

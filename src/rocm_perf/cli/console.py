@@ -1,15 +1,27 @@
-"""Where results are printed: a terminal, a file, or a pipe whose reader may leave early."""
+"""Where laid-out results are printed: a terminal, a file, or a pipe whose reader may leave early."""
 
 from __future__ import annotations
 
-import os
-from typing import IO
+from collections.abc import Iterable
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from rocm_perf.cli.output import forget
+from rocm_perf.text import clean_lines
+
+_NARROWEST, _USUAL, _WIDEST = 40, 80, 1000  # columns
 
 
 class ResultConsole(Console):
-    """A console whose reader may leave; the verb goes on, because its exit code is an answer too."""
+    """A console that passes on no control characters from what it prints, and whose reader may leave.
+
+    The verb goes on without a reader all the same, because its exit code is an answer, too.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(clean_lines(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -17,14 +29,8 @@ class ResultConsole(Console):
 
 
 def result_console(*, stderr: bool = False) -> Console:
-    """The console that results are printed to: stdout, or stderr."""
-    return ResultConsole(highlight=False, stderr=stderr)
-
-
-def forget(stream: IO[str]) -> None:
-    """Discard what is still written to a stream that nobody reads, so that Python does not complain at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, stream.fileno())
-    finally:
-        os.close(nowhere)
+    """A console as wide as the terminal, within what a layout can make use of."""
+    console = ResultConsole(highlight=False, stderr=stderr)
+    if not _NARROWEST <= console.width <= _WIDEST:
+        console.width = min(max(console.width or _USUAL, _NARROWEST), _WIDEST)
+    return console

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.errors import UsageError
+from rocm_perf.cli.arguments import named_path, seconds
+from rocm_perf.cli.output import say, show, show_json
 
 if TYPE_CHECKING:
     from rocm_perf.collect.debug import DebugReport
@@ -28,12 +28,16 @@ class DebugCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "-d", "--output-directory", metavar="DIR", type=Path, help="logs (rocm-perf-debug-1, -2, ...)"
+            "-d",
+            "--output-directory",
+            metavar="DIR",
+            type=named_path,
+            help="logs (rocm-perf-debug-1, -2, ...)",
         )
         parser.add_argument(
             "--sanitize", action="store_true", help="NVIDIA: run below compute-sanitizer, which is far slower"
         )
-        parser.add_argument("--timeout", metavar="S", type=float, help="end the application after so long")
+        parser.add_argument("--timeout", metavar="S", type=seconds, help="end the application after so long")
         parser.add_argument("--dry-run", action="store_true", help="say what would be run, and stop")
         parser.add_argument("--json", action="store_true", help="what was found, as JSON on stdout")
         parser.add_argument(
@@ -46,14 +50,12 @@ class DebugCommand:
         from rocm_perf.collect.request.application import find_application
 
         app = tuple(args.app[1:] if args.app[:1] == ["--"] else args.app)
-        if args.timeout is not None and args.timeout <= 0:
-            raise UsageError("--timeout takes seconds, more than 0")
         find_application(app, os.environ)
         folder = args.output_directory or _free_name()
         sanitizer = find_sanitizer(os.environ) if args.sanitize else ""
         if args.dry_run:
             variables = [f"{name}={value}" for name, value in debug_environment(folder).items()]
-            print(shlex.join([*variables, *debug_command(app, folder, sanitizer)]))
+            show(shlex.join([*variables, *debug_command(app, folder, sanitizer)]))
             return 0
         report = debug(
             app,
@@ -78,10 +80,10 @@ def _tell(report: DebugReport, folder: Path, *, as_json: bool) -> None:
     if as_json:
         from rocm_perf.render import json
 
-        print(json.encode(report))
+        show_json(json.encode(report))
         return
     for line in lines(report, folder):
-        print(f"rocm-perf: {line}", file=sys.stderr)
+        say(line)
 
 
 def lines(report: DebugReport, folder: Path) -> list[str]:

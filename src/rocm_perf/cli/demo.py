@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import named_path
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -28,13 +30,14 @@ class DemoCommand:
             "-o",
             "--output",
             metavar="DIR",
-            type=Path,
+            type=named_path,
             default=Path("demo-output"),
             help="folder to write to (default demo-output)",
         )
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.cli.console import result_console
+        from rocm_perf.render.lines import line, show
         from rocm_perf.render.report import side_by_side
 
         console = result_console()
@@ -52,16 +55,16 @@ class DemoCommand:
         _say(console, "4. Side by side", "")
         console.print(side_by_side.terminal(before, after, console.width))
         console.print(f"[dim]{side_by_side.CAVEAT}[/]")
-        console.print(f"[dim]Part by part: rocm-perf compare {folder / BEFORE} {folder / AFTER}[/]")
+        show(console, line((f"Part by part: rocm-perf compare {folder / BEFORE} {folder / AFTER}", "dim")))
         _write_report(before, after, folder / "report.md")
         _say(console, "Now with your own program", "")
         console.print("rocprofv3 --runtime-trace -d out -- ./your_app", markup=False)
         console.print("rocm-perf analyze out", markup=False)
         console.print("rocm-perf analyze out --show gaps,path,roofline", markup=False)
         console.print("rocm-perf report out -o report.md", markup=False)
-        console.print(
-            f"\n[dim]Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}[/]"
-        )
+        console.print()
+        written = f"Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}"
+        show(console, line((written, "dim")))
         return 0
 
 
@@ -115,9 +118,9 @@ def _project(before: Document, console: Console) -> None:
 
 
 def _write_report(before: Document, after: Document, path: Path) -> None:
-    from rocm_perf.render.formats.tables import write_whole
+    from rocm_perf.files import write_whole
     from rocm_perf.render.report import side_by_side
     from rocm_perf.render.report.markdown import markdown
 
     text = "\n".join([side_by_side.as_markdown(before, after), markdown(before), markdown(after)])
-    write_whole(path, lambda draft: draft.write_text(text), True)
+    write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import say, show_json
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,17 +48,13 @@ class DoctorCommand:
             from rocm_perf.collect.doctor.trial import try_methods
             from rocm_perf.collect.run.session import record
 
-            trials = try_methods(machine, report.gpus, record, _say, tuple(args.app))
+            trials = try_methods(machine, report.gpus, record, say, tuple(args.app))
             report = doctor.report(machine, PROFILERS, trials)
         if args.json:
             _print_json(machine, report)
         else:
             _print(report)
         return report.exit_code
-
-
-def _say(line: str) -> None:
-    print(f"rocm-perf: {line}", file=sys.stderr)
 
 
 def _print(report: DoctorReport) -> None:
@@ -73,4 +69,4 @@ def _print_json(machine: Machine, report: DoctorReport) -> None:
 
     from rocm_perf.render import json
 
-    print(json.encode({**msgspec.to_builtins(report), "machine": machine}))
+    show_json(json.encode({**msgspec.to_builtins(report), "machine": machine}))

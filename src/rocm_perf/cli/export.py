@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import count, named_path
+from rocm_perf.cli.output import say
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
 
@@ -39,11 +40,17 @@ class ExportCommand:
     name = "export"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
-        parser.add_argument("-o", "--output", metavar="F", type=Path, required=True, help="what to write")
+        parser.add_argument(
+            "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
+        )
+        parser.add_argument(
+            "-o", "--output", metavar="F", type=named_path, required=True, help="what to write"
+        )
         parser.add_argument("--format", choices=FORMATS, help="where the suffix does not say it")
         parser.add_argument("--table", metavar="NAME", help="table for parquet and csv (default: dispatches)")
-        parser.add_argument("--pid", metavar="N", type=int, help="process for torch, which holds one a file")
+        parser.add_argument(
+            "--pid", metavar="N", type=count, help="process for torch, which holds one a file"
+        )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace what is there")
 
@@ -59,21 +66,21 @@ class ExportCommand:
         with reading_progress():
             trace = load.load(args.path, as_one=args.as_one)
         if form in ("parquet", "csv"):
-            written = _write_table(trace, args.output, args.table, args.force)
+            written = _write_table(trace, args, form)
         elif form == "torch":
             written = _write_torch(trace, args.output, args.pid, args.force)
         else:
             written = _WRITERS[form](trace, args.output, args.force)
-        print(written, file=sys.stderr)
+        say(written)
         return 0
 
 
-def _write_table(trace: Trace, output: Path, table: str | None, force: bool) -> str:
+def _write_table(trace: Trace, args: argparse.Namespace, form: str) -> str:
     from rocm_perf.render.formats.tables import write_table
 
-    name = _chosen(trace, table)
-    write_table(trace.table(name), output, overwrite=force)
-    return f"wrote {output}: {trace.rows(name):,} rows of {name}"
+    name = _chosen(trace, args.table)
+    write_table(trace.table(name), args.output, form, overwrite=args.force)
+    return f"wrote {args.output}: {trace.rows(name):,} rows of {name}"
 
 
 def _write_torch(trace: Trace, output: Path, pid: int | None, force: bool) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from rocm_perf.cli.output import show_json
+
 
 class FormatsCommand:
     """Which formats are read, and how each is recognised.
@@ -22,7 +24,7 @@ class FormatsCommand:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode(rows))
+            show_json(json.encode(rows))
             return 0
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.grid import text_grid

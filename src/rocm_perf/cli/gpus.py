@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import show_json
+
 if TYPE_CHECKING:
     from rocm_perf.arch.gpu import Gpu
 
@@ -58,4 +60,4 @@ def _print_json(chosen: Sequence[Gpu]) -> None:
     from rocm_perf.model.document import SCHEMA_VERSION
     from rocm_perf.render import json
 
-    print(json.encode({"schema_version": SCHEMA_VERSION, "gpus": list(chosen)}))
+    show_json(json.encode({"schema_version": SCHEMA_VERSION, "gpus": list(chosen)}))

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import count, named_path, positive
+from rocm_perf.cli.output import show_json
 from rocm_perf.errors import RocmPerfError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class KernelsCommand:
     name = "kernels"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", metavar="FILE", type=Path, help="file with GPU code in it")
+        parser.add_argument("path", metavar="FILE", type=named_path, help="file with GPU code in it")
         parser.add_argument(
             "--arch", metavar="GFX", help="only the code for this architecture (gfx942, sm_90)"
         )
@@ -37,10 +39,10 @@ class KernelsCommand:
         parser.add_argument(
             "--workgroup",
             metavar="N",
-            type=int,
+            type=positive,
             help="work-items per workgroup, for the occupancy (default: the maximum)",
         )
-        parser.add_argument("--lds", metavar="BYTES", type=int, default=0, help="LDS that the launch adds")
+        parser.add_argument("--lds", metavar="BYTES", type=count, default=0, help="LDS that the launch adds")
         parser.add_argument("--disassemble", action="store_true", help="print the instructions too")
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
@@ -48,8 +50,6 @@ class KernelsCommand:
         from rocm_perf.arch.codeobject.reader import read
         from rocm_perf.arch.codeobject.report import Launch
 
-        if args.lds < 0 or (args.workgroup is not None and args.workgroup < 1):
-            raise UsageError("--workgroup needs at least 1, and --lds cannot be negative")
         objects = _of_arch(read(args.path), args.arch)
         reports = _selected(objects, args.kernel, Launch(args.workgroup, args.lds))
         if args.disassemble or sum(len(report.kernels) for report in reports) <= _MOST_IN_DETAIL:
@@ -143,7 +143,7 @@ def _print(reports: Sequence[ObjectReport], args: argparse.Namespace) -> None:
         from rocm_perf.model.document import SCHEMA_VERSION
         from rocm_perf.render import json
 
-        print(
+        show_json(
             json.encode({"schema_version": SCHEMA_VERSION, "file": str(args.path), "objects": list(reports)})
         )
         return

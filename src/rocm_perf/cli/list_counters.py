@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import show, show_json
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,11 +79,10 @@ def _plan(args: argparse.Namespace) -> int:
     if args.json:
         from rocm_perf.render import json
 
-        print(json.encode({"schema_version": SCHEMA_VERSION, "plan": plan, "notes": notes}))
+        show_json(json.encode({"schema_version": SCHEMA_VERSION, "plan": plan, "notes": notes}))
         return 0
-    print(*plan.describe(), *notes, sep="\n")
-    print("\nAs an input file (rocprofv3 -i pmc.txt):")
-    print(*(f"pmc: {' '.join(run.ask)}" for run in plan.passes), sep="\n")
+    show(*plan.describe(), *notes, "", "As an input file (rocprofv3 -i pmc.txt):")
+    show(*(f"pmc: {' '.join(run.ask)}" for run in plan.passes))
     return 0
 
 
@@ -111,11 +111,11 @@ def _print(chip: Definitions, shown: list[Counter], meaning: str, args: argparse
     facts = {name: block(name) for name in blocks(chip.gfx, args.rocm)}
     print_counters(chip, shown, facts, console, formulas=bool(args.search))
     if meaning:
-        print(f"\n{meaning}")
+        show("", meaning)
     elif not shown and chip.counters:
         near = nearest(args.search, chip.gfx, args.rocm)
         similar = f"; similar names: {', '.join(near)}" if near else ""
-        print(f"\nno counter matches {args.search[:60]!r}{similar}")
+        show("", f"no counter matches {args.search[:60]!r}{similar}")
 
 
 def _print_json(chip: Definitions, shown: list[Counter], meaning: str, rocm: str | None) -> None:
@@ -134,7 +134,7 @@ def _print_json(chip: Definitions, shown: list[Counter], meaning: str, rocm: str
         ],
         "counters": [_record(chip.gfx, counter, rocm) for counter in shown],
     }
-    print(json.encode(document))
+    show_json(json.encode(document))
 
 
 def _record(gfx: str, counter: Counter, rocm: str | None) -> dict[str, object]:

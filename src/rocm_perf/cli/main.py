@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import FrameType
 
 from rocm_perf.cli.analyze import AnalyzeCommand
@@ -23,6 +23,7 @@ from rocm_perf.cli.formats import FormatsCommand
 from rocm_perf.cli.gpus import GpusCommand
 from rocm_perf.cli.kernels import KernelsCommand
 from rocm_perf.cli.list_counters import ListCountersCommand
+from rocm_perf.cli.output import forget, ready_streams, say
 from rocm_perf.cli.presets import PresetsCommand
 from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
 from rocm_perf.cli.query import QueryCommand
@@ -31,7 +32,7 @@ from rocm_perf.cli.report import ReportCommand
 from rocm_perf.cli.repro import ReproCommand
 from rocm_perf.cli.sample import SampleCommand
 from rocm_perf.cli.whatif import WhatifCommand
-from rocm_perf.errors import RocmPerfError
+from rocm_perf.errors import InputError, OutputError, RocmPerfError, UsageError
 from rocm_perf.version import __version__
 
 COMMANDS: tuple[Command, ...] = (
@@ -92,6 +93,7 @@ class Ended(KeyboardInterrupt):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
+    ready_streams()
     words = sys.argv[1:] if argv is None else list(argv)
     verb = next((word for word in words if not word.startswith("-")), "")
     args = build_parser(verb).parse_args(words)
@@ -100,18 +102,29 @@ def main(argv: Sequence[str] | None = None) -> int:
             code: int = args.command.run(args)
             return _flushed(code)
     except RocmPerfError as error:
-        _tell(str(error))
+        say(str(error))
         return error.exit_code
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, Ended) else signal.SIGINT
-        _tell("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
+        say("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
         return 128 + number
     except BrokenPipeError:
         return _flushed(0)
-    except Exception as error:  # the last line of defence: a traceback is a bug
+    except OSError as error:
+        return _refused(error)
+    except UnicodeEncodeError:
+        say(
+            "a file name or an argument is not UTF-8 text, which this needs. Rename the file, or write it otherwise."
+        )
+        return UsageError.exit_code
+    except SystemExit:
+        raise
+    except (
+        BaseException
+    ) as error:  # the last line of defence: a traceback is a bug, and a panic of Polars no Exception
         if os.environ.get("ROCM_PERF_DEBUG"):
             raise
-        _tell(
+        say(
             f"internal error ({type(error).__name__}: {error}). "
             "Please report it; ROCM_PERF_DEBUG=1 shows where."
         )
@@ -143,21 +156,35 @@ def _ending_signals() -> Iterator[None]:
 def _flushed(code: int) -> int:
     """The reader (head, a pager) may have seen enough, which changes nothing of the answer."""
     try:
-        if sys.stdout is not None:  # closed
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
-        from rocm_perf.cli.console import forget
-
         forget(sys.stdout)
     return code
 
 
-def _tell(message: str) -> None:
-    """In one line: a message may quote what a file of a stranger says."""
-    from rocm_perf.render.lines import clean
+def _refused(error: OSError) -> int:
+    """Say what the system refused, beyond what the verb itself could explain: a full device behind stdout, say."""
+    if os.environ.get("ROCM_PERF_DEBUG"):
+        raise error
+    why = error.strerror or str(error)
+    if not _has_working_folder():
+        refusal: RocmPerfError = InputError(
+            "the working directory no longer exists", why, "Change to one that does."
+        )
+    elif error.filename is None:
+        forget(sys.stdout)  # Python would try again at exit
+        refusal = OutputError("cannot write the output", why)
+    else:
+        refusal = InputError(f"cannot use {os.fsdecode(error.filename)}", why)
+    say(str(refusal))
+    return refusal.exit_code
 
-    with suppress(OSError):  # a terminal that hung up
-        print(f"rocm-perf: {clean(message)}", file=sys.stderr)
+
+def _has_working_folder() -> bool:
+    try:
+        return os.path.isdir(os.getcwd())
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

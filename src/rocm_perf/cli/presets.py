@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from rocm_perf.cli.output import show, show_json
+
 SCHEMA_VERSION = 1
 
 
@@ -27,9 +29,9 @@ class PresetsCommand:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode({"schema_version": SCHEMA_VERSION, "presets": known}))
+            show_json(json.encode({"schema_version": SCHEMA_VERSION, "presets": known}))
         else:
             from rocm_perf.render.screen.plan import preset_lines
 
-            print(*preset_lines(known), sep="\n")
+            show(*preset_lines(known))
         return 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.profile_options import add_options
 from rocm_perf.errors import UsageError
 
@@ -82,14 +82,10 @@ def _profile(request: Request, notices: tuple[str, ...], args: argparse.Namespac
     from rocm_perf.collect.run.session import record
 
     for notice in notices:
-        _say(notice)
-    recorded = record(request, machine, _say)
+        say(notice)
+    recorded = record(request, machine, say)
     _report(recorded, args)
     return recorded.exit_code
-
-
-def _say(line: str) -> None:
-    print(f"rocm-perf: {line}", file=sys.stderr, flush=True)
 
 
 def _refuse_second_profiler(environment: dict[str, str]) -> None:
@@ -114,12 +110,11 @@ def _print_plans(request: Request, machine: Machine, notices: tuple[str, ...], *
         from rocm_perf.render import json
 
         head = {"schema_version": SCHEMA_VERSION, "request": msgspec.to_builtins(request)}
-        print(json.encode({**head, "notices": list(notices), "plans": data}))
+        show_json(json.encode({**head, "notices": list(notices), "plans": data}))
         return
     from rocm_perf.render.screen.plan import plan_lines
 
-    print(*plan_lines(data, overhead_runs=request.overhead_runs), sep="\n")
-    print(*(f"note: {notice}" for notice in notices), sep="\n", end="\n" if notices else "")
+    show(*plan_lines(data, overhead_runs=request.overhead_runs), *(f"note: {notice}" for notice in notices))
 
 
 def _folder(request: Request, machine: Machine) -> Path:
@@ -138,7 +133,7 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
     if args.json:
         from rocm_perf.render import json
 
-        print(json.documents([document], []))
+        show_json(json.documents([document], []))
         return
     from rocm_perf.cli.console import result_console
     from rocm_perf.render.screen.terminal import View, print_document, print_sections
@@ -149,7 +144,7 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
         print_sections(document, _sections(args.show), console, view)
     else:
         print_document(document, console, view)
-    _say(f"recorded in {_run_folder(recorded)}")
+    say(f"recorded in {_run_folder(recorded)}")
     if recorded.record.preset == "auto":
         _advise(document, recorded)
 
@@ -165,7 +160,7 @@ def _advise(document: Document, recorded: Recorded) -> None:
 
     if worth := next_preset(document):
         command = shlex.join(recorded.record.command)
-        _say(f"next: rocm-perf profile --preset {worth.preset} -- {command} ({worth.reason})")
+        say(f"next: rocm-perf profile --preset {worth.preset} -- {command} ({worth.reason})")
 
 
 def _sections(text: str) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from rocm_perf.cli.arguments import count, positive, seconds
+from rocm_perf.cli.arguments import count, named_path, positive, seconds
 from rocm_perf.collect.request.flag_options import add_flags
 
 SAMPLED = ("power", "memory")
@@ -37,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("-d", "--output-directory", metavar="DIR", type=Path, help="(rocm-perf-runs)")
+    group.add_argument("-d", "--output-directory", metavar="DIR", type=named_path, help="(rocm-perf-runs)")
     group.add_argument(
         "-o", "--output-file", "--output", metavar="NAME", help="the profiler's files, with its %%keys%%"
     )
@@ -63,7 +62,7 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
         "--env", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="for the application"
     )
     group.add_argument("--additional-context", metavar="JSON", help="a configuration, inline")
-    group.add_argument("--additional-context-file", metavar="FILE", type=Path, help="or in a file")
+    group.add_argument("--additional-context-file", metavar="FILE", type=named_path, help="or in a file")
     group.add_argument("--device", metavar="D", help="sim:MI300X simulates a workload file instead")
 
 

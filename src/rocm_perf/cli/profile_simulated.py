@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from rocm_perf import api
 from rocm_perf.cli.analyze import AnalyzeCommand
+from rocm_perf.cli.output import say, show
 from rocm_perf.cli.profile_request import application
 from rocm_perf.errors import UsageError
 from rocm_perf.model import bundle
@@ -28,11 +28,11 @@ def profile_simulated(args: argparse.Namespace) -> int:
     target = Path(args.output_file) if args.output_file else _free_name(source)
     if args.dry_run:
         what = f"{source} ({workload.name}) on {gpu.name} ({gpu.gfx})"
-        print(f"would simulate {what} and write the bundle {target}")
+        show(f"would simulate {what} and write the bundle {target}")
         return 0
     trace = api.simulate(source, args.device)
     bundle.write(trace, target, overwrite=args.force_overwrite)
-    print(f"recorded {target}", file=sys.stderr)
+    say(f"recorded {target}")
     return _report(target, args.json)
 
 

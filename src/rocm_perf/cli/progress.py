@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rocm_perf.cli.output import show_status
+
 _PATIENCE_S = 1.0
 _REFRESH_S = 0.2
 
@@ -40,8 +42,8 @@ class _Meter:
             return
         self._shown, self._visible = now, True
         share = f"{min(done / total, 1):4.0%}" if total else ""
-        print(f"\r\x1b[Kreading {name[-60:]} {share}", end="", file=sys.stderr, flush=True)
+        show_status(f"reading {name[-60:]} {share}")
 
     def wipe(self) -> None:
         if self._visible:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            show_status("")

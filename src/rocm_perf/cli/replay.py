@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from rocm_perf.cli.arguments import count, positive, seconds
+from rocm_perf.cli.arguments import count, named_path, positive, seconds
+from rocm_perf.cli.output import forget, say, show, show_json, show_status
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,11 +106,10 @@ class ReplayCommand:
 
 
 def _nearby() -> Path:
-    from rocm_perf.render.lines import clean
     from rocm_perf.replay.nearby import nearby_snapshot
 
     folder = nearby_snapshot(Path())
-    print(f"rocm-perf replay: no snapshot is named, so this is of {clean(str(folder))}", file=sys.stderr)
+    say(f"no snapshot is named, so this is of {folder}")
     return folder
 
 
@@ -118,11 +118,11 @@ def _task(tasks: argparse._SubParsersAction[_TaskParser], name: str, text: str, 
     task.add_argument(
         "snapshot",
         metavar="SNAP",
-        type=Path,
+        type=named_path,
         nargs="?",
         help="folder that capture wrote (default: isolate_capture, or the only snapshot here)",
     )
-    task.add_argument("--capture-dir", metavar="SNAP", type=Path, help="the same, as guides write it")
+    task.add_argument("--capture-dir", metavar="SNAP", type=named_path, help="the same, as guides write it")
     task.set_defaults(run_task=run, parser=task)
     return task
 
@@ -144,7 +144,14 @@ def _add_timing(task: argparse.ArgumentParser, iterations: int) -> None:
 
 def _add_code(task: argparse.ArgumentParser, text: str) -> None:
     task.add_argument(
-        "--hsaco", "--cubin", dest="codes", metavar="FILE", type=Path, action="append", default=[], help=text
+        "--hsaco",
+        "--cubin",
+        dest="codes",
+        metavar="FILE",
+        type=named_path,
+        action="append",
+        default=[],
+        help=text,
     )
 
 
@@ -261,20 +268,16 @@ def _codes(paths: Sequence[Path], letters: str, snapshot: Snapshot, images: Path
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
     """A function that shows what is being done, in one line of a terminal that is wiped at the end."""
-    from rocm_perf.render.lines import clean
     from rocm_perf.replay.replayer import unheard
 
     if sys.stderr is None or not sys.stderr.isatty():
         yield unheard
         return
 
-    def write(text: str) -> None:
-        print(f"\r\x1b[K{clean(text)[:_NARROW]}", end="", file=sys.stderr, flush=True)
-
     try:
-        yield write
+        yield lambda step: show_status(step[:_NARROW])
     finally:
-        write("")
+        show_status("")
 
 
 def _timed(args: argparse.Namespace, codes: tuple[Code, ...]) -> Options:
@@ -311,8 +314,9 @@ def _print_plan(args: argparse.Namespace, snapshot: Snapshot, options: Options) 
     if args.json:
         from rocm_perf.render import json
 
-        text = json.encode({"schema_version": SCHEMA_VERSION, "plan": text.rstrip("\n").split("\n")}) + "\n"
-    print(text, end="")
+        show_json(json.encode({"schema_version": SCHEMA_VERSION, "plan": text.rstrip("\n").split("\n")}))
+    else:
+        show(text.rstrip("\n"))
     return 0
 
 
@@ -320,13 +324,13 @@ def _show(
     args: argparse.Namespace, result: Result, blocks: Callable[[Result, int], Iterable[RenderableType]]
 ) -> None:
     """Print the result, whether or not somebody reads it to its end: the exit code is part of the answer."""
-    from rocm_perf.cli.console import forget, result_console
+    from rocm_perf.cli.console import result_console
 
     try:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode(result), flush=True)
+            show_json(json.encode(result))
             return
         from rocm_perf.render.screen.replay import print_blocks
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
+from rocm_perf.cli.arguments import named_path
+from rocm_perf.cli.output import say, show
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
 
@@ -19,15 +19,17 @@ class ReportCommand:
     name = "report"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
-        parser.add_argument("-o", "--output", metavar="F.md", type=Path, help="file to write")
+        parser.add_argument(
+            "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
+        )
+        parser.add_argument("-o", "--output", metavar="F.md", type=named_path, help="file to write")
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace the file")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import overview
+        from rocm_perf.files import write_whole
         from rocm_perf.ingest import load
-        from rocm_perf.render.formats.tables import write_whole
         from rocm_perf.render.report.markdown import markdown
 
         if args.output and args.output.suffix != ".md":
@@ -36,8 +38,8 @@ class ReportCommand:
             trace = load.load(args.path, as_one=args.as_one)
         text = markdown(overview(trace, str(args.path)))
         if args.output is None:
-            sys.stdout.write(text)
+            show(text.rstrip("\n"))
             return 0
-        write_whole(args.output, lambda draft: draft.write_text(text), args.force)
-        print(f"wrote {args.output}", file=sys.stderr)
+        write_whole(args.output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
+        say(f"wrote {args.output}")
         return 0

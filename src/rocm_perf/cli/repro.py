@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocm_perf.cli.arguments import positive
+from rocm_perf.cli.arguments import named_path, positive
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
@@ -28,13 +27,13 @@ class ReproCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "path", metavar="PATH", type=Path, help="torch.profiler trace, folder of one run, or bundle"
+            "path", metavar="PATH", type=named_path, help="torch.profiler trace, folder of one run, or bundle"
         )
         parser.add_argument(
             "--op", metavar="ID|NAME", help="operator call by id, or the longest call of that name"
         )
         parser.add_argument(
-            "-o", "--output", metavar="F.py", type=Path, help="file to write (default: standard output)"
+            "-o", "--output", metavar="F.py", type=named_path, help="file to write (default: standard output)"
         )
         parser.add_argument(
             "--iterations", metavar="N", type=positive, default=100, help="calls to time (default 100)"
@@ -63,7 +62,8 @@ def _chosen(calls: pl.DataFrame, op: str) -> dict[str, Any]:
     """The call with that id; else the longest call of that name."""
     import polars as pl
 
-    wanted = pl.col("op_id") == int(op) if op.isdigit() else pl.col("name").is_in([op, f"aten::{op}"])
+    is_id = op.isascii() and op.isdigit() and len(op) < 19  # what 64 bits can hold
+    wanted = pl.col("op_id") == int(op) if is_id else pl.col("name").is_in([op, f"aten::{op}"])
     found = calls.filter(wanted)
     if not found.height:
         raise UsageError(
@@ -86,13 +86,10 @@ def _write(row: dict[str, Any], args: argparse.Namespace) -> None:
             "Record again with torch.profiler.profile(record_shapes=True).",
         )
     if args.output is None:
-        print(repro.script(call, args.iterations), end="")
+        show(repro.script(call, args.iterations).rstrip("\n"))
         return
     repro.write(call, args.output, args.iterations, overwrite=args.force)
-    print(
-        f"wrote {args.output}: {call.name}, op {call.op_id}. Run it with: python {args.output}",
-        file=sys.stderr,
-    )
+    say(f"wrote {args.output}: {call.name}, op {call.op_id}. Run it with: python {args.output}")
 
 
 def _list(calls: pl.DataFrame, as_json: bool) -> None:
@@ -117,7 +114,7 @@ def _list(calls: pl.DataFrame, as_json: bool) -> None:
     if as_json:
         from rocm_perf.render import json
 
-        print(json.encode(kinds.to_dicts()))
+        show_json(json.encode(kinds.to_dicts()))
     else:
         _print(kinds)
 
@@ -130,5 +127,5 @@ def _print(kinds: pl.DataFrame) -> None:
     console = result_console()
     console.print(grid(shown, console.width))
     if kinds.height > LISTED:
-        print(f"{kinds.height - LISTED:,} more (--json shows all)")
-    print("Write one with: rocm-perf repro PATH --op ID -o repro.py")
+        show(f"{kinds.height - LISTED:,} more (--json shows all)")
+    show("Write one with: rocm-perf repro PATH --op ID -o repro.py")

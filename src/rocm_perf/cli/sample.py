@@ -10,7 +10,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import named_path, seconds
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import EmptyCaptureError, ToolAbsentError, UsageError
+from rocm_perf.files import refuse_existing
 
 if TYPE_CHECKING:
     from rocm_perf.collect.sampling.samplers import Sampler
@@ -32,14 +35,18 @@ class SampleCommand:
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--interval", metavar="S", type=float, default=0.1, help="seconds between readings (default 0.1)"
+            "--interval",
+            metavar="S",
+            type=seconds,
+            default=0.1,
+            help="seconds between readings (default 0.1)",
         )
-        parser.add_argument("--duration", metavar="S", type=float, help="stop after so many seconds")
+        parser.add_argument("--duration", metavar="S", type=seconds, help="stop after so many seconds")
         parser.add_argument(
             "-o",
             "--output",
             metavar="CSV",
-            type=Path,
+            type=named_path,
             default=Path("samples.csv"),
             help="default samples.csv",
         )
@@ -69,14 +76,11 @@ class SampleCommand:
 
 
 def _check(args: argparse.Namespace) -> None:
-    if not args.interval >= _SHORTEST_S or args.interval == float("inf"):
+    if args.interval < _SHORTEST_S:
         raise UsageError(
             f"--interval {args.interval:g} is too short", f"at least {_SHORTEST_S:g} s are possible"
         )
-    if args.duration is not None and not 0 < args.duration < float("inf"):
-        raise UsageError(f"--duration {args.duration:g} is not a time to wait")
-    if args.output.exists() and not args.force:
-        raise UsageError(f"{args.output} exists already", next_step="Choose another name, or add --force.")
+    refuse_existing(args.output, overwrite=args.force)
     if not os.access(args.output.parent, os.W_OK):
         raise UsageError(f"{args.output} cannot be written", "its folder is not there, or not writable")
 
@@ -128,13 +132,13 @@ def _report(args: argparse.Namespace, sampler: Sampler) -> None:
             "energy": used,
             "counted_j": {str(gpu.agent_id): _counted_j(trace, gpu) for gpu in used.gpus},
         }
-        print(json.encode(document))
+        show_json(json.encode(document))
         return
     # The program's own output stays alone on stdout.
-    stream = sys.stderr if args.app else sys.stdout
+    tell = say if args.app else show
     for line in (*lines, sampler.summary, *(f"note: {notice}" for notice in sampler.notices)):
-        print(line, file=stream)
-    print(f"wrote {sampler.path}", file=stream)
+        tell(line)
+    tell(f"wrote {sampler.path}")
 
 
 def _gpu_line(gpu: GpuEnergy, trace: Trace) -> str:

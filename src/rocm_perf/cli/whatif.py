@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import count, named_path
+from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
@@ -29,7 +30,9 @@ class WhatifCommand:
     name = "whatif"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", type=Path, help="recording, folder of one run, or bundle")
+        parser.add_argument(
+            "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
+        )
         parser.add_argument(
             "--faster",
             metavar="REGEX=K",
@@ -79,7 +82,7 @@ class WhatifCommand:
         if args.json:
             from rocm_perf.render import json
 
-            print(json.encode({"schema_version": SCHEMA_VERSION, "projection": projection}))
+            show_json(json.encode({"schema_version": SCHEMA_VERSION, "projection": projection}))
         else:
             _print(projection)
         return 0
@@ -135,10 +138,10 @@ def _pair(text: str, option: str) -> tuple[str, float]:
 
 def _rank(name: str) -> int:
     try:
-        return int(name)
-    except ValueError as error:
+        return count(name)
+    except argparse.ArgumentTypeError as error:
         raise UsageError(
-            f"{name!r} is not a rank", next_step="Write the rank as a number, as in --host 3=0.5."
+            f"{name!r} is not a rank", str(error), "Write the rank as a number, as in --host 3=0.5."
         ) from error
 
 
@@ -147,11 +150,9 @@ def _print(projection: Projection) -> None:
 
     speedup = projection.speedup.value
     gain = "" if speedup is None else f", {speedup:.2f}x"
-    print(
+    show(
         f"{projection.change}: {format_ns(projection.recorded_wall_ns)} -> {format_ns(projection.wall_ns)}{gain}"
     )
     if not projection.saved_ns:
-        print("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
-    print("Assumed:")
-    for line in projection.assumptions:
-        print(f"- {line}")
+        show("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
+    show("Assumed:", *(f"- {line}" for line in projection.assumptions))

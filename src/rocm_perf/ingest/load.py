@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -13,10 +13,12 @@ from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, 
 from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.ingest.merge import merge
 from rocm_perf.ingest.own.run_folders import is_input, settled
+from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.place import place_of
 from rocm_perf.ingest.runs import Piece, group_by_process, split_runs
 from rocm_perf.ingest.sniff import sniff
 from rocm_perf.model import bundle
+from rocm_perf.model.bounds import bounded
 from rocm_perf.model.run import Loss
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns
@@ -143,8 +145,8 @@ def _load_bundle(folder: Path) -> Loaded:
 
 
 def _walk(folder: Path) -> _Inside:
-    """Plain files and bundles below a folder. Hidden ones (a bundle half written, say), pipes, devices and
-    linked folders are passed by."""
+    """Plain files and bundles below a folder. Hidden ones (a bundle half written, say) and linked folders are passed
+    by; pipes, devices and broken links are named."""
     inside = _Inside()
 
     def cannot_list(error: OSError) -> None:
@@ -161,7 +163,11 @@ def _walk(folder: Path) -> _Inside:
             folders.clear()
             continue
         files = (here / name for name in sorted(names) if not name.startswith("."))
-        inside.files.extend(path for path in files if os.path.isfile(path) and not is_input(path))
+        for path in files:
+            if os.path.isfile(path):
+                inside.files.extend([] if is_input(path) else [path])
+            else:
+                inside.troubles.append(_Trouble(str(path), _not_a_file(path)))
         if len(inside.files) > MAX_FILES:
             raise InputError(
                 f"{folder} holds more than {MAX_FILES:,} files", next_step="Name the folder of one run."
@@ -172,15 +178,21 @@ def _walk(folder: Path) -> _Inside:
 
 def _sources(path: Path) -> list[Source]:
     if os.path.exists(path) and not os.path.isfile(path):
-        raise InputError(
-            f"{path} is not a file", "a pipe or device can be read only once", "Save it to a file first."
-        )
+        raise _not_a_file(path)
     try:
         return sources_of(path)
     except OSError as error:
         raise InputError(
             f"cannot read {path}", error.strerror or str(error), "Check its access rights."
         ) from error
+
+
+def _not_a_file(path: Path) -> InputError:
+    if not os.path.exists(path):
+        return NotARecordingError(f"{path} is a link to nothing")
+    return NotARecordingError(
+        f"{path} is not a file", "a pipe or device can be read only once", "Save it to a file first."
+    )
 
 
 def _read_all(paths: list[Path]) -> _Found:
@@ -202,14 +214,26 @@ def _read_all(paths: list[Path]) -> _Found:
 def _read(source: Source) -> Piece:
     try:
         adapter = sniff(source)
-        return Piece(source, adapter, adapter.read(source), place_of(source))
+        return Piece(source, adapter, _within_bounds(adapter.read(source), source.name), place_of(source))
     except MemoryError as error:
         raise InputError(
             f"{source.name} does not fit into memory", next_step="Read it on a larger machine."
         ) from error
-    except (pl.exceptions.PolarsError, OSError, RecursionError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, RecursionError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"cannot read {source.name}", reason) from error
+
+
+def _within_bounds(part: Part, name: str) -> Part:
+    """The part without values that nothing could have recorded, which are lost."""
+    losses = []
+    for table, frame in part.tables.items():
+        part.tables[table], lost = bounded(table, frame)
+        losses += [
+            Loss(name, f"{column} of {table} that nothing could have recorded", rows)
+            for column, rows in lost.items()
+        ]
+    return replace(part, losses=part.losses + tuple(losses)) if losses else part
 
 
 def _as_runs(found: _Found, path: Path, as_one: bool) -> list[Loaded]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.alignment import aligned
+from rocm_perf.ingest.clocks import on_one_clock
 from rocm_perf.ingest.nesting import with_depth
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.runs import Group, Piece
@@ -52,13 +54,15 @@ def merge(groups: list[Group]) -> Trace:
         notices.extend(dropped)
         for name, frame in kept:
             tables.setdefault(name, []).append((setting, _settle(frame, setting)))
-    merged = {name: _join(name, frames) for name, frames in tables.items()}
+    first = groups[0].pieces[0].source.name
+    merged, lost = on_one_clock({name: _join(name, frames) for name, frames in tables.items()}, first)
     if "ranges" in merged:
         merged["ranges"] = with_depth(merged["ranges"])
     merged["nodes"] = nodes
     if "processes" not in merged:
         merged["processes"] = _processes(merged)
-    return Trace(merged, _run_info(groups, nodes, notices))
+    info = _run_info(groups, nodes, notices)
+    return Trace(merged, msgspec.structs.replace(info, losses=(*info.losses, *lost)))
 
 
 def _passes(groups: list[Group]) -> dict[int, int]:

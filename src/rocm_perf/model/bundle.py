@@ -16,9 +16,12 @@ import msgspec
 import polars as pl
 
 from rocm_perf.errors import InputError, UsageError
+from rocm_perf.files import unwritten
 from rocm_perf.model import schema
+from rocm_perf.model.parquet import write_parquet
 from rocm_perf.model.run import RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
+from rocm_perf.text import encode_json
 from rocm_perf.version import __version__
 
 MANIFEST = "manifest.json"
@@ -64,9 +67,8 @@ def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
         draft.mkdir()
         manifest = _write_files(trace, draft)
         _put_in_place(draft, folder, overwrite)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InputError(f"cannot write the bundle {folder}", reason, "Nothing was changed there.") from error
+    except OSError as error:
+        raise unwritten(folder, error) from error
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
@@ -143,7 +145,7 @@ def _scan(folder: Path, table: str, entry: TableFile) -> pl.LazyFrame:
     try:
         frame = pl.scan_parquet(file, glob=False)
         columns = dict(frame.collect_schema())
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise _damaged(file, str(error).splitlines()[0]) from error
     if columns != schema.SCHEMAS[table].dtypes:
         raise _damaged(file, f"its columns are not those of {table}")
@@ -160,7 +162,7 @@ def _write_files(trace: Trace, draft: Path) -> Manifest:
     for name in schema.SCHEMAS:
         frame = trace.table(name)
         if frame.height:
-            frame.write_parquet(draft / f"{name}.parquet", compression="zstd")
+            write_parquet(frame, draft / f"{name}.parquet")
             tables[name] = TableFile(f"{name}.parquet", frame.height)
     manifest = Manifest(
         kind=KIND,
@@ -169,7 +171,7 @@ def _write_files(trace: Trace, draft: Path) -> Manifest:
         run=_with_hashes(trace.run),
         tables=tables,
     )
-    (draft / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+    (draft / MANIFEST).write_bytes(encode_json(manifest) + b"\n")
     return manifest
 
 

@@ -20,6 +20,7 @@ class Column:
     unit: str = ""
     required: bool = False  # a required column holds no nulls
     default: Any = None  # the value if an adapter does not know the column
+    limit: float | None = None  # how far from 0 a value can be that some machine recorded (bounds.py)
 
 
 @dataclass(frozen=True)

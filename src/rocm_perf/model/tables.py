@@ -7,6 +7,11 @@ import polars as pl
 
 from rocm_perf.model.columns import Column, TableSchema
 
+# Far beyond what is recorded, and small enough to be subtracted and added up in 64 bits.
+MOST_NS = 4_600_000_000_000_000_000  # since 1970: the year 2115
+MOST_COUNT = 1 << 50  # 1 PiB, or a million million dispatches
+MOST_REAL = 1e30
+
 
 def _id(name: str, doc: str) -> Column:
     return Column(name, pl.Int64, doc)
@@ -17,11 +22,15 @@ def _text(name: str, doc: str, *, required: bool = False) -> Column:
 
 
 def _count(name: str, doc: str, unit: str = "") -> Column:
-    return Column(name, pl.Int64, doc, unit)
+    return Column(name, pl.Int64, doc, unit, limit=MOST_COUNT)
 
 
-def _real(name: str, doc: str, unit: str = "") -> Column:
-    return Column(name, pl.Float64, doc, unit)
+def _time(name: str, doc: str, unit: str = "ns") -> Column:
+    return Column(name, pl.Int64, doc, unit, limit=MOST_NS)
+
+
+def _real(name: str, doc: str, unit: str = "", *, required: bool = False) -> Column:
+    return Column(name, pl.Float64, doc, unit, required, limit=MOST_NS if unit == "ns" else MOST_REAL)
 
 
 NODE = Column(
@@ -33,8 +42,8 @@ PASS = Column(
 )
 PID = _id("pid", "operating-system process id")
 TID = _id("tid", "operating-system thread id")
-START = Column("start_ns", pl.Int64, "start", "ns")
-END = Column("end_ns", pl.Int64, "end", "ns")
+START = _time("start_ns", "start")
+END = _time("end_ns", "end")
 AGENT = _id("agent_id", "GPU: row of `agents` (on AMD the HSA node index, so the first GPU is rarely 0)")
 QUEUE = _id("queue_id", "hardware or HSA queue")
 STREAM = _id("stream_id", "HIP or CUDA stream")
@@ -160,7 +169,7 @@ _SCHEMAS = (
         (
             _text("library", "rocblas, hipblaslt, miopen, tensile or rccl", required=True),
             _text("call", "function", required=True),
-            Column("calls", pl.Int64, "how many there were", required=True),
+            Column("calls", pl.Int64, "how many there were", required=True, limit=MOST_COUNT),
             *(_count(name, f"{name} of a matrix product") for name in ("m", "n", "k")),
             _count("batch_count", "matrix products of one call"),
             _text("transposes", "N, T or C of the first and of the second matrix: NT"),
@@ -182,14 +191,14 @@ _SCHEMAS = (
             _id("dispatch_id", "dispatch within its process and pass"),
             AGENT,
             _text("counter", "name as recorded", required=True),
-            Column("value", pl.Float64, "value", required=True),
+            _real("value", "value", required=True),
         ),
     ),
     TableSchema(
         "samples",
         "one reading of a sensor",
         (
-            Column("time_ns", pl.Int64, "when", "ns"),
+            _time("time_ns", "when"),
             NODE,
             AGENT,
             _text("metric", "power_w, clock_mhz, vram_bytes, ...", required=True),
@@ -201,7 +210,7 @@ _SCHEMAS = (
         "pc_samples",
         "one sample of a wave's program counter",
         (
-            Column("time_ns", pl.Int64, "when", "ns"),
+            _time("time_ns", "when"),
             *_WHERE,
             AGENT,
             _id("dispatch_id", "dispatch that was running"),
@@ -247,8 +256,8 @@ _SCHEMAS = (
             _count("simd", "SIMD"),
             _count("slot", "wave slot"),
             _count("wave", "wave number on that slot"),
-            Column("start_cycle", pl.Int64, "first cycle", "cycles"),
-            Column("end_cycle", pl.Int64, "last cycle", "cycles"),
+            _time("start_cycle", "first cycle", "cycles"),
+            _time("end_cycle", "last cycle", "cycles"),
             _count("instructions", "instructions executed"),
             _count("stall_cycles", "cycles stalled", "cycles"),
         ),
@@ -300,9 +309,9 @@ _SCHEMAS = (
         (
             _text("kind", "forward_backward, signal, event, flow", required=True),
             *_WHERE,
-            Column("cause_ns", pl.Int64, "time on the causing side", "ns"),
+            _time("cause_ns", "time on the causing side"),
             _id("cause_track", "thread or stream of the cause"),
-            Column("effect_ns", pl.Int64, "time on the affected side", "ns"),
+            _time("effect_ns", "time on the affected side"),
             _id("effect_track", "thread or stream of the effect"),
             _text("known", "recorded or inferred", required=True),
         ),

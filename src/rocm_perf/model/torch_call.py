@@ -100,7 +100,7 @@ def _is_shape(value: Any) -> bool:
 def _decoded(text: str | None) -> list[Any]:
     try:
         value = msgspec.json.decode(text or "[]")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return []
     return value if isinstance(value, list) else []
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 import polars as pl
 
 from rocm_perf.errors import InputError
 from rocm_perf.model import schema
+from rocm_perf.model.bounds import fault
 from rocm_perf.model.run import RunInfo
 
 Frame = pl.DataFrame | pl.LazyFrame
+Read = TypeVar("Read")
 
 
 class Trace:
@@ -23,6 +26,7 @@ class Trace:
     def __init__(self, tables: Mapping[str, Frame], run: RunInfo | None = None) -> None:
         self.run = run or RunInfo()
         self._frames: dict[str, Frame] = {}
+        self._possible: set[str] = set()  # tables on disk whose values were looked at
         for name in schema.SCHEMAS:
             if name in tables:
                 self._frames[name] = _checked(name, tables[name])
@@ -38,12 +42,15 @@ class Trace:
         if isinstance(frame, pl.LazyFrame):
             frame = _collected(name, frame)
             schema.check(name, frame)
+            self._require_possible(name, frame.lazy())
             self._frames[name] = frame
         return frame
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """The table as a query that has not run yet."""
         frame = self._frames.get(name)
+        if isinstance(frame, pl.LazyFrame):
+            self._require_possible(name, frame)
         return schema.empty(name).lazy() if frame is None else frame.lazy()
 
     def has(self, name: str) -> bool:
@@ -58,6 +65,13 @@ class Trace:
         if isinstance(frame, pl.LazyFrame):
             return int(_collected(name, frame.select(pl.len())).item())
         return frame.height
+
+    def _require_possible(self, name: str, frame: pl.LazyFrame) -> None:
+        """Raise InputError, once the table is first used, unless some machine can have recorded it."""
+        if name not in self._possible:
+            self._possible.add(name)
+            if why := _explained(name, lambda: fault(name, frame)):
+                raise InputError(f"the table {name} is damaged", why, "Export the recording again.")
 
     def __iter__(self) -> Iterator[str]:
         """The names of the tables that have rows."""
@@ -75,9 +89,14 @@ def _checked(name: str, frame: Frame) -> Frame:
 
 
 def _collected(name: str, query: pl.LazyFrame) -> pl.DataFrame:
+    return _explained(name, query.collect)
+
+
+def _explained(name: str, read: Callable[[], Read]) -> Read:
+    """What reading a table from its file gives, or an error of ours."""
     try:
-        return query.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+        return read()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(
             f"the table {name} cannot be read", str(error).splitlines()[0], "Export the recording again."
         ) from error

@@ -10,7 +10,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from rocm_perf.render.lines import clean
+from rocm_perf.text import clean
 
 _NARROWEST = 8
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.model.document import SCHEMA_VERSION, Document
+from rocm_perf.text import encode_json
 
 
 def documents(runs: Sequence[Document], errors: Sequence[tuple[str, RocmPerfError]]) -> str:
@@ -17,4 +16,5 @@ def documents(runs: Sequence[Document], errors: Sequence[tuple[str, RocmPerfErro
 
 
 def encode(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
+    """The value as an indented JSON text."""
+    return encode_json(value).decode()

@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from rocm_perf.model.finding import Severity
+from rocm_perf.text import clean
 
 MARKS: dict[Severity, tuple[str, str]] = {
     "error": ("✗", "red"),
@@ -97,8 +98,3 @@ def _plain(part: str | tuple[str, str]) -> str | tuple[str, str]:
     if isinstance(part, tuple):
         return clean(part[0]), part[1]
     return clean(part)
-
-
-def clean(text: str) -> str:
-    """The text without anything a terminal would obey: names come from strangers' recordings and snapshots."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)

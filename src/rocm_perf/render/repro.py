@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 
-from rocm_perf.errors import InputError, UsageError
+from rocm_perf.errors import UsageError
+from rocm_perf.files import write_whole
 from rocm_perf.model.torch_call import Argument, OperatorCall
 
 ITERATIONS = 100
+_OPERATOR = re.compile(
+    r"(?!__)[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z]\w*)?", re.ASCII
+)  # library::name.overload
 _RECORD_AGAIN = "Record again with torch.profiler.profile(record_shapes=True)."
 
 
 def script(call: OperatorCall, iterations: int = ITERATIONS) -> str:
-    """The script; the same call always gives the same text."""
+    """The script; the same call always gives the same text.
+
+    What the recording says enters it as literals of checked values alone: a recording may come from a stranger.
+    """
     _check(call)
     body = files("rocm_perf.render").joinpath("repro_body.py.txt").read_text()
-    lines = [f"    {_line(argument)}," for argument in call.arguments]
-    identity = "" if call.op_id is None else f" (op {call.op_id} of the recording)"
     head = [
-        f'"""One call of {call.name}{identity}, rebuilt from recorded shapes, types and strides; needs torch alone.',
+        '"""One call of a torch operator, rebuilt from recorded shapes, types and strides; needs torch alone.',
         "",
         "Values are random: what depends on them (sparsity, the order of indices) is not reproduced.",
         *_notes(call),
         '"""',
         "",
         f"OPERATOR = {call.name!r}",
-        f"ITERATIONS = {iterations}",
+        f"RECORDED_AS = {call.op_id!r}  # op_id in the recording",
+        f"ITERATIONS = {iterations!r}",
         "ARGUMENTS = [",
-        *lines,
+        *(f"    {_literal(argument)!r}," for argument in call.arguments),
         "]",
         "",
     ]
@@ -36,23 +43,16 @@ def script(call: OperatorCall, iterations: int = ITERATIONS) -> str:
 
 
 def write(call: OperatorCall, path: Path, iterations: int = ITERATIONS, *, overwrite: bool = False) -> None:
-    """The script as a file."""
-    if path.exists() and not overwrite:
-        raise UsageError(
-            f"{path} exists already", next_step="Choose another name, or add --force to replace it."
-        )
+    """Write the script as a file."""
     text = script(call, iterations)
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise InputError(f"cannot write {path}", error.strerror or str(error)) from error
+    write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=overwrite)
 
 
 def _check(call: OperatorCall) -> None:
-    if "::" not in call.name or call.name.startswith("autograd::"):
+    if not _OPERATOR.fullmatch(call.name) or call.name.startswith("autograd::"):
         raise UsageError(
             f"{call.name} cannot be called by its name",
-            "it is no registered torch operator",
+            "it is not the name of a registered torch operator",
             "Choose one that is, such as an aten:: operator inside it.",
         )
     for place, argument in enumerate(call.arguments):
@@ -66,9 +66,8 @@ def _check(call: OperatorCall) -> None:
 
 def _notes(call: OperatorCall) -> list[str]:
     notes = []
-    library = call.name.split("::")[0]
-    if library != "aten":
-        notes.append(f"The library that registers {library}:: must be imported before it can be called.")
+    if not call.name.startswith("aten::"):
+        notes.append("The library that registers the operator must be imported before it can be called.")
     if any(argument.kind == "tensors" for argument in call.arguments):
         notes.append(
             "The element type of a list of tensors is not recorded: that of another argument, or float32."
@@ -76,13 +75,13 @@ def _notes(call: OperatorCall) -> list[str]:
     return notes
 
 
-def _line(argument: Argument) -> str:
+def _literal(argument: Argument) -> tuple[object, ...]:
+    """The argument as the script's own tuple."""
     if argument.kind == "tensor":
-        strides = argument.strides[0] if argument.strides else None
-        return f'("tensor", {argument.shape}, {strides}, {argument.dtype!r})'
+        return "tensor", argument.shape, argument.strides[0] if argument.strides else None, argument.dtype
     if argument.kind == "tensors":
         listed = argument.strides or (None,) * len(argument.shapes)
-        return f'("tensors", {list(zip(argument.shapes, listed, strict=True))})'
+        return "tensors", list(zip(argument.shapes, listed, strict=True))
     if argument.kind == "value":
-        return f'("value", {argument.text!r})'
-    return '("none",)'
+        return "value", argument.text
+    return ("none",)

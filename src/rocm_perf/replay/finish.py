@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-import msgspec
-
 from rocm_perf.errors import OutputError, UsageError
 from rocm_perf.replay import json_files
 from rocm_perf.replay.load import read_snapshot
@@ -30,6 +28,7 @@ from rocm_perf.replay.snapshot import (
     StoredFile,
 )
 from rocm_perf.replay.store import on_disk, pack_all
+from rocm_perf.text import encode_json
 from rocm_perf.units import format_bytes, format_count
 from rocm_perf.version import __version__
 
@@ -176,7 +175,7 @@ def _uncovered(region: Region) -> str:
 
 def _write_manifest(draft: Path, manifest: Manifest) -> None:
     """Write the manifest with its own digest, so that a change of the manifest itself is seen as well."""
-    plain = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    plain = encode_json(manifest)
     own = json_files.digest(plain, "")
     mark = b'"sha256": ""'
     head, _, tail = plain.rpartition(mark)

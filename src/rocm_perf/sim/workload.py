@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from rocm_perf.arch.toml import tomllib
 from rocm_perf.errors import InputError
+from rocm_perf.files import read_text
 from rocm_perf.sim import positions
 from rocm_perf.sim.checks import faults
 from rocm_perf.sim.steps import DEFAULT_STREAM, DTYPES, LEVELS, Kernel, Size, Step, Thread, Workload
@@ -40,11 +41,7 @@ _COPIES = ("H2D", "D2H", "D2D")
 
 def read_workload(path: Path) -> Workload:
     """The workload in a file; an error names the line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the workload {path}", str(error)) from error
-    return parse_workload(text, str(path))
+    return parse_workload(read_text(path), str(path))
 
 
 def parse_workload(text: str, name: str = "workload") -> Workload:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from rocm_perf.cli.demo import workload_file
 from rocm_perf.cli.export import FORMATS
 from rocm_perf.cli.main import main
 from rocm_perf.ingest.load import load
+from tests.unit.test_files import full_disk
 
 NAMES = {
     "rocpd": "x.db",
@@ -78,3 +80,33 @@ def test_the_same_workload_gives_the_same_bytes(tmp_path: Path) -> None:
         assert main(["export", str(run), "-o", str(target)]) == 0
         written.append((target.read_bytes(), (run / "dispatches.parquet").read_bytes()))
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_full_disk_is_an_output_error(
+    form: str, recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "new" / NAMES.get(form, "x")
+    with full_disk(600):
+        assert main(["export", str(recording), "-o", str(target), "--format", form]) == 6
+    assert "cannot write" in capsys.readouterr().err
+    assert not target.is_file()
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_table_needs_no_suffix(form: str, recording: Path, tmp_path: Path) -> None:
+    target = tmp_path / "table"
+    assert main(["export", str(recording), "-o", str(target), "--format", form]) == 0
+    read = pl.read_parquet if form == "parquet" else pl.read_csv
+    assert read(target).height == 360
+
+
+def test_a_device_is_not_replaced(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = tmp_path / "full.json"
+    link.symlink_to("/dev/full")
+    assert main(["export", str(recording), "-o", str(link), "--force"]) == 2
+    assert "not a regular file" in capsys.readouterr().err
+    assert link.is_char_device()

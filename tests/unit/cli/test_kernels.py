@@ -92,7 +92,6 @@ def test_choosing(both: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "tile_gemm" in printed(capsys, both, "--kernel", "^tile_.*float")
     assert main(["kernels", str(both), "--kernel", "nothing"]) == 2
     assert main(["kernels", str(both), "--kernel", "("]) == 2
-    assert main(["kernels", str(both), "--workgroup", "0"]) == 2
 
 
 def test_the_launch_changes_the_occupancy(both: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,7 +72,13 @@ def test_by_id_and_by_name(path: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("op", "words"),
-    [("999", "no operator '999'"), ("frob", "no operator 'frob'"), ("relu", "record_shapes=True")],
+    [
+        ("²", "no operator '²'"),
+        ("9" * 30, "no operator"),
+        ("999", "no operator '999'"),
+        ("frob", "no operator 'frob'"),
+        ("relu", "record_shapes=True"),
+    ],
 )
 def test_refusals(path: Path, op: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repro", str(path), "--op", op]) == 2

@@ -82,13 +82,16 @@ def test_until_the_user_has_had_enough(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("nvidia")
 def test_bad_input_is_one_line_and_nothing_starts(tmp_path: Path) -> None:
     for words, said in (
-        (("--interval", "0"), "--interval 0 is too short"),
-        (("--interval", "nan"), "too short"),
-        (("--duration", "-1"), "--duration -1"),
+        (("--interval", "1e-9"), "--interval 1e-09 is too short"),
+        (("-o", "/dev/full", "--force"), "not a regular file"),
         (("-o", "absent/s.csv"), "cannot be written"),
     ):
         with pytest.raises(UsageError, match=said):
             _run(*words)
+    for word in ("0", "-1", "nan", "inf", "1e300"):
+        for option in ("--interval", "--duration"):
+            with pytest.raises(SystemExit, match="2"):
+                _run(option, word)
     (tmp_path / "samples.csv").write_text("precious")
     with pytest.raises(UsageError, match="--force"):
         _run("--duration", "0.1")

@@ -42,7 +42,11 @@ def test_several_changes_and_json(recording: str, capsys: pytest.CaptureFixture[
         (["--faster", "paged"], "--faster 'paged' is not understood"),
         (["--faster", "paged=0"], "--faster 'paged=0' is not understood"),
         (["--faster", "nothing_like_it=2"], "no kernel 'nothing_like_it'"),
+        (["--faster", "paged=1e-320"], "more than can be timed"),
+        (["--faster", "paged=1e-14"], "more than can be timed"),
+        (["--host", "0=1e300"], "more than can be timed"),
         (["--host", "first=2"], "'first' is not a rank"),
+        (["--host", "99999999999999999999=2"], "is not a rank"),
         (["--host", "7=2"], "no host calls of rank 7 are recorded"),
     ],
 )

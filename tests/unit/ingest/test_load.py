@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import shutil
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -266,7 +267,7 @@ def test_a_subfolder_that_cannot_be_listed_is_a_loss(tmp_path: Path, monkeypatch
     assert "Permission denied" in load(tmp_path).run.losses[0].what
 
 
-def test_pipes_sockets_links_and_hidden_folders_are_passed_by(tmp_path: Path) -> None:
+def test_hidden_files_and_linked_folders_are_passed_by_and_pipes_named(tmp_path: Path) -> None:
     make.kernel_trace(tmp_path / "a_kernel_trace.csv")
     make.kernel_trace(tmp_path / ".x.123.partial" / "b_kernel_trace.csv", start=900_000)
     make.kernel_trace(tmp_path / ".hidden_kernel_trace.csv", start=900_000)
@@ -275,7 +276,34 @@ def test_pipes_sockets_links_and_hidden_folders_are_passed_by(tmp_path: Path) ->
     (tmp_path / "self").symlink_to(tmp_path / "self")
     trace = load(tmp_path)
     assert trace.rows("dispatches") == 3
-    assert (trace.run.losses, trace.run.notices) == ((), ())
+    assert trace.run.losses == ()
+    assert trace.run.notices == ("2 files beside it not read: pipe_kernel_trace.csv, self",)
+
+
+def test_a_folder_with_a_pipe_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe_kernel_trace.csv")
+    with pytest.raises(InputError, match=r"holds no readable recording: 1 file there.*is not a file"):
+        load(tmp_path)
+
+
+def test_a_zip_with_two_members_of_one_name(tmp_path: Path) -> None:
+    files = [make.kernel_trace(tmp_path / f"{name}_kernel_trace.csv") for name in "ab"]
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # zipfile sees it, too
+        for file in files:
+            archive.write(file, "x_kernel_trace.csv")
+    with pytest.raises(InputError, match=r"holds two files called x_kernel_trace\.csv"):
+        load(tmp_path / "x.zip")
+
+
+def test_a_panic_of_polars_is_said_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object) -> None:
+        raise pl.exceptions.PanicException("attempt to subtract with overflow")
+
+    monkeypatch.setattr("rocm_perf.ingest.load.sniff", panic)
+    file = make.kernel_trace(tmp_path / "a_kernel_trace.csv")
+    with pytest.raises(InputError, match=r"cannot read .*a_kernel_trace.csv: attempt to subtract"):
+        load(file)
 
 
 def test_folders_without_a_recording(tmp_path: Path) -> None:

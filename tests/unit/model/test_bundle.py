@@ -20,16 +20,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_perf import __version__
-from rocm_perf.errors import InputError, RocmPerfError, UsageError
+from rocm_perf.errors import InputError, OutputError, RocmPerfError, UsageError
 from rocm_perf.ingest.load import load
 from rocm_perf.model import bundle, schema
+from rocm_perf.model.bounds import bounded
 from rocm_perf.model.run import Loss, RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
 
 
 def _trace(count: int = 3, tool: str = "rocprofv3") -> Trace:
     dispatches = pl.DataFrame({"kernel": [f'k{n}, "x"' for n in range(count)], "start_ns": range(count)})
-    copies = pl.DataFrame({"kind": ["H2D"], "start_ns": [2**62]})
+    copies = pl.DataFrame({"kind": ["H2D"], "start_ns": [2**61]})
     tables = {"dispatches": dispatches, "copies": copies}
     return Trace({name: schema.conform(name, frame) for name, frame in tables.items()}, RunInfo(tool=tool))
 
@@ -59,7 +60,7 @@ def _rows(table: str) -> st.SearchStrategy[pl.DataFrame]:
     contract = schema.SCHEMAS[table]
     row = st.tuples(*(_values(column) for column in contract.columns))
     return st.lists(row, max_size=3).map(
-        lambda rows: pl.DataFrame(rows, schema=contract.dtypes, orient="row")
+        lambda rows: bounded(table, pl.DataFrame(rows, schema=contract.dtypes, orient="row"))[0]
     )
 
 
@@ -175,7 +176,7 @@ def test_a_full_disk_leaves_the_old_bundle(
     bundle.write(_trace(tool="old"), tmp_path / "x")
     with monkeypatch.context() as patch:
         _fails_at(patch, step, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-        with pytest.raises(InputError, match=r"cannot write the bundle .*x: No space left on device"):
+        with pytest.raises(OutputError, match=r"cannot write .*x: No space left on device"):
             bundle.write(_trace(tool="new"), tmp_path / "x", overwrite=True)
     assert _same(bundle.read(tmp_path / "x"), _trace(tool="old"))
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
@@ -195,7 +196,7 @@ def test_a_failed_last_step_puts_the_old_bundle_back(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", rename)
-        with pytest.raises((InputError, KeyboardInterrupt)):
+        with pytest.raises((OutputError, KeyboardInterrupt)):
             bundle.write(_trace(tool="new"), tmp_path / "x", overwrite=True)
     assert bundle.read(tmp_path / "x").run.tool == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
@@ -218,7 +219,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 bundle.write(_trace(5000), Path({str(tmp_path / "x")!r}))
 """
     done = _in_child(script)
-    assert "InputError: cannot write the bundle" in done.stderr
+    assert "OutputError: cannot write" in done.stderr
     assert "File too large" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -253,7 +254,7 @@ def test_a_failure_of_any_kind_leaves_no_draft(tmp_path: Path, monkeypatch: pyte
 
 def test_a_parent_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot write the bundle"):
+    with pytest.raises(OutputError, match="cannot write"):
         bundle.write(_trace(), tmp_path / "file" / "x")
 
 
@@ -293,7 +294,7 @@ def test_a_writer_that_comes_second_does_not_replace_the_first(
         return real(trace, draft)
 
     monkeypatch.setattr(bundle, "_write_files", interrupted)
-    with pytest.raises(InputError, match="not empty"):
+    with pytest.raises(OutputError, match="not empty"):
         bundle.write(_trace(tool="second"), tmp_path / "x")
     assert bundle.read(tmp_path / "x").run.tool == "first"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -102,19 +104,53 @@ def test_the_script_is_python_and_always_the_same(case: str) -> None:
 def test_shapes_strides_types_and_scalars_are_those_recorded() -> None:
     text = repro.script(call_of(*CALLS["addmm"]), iterations=5)
     assert "ITERATIONS = 5" in text
-    assert "(\"tensor\", (8, 2), (1, 8), 'bfloat16')" in text
-    assert "(\"value\", '1')" in text
+    assert "('tensor', (8, 2), (1, 8), 'bfloat16')" in text
+    assert "('value', '1')" in text
 
 
 def test_what_cannot_be_rebuilt_is_refused() -> None:
     with pytest.raises(UsageError, match="record_shapes=True"):
         repro.script(call_of("aten::_foreach_add_", "[[], []]", '["TensorList", "Scalar"]'))
-    with pytest.raises(UsageError, match="no registered torch operator"):
+    with pytest.raises(UsageError, match="not the name of a registered torch operator"):
         repro.script(call_of("triton_poi_fused_0", "[[4]]", '["float"]'))
 
 
-def test_other_libraries_are_named() -> None:
-    assert "registers vllm::" in repro.script(call_of("vllm::gemm", "[[4]]", '["float"]'))
+@pytest.mark.parametrize("name", ["vllm::gemm", "_C::rms_norm", "aten::add.Tensor", "aten::__and__"])
+def test_names_that_torch_registers_are_taken(name: str) -> None:
+    text = repro.script(call_of(name, "[[4]]", '["float"]'))
+    assert f"OPERATOR = {name!r}" in text
+    assert ("must be imported" in text) == (not name.startswith("aten"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'aten::mm"""\nimport os; os.system("id")\n"""',
+        'x"""\nraise SystemExit(3)\n"""::mm',
+        "aten::mm\\",
+        "aten::mm\n",
+        "__builtins__::exec",
+        "aten::m\u202em",
+    ],
+)
+def test_a_name_that_is_code_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="not the name of a registered torch operator"):
+        repro.script(call_of(name, "[[4]]", '["float"]'))
+
+
+def test_a_value_that_is_code_stays_a_text() -> None:
+    hostile = '1\')]; raise SystemExit(3) #\n"""'
+    text = repro.script(call_of("aten::f", "[[]]", '["Scalar"]', "[]", json.dumps([hostile])))
+    literals = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.lineno < 15
+    }
+    assert literals["ARGUMENTS"] == [("value", hostile)]
+
+
+def test_shapes_nested_without_end_are_not_recorded() -> None:
+    assert arguments("[" * 100_000, "[]") is None
 
 
 def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:

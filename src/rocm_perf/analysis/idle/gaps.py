@@ -48,7 +48,8 @@ _PLACES: dict[Level, tuple[str, ...]] = {
     "stream": (*GPU, "stream_id"),
 }
 _PLACE = (*GPU, "queue_id", "stream_id")
-_EDGES = pl.Series([step * 10**decade for decade in range(18) for step in (1, 2, 5)], dtype=pl.Int64)
+_STEPS = [step * 10**decade for decade in range(19) for step in (1, 2, 5)]
+_EDGES = pl.Series([*_STEPS, (1 << 63) - 1], dtype=pl.Int64)  # no time is longer
 _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded launch"
 
 

@@ -14,6 +14,7 @@ from rocm_perf.analysis.idle.sync import SYNC_CALL
 from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count
 
+_MOST_NS = 1 << 62  # times are added as 64-bit integers
 _SMALL_BYTES = 1 << 16  # copies up to this size show what starting one takes
 
 
@@ -34,6 +35,14 @@ def changed(graph: Graph, assumption: str, nodes: pl.DataFrame, edges: pl.DataFr
 def numbered(graph: Graph) -> pl.DataFrame:
     """The nodes with their row number, `id`."""
     return graph.nodes.with_columns(id=pl.int_range(pl.len(), dtype=pl.Int64))
+
+
+def refuse_overflow(times: pl.Series, factor: float) -> None:
+    """Raise UsageError where times that take `factor` times as long add up to more than can be counted."""
+    if not float(times.cast(pl.Float64).abs().sum()) * factor < _MOST_NS:
+        raise UsageError(
+            f"{factor:g} times as long is more than can be timed", next_step="Give a factor nearer to 1."
+        )
 
 
 def names(nodes: pl.DataFrame, pattern: str) -> list[str]:
@@ -70,6 +79,7 @@ class FasterKernels:
                 f"no kernel {self.pattern!r} can become {self.factor:g} times faster",
                 next_step="Give a pattern that a kernel's name matches, and a factor above 0.",
             )
+        refuse_overflow(graph.nodes["duration_ns"], 1 / self.factor)
         shorter = (pl.col("duration_ns") / self.factor).round().cast(pl.Int64)
         hit = is_kernel & pl.col("name").is_in(found)
         nodes = graph.nodes.with_columns(
@@ -164,6 +174,7 @@ class ScaledHost:
 
     def apply(self, graph: Graph) -> Graph:
         ranks = graph.nodes["rank"]
+        refuse_overflow(graph.edges["lag_ns"], self.factor)
         scaled = (pl.col("lag_ns") * self.factor).round().cast(pl.Int64)
         own = (pl.col("kind") == "program") & (pl.col("rank") == self.rank)
         edges = graph.edges.with_columns(rank=ranks.gather(graph.edges["effect"])).with_columns(

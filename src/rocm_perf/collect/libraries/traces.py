@@ -144,10 +144,10 @@ def _alike(counted: Counter[Call], communicators: rccl.Communicators) -> tuple[C
 
 
 def _write(calls: tuple[Call, ...], path: Path) -> None:
-    from rocm_perf.render.formats.tables import write_whole
+    from rocm_perf.files import write_whole
 
     def write(draft: Path) -> None:
-        with draft.open("w", newline="") as file:
+        with draft.open("w", newline="", encoding="utf-8", errors="replace") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
             writer.writerows([getattr(call, column) for column in COLUMNS] for call in calls)

@@ -20,7 +20,8 @@ from rocm_perf.collect.request.flag_options import add_flags
 from rocm_perf.collect.request.flags import Flags, flags_of, merged
 from rocm_perf.collect.request.presets import preset, presets
 from rocm_perf.collect.request.request import SAMPLED, Sampled, Sampling
-from rocm_perf.errors import InputError, UsageError
+from rocm_perf.errors import UsageError
+from rocm_perf.files import read_text
 
 _SAMPLERS: dict[str, Sampled] = {"gpu_info_power_profiler": "power", "gpu_info_vram_profiler": "memory"}
 _LIBRARIES = ("rocblas_trace", "hipblaslt_trace", "miopen_trace", "tensile_trace", "rccl_trace")
@@ -106,10 +107,7 @@ def configuration_text(path: Path) -> str:
     newer = _OLD_NAMES.get(path.name)
     if not path.exists() and newer and path.with_name(newer).exists():
         path = path.with_name(newer)
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}", str(error)) from error
+    return read_text(path)
 
 
 def configured(configuration: Configuration, unused: tuple[str, ...] = ()) -> Configured:

@@ -10,6 +10,7 @@ import msgspec
 
 from rocm_perf.collect.request.yaml_text import read_yaml
 from rocm_perf.errors import InputError
+from rocm_perf.files import read_text
 
 _TEXT = (".txt", ".text", "")
 _YAML = (".yaml", ".yml")
@@ -32,10 +33,7 @@ class InputFile(msgspec.Struct, frozen=True):
 
 def read_input_file(path: Path) -> InputFile:
     """What a file asks for; its ending says which of the three kinds it is."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}", str(error)) from error
+    text = read_text(path)
     if path.suffix in _TEXT:
         return InputFile(_text_passes(text, path))
     if path.suffix in _YAML:

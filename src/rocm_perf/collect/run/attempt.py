@@ -161,7 +161,7 @@ def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
 def _write_files(command: Command) -> None:
     for path, text in command.files.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(text)
+        Path(path).write_bytes(os.fsencode(text))  # an argument need not be UTF-8
 
 
 def _with_exit_code(command: Command, application: tuple[str, ...], folder: Path) -> Command:

@@ -17,7 +17,9 @@ import msgspec
 
 from rocm_perf.collect.run.processes import PROC, process
 from rocm_perf.errors import OutputError, UsageError
+from rocm_perf.files import write_whole
 from rocm_perf.model.collection import FILE_NAME, CollectionRecord
+from rocm_perf.text import encode_json
 
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 RUN_ID_VARIABLE = "ROCM_PERF_RUN_ID"
@@ -68,7 +70,7 @@ def place_for(output: str, run_id: str, host: str, environment: Mapping[str, str
 def rank_of(environment: Mapping[str, str]) -> int | None:
     """The rank that the launcher gave this process."""
     ranks = (environment.get(name, "") for name in RANKS)
-    return next((int(value) for value in ranks if value.isascii() and value.isdigit()), None)
+    return next((int(value) for value in ranks if re.fullmatch(r"[0-9]{1,9}", value)), None)
 
 
 def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:
@@ -86,18 +88,10 @@ def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:
 
 def write_record(folder: Path, record: CollectionRecord) -> None:
     """Replace the record of a folder; the old one stays if that fails."""
-    text = msgspec.json.format(msgspec.json.encode(record), indent=1)
-    partial = folder / f".{FILE_NAME}.{os.getpid()}"
-    with explained(folder):
-        try:
-            with partial.open("wb") as file:
-                file.write(text + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(folder / FILE_NAME)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
+    text = encode_json(record)
+    write_whole(
+        folder / FILE_NAME, lambda draft: draft.write_bytes(text + b"\n"), overwrite=True, durable=True
+    )
 
 
 def read_record(folder: Path) -> CollectionRecord | None:

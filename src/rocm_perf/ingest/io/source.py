@@ -3,11 +3,11 @@ a stream that ends early gives what it holds and says so."""
 
 from __future__ import annotations
 
-import os
 import struct
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -19,6 +19,7 @@ from typing import IO, cast
 import zstandard
 from isal import isal_zlib
 
+from rocm_perf.environment import whole_number
 from rocm_perf.errors import InputError
 from rocm_perf.ingest.io.zstd_frames import FrameWatch
 from rocm_perf.units import format_bytes
@@ -29,7 +30,7 @@ HEAD_BYTES = 64 << 10
 MAX_ZIP_MEMBERS = 10_000
 
 # A recording expands 10 to 40 times; a bomb a thousand times and more.
-MAX_BYTES = int(os.environ.get("ROCM_PERF_MAX_BYTES", str(32 << 30)))
+MAX_BYTES = whole_number("ROCM_PERF_MAX_BYTES", 32 << 30)
 MAX_RATIO = 250
 RATIO_FREE_BYTES = 64 << 20
 MAX_ZSTD_WINDOW = 128 << 20  # what zstd itself grants without --long
@@ -226,6 +227,13 @@ def sources_of(path: Path) -> list[Source]:
         raise InputError(
             f"{path} holds {len(members):,} files",
             f"more than {MAX_ZIP_MEMBERS:,} are not read",
+            "Unpack it and name the folder of one run.",
+        )
+    repeated = [name for name, times in Counter(info.filename for info in members).items() if times > 1]
+    if repeated:
+        raise InputError(
+            f"{path} holds two files called {repeated[0]}",
+            "only one of them could be read, and which one is meant it does not say",
             "Unpack it and name the folder of one run.",
         )
     # zipfile never gives more of a member than its directory promises.

@@ -13,9 +13,9 @@ import polars as pl
 from isal import igzip
 
 from rocm_perf.errors import UsageError
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.kineto_events import Process, event_sources
-from rocm_perf.render.formats.tables import write_whole
 
 ROCTRACER_VERSION = 4.1  # whose layout this is
 _BASE_NS = 7_889_238 * 10**9  # Kineto counts from the last multiple of three months
@@ -28,7 +28,7 @@ def write(trace: Trace, path: Path, *, pid: int | None = None, overwrite: bool =
     """The first pass of one process; `pid` says which, and may be left out when there is one."""
     process = _process(trace, pid)
     compressed = path.suffix == ".gz"
-    write_whole(path, lambda draft: _write(process, draft, path.name, compressed), overwrite)
+    write_whole(path, lambda draft: _write(process, draft, path.name, compressed), overwrite=overwrite)
 
 
 def _process(trace: Trace, pid: int | None) -> Process:

@@ -14,9 +14,9 @@ from typing import IO, Any
 import polars as pl
 
 from rocm_perf.errors import UsageError
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.perfetto_slices import PLAIN, slices_of
-from rocm_perf.render.formats.tables import write_whole
 
 _ROWS_AT_ONCE = 20_000
 _NAMES_AT_ONCE = 1000
@@ -43,7 +43,7 @@ def write(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     first: Any = pl.concat([slices["start_ns"], readings["time_ns"]]).min() or 0
     if first < 0:
         raise UsageError("a Perfetto trace has no times before zero", f"this run begins at {first} ns")
-    write_whole(path, lambda draft: _Writer(trace, first).write(draft, slices, readings), overwrite)
+    write_whole(path, lambda draft: _Writer(trace, first).write(draft, slices, readings), overwrite=overwrite)
 
 
 def _uuid(*words: object) -> int:

@@ -12,9 +12,10 @@ from typing import IO
 
 import polars as pl
 
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
+from rocm_perf.render.formats import cells
 from rocm_perf.render.formats.kineto_events import joined, json_texts
-from rocm_perf.render.formats.tables import write_whole
 
 _ROWS_AT_ONCE = 100_000
 _MARKERS, _COPY, _HIP, _HSA, _FIRST_GPU, _FIRST_BARRIER = 0, 1, 2, 3, 6, 518
@@ -32,13 +33,13 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 def write_csv(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     """results.csv: one row a dispatch, with times where they were recorded."""
-    rows = _profile(trace)
-    write_whole(path, lambda draft: rows.write_csv(draft, quote_style="non_numeric"), overwrite)
+    write = partial(cells.write_csv, _profile(trace), quote_style="non_numeric")
+    write_whole(path, write, overwrite=overwrite)
 
 
 def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     """results.json: calls, copies, ranges and kernels. Without calls it is what the profiler alone writes."""
-    write_whole(path, lambda draft: _write_json(trace, draft), overwrite)
+    write_whole(path, lambda draft: _write_json(trace, draft), overwrite=overwrite)
 
 
 def write_stats(
@@ -58,10 +59,10 @@ def write_stats(
     }
     written = []
     for kind, frame in sources.items():
-        rows = _stats(frame)
+        rows = _stats(cells.inert(frame))
         if rows:
             path = folder / f"{prefix}.{kind}.csv"
-            write_whole(path, partial(_write_stats, rows), overwrite)
+            write_whole(path, partial(_write_stats, rows), overwrite=overwrite)
             written.append(path)
     return tuple(written)
 

@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
+from rocm_perf.render.formats.cells import inert
 from rocm_perf.render.formats.rocprofv3_columns import (
     AGENT_INFO,
     COLUMNS,
@@ -24,7 +26,6 @@ from rocm_perf.render.formats.rocprofv3_columns import (
     marker_word,
     values,
 )
-from rocm_perf.render.formats.tables import write_whole
 
 API_DOMAINS = {
     "hip_api": ("hip", "hip_compiler"),
@@ -33,6 +34,7 @@ API_DOMAINS = {
     "rocdecode_api": ("rocdecode",),
     "rocjpeg_api": ("rocjpeg",),
 }
+_PLAIN_NAME = re.compile(r"\w[\w.-]{0,200}")
 _EVENTS = ("dispatches", "api_calls", "copies", "allocations", "scratch", "ranges", "counters")
 
 
@@ -120,6 +122,12 @@ def host_of(trace: Trace, node: int) -> str | None:
     return hosts[0] if hosts else None
 
 
+def host_folder(trace: Trace, node: int) -> str:
+    """The folder of a node: its host's name, unless a recording could lead out of the output with it."""
+    host = host_of(trace, node) or ""
+    return host if _PLAIN_NAME.fullmatch(host) else f"node{node}"
+
+
 def guid(trace: Trace, part: Part) -> pl.Expr:
     """A recording's own number; the same trace gives the same."""
     return pl.lit(
@@ -134,7 +142,7 @@ def _stems(trace: Trace, folder: Path, prefix: str) -> Iterator[tuple[Part, Path
     for part in parts:
         place = folder / pass_folder(trace, part, parts)
         if several_nodes:
-            yield part, place / (host_of(trace, part.node) or f"node{part.node}") / f"{part.pid or 0}"
+            yield part, place / host_folder(trace, part.node) / f"{part.pid or 0}"
         else:
             yield part, place / (f"{prefix}_{part.pid or 0}" if len(processes) > 1 else prefix)
 
@@ -148,9 +156,9 @@ def _write(stem: Path, name: str, frame: pl.DataFrame, overwrite: bool) -> Path:
     def write(draft: Path) -> None:
         with draft.open("wb") as out:
             out.write(header.encode())
-            frame.with_columns(quoted).write_csv(out, include_header=False, quote_style="never")
+            inert(frame).with_columns(quoted).write_csv(out, include_header=False, quote_style="never")
 
-    write_whole(path, write, overwrite)
+    write_whole(path, write, overwrite=overwrite)
     return path
 
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import io
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 import polars as pl
 
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.rocprofv3 import (
     Part,
     allocations,
     counted_dispatches,
+    host_folder,
     host_of,
     host_ranges,
     parts_of,
@@ -38,7 +41,6 @@ from rocm_perf.render.formats.rocprofv3_json_facts import (
     kernel_symbols,
     symbols_of,
 )
-from rocm_perf.render.formats.tables import write_whole
 
 _ROWS = 200_000  # turned into text at a time
 
@@ -49,12 +51,12 @@ def write(trace: Trace, path: Path, *, overwrite: bool = False) -> list[Path]:
     parts = parts_of(trace)
     several = len({part.node for part in parts}) > 1
     for part in parts:
-        host = (host_of(trace, part.node) or f"node{part.node}") if several else ""
+        host = host_folder(trace, part.node) if several else ""
         documents.setdefault(path.parent / pass_folder(trace, part, parts) / host / path.name, []).append(
             part
         )
     for target, members in documents.items():
-        write_whole(target, lambda draft, members=members: _write_document(trace, members, draft), overwrite)  # type: ignore[misc]
+        write_whole(target, partial(_write_document, trace, members), overwrite=overwrite)
     return list(documents)
 
 

@@ -4,13 +4,15 @@ one row a reading, one column a GPU, the time to the microsecond and without a t
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError
+from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
-from rocm_perf.render.formats.tables import write_whole
+from rocm_perf.render.formats.cells import write_csv
 
 POWER = "Power(Watt)"
 VRAM = "vram(%)"
@@ -66,8 +68,6 @@ def _decimals(values: pl.Series, name: str) -> pl.Series:
 
 
 def _write(table: pl.DataFrame, path: Path, overwrite: bool) -> None:
-    def write(draft: Path) -> None:
-        # Lines end as Python's csv module ends them, which is what the tool writes with.
-        table.write_csv(draft, line_terminator="\r\n", quote_style="never")
-
-    write_whole(path, write, overwrite)
+    # Lines end as Python's csv module ends them, which is what the tool writes with.
+    write = partial(write_csv, table, line_terminator="\r\n", quote_style="never")
+    write_whole(path, write, overwrite=overwrite)

@@ -8,9 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import polars as pl
+from adbc_driver_manager import Error as AdbcError
+from adbc_driver_sqlite import dbapi
 
-from rocm_perf.errors import InputError
-from rocm_perf.render.formats.tables import write_whole
+from rocm_perf.files import write_whole
 
 Rows = tuple[str, pl.DataFrame]
 
@@ -22,34 +23,33 @@ def write_database(
     path: Path, statements: Iterable[str], tables: Iterable[Rows], *, overwrite: bool = False
 ) -> None:
     """A database with the rows of each (table, frame); what a frame leaves out gets the table's default."""
-    try:
-        write_whole(path, lambda draft: _fill(draft, statements, tables), overwrite)
-    except sqlite3.Error as error:  # the errors of ADBC are not these
-        raise InputError(f"cannot write {path}", str(error), "Nothing was changed there.") from error
+    write_whole(path, lambda draft: _fill(draft, statements, tables), overwrite=overwrite)
 
 
 def _fill(draft: Path, statements: Iterable[str], tables: Iterable[Rows]) -> None:
+    """Raises OSError where the system refuses, which SQLite and ADBC report as errors of their own."""
+    try:
+        _shape(draft, statements)
+        _insert(draft, tables)
+    except (sqlite3.Error, AdbcError) as error:
+        raise OSError(str(error).splitlines()[0]) from error
+
+
+def _shape(draft: Path, statements: Iterable[str]) -> None:
     with closing(sqlite3.connect(draft)) as connection:
         for statement in (*_QUICK, *statements):
             connection.execute(statement)
         connection.commit()
-    _insert(draft, tables)
 
 
 def _insert(draft: Path, tables: Iterable[Rows]) -> None:
     """Through Arrow: Python never holds a row, which is three times as fast as executemany."""
-    from adbc_driver_manager import Error
-    from adbc_driver_sqlite import dbapi
-
-    try:
-        with (
-            dbapi.connect(str(draft.absolute()), autocommit=True) as connection,
-            connection.cursor() as cursor,
-        ):
-            for statement in _QUICK:
-                cursor.execute(statement)
-            for table, frame in tables:
-                if frame.height:
-                    cursor.adbc_ingest(table, frame, mode="append")
-    except Error as error:
-        raise sqlite3.OperationalError(str(error).splitlines()[0]) from error
+    with (
+        dbapi.connect(str(draft.absolute()), autocommit=True) as connection,
+        connection.cursor() as cursor,
+    ):
+        for statement in _QUICK:
+            cursor.execute(statement)
+        for table, frame in tables:
+            if frame.height:
+                cursor.adbc_ingest(table, frame, mode="append")

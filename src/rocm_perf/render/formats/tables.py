@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import msgspec
 import polars as pl
 
-from rocm_perf.errors import InputError, UsageError
+from rocm_perf.files import write_whole
+from rocm_perf.model.parquet import write_parquet
 from rocm_perf.model.trace import Trace
+from rocm_perf.render.formats.cells import write_csv
+from rocm_perf.text import compact_json
 
-SUFFIXES = (".parquet", ".csv", ".json")
+_WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    "parquet": write_parquet,
+    "csv": write_csv,
+}
 
 
-def write_table(frame: pl.DataFrame, path: Path, *, overwrite: bool = False) -> None:
-    """One table as .parquet or .csv."""
-    writers: dict[str, Callable[[Path], object]] = {".parquet": frame.write_parquet, ".csv": frame.write_csv}
-    write_whole(path, writers[path.suffix], overwrite)
+def write_table(frame: pl.DataFrame, path: Path, form: str, *, overwrite: bool = False) -> None:
+    """Write one table in that form, whatever the file is called."""
+    write_whole(path, partial(_WRITERS[form], frame), overwrite=overwrite)
 
 
 def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
@@ -28,28 +31,5 @@ def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
         "run": trace.run,
         "tables": {name: trace.table(name).to_dict(as_series=False) for name in trace},
     }
-    data = msgspec.json.encode(document)
-    write_whole(path, lambda draft: draft.write_bytes(data), overwrite)
-
-
-def write_whole(path: Path, write: Callable[[Path], object], overwrite: bool) -> None:
-    """Let `write` make a file under a temporary name, and put it in place once it is whole."""
-    if path.exists() and not overwrite:
-        raise UsageError(
-            f"{path} exists already", next_step="Choose another name, or add --force to replace it."
-        )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-        os.close(handle)
-        draft = Path(name)
-        try:
-            write(draft)
-            draft.chmod(0o644)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot write {path}", error.strerror or str(error), "Nothing was changed there."
-        ) from error
+    data = compact_json(document)
+    write_whole(path, lambda draft: draft.write_bytes(data), overwrite=overwrite)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocm_perf.errors import InputError, UsageError
+from rocm_perf.files import write_whole
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.bottleneck import Bottleneck
 from rocm_perf.model.results.path import KernelOnPath
@@ -188,14 +188,5 @@ def _said(texts: dict[str, str | None]) -> dict[str, str]:
 
 
 def _write(path: Path, content: File, overwrite: bool) -> None:
-    if path.exists() and not overwrite:
-        raise UsageError(
-            f"{path} exists already", next_step="Choose another folder, or add --force to replace it."
-        )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.partial")
-        draft.write_text(encode(content) + "\n")
-        draft.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}", error.strerror or str(error)) from error
+    text = encode(content) + "\n"
+    write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=overwrite)

@@ -9,6 +9,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.render.grid import GridColumn
 from rocm_perf.render.sections.index import SECTIONS
 from rocm_perf.render.sections.section import Grid, Item, Section
+from rocm_perf.text import clean
 
 TOP = 20
 
@@ -35,7 +36,7 @@ def _head(document: Document) -> Iterator[str]:
     run = document.run
     yield f"# {_cell(PurePath(document.label).name)}"
     yield ""
-    facts = [f"Recorded by {run.tool}" + (f" {run.tool_version}" if run.tool_version else "")]
+    facts = [_cell(f"Recorded by {run.tool}" + (f" {run.tool_version}" if run.tool_version else ""))]
     if run.command:
         facts.append(f"command {_code(run.command)}")
     facts.append(f"analysed by {document.producer}")
@@ -119,4 +120,5 @@ def _cell(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Without what a terminal or a page would obey when it shows the report."""
+    return clean(text).replace("|", "\\|")
