@@ -18,6 +18,7 @@ from typing import Any
 
 from tests.fuzz.hostile import DEEP, HOSTILE, HOSTILE_JSON, HOSTILE_WORDS, other_number
 
+Change = Callable[[bytes, Random], "bytes | None"]
 MAX_BYTES = 192 << 10
 
 _NUMBER = re.compile(rb"-?\d+")
@@ -27,13 +28,24 @@ _WORD = re.compile(rb'"[^"\n]*"|[\w.+-]+')
 
 def mutate(data: bytes, random: Random) -> bytes:
     """A few changes, most of them of the kind that the format allows."""
-    for _ in range(random.choice((1, 1, 2, 3, 6))):
-        changed = random.choice(_ways(data))(data, random)
-        data = data if changed is None else changed[:MAX_BYTES]
+    data = _changed(data, _ways, random)
     return gzip.compress(data, 1, mtime=0)[: random.choice((-1, None))] if random.random() < 0.02 else data
 
 
-def _ways(data: bytes) -> tuple[Callable[[bytes, Random], bytes | None], ...]:
+def mutate_settings(data: bytes, random: Random) -> bytes:
+    """The same for a file that a person writes: TOML, YAML, or JSON."""
+    words = (change_word, change_word, change_number, change_number, change_lines)
+    return _changed(data, lambda each: (*words, change_document) if each[:1] == b"{" else words, random)
+
+
+def _changed(data: bytes, ways: Callable[[bytes], tuple[Change, ...]], random: Random) -> bytes:
+    for _ in range(random.choice((1, 1, 2, 3, 6))):
+        changed = random.choice(ways(data))(data, random)
+        data = data if changed is None else changed[:MAX_BYTES]
+    return data
+
+
+def _ways(data: bytes) -> tuple[Change, ...]:
     first = data.lstrip()[:1]
     if data.startswith(b"SQLite format 3\x00"):
         return change_database, change_database, change_database, change_bytes

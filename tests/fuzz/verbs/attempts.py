@@ -111,7 +111,15 @@ def _repro(places: Places, random: Random) -> list[str]:
 
 
 def _kernels(places: Places, random: Random) -> list[str]:
-    options = ([], [], ["--json"], ["--json"], ["--kernel", "a"], ["--arch", "gfx942"], ["--workgroup", "64"])
+    options: tuple[list[str], ...] = (
+        [],
+        [],
+        ["--json"],
+        ["--json"],
+        ["--kernel", "a"],
+        ["--arch", "gfx942"],
+        ["--workgroup", "64"],
+    )
     return ["kernels", places.input, *random.choice(options)]
 
 

@@ -18,11 +18,12 @@ import zstandard
 
 from rocm_perf.replay.snapshot import digest
 from tests.fuzz.hostile import ESCAPES, HOSTILE, other_number
-from tests.fuzz.mutate import mutate
-from tests.fuzz.verbs.inputs import Input
+from tests.fuzz.mutate import mutate, mutate_settings
+from tests.fuzz.verbs.inputs import Input, Kind
 
 Files = dict[str, bytes]
 MANIFEST = "manifest.json"
+_SETTINGS: tuple[Kind, ...] = ("workload", "counters", "context", "gpus")
 _PARQUET = b"PAR1"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # in a zip, so that the same random numbers give the same bytes
 
@@ -32,6 +33,9 @@ def changed(start: Input, others: Sequence[Input], random: Random) -> Input:
     files = dict(start.files)
     if start.kind == "recording" and "" in files:
         files = _file_or_folder(files[""], others, random)
+    elif start.kind in _SETTINGS:
+        name = random.choice(sorted(files))
+        files[name] = mutate_settings(files[name], random)
     elif "" in files:
         files[""] = content(files[""], random)
     elif start.kind == "snapshot" and random.random() < 0.8:

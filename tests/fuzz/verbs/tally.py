@@ -69,10 +69,9 @@ def keep(result: Result, case: Path, findings: Path) -> None:
         folder = findings / re.sub(r"[^\w.-]+", "_", name)[:100]
         if not folder.exists():
             shutil.copytree(case, folder, symlinks=True)
-            (folder / "finding.txt").write_text(
-                f"{name}\ncd {folder} && ROCM_PERF_DEBUG=1 rocm-perf {result.command}\ncase {result.number}\n\n{details}\n",
-                errors="backslashreplace",
-            )
+            again = f"cd {folder} && ROCM_PERF_DEBUG=1 rocm-perf {result.command}"
+            text = f"{name}\n{again}\ncase {result.number}\n\n{details}\n"
+            (folder / "finding.txt").write_text(text, errors="backslashreplace")
     shutil.rmtree(case, ignore_errors=True)
 
 

@@ -58,5 +58,5 @@ def _hear(event: str, details: tuple[object, ...]) -> None:
         return  # a descriptor
     folder, strays = _watched[-1]
     whole = os.path.abspath(os.fsdecode(path))
-    if not whole.startswith(folder) and not whole.startswith(_HARMLESS):
+    if not whole.startswith((folder, *_HARMLESS)) and "/__pycache__" not in whole:
         strays.append(f"{event} {whole}")
