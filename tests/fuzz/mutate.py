@@ -22,6 +22,9 @@ Change = Callable[[bytes, Random], "bytes | None"]
 MAX_BYTES = 192 << 10
 
 _NUMBER = re.compile(rb"-?\d+")
+_LONG_NUMBER = re.compile(rb"-?\d{7,}")
+_IS_LONG = 10**6  # a time stamp, most likely
+_TIME = re.compile("start|end|time|Ns$", re.IGNORECASE)
 _KEY = re.compile(r'"[^"\\]*": ')
 _WORD = re.compile(rb'"[^"\n]*"|[\w.+-]+')
 
@@ -74,10 +77,10 @@ def change_bytes(data: bytes, random: Random) -> bytes:
 
 def change_number(data: bytes, random: Random) -> bytes | None:
     """Another number in the place of one."""
-    found = list(_NUMBER.finditer(data))
-    if not found:
+    numbers = list(random.choice((_NUMBER, _LONG_NUMBER)).finditer(data))
+    if not numbers:
         return None
-    start, end = random.choice(found).span()
+    start, end = random.choice(numbers).span()
     near = str(other_number(int(data[start:end][:30]), random))
     other = near if random.random() < 0.5 else random.choice(HOSTILE)
     return data[:start] + other.encode() + data[end:]
@@ -120,7 +123,7 @@ def change_table(data: bytes, random: Random) -> bytes | None:
         if not rows or not rows[0]:
             return None
         row = random.choice(rows[1:] or rows) if random.random() < 0.95 else rows[0]
-        column = random.randrange(len(rows[0]))
+        column = _column(row, len(rows[0]), random)
         way = random.random()
         if way < 0.7 and row:
             row[column % len(row)] = _other_field(row[column % len(row)], random)
@@ -140,6 +143,12 @@ def change_table(data: bytes, random: Random) -> bytes | None:
     return None
 
 
+def _column(row: list[str], width: int, random: Random) -> int:
+    """Any; or, as often, one that seems to hold a time."""
+    long = [number for number, field in enumerate(row) if field.isdigit() and len(field) > 6]
+    return random.choice(long) if long and random.random() < 0.5 else random.randrange(width)
+
+
 def _other_field(field: str, random: Random) -> str:
     if random.random() < 0.4 and field.isascii() and field.isdigit():
         return str(other_number(int(field[:30]), random))
@@ -155,7 +164,8 @@ def change_document(data: bytes, random: Random) -> bytes | None:
     places = list(_places(document))
     if not places:
         return None
-    holder, key = random.choice(places)
+    long = [(holder, key) for holder, key in places if _is_long(holder[key])] if random.random() < 0.4 else []
+    holder, key = random.choice(long or places)
     way = random.random()
     if way < 0.6:
         holder[key] = _other_value(holder[key], random)
@@ -171,6 +181,10 @@ def change_document(data: bytes, random: Random) -> bytes | None:
     with suppress(ValueError, RecursionError):  # a document that holds itself cannot be written
         return _twice(json.dumps(document), random).replace(f'"{DEEP}"', "[" * 3000 + "]" * 3000).encode()
     return None
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) > _IS_LONG
 
 
 def _other_value(value: Any, random: Random) -> Any:
@@ -205,17 +219,23 @@ def change_database(data: bytes, random: Random) -> bytes | None:
         file = Path(folder) / "database"
         file.write_bytes(data)
         with closing(sqlite3.connect(file)) as connection:
-            names = sorted(
-                name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            )
-            table = random.choice(names or [""])
-            column = random.choice(
-                [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')] or [""]
-            )
+            table = random.choice(_tables(connection) or [""])
+            columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')] or [""]
+            times = [name for name in columns if _TIME.search(name)] if random.random() < 0.4 else []
+            column = random.choice(times or columns)
             connection.execute(*_statement(table, column, random))
             connection.commit()
         return file.read_bytes()
     return None
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    """Those with rows."""
+    names = [
+        name
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    ]
+    return [name for name in names if connection.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()]
 
 
 def _statement(table: str, column: str, random: Random) -> tuple[str, tuple[object, ...]]:

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with ThreadPoolExecutor(args.jobs) as pool:
         while tally.next_number < last and time.monotonic() < end:
             chunks = _chunks(tally.next_number, last, args.jobs)
-            for results in pool.map(_attack, workers, chunks, [state / "findings"] * len(chunks)):
+            for results in pool.map(attack, workers, chunks, [state / "findings"] * len(chunks)):
                 for result in results:
                     tally.count(result)
             tally.next_number = chunks[-1].stop
@@ -52,7 +52,7 @@ def _chunks(first: int, last: int, jobs: int) -> list[range]:
     return [range(start, min(last, start + _CHUNK)) for start in starts]
 
 
-def _attack(worker: Worker, numbers: range, findings: Path) -> list[Result]:
+def attack(worker: Worker, numbers: range, findings: Path) -> list[Result]:
     """Every case, however often the process ends; what was found is kept."""
     results: list[Result] = []
     while numbers:

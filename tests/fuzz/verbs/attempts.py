@@ -32,6 +32,7 @@ class Attempt:
     kind: Kind
     weight: int
     words: Words
+    needs: bytes = b""  # that a recording must hold for the verb to have something to do
     data_option: str = ""  # with it stdout is data as recorded, not text for a terminal
 
     def prints_data(self, words: Sequence[str]) -> bool:
@@ -147,14 +148,14 @@ def _gpus(places: Places, random: Random) -> list[str]:
 
 
 ATTEMPTS = (
-    Attempt("analyze", "recording", 30, _analyze),
-    Attempt("compare", "recording", 8, _compare),
-    Attempt("report", "recording", 8, _report),
-    Attempt("query", "recording", 10, _query, data_option="--csv"),
+    Attempt("analyze", "recording", 22, _analyze),
+    Attempt("compare", "recording", 5, _compare),
+    Attempt("report", "recording", 6, _report),
+    Attempt("query", "recording", 14, _query, data_option="--csv"),
     Attempt("export", "recording", 22, _export),
-    Attempt("whatif", "recording", 8, _whatif),
-    Attempt("repro", "recording", 6, _repro),
-    Attempt("kernels", "code", 6, _kernels),
+    Attempt("whatif", "recording", 10, _whatif),
+    Attempt("repro", "recording", 8, _repro, needs=b"Input Dims"),
+    Attempt("kernels", "code", 8, _kernels),
     Attempt("replay", "snapshot", 4, _replay),
     Attempt("profile (simulated)", "workload", 3, _simulate),
     Attempt("profile (counters)", "counters", 2, _counters),

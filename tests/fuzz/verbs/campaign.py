@@ -32,6 +32,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     code: int
     recognised: bool
+    cpu_s: float = 0
     findings: dict[str, str] = {}  # details by name
 
 
@@ -55,8 +56,8 @@ class Campaign:
     def case(self, number: int) -> Case:
         random = Random(f"{self.seed}/{number}")
         attempt = self._attempt(random)
-        pool = self._pool(attempt.kind)
-        start = random.choice(pool)
+        pool = [each for each in self.inputs if each.kind == attempt.kind]
+        start = random.choice([each for each in pool if each.holds(attempt.needs)])
         hostile = changed(start, pool, random)
         other = replace(random.choice((start, random.choice(pool))), name=_OTHER)
         words = attempt.words(Places(start.name, _OTHER, Path(OUTPUT)), random)
@@ -76,6 +77,7 @@ class Campaign:
             command=shlex.join(case.words),
             code=verdict.code,
             recognised=recognised,
+            cpu_s=verdict.cpu_s,
             findings=verdict.findings,
         )
 
@@ -83,9 +85,6 @@ class Campaign:
         kinds = {each.kind for each in self.inputs}
         possible = [attempt for attempt in ATTEMPTS if attempt.kind in kinds]
         return random.choices(possible, weights=[attempt.weight for attempt in possible])[0]
-
-    def _pool(self, kind: Kind) -> list[Input]:
-        return [each for each in self.inputs if each.kind == kind]
 
 
 def lay_out(case: Case, folder: Path) -> None:

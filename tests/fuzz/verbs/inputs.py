@@ -75,6 +75,9 @@ class Input:
     name: str
     files: Mapping[str, bytes]
 
+    def holds(self, text: bytes) -> bool:
+        return any(text in data for data in self.files.values())
+
     def lay_out(self, folder: Path) -> Path:
         """Write it below `folder`, and say where it is."""
         for name, data in self.files.items():

@@ -40,7 +40,7 @@ class Outcome:
     code: int
     out: str
     err: str
-    seconds: float
+    cpu_s: float
     error: BaseException | None = None
 
 
@@ -49,6 +49,7 @@ class Verdict:
     """How a verb ended, and what is wrong with that."""
 
     code: int
+    cpu_s: float
     findings: dict[str, str] = field(default_factory=dict)  # details by a short name that equal ones share
 
 
@@ -57,10 +58,10 @@ def judge(argv: Sequence[str], folder: Path, *, raw_output: bool = False) -> Ver
     before = _listing(folder)
     with watched_writes(folder) as strays:
         outcome = run(argv, folder)
-    findings = {**_judged(outcome, raw_output), **_files(folder, before, outcome.code)}
+    findings = {**_judged(argv[0], outcome, raw_output), **_files(folder, before, outcome.code)}
     if strays:
         findings["a write outside of the output folder"] = ", ".join(sorted(set(strays)))
-    return Verdict(outcome.code, findings)
+    return Verdict(outcome.code, outcome.cpu_s, findings)
 
 
 def run(argv: Sequence[str], folder: Path) -> Outcome:
@@ -93,23 +94,25 @@ def _text(stream: io.TextIOWrapper) -> str:
     return stream.buffer.getvalue().decode("utf-8", "surrogateescape")
 
 
-def _judged(outcome: Outcome, raw_output: bool) -> dict[str, str]:
+def _judged(verb: str, outcome: Outcome, raw_output: bool) -> dict[str, str]:
     """What is wrong with how it ended and with what it printed."""
     if outcome.error:
         return {place(outcome.error): "".join(traceback.format_exception(outcome.error))}
     findings = {}
     if outcome.code not in DOCUMENTED:
-        findings[f"exit code {outcome.code}"] = outcome.err
-    if outcome.seconds > CPU_LIMIT_S:
-        findings["slow"] = f"{outcome.seconds:.0f} s of CPU time"
+        findings[f"{verb} ends with {outcome.code}"] = outcome.err
+    if outcome.cpu_s > CPU_LIMIT_S:
+        findings[f"{verb} is slow"] = f"{outcome.cpu_s:.0f} s of CPU time"
     if outcome.code and not outcome.err.strip():
-        findings[f"exit code {outcome.code} without a word"] = outcome.out
+        findings[f"{verb} ends with {outcome.code} without a word"] = outcome.out
     for name, text in (("stdout", "" if raw_output else outcome.out), ("stderr", outcome.err)):
         if "Traceback (most" in text:
-            findings[f"a traceback on {name}"] = text
+            findings[f"{verb} prints a traceback on {name}"] = text
         if obeyed := sorted({letter for letter in text if is_obeyed(letter)}):
             codes = ", ".join(f"U+{ord(letter):04X}" for letter in obeyed)
-            findings[f"{name} passes control characters on"] = f"{codes}\n{_around(text, obeyed[0])}"
+            findings[f"{verb} passes control characters on to {name}"] = (
+                f"{codes}\n{_around(text, obeyed[0])}"
+            )
     return findings
 
 

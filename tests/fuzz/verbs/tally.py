@@ -16,6 +16,7 @@ class VerbTally(msgspec.Struct):
 
     inputs: int = 0
     recognised: int = 0
+    cpu_s: float = 0
     codes: dict[str, int] = {}  # how often it ended with each exit code
 
 
@@ -45,6 +46,7 @@ class Tally(msgspec.Struct):
         verb = self.verbs.setdefault(result.verb, VerbTally())
         verb.inputs += 1
         verb.recognised += result.recognised
+        verb.cpu_s += result.cpu_s
         verb.codes[str(result.code)] = verb.codes.get(str(result.code), 0) + 1
         for name in result.findings:
             self.findings[name] = self.findings.get(name, 0) + 1
