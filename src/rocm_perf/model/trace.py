@@ -43,8 +43,7 @@ class Trace:
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """The table as a query that has not run yet."""
-        frame = self._frames.get(name)
-        return schema.empty(name).lazy() if frame is None else frame.lazy()
+        return self.table(name).lazy()
 
     def has(self, name: str) -> bool:
         """Whether the table has at least one row."""
@@ -77,7 +76,7 @@ def _checked(name: str, frame: Frame) -> Frame:
 def _collected(name: str, query: pl.LazyFrame) -> pl.DataFrame:
     try:
         return query.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(
             f"the table {name} cannot be read", str(error).splitlines()[0], "Export the recording again."
         ) from error
