@@ -8,6 +8,7 @@ import io
 import json
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -43,6 +44,8 @@ def changed(start: Input, others: Sequence[Input], random: Random) -> Input:
     else:
         for _ in range(random.choice((1, 1, 2, 3))):
             _change_folder(files, others, random)
+        if random.random() < 0.8:
+            _correct_checksums(files)
     return replace(start, files=files)
 
 
@@ -119,6 +122,15 @@ def _forge(files: Files, random: Random) -> None:
             manifest["files"][name].update(size=len(files[name]), sha256=sha256)
         manifest["sha256"] = ""
         manifest["sha256"] = digest(json.dumps(manifest).encode(), "")
+        files[MANIFEST] = json.dumps(manifest).encode()
+
+
+def _correct_checksums(files: Files) -> None:
+    """As a forger would: a bundle whose files are not those of its manifest is refused before they are read."""
+    with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        manifest = json.loads(files[MANIFEST])
+        for entry in manifest["tables"].values():
+            entry["crc32"] = zlib.crc32(files[entry["file"]])
         files[MANIFEST] = json.dumps(manifest).encode()
 
 
