@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.table import Table
 
 from rocm_perf.model.results.comparison import (
@@ -17,6 +16,7 @@ from rocm_perf.model.results.comparison import (
     WallChange,
 )
 from rocm_perf.render.grid import GridColumn, fitted
+from rocm_perf.render.lines import marked_up
 from rocm_perf.units import format_count, format_ns, format_share
 
 _FATES = {"came": "[red]+[/] came:", "went": "[green]-[/] went:"}
@@ -30,7 +30,7 @@ def print_comparison(comparison: Comparison, console: Console, top: int) -> None
 
 
 def _blocks(comparison: Comparison, top: int, width: int) -> Iterator[RenderableType]:
-    yield f"[bold]{escape(comparison.base.label)}[/] -> [bold]{escape(comparison.new.label)}[/]"
+    yield f"[bold]{marked_up(comparison.base.label)}[/] -> [bold]{marked_up(comparison.new.label)}[/]"
     yield _headline(comparison)
     if comparison.steps:
         yield _steps(comparison.steps)
@@ -66,7 +66,7 @@ def _steps(steps: StepChange) -> str:
     found = ")" if steps.base_found == steps.new_found else f"; {steps.new_found})"
     return (
         f"Wall per step {_arrow(steps.base_ns, steps.new_ns)}: [bold]{_pace(steps.base_ns / steps.new_ns)}[/], "
-        f"{steps.base_kernels:g} -> {steps.new_kernels:g} kernels; {escape(counts + found)}"
+        f"{steps.base_kernels:g} -> {steps.new_kernels:g} kernels; {marked_up(counts + found)}"
     )
 
 
@@ -137,7 +137,7 @@ def _kernel_blocks(comparison: Comparison, top: int, width: int) -> Iterator[Ren
     for fate in ("appeared", "vanished"):
         some = [change for change in comparison.kernels if change.match == fate]
         if some:
-            yield f"{fate.capitalize()}: {escape(_listed(some, top))}"
+            yield f"{fate.capitalize()}: {marked_up(_listed(some, top))}"
 
 
 def _kernel_sum(base: Side, new: Side) -> str:
@@ -197,7 +197,7 @@ def _finding_lines(findings: Sequence[FindingChange]) -> Iterator[str]:
     for finding in moved:
         stake = finding.base_at_stake_ns if finding.fate == "went" else finding.new_at_stake_ns
         at_stake = "" if stake is None else f" ({format_ns(stake)} at stake)"
-        yield f"{_FATES[finding.fate]} {escape(finding.title)}{at_stake}"
+        yield f"{_FATES[finding.fate]} {marked_up(finding.title)}{at_stake}"
 
 
 def _note_lines(comparison: Comparison) -> Iterator[str]:
@@ -205,7 +205,7 @@ def _note_lines(comparison: Comparison) -> Iterator[str]:
     if notes:
         yield ""
     for note in notes:
-        yield f"[dim]note: {escape(note)}[/]"
+        yield f"[dim]note: {marked_up(note)}[/]"
 
 
 def _time(value: float) -> str:
