@@ -38,7 +38,7 @@ class QueryCommand:
 
         with reading_progress():
             trace = load.load(args.path, as_one=args.as_one)
-        tables = {name: trace.lazy(name) for name in SCHEMAS if name in args.sql.lower()}
+        tables = {name: trace.lazy(name) for name in SCHEMAS}
         try:
             result = pl.SQLContext(tables, eager=True).execute(args.sql)
         except pl.exceptions.PolarsError as error:
