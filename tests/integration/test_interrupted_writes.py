@@ -9,12 +9,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from rocm_perf.cli.demo import workload_file
+from rocm_perf.errors import RocmPerfError
 from rocm_perf.ingest.load import load
+from rocm_perf.replay.finish import Making, finish
 from tests.fake_tools import fake_path
+from tests.unit.replay.toys import BLOCK, Toy, write_draft
 
 pytestmark = pytest.mark.launches
 
@@ -74,6 +78,10 @@ def device(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+def resize(device: Path, pages: int) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={pages * PAGE}", str(device)], check=True)
+
+
 def fill(device: Path, free_pages: int = 1) -> None:
     """Leave so many pages of the device."""
     room = os.statvfs(device)
@@ -130,7 +138,7 @@ def test_profile_on_a_full_device_keeps_what_was_recorded(
     earlier = tmp_path / "earlier"
     assert ended("profile", "-d", str(earlier), "--run-id", "first", "--", "true", **tools)[0] == 0
     files = {path.relative_to(earlier): path.read_bytes() for path in earlier.rglob("*") if path.is_file()}
-    subprocess.run(["mount", "-o", f"remount,size={64 * PAGE}", str(device)], check=True)
+    resize(device, pages=64)
     subprocess.run(["cp", "-r", f"{earlier}/.", str(device)], check=True)
     fill(device, free_pages)
     code, said = ended("profile", "-d", str(device), "--run-id", "second", "--", "true", **tools)
@@ -138,6 +146,18 @@ def test_profile_on_a_full_device_keeps_what_was_recorded(
     assert "internal error" not in said
     assert {name: (device / name).read_bytes() for name in files} == files
     assert load(device / "first").rows("dispatches")
+
+
+def test_a_snapshot_on_a_full_device(device: Path) -> None:
+    """The draft of a capture lies beside its snapshot, and has just fitted."""
+    resize(device, pages=256)
+    noise = Random(3).randbytes(2 * BLOCK)
+    draft = write_draft(device / ".snap.draft", Toy(before=noise, after=noise[::-1]))
+    fill(device, free_pages=0)
+    with pytest.raises(RocmPerfError, match="No space left on device") as refused:
+        finish(draft, device / "snap", Making(True, True), lambda _: None)
+    assert refused.value.exit_code == 6
+    assert not (device / "snap").exists()
 
 
 @pytest.mark.parametrize("form", [*SUFFIXES, "bundle", "rocprofv3-csv"])

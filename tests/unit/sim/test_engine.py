@@ -183,5 +183,5 @@ def test_a_type_that_the_gpu_cannot_compute_is_refused() -> None:
 
 
 def test_a_run_of_days_is_refused() -> None:
-    with pytest.raises(InputError, match="would take .* is simulated, because every sensor"):
+    with pytest.raises(InputError, match=r"would take .* is simulated, because every sensor"):
         run_steps('{cpu = "wait", us = 1e12}')
