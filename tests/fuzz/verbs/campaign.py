@@ -72,7 +72,7 @@ class Campaign:
         path = folder / case.inputs[0].name
         recognised = is_recognised(case.attempt.kind, path)
         with _surroundings(case.attempt.kind, folder):
-            verdict = judge(case.words, folder, raw_output=case.attempt.prints_data(case.words))
+            verdict = judge(case.words, folder, prints_data=case.attempt.prints_data(case.words))
         return Result(
             number=number,
             verb=case.attempt.verb,

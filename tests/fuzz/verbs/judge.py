@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import time
 import traceback
 import unicodedata
@@ -17,19 +16,11 @@ from rocm_perf.cli.main import main
 from tests.fuzz.verbs.writes import watched_writes
 
 OUTPUT = "output"
-DOCUMENTED = {
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    *range(20, 26),
-}  # docs/exit-codes.md, without the signals, which nobody sends
+# docs/exit-codes.md, without those of signals, which nobody sends.
+DOCUMENTED = frozenset(range(7)) | frozenset(range(20, 26))
 CPU_LIMIT_S = 10.0
 _DEFECT = 70
-_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _LAID_OUT = "\n\t"
 
 
@@ -53,12 +44,12 @@ class Verdict:
     findings: dict[str, str] = field(default_factory=dict)  # details by a short name that equal ones share
 
 
-def judge(argv: Sequence[str], folder: Path, *, raw_output: bool = False) -> Verdict:
+def judge(argv: Sequence[str], folder: Path, *, prints_data: bool = False) -> Verdict:
     """Run the verb in `folder`, which holds its input and the folder `output`, the only place to write to."""
     before = _listing(folder)
     with watched_writes(folder) as strays:
         outcome = run(argv, folder)
-    findings = {**_judged(argv[0], outcome, raw_output), **_files(folder, before, outcome.code)}
+    findings = {**_judged(argv[0], outcome, prints_data), **_files(folder, before, outcome.code)}
     if strays:
         findings["a write outside of the output folder"] = ", ".join(sorted(set(strays)))
     return Verdict(outcome.code, outcome.cpu_s, findings)
@@ -94,7 +85,7 @@ def _text(stream: io.TextIOWrapper) -> str:
     return stream.buffer.getvalue().decode("utf-8", "surrogateescape")
 
 
-def _judged(verb: str, outcome: Outcome, raw_output: bool) -> dict[str, str]:
+def _judged(verb: str, outcome: Outcome, prints_data: bool) -> dict[str, str]:
     """What is wrong with how it ended and with what it printed."""
     if outcome.error:
         return {place(outcome.error): "".join(traceback.format_exception(outcome.error))}
@@ -105,22 +96,20 @@ def _judged(verb: str, outcome: Outcome, raw_output: bool) -> dict[str, str]:
         findings[f"{verb} is slow"] = f"{outcome.cpu_s:.0f} s of CPU time"
     if outcome.code and not outcome.err.strip():
         findings[f"{verb} ends with {outcome.code} without a word"] = outcome.out
-    for name, text in (("stdout", "" if raw_output else outcome.out), ("stderr", outcome.err)):
+    for name, text in (("stdout", "" if prints_data else outcome.out), ("stderr", outcome.err)):
         if "Traceback (most" in text:
             findings[f"{verb} prints a traceback on {name}"] = text
         if obeyed := sorted({letter for letter in text if is_obeyed(letter)}):
             codes = ", ".join(f"U+{ord(letter):04X}" for letter in obeyed)
-            findings[f"{verb} passes control characters on to {name}"] = (
-                f"{codes}\n{_around(text, obeyed[0])}"
-            )
+            details = f"{codes}\n{_around(text, obeyed[0])}"
+            findings[f"{verb} passes control characters on to {name}"] = details
     return findings
 
 
 def is_obeyed(letter: str) -> bool:
     """Whether a terminal would do something else than show the character."""
-    return (unicodedata.category(letter) in ("Cc", "Cs") and letter not in _LAID_OUT) or bool(
-        _BIDI.match(letter)
-    )
+    is_control = unicodedata.category(letter) in ("Cc", "Cs") and letter not in _LAID_OUT
+    return is_control or letter in _BIDI
 
 
 def place(error: BaseException) -> str:

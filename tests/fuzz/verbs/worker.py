@@ -25,7 +25,7 @@ _PANIC = b"panicked at"
 
 @dataclass(frozen=True)
 class Worker:
-    """Runs cases of a campaign, in a folder that the next worker finds again if this one dies."""
+    """Runs cases of a campaign in `folder`, where their results and those that went wrong are found afterwards."""
 
     folder: Path
     seeds: Path  # pickled inputs
