@@ -57,6 +57,7 @@ format: $(READY) ## let ruff and clang-format format the code
 
 fuzz: $(READY) ## five minutes of hostile inputs to whole verbs; goes on where it last stopped (FUZZ_ARGS)
 	$(BIN)/python -m tests.fuzz.verbs $(FUZZ_ARGS)
+	$(BIN)/python -m tests.fuzz.snapshots --count 200
 
 fuzz-readers: $(READY) ## a minute of fuzzing sniff and every adapter, guided by coverage where atheris can be installed
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris

@@ -124,23 +124,6 @@ def _kernels(places: Places, random: Random) -> list[str]:
     return ["kernels", places.input, *random.choice(options)]
 
 
-def _replay(places: Places, random: Random) -> list[str]:
-    """Mostly what reads the snapshot alone: the stand-in for the runner is a process of its own."""
-    task, *options = random.choice(
-        (
-            ["info"],
-            ["info", "--json"],
-            ["info", "--json"],
-            ["full-vm", "--dry-run"],
-            ["verify", "--dry-run"],
-            ["full-vm", "--iterations", "2", "--timeout", "20"],
-            ["verify", "--timeout", "20"],
-            ["reserve-check", "--timeout", "20"],
-        )
-    )
-    return ["replay", task, places.input, *options]
-
-
 def _simulate(places: Places, random: Random) -> list[str]:
     output = ["-o", str(places.output / "run"), *random.choice(([], ["--json"]))]
     return ["profile", "--device", "sim:MI300X", *output, "--", places.input]
@@ -168,7 +151,6 @@ ATTEMPTS = (
     Attempt("whatif", "recording", 10, _whatif),
     Attempt("repro", "recording", 8, _repro, needs=b"Input Dims"),
     Attempt("kernels", "code", 10, _kernels),
-    Attempt("replay", "snapshot", 4, _replay),
     Attempt("profile (simulated)", "workload", 3, _simulate),
     Attempt("profile (counters)", "counters", 2, _counters),
     Attempt("profile (context)", "context", 1, _context),

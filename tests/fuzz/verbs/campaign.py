@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
@@ -20,7 +19,6 @@ from tests.fuzz.verbs.change import changed
 from tests.fuzz.verbs.inputs import Input, Kind
 from tests.fuzz.verbs.judge import OUTPUT, judge
 from tests.fuzz.verbs.recognise import is_recognised
-from tests.unit.replay.toys import fake_runner
 
 _OTHER = "other"
 _TEMPORARY = "tmp"
@@ -97,12 +95,6 @@ def lay_out(case: Case, folder: Path) -> None:
         each.lay_out(folder)
 
 
-@cache
-def _stand_in() -> Path:
-    """A folder with the stand-in for the program that replays."""
-    return fake_runner(Path(tempfile.mkdtemp(prefix="fuzz-runner-")))
-
-
 @contextmanager
 def _surroundings(kind: Kind, folder: Path) -> Iterator[None]:
     """A home and a temporary folder of its own, and errors of ours with their place."""
@@ -110,7 +102,5 @@ def _surroundings(kind: Kind, folder: Path) -> Iterator[None]:
     variables = {"HOME": temporary, "TMPDIR": temporary, "ROCM_PERF_DEBUG": "1", "COLUMNS": "100"}
     if kind == "gpus":
         variables["ROCM_PERF_GPUS"] = str(folder / "input")
-    if kind == "snapshot":
-        variables["ROCM_PERF_NATIVE_DIR"] = str(_stand_in())
     with patch.dict(os.environ, variables), patch.object(tempfile, "tempdir", temporary):
         yield

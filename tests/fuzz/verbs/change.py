@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import json
 import warnings
@@ -17,7 +16,6 @@ from random import Random
 import polars as pl
 import zstandard
 
-from rocm_perf.replay.snapshot import digest
 from tests.fuzz.hostile import ESCAPES, HOSTILE, other_number
 from tests.fuzz.mutate import mutate, mutate_settings
 from tests.fuzz.verbs.inputs import Input, Kind
@@ -39,8 +37,6 @@ def changed(start: Input, others: Sequence[Input], random: Random) -> Input:
         files[name] = mutate_settings(files[name], random)
     elif "" in files:
         files[""] = content(files[""], random)
-    elif start.kind == "snapshot" and random.random() < 0.8:
-        _forge(files, random)
     else:
         for _ in range(random.choice((1, 1, 2, 3))):
             _change_folder(files, others, random)
@@ -109,20 +105,6 @@ def _change_folder(files: Files, others: Sequence[Input], random: Random) -> Non
         lambda: files.update({name: packed(files[name], others, random)}),
     )
     random.choices(ways, weights=(12, 1, 2, 1, 1, 1, 1, 1))[0]()
-
-
-def _forge(files: Files, random: Random) -> None:
-    """Another content of a snapshot's JSON file, with right hashes everywhere."""
-    name = random.choice(("dispatch.json", "memory_regions.json", MANIFEST))
-    files[name] = mutate(files[name], random)
-    with suppress(ValueError, KeyError, TypeError, RecursionError):
-        manifest = json.loads(files[MANIFEST])
-        if name != MANIFEST:
-            sha256 = hashlib.sha256(files[name]).hexdigest()
-            manifest["files"][name].update(size=len(files[name]), sha256=sha256)
-        manifest["sha256"] = ""
-        manifest["sha256"] = digest(json.dumps(manifest).encode(), "")
-        files[MANIFEST] = json.dumps(manifest).encode()
 
 
 def _correct_checksums(files: Files) -> None:

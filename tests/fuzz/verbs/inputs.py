@@ -15,9 +15,8 @@ from rocm_perf.cli.main import main
 from tests.bundle_amd import bundle, compressed
 from tests.compile_amd import Compiler
 from tests.fuzz import corpus
-from tests.unit.replay.toys import make_snapshot
 
-Kind = Literal["recording", "code", "snapshot", "workload", "counters", "context", "gpus"]
+Kind = Literal["recording", "code", "workload", "counters", "context", "gpus"]
 ROOT = Path(__file__).parents[3]
 
 # A kernel, a copy, an allocation, a range and a synchronisation, a few times each.
@@ -100,7 +99,6 @@ def all_inputs(compiler: Compiler | None, *, with_specimens: bool = True) -> lis
             *(Input("recording", "input", {"": data}) for data in plain.values()),
             *simulated * max(1, len(plain) // len(simulated) // 2),  # a third of all
             *(_code(compiler) if compiler else ()),
-            Input("snapshot", "input", _tree(make_snapshot(Path(folder) / "snapshot").folder)),
             Input("workload", "input.toml", {"": WORKLOAD.encode()}),
             *(Input("counters", name, {"": text.encode()}) for name, text in COUNTERS.items()),
             Input("context", "input.json", {"": CONTEXT.encode()}),

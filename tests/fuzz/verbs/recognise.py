@@ -45,10 +45,6 @@ def _code(path: Path) -> bool:
     return path.read_bytes().startswith(_CODE)
 
 
-def _snapshot(path: Path) -> bool:
-    return isinstance(json.loads((path / "manifest.json").read_bytes()), dict)
-
-
 def _toml(path: Path) -> bool:
     files = list(path.iterdir()) if path.is_dir() else [path]
     return any(bool(read_toml(file.read_bytes(), file.name)) for file in files)
@@ -62,7 +58,6 @@ def _settings(path: Path) -> bool:
 _LOOKS: dict[Kind, Callable[[Path], bool]] = {
     "recording": _recording,
     "code": _code,
-    "snapshot": _snapshot,
     "workload": _toml,
     "counters": _settings,
     "context": _settings,

@@ -246,7 +246,7 @@ class _Session:
         )
 
     def _exit_code(self, chosen: Attempt, done: CollectionRecord) -> int:
-        """The application's own exit code; else 6 for a full disk, 5 if nothing was captured, 4 if less than asked for."""
+        """The application's own exit code; else 6 for a full disk, 5 if nothing was captured, 4 for less than was asked."""
         if own := next((each.application_code for each in self.tried if each.application_code), 0):
             return own
         if (chosen.verdict, chosen.state) == ("stopped", "failed"):
