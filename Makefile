@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 CPP_FILES := find src tests examples -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.hip'
 
-.PHONY: help demo test test-native test-profile test-torch lint format fuzz bench clean
+.PHONY: help demo test test-native test-profile test-torch lint format fuzz fuzz-readers bench clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -55,8 +55,12 @@ format: $(READY) ## let ruff and clang-format format the code
 	$(BIN)/ruff format .
 	$(CPP_FILES) | xargs $(BIN)/clang-format -i
 
-fuzz: $(READY) ## a minute of coverage-guided fuzzing of sniff and every text adapter
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+fuzz: $(READY) ## five minutes of hostile inputs to whole verbs; goes on where it last stopped (FUZZ_ARGS)
+	$(BIN)/python -m tests.fuzz.verbs $(FUZZ_ARGS)
+	$(BIN)/python -m tests.fuzz.snapshots --count 200
+
+fuzz-readers: $(READY) ## a minute of fuzzing sniff and every adapter, guided by coverage where atheris can be installed
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
 	$(BIN)/python tests/fuzz/run.py --seconds 60
 
 bench: $(READY) ## our speed beside what a user would pick instead (several minutes)
@@ -69,4 +73,4 @@ bench: $(READY) ## our speed beside what a user would pick instead (several minu
 	$(BIN)/python bench/bench_annotate.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-torch demo-output bench/data bench/.venv-*
+	rm -rf $(VENV) .venv-torch demo-output fuzz-output bench/data bench/.venv-*

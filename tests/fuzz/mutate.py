@@ -16,39 +16,47 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-MAX_BYTES = 128 << 10
+from tests.fuzz.hostile import DEEP, HOSTILE, HOSTILE_JSON, HOSTILE_WORDS, other_number
 
-_DEEP = "deeply-nested"  # replaced once the document is text, as Python will not write that deep
-HOSTILE = (
-    "", "0", "-1", "1.5", "1e30", "1e400", "nan", "-inf", "9223372036854775807", "9223372036854775808",
-    "-9223372036854775809", "18446744073709551616", "9" * 400, "0x", "0xfffffffffffffffff", "null", "true", "[]", "{}",
-    "Agent 99999999999999999999", "(1, 2, 3)", "1,234", '"', "'", ",", "\n", "\x00", "é\u2028", " 7 ", "٣", "%s",
-    "a" * 9000, "2025-99-99 99:99:99", "gfx942", "0001-01-01T00:00:00",
-)  # fmt: skip
-HOSTILE_JSON: tuple[Any, ...] = (
-    None, True, False, 0, -1, 2**31, 2**63 - 1, 2**63, 2**64, -(2**63) - 1, 10**400, 0.5, 1e308, -0.0, float("nan"),
-    float("inf"), [], {}, [[]], [None], {"": None}, [1, "a", {}], _DEEP,
-)  # fmt: skip
+Change = Callable[[bytes, Random], "bytes | None"]
+MAX_BYTES = 192 << 10
+
 _NUMBER = re.compile(rb"-?\d+")
+_LONG_NUMBER = re.compile(rb"-?\d{7,}")
+_IS_LONG = 10**6  # a time stamp, most likely
+_TIME = re.compile("start|end|time|Ns$", re.IGNORECASE)
+_KEY = re.compile(r'"[^"\\]*": ')
+_WORD = re.compile(rb'"[^"\n]*"|[\w.+-]+')
 
 
 def mutate(data: bytes, random: Random) -> bytes:
     """A few changes, most of them of the kind that the format allows."""
+    data = _changed(data, _ways, random)
+    return gzip.compress(data, 1, mtime=0)[: random.choice((-1, None))] if random.random() < 0.02 else data
+
+
+def mutate_settings(data: bytes, random: Random) -> bytes:
+    """The same for a file that a person writes: TOML, YAML, or JSON."""
+    words = (change_word, change_word, change_number, change_number, change_lines)
+    return _changed(data, lambda each: (*words, change_document) if each[:1] == b"{" else words, random)
+
+
+def _changed(data: bytes, ways: Callable[[bytes], tuple[Change, ...]], random: Random) -> bytes:
     for _ in range(random.choice((1, 1, 2, 3, 6))):
-        changed = random.choice(_ways(data))(data, random)
+        changed = random.choice(ways(data))(data, random)
         data = data if changed is None else changed[:MAX_BYTES]
-    return gzip.compress(data, 1)[: random.choice((-1, None))] if random.random() < 0.02 else data
+    return data
 
 
-def _ways(data: bytes) -> tuple[Callable[[bytes, Random], bytes | None], ...]:
+def _ways(data: bytes) -> tuple[Change, ...]:
     first = data.lstrip()[:1]
     if data.startswith(b"SQLite format 3\x00"):
         return change_database, change_database, change_database, change_bytes
     if first in (b"{", b"["):
         return change_document, change_document, change_document, change_number, change_bytes
     if b"\x00" in data:
-        return change_bytes, change_number
-    return change_table, change_table, change_table, change_lines, change_number, change_bytes
+        return change_bytes, change_number, change_binary_word, change_binary_word
+    return change_table, change_table, change_table, change_lines, change_number, change_word, change_bytes
 
 
 def change_bytes(data: bytes, random: Random) -> bytes:
@@ -69,11 +77,34 @@ def change_bytes(data: bytes, random: Random) -> bytes:
 
 def change_number(data: bytes, random: Random) -> bytes | None:
     """Another number in the place of one."""
-    found = list(_NUMBER.finditer(data))
-    if not found:
+    numbers = list(random.choice((_NUMBER, _LONG_NUMBER)).finditer(data))
+    if not numbers:
         return None
-    start, end = random.choice(found).span()
-    return data[:start] + random.choice(HOSTILE).encode() + data[end:]
+    start, end = random.choice(numbers).span()
+    near = str(other_number(int(data[start:end][:30]), random))
+    other = near if random.random() < 0.5 else random.choice(HOSTILE)
+    return data[:start] + other.encode() + data[end:]
+
+
+def change_word(data: bytes, random: Random) -> bytes | None:
+    """A word or a quoted text gone, replaced, or swapped with another one."""
+    words = [match.span() for match in _WORD.finditer(data)]
+    if not words:
+        return None
+    (start, end), (other, other_end) = sorted((random.choice(words), random.choice(words)))
+    if random.random() < 0.4 and end <= other:
+        return data[:start] + data[other:other_end] + data[end:other] + data[start:end] + data[other_end:]
+    text = random.choice(HOSTILE).encode()
+    quoted = b'"' + text + b'"' if data[start:end].startswith(b'"') else text
+    return data[:start] + random.choice((quoted, text, b"")) + data[end:]
+
+
+def change_binary_word(data: bytes, random: Random) -> bytes:
+    """A size, offset or address of a binary file."""
+    size = random.choice((4, 8))
+    start = random.randrange(max(1, min(len(data), random.choice((256, len(data)))))) // 4 * 4
+    value = random.choice((*HOSTILE_WORDS, len(data), random.randrange(1 << 32)))
+    return data[:start] + (value % (1 << 8 * size)).to_bytes(size, "little") + data[start + size :]
 
 
 def change_lines(data: bytes, random: Random) -> bytes:
@@ -92,10 +123,12 @@ def change_table(data: bytes, random: Random) -> bytes | None:
         if not rows or not rows[0]:
             return None
         row = random.choice(rows[1:] or rows) if random.random() < 0.95 else rows[0]
-        column = random.randrange(len(rows[0]))
+        column = _column(row, len(rows[0]), random)
         way = random.random()
         if way < 0.7 and row:
-            row[column % len(row)] = random.choice(HOSTILE)
+            row[column % len(row)] = _other_field(row[column % len(row)], random)
+        elif way < 0.75:
+            rows.insert(random.randrange(1, len(rows) + 1), list(row))
         elif way < 0.8:
             row += random.choice(([""], ["1", "2"], list(row)))
         elif way < 0.9:
@@ -110,6 +143,18 @@ def change_table(data: bytes, random: Random) -> bytes | None:
     return None
 
 
+def _column(row: list[str], width: int, random: Random) -> int:
+    """Any; or, as often, one that seems to hold a time."""
+    long = [number for number, field in enumerate(row) if field.isdigit() and len(field) > 6]
+    return random.choice(long) if long and random.random() < 0.5 else random.randrange(width)
+
+
+def _other_field(field: str, random: Random) -> str:
+    if random.random() < 0.4 and field.isascii() and field.isdigit():
+        return str(other_number(int(field[:30]), random))
+    return random.choice(HOSTILE)
+
+
 def change_document(data: bytes, random: Random) -> bytes | None:
     """A value of a JSON document, or a key, or an element of a list."""
     try:
@@ -119,10 +164,14 @@ def change_document(data: bytes, random: Random) -> bytes | None:
     places = list(_places(document))
     if not places:
         return None
-    holder, key = random.choice(places)
+    long = [(holder, key) for holder, key in places if _is_long(holder[key])] if random.random() < 0.4 else []
+    holder, key = random.choice(long or places)
     way = random.random()
-    if way < 0.7:
-        holder[key] = random.choice((*HOSTILE_JSON, *HOSTILE)) if random.random() < 0.8 else document
+    if way < 0.6:
+        holder[key] = _other_value(holder[key], random)
+    elif way < 0.7:
+        other, place = random.choice(places)
+        holder[key], other[place] = other[place], holder[key]
     elif way < 0.85:
         del holder[key]
     elif isinstance(holder, list):
@@ -130,8 +179,27 @@ def change_document(data: bytes, random: Random) -> bytes | None:
     else:
         holder[random.choice(HOSTILE)] = holder.pop(key)
     with suppress(ValueError, RecursionError):  # a document that holds itself cannot be written
-        return json.dumps(document).replace(f'"{_DEEP}"', "[" * 3000 + "]" * 3000).encode()
+        return _twice(json.dumps(document), random).replace(f'"{DEEP}"', "[" * 3000 + "]" * 3000).encode()
     return None
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) > _IS_LONG
+
+
+def _other_value(value: Any, random: Random) -> Any:
+    if random.random() < 0.4 and isinstance(value, int | float) and abs(value) < 2**70:
+        return type(value)(other_number(int(value), random))
+    return random.choice((*HOSTILE_JSON, *HOSTILE, [value] * 3, {"": value}))
+
+
+def _twice(text: str, random: Random) -> str:
+    """At times with a key that comes twice, which no writer of JSON makes."""
+    keys = [match.group() for match in _KEY.finditer(text)] if random.random() < 0.05 else []
+    if not keys:
+        return text
+    key = random.choice(keys)
+    return text.replace(key, f"{key}{json.dumps(random.choice(HOSTILE_JSON))}, {key}", 1)
 
 
 def _places(value: Any) -> Any:
@@ -151,24 +219,33 @@ def change_database(data: bytes, random: Random) -> bytes | None:
         file = Path(folder) / "database"
         file.write_bytes(data)
         with closing(sqlite3.connect(file)) as connection:
-            names = sorted(
-                name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            )
-            table = random.choice(names or [""])
-            column = random.choice(
-                [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')] or [""]
-            )
+            table = random.choice(_tables(connection) or [""])
+            columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')] or [""]
+            times = [name for name in columns if _TIME.search(name)] if random.random() < 0.4 else []
+            column = random.choice(times or columns)
             connection.execute(*_statement(table, column, random))
             connection.commit()
         return file.read_bytes()
     return None
 
 
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    """Those with rows."""
+    names = [
+        name
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    ]
+    return [name for name in names if connection.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()]
+
+
 def _statement(table: str, column: str, random: Random) -> tuple[str, tuple[object, ...]]:
     way = random.random()
     if way < 0.7:
+        which = random.choice(("", " WHERE rowid = 1", " WHERE rowid % 2"))
+        if random.random() < 0.3:
+            change = random.choice(("+ 500000000000000000", "- 500000000000000000", "* -1", "* 1000", "+ 1"))
+            return f'UPDATE "{table}" SET "{column}" = "{column}" {change}{which}', ()
         value = random.choice((None, 0, -1, 2**63 - 1, -(2**63), 1e308, float("inf"), b"\xff\x00", *HOSTILE))
-        which = random.choice(("", " WHERE rowid = 1"))
         return f'UPDATE "{table}" SET "{column}" = ?{which}', (value,)
     if way < 0.8:
         return f'INSERT INTO "{table}" SELECT * FROM "{table}"', ()

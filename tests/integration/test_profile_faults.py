@@ -231,7 +231,7 @@ def test_a_run_that_fails_without_a_profiler_ends_it(sessions: Sessions) -> None
 def test_a_full_disk_ends_it(sessions: Sessions) -> None:
     recorded = sessions("sh", "-c", "echo no space left on device >&2", fault="empty")
     assert recorded.record.passes[0].explanation.startswith("the disk is full")
-    assert (len(recorded.record.passes), recorded.exit_code) == (1, 5)
+    assert (len(recorded.record.passes), recorded.exit_code) == (1, 6)
 
 
 def test_a_record_that_cannot_be_written_is_told_at_the_end(

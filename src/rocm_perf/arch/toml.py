@@ -19,6 +19,9 @@ def read_toml(data: bytes, name: str) -> dict[str, Any]:
     """The tables of a file; `name` is what an error calls it."""
     try:
         tables: dict[str, Any] = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # of a number too long or lists too deep, beside its own errors
         raise InputError(f"{name} is not valid TOML", str(error)) from error
     return tables

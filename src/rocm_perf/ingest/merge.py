@@ -84,7 +84,7 @@ def _passes(groups: list[Group]) -> dict[int, int]:
 
 def _pid(group: Group) -> int | None:
     """The process id, from whichever file knows it."""
-    known = {piece.part.pid for piece in group.pieces if piece.part.pid is not None}
+    known = {pid for piece in group.pieces if (pid := piece.part.pid) is not None and 0 <= pid < 1 << 63}
     for piece in group.pieces:
         for frame in piece.part.tables.values():
             if "pid" in frame.columns:
@@ -95,7 +95,8 @@ def _pid(group: Group) -> int | None:
 
 
 def _rank(group: Group) -> int | None:
-    ranks = [piece.part.rank for piece in group.pieces if piece.part.rank is not None]
+    """The rank, from whichever file knows it; one that no column can hold is unknown."""
+    ranks = [rank for piece in group.pieces if (rank := piece.part.rank) is not None and 0 <= rank < 1 << 31]
     return ranks[0] if ranks else group.place.rank
 
 

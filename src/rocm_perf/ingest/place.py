@@ -19,9 +19,10 @@ _ENDING = re.compile(
       \.(csv|json|db|txt|pftrace|proto|rpd|sqlite)$""",
     re.VERBOSE,
 )
-_PASS = re.compile(r"(?:pmc|pass)_(\d+)")
-_RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?(\d+)", re.IGNORECASE)
-_PID = re.compile(r"(?:pid[-_]?)?(\d+)")
+# Longer numbers than these are none of a process, a pass or a rank.
+_PASS = re.compile(r"(?:pmc|pass)_(\d{1,6})")
+_RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?(\d{1,6})(?!\d)", re.IGNORECASE)
+_PID = re.compile(r"(?:pid[-_]?)?(\d{1,10})")
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 def _fits(schema: TableSchema, frame: pl.DataFrame) -> bool:
     """Whether the table already keeps the contract: a large one need not be copied."""
     required = [column.name for column in schema.columns if column.required]
-    return dict(frame.schema) == schema.dtypes and not any(frame[name].null_count() for name in required)
+    same_columns = frame.columns == list(schema.dtypes) and dict(frame.schema) == schema.dtypes
+    return same_columns and not any(frame[name].null_count() for name in required)
 
 
 def _with_default(column: Column, present: set[str]) -> pl.Expr:

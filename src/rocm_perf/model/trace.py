@@ -48,10 +48,7 @@ class Trace:
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """The table as a query that has not run yet."""
-        frame = self._frames.get(name)
-        if isinstance(frame, pl.LazyFrame):
-            self._require_possible(name, frame)
-        return schema.empty(name).lazy() if frame is None else frame.lazy()
+        return self.table(name).lazy()
 
     def has(self, name: str) -> bool:
         """Whether the table has at least one row."""

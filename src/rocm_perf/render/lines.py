@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console, RenderableType
+from rich.markup import escape
 from rich.text import Text
 
 from rocm_perf.model.finding import Severity
@@ -98,3 +99,8 @@ def _plain(part: str | tuple[str, str]) -> str | tuple[str, str]:
     if isinstance(part, tuple):
         return clean(part[0]), part[1]
     return clean(part)
+
+
+def marked_up(text: str) -> str:
+    """A stranger's text among rich's markup: without anything that a terminal or rich would obey."""
+    return escape(clean(text))

@@ -18,8 +18,12 @@ class Fault:
     what: str
 
 
+MOST_STEPS = 20_000_000  # about two minutes and several gigabytes
+
+
 def faults(workload: Workload) -> Iterator[Fault]:
     """Every fault that can be seen before the workload runs."""
+    yield from _length(workload)
     for thread in workload.threads:
         yield from _ranges(thread.steps, thread.name)
     for rank in workload.ranks:
@@ -29,6 +33,27 @@ def faults(workload: Workload) -> Iterator[Fault]:
         if not missing:
             yield from _cycles(threads)
     yield from _collectives(workload)
+
+
+def _length(workload: Workload) -> Iterator[Fault]:
+    """More steps than anyone would wait for."""
+    count = sum(_unrolled(thread.steps, workload) for thread in workload.threads)
+    if count > MOST_STEPS:
+        line = min(thread.steps[0].line for thread in workload.threads)
+        yield Fault(
+            line, f"with its loops unrolled it has {count:,} steps; at most {MOST_STEPS:,} are simulated"
+        )
+
+
+def _unrolled(steps: tuple[Step, ...], workload: Workload) -> int:
+    """How many steps run, those of graphs among them."""
+    count = 0
+    for step in steps:
+        if step.verb == "repeat":
+            count += step.times * _unrolled(step.steps, workload)
+        else:
+            count += len(workload.graphs[step.what]) if step.verb == "graph" else 1
+    return count
 
 
 def _ranges(steps: tuple[Step, ...], where: str) -> Iterator[Fault]:

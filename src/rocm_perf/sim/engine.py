@@ -18,12 +18,14 @@ from rocm_perf.sim.gpu import SimGpu
 from rocm_perf.sim.scheduler import Scheduler
 from rocm_perf.sim.steps import Step, Workload
 from rocm_perf.sim.timeline import START_NS, Call, Device, HostThread, HostWork, Item, Range, Run, Stream
+from rocm_perf.units import format_ns
 
 __all__ = ["START_NS", "Call", "HostThread", "HostWork", "Item", "Range", "Run", "simulate"]
 
 COLLECTIVE_SHARE = 0.1  # of the GPU, while a collective runs
 BLOCKED = -1
 
+LONGEST_NS = 3_600_000_000_000
 _SYNC_CALLS = {"stream": "hipStreamSynchronize", "device": "hipDeviceSynchronize"}
 
 
@@ -71,6 +73,7 @@ class _Engine(Scheduler):
             self.now, _, act, subject = heappop(heap)
             act(subject)
         self._refuse_deadlock()
+        self._refuse_length()
         self.result.end_ns = self.now
         return self.result
 
@@ -278,6 +281,13 @@ class _Engine(Scheduler):
             step = stuck[0].step
             why = f"thread {stuck[0].name!r} waits in {stuck[0].waiting_for} for work that never ends"
             raise InputError(self._place(step.line if step else 0), f"a deadlock: {why}")
+
+    def _refuse_length(self) -> None:
+        if (length := self.now - START_NS) > LONGEST_NS:
+            limit = (
+                f"at most {format_ns(LONGEST_NS)} is simulated, because every sensor is read each millisecond"
+            )
+            raise InputError(f"{self.workload.name} would take {format_ns(length)}", limit)
 
     def _streams(self) -> list[Stream]:
         devices = {thread.rank: thread.device for thread in self.result.threads}

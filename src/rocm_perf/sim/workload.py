@@ -16,6 +16,10 @@ from rocm_perf.sim.steps import DEFAULT_STREAM, DTYPES, LEVELS, Kernel, Size, St
 
 __all__ = ["Kernel", "Size", "Step", "Thread", "Workload", "parse_workload", "read_workload"]
 
+# Larger ones are slips, and do not fit into the columns of a recording.
+_LARGEST_NUMBER = 1e18
+_LARGEST_COUNT = (1 << 31) - 1  # of a grid, of registers, of repetitions
+
 _WORKLOAD_KEYS = {"name", "seed", "noise", "command", "streams", "kernel", "graph", "thread"}
 _COUNTS = {"vgprs": 32, "agprs": 0, "sgprs": 32, "lds_bytes": 0, "scratch_bytes": 0}
 _KERNEL_KEYS = {"flops", "bytes", "matrix", "duration_us", "grid", "workgroup", "symbol", *_COUNTS}
@@ -48,7 +52,7 @@ def parse_workload(text: str, name: str = "workload") -> Workload:
     """The workload in a text; `name` is what errors call it."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a number of thousands of digits is not even a TOMLDecodeError
         where = str(error).replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end")
         raise InputError(f"{name} is not valid TOML", where) from error
     except RecursionError as error:
@@ -87,8 +91,8 @@ class _Reader:
             threads=tuple(
                 self._thread(("thread", number), entry, number) for number, entry in enumerate(threads)
             ),
-            seed=self._count(("seed",), document.get("seed", 0)),
-            noise=self._number(("noise",), document.get("noise", 0.0)),
+            seed=self._count(("seed",), document.get("seed", 0), most=_LARGEST_NUMBER),
+            noise=self._number(("noise",), document.get("noise", 0.0), most=1),
             command=self._text(("command",), document.get("command", "")),
         )
         return self._checked(read)
@@ -162,7 +166,7 @@ class _Reader:
             verb,
             self._what((*path, verb), verb, entry[verb]),
             stream=self._stream((*path, "stream"), entry.get("stream", DEFAULT_STREAM)),
-            size_bytes=self._count((*path, "bytes"), entry.get("bytes", 0)),
+            size_bytes=self._count((*path, "bytes"), entry.get("bytes", 0), most=_LARGEST_NUMBER),
             duration_us=self._number((*path, "us"), entry.get("us", 0.0)),
             pinned=self._flag((*path, "pinned"), entry.get("pinned", True)),
             blocking=self._flag((*path, "blocking"), entry.get("blocking", False)),
@@ -201,15 +205,19 @@ class _Reader:
             self._fail(path, f"{path[-1]} contains a zero")
         return (padded[0], padded[1], padded[2])
 
-    def _number(self, path: positions.Path, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    def _number(self, path: positions.Path, value: Any, most: float = _LARGEST_NUMBER) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
             self._fail(path, f"{path[-1]} must be a number, not {value!r}")
+        if isinstance(value, float) and not math.isfinite(value):
+            self._fail(path, f"{path[-1]} must be a number, not {value!r}")
+        if value > most:
+            self._fail(path, f"{path[-1]} is beyond what is simulated: at most {most:g}")
         if value < 0:
-            self._fail(path, f"{path[-1]} is negative ({value})")
+            self._fail(path, f"{path[-1]} is negative ({max(value, -_LARGEST_NUMBER)})")
         return value
 
-    def _count(self, path: positions.Path, value: Any) -> int:
-        number = self._number(path, value)
+    def _count(self, path: positions.Path, value: Any, most: float = _LARGEST_COUNT) -> int:
+        number = self._number(path, value, most)
         if number != int(number):
             self._fail(path, f"{path[-1]} must be a whole number, not {value!r}")
         return int(number)

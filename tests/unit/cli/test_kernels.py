@@ -133,3 +133,12 @@ def test_a_chip_that_the_catalogue_does_not_have(
 ) -> None:
     out = printed(capsys, compiler.compile("vector_add", "gfx11-generic").path)
     assert "unavailable: gfx11-generic is not in the catalogue" in out
+
+
+def test_names_of_strangers_do_nothing_to_a_terminal(both: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named = b"amdgcn-amd-amdhsa--gfx1100"
+    hostile = b"\x1b[2J\x00\x07[/]".ljust(len(named) - 7) + b"gfx1100"
+    both.write_bytes(both.read_bytes().replace(named, hostile, 1))  # in the index of the bundle
+    shown = printed(capsys, both)
+    assert "gfx1100" in shown
+    assert not {"\x1b", "\x00", "\x07"} & set(shown)

@@ -131,6 +131,14 @@ def test_ranks(name: str, rank: int | None) -> None:
     assert own.table("dispatches")["rank"].to_list() == [9]
 
 
+@pytest.mark.parametrize("number", [2**64 - 1, 2**200, -1])
+def test_a_pid_and_a_rank_that_no_column_holds_are_unknown(number: int) -> None:
+    odd = part("x", {"dispatches": _dispatches(1)}, pid=number, rank=number)
+    trace = _merged(_piece("a.json", odd), _piece("b.json", part("x", {"dispatches": _dispatches(2)}, pid=5)))
+    assert trace.table("dispatches")["pid"].to_list() == [None, 5]
+    assert trace.table("dispatches")["rank"].to_list() == [None, None]
+
+
 def test_agents_are_merged_and_completed() -> None:
     plain = pl.DataFrame({"agent_id": [4], "kind": ["GPU"], "gfx": ["gfx942"]})
     named = pl.DataFrame({"agent_id": [4, 5], "name": ["MI300X", "MI300X"]})

@@ -27,6 +27,14 @@ from rocm_perf.ingest.place import place_of
         ("out/rank-12/trace.json", "trace", (None, None, None, 12), "out/rank-12"),
         ("out/Rank3_trace.json", "Rank3", (None, None, None, 3), "out"),
         ("out/frank3.json", "frank3", (None, None, None, None), "out"),
+        ("out/18446744073709551615.csv", "18446744073709551615", (None, None, None, None), "out"),
+        (
+            "out/pass_18446744073709551615/trace.json",
+            "trace",
+            (None, None, None, None),
+            "out/pass_18446744073709551615",
+        ),
+        ("out/rank_18446744073709551615.json", "rank_18446744073709551615", (None, None, None, None), "out"),
         ("out/notes", "notes", (None, None, None, None), "out"),
     ],
 )

@@ -108,17 +108,36 @@ def test_a_source_that_changed_since_gets_no_hash(tmp_path: Path) -> None:
     assert bundle.write(Trace({}, run), tmp_path / "x").run.sources[0].sha256 is None
 
 
-def test_no_row_is_read_before_a_table_is_asked_for(tmp_path: Path) -> None:
-    bundle.write(_trace(2000), tmp_path / "x")
-    file = tmp_path / "x" / "dispatches.parquet"
+def _with_damaged_rows(folder: Path) -> Path:
+    """A bundle whose dispatches have a good footer and rows that cannot be decoded."""
+    bundle.write(_trace(2000), folder)
+    file = folder / "dispatches.parquet"
     data = bytearray(file.read_bytes())
-    data[4 : len(data) // 3] = bytes(len(data) // 3 - 4)  # the rows, not the footer
+    data[4 : len(data) // 3] = bytes(len(data) // 3 - 4)
     file.write_bytes(data)
-    trace = bundle.read(tmp_path / "x")
+    return folder
+
+
+def _without_checksums(folder: Path) -> Path:
+    """The bundle as the first versions wrote it."""
+    tables = json.loads((folder / "manifest.json").read_text())["tables"]
+    _edit_manifest(folder, tables={name: {**entry, "crc32": None} for name, entry in tables.items()})
+    return folder
+
+
+def test_a_file_that_is_not_what_was_written_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"dispatches.parquet is damaged: it is not what was written"):
+        bundle.read(_with_damaged_rows(tmp_path / "x"))
+
+
+def test_no_row_is_read_before_a_table_is_asked_for(tmp_path: Path) -> None:
+    trace = bundle.read(_without_checksums(_with_damaged_rows(tmp_path / "x")))
     assert trace.table("copies").height == 1
     assert trace.rows("dispatches") == 2000
     with pytest.raises(InputError, match="dispatches cannot be read"):
         trace.table("dispatches")
+    with pytest.raises(InputError, match="dispatches cannot be read"):
+        trace.lazy("dispatches")
 
 
 def test_an_existing_folder_is_kept(tmp_path: Path) -> None:
@@ -319,7 +338,8 @@ def test_what_does_not_load(tmp_path: Path) -> None:
     (broken("empty") / "copies.parquet").write_bytes(b"")
     _refused(tmp_path / "empty", "copies.parquet is damaged")
     shutil.copy(good / "dispatches.parquet", broken("swapped") / "copies.parquet")
-    _refused(tmp_path / "swapped", "columns are not those of copies")
+    _refused(tmp_path / "swapped", "not what was written")
+    _refused(_without_checksums(tmp_path / "swapped"), "columns are not those of copies")
     _edit_manifest(broken("newer"), version=2, run=3)
     _refused(tmp_path / "newer", r"format version 2.*pip install -U")
     _edit_manifest(broken("older"), version=0)

@@ -59,6 +59,12 @@ def test_conform_refuses(columns: dict[str, list[object]], message: str) -> None
         schema.conform("dispatches", pl.DataFrame(columns, strict=False))
 
 
+@pytest.mark.parametrize("table", ["dispatches", "kernels", "waves"])
+def test_conform_orders_columns_that_are_all_there(table: str) -> None:
+    frame = schema.empty(table)
+    assert schema.conform(table, frame.select(reversed(frame.columns))).columns == frame.columns
+
+
 def test_check_refuses_another_layout() -> None:
     frame = schema.empty("copies")
     for wrong in (frame.drop("node"), frame.cast({"node": pl.Int64}), frame.rename({"node": "nodes"})):

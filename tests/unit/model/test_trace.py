@@ -59,6 +59,21 @@ def test_a_lazy_table_is_read_once_and_checked_then() -> None:
         wrong.table("dispatches")
 
 
+def test_a_query_of_a_lazy_table_sees_it_checked() -> None:
+    wrong = Trace({"dispatches": _dispatches().with_columns(kernel=pl.lit(None, pl.String)).lazy()})
+    with pytest.raises(SchemaError, match="kernel"):
+        wrong.lazy("dispatches")
+
+
+def test_a_panic_of_the_decoder_is_an_error_of_ours() -> None:
+    def panic(_: pl.DataFrame) -> pl.DataFrame:
+        raise pl.exceptions.PanicException("assertion failed")
+
+    lazy = _dispatches().lazy().map_batches(panic, schema=schema.SCHEMAS["dispatches"].dtypes)
+    with pytest.raises(InputError, match="dispatches cannot be read"):
+        Trace({"dispatches": lazy}).table("dispatches")
+
+
 def test_a_lazy_table_that_cannot_be_read_is_an_error_of_ours(tmp_path: object) -> None:
     gone = Trace({"dispatches": pl.scan_parquet(f"{tmp_path}/gone.parquet")})
     for ask in (gone.table, gone.rows, gone.has):

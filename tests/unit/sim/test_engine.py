@@ -180,3 +180,8 @@ def test_a_type_that_the_gpu_cannot_compute_is_refused() -> None:
     text = "[kernel.k]\nflops = {f8 = 1e9}\n" + thread('{launch = "k"}')
     with pytest.raises(InputError, match="vector units of AMD Instinct MI300X cannot"):
         simulate(parse_workload(text), find_gpu("sim:mi300x"))
+
+
+def test_a_run_of_days_is_refused() -> None:
+    with pytest.raises(InputError, match=r"would take .* is simulated, because every sensor"):
+        run_steps('{cpu = "wait", us = 1e12}')

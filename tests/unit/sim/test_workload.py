@@ -48,6 +48,10 @@ def fault_of_step(step: str) -> str:
         ('copy = "H2D", bytes = -1', "bytes is negative (-1)"),
         ('copy = "H2D", bytes = 1.5', "bytes must be a whole number"),
         ('copy = "H2D", bytes = inf', "bytes must be a number"),
+        (f'copy = "H2D", bytes = {10**400}', "bytes is beyond what is simulated: at most 1e+18"),
+        ('copy = "H2D", bytes = 1e19', "bytes is beyond what is simulated"),
+        (f'copy = "H2D", bytes = {-(10**400)}', "bytes is negative"),
+        ("repeat = 3_000_000_000, steps = [{launch = 'gemm'}]", "repeat is beyond what is simulated"),
         ('copy = "H2D"', "'copy' needs 'bytes'"),
         ('copy = "D2X", bytes = 1', "one of H2D, D2H, D2D"),
         ('copy = "H2D", bytes = 1, pinned = 1', "pinned must be true or false"),
@@ -82,6 +86,8 @@ def test_a_bad_step_is_reported_in_its_line(step: str, expected: str) -> None:
         ("[[thread]]\nname = 'x'", 1, "has no steps"),
         ("[[thread]]\nrank = 0.5\nsteps = [{cpu = 'a', us = 1}]", 2, "whole number"),
         ("[graph.g]\nsteps = [\n {sync = 'stream'}]", 3, "not 'sync'"),
+        ("noise = 2\n[[thread]]\nsteps = [{cpu = 'a', us = 1}]", 1, "at most 1"),
+        ("[[thread]]\nrank = 10_000_000_000\nsteps = [{cpu = 'a', us = 1}]", 2, "beyond what is simulated"),
         ("noise = -0.1\n[[thread]]\nsteps = [{cpu = 'a', us = 1}]", 1, "negative"),
     ],
 )
@@ -89,6 +95,16 @@ def test_a_bad_table_is_reported_in_its_line(text: str, line: int, expected: str
     message = fault(text)
     assert message.startswith(f"w.toml, line {line}: ")
     assert expected in message
+
+
+@pytest.mark.parametrize("step", ['{launch = "gemm"}', '{graph = "decode"}'])
+def test_loops_that_nobody_would_wait_for_are_a_fault(step: str) -> None:
+    loops = f"{{repeat = 100_000, steps = [{{repeat = 100_000, steps = [{step}]}}]}}"
+    assert "10,000,000,000 steps; at most" in fault(f"{HEAD}[[thread]]\nsteps = [{loops}]")
+
+
+def test_a_number_of_thousands_of_digits_is_not_toml() -> None:
+    assert "is not valid TOML" in fault(f"seed = {'9' * 5000}")
 
 
 def test_streams_are_free_until_they_are_declared() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from rocm_perf.arch.codeobject import bundles, fatbin
 from rocm_perf.arch.codeobject.cubin import read_cubin
@@ -16,6 +18,7 @@ from rocm_perf.arch.codeobject.model import CodeObject
 from rocm_perf.errors import InputError
 
 _READERS = {EM_AMDGPU: read_hsaco, EM_CUDA: read_cubin}
+_READ_WHOLE_BYTES = 256 << 20  # only libraries of many kernels for many chips are larger
 _ITSELF = "the file itself"
 
 
@@ -48,15 +51,20 @@ def image_of(path: Path, index: int) -> bytes:
 def _contents(path: Path) -> Iterator[memoryview]:
     try:
         with path.open("rb") as file:
-            if not file.seek(0, 2):
-                raise InputError(
-                    f"{path} is empty", next_step="Give a .hsaco, .co, .cubin, program or library."
-                )
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            data = _bytes_of(file)
     except OSError as error:
         raise InputError(f"cannot read {path}", error.strerror or str(error)) from error
+    if not len(data):
+        raise InputError(f"{path} is empty", next_step="Give a .hsaco, .co, .cubin, program or library.")
     # Not closed explicitly: a traceback may keep views of it, and it is freed with the last of them.
-    yield memoryview(mapped)
+    yield memoryview(data)
+
+
+def _bytes_of(file: BinaryIO) -> bytes | mmap.mmap:
+    """All of a file. Only a large one is mapped: if a compiler cuts it meanwhile, the mapping ends this process."""
+    if os.fstat(file.fileno()).st_size <= _READ_WHOLE_BYTES:
+        return file.read(_READ_WHOLE_BYTES)
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _images(data: memoryview, name: str) -> Iterator[_Image]:

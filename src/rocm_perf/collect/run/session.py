@@ -246,9 +246,11 @@ class _Session:
         )
 
     def _exit_code(self, chosen: Attempt, done: CollectionRecord) -> int:
-        """The application's own exit code; else 5 if nothing was captured, 4 if less than was asked for."""
+        """The application's own code; else 6 for a full disk, 5 if nothing was captured, 4 for less than was asked."""
         if own := next((each.application_code for each in self.tried if each.application_code), 0):
             return own
+        if (chosen.verdict, chosen.state) == ("stopped", "failed"):
+            return OutputError.exit_code  # the disk is full
         earlier = [each for each in self.tried if each is not chosen]
         if not chosen.plan.profiled and earlier and all(each.verdict == "empty" for each in earlier):
             return 5

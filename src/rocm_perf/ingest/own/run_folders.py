@@ -10,8 +10,10 @@ from pathlib import Path
 from rocm_perf.ingest.runs import Piece
 from rocm_perf.model.collection import CollectionRecord, PassRecord
 
-_PASS = re.compile(r"pass_(\d+)")
-_PROCESS = re.compile(r"rank(\d*)-(\d+)")  # the profiler's own files, and our folder without the suffix
+_PASS = re.compile(r"pass_(\d{1,6})")
+_PROCESS = re.compile(
+    r"rank(\d{0,6})-(\d{1,10})"
+)  # the profiler's own files, and our folder without the suffix
 _INPUTS = ("counters.txt", "application.sh")  # written for a profiler, not by one
 _LEVELS = 2  # from the folder of a process up to that of its run
 

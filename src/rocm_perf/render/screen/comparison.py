@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.table import Table
 
 from rocm_perf.model.results.comparison import (
@@ -17,6 +16,7 @@ from rocm_perf.model.results.comparison import (
     WallChange,
 )
 from rocm_perf.render.grid import GridColumn, fitted
+from rocm_perf.render.lines import marked_up
 from rocm_perf.units import format_count, format_ns, format_share
 
 _FATES = {"came": "[red]+[/] new:", "went": "[green]-[/] gone:"}
@@ -30,7 +30,7 @@ def print_comparison(comparison: Comparison, console: Console, top: int) -> None
 
 
 def _blocks(comparison: Comparison, top: int, width: int) -> Iterator[RenderableType]:
-    yield f"[bold]{escape(comparison.base.label)}[/] -> [bold]{escape(comparison.new.label)}[/]"
+    yield f"[bold]{marked_up(comparison.base.label)}[/] -> [bold]{marked_up(comparison.new.label)}[/]"
     yield _headline(comparison)
     if comparison.steps:
         yield _steps(comparison.steps)
@@ -66,7 +66,7 @@ def _steps(steps: StepChange) -> str:
     counts = f"{steps.base_steps:,} and {steps.new_steps:,} steps ({methods})"
     return (
         f"Wall per step {_arrow(steps.base_ns, steps.new_ns)}: [bold]{_pace(steps.base_ns / steps.new_ns)}[/], "
-        f"{steps.base_kernels:g} -> {steps.new_kernels:g} kernels; {escape(counts)}"
+        f"{steps.base_kernels:g} -> {steps.new_kernels:g} kernels; {marked_up(counts)}"
     )
 
 
@@ -136,7 +136,7 @@ def _kernel_blocks(comparison: Comparison, top: int, width: int) -> Iterator[Ren
         yield f"No difference in {format_count(len(both), 'kernel')}."
     for fate in ("appeared", "vanished"):
         if changes := [change for change in comparison.kernels if change.match == fate]:
-            yield f"{fate.capitalize()}: {escape(_listed(changes, top))}"
+            yield f"{fate.capitalize()}: {marked_up(_listed(changes, top))}"
 
 
 def _kernel_sum(base: Side, new: Side) -> str:
@@ -196,7 +196,7 @@ def _finding_lines(findings: Sequence[FindingChange]) -> Iterator[str]:
     for finding in moved:
         stake = finding.base_at_stake_ns if finding.fate == "went" else finding.new_at_stake_ns
         at_stake = "" if stake is None else f" ({format_ns(stake)} at stake)"
-        yield f"{_FATES[finding.fate]} {escape(finding.title)}{at_stake}"
+        yield f"{_FATES[finding.fate]} {marked_up(finding.title)}{at_stake}"
 
 
 def _note_lines(comparison: Comparison) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _note_lines(comparison: Comparison) -> Iterator[str]:
     if notes:
         yield ""
     for note in notes:
-        yield f"[dim]note: {escape(note)}[/]"
+        yield f"[dim]note: {marked_up(note)}[/]"
 
 
 def _time(value: float) -> str:

@@ -7,7 +7,6 @@ from itertools import groupby
 from pathlib import PurePath
 
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.text import Text
 
 from rocm_perf.arch.codeobject.instructions import Class
@@ -16,7 +15,8 @@ from rocm_perf.arch.codeobject.model import Kernel
 from rocm_perf.arch.codeobject.report import Code, KernelReport, ObjectReport
 from rocm_perf.arch.occupancy import Occupancy
 from rocm_perf.render.grid import GridColumn, fitted, squeezed
-from rocm_perf.render.lines import MARKS
+from rocm_perf.render.lines import MARKS, marked_up
+from rocm_perf.text import clean
 from rocm_perf.units import format_bytes, format_count, format_share
 
 _NAME_ROOM = 24  # columns of the terminal that a kernel's name keeps; expendable ones give way, first to last
@@ -42,11 +42,11 @@ def _blocks(report: ObjectReport, width: int) -> Iterator[RenderableType]:
     abi = f" {item.abi}" if item.abi.startswith("v") else ""
     kernels = format_count(len(report.kernels), "kernel")
     yield (
-        f"[bold]{escape(item.arch + features)}[/]  {item.kind}{abi}, {format_bytes(item.size_bytes)}, {kernels}"
-        f"  [dim]{escape(item.place)}[/]"
+        f"[bold]{marked_up(item.arch + features)}[/]  {item.kind}{abi}, {format_bytes(item.size_bytes)}, {kernels}"
+        f"  [dim]{marked_up(item.place)}[/]"
     )
     if item.unread:
-        yield f"[dim]kernels unavailable: {escape(item.unread)}[/]"
+        yield f"[dim]kernels unavailable: {marked_up(item.unread)}[/]"
     if not report.kernels:
         return
     columns, left_out = _columns(report.kernels, width)
@@ -96,7 +96,7 @@ def _footnote(entries: Sequence[KernelReport], left_out: Sequence[str]) -> str:
         )
         parts.append(f"{_OCCUPANCY_NOTE}, {groups}")
     reasons = dict.fromkeys(entry.occupancy_unavailable for entry in entries if entry.occupancy_unavailable)
-    parts += [f"occupancy unavailable: {escape(reason)}" for reason in list(reasons)[:2] if reason]
+    parts += [f"occupancy unavailable: {marked_up(reason)}" for reason in list(reasons)[:2] if reason]
     if left_out:
         parts.append(f"on a wider terminal also {', '.join(left_out)}")
     return "; ".join(parts)
@@ -104,19 +104,19 @@ def _footnote(entries: Sequence[KernelReport], left_out: Sequence[str]) -> str:
 
 def _detail(entry: KernelReport) -> Iterator[RenderableType]:
     yield ""
-    yield f"[bold]{escape(entry.name)}[/]"
+    yield f"[bold]{marked_up(entry.name)}[/]"
     yield from _occupancy_lines(entry)
     yield from _arguments(entry.kernel)
     if entry.code is None:
-        yield f"[bold]Instructions[/]  [dim]unavailable: {escape(entry.code_unavailable or '')}[/]"
+        yield f"[bold]Instructions[/]  [dim]unavailable: {marked_up(entry.code_unavailable or '')}[/]"
         return
     yield from _mix_lines(entry.code.mix)
     for finding in entry.code.observations:
-        evidence = escape("; ".join(finding.evidence))
+        evidence = marked_up("; ".join(finding.evidence))
         mark, style = MARKS[finding.severity]
-        yield f"[{style}]{mark}[/] [bold]{escape(finding.title)}[/]: {evidence}."
+        yield f"[{style}]{mark}[/] [bold]{marked_up(finding.title)}[/]: {evidence}."
         if finding.remedy:
-            yield f"[dim]  {escape(finding.remedy)}[/]"
+            yield f"[dim]  {marked_up(finding.remedy)}[/]"
     yield from _source_lines(entry.code.mix)
     yield from _listing(entry.code)
 
@@ -124,7 +124,7 @@ def _detail(entry: KernelReport) -> Iterator[RenderableType]:
 def _occupancy_lines(entry: KernelReport) -> Iterator[str]:
     occupancy = entry.occupancy
     if occupancy is None:
-        yield f"[bold]Occupancy[/]  [dim]unavailable: {escape(entry.occupancy_unavailable or '')}[/]"
+        yield f"[bold]Occupancy[/]  [dim]unavailable: {marked_up(entry.occupancy_unavailable or '')}[/]"
         return
     groups = f"{occupancy.workgroups_per_cu:g} workgroups of {entry.workgroup_size} per compute unit"
     groups = groups.replace("workgroups", "workgroup") if occupancy.workgroups_per_cu == 1 else groups
@@ -134,7 +134,7 @@ def _occupancy_lines(entry: KernelReport) -> Iterator[str]:
         f"{format_bytes(occupancy.allocated_lds)} LDS"
     )
     for step in occupancy.steps:
-        yield f"[dim]  {escape(str(step))}[/]"
+        yield f"[dim]  {marked_up(str(step))}[/]"
 
 
 def _arguments(kernel: Kernel) -> Iterator[RenderableType]:
@@ -241,10 +241,10 @@ def _listing(code: Code) -> Iterator[Text]:
     yield Text("Listing", style="bold")
     for (file, line), group in groupby(code.instructions, key=lambda entry: (entry.file, entry.line)):
         if file is not None:
-            yield Text(f"; {PurePath(file).name}:{line}", style="dim")
+            yield Text(clean(f"; {PurePath(file).name}:{line}"), style="dim")
         for entry in group:
             arrow = "" if entry.target is None else f"  -> {entry.target:x}"
-            yield Text(f"{entry.address:8x}  {entry.text}{arrow}")
+            yield Text(clean(f"{entry.address:8x}  {entry.text}{arrow}"))
 
 
 def _count(value: int | None) -> str:
