@@ -24,6 +24,7 @@ from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import Workload, parse_workload
+from tests.recordings import recording
 from tests.sim.strategies import workloads
 
 TIMES = ["start_ns", "end_ns"]
@@ -232,7 +233,7 @@ def keys_of(data: bytes) -> dict[Any, set[str]]:
 
 @pytest.mark.parametrize("name", REAL)
 def test_a_real_trace_written_again_is_the_same(name: str, specimens: Path, tmp_path: Path) -> None:
-    trace = load(specimens / "torch_trace" / name)
+    trace = recording(specimens / "torch_trace" / name)
     kineto.write(trace, tmp_path / "t.json")
     back = load(tmp_path / "t.json")
     for table, columns in CARRIED.items():
