@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from polars.testing import assert_frame_equal
 
 from rocm_perf.errors import UsageError
@@ -24,6 +24,7 @@ from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import Workload, parse_workload
+from tests.properties import examples
 from tests.recordings import recording
 from tests.sim.strategies import workloads
 
@@ -91,7 +92,7 @@ def assert_same(left: pl.DataFrame, right: pl.DataFrame, columns: list[str]) -> 
     assert_frame_equal(left.select(columns).sort(pl.all()), right.select(columns).sort(pl.all()))
 
 
-@settings(max_examples=30)
+@examples(times=0.8)
 @given(workloads())
 def test_a_random_run_is_read_back_as_it_was(workload: Workload) -> None:
     trace = recorded(workload)
