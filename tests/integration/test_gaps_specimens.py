@@ -12,16 +12,16 @@ from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
 from rocm_perf.analysis.idle.gaps import gap_findings, gaps
 from rocm_perf.analysis.idle.launches import launch_findings, launches
 from rocm_perf.analysis.idle.sync import waiting
-from rocm_perf.analysis.overview import overview
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.families import family_findings, family_totals
 from rocm_perf.analysis.time.slivers import sliver_findings, slivers
 from rocm_perf.analysis.time.steps import steps
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.trace import Trace
 from tests.golden.test_specimens import GOLDEN
-from tests.recordings import recording
+from tests.recordings import answer, recording
 
 WITH_KERNELS = [name for name, row in GOLDEN.items() if "dispatches=" in row["rows"]]
 TORCH = [name for name in WITH_KERNELS if name.startswith("torch_trace/")]
@@ -33,7 +33,7 @@ def test_every_specimen_with_kernels(specimens: Path, name: str) -> None:
     check_gaps(trace)
     check_calls(trace)
     check_kernels(trace)
-    for finding in findings(trace):
+    for finding in findings(answer(specimens / name)):
         assert finding.evidence
         assert finding.remedy
         assert finding.time_at_stake_ns is not None
@@ -82,8 +82,7 @@ def check_kernels(trace: Trace) -> None:
     assert sum(row.copies for row in copies.rows) == copies.copies
 
 
-def findings(trace: Trace) -> Iterator[Finding]:
-    document = overview(trace, "specimen")
+def findings(document: Document) -> Iterator[Finding]:
     for topic in (gap_findings, launch_findings, family_findings, sliver_findings, copy_findings):
         yield from topic(document)
 

@@ -17,7 +17,7 @@ DATA = Path(__file__).parents[1] / "data" / "h200"
 @pytest.mark.parametrize("name", ["eager_sync", "graph"])
 def test_kernel_totals_equal_those_of_torch(name: str) -> None:
     truth = json.loads((DATA / f"{name}.truth.json").read_text())["kernels_us"]
-    trace = rocm_perf.recording(DATA / f"{name}.json.gz")
+    trace = rocm_perf.load(DATA / f"{name}.json.gz")
     ours = {row.kernel: (row.calls, row.total_ns) for row in rocm_perf.analyze(trace).hotspots.rows}
     memset = truth.pop("Memset (Device)")
     assert set(ours) == set(truth)
@@ -36,7 +36,7 @@ def test_the_graph_keeps_the_gpu_busy_and_the_synchronising_loop_does_not() -> N
 
 
 def test_every_kernel_of_the_graph_belongs_to_a_launch() -> None:
-    trace = rocm_perf.recording(DATA / "graph.json.gz")
+    trace = rocm_perf.load(DATA / "graph.json.gz")
     coverage = rocm_perf.analyze(trace).coverage
     assert (coverage.launched, coverage.dispatched, coverage.paired) == (5, 200, 200)
     assert trace.table("dispatches")["graph_id"].null_count() == 0
@@ -44,7 +44,7 @@ def test_every_kernel_of_the_graph_belongs_to_a_launch() -> None:
 
 @pytest.mark.parametrize("name", ["ncu_metrics.csv", "ncu_raw.csv"])
 def test_ncu_counts_the_bytes_that_the_kernel_must_read(name: str) -> None:
-    trace = rocm_perf.recording(DATA / name)
+    trace = rocm_perf.load(DATA / name)
     kernels = trace.table("dispatches").select("dispatch_id", "kernel", "grid_x", "workgroup_x")
     values = (
         trace.table("counters")
@@ -62,13 +62,13 @@ def test_ncu_counts_the_bytes_that_the_kernel_must_read(name: str) -> None:
 
 
 def test_ncu_sections_are_kept() -> None:
-    trace = rocm_perf.recording(DATA / "ncu_basic.csv")
+    trace = rocm_perf.load(DATA / "ncu_basic.csv")
     cycles = trace.table("counters").filter(pl.col("counter") == "Elapsed Cycles")["value"].to_list()
     assert cycles[0] == 116_108
 
 
 def test_samples_of_nvidia_smi() -> None:
-    samples = rocm_perf.recording(DATA / "nvidia_smi.csv").table("samples")
+    samples = rocm_perf.load(DATA / "nvidia_smi.csv").table("samples")
     power = samples.filter(pl.col("metric") == "power_w")["value"]
     assert (power.min(), power.max(), len(power)) == (78.08, 126.42, 148)
     steps = samples.filter(pl.col("metric") == "power_w")["time_ns"].diff().drop_nulls()
