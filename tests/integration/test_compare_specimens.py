@@ -9,8 +9,8 @@ import pytest
 
 from rocm_perf.analysis.compare.recordings import compare
 from rocm_perf.analysis.time.busy import wall_ns
-from rocm_perf.ingest.load import load
 from tests.golden.test_specimens import GOLDEN
+from tests.recordings import recording
 
 TIMED = [name for name, row in GOLDEN.items() if "dispatches=" in row["rows"] or "copies=" in row["rows"]]
 TORCH = "torch_trace/AMD-AGI_TraceLens__"
@@ -18,7 +18,7 @@ TORCH = "torch_trace/AMD-AGI_TraceLens__"
 
 @pytest.mark.parametrize("name", TIMED)
 def test_nothing_differs_from_itself(specimens: Path, name: str) -> None:
-    trace = load(specimens / name)
+    trace = recording(specimens / name)
     comparison = compare(trace, trace)
     assert not any(change.difference_ns for change in comparison.kernels)
     assert (comparison.wall is None) == (comparison.wall_unavailable is not None)
@@ -43,7 +43,7 @@ def test_nothing_differs_from_itself(specimens: Path, name: str) -> None:
     ],
 )
 def test_two_formats_of_one_run_agree(specimens: Path, one: str, other: str, rounding_ns: int) -> None:
-    comparison = compare(load(specimens / one), load(specimens / other))
+    comparison = compare(recording(specimens / one), recording(specimens / other))
     assert {change.match for change in comparison.kernels} == {"name"}
     events = comparison.base.dispatches + 200  # with the calls and copies around them
     assert comparison.wall
@@ -59,7 +59,8 @@ def test_two_formats_of_one_run_agree(specimens: Path, one: str, other: str, rou
 @pytest.mark.parametrize("run", ["Qwen_Qwen1.5-0.5B-Chat__1016005", "gaunernst_bert-small-uncased__1016001"])
 def test_one_model_on_two_vendors(specimens: Path, run: str) -> None:
     comparison = compare(
-        load(specimens / f"{TORCH}mi300_{run}.json.gz"), load(specimens / f"{TORCH}h100_{run}.json.gz")
+        recording(specimens / f"{TORCH}mi300_{run}.json.gz"),
+        recording(specimens / f"{TORCH}h100_{run}.json.gz"),
     )
     matches = {change.match for change in comparison.kernels}
     assert {"appeared", "vanished", "short name"} <= matches

@@ -11,7 +11,7 @@ import pytest
 from rocm_perf.arch.catalog import find_gpu
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.metrics import MetricTable, by_kernel, evaluate, quantity
-from rocm_perf.ingest.load import load
+from tests.recordings import recording
 
 COMPUTE = "rocprof_compute/ROCm_rocm-systems__"
 RADEON_8060S = "rocprofv3_csv/jimw567_rocprof-unified-viewer__"
@@ -43,7 +43,7 @@ SHARES = ("_rate", "_share", "_utilisation", "_busy", "achieved_occupancy", "occ
 
 
 def measured(specimens: Path, name: str, gpu: Gpu | None = None) -> MetricTable:
-    trace = load(specimens / name)
+    trace = recording(specimens / name)
     return evaluate(trace.table("counters"), trace.table("dispatches"), gpu or SPECIMENS[name])
 
 
@@ -150,7 +150,7 @@ def test_gfx1151_recorded_ratios(specimens: Path) -> None:
 
 def test_dies_that_are_forgotten_break_no_bound_but_the_clock_tells(specimens: Path) -> None:
     """With the sum over dies taken for one die's cycles, the GPU would have run at 31 GHz."""
-    trace = load(specimens / f"{COMPUTE}vcopy_MI300X_A1_rocpd_pmc_perf.csv.gz")
+    trace = recording(specimens / f"{COMPUTE}vcopy_MI300X_A1_rocpd_pmc_perf.csv.gz")
     cycles = trace.table("counters").filter(pl.col("counter") == "GRBM_GUI_ACTIVE")["value"][0]
     assert cycles / 8653 > 30
     assert cycles / 8 / 8653 < 4
@@ -158,7 +158,7 @@ def test_dies_that_are_forgotten_break_no_bound_but_the_clock_tells(specimens: P
 
 def test_h200_recorded_by_nsight_compute() -> None:
     """vector_add: 134,227,968 B read and 54,898,688 B written in 59,744 ns."""
-    trace = load(Path(__file__).parents[1] / "data" / "h200" / "ncu_metrics.csv")
+    trace = recording(Path(__file__).parents[1] / "data" / "h200" / "ncu_metrics.csv")
     table = evaluate(trace.table("counters"), trace.table("dispatches"), find_gpu("H200 SXM"))
     assert value(table, "dram_gbps", 0) == pytest.approx((134_227_968 + 54_898_688) / 59_744)
     assert value(table, "l2_hit_rate", 0) == pytest.approx(0.3344)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,15 @@ from rocm_perf import api
 from rocm_perf.analysis.overview import overview
 from rocm_perf.ingest.load import load
 from rocm_perf.model.document import Document
+from rocm_perf.model.trace import Trace
 from tests.unit.analysis.idle.test_gaps import WRITERS
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "workloads"
+
+
+@cache
+def simulated(example: str) -> Trace:
+    return api.simulate(EXAMPLES / f"{example}.toml")
 
 
 def told(document: Document) -> dict[str, object]:
@@ -22,7 +29,7 @@ def told(document: Document) -> dict[str, object]:
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("example", ["sync_in_loop", "copy_in_loop", "slivers"])
 def test_one_run_in_any_format(example: str, writer: str, tmp_path: Path) -> None:
-    recording = api.simulate(EXAMPLES / f"{example}.toml")
+    recording = simulated(example)
     WRITERS[writer](recording, tmp_path / writer)
     there, here = overview(recording, "run"), overview(load(tmp_path / writer), "run")
     assert here.path.wall_ns == there.path.wall_ns

@@ -12,16 +12,16 @@ from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
 from rocm_perf.analysis.idle.gaps import gap_findings, gaps
 from rocm_perf.analysis.idle.launches import launch_findings, launches
 from rocm_perf.analysis.idle.sync import waiting
-from rocm_perf.analysis.overview import overview
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.families import family_findings, family_totals
 from rocm_perf.analysis.time.slivers import sliver_findings, slivers
 from rocm_perf.analysis.time.steps import steps
-from rocm_perf.ingest.load import load
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.trace import Trace
 from tests.golden.test_specimens import GOLDEN
+from tests.recordings import answer, recording
 
 WITH_KERNELS = [name for name, row in GOLDEN.items() if "dispatches=" in row["rows"]]
 TORCH = [name for name in WITH_KERNELS if name.startswith("torch_trace/")]
@@ -29,11 +29,11 @@ TORCH = [name for name in WITH_KERNELS if name.startswith("torch_trace/")]
 
 @pytest.mark.parametrize("name", WITH_KERNELS)
 def test_every_specimen_with_kernels(specimens: Path, name: str) -> None:
-    trace = load(specimens / name)
+    trace = recording(specimens / name)
     check_gaps(trace)
     check_calls(trace)
     check_kernels(trace)
-    for finding in findings(trace):
+    for finding in findings(answer(specimens / name)):
         assert finding.evidence
         assert finding.remedy
         assert finding.time_at_stake_ns is not None
@@ -82,8 +82,7 @@ def check_kernels(trace: Trace) -> None:
     assert sum(row.copies for row in copies.rows) == copies.copies
 
 
-def findings(trace: Trace) -> Iterator[Finding]:
-    document = overview(trace, "specimen")
+def findings(document: Document) -> Iterator[Finding]:
     for topic in (gap_findings, launch_findings, family_findings, sliver_findings, copy_findings):
         yield from topic(document)
 
@@ -94,19 +93,19 @@ def within_one(quantity: Quantity) -> bool:
 
 @pytest.mark.parametrize("name", TORCH)
 def test_few_kernels_of_torch_have_no_family(specimens: Path, name: str) -> None:
-    share = family_totals(load(specimens / name)).unclassified_share
+    share = family_totals(recording(specimens / name)).unclassified_share
     assert share.value is not None
     assert share.value < 0.1
 
 
 def test_steps_that_are_known_from_elsewhere(specimens: Path) -> None:
     """The MI350X run trains 50 steps (its kernels that run once a step are recorded 50 times)."""
-    found = steps(load(specimens / "rocprofv3_json/AMD-AGI_TraceLens__908_results.json.gz"))
+    found = steps(recording(specimens / "rocprofv3_json/AMD-AGI_TraceLens__908_results.json.gz"))
     assert len(found.steps) in (49, 50)
 
 
 def test_a_decode_that_waits_for_an_event(specimens: Path) -> None:
     """SGLang calls hipStreamWaitEvent, launches, and the GPU begins 463 ms later."""
-    result = gaps(load(specimens / "torch_trace/AMD-AGI_TraceLens__sglang_Qwen3-8B_decode.json.gz"))
+    result = gaps(recording(specimens / "torch_trace/AMD-AGI_TraceLens__sglang_Qwen3-8B_decode.json.gz"))
     assert result.causes[0].cause == "event"
     assert result.causes[0].share > 0.99

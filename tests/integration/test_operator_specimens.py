@@ -16,9 +16,9 @@ from rocm_perf.analysis.operators.tree import BY_LAUNCH, operator_tree
 from rocm_perf.analysis.program.energy import energy
 from rocm_perf.analysis.program.memory import memory
 from rocm_perf.analysis.program.ranges import ranges
-from rocm_perf.ingest.load import load
 from rocm_perf.model.results.operators import Operator, Operators
 from rocm_perf.model.trace import Trace
+from tests.recordings import recording
 
 TRACELENS = "torch_trace/AMD-AGI_TraceLens__"
 HTA = "torch_trace/facebookresearch_HolisticTraceAnalysis__"
@@ -58,7 +58,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("name", [*TORCH, *OTHERS])
 def test_every_analysis_answers_or_says_why_not(specimens: Path, name: str) -> None:
-    trace = load(specimens / name)
+    trace = recording(specimens / name)
     found = operators(trace)
     assert bool(found.categories) != bool(found.unavailable)
     assert bool(ranges(trace).rows) != bool(ranges(trace).unavailable)
@@ -70,7 +70,7 @@ def test_every_analysis_answers_or_says_why_not(specimens: Path, name: str) -> N
 
 @pytest.mark.parametrize("name", TORCH)
 def test_sums_are_bounded(specimens: Path, name: str) -> None:
-    trace = load(specimens / name)
+    trace = recording(specimens / name)
     found = operators(trace)
     total = kernel_ns(trace)
     assert found.total_ns == total
@@ -105,7 +105,7 @@ def rows(found: Operators) -> list[Operator]:
 @pytest.mark.parametrize("name", TORCH[:8])
 def test_the_launch_names_the_operator_that_the_recorder_noted(specimens: Path, name: str) -> None:
     """Two independent ways to the same answer; only old CUPTI traces note something else."""
-    tree = operator_tree(load(specimens / name))
+    tree = operator_tree(recording(specimens / name))
     owned = tree.kernels.filter(pl.col("known") == BY_LAUNCH)
     ids = tree.spans["op_id"].gather(owned["owner"])
     noted = owned["op_id"]
@@ -116,7 +116,7 @@ def test_the_launch_names_the_operator_that_the_recorder_noted(specimens: Path, 
 def test_rates_are_below_the_peaks_of_the_gpus(specimens: Path) -> None:
     """Dense bf16 and HBM peaks: H100 SXM 989 TFLOP/s, 3.35 TB/s; MI300X 1307 TFLOP/s, 5.3 TB/s (datasheets)."""
     for name, tflops, tbytes in ((TORCH[0], 989, 3.35), (TORCH[2], 1307, 5.3), (TORCH[7], 1307, 5.3)):
-        found = operators(load(specimens / name))
+        found = operators(recording(specimens / name))
         shapes = [shape for row in rows(found) for shape in row.shapes if row.category == "GEMM"]
         rates = [float(shape.tflops.value) for shape in shapes if shape.tflops.value is not None]
         assert rates
@@ -126,7 +126,7 @@ def test_rates_are_below_the_peaks_of_the_gpus(specimens: Path) -> None:
 
 def test_the_same_model_has_the_same_work_on_both_gpus(specimens: Path) -> None:
     def flops(name: str) -> float:
-        found = operators(load(specimens / name))
+        found = operators(recording(specimens / name))
         return sum(
             float(shape.flops.value or 0)
             for row in rows(found)
@@ -138,7 +138,7 @@ def test_the_same_model_has_the_same_work_on_both_gpus(specimens: Path) -> None:
 
 
 def test_backward_operators_belong_to_their_forward(specimens: Path) -> None:
-    found = operators(load(specimens / f"{HTA}ns_resolution_rank-0.json.gz"))
+    found = operators(recording(specimens / f"{HTA}ns_resolution_rank-0.json.gz"))
     assert found.backward_by == "recorded links"
     norm = next(row for row in rows(found) if row.name == "aten::cudnn_batch_norm")
     assert norm.backward == ("CudnnBatchNormBackward0",)
@@ -148,7 +148,7 @@ def test_backward_operators_belong_to_their_forward(specimens: Path) -> None:
 
 @pytest.mark.parametrize("name", TORCH[:4])
 def test_the_timeline_of_allocations_moves_as_torch_itself_counts(specimens: Path, name: str) -> None:
-    by_level = {row.level: row for row in memory(load(specimens / name)).rows}
+    by_level = {row.level: row for row in memory(recording(specimens / name)).rows}
     ours, torch = by_level["CACHED"], by_level["torch_allocated_bytes"]
     before = torch.first_bytes - ours.first_bytes
     assert ours.peak_bytes + before == torch.peak_bytes
@@ -157,7 +157,7 @@ def test_the_timeline_of_allocations_moves_as_torch_itself_counts(specimens: Pat
 
 
 def test_energy_of_a_real_h200() -> None:
-    found = energy(load(Path(__file__).parents[1] / "data" / "h200" / "nvidia_smi.csv"))
+    found = energy(recording(Path(__file__).parents[1] / "data" / "h200" / "nvidia_smi.csv"))
     (gpu,) = found.gpus
     assert gpu.readings == 148
     assert 78 <= float(gpu.mean_power.value or 0) <= 127
@@ -167,7 +167,7 @@ def test_energy_of_a_real_h200() -> None:
 
 @pytest.mark.parametrize("name", [name for name in OTHERS if name.startswith("att/")])
 def test_thread_traces_add_up(specimens: Path, name: str) -> None:
-    trace = load(specimens / name)
+    trace = recording(specimens / name)
     recorded = (
         trace.table("instructions")
         .select(pl.col("latency_cycles", "idle_cycles", "stall_cycles").sum())
@@ -184,7 +184,7 @@ def test_thread_traces_add_up(specimens: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in OTHERS if "pc_sampl" in name])
 def test_pc_samples_add_up(specimens: Path, name: str) -> None:
-    for kernel in pc_samples(load(specimens / name)).kernels:
+    for kernel in pc_samples(recording(specimens / name)).kernels:
         assert sum(row.samples for row in kernel.classes) == kernel.samples
         assert sum(row.samples for row in kernel.instructions) <= kernel.samples
         for share in (kernel.issued, kernel.lanes_active, kernel.partial_waves):

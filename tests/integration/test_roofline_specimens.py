@@ -19,6 +19,7 @@ from rocm_perf.arch.gpu import Gpu
 from rocm_perf.ingest.load import load
 from rocm_perf.model.results.roofline import KernelRoofline, Roofline
 from rocm_perf.model.trace import Trace
+from tests.recordings import recording
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
 COMPUTE = "rocprof_compute/ROCm_rocm-systems__vcopy_"
@@ -113,20 +114,20 @@ def test_folders_of_rocprof_compute(specimens: Path, tmp_path: Path, prefix: str
 
 @pytest.mark.parametrize(("name", "gpu"), COUNTED.items(), ids=[Path(name).name for name in COUNTED])
 def test_counters_of_a_gpu_that_is_named(specimens: Path, name: str, gpu: str) -> None:
-    check(load(specimens / name), find_gpu(gpu))
-    assert not any(row.percent_of_roof.known for row in check(load(specimens / name)).kernels)
+    check(recording(specimens / name), find_gpu(gpu))
+    assert not any(row.percent_of_roof.known for row in check(recording(specimens / name)).kernels)
 
 
 @pytest.mark.parametrize("name", OTHERS, ids=lambda name: Path(name).name)
 def test_other_recordings(specimens: Path, name: str) -> None:
-    check(load(specimens / name))
+    check(recording(specimens / name))
 
 
 @pytest.mark.parametrize(
     "name", ["ncu_basic.csv", "ncu_metrics.csv", "ncu_raw.csv", "eager_sync.json.gz", "graph.json.gz"]
 )
 def test_recordings_of_an_h200(name: str) -> None:
-    check(load(H200 / name))
+    check(recording(H200 / name))
 
 
 def test_mi300x_copy_by_counters(specimens: Path, tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ def test_measured_ceilings_of_a_workload_stand_before_the_catalogue(specimens: P
 def test_gfx1201_read_of_256_mib(specimens: Path) -> None:
     """(256 << 20) + 512 B in 608,127 ns, of 640 GB/s."""
     name = list(COUNTED)[-1]
-    found = named(check(load(specimens / name), find_gpu("RX 9070 XT")), "read_f4")
+    found = named(check(recording(specimens / name), find_gpu("RX 9070 XT")), "read_f4")
     assert found.percent_of_roof.value == pytest.approx(100 * ((256 << 20) + 512) / 608_127 / 640, rel=0.02)
     assert (found.position, found.regime) == ("memory (DRAM)", "memory")
     assert "writes were not counted" in str(found.percent_of_roof.doubt)
@@ -167,19 +168,19 @@ def test_gfx1201_read_of_256_mib(specimens: Path) -> None:
 
 def test_the_same_kernels_by_bytes_and_by_ncus_own_percentages() -> None:
     """Two runs of the same program on an H200: dram__bytes over the data sheet, and DRAM Throughput."""
-    computed = {row.kernel: row for row in check(load(H200 / "ncu_raw.csv")).kernels}
-    recorded = {row.kernel: row for row in check(load(H200 / "ncu_basic.csv")).kernels}
+    computed = {row.kernel: row for row in check(recording(H200 / "ncu_raw.csv")).kernels}
+    recorded = {row.kernel: row for row in check(recording(H200 / "ncu_basic.csv")).kernels}
     for kernel, row in computed.items():
         own = recorded[kernel].percent_of_roof.inputs["memory (HBM)"]
         assert row.percent_of_roof.value == pytest.approx(own, abs=2)
 
 
 def test_products_of_a_language_model_by_their_shapes(specimens: Path) -> None:
-    h100 = check(load(specimens / OTHERS[0]))
+    h100 = check(recording(specimens / OTHERS[0]))
     gemm = named(h100, "sm90_xmma_gemm_bf16bf16")
     assert (gemm.regime, gemm.position) == ("compute", "compute (bf16 matrix)")
     assert 55 < float(gemm.percent_of_roof.value or 0) < 70
-    mi300 = check(load(specimens / OTHERS[2]))
+    mi300 = check(recording(specimens / OTHERS[2]))
     gemm = named(mi300, "Cijk_Alik_Bljk_B_BS_BH MT256x128")
     assert gemm.position == "compute (bf16 matrix)"
     assert 400 < float(gemm.tflops.value or 0) < 550
@@ -187,7 +188,8 @@ def test_products_of_a_language_model_by_their_shapes(specimens: Path) -> None:
 
 def test_the_last_layer_of_a_decode_step_reads_its_weights_once(specimens: Path) -> None:
     found = named(
-        check(load(specimens / f"{TRACELENS}vllm_decode_hipgraph.json.gz")), "Cijk_Alik_Bljk_BBS_BH MT448x32"
+        check(recording(specimens / f"{TRACELENS}vllm_decode_hipgraph.json.gz")),
+        "Cijk_Alik_Bljk_BBS_BH MT448x32",
     )
     assert (found.regime, found.position) == ("memory", "memory (HBM)")
     assert 75 < float(found.percent_of_roof.value or 0) < 85

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.analysis.overview import overview
-from rocm_perf.ingest.load import load
+from tests.recordings import answer
 from tests.whole_answer import check_answer
 
 DATA = Path(__file__).parents[1] / "data" / "h200"
@@ -15,4 +14,4 @@ DATA = Path(__file__).parents[1] / "data" / "h200"
 
 @pytest.mark.parametrize("path", sorted(DATA.rglob("*.json.gz")), ids=lambda path: path.name)
 def test_nothing_exceeds_itself(path: Path) -> None:
-    check_answer(overview(load(path), path.name))
+    check_answer(answer(path))

@@ -197,6 +197,7 @@ def nvcc(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("name", "arch"), [("k.cubin", "sm_90"), ("old.cubin", "sm_75")])
+@pytest.mark.native
 def test_cubins(name: str, arch: str, nvcc: Path) -> None:
     code_object = one(nvcc / name)
     (only,) = code_object.kernels
@@ -210,6 +211,7 @@ def test_cubins(name: str, arch: str, nvcc: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["plain.fatbin", "small.fatbin", "lib.so"])
+@pytest.mark.native
 def test_fatbins(name: str, nvcc: Path) -> None:
     cubins = {item.arch: item for item in read(nvcc / name) if item.kernels}
     assert set(cubins) == {"sm_80", "sm_90"}
@@ -219,6 +221,7 @@ def test_fatbins(name: str, nvcc: Path) -> None:
     assert ptx.unread
 
 
+@pytest.mark.native
 def test_an_image_packed_with_lz4_is_listed(nvcc: Path, tmp_path: Path) -> None:
     data = bytearray((nvcc / "plain.fatbin").read_bytes())
     start = 16

@@ -9,7 +9,7 @@ from random import Random
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.arch.codeobject.reader import read
@@ -17,6 +17,7 @@ from rocm_perf.errors import InputError
 from tests.bundle_amd import bundle, compressed
 from tests.compile_amd import Compiler
 from tests.fuzz.mutate import mutate
+from tests.properties import examples
 
 SECONDS = 5.0
 
@@ -64,7 +65,7 @@ def refused(file: Path, data: bytes) -> str:
     data=st.binary(max_size=300),
     magic=st.sampled_from([b"", b"\x7fELF\x02\x01", b"CCOB\x03\0\x01\0", b"\x50\xed\x55\xba"]),
 )
-@settings(max_examples=150)
+@examples(times=4)
 def test_arbitrary_bytes(file: Path, data: bytes, magic: bytes) -> None:
     refused(file, magic + data)
 
@@ -72,7 +73,7 @@ def test_arbitrary_bytes(file: Path, data: bytes, magic: bytes) -> None:
 @given(
     name=st.sampled_from(["hsaco", "bundle", "v1", "v3", "library", "cubin"]), number=st.integers(0, 10**6)
 )
-@settings(max_examples=300)
+@examples(times=8)
 def test_changed_bytes(file: Path, seeds: dict[str, bytes], name: str, number: int) -> None:
     refused(file, mutate(seeds[name], Random(number)))
 
@@ -82,7 +83,7 @@ def test_changed_bytes(file: Path, seeds: dict[str, bytes], name: str, number: i
     word=st.integers(0, 25 * 64 // 4 - 1) | st.integers(-12, -1),
     value=st.sampled_from([0, 1, 2, 3, 7, 11, 0x7F, 0xFFFF, 0xFFFF_FFFF, 0x7FFF_FFFF, 24]),
 )
-@settings(max_examples=400)
+@examples(times=10)
 def test_headers_that_make_no_sense(
     file: Path, seeds: dict[str, bytes], name: str, word: int, value: int
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.arch.expression import Expression, ExpressionError, inline, parse
@@ -25,6 +25,7 @@ from rocm_perf.arch.expression_tree import (
     Reduce,
     Select,
 )
+from tests.properties import examples
 
 NAMES = ("SQ_WAVES", "TCC_HIT_sum", "cu_count", "a", "e5")
 FETCH = "(B*128+(R-B-S)*64+S*32)/1024"
@@ -74,7 +75,7 @@ arithmetic_only = st.recursive(
 
 
 @given(expressions | arithmetic_only)
-@settings(max_examples=300)
+@examples(times=8)
 def test_text_reads_back_as_the_same_expression(expression: Expression) -> None:
     assert parse(str(expression)) == expression
 

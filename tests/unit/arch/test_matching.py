@@ -10,7 +10,7 @@ import pytest
 
 from rocm_perf.arch import catalog
 from rocm_perf.arch.matching import Match, Override, match
-from rocm_perf.ingest.load import load
+from tests.recordings import recording
 
 TABLE = Path(__file__).parents[2] / "golden" / "specimens.tsv"
 MI300X = {
@@ -75,7 +75,7 @@ def agents_of(specimens: Path) -> list[dict[str, Any]]:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     files = [row["file"] for row in rows if "agents=" in (row["rows"] or "")]
     agents = [
-        agent for name in files for agent in load(specimens / name).table("agents").iter_rows(named=True)
+        agent for name in files for agent in recording(specimens / name).table("agents").iter_rows(named=True)
     ]
     return [agent for agent in agents if agent["kind"] == "GPU"]
 

@@ -171,6 +171,7 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
     return Compiler.of_this_run(tmp_path_factory)
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("arch", [*ARCHS, "gfx908", "gfx950", "gfx1030", "gfx1201"])
 @pytest.mark.parametrize("keep", [4, 16, 22, 28, 40, 64, 90, 120])
 def test_registers_as_the_compiler_counts_them(arch: str, keep: int, compiler: Compiler) -> None:

@@ -171,6 +171,7 @@ def test_headers_at_the_root_of_the_machine() -> None:
 
 
 @pytest.mark.parametrize("header", native.cupti_headers() or [None], ids=str)
+@pytest.mark.native
 def test_it_compiles_against_the_real_headers(header: Path | None) -> None:
     """And every record has the layout that the tracer takes it to have."""
     if header is None:

@@ -160,6 +160,7 @@ def probed(
     return code, document
 
 
+@pytest.mark.launches
 def test_probing_tries_each_method(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +175,7 @@ def test_probing_tries_each_method(
     assert trials["ATT"] is None  # no decoder
 
 
+@pytest.mark.launches
 def test_probing_finds_what_does_not_work(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -187,6 +189,7 @@ def test_probing_finds_what_does_not_work(
     assert counters["trial"]["words"]
 
 
+@pytest.mark.launches
 def test_probing_a_profiler_that_records_nothing(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -231,6 +231,7 @@ def test_the_options_do_not_slow_the_start() -> None:
     assert not {"msgspec", "polars", "rich"} & set(done.stdout.split())
 
 
+@pytest.mark.launches
 @pytest.mark.parametrize("rocm", ["5.7", "7.2"])
 def test_profile_end_to_end_against_the_stand_ins(tmp_path: Path, rocm: str) -> None:
     tools = ("rocprofv2", "rocprof", "rocminfo") if rocm == "5.7" else ("rocprofv3", "rocminfo")

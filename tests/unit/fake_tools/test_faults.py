@@ -13,6 +13,8 @@ import pytest
 from rocm_perf.ingest.load import load
 from tests.fake_tools import ROCM_TOOLS, fake_path, run_tool
 
+pytestmark = pytest.mark.launches
+
 
 def _profile(tmp_path: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = fake_path(tmp_path, ["rocprofv3"])

@@ -9,6 +9,8 @@ import pytest
 from rocm_perf.ingest.load import load
 from tests.fake_tools import fake_path, run_tool
 
+pytestmark = pytest.mark.launches
+
 
 def test_rocprof_traces(tmp_path: Path) -> None:
     environment = fake_path(tmp_path, ["rocprof"], FAKE_ROCM="6.2")

@@ -13,6 +13,8 @@ import pytest
 from rocm_perf.ingest.load import load, load_path
 from tests.fake_tools import fake_path, run_tool
 
+pytestmark = pytest.mark.launches
+
 APP = (
     "import os, sys; print(sys.argv[1:], sys.stdin.read()); print('to stderr', file=sys.stderr); "
     "sys.exit(int(os.environ.get('CODE', '0')))"

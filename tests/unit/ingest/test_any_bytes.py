@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.ingest.io.source import Source
@@ -16,6 +16,7 @@ from rocm_perf.ingest.sniff import adapters
 from tests.fuzz import corpus
 from tests.fuzz.mutate import mutate
 from tests.fuzz.oracle import trouble
+from tests.properties import examples
 
 SEEDS = corpus.made()
 
@@ -58,19 +59,19 @@ def test_every_adapter_has_a_seed(file: Path) -> None:
 
 
 @given(data=st.binary(max_size=2000))
-@settings(max_examples=150)
+@examples(times=4)
 def test_arbitrary_bytes(file: Path, data: bytes) -> None:
     _read(file, data)
 
 
 @given(text=st.text(max_size=500))
-@settings(max_examples=100)
+@examples(times=2.5)
 def test_arbitrary_text(file: Path, text: str) -> None:
     _read(file, text.encode("utf-8", "replace"))
 
 
 @given(name=st.sampled_from(sorted(SEEDS)), number=st.integers(0, 10**6))
-@settings(max_examples=250)
+@examples(times=6)
 def test_changed_recordings(file: Path, name: str, number: int) -> None:
     _read(file, mutate(SEEDS[name], Random(number)))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf import __version__
@@ -26,6 +26,7 @@ from rocm_perf.model import bundle, schema
 from rocm_perf.model.bounds import bounded
 from rocm_perf.model.run import Loss, RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
+from tests.properties import examples
 
 
 def _trace(count: int = 3, tool: str = "rocprofv3") -> Trace:
@@ -64,7 +65,7 @@ def _rows(table: str) -> st.SearchStrategy[pl.DataFrame]:
     )
 
 
-@settings(max_examples=25)
+@examples(times=0.6)
 @given(
     st.fixed_dictionaries(
         {}, optional={name: _rows(name) for name in ("dispatches", "agents", "counters", "ranges")}

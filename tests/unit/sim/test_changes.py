@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import UsageError
@@ -133,7 +133,6 @@ EVERY: list[Change] = [
 ]
 
 
-@settings(max_examples=40)
 @given(workloads(), st.lists(st.sampled_from(EVERY), max_size=3))
 def test_every_change_gives_a_workload_that_ends(given_: Workload, changes: list[Change]) -> None:
     assert wall_if(given_, MI300X, *changes) > 0

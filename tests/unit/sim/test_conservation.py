@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rocm_perf.sim.changes import FasterKernel, wall_if
@@ -16,11 +16,12 @@ from rocm_perf.sim.samples import energy_j, samples
 from rocm_perf.sim.steps import Workload
 from rocm_perf.sim.timeline import START_NS, Item, Run
 from rocm_perf.sim.truth import DEVICE_KINDS, critical_path, dependencies, gap_causes
+from tests.properties import examples
 from tests.sim.strategies import workloads
 from tests.unit.sim.runs import MI300X, STEADY
 
 runs = workloads().map(lambda workload: simulate(workload, MI300X))
-many = settings(max_examples=25)
+fewer = examples(times=0.6)
 
 
 def on_device(run: Run, rank: int) -> list[Item]:
@@ -36,7 +37,7 @@ def fingerprint(run: Run) -> list[tuple[str, int, int]]:
     return [(node.name, node.start, node.end) for nodes in everything(run) for node in nodes]
 
 
-@many
+@fewer
 @given(runs)
 def test_everything_ends_within_the_wall(run: Run) -> None:
     spans = [(node.start, node.end) for nodes in everything(run) for node in nodes]
@@ -44,7 +45,7 @@ def test_everything_ends_within_the_wall(run: Run) -> None:
     assert run.end_ns == max(end for _, end in spans)
 
 
-@many
+@fewer
 @given(runs)
 def test_busy_and_idle_make_the_wall_in_every_queue(run: Run) -> None:
     for thread in run.threads:
@@ -57,7 +58,7 @@ def test_busy_and_idle_make_the_wall_in_every_queue(run: Run) -> None:
             assert busy + idle == run.wall_ns
 
 
-@many
+@fewer
 @given(runs)
 def test_nothing_starts_before_its_launch_or_its_predecessor(run: Run) -> None:
     latency = MI300X.cost_ns("launch_latency")
@@ -75,7 +76,7 @@ def test_nothing_starts_before_its_launch_or_its_predecessor(run: Run) -> None:
             assert item.end >= item.waits_for.end
 
 
-@many
+@fewer
 @given(runs)
 def test_blocking_calls_return_after_the_work_and_threads_do_one_thing_at_a_time(run: Run) -> None:
     for call in run.calls:
@@ -84,7 +85,7 @@ def test_blocking_calls_return_after_the_work_and_threads_do_one_thing_at_a_time
             assert call.start >= call.previous.end
 
 
-@many
+@fewer
 @given(runs)
 def test_copies_of_one_engine_never_overlap_and_kernels_share_one_gpu(run: Run) -> None:
     for rank in run.workload.ranks:
@@ -97,7 +98,7 @@ def test_copies_of_one_engine_never_overlap_and_kernels_share_one_gpu(run: Run) 
             assert sum(running) <= 1 + 1e-9
 
 
-@many
+@fewer
 @given(runs)
 def test_energy_is_the_integral_of_power(run: Run) -> None:
     power = samples(run).filter(metric="power_w")
@@ -109,7 +110,7 @@ def test_energy_is_the_integral_of_power(run: Run) -> None:
         assert integral == pytest.approx(energy_j(run, rank), rel=1e-9)
 
 
-@many
+@fewer
 @given(runs)
 def test_the_critical_path_tiles_the_wall(run: Run) -> None:
     links = critical_path(run).links
@@ -119,7 +120,7 @@ def test_the_critical_path_tiles_the_wall(run: Run) -> None:
     assert critical_path(run).total_ns == run.wall_ns
 
 
-@many
+@fewer
 @given(runs, st.sampled_from([DEVICE_KINDS, ("kernel",), ("kernel", "collective")]))
 def test_gaps_are_the_complement_of_what_runs(run: Run, kinds: tuple[str, ...]) -> None:
     for rank in run.workload.ranks:
@@ -135,7 +136,7 @@ def test_gaps_are_the_complement_of_what_runs(run: Run, kinds: tuple[str, ...]) 
         assert all(min(gap.causes.values()) > 0 for gap in gaps)
 
 
-@many
+@fewer
 @given(runs)
 def test_no_effect_comes_before_its_cause(run: Run) -> None:
     for edge in dependencies(run):
@@ -149,13 +150,13 @@ def test_no_effect_comes_before_its_cause(run: Run) -> None:
             assert edge.cause.end <= edge.effect.end
 
 
-@many
+@fewer
 @given(workloads())
 def test_the_same_workload_is_the_same_run(workload: Workload) -> None:
     assert fingerprint(simulate(workload, MI300X)) == fingerprint(simulate(workload, MI300X))
 
 
-@many
+@fewer
 @given(workloads())
 def test_another_seed_is_another_run_if_there_is_noise(workload: Workload) -> None:
     noisy = replace(workload, noise=0.05)
@@ -164,7 +165,7 @@ def test_another_seed_is_another_run_if_there_is_noise(workload: Workload) -> No
     assert fingerprint(simulate(noisy, MI300X)) != fingerprint(simulate(other, MI300X))
 
 
-@many
+@fewer
 @given(workloads(max_ranks=1, max_streams=1, max_threads=1), st.floats(1.0, 10.0))
 def test_a_faster_kernel_never_costs_time_in_a_single_stream(workload: Workload, factor: float) -> None:
     # The clock ramp may: a GPU that is done sooner rests longer.
@@ -173,7 +174,7 @@ def test_a_faster_kernel_never_costs_time_in_a_single_stream(workload: Workload,
         assert wall_if(workload, STEADY, FasterKernel(kernel, factor)) <= before
 
 
-@many
+@fewer
 @given(workloads(max_ranks=1, max_streams=1, max_threads=1))
 def test_what_the_path_says_of_a_kernel_bounds_what_speeding_it_up_gains(workload: Workload) -> None:
     run = simulate(workload, STEADY)

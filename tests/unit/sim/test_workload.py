@@ -3,13 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.arch.toml import tomllib
 from rocm_perf.errors import InputError
 from rocm_perf.sim.positions import positions
 from rocm_perf.sim.workload import parse_workload, read_workload
+from tests.properties import examples
 
 HEAD = """name = "w"
 [kernel.gemm]
@@ -165,7 +166,7 @@ def test_positions_see_through_strings_and_comments() -> None:
     assert {path: lines[path] for path in expected} == expected
 
 
-@settings(max_examples=150)
+@examples(times=4)
 @given(st.text(alphabet="[]{}=.,#\"'\\\n ab1-", max_size=40))
 def test_positions_never_fail_on_toml(text: str) -> None:
     try:

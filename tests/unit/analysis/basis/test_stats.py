@@ -48,6 +48,7 @@ def test_the_interval_holds_the_median_and_stays_inside(samples: list[float]) ->
 
 
 @pytest.mark.parametrize("count", [25, 40])
+@pytest.mark.thorough
 def test_it_is_the_bootstrap(count: int) -> None:
     """The distribution of resampled medians is that of resampling, for odd and even counts."""
     source = random.Random(3)
@@ -61,6 +62,7 @@ def test_it_is_the_bootstrap(count: int) -> None:
 
 
 @pytest.mark.parametrize("draws", [1, 2, 3, 4, 8])
+@pytest.mark.thorough
 def test_it_is_the_bootstrap_of_fewer_draws(draws: int) -> None:
     source = random.Random(4)
     samples = [float(value) for value in range(11)]
@@ -102,6 +104,7 @@ def correlated(source: random.Random, count: int, step: float) -> list[float]:
         (100, 0.9, 0.83),
     ],
 )
+@pytest.mark.thorough
 def test_coverage_of_samples_that_depend_on_each_other(
     count: int, step: float, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +157,7 @@ def test_an_interval_that_begins_or_ends_at_one_shows_no_difference() -> None:
     assert stats.verdict(stats.Ratio(0.95, (0.9, 1.0))) == "no difference shown"
 
 
+@pytest.mark.thorough
 def test_the_same_code_twice_shows_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stats, "RESAMPLES", 600)
     source = random.Random(13)

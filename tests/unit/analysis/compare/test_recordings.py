@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.unit.analysis.traces import call, kernel, trace
 WORKLOADS = Path(__file__).parents[4] / "examples" / "workloads"
 
 
+@cache
 def example(name: str) -> Trace:
     return recorded(read_workload(WORKLOADS / f"{name}.toml"))
 

@@ -25,6 +25,7 @@ from rocm_perf.sim.record import record
 from rocm_perf.sim.steps import Workload
 from rocm_perf.sim.workload import read_workload
 from tests.golden.test_specimens import GOLDEN
+from tests.recordings import recording
 from tests.sim.recorded import recorded
 from tests.sim.strategies import workloads
 from tests.unit.analysis.traces import kernel, trace
@@ -176,7 +177,7 @@ def test_a_single_thread_and_stream_without_guesses_is_exact(workload: Workload)
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("torch_trace/")])
 def test_recorded_traces(specimens: Path, name: str) -> None:
-    made = load(specimens / name)
+    made = recording(specimens / name)
     path = critical_path(build(made))
     assert path.total_ns == path.wall_ns == wall_ns(made)
     assert sum(path.by_kind.values()) == path.total_ns

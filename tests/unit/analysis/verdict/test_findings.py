@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.unit.sim.runs import MI300X
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "workloads"
 
 
+@cache
 def example(name: str) -> Document:
     return overview(recorded(replace(read_workload(EXAMPLES / f"{name}.toml"), noise=0.0)), f"{name} run")
 

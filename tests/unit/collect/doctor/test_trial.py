@@ -238,6 +238,7 @@ def test_torch_where_there_is_no_compiler(tmp_path: Path) -> None:
         workload(KERNELS, machine.gpus[0], amd(), tmp_path)
 
 
+@pytest.mark.native
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
 def test_the_workload_compiles_for_cuda(tmp_path: Path) -> None:
     source = resources.files("rocm_perf.collect.doctor") / "workloads" / "workload.cu"

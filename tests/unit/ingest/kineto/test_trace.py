@@ -18,6 +18,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import trace as kineto
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.sniff import sniff
+from tests.recordings import recording
 
 BASE_NS = 1_700_000_000_000_000_000
 
@@ -239,9 +240,8 @@ RECORDED = {
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_traces(specimens: Path, name: str) -> None:
     from rocm_perf.analysis.trust.coverage import coverage
-    from rocm_perf.ingest.load import load
 
-    trace = load(specimens / "torch_trace" / name)
+    trace = recording(specimens / "torch_trace" / name)
     ops = trace.table("ops")["category"]
     counts = (
         trace.rows("dispatches"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
@@ -18,6 +18,7 @@ from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.rocpd import database as rocpd
 from rocm_perf.ingest.rocpd.tables import Lookup
 from rocm_perf.ingest.sniff import sniff
+from tests.properties import examples
 
 UUID = "_00003fdc_92cb_72cb_9169_c7e541b1fcdf"
 NAME = 'void gemm<float, 4>(float const*, "int")'
@@ -407,7 +408,7 @@ def test_a_cut_off_file_is_refused_or_partly_read(tmp_path: Path) -> None:
             rocpd.read(Source(file))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(times=1.5, allowed=[HealthCheck.function_scoped_fixture])
 @given(places=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=40))
 def test_any_damage_gives_a_part_or_a_sentence(tmp_path: Path, places: list[tuple[float, int]]) -> None:
     whole = tmp_path / "whole.db"

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
@@ -16,6 +16,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.rpd import chrome_json, database
 from rocm_perf.ingest.sniff import sniff
+from tests.properties import examples
 
 NAME = "void gemm<float, 4>(float const*)"
 GPU = {"name": "process_name", "ph": "M", "pid": "2", "args": {"name": "GPU2"}}
@@ -148,7 +149,7 @@ def test_other_traces_are_not_claimed(tmp_path: Path, text: str) -> None:
     assert not any(adapter.claims(Peek(Source(file))) for adapter in chrome_json.ADAPTERS)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(times=4, allowed=[HealthCheck.function_scoped_fixture])
 @given(cut=st.integers(0, 700), place=st.integers(0, 700), put=st.text(max_size=6))
 def test_any_damage_gives_a_part_or_a_sentence(tmp_path: Path, cut: int, place: int, put: str) -> None:
     whole = _text(GPU, THREAD, KERNEL, CALL)

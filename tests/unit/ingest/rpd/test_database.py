@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
@@ -16,6 +16,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.rpd import database
 from rocm_perf.ingest.sniff import sniff
+from tests.properties import examples
 
 BIG = 9_007_199_254_740_993  # no float holds it
 NAME = 'void gemm<float, 4>(float const*, "int")'
@@ -258,7 +259,7 @@ def test_nothing_recorded(tmp_path: Path) -> None:
         _read(tmp_path, {}, Strings())
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(times=1.5, allowed=[HealthCheck.function_scoped_fixture])
 @given(places=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=40))
 def test_any_damage_gives_a_part_or_a_sentence(tmp_path: Path, places: list[tuple[float, int]]) -> None:
     whole = tmp_path / "whole.rpd"

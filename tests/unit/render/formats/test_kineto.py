@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from polars.testing import assert_frame_equal
 
 from rocm_perf.errors import UsageError
@@ -24,6 +24,8 @@ from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import Workload, parse_workload
+from tests.properties import examples
+from tests.recordings import recording
 from tests.sim.strategies import workloads
 
 TIMES = ["start_ns", "end_ns"]
@@ -90,7 +92,7 @@ def assert_same(left: pl.DataFrame, right: pl.DataFrame, columns: list[str]) -> 
     assert_frame_equal(left.select(columns).sort(pl.all()), right.select(columns).sort(pl.all()))
 
 
-@settings(max_examples=30)
+@examples(times=0.8)
 @given(workloads())
 def test_a_random_run_is_read_back_as_it_was(workload: Workload) -> None:
     trace = recorded(workload)
@@ -232,7 +234,7 @@ def keys_of(data: bytes) -> dict[Any, set[str]]:
 
 @pytest.mark.parametrize("name", REAL)
 def test_a_real_trace_written_again_is_the_same(name: str, specimens: Path, tmp_path: Path) -> None:
-    trace = load(specimens / "torch_trace" / name)
+    trace = recording(specimens / "torch_trace" / name)
     kineto.write(trace, tmp_path / "t.json")
     back = load(tmp_path / "t.json")
     for table, columns in CARRIED.items():

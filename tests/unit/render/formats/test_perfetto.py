@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 from polars.testing import assert_frame_equal
@@ -23,6 +23,7 @@ from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import Workload
+from tests.properties import examples
 from tests.sim.strategies import workloads
 
 WHERE = ["start_ns", "end_ns", "pid", "tid", "correlation_id", "node", "pass_id"]
@@ -110,7 +111,7 @@ def assert_well_formed(packets: list[Any]) -> None:
     assert packets[0].clock_snapshot.primary_trace_clock == 6
 
 
-@settings(max_examples=25)
+@examples(times=0.6)
 @given(workloads())
 def test_a_random_run_is_read_back_and_well_formed(workload: Workload) -> None:
     trace = record(simulate(workload, find_gpu("sim:MI300X")))
@@ -127,7 +128,7 @@ def test_a_random_run_is_read_back_and_well_formed(workload: Workload) -> None:
     assert shown_slices(packets) == recorded_slices(trace)
 
 
-@settings(max_examples=60)
+@examples(times=1.5)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), min_size=1, max_size=12))
 def test_overlapping_kernels_keep_their_times(spans: list[tuple[int, int]]) -> None:
     rows = [

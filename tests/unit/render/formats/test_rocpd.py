@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rocm_perf.errors import UsageError
 from rocm_perf.ingest.load import load
@@ -18,6 +18,7 @@ from rocm_perf.model import schema
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats import rocpd
 from rocm_perf.sim.workload import Workload, parse_workload
+from tests.properties import examples
 from tests.sim.recorded import recorded
 from tests.sim.strategies import workloads
 
@@ -92,7 +93,7 @@ def _shape(database: sqlite3.Connection) -> dict[str, list[str]]:
     }
 
 
-@settings(max_examples=12)
+@examples(times=0.3)
 @given(workloads())
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, workload: Workload) -> None:
     trace = recorded(workload)

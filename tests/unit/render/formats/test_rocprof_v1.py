@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from polars.testing import assert_frame_equal
 
 from rocm_perf.errors import UsageError
@@ -22,6 +22,7 @@ from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import Workload, parse_workload
+from tests.properties import examples
 from tests.sim.strategies import workloads
 
 WHERE = ["start_ns", "end_ns", "pid", "tid", "node", "pass_id"]
@@ -62,7 +63,7 @@ def assert_same(left: pl.DataFrame, right: pl.DataFrame, columns: list[str]) -> 
     assert_frame_equal(left.select(columns).sort(pl.all()), right.select(columns).sort(pl.all()))
 
 
-@settings(max_examples=25)
+@examples(times=0.6)
 @given(workloads())
 def test_results_csv_of_a_random_run_is_read_back(workload: Workload) -> None:
     trace = recorded(workload)
@@ -74,7 +75,7 @@ def test_results_csv_of_a_random_run_is_read_back(workload: Workload) -> None:
     assert not back.run.losses
 
 
-@settings(max_examples=25)
+@examples(times=0.6)
 @given(workloads())
 def test_results_json_of_a_random_run_is_read_back(workload: Workload) -> None:
     trace = recorded(workload)

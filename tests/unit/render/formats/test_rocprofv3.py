@@ -7,7 +7,7 @@ from typing import get_args
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import UsageError
@@ -17,6 +17,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.rocprofv3 import processes_of, target_version, write_counters, write_csv
 from rocm_perf.render.formats.rocprofv3_columns import COLUMNS, Layout
 from rocm_perf.sim.workload import Workload
+from tests.properties import examples
 from tests.sim.recorded import recorded, small
 from tests.sim.strategies import workloads
 
@@ -60,7 +61,7 @@ def _expected(trace: Trace, table: str, layout: Layout) -> pl.DataFrame:
     return frame
 
 
-@settings(max_examples=12)
+@examples(times=0.3)
 @given(workload=workloads(), layout=st.sampled_from(LAYOUTS), stats=st.booleans())
 def test_round_trip(workload: Workload, layout: Layout, stats: bool) -> None:
     trace = recorded(workload)
@@ -226,7 +227,7 @@ COUNTED_DISPATCHES = {
 COUNTED_DISPATCHES |= {"lds_bytes", "scratch_bytes", "vgprs", "sgprs"}
 
 
-@settings(max_examples=12)
+@examples(times=0.3)
 @given(trace=counted(), layout=st.sampled_from(LAYOUTS))
 def test_counters_come_back_with_their_pass(trace: Trace, layout: Layout) -> None:
     with tempfile.TemporaryDirectory() as folder:

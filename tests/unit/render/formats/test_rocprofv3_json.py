@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import UsageError
@@ -19,6 +19,8 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.rocprofv3 import processes_of
 from rocm_perf.render.formats.rocprofv3_json import write
 from rocm_perf.sim.workload import Workload
+from tests.properties import examples
+from tests.recordings import recording
 from tests.sim.recorded import recorded, small
 from tests.sim.strategies import workloads
 
@@ -51,7 +53,7 @@ def _without_mark(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("kernel").str.replace(r"\.kd$", ""))
 
 
-@settings(max_examples=12)
+@examples(times=0.3)
 @given(workload=workloads())
 def test_round_trip(workload: Workload) -> None:
     trace = recorded(workload)
@@ -148,7 +150,7 @@ def counted(draw: st.DrawFn) -> Trace:
     return Trace({name: schema.conform(name, frame) for name, frame in tables.items()})
 
 
-@settings(max_examples=10)
+@examples(times=0.3)
 @given(trace=counted())
 def test_counters_come_back_with_their_pass(trace: Trace) -> None:
     columns = {"pid", "pass_id", "dispatch_id", "agent_id", "counter", "value"}
@@ -230,7 +232,7 @@ def test_it_keeps_amds_schema_as_well_as_the_tool_does(specimens: Path, tmp_path
 
 
 def test_a_specimen_comes_back(specimens: Path, tmp_path: Path) -> None:
-    trace = load(specimens / "rocprofv3_json" / "AMD-AGI_TraceLens__908_results.json.gz")
+    trace = recording(specimens / "rocprofv3_json" / "AMD-AGI_TraceLens__908_results.json.gz")
     write(trace, tmp_path / "x.json")
     back = load(tmp_path / "x.json")
     for table in ("dispatches", "kernels", "processes", "nodes"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rocm_perf.errors import EmptyCaptureError, UsageError
 from rocm_perf.ingest.load import load
@@ -16,6 +16,7 @@ from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import Workload
+from tests.properties import examples
 from tests.sim.strategies import workloads
 
 
@@ -63,7 +64,7 @@ def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
     samples_csv.write_power(trace, tmp_path / "p.csv", overwrite=True)
 
 
-@settings(max_examples=12)
+@examples(times=0.3)
 @given(workload=workloads())
 def test_round_trip(workload: Workload) -> None:
     """GPUs come back under their number among the GPUs, and times to the microsecond: that is all there is."""

@@ -18,8 +18,9 @@ from rocm_perf.render.json import encode
 from rocm_perf.render.report.file_types import FILES
 from rocm_perf.render.report.files import files
 from rocm_perf.render.report.schema import schema
+from tests.recordings import answer
 from tests.unit.analysis.traces import call, kernel, trace
-from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated, specimen
+from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated
 
 SCHEMAS = resources.files("rocm_perf.render.report") / "schemas"
 
@@ -58,7 +59,7 @@ def test_files_of_recordings(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_files_of_specimens(specimens: Path, name: str) -> None:
-    check(specimen(specimens / name))
+    check(answer(specimens / name))
 
 
 def test_files_of_an_empty_recording() -> None:

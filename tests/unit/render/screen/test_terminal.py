@@ -14,8 +14,9 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.render.screen.terminal import View, print_document, print_sections
 from rocm_perf.render.sections.index import SECTIONS
+from tests.recordings import answer
 from tests.unit.analysis.traces import call, kernel, trace
-from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated, specimen
+from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated
 
 WIDTHS = pytest.mark.parametrize("width", [80, 160])
 
@@ -58,7 +59,7 @@ def test_recordings_fit(name: str, width: int) -> None:
 @WIDTHS
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_specimens_fit(specimens: Path, name: str, width: int) -> None:
-    check(specimen(specimens / name), width)
+    check(answer(specimens / name), width)
 
 
 def crowded() -> Document:

@@ -25,8 +25,9 @@ from rocm_perf.render.sections.path import path_section, projections_section
 from rocm_perf.render.sections.roofline import roofline_section
 from rocm_perf.render.sections.section import Grid, Section, grids, number, rate, spark, text, worth
 from rocm_perf.render.sections.verdicts import scorecard_line
+from tests.recordings import answer
 from tests.unit.analysis.traces import call, kernel, trace
-from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated, specimen
+from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated
 
 
 def column(grid: Grid, heading: str) -> list[str]:
@@ -68,7 +69,7 @@ def test_sections_of_recordings(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_sections_of_specimens(specimens: Path, name: str) -> None:
-    check(specimen(specimens / name))
+    check(answer(specimens / name))
 
 
 def test_sections_of_an_empty_recording() -> None:
