@@ -32,6 +32,7 @@ def _record(**facts: object) -> CollectionRecord:
         ({"PMIX_RANK": "0"}, 0),
         ({"SLURM_PROCID": "6"}, 6),
         ({"RANK": "none", "SLURM_PROCID": "7"}, 7),
+        ({"RANK": "9" * 5000, "SLURM_PROCID": "8"}, 8),
     ],
 )
 def test_the_rank_is_the_launchers(environment: dict[str, str], rank: int | None) -> None:
