@@ -75,7 +75,8 @@ def _answer(trace: Trace, args: argparse.Namespace) -> pl.DataFrame:
             "most_rows": args.max_rows,
             "allow_files": args.allow_files,
         }
-        done = _run([sys.executable, query_process.__file__], plain_json.dumps(request), args.timeout)
+        text = plain_json.dumps(request, ensure_ascii=False).encode()  # refuses what is not UTF-8
+        done = _run([sys.executable, query_process.__file__], text, args.timeout)
         if done.returncode:
             raise _failure(done, trace, args)
         return pl.read_ipc((folder / query_process.RESULT).read_bytes())
@@ -99,7 +100,7 @@ def _write_tables(trace: Trace, sql: str, folder: Path) -> None:
         ) from error
 
 
-def _run(argv: list[str], request: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
+def _run(argv: list[str], request: bytes, timeout_s: float) -> subprocess.CompletedProcess[bytes]:
     """Run it to its end; killed when its time is up, or when a signal ends this process."""
     try:
         return subprocess.run(
@@ -107,8 +108,6 @@ def _run(argv: list[str], request: str, timeout_s: float) -> subprocess.Complete
             input=request,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # a panic of Polars writes there before it is caught
-            text=True,
-            errors="replace",
             timeout=timeout_s,
             check=False,
         )
@@ -119,7 +118,7 @@ def _run(argv: list[str], request: str, timeout_s: float) -> subprocess.Complete
         ) from error
 
 
-def _failure(done: subprocess.CompletedProcess[str], trace: Trace, args: argparse.Namespace) -> UsageError:
+def _failure(done: subprocess.CompletedProcess[bytes], trace: Trace, args: argparse.Namespace) -> UsageError:
     from rocm_perf.cli.query_process import EXIT_FAILED, EXIT_REACHED_OUT, EXIT_TOO_MANY_ROWS
 
     if done.returncode == EXIT_REACHED_OUT:
@@ -134,7 +133,11 @@ def _failure(done: subprocess.CompletedProcess[str], trace: Trace, args: argpars
             next_step="Add a LIMIT to it, or allow more with --max-rows N.",
         )
     if done.returncode == EXIT_FAILED:
-        return UsageError("the query failed", done.stdout, f"Tables with rows here: {', '.join(trace)}.")
+        return UsageError(
+            "the query failed",
+            done.stdout.decode("utf-8", "replace"),
+            f"Tables with rows here: {', '.join(trace)}.",
+        )
     return UsageError(
         "the query ended before its time", "it may need more memory than there is", "Narrow it down."
     )

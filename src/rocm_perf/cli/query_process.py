@@ -33,7 +33,7 @@ def run(folder: Path, sql: str, most_rows: int, allow_files: bool) -> int:
             _bound(allow_files)
             return _answer(tables, sql, most_rows, file)
         except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
-            sys.stdout.write(str(error).split("\n")[0])
+            sys.stdout.buffer.write(str(error).split("\n")[0].encode("utf-8", "replace"))
             refused = not isinstance(error, pl.exceptions.PolarsError) and not allow_files
             return EXIT_REACHED_OUT if refused else EXIT_FAILED
 
@@ -57,7 +57,7 @@ def _bound(allow_files: bool) -> None:
 def main() -> int:
     """Run what stdin asks for; ends with the process that asked."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    request = json.loads(sys.stdin.read())
+    request = json.loads(sys.stdin.buffer.read())
     return run(Path(request["folder"]), request["sql"], request["most_rows"], request["allow_files"])
 
 
