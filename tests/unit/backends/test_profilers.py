@@ -19,6 +19,7 @@ ELSEWHERE = {
     ("ingest", ""): "an adapter says which tool wrote the file",
     ("annotation", "torch"): "the Python module",
     ("inject", "torch"): "the Python module",
+    ("backends/nvidia/build.py", "cupti"): "the folder with the sources of the tracer",
     ("backends/nvidia/probe.py", "cupti"): "the library",
     ("cli/export.py", "torch"): "the format",
     ("collect/doctor/report.py", "torch"): "the Python package, beside its version",

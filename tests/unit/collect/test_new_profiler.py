@@ -111,7 +111,7 @@ def test_a_dry_run_shows_its_command(
     assert main(["profile", "--dry-run", "--", "true"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("sonar: it is the quietest\n")
-    assert "leaves *_kernel_trace.csv" in printed
+    assert "writes *_kernel_trace.csv" in printed
 
 
 def test_the_doctor_knows_it(machine: Machine) -> None:
