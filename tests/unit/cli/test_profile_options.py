@@ -128,7 +128,7 @@ def test_profiler_timing_is_the_preset_timing() -> None:
         (("--preset", "computee", "--", *APP), 2, "the nearest is compute"),
         (("--profiler", "rocprofv4", "--", *APP), 2, "the nearest is rocprofv3"),
         (("--profiler", "rocprofv2", "--", *APP), 3, "rocprofv2 cannot profile this here"),
-        (("--counters", "SQ_WAVEZ", "--", *APP), 2, "the nearest: SQ_WAVES"),
+        (("--counters", "SQ_WAVEZ", "--", *APP), 2, "similar names: SQ_WAVES"),
         (("--counters", "counters_basicc", "--", *APP), 2, "counters_basicc"),
         (("-p", "123", "--", *APP), 2, "rocprofv3 -p 123"),
         (("--attach", "123", "--", *APP), 2, "rocprofv3 -p 123"),
