@@ -8,6 +8,7 @@ CPP_FILES := find src tests examples -name '*.cpp' -o -name '*.h' -o -name '*.c'
 JOBS ?= 2
 # One half of the tests to each process, in order: those that share a recording stay together. Whoever is done early helps.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+QUICK := "not native and not launches and not thorough"
 
 .PHONY: help demo test test-properties test-native test-profile test-torch test-coverage lint format fuzz fuzz-readers bench clean
 
@@ -36,7 +37,7 @@ $(TOOLS): $(READY)
 	@touch $@
 
 test: $(READY) $(TOOLS) ## the test suite; what is slower has targets of its own, below
-	$(PYTEST) -m "not native and not launches and not thorough" $(PYTEST_ARGS)
+	$(PYTEST) -m $(QUICK) $(PYTEST_ARGS)
 
 test-properties: $(READY) $(TOOLS) ## every property with more examples, and statistics by simulation
 	ROCM_PERF_EXAMPLES=40 $(PYTEST) -m "hypothesis or thorough" $(PYTEST_ARGS)
@@ -52,9 +53,9 @@ test-torch: ## tests that need torch: operators called again, torch.profiler inj
 	then .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch; \
 	else echo "torch 2.13.0 cannot be installed here: its tests are skipped"; fi
 
-test-coverage: $(READY) $(TOOLS) ## which lines the tests of Python reach, by package (not part of .ci/run)
+test-coverage: $(READY) $(TOOLS) ## which share of the lines `make test` reaches, by package (not part of .ci/run)
 	@rm -f .coverage .coverage.*
-	$(PYTEST) -m "not native and not thorough" --cov --cov-report= $(PYTEST_ARGS)
+	$(PYTEST) -m $(QUICK) --cov --cov-report= $(PYTEST_ARGS)
 	@rm -f .coverage.*  # of programs that a test killed
 	@for package in src/rocm_perf/*/; do echo "$$package $$($(BIN)/coverage report --include="$$package*" --format=total) %"; done
 	@echo "all $$($(BIN)/coverage report --format=total) %"

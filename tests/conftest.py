@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, settings
 
 SPECIMENS = Path(os.environ.get("ROCM_PERF_SPECIMENS", Path(__file__).parents[2] / "shared" / "data"))
 
-# Few examples keep `make test` quick; they are the first of those that `make test-properties` takes.
-# ROCM_PERF_EXAMPLES=1000 looks harder.
+# Few examples keep `make test` quick; `make test-properties` takes more, and ROCM_PERF_EXAMPLES=1000 looks harder.
 settings.register_profile(
     "suite",
     deadline=None,

@@ -46,6 +46,15 @@ def test_a_kernel_takes_what_room_there_is_if_it_is_half_of_its_wish() -> None:
     assert (big.end - big.start) * big.share == pytest.approx(20000, abs=1)
 
 
+def test_a_kernel_that_ends_gives_back_what_it_took() -> None:
+    launches = [f'{{launch = "small", stream = "{stream}"}}' for stream in "abcdef"]
+    kernels = items(run_steps(", ".join(4 * launches)), "kernel")
+    taken = [
+        sum(other.share for other in kernels if other.start <= kernel.start < other.end) for kernel in kernels
+    ]
+    assert max(taken) == pytest.approx(3 * kernels[0].share)
+
+
 @pytest.mark.parametrize("what", ["stream", "device"])
 def test_a_sync_returns_after_the_work(what: str) -> None:
     run = run_steps(f'{{launch = "big"}}, {{sync = "{what}"}}')
