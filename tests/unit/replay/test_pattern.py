@@ -80,7 +80,7 @@ def test_what_posix_lacks_is_refused_by_name(text: str, part: str) -> None:
 
 
 def test_no_regular_expression() -> None:
-    with pytest.raises(UsageError, match="is no regular expression"):
+    with pytest.raises(UsageError, match="is not a regular expression"):
         extended("soft(")
 
 
