@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -13,7 +12,6 @@ from rocm_perf.model.bounds import fault
 from rocm_perf.model.run import RunInfo
 
 Frame = pl.DataFrame | pl.LazyFrame
-Read = TypeVar("Read")
 
 
 class Trace:
@@ -26,7 +24,6 @@ class Trace:
     def __init__(self, tables: Mapping[str, Frame], run: RunInfo | None = None) -> None:
         self.run = run or RunInfo()
         self._frames: dict[str, Frame] = {}
-        self._possible: set[str] = set()  # tables on disk whose values were looked at
         for name in schema.SCHEMAS:
             if name in tables:
                 self._frames[name] = _checked(name, tables[name])
@@ -42,7 +39,7 @@ class Trace:
         if isinstance(frame, pl.LazyFrame):
             frame = _collected(name, frame)
             schema.check(name, frame)
-            self._require_possible(name, frame.lazy())
+            _require_possible(name, frame)
             self._frames[name] = frame
         return frame
 
@@ -63,13 +60,6 @@ class Trace:
             return int(_collected(name, frame.select(pl.len())).item())
         return frame.height
 
-    def _require_possible(self, name: str, frame: pl.LazyFrame) -> None:
-        """Raise InputError, once the table is first used, unless some machine can have recorded it."""
-        if name not in self._possible:
-            self._possible.add(name)
-            if why := _explained(name, lambda: fault(name, frame)):
-                raise InputError(f"the table {name} is damaged", why, "Export the recording again.")
-
     def __iter__(self) -> Iterator[str]:
         """The names of the tables that have rows."""
         return (name for name in schema.SCHEMAS if self.has(name))
@@ -85,14 +75,16 @@ def _checked(name: str, frame: Frame) -> Frame:
     return frame
 
 
+def _require_possible(name: str, frame: pl.DataFrame) -> None:
+    """Raise InputError unless some machine can have recorded the table."""
+    if why := fault(name, frame.lazy()):
+        raise InputError(f"the table {name} is damaged", why, "Export the recording again.")
+
+
 def _collected(name: str, query: pl.LazyFrame) -> pl.DataFrame:
-    return _explained(name, query.collect)
-
-
-def _explained(name: str, read: Callable[[], Read]) -> Read:
     """What reading a table from its file gives, or an error of ours."""
     try:
-        return read()
+        return query.collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(
             f"the table {name} cannot be read", str(error).splitlines()[0], "Export the recording again."

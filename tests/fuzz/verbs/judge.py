@@ -65,6 +65,9 @@ def run(argv: Sequence[str], folder: Path) -> Outcome:
             code = main(argv)
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 1
+        except OSError as refused:  # with ROCM_PERF_DEBUG; without it, main says what the system refused
+            code = 6
+            print(refused, file=err)
         except BaseException as raised:  # noqa: BLE001  (a panic of Polars is not an Exception)
             error = raised
     return Outcome(code, _text(out), _text(err), time.process_time() - begun, error)

@@ -142,7 +142,7 @@ def test_collectives_are_counted_through_loops() -> None:
 
 def test_what_is_no_toml_or_no_file_is_a_fault(tmp_path: Path) -> None:
     assert "line 1" in fault("name = ")
-    with pytest.raises(InputError, match="cannot read the workload"):
+    with pytest.raises(InputError, match=r"cannot read .*absent\.toml"):
         read_workload(tmp_path / "absent.toml")
 
 
