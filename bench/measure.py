@@ -147,7 +147,7 @@ def markdown(results: Sequence[Result], reference: str) -> str:
     """A table of the results, each compared with the medians of the reference case."""
     base = next((result for result in results if result.name == reference and not result.failed), None)
     lines = [
-        f"| | runs | median wall | spread | CPU | peak memory | wall, times the {reference} | CPU, times the {reference} |",
+        f"| | runs | median wall | spread | CPU | peak memory | wall / {reference} | CPU / {reference} |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     return "\n".join(lines + [_row(result, base) for result in results])
