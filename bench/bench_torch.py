@@ -53,8 +53,7 @@ def hta_python() -> Path:
 def cases(trace: Path, hta_rounds: int, report: Path) -> Iterator[measure.Case]:
     """What is measured, in the order of a round."""
     yield measure.Case(FLOOR, [sys.executable, str(BENCH / "floor.py"), str(trace)])
-    ours = [sys.executable, "-m", "rocm_perf.cli.main", "analyze", str(trace), "--json"]
-    yield measure.Case(OURS, ours, env={"PYTHONPATH": str(ROOT / "src")})
+    yield measure.analyze(OURS, trace)
     if hta_rounds:
         command = [
             str(hta_python()),

@@ -27,6 +27,17 @@ class Case:
     rounds: int | None = None
 
 
+_ROOT = Path(__file__).resolve().parents[1]
+# As pip leaves an installed package: modules are compiled once, not in every process.
+_COMPILED = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_ROOT / "bench" / "data" / "compiled")}
+
+
+def analyze(name: str, recording: Path) -> Case:
+    """`rocm-perf analyze --json`, every analysis, of this checkout."""
+    command = [sys.executable, "-m", "rocm_perf.cli.main", "analyze", str(recording), "--json"]
+    return Case(name, command, env={"PYTHONPATH": str(_ROOT / "src"), **_COMPILED})
+
+
 @dataclass(frozen=True)
 class Sample:
     """One run. If processor time is well below the wall time of a busy command, the machine was crowded.
@@ -55,6 +66,11 @@ class Result:
     def median_s(self) -> float:
         """The median wall time."""
         return statistics.median(sample.wall_s for sample in self.samples)
+
+    @property
+    def cpu_s(self) -> float:
+        """The median processor time."""
+        return statistics.median(sample.cpu_s for sample in self.samples)
 
     @property
     def spread_s(self) -> tuple[float, float]:
@@ -128,29 +144,28 @@ def _progress(case: Case, number: int, sample: Sample) -> None:
 
 
 def markdown(results: Sequence[Result], reference: str) -> str:
-    """A table of the results, each compared with the median of the reference case."""
-    base = next(
-        (result.median_s for result in results if result.name == reference and not result.failed), None
-    )
+    """A table of the results, each compared with the medians of the reference case."""
+    base = next((result for result in results if result.name == reference and not result.failed), None)
     lines = [
-        f"| | runs | median wall | spread | peak memory | times the {reference} |",
-        "|---|---:|---:|---:|---:|---:|",
+        f"| | runs | median wall | spread | CPU | peak memory | wall / {reference} | CPU / {reference} |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     return "\n".join(lines + [_row(result, base) for result in results])
 
 
-def _row(result: Result, base: float | None) -> str:
+def _row(result: Result, base: Result | None) -> str:
     if result.failed:
         last = result.samples[-1].error.strip().splitlines()[-1:] if result.samples else []
         why = "".join(last).replace("|", "\\|") or "no message"
-        return f"| {result.name} | {len(result.samples)} | failed: {why} | | | |"
+        return f"| {result.name} | {len(result.samples)} | failed: {why} | | | | | |"
     low, high = result.spread_s
-    ratio = f"{result.median_s / base:.2f}" if base else ""
     cells = (
         f"{result.median_s:.2f} s",
         f"{low:.2f} to {high:.2f} s",
+        f"{result.cpu_s:.2f} s",
         f"{result.peak_rss_bytes / 1e9:.2f} GB",
-        ratio,
+        f"{result.median_s / base.median_s:.2f}" if base else "",
+        f"{result.cpu_s / base.cpu_s:.2f}" if base else "",
     )
     return f"| {result.name} | {len(result.samples)} | " + " | ".join(cells) + " |"
 

@@ -86,8 +86,9 @@ def long_mangled_name(count: int) -> Events:
 
 
 def one_thread_each(count: int) -> Events:
-    """Every operator and launch on a thread of its own."""
+    """Every range, operator and launch on a thread of its own."""
     for number in range(count):
+        yield _span("user_annotation", "step", _US * number, 9, tid=number)
         yield _span("cpu_op", "aten::add", _US * number, 8, tid=number, **{"External id": number + 1})
         yield _launch(number, _US * number + 1, tid=number)
         yield _kernel(number, _US * number + 4)

@@ -14,30 +14,33 @@ def with_depth(ranges: pl.DataFrame) -> pl.DataFrame:
     sort. Rows keep their order; a range without times keeps its null.
     """
     numbered = ranges.with_row_index("row")
-    tracks = numbered.drop_nulls(["start_ns", "end_ns"]).partition_by(_TRACK)
-    if not tracks:
-        return ranges
-    depths = pl.concat([_depth_of_track(track) for track in tracks])
+    tracks = ranges.select(_TRACK).unique().with_row_index("track")
+    ordered = (
+        numbered.drop_nulls(["start_ns", "end_ns"])
+        .join(tracks, on=_TRACK, nulls_equal=True, maintain_order="left")
+        .select("row", "track", "start_ns", "end_ns")
+        .sort(["track", "start_ns", "end_ns"], descending=[False, False, True], maintain_order=True)
+    )
+    opened = pl.int_range(pl.len(), dtype=pl.Int64).over("track")
+    depth = opened - _closed(ordered) + _marks_not_before()
+    depths = ordered.select("row", depth.clip(lower_bound=0).alias("depth"))
     placed = numbered.drop("depth").join(depths, on="row", how="left", maintain_order="left")
     return placed.select(ranges.columns)
 
 
-def _depth_of_track(track: pl.DataFrame) -> pl.DataFrame:
-    ordered = track.sort(["start_ns", "end_ns"], descending=[False, True], maintain_order=True)
-    ends = ordered["end_ns"].sort()
-    closed = ends.search_sorted(ordered["start_ns"], side="right")
-    # A mark ends as it begins: it and its twins have not opened anything.
-    instant = (ordered["start_ns"] == ordered["end_ns"]).cast(pl.Int64)
-    opened = pl.int_range(ordered.height, eager=True)
-    earlier_marks = _marks_not_before(ordered, instant)
-    depth = (opened - closed.cast(pl.Int64) + earlier_marks).clip(lower_bound=0)
-    return pl.DataFrame({"row": ordered["row"], "depth": depth})
+def _closed(ordered: pl.DataFrame) -> pl.Series:
+    """How many ranges of its track had ended when each began."""
+    count = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("track").alias("closed")
+    ends = ordered.select("track", "end_ns").sort("track", "end_ns").with_columns(count)
+    ended = ordered.join_asof(
+        ends, left_on="start_ns", right_on="end_ns", by="track", strategy="backward", check_sortedness=False
+    )
+    return ended["closed"].fill_null(0)
 
 
-def _marks_not_before(ordered: pl.DataFrame, instant: pl.Series) -> pl.Series:
-    """Marks at a range's own start that were counted as closed and not yet as opened."""
-    frame = pl.DataFrame({"start_ns": ordered["start_ns"], "instant": instant})
-    return frame.select(
-        pl.col("instant").sum().over("start_ns")
-        - (pl.col("instant").cum_sum().over("start_ns") - pl.col("instant"))
-    ).to_series()
+def _marks_not_before() -> pl.Expr:
+    """Marks at a range's own start that were counted as closed and not yet as opened: a mark ends as it begins, so it
+    and its twins have not opened anything."""
+    instant = (pl.col("start_ns") == pl.col("end_ns")).cast(pl.Int64)
+    together = ["track", "start_ns"]
+    return instant.sum().over(together) - (instant.cum_sum().over(together) - instant)

@@ -20,7 +20,8 @@ def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
 
 def itself_or_around(rows: pl.Series, wanted: pl.Series, around: pl.Series) -> pl.Series:
     """Each of `rows` if it is wanted, else what is `around` it: its nearest."""
-    return rows.zip_with(wanted.gather(rows), around.gather(rows))
+    chosen: pl.Series = rows.zip_with(wanted.gather(rows), around.gather(rows))
+    return chosen
 
 
 def subtree_sums(behind: pl.Series, own: pl.Series) -> pl.Series:
@@ -36,7 +37,8 @@ def subtree_max(parents: pl.Series, own: pl.Series) -> pl.Series:
     for row, parent in zip(range(len(highest) - 1, -1, -1), reversed(parents.to_list()), strict=True):
         if parent is not None and highest[row] > highest[parent]:
             highest[parent] = highest[row]
-    return pl.Series("highest", highest, dtype=own.dtype).replace(_LOWEST, None)
+    maxima: pl.Series = pl.Series("highest", highest, dtype=own.dtype).replace(_LOWEST, None)
+    return maxima
 
 
 def is_outermost(kind: str) -> pl.Expr:

@@ -22,12 +22,17 @@ _CARGO = re.compile(
 )
 
 # Tensile: the problem type and the macro tile of a GEMM; the hundred switches behind them stay behind.
+# Every part is bounded: what does not match shall not be tried in all divisions of a long name.
 _TENSILE = re.compile(
-    r"^(Cij\w*?_A\w+?_B\w+?_[A-Z]+(?:_[A-Z]+)*?)(?=_(?:Bias|MT|HA|SAV|User|GB|AS)).*?(MT\d+x\d+x\d+)"
+    r"^(Cij\w{0,32}?_A\w{1,32}?_B\w{1,32}?_[A-Z]{1,16}(?:_[A-Z]{1,16}){0,8}?)(?=_(?:Bias|MT|HA|SAV|User|GB|AS))"
+    r".*?(MT\d+x\d+x\d+)"
 )
 
+LONGEST = 16_384  # characters of a name that are looked at; the longest of real kernels have a few thousand
+_DISTINCT = 1 << 20  # names that are remembered: more than any recording has
 
-@lru_cache(maxsize=65_536)
+
+@lru_cache(maxsize=_DISTINCT)
 def demangle(name: str) -> str:
     """`_Z3fooi` -> `foo(int)`, by the platform's own demangler; other names are returned as they are."""
     if not name.startswith("_Z"):
@@ -40,10 +45,10 @@ def demangle(name: str) -> str:
         return name
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=_DISTINCT)
 def short_name(name: str) -> str:
     """`void at::native::reduce_kernel<512, 1, ReduceOp<...>>(...)` -> `reduce_kernel<ReduceOp>`."""
-    text = demangle(name).strip()
+    text = demangle(name)[:LONGEST].strip()
     tensile = _TENSILE.match(text)
     if tensile:
         return f"{tensile.group(1)} {tensile.group(2)}"

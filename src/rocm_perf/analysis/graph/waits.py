@@ -6,6 +6,7 @@ import polars as pl
 
 from rocm_perf.analysis.graph.host import PROCESS
 
+_PAIRS = 1 << 20  # of a wait and a lane, at a time
 _BLOCKING_COPY = "Memcpy"
 
 # A wait's end may follow the work's by less than the usual return; by much less, and it waited for something else.
@@ -41,11 +42,15 @@ def _own_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _last_launched(syncs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """For each wait and each lane of its process: the item launched last before it, unless that ended after it.
-
-    Where the call cannot but have waited for the item, a later end is a matter of the clocks.
-    """
+    """For each wait and each lane of its process: the item launched last before it, unless that ended after it, or
+    explains nothing. Waits times lanes may be many, so only some of the pairs exist at a time."""
     lanes = rows.select(*PROCESS, "lane", "agent_id").unique("lane")
+    at_a_time = max(1, _PAIRS // lanes.height)
+    return pl.concat(_last_in_lanes(part, lanes, rows) for part in syncs.iter_slices(at_a_time))
+
+
+def _last_in_lanes(syncs: pl.DataFrame, lanes: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The same of some waits. Where a call must have waited for the item, a later end is a matter of the clocks."""
     pairs = syncs.select(
         *PROCESS, "call", "scope", "thread", "start_ns", pl.col("end_ns").alias("returned_ns")
     ).join(lanes, on=PROCESS)
@@ -59,8 +64,11 @@ def _last_launched(syncs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
     )
     found = found.filter(pl.col("end_ns").is_not_null() & (pl.col("agent_id") == pl.col("used_agent")))
-    sure = (pl.col("scope") == "device sync") | (pl.len().over("call") == 1)
-    return found.filter(pl.col("end_ns") <= pl.col("returned_ns") + pl.when(sure).then(_SKEW_NS).otherwise(0))
+    for_all = pl.col("scope") == "device sync"
+    sure = for_all | (pl.len().over("call") == 1)
+    early = pl.col("end_ns") <= pl.col("returned_ns") + pl.when(sure).then(_SKEW_NS).otherwise(0)
+    telling = for_all | (pl.col("end_ns") >= pl.col("start_ns")) | (pl.col("lane") == pl.col("used_lane"))
+    return found.filter(early & telling)
 
 
 def _launches(rows: pl.DataFrame) -> pl.DataFrame:

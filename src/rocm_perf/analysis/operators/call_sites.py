@@ -68,7 +68,8 @@ def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
 def _sites(names: pl.Series) -> pl.Series:
     """The names of Python functions outside torch among them."""
     distinct = names.unique()
-    return distinct.filter(distinct.str.contains(_FRAME) & ~distinct.str.contains(_LIBRARY))
+    sites: pl.Series = distinct.filter(distinct.str.contains(_FRAME) & ~distinct.str.contains(_LIBRARY))
+    return sites
 
 
 def _backward_ns(tree: OperatorTree, links: pl.DataFrame) -> pl.Series:

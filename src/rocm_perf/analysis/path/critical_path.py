@@ -137,7 +137,7 @@ def _kernel(graph: Graph, row: dict[str, Any], retime: bool) -> KernelOnPath:
     if (
         row["path_ns"] and retime and row["kind"] == "kernel"
     ):  # when a collective ends, its other ranks decide
-        faster = FasterKernels.named(str(row["name"]), _FASTER).apply(graph)
+        faster = FasterKernels(str(row["name"]), _FASTER, exact=True).apply(graph)
         impact, basis = graph.wall_ns - retimed_wall_ns(faster), "re-timed"
     elif row["path_ns"]:
         impact, basis = row["path_ns"] // 10, "at most"

@@ -13,7 +13,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.forest import first_reaching, subtree_max, subtree_sums
 
-_STRETCH = {"owner": pl.UInt32, "met": pl.UInt32, "ns": pl.Int64}
+_STRETCH: dict[str, pl.DataType | type[pl.DataType]] = {"owner": pl.UInt32, "met": pl.UInt32, "ns": pl.Int64}
 
 
 def gpu_times(nested: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
@@ -61,9 +61,9 @@ def _stretches(own: pl.DataFrame) -> pl.DataFrame:
         (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("ns"),
         pl.col("owner").n_unique().alias("owners"),
     )
-    alone = islands.filter(pl.col("owners") == 1).select("owner", pl.lit(None).alias("met"), "ns")
+    alone = islands.filter(pl.col("owners") == 1).select("owner", pl.lit(None, pl.UInt32).alias("met"), "ns")
     shared = ordered.join(islands.filter(pl.col("owners") > 1), on="island", how="semi")
-    return pl.concat([alone.cast(_STRETCH), _divided(shared)])
+    return pl.concat([alone, _divided(shared)])
 
 
 def _divided(kernels: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 import polars as pl
 
-from rocm_perf.analysis.basis.names import demangle, short_name
+from rocm_perf.analysis.basis.names import LONGEST, demangle, short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
@@ -52,10 +52,10 @@ def rules() -> tuple[Rule, ...]:
     return msgspec.convert(read_toml(file.read_bytes(), "families.toml")["rule"], tuple[Rule, ...])
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=1 << 20)
 def family(kernel: str) -> Family:
     """By the first rule that matches its name."""
-    full = demangle(kernel)
+    full = demangle(kernel)[:LONGEST]
     texts = {"name": short_name(kernel).removesuffix(".kd"), "full": full}
     for rule, pattern in _patterns():
         if pattern.search(texts[rule.on]):

@@ -81,7 +81,7 @@ def test_the_examples(name: str, change: str) -> None:
 def test_kernels_of_the_examples_made_faster(name: str, factor: float) -> None:
     workload, graph = example(name), example_graph(name)
     for key, kernel in workload.kernels.items():
-        faster = FasterKernels.named(kernel.name, factor)
+        faster = FasterKernels(kernel.name, factor, exact=True)
         assert_right(workload, faster, sim.FasterKernel(key, factor), MI300X, graph)
 
 
