@@ -1,4 +1,4 @@
-"""How deep a range lies inside others of its thread."""
+"""How deep a range is nested in others of its thread."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _TRACK = ["node", "pass_id", "pid", "tid", "on_gpu", "agent_id", "stream_id"]
 def with_depth(ranges: pl.DataFrame) -> pl.DataFrame:
     """Ranges with their depth: how many of the track were open when each began. 0 is outermost.
 
-    Opened before it, less closed by then; both counts come from sorted columns, so a million ranges cost a
-    sort. Rows keep their order; a range without times keeps its null.
+    That is those opened before it, less those closed by then; both counts come from sorted columns, so a million
+    ranges cost one sort. Rows keep their order; a range without times keeps its null.
     """
     numbered = ranges.with_row_index("row")
     tracks = numbered.drop_nulls(["start_ns", "end_ns"]).partition_by(_TRACK)
@@ -26,7 +26,7 @@ def _depth_of_track(track: pl.DataFrame) -> pl.DataFrame:
     ordered = track.sort(["start_ns", "end_ns"], descending=[False, True], maintain_order=True)
     ends = ordered["end_ns"].sort()
     closed = ends.search_sorted(ordered["start_ns"], side="right")
-    # A mark ends as it begins: it and its twins have not opened anything.
+    # A mark ends when it begins: marks at one time do not open anything.
     instant = (ordered["start_ns"] == ordered["end_ns"]).cast(pl.Int64)
     opened = pl.int_range(ordered.height, eager=True)
     earlier_marks = _marks_not_before(ordered, instant)

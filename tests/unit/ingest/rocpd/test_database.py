@@ -395,7 +395,7 @@ def test_a_lookup_finds_the_first_row_of_each_id(ids: list[int | None], wanted: 
     frame = pl.DataFrame(
         {"id": pl.Series(ids, dtype=pl.Int64), "place": pl.Series(range(len(ids)), dtype=pl.Int64)}
     )
-    found = Lookup(frame).one(pl.Series("w", wanted, dtype=pl.Int64), "place").to_list()
+    found = Lookup(frame).column(pl.Series("w", wanted, dtype=pl.Int64), "place").to_list()
     assert found == [ids.index(number) if number in ids else None for number in wanted]
 
 
