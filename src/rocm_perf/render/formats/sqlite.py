@@ -27,7 +27,7 @@ def write_database(
 
 
 def _fill(draft: Path, statements: Iterable[str], tables: Iterable[Rows]) -> None:
-    """Create and fill the database; raises OSError if the system refuses, which SQLite and ADBC report in their own way."""
+    """Create and fill the database; OSError if the system refuses, which SQLite and ADBC report in their own way."""
     try:
         _shape(draft, statements)
         _insert(draft, tables)

@@ -208,7 +208,7 @@ def test_calls_meet_their_kernel_by_stack_id_and_markers_become_ranges(tmp_path:
     assert ranges["source"].unique().to_list() == ["roctx"]
     assert ranges["correlation_id"].to_list() == [50, 51]
     lost = [(loss.what, loss.records) for loss in part.losses]
-    assert lost == [("API calls whose names the file does not hold", 1)]
+    assert lost == [("API calls whose names are not in the file", 1)]
 
 
 def test_copies_have_sizes(tmp_path: Path) -> None:
