@@ -1,4 +1,4 @@
-"""Files that are written whole, and texts that are read whole. Only regular files are ever replaced."""
+"""Files that are written atomically, and texts that are read whole. Only regular files are ever replaced."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from pathlib import Path
 
 from rocm_perf.errors import InputError, OutputError, UsageError
 
-MAX_TEXT_BYTES = 16 << 20  # far more than any request, list of counters or workload has
+MAX_TEXT_BYTES = 16 << 20  # far more than any request, counter list or workload
 
 
 def write_whole(
     path: Path, write: Callable[[Path], object], *, overwrite: bool, durable: bool = False
 ) -> None:
-    """Let `write` make a file under a temporary name beside `path`, and put it in place once it is whole.
-
-    With `durable` it is on the disk, and not only in its cache, before it takes the name.
+    """Let `write` create a file under a temporary name beside `path`, and move it into place once it is complete. With
+    `durable` it is on the disk, not only in its cache, before it gets the name.
     """
     try:
         target = path.resolve() if path.is_symlink() else path
@@ -38,7 +37,7 @@ def write_whole(
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise UsageError unless the name is free, or that of a regular file which is to be replaced."""
+    """Raise UsageError unless the name is free, or that of a regular file to overwrite."""
     if not os.path.lexists(path):
         return
     if not stat.S_ISREG(path.stat().st_mode):
@@ -50,12 +49,12 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
 
 def unwritten(path: Path, error: OSError) -> OutputError:
-    """Why a file that appears whole or not at all did not appear."""
+    """The error for a file that could not be written."""
     return OutputError(f"cannot write {path}", error.strerror or str(error), "Nothing was changed there.")
 
 
 def read_text(path: Path, *, most_bytes: int = MAX_TEXT_BYTES) -> str:
-    """The text of a file that a person wrote, which may come through a pipe; one that does not end is refused."""
+    """The text of a file that a person wrote, which may come through a pipe; an endless one is refused."""
     try:
         with path.open("rb") as file:
             data = file.read(most_bytes + 1)

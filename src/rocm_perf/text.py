@@ -1,4 +1,4 @@
-"""Texts of strangers, made safe to show: names come from recordings, snapshots, arguments and file names, and may hold
+"""Untrusted texts, made safe to show: names come from recordings, snapshots, arguments and file names, and may hold
 what a terminal obeys, what turns the line round, or bytes that are not text at all."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def clean(text: str) -> str:
 
 
 def clean_lines(text: str) -> str:
-    """The same for a text of several lines, which it keeps."""
+    """The text with its lines kept, and a blank for everything else that cannot be printed."""
     return "\n".join(clean(line) for line in text.split("\n"))
 
 
@@ -38,7 +38,7 @@ def encode_json(value: object) -> bytes:
 
 
 def ascii_json(text: str) -> str:
-    """The same JSON in ASCII alone."""
+    """The value as JSON in ASCII only."""
     return _BEYOND_ASCII.sub(_escaped, text)
 
 

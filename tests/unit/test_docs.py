@@ -18,7 +18,7 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "
 def test_every_format_is_documented_in_order() -> None:
     text = (ROOT / "docs" / "formats.md").read_text()
     rows = re.findall(r"^\| (.+?) \| (.+) \|$", text.split("## Folders")[0], re.MULTILINE)
-    assert rows[1:] == [(adapter.title, adapter.told_by) for adapter in adapters()]
+    assert rows[1:] == [(adapter.title, adapter.recognised_by) for adapter in adapters()]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -46,10 +46,12 @@ class ExportCommand:
         parser.add_argument(
             "-o", "--output", metavar="F", type=named_path, required=True, help="what to write"
         )
-        parser.add_argument("--format", choices=FORMATS, help="where the suffix does not say it")
+        parser.add_argument(
+            "--format", choices=FORMATS, help="form to write, if the suffix does not decide it"
+        )
         parser.add_argument("--table", metavar="NAME", help="table for parquet and csv (default: dispatches)")
         parser.add_argument(
-            "--pid", metavar="N", type=count, help="process for torch, which holds one a file"
+            "--pid", metavar="N", type=count, help="process for torch, which holds one per file"
         )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         parser.add_argument("--force", action="store_true", help="replace what is there")
@@ -59,9 +61,9 @@ class ExportCommand:
 
         form = args.format or _BY_SUFFIX.get(args.output.suffix)
         if form is None:
-            known = ", ".join(suffix for suffix in _BY_SUFFIX if suffix)
+            suffixes = ", ".join(suffix for suffix in _BY_SUFFIX if suffix)
             raise UsageError(
-                f"cannot write {args.output.suffix} files", next_step=f"Known: {known}; or say --format."
+                f"cannot write {args.output.suffix} files", next_step=f"Known: {suffixes}; or use --format."
             )
         with reading_progress():
             trace = load.load(args.path, as_one=args.as_one)
@@ -91,13 +93,13 @@ def _write_torch(trace: Trace, output: Path, pid: int | None, force: bool) -> st
 
 
 def _chosen(trace: Trace, table: str | None) -> str:
-    held = list(trace)
+    tables = list(trace)
     if table is None:
-        table = "dispatches" if "dispatches" in held or not held else held[0]
-    if table not in held:
+        table = "dispatches" if "dispatches" in tables or not tables else tables[0]
+    if table not in tables:
         raise UsageError(
             f"the recording has no rows of {table!r}",
-            next_step=f"Choose with --table: {', '.join(held) or 'none'}.",
+            next_step=f"Choose with --table: {', '.join(tables) or 'none'}.",
         )
     return table
 

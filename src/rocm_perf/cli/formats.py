@@ -37,7 +37,8 @@ def _formats() -> list[dict[str, str]]:
     from rocm_perf.ingest.sniff import adapters
 
     return [
-        {"format": adapter.title, "told by": adapter.told_by, "name": adapter.name} for adapter in adapters()
+        {"format": adapter.title, "recognised by": adapter.recognised_by, "name": adapter.name}
+        for adapter in adapters()
     ]
 
 

@@ -1,4 +1,5 @@
-"""The entry point: parses, runs one verb, and alone turns errors into a line on stderr and an exit code."""
+"""The entry point: parses, runs one verb, and is the only place that turns errors into a line on stderr and an exit
+code."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ _EPILOG = (
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The parser of all verbs; `only` one of them with its options, which is enough to run it, and quicker."""
+    """The parser of all verbs; with `only`, the options of that verb alone, which is enough to run it, and faster."""
     parser = argparse.ArgumentParser(prog="rocm-perf", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"rocm-perf {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -94,9 +95,9 @@ class Ended(KeyboardInterrupt):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
     ready_streams()
-    words = sys.argv[1:] if argv is None else list(argv)
-    verb = next((word for word in words if not word.startswith("-")), "")
-    args = build_parser(verb).parse_args(words)
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    verb = next((argument for argument in arguments if not argument.startswith("-")), "")
+    args = build_parser(verb).parse_args(arguments)
     try:
         with _ending_signals():
             code: int = args.command.run(args)
@@ -114,14 +115,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refused(error)
     except UnicodeEncodeError:
         say(
-            "a file name or an argument is not UTF-8 text, which this needs. Rename the file, or write it otherwise."
+            "a file name or an argument is not UTF-8 text, which this command needs. "
+            "Rename the file, or change the argument."
         )
         return UsageError.exit_code
     except SystemExit:
         raise
     except (
         BaseException
-    ) as error:  # the last line of defence: a traceback is a bug, and a panic of Polars no Exception
+    ) as error:  # the last line of defence: a traceback is a bug, and a Polars panic is not an Exception
         if os.environ.get("ROCM_PERF_DEBUG"):
             raise
         say(
@@ -133,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _ending_signals() -> Iterator[None]:
-    """One that is ignored, as by nohup, stays so."""
+    """A signal that is ignored, as by nohup, stays ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -141,7 +143,7 @@ def _ending_signals() -> Iterator[None]:
 
     def end(number: int, _frame: FrameType | None) -> None:
         for each in ours:
-            signal.signal(each, signal.SIG_IGN)  # what cleans up now is not disturbed
+            signal.signal(each, signal.SIG_IGN)  # cleaning up is not disturbed
         raise Ended(number)
 
     for number in ours:
@@ -154,7 +156,7 @@ def _ending_signals() -> Iterator[None]:
 
 
 def _flushed(code: int) -> int:
-    """The reader (head, a pager) may have seen enough, which changes nothing of the answer."""
+    """Flush stdout and return the code. The reader (head, a pager) may have left early, which is not an error."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -163,7 +165,7 @@ def _flushed(code: int) -> int:
 
 
 def _refused(error: OSError) -> int:
-    """Say what the system refused, beyond what the verb itself could explain: a full device behind stdout, say."""
+    """Report what the system refused and the verb did not explain, such as a full device behind stdout."""
     if os.environ.get("ROCM_PERF_DEBUG"):
         raise error
     why = error.strerror or str(error)

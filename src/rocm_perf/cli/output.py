@@ -25,7 +25,7 @@ def show_data(text: str) -> None:
 
 
 def show_json(text: str) -> None:
-    """Print a JSON document, in ASCII where stdout takes no more."""
+    """Print a JSON document, in ASCII if stdout accepts nothing else."""
     from rocm_perf.text import ascii_json
 
     try:
@@ -44,16 +44,16 @@ def say(message: str, speaker: str = "rocm-perf") -> None:
 
 
 def show_status(text: str) -> None:
-    """Write over the last line of a terminal on stderr; an empty text wipes it."""
+    """Overwrite the last line of a terminal on stderr; an empty text clears it."""
     from rocm_perf.text import clean
 
     print(f"\r\x1b[K{clean(text)}", end="", file=sys.stderr, flush=True)
 
 
 def ready_streams() -> None:
-    """Let streams that cannot encode a character print another in its place, and those that are closed lead nowhere."""
+    """Let streams that cannot encode a character print a substitute, and redirect closed ones to nowhere."""
     for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:  # in this order a new file gets the number of the closed one
+        if getattr(sys, name) is None:  # in this order, opening a file reuses the closed descriptor
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115  (for good)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -61,7 +61,7 @@ def ready_streams() -> None:
 
 
 def forget(stream: IO[str]) -> None:
-    """Nobody reads it any more: the rest goes nowhere, and Python does not complain at exit."""
+    """Discard the rest of the output, which nobody reads any more, so Python does not complain at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, stream.fileno())

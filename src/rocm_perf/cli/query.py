@@ -31,7 +31,7 @@ class QueryCommand:
     The tables are those of `rocm-perf formats --tables`; times are integers in nanoseconds. Example:
     rocm-perf query run/ "SELECT kernel, count(*) AS n FROM dispatches GROUP BY kernel ORDER BY n DESC"
 
-    A query sees the tables alone: read_csv and its like are refused unless --allow-files. It ends after --timeout.
+    A query sees only the tables: read_csv and the like are refused without --allow-files. It ends after --timeout.
     """
 
     name = "query"
@@ -44,7 +44,11 @@ class QueryCommand:
         add("--limit", metavar="N", type=count, default=40, help="rows to show (default 40; 0 for all)")
         add("--timeout", metavar="S", type=seconds, default=_TIMEOUT_S, help="seconds it may take (60)")
         add(
-            "--max-rows", metavar="N", type=positive, default=_MOST_ROWS, help="rows it may give (10,000,000)"
+            "--max-rows",
+            metavar="N",
+            type=positive,
+            default=_MOST_ROWS,
+            help="rows it may return (10,000,000)",
         )
         add("--allow-files", action="store_true", help="let the query read files and addresses that it names")
         shape = parser.add_mutually_exclusive_group()
@@ -61,7 +65,7 @@ class QueryCommand:
 
 
 def _answer(trace: Trace, args: argparse.Namespace) -> pl.DataFrame:
-    """The rows of the query, which runs in a process of its own so that time and signals can end it."""
+    """The rows of the query, which runs in a process of its own so a timeout or a signal can end it."""
     import polars as pl
 
     from rocm_perf.cli import query_process
@@ -83,7 +87,7 @@ def _answer(trace: Trace, args: argparse.Namespace) -> pl.DataFrame:
 
 
 def _write_tables(trace: Trace, sql: str, folder: Path) -> None:
-    """Write each table; of one that the query does not name, the columns alone."""
+    """Write each table; of those that the query does not name, only the columns."""
     from rocm_perf.cli.query_process import TABLE_SUFFIX
     from rocm_perf.model import schema
 
@@ -94,20 +98,20 @@ def _write_tables(trace: Trace, sql: str, folder: Path) -> None:
             frame.write_ipc(folder / f"{name}{TABLE_SUFFIX}")
     except OSError as error:
         raise OutputError(
-            "the tables cannot be laid out for the query",
+            "cannot write the tables for the query",
             str(error),
             "Point TMPDIR to a folder with more space.",
         ) from error
 
 
 def _run(argv: list[str], request: bytes, timeout_s: float) -> subprocess.CompletedProcess[bytes]:
-    """Run it to its end; killed when its time is up, or when a signal ends this process."""
+    """Run the query process to its end; it is killed when its time is up, or when a signal ends this process."""
     try:
         return subprocess.run(
             argv,
             input=request,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a panic of Polars writes there before it is caught
+            stderr=subprocess.DEVNULL,  # Polars writes there when it panics, before that is caught
             timeout=timeout_s,
             check=False,
         )
@@ -129,7 +133,7 @@ def _failure(done: subprocess.CompletedProcess[bytes], trace: Trace, args: argpa
         )
     if done.returncode == EXIT_TOO_MANY_ROWS:
         return UsageError(
-            f"the query gives more than {format_count(args.max_rows, 'row')}",
+            f"the query returns more than {format_count(args.max_rows, 'row')}",
             next_step="Add a LIMIT to it, or allow more with --max-rows N.",
         )
     if done.returncode == EXIT_FAILED:
@@ -139,7 +143,7 @@ def _failure(done: subprocess.CompletedProcess[bytes], trace: Trace, args: argpa
             f"Tables with rows here: {', '.join(trace)}.",
         )
     return UsageError(
-        "the query ended before its time", "it may need more memory than there is", "Narrow it down."
+        "the query ended unexpectedly", "it may need more memory than there is", "Narrow it down."
     )
 
 

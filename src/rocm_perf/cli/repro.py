@@ -19,7 +19,8 @@ LISTED = 20
 class ReproCommand:
     """Write a script that calls one recorded torch operator again.
 
-    The script needs torch alone and times the call with device events; it also runs on a CPU. Without --op it lists the
+    The script needs only torch and times the call with device events; it also runs on a CPU. Without --op it lists
+    the
     operators that took the most GPU time, with their ids.
     """
 
@@ -64,14 +65,14 @@ def _chosen(calls: pl.DataFrame, op: str) -> dict[str, Any]:
 
     is_id = op.isascii() and op.isdigit() and len(op) < 19  # what 64 bits can hold
     wanted = pl.col("op_id") == int(op) if is_id else pl.col("name").is_in([op, f"aten::{op}"])
-    found = calls.filter(wanted)
-    if not found.height:
+    matching = calls.filter(wanted)
+    if not matching.height:
         raise UsageError(
             f"there is no operator {op!r} in the recording",
             next_step="Leave out --op for a list of operators.",
         )
-    recorded = found.filter(pl.col("shapes").is_not_null())
-    return (recorded if recorded.height else found).row(0, named=True)
+    recorded = matching.filter(pl.col("shapes").is_not_null())
+    return (recorded if recorded.height else matching).row(0, named=True)
 
 
 def _write(row: dict[str, Any], args: argparse.Namespace) -> None:
@@ -93,7 +94,7 @@ def _write(row: dict[str, Any], args: argparse.Namespace) -> None:
 
 
 def _list(calls: pl.DataFrame, as_json: bool) -> None:
-    """Of each operator and shape the longest call, and what all such calls took."""
+    """List the longest call of each operator and shape, with the time of all such calls."""
     import polars as pl
 
     kinds = (

@@ -1,4 +1,4 @@
-"""What tools say of a GPU, brought to one form."""
+"""What tools say about a GPU, in one form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def gfx_of_target_version(version: pl.Expr, name: pl.Expr) -> pl.Expr:
 
 
 def first_known(frame: pl.DataFrame, *columns: str) -> pl.Expr:
-    """The first of the columns that holds more than a placeholder."""
+    """The value of the first column that has more than a placeholder."""
     cleaned = [
         pl.when(pl.col(column).str.strip_chars().str.to_lowercase().is_in(_NAMELESS))
         .then(None)
@@ -38,5 +38,5 @@ def first_known(frame: pl.DataFrame, *columns: str) -> pl.Expr:
 
 
 def positive(value: pl.Expr) -> pl.Expr:
-    """Zero and below mean that the tool did not know."""
+    """The value if it is above zero; anything else means that the tool did not know it."""
     return pl.when(value > 0).then(value)

@@ -1,5 +1,5 @@
-"""Readings of sensors beside the recording of a profiler: brought to its clock and to its numbers for the GPUs. What
-two files of one run both tell (readings in madengine's shape, collectives without times) is kept once."""
+"""Sensor readings beside a profiler's recording, moved to its clock and its GPU numbers. What two files of one run both
+hold (readings in madengine's layout, collectives without times) is kept once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GPU_WORK = ("dispatches", "copies")
 
 
 def aligned(groups: list[Group]) -> list[Group]:
-    """The groups of a run, of which those with readings fit the others."""
+    """The groups of a run, with sensor readings on the clock and GPU numbers of the others."""
     pieces = [piece for group in groups for piece in group.pieces]
     if not any(piece.part.sensing or _is_library_log(piece) for piece in pieces):
         return groups
@@ -34,7 +34,7 @@ def _is_library_log(piece: Piece) -> bool:
 
 
 def _is_copy(piece: Piece, sampled: set[str]) -> bool:
-    """madengine's shape of the readings that lie beside it."""
+    """Whether the file repeats readings that lie beside it, in madengine's layout."""
     return piece.part.tool == "madengine" and piece.place.set_key[0] in sampled
 
 
@@ -53,7 +53,7 @@ def _fitted(piece: Piece, beside: list[Group], timed: bool) -> Part:
 
 
 def _agents_of(groups: list[Group]) -> set[int]:
-    """The GPUs that did something, as the profiler numbers them."""
+    """The numbers of the GPUs that did something, as the profiler gives them."""
     frames = [
         p.part.tables[name]
         for group in groups
@@ -74,7 +74,8 @@ def _numbers(sensing: Sensing, clock: str, used: set[int]) -> dict[int, int]:
 
 
 def _placed(frame: pl.DataFrame, offset: int, numbers: dict[int, int]) -> pl.DataFrame:
-    """Rows of GPUs that the program cannot see have no number there, and stay out."""
+    """The rows on the other clock, under the other GPU numbers. A GPU that the program cannot see has no number
+    there, and its rows are left out."""
     if "time_ns" in frame.columns and offset:
         frame = frame.with_columns(pl.col("time_ns") + offset)
     if not numbers:

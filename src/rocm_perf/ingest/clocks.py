@@ -1,5 +1,6 @@
-"""Times of one run that lie too far apart to be of one clock. Where few GPUs and threads were recorded, they stay, and
-the analysis warns; where the gaps between them could not be added up in 64 bits, those far from most are not used."""
+"""Times of one run that lie too far apart to come from one clock. Where few GPUs and threads were recorded, they are
+kept, and the analysis warns; where the gaps between them would not add up in 64 bits, those far from the rest are
+dropped."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _TRACKS = (("agent_id",), ("agent_id", "queue_id"), ("pid", "tid"))
 
 
 def on_one_clock(tables: dict[str, pl.DataFrame], source: str) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
-    """The tables with times that can be added up over all tracks, and the times that were left out for it."""
+    """The tables with times that can be added up over all tracks, and the times that were dropped for that."""
     timed = {name: frame for name, frame in tables.items() if {"node", *_SPAN} <= set(frame.columns)}
     if _extent(timed) * sum(frame.height for frame in timed.values()) < _MOST_SUM:
         return tables, []
@@ -36,7 +37,7 @@ def on_one_clock(tables: dict[str, pl.DataFrame], source: str) -> tuple[dict[str
 
 
 def _near(timed: dict[str, pl.DataFrame]) -> pl.Expr | None:
-    """Which rows lie near enough to most of one node; None where all do."""
+    """Which rows lie near enough to the bulk of one node; None if all do."""
     tracks = max((_tracks(frame) for frame in timed.values()), default=0)
     if _extent(timed) * tracks < _MOST_SUM:
         return None
@@ -53,7 +54,7 @@ def _tracks(frame: pl.DataFrame) -> int:
 
 
 def _extent(timed: dict[str, pl.DataFrame]) -> int:
-    """From the first start to the last end."""
+    """The time from the first start to the last end."""
     ends = [
         frame.select(pl.col("start_ns").min(), pl.max_horizontal(*_SPAN).max().alias("last")).row(0)
         for frame in timed.values()

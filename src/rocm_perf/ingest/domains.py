@@ -1,5 +1,4 @@
-"""The words that tools use for the same thing, brought to one: API domains, copy directions, allocation
-operations."""
+"""One name for what tools call differently: API domains, copy directions, allocation operations."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-# By prefix of the tool's word, longest first. Sources: docs/formats.md.
+# By prefix of the tool's name, longest first. Sources: docs/formats.md.
 _DOMAINS = {
     "HIP_COMPILER": "hip_compiler",
     "HIPFILE": "hipfile",
@@ -43,7 +42,7 @@ def kernel_name(name: pl.Expr) -> pl.Expr:
 
 
 def normalised(domain: pl.Expr) -> pl.Expr:
-    """HIP_RUNTIME_API_EXT -> hip; a word that is not known is kept in lower case."""
+    """HIP_RUNTIME_API_EXT -> hip; an unknown name is kept in lower case."""
     upper = domain.str.to_uppercase()
     chain: Any = pl
     for prefix, name in _DOMAINS.items():

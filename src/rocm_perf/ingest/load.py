@@ -12,7 +12,7 @@ import polars as pl
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError, UsageError
 from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.ingest.merge import merge
-from rocm_perf.ingest.own.run_folders import is_input, settled
+from rocm_perf.ingest.own.run_folders import is_input, placed_in_runs
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.place import place_of
 from rocm_perf.ingest.runs import Piece, group_by_process, split_runs
@@ -37,7 +37,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class _Trouble:
-    """A file that gave nothing, and why."""
+    """A file from which nothing was read, and why."""
 
     name: str
     error: RocmPerfError
@@ -48,21 +48,21 @@ class _Trouble:
 
     @property
     def is_loss(self) -> bool:
-        """It is a recording, or may be one, and holds something that could not be read."""
+        """Whether the file is, or may be, a recording with content that could not be read."""
         return not isinstance(self.error, NotARecordingError | EmptyCaptureError)
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What was read of some files."""
+class _ReadFiles:
+    """What was read from some files."""
 
     pieces: list[Piece] = field(default_factory=list)
     troubles: list[_Trouble] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class _Inside:
-    """What lies in a folder."""
+class _FolderContent:
+    """The files and bundles in a folder."""
 
     files: list[Path] = field(default_factory=list)
     bundles: list[Path] = field(default_factory=list)
@@ -92,15 +92,15 @@ def load_path(path: Path, *, as_one: bool = False) -> list[Loaded]:
         raise InputError(f"{path} does not exist", next_step="Check the path.")
     if path.is_dir():
         return _load_folder(path, as_one)
-    found = _read_all([path])
-    if not found.pieces and len(found.troubles) == 1:
-        raise found.troubles[0].error
-    return _as_runs(found, path, as_one)
+    files = _read_all([path])
+    if not files.pieces and len(files.troubles) == 1:
+        raise files.troubles[0].error
+    return _as_runs(files, path, as_one)
 
 
 def load_files(paths: list[Path]) -> list[Loaded]:
-    """Runs of several named paths. Files of one process (same folder and prefix) make one run; every other
-    path stands for itself, and a bad one does not keep the others from being read."""
+    """Runs of several named paths. Files of one process (same folder and prefix) make one run; every other path is on
+    its own, and a bad one does not keep the others from being read."""
     results: list[Loaded] = []
     families: dict[object, list[Path]] = {}
     for path in dict.fromkeys(paths):
@@ -115,12 +115,12 @@ def _load_family(paths: list[Path]) -> list[Loaded]:
     try:
         if len(paths) == 1:
             return load_path(paths[0])
-        found = _read_all(paths)
-        bad = [Loaded(trouble.name, error=trouble.error) for trouble in found.troubles]
-        if not found.pieces:
+        files = _read_all(paths)
+        bad = [Loaded(trouble.name, error=trouble.error) for trouble in files.troubles]
+        if not files.pieces:
             return bad
-        _require_rows(found.pieces, paths[0])
-        return [Loaded(_label(found.pieces), merge(group_by_process(found.pieces))), *bad]
+        _require_rows(files.pieces, paths[0])
+        return [Loaded(_label(files.pieces), merge(group_by_process(files.pieces))), *bad]
     except RocmPerfError as error:
         return [Loaded(str(paths[0]), error=error)]
 
@@ -128,13 +128,13 @@ def _load_family(paths: list[Path]) -> list[Loaded]:
 def _load_folder(folder: Path, as_one: bool) -> list[Loaded]:
     if bundle.is_bundle(folder):
         return [Loaded(str(folder), bundle.read(folder))]
-    inside = _walk(folder)
-    runs = [_load_bundle(path) for path in inside.bundles]
-    found = _read_all(inside.files)
-    found.troubles.extend(inside.troubles)
-    if runs and not found.pieces:
+    content = _walk(folder)
+    runs = [_load_bundle(path) for path in content.bundles]
+    files = _read_all(content.files)
+    files.troubles.extend(content.troubles)
+    if runs and not files.pieces:
         return runs
-    return runs + _as_runs(found, folder, as_one)
+    return runs + _as_runs(files, folder, as_one)
 
 
 def _load_bundle(folder: Path) -> Loaded:
@@ -144,14 +144,14 @@ def _load_bundle(folder: Path) -> Loaded:
         return Loaded(str(folder), error=error)
 
 
-def _walk(folder: Path) -> _Inside:
-    """Plain files and bundles below a folder. Hidden ones (a bundle half written, say) and linked folders are passed
-    by; pipes, devices and broken links are named."""
-    inside = _Inside()
+def _walk(folder: Path) -> _FolderContent:
+    """Plain files and bundles below a folder. Hidden ones (such as a half-written bundle) and linked folders are
+    skipped; pipes, devices and broken links are reported."""
+    content = _FolderContent()
 
     def cannot_list(error: OSError) -> None:
         name = str(error.filename)
-        inside.troubles.append(
+        content.troubles.append(
             _Trouble(name, InputError(f"cannot read {name}", error.strerror or str(error)))
         )
 
@@ -159,21 +159,21 @@ def _walk(folder: Path) -> _Inside:
         here = Path(root)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if here != folder and bundle.is_bundle(here):
-            inside.bundles.append(here)
+            content.bundles.append(here)
             folders.clear()
             continue
         files = (here / name for name in sorted(names) if not name.startswith("."))
         for path in files:
             if os.path.isfile(path):
-                inside.files.extend([] if is_input(path) else [path])
+                content.files.extend([] if is_input(path) else [path])
             else:
-                inside.troubles.append(_Trouble(str(path), _not_a_file(path)))
-        if len(inside.files) > MAX_FILES:
+                content.troubles.append(_Trouble(str(path), _not_a_file(path)))
+        if len(content.files) > MAX_FILES:
             raise InputError(
                 f"{folder} holds more than {MAX_FILES:,} files", next_step="Name the folder of one run."
             )
-    inside.files.sort()
-    return inside
+    content.files.sort()
+    return content
 
 
 def _sources(path: Path) -> list[Source]:
@@ -189,32 +189,33 @@ def _sources(path: Path) -> list[Source]:
 
 def _not_a_file(path: Path) -> InputError:
     if not os.path.exists(path):
-        return NotARecordingError(f"{path} is a link to nothing")
+        return NotARecordingError(f"{path} is a broken link")
     return NotARecordingError(
         f"{path} is not a file", "a pipe or device can be read only once", "Save it to a file first."
     )
 
 
-def _read_all(paths: list[Path]) -> _Found:
-    found = _Found()
+def _read_all(paths: list[Path]) -> _ReadFiles:
+    files = _ReadFiles()
     for path in paths:
         try:
             sources = _sources(path)
         except RocmPerfError as error:
-            found.troubles.append(_Trouble(str(path), error))
+            files.troubles.append(_Trouble(str(path), error))
             continue
         for source in sources:
             try:
-                found.pieces.append(_read(source))
+                files.pieces.append(_read(source))
             except RocmPerfError as error:
-                found.troubles.append(_Trouble(source.name, error))
-    return found
+                files.troubles.append(_Trouble(source.name, error))
+    return files
 
 
 def _read(source: Source) -> Piece:
     try:
         adapter = sniff(source)
-        return Piece(source, adapter, _within_bounds(adapter.read(source), source.name), place_of(source))
+        part = _within_bounds(adapter.read(source), source.name)
+        return Piece(source=source, adapter=adapter, part=part, place=place_of(source))
     except MemoryError as error:
         raise InputError(
             f"{source.name} does not fit into memory", next_step="Read it on a larger machine."
@@ -225,7 +226,7 @@ def _read(source: Source) -> Piece:
 
 
 def _within_bounds(part: Part, name: str) -> Part:
-    """The part without values that nothing could have recorded, which are lost."""
+    """The part without impossible values, which become losses."""
     losses = []
     for table, frame in part.tables.items():
         part.tables[table], lost = bounded(table, frame)
@@ -236,24 +237,24 @@ def _within_bounds(part: Part, name: str) -> Part:
     return replace(part, losses=part.losses + tuple(losses)) if losses else part
 
 
-def _as_runs(found: _Found, path: Path, as_one: bool) -> list[Loaded]:
-    if not found.pieces:
-        raise _nothing(path, found.troubles)
-    _require_rows(found.pieces, path)
-    groups = group_by_process(settled(found.pieces))
+def _as_runs(files: _ReadFiles, path: Path, as_one: bool) -> list[Loaded]:
+    if not files.pieces:
+        raise _nothing(path, files.troubles)
+    _require_rows(files.pieces, path)
+    groups = group_by_process(placed_in_runs(files.pieces))
     runs = [groups] if as_one else split_runs(groups)
     traces = [merge(groups) for groups in runs]
     if len(traces) == 1:
-        return [Loaded(str(path), _with_troubles(traces[0], found.troubles))]
+        return [Loaded(str(path), _with_troubles(traces[0], files.troubles))]
     named = [
         Loaded(_label([piece for group in members for piece in group.pieces]), trace)
         for members, trace in zip(runs, traces, strict=True)
     ]
-    return named + [Loaded(t.name, error=t.error) for t in found.troubles if t.is_loss]
+    return named + [Loaded(t.name, error=t.error) for t in files.troubles if t.is_loss]
 
 
 def _require_rows(pieces: list[Piece], path: Path) -> None:
-    """A recording without a single row, and without a word why, is an empty capture."""
+    """Raise unless something was recorded, or the files say why nothing was."""
     if any(piece.part.tables or piece.part.notices or piece.part.collection for piece in pieces):
         return
     losses = [loss for piece in pieces for loss in piece.part.losses]
@@ -265,7 +266,7 @@ def _require_rows(pieces: list[Piece], path: Path) -> None:
 
 
 def _with_troubles(trace: Trace, troubles: list[_Trouble]) -> Trace:
-    """Files beside the recording that were not read: a loss if broken, a notice if foreign or empty."""
+    """The trace with the files that were not read: a loss if broken, a notice if foreign or empty."""
     if not troubles:
         return trace
     losses = tuple(Loss(trouble.name, str(trouble.error)) for trouble in troubles if trouble.is_loss)
@@ -304,7 +305,7 @@ def _length(trace: Trace) -> str:
 
 
 def _nothing(path: Path, troubles: list[_Trouble]) -> RocmPerfError:
-    """Why a folder or an archive gave nothing."""
+    """The error for a folder or an archive without a readable recording."""
     if not troubles:
         return EmptyCaptureError(
             f"{path} is empty", "the profiler wrote nothing there", "Check what it printed when it ran."

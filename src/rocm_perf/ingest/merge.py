@@ -1,5 +1,5 @@
-"""From the pieces of one run to one Trace: hosts become nodes, passes get numbers, what two formats both
-recorded is kept once, and what one file of a process knows (its pid, its rank) reaches the others."""
+"""From the pieces of one run to one Trace: hosts become nodes, passes get numbers, what two formats both recorded is
+kept once, and what one file of a process knows (its pid, its rank) is passed on to the others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rocm_perf.model import schema
 from rocm_perf.model.run import Loss, RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
 
-# A process recorded in several formats at once is read from the one that says most: sniffing order.
+# A process recorded in several formats at once is read from the one with the most information: sniffing order.
 _PREFERENCE = {f"rocm_perf.ingest.{module}": rank for rank, module in enumerate(MODULES)}
-# Rows with the same key describe the same thing: each file knows another part of it.
+# Rows with the same key describe the same thing: each file knows a different part of it.
 _KEYED = {
     "agents": ("node", "agent_id"),
     "counter_info": ("gfx", "agent_id", "counter"),
@@ -30,7 +30,7 @@ _KEYED = {
 
 @dataclass(frozen=True)
 class _Setting:
-    """Where the rows of one group belong."""
+    """The node, pass, process and rank that the rows of one group belong to."""
 
     node: int
     pass_id: int
@@ -38,7 +38,7 @@ class _Setting:
     rank: int | None
 
 
-_BESIDE = ("rocm-perf", "library logs")  # what our samplers and readers of logs call themselves
+_BESIDE = ("rocm-perf", "library logs")  # the tool names of our samplers and log readers
 
 
 def merge(groups: list[Group]) -> Trace:
@@ -50,10 +50,10 @@ def merge(groups: list[Group]) -> Trace:
     tables: dict[str, list[tuple[_Setting, pl.DataFrame]]] = {}
     for group in groups:
         setting = _Setting(numbers[id(group)], passes[id(group)], _pid(group), _rank(group))
-        kept, dropped = _one_format_a_table(group)
+        kept, dropped = _one_format_per_table(group)
         notices.extend(dropped)
         for name, frame in kept:
-            tables.setdefault(name, []).append((setting, _settle(frame, setting)))
+            tables.setdefault(name, []).append((setting, _filled_in(frame, setting)))
     first = groups[0].pieces[0].source.name
     merged, lost = on_one_clock({name: _join(name, frames) for name, frames in tables.items()}, first)
     if "ranges" in merged:
@@ -69,14 +69,14 @@ def _passes(groups: list[Group]) -> dict[int, int]:
     """Pass numbers: as the folders say, else 0 for the traced run and 1, 2, ... for counter passes."""
     numbers: dict[int, int] = {}
     traced = any(not group.only_counters and group.span for group in groups)
-    seen: list[frozenset[str]] = [] if not traced else [frozenset()]
+    counted: list[frozenset[str]] = [] if not traced else [frozenset()]
     for group in sorted(groups, key=lambda group: group.span or (0, 0)):
         if group.place.pass_id is not None:
             numbers[id(group)] = group.place.pass_id
         elif group.only_counters:
-            if group.counters not in seen:
-                seen.append(group.counters)
-            numbers[id(group)] = seen.index(group.counters)
+            if group.counters not in counted:
+                counted.append(group.counters)
+            numbers[id(group)] = counted.index(group.counters)
         else:
             numbers[id(group)] = 0
     return numbers
@@ -84,24 +84,24 @@ def _passes(groups: list[Group]) -> dict[int, int]:
 
 def _pid(group: Group) -> int | None:
     """The process id, from whichever file knows it."""
-    known = {pid for piece in group.pieces if (pid := piece.part.pid) is not None and 0 <= pid < 1 << 63}
+    pids = {pid for piece in group.pieces if (pid := piece.part.pid) is not None and 0 <= pid < 1 << 63}
     for piece in group.pieces:
         for frame in piece.part.tables.values():
             if "pid" in frame.columns:
-                known.update(frame["pid"].drop_nulls().unique())
-    if len(known) == 1:
-        return known.pop()
-    return group.place.pid if not known else None
+                pids.update(frame["pid"].drop_nulls().unique())
+    if len(pids) == 1:
+        return pids.pop()
+    return group.place.pid if not pids else None
 
 
 def _rank(group: Group) -> int | None:
-    """The rank, from whichever file knows it; one that no column can hold is unknown."""
+    """The rank, from whichever file knows it; one that does not fit its column is unknown."""
     ranks = [rank for piece in group.pieces if (rank := piece.part.rank) is not None and 0 <= rank < 1 << 31]
     return ranks[0] if ranks else group.place.rank
 
 
-def _one_format_a_table(group: Group) -> tuple[list[tuple[str, pl.DataFrame]], list[str]]:
-    """The tables of a process; where two formats hold the same one, the richer format's."""
+def _one_format_per_table(group: Group) -> tuple[list[tuple[str, pl.DataFrame]], list[str]]:
+    """The tables of a process; where two formats hold the same one, that of the richer format."""
     kept: list[tuple[str, pl.DataFrame]] = []
     notices: list[str] = []
     by_table: dict[str, list[Piece]] = {}
@@ -124,7 +124,7 @@ def _preference(piece: Piece) -> int:
     return _PREFERENCE.get(piece.adapter.read.__module__, len(_PREFERENCE))
 
 
-def _settle(frame: pl.DataFrame, setting: _Setting) -> pl.DataFrame:
+def _filled_in(frame: pl.DataFrame, setting: _Setting) -> pl.DataFrame:
     """Fill in what the group knows and the file does not. A file that names its own nodes keeps them."""
     columns = {}
     if "node" in frame.columns and setting.node:
@@ -137,10 +137,10 @@ def _settle(frame: pl.DataFrame, setting: _Setting) -> pl.DataFrame:
     if not columns:
         return frame
     # Column by column: with_columns would first copy a table that came in several chunks.
-    settled = frame.clone()
+    filled = frame.clone()
     for name, column in columns.items():
-        settled.replace_column(settled.get_column_index(name), column.alias(name))
-    return settled
+        filled.replace_column(filled.get_column_index(name), column.alias(name))
+    return filled
 
 
 def _join(name: str, frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFrame:
@@ -164,7 +164,7 @@ def _join_dispatches(frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFram
 
 def _unique_dispatches(frames: list[pl.DataFrame]) -> pl.DataFrame:
     """A kernel trace and a counter file of one pass list the same dispatches, and each knows something
-    that the other does not: rows with one number, and one start where both have it, become one."""
+    that the other does not: rows with one number, and one start where both have it, are merged."""
     if len(frames) == 1:
         return frames[0]
     key = ["node", "pid", "pass_id", "dispatch_id"]
@@ -192,7 +192,7 @@ def _first_known(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
 
 
 def _nodes(groups: list[Group]) -> tuple[dict[int, int], pl.DataFrame]:
-    """The first node of each group, and the machines: one a host, and those that a file lists itself."""
+    """The first node of each group, and the machines: one per host, and those that a file lists itself."""
     listing = [group for group in groups if _listed(group) is not None]
     plain = [group for group in groups if _listed(group) is None]
     hosts: list[str | None] = [*dict.fromkeys(group.host for group in plain if group.host)]
@@ -228,7 +228,7 @@ def _machine(number: int, groups: list[Group]) -> pl.DataFrame:
 
 
 def _processes(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Processes seen in the other tables; used where no file lists them."""
+    """The processes that occur in the other tables, for runs where no file lists them."""
     key = ("node", "rank", "pass_id", "pid")
     frames = [
         frame.select(*key, "start_ns", "end_ns")
@@ -239,13 +239,13 @@ def _processes(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
     ]
     if not frames:
         return schema.empty("processes")
-    found = pl.concat(frames).filter(pl.col("pid").is_not_null())
-    spans = found.group_by(key).agg(pl.col("start_ns").min(), pl.col("end_ns").max()).sort(key)
+    rows = pl.concat(frames).filter(pl.col("pid").is_not_null())
+    spans = rows.group_by(key).agg(pl.col("start_ns").min(), pl.col("end_ns").max()).sort(key)
     return schema.conform("processes", spans)
 
 
 def _tools(parts: list[Part]) -> list[str]:
-    """Who recorded. In a run of our own, samplers and logs stand beside that."""
+    """The tools that recorded the run, without the samplers and log readers of a run of our own."""
     profilers = [part.collection.profiler for part in parts if part.collection is not None]
     if not profilers:
         return [part.tool for part in parts]

@@ -1,4 +1,4 @@
-"""How deep a range lies inside others of its thread."""
+"""How deep a range is nested in others of its thread."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _TRACK = ["node", "pass_id", "pid", "tid", "on_gpu", "agent_id", "stream_id"]
 def with_depth(ranges: pl.DataFrame) -> pl.DataFrame:
     """Ranges with their depth: how many of the track were open when each began. 0 is outermost.
 
-    Opened before it, less closed by then; both counts come from sorted columns, so a million ranges cost a
-    sort. Rows keep their order; a range without times keeps its null.
+    That is those opened before it, less those closed by then; both counts come from sorted columns, so a million
+    ranges cost one sort. Rows keep their order; a range without times keeps its null.
     """
     numbered = ranges.with_row_index("row")
     tracks = ranges.select(_TRACK).unique().with_row_index("track")

@@ -1,4 +1,4 @@
-"""What an adapter hands over: the tables of one file and what the file says of its run."""
+"""What an adapter returns: the tables of one file, and what the file says about its run."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from rocm_perf.model.run import Loss
 
 @dataclass(frozen=True)
 class Sensing:
-    """How readings of sensors fit beside a recording of the same machine: its clock, and its numbers for the GPUs."""
+    """How sensor readings relate to a recording of the same machine: its clock, and its GPU numbers."""
 
-    epoch_ns: int  # the date at which the boot clock of the readings stood at 0
+    epoch_ns: int  # the date at which the boot clock of the readings was 0
     nodes: dict[int, int] = field(default_factory=dict)  # the HSA node of each GPU of the readings
     ordinals: dict[int, int] = field(default_factory=dict)  # the number that the program gives it
 
 
 @dataclass(frozen=True)
 class Part:
-    """One file, read. Make it with `part()`, which brings every table to its contract."""
+    """The content of one file. Make it with `part()`, which conforms every table to its schema."""
 
     tables: dict[str, pl.DataFrame]
     tool: str
@@ -47,9 +47,9 @@ class Part:
 def part(
     tool: str, tables: dict[str, pl.DataFrame], losses: list[Loss] | tuple[Loss, ...] = (), **facts: object
 ) -> Part:
-    """A Part whose tables keep their contracts; tables without rows are dropped.
+    """A Part whose tables conform to their schemas, without empty ones.
 
-    `tables` is emptied on the way, so that no table is in memory twice.
+    `tables` is emptied on the way, so no table is in memory twice.
     """
     kept = {}
     for name in list(tables):
@@ -61,11 +61,11 @@ def part(
 
 @dataclass(frozen=True)
 class Adapter:
-    """One format: its name, how it is told from the others, and how it is read."""
+    """One format: its name, how it is recognised, and how it is read."""
 
     name: str
     title: str
-    told_by: str  # in words, for `rocm-perf formats`
+    recognised_by: str  # shown by `rocm-perf formats`
     claims: Callable[[Peek], bool]
     read: Callable[[Source], Part]
     fills: tuple[str, ...] = field(default=())  # tables it can fill

@@ -1,4 +1,4 @@
-"""A first look at a file: enough to tell its format, never its name."""
+"""A first look at the content of a file, enough to recognise its format; the name is never used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 class Peek:
-    """The first 64 KiB of a source, seen as whatever an adapter asks for."""
+    """The first 64 KiB of a source, in whatever form an adapter asks for."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -27,7 +27,7 @@ class Peek:
 
     @property
     def damage(self) -> str | None:
-        """Why the head is not all there, if the file breaks off so early."""
+        """Why the head is incomplete, if the file is damaged that early."""
         return self._start.damage
 
     @cached_property
@@ -45,7 +45,7 @@ class Peek:
 
     @cached_property
     def sqlite_tables(self) -> tuple[str, ...]:
-        """Tables of the database; empty if it is none."""
+        """Tables of the database; empty if the file is not one."""
         if not self.is_sqlite:
             return ()
         with sqlite.open_database(self.source) as database:
@@ -53,7 +53,7 @@ class Peek:
 
     @cached_property
     def json_kind(self) -> str | None:
-        """'object', 'array' or None."""
+        """'object' or 'array'; None if the text is not JSON."""
         first = self.text.lstrip()[:1]
         return {"{": "object", "[": "array"}.get(first)
 
@@ -64,7 +64,7 @@ class Peek:
 
     @cached_property
     def csv_header(self) -> tuple[str, ...]:
-        """The first line as CSV column names; empty for what cannot be one."""
+        """The first line as CSV column names; empty if the file cannot be CSV."""
         if self.is_binary or self.json_kind:
             return ()
         return csv.header(self.text)

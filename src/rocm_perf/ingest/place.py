@@ -1,5 +1,5 @@
-"""What the place of a file says: which process, pass, rank and host it belongs to. Names group files; they
-never decide a format."""
+"""What the path of a file says: which process, pass, rank and host it belongs to. Names group files; they never decide
+the format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rocm_perf.ingest.io.source import Source
 
-# Endings that profilers put behind the prefix which all files of one process share.
+# Endings that profilers add to the prefix that all files of one process share.
 _ENDING = re.compile(
     r"""(_(kernel|hip_api|hip_runtime_api|hip_compiler_api|hip|hsa_api|hsa_core_api|hsa|marker_api|marker|rccl_api|rccl
           |rocdecode_api|rocjpeg_api|hipfile_api|memory_copy|memory_allocation|scratch_memory|ompt|kfd|api|domain|output)
@@ -19,7 +19,7 @@ _ENDING = re.compile(
       \.(csv|json|db|txt|pftrace|proto|rpd|sqlite)$""",
     re.VERBOSE,
 )
-# Longer numbers than these are none of a process, a pass or a rank.
+# Longer numbers than these are not those of a process, a pass or a rank.
 _PASS = re.compile(r"(?:pmc|pass)_(\d{1,6})")
 _RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _PID = re.compile(r"(?:pid[-_]?)?(\d{1,10})")
@@ -27,7 +27,7 @@ _PID = re.compile(r"(?:pid[-_]?)?(\d{1,10})")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a file lies, read as profilers lay files out."""
+    """What the path of a file says, given how profilers lay out their files."""
 
     root: Path  # the folder that holds the run's passes and hosts
     set_key: tuple[str, str]  # folder and prefix: the files of one process
@@ -39,7 +39,7 @@ class Place:
 
 
 def place_of(source: Source) -> Place:
-    """The layout `[pmc_N/][host/]pid_kind.csv` and its variants."""
+    """The place of a file in the layout `[pmc_N/][host/]pid_kind.csv` and its variants."""
     folder = source.folder
     prefix = _ENDING.sub("", source.file_name)
     pid = _PID.fullmatch(prefix)

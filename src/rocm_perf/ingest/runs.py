@@ -17,7 +17,7 @@ _TIMED = ("dispatches", "api_calls", "ops", "copies", "ranges", "allocations", "
 
 @dataclass(frozen=True)
 class Piece:
-    """One file, read."""
+    """One file with its content and place."""
 
     source: Source
     adapter: Adapter
@@ -45,7 +45,7 @@ class Group:
 
     @cached_property
     def span(self) -> tuple[int, int] | None:
-        """First and last time in it; None if nothing in it has a time."""
+        """First and last time of the group; None if nothing in it has a time."""
         spans = [
             span
             for piece in self.pieces
@@ -61,7 +61,7 @@ class Group:
 
     @property
     def only_counters(self) -> bool:
-        """It exists for its counters: what else is there describes the same dispatches."""
+        """Whether the group exists for its counters: everything else in it describes the same dispatches."""
         return bool(self.counters) and not any("api_calls" in piece.part.tables for piece in self.pieces)
 
 
@@ -89,21 +89,21 @@ def _by_time(pieces: list[Piece]) -> list[Group]:
     return [Group(tuple(pieces[index] for index in sorted(members))) for members in clusters]
 
 
-# These tools keep one workload a folder, in files that stem from many runs of the application.
+# These tools keep one workload per folder, in files from many runs of the application.
 _FOLDER_TOOLS = frozenset({"rocprof-compute"})
 
 
 def split_runs(groups: list[Group]) -> list[list[Group]]:
-    """The runs in a folder, first recorded first. What rocm-perf recorded says itself which run it is of."""
+    """The runs in a folder, first recorded first. A recording of rocm-perf says which run it belongs to."""
     own: dict[str, list[Group]] = {}
     others: list[Group] = []
     for group in groups:
         (others if group.place.run is None else own.setdefault(group.place.run, [])).append(group)
-    runs = [*own.values(), *_told_apart(others)]
+    runs = [*own.values(), *_inferred_runs(others)]
     return sorted(runs, key=lambda run: min(map(_start, run))) if own else runs
 
 
-def _told_apart(groups: list[Group]) -> list[list[Group]]:
+def _inferred_runs(groups: list[Group]) -> list[list[Group]]:
     if any(piece.part.tool in _FOLDER_TOOLS for group in groups for piece in group.pieces):
         folders: dict[str, list[Group]] = {}
         for group in groups:
@@ -126,7 +126,7 @@ def _told_apart(groups: list[Group]) -> list[list[Group]]:
 
 
 def _overlapping(groups: list[Group]) -> list[list[Group]]:
-    """Groups joined where their times overlap; other hosts and clocks cannot be told apart by time."""
+    """Groups joined where their times overlap; groups of other hosts and clocks cannot be separated by time."""
     first = min(groups, key=_start)
     comparable = [group for group in groups if (group.host, group.clock) == (first.host, first.clock)]
     foreign = [group for group in groups if (group.host, group.clock) != (first.host, first.clock)]
@@ -144,7 +144,8 @@ def _overlapping(groups: list[Group]) -> list[list[Group]]:
 
 
 def _is_another_pass(run: list[Group], cluster: list[Group]) -> bool:
-    """Passes lie in folders that say so, or count something the run has not counted yet."""
+    """Whether the cluster is a pass of the run: its folder says so, or it counts something that the run has not
+    counted yet."""
     roots = {group.place.root for group in run}
     if all(group.place.pass_id is not None and group.place.root in roots for group in cluster):
         return True

@@ -10,7 +10,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter
 from rocm_perf.ingest.peek import Peek
 
-# The first adapter that claims a file gets it, so the ones that look closest come first.
+# The first adapter that claims a file gets it, so the strictest ones come first.
 MODULES = (
     "own.run_record",
     "rocpd.database",
@@ -44,14 +44,14 @@ MODULES = (
 @cache
 def adapters() -> tuple[Adapter, ...]:
     """Every format that can be read, in the order in which they are tried."""
-    found: list[Adapter] = []
+    registered: list[Adapter] = []
     for module in MODULES:
-        found.extend(import_module(f"rocm_perf.ingest.{module}").ADAPTERS)
-    return tuple(found)
+        registered.extend(import_module(f"rocm_perf.ingest.{module}").ADAPTERS)
+    return tuple(registered)
 
 
 def sniff(source: Source) -> Adapter:
-    """The adapter for a source; raises with a sentence if there is none."""
+    """The adapter for a source; raises an error that describes the file if there is none."""
     peek = Peek(source)
     if not peek.head.strip() and not peek.damage:
         raise EmptyCaptureError(

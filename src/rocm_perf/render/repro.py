@@ -20,12 +20,12 @@ _RECORD_AGAIN = "Record again with torch.profiler.profile(record_shapes=True)."
 def script(call: OperatorCall, iterations: int = ITERATIONS) -> str:
     """The script; the same call always gives the same text.
 
-    What the recording says enters it as literals of checked values alone: a recording may come from a stranger.
+    Only checked values of the recording enter it, as literals: a recording may come from a stranger.
     """
     _check(call)
     body = files("rocm_perf.render").joinpath("repro_body.py.txt").read_text()
     head = [
-        '"""One call of a torch operator, rebuilt from recorded shapes, types and strides; needs torch alone.',
+        '"""One call of a torch operator, rebuilt from recorded shapes, types and strides; needs only torch.',
         "",
         "Values are random: what depends on them (sparsity, the order of indices) is not reproduced.",
         *_notes(call),
@@ -67,10 +67,12 @@ def _check(call: OperatorCall) -> None:
 def _notes(call: OperatorCall) -> list[str]:
     notes = []
     if not call.name.startswith("aten::"):
-        notes.append("The library that registers the operator must be imported before it can be called.")
+        notes.append(
+            "The import of the library that registers the operator, which must come before the call."
+        )
     if any(argument.kind == "tensors" for argument in call.arguments):
         notes.append(
-            "The element type of a list of tensors is not recorded: that of another argument, or float32."
+            "The element type of a list of tensors, which is not recorded: that of another argument, or float32."
         )
     return notes
 

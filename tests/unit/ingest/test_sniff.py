@@ -28,7 +28,7 @@ def _source(tmp_path: Path, data: bytes, name: str = "any.thing") -> Source:
 def test_adapters_are_complete_and_named_once() -> None:
     names = [adapter.name for adapter in adapters()]
     assert len(set(names)) == len(names)
-    assert all(adapter.title and adapter.told_by for adapter in adapters())
+    assert all(adapter.title and adapter.recognised_by for adapter in adapters())
     assert len(set(MODULES)) == len(MODULES)
 
 

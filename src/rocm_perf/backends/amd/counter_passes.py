@@ -67,4 +67,4 @@ def _planned(names: Names, gfx: str, rocm: str | None) -> CounterPasses:
 
 def _refuse_unknown(names: Iterable[str], gfx: str) -> None:
     if lines := _unknown(names, gfx):
-        raise UsageError("; ".join(lines), next_step=f"rocm-perf list-counters --arch {gfx} names all.")
+        raise UsageError("; ".join(lines), next_step=f"rocm-perf list-counters --arch {gfx} lists them all.")

@@ -1,5 +1,5 @@
 """Thread traces (rocprofv3 --att) once decoded: what each instruction of a kernel cost. The stats CSV and
-code.json hold the same rows; PC sampling exports code.json too. Waves are read by att_waves.
+code.json hold the same rows; PC sampling exports code.json too. waves.py reads the waves.
 
 A thread trace counts cycles of the shader clock, not nanoseconds.
 """
@@ -66,7 +66,7 @@ def read_stats(source: Source) -> Part:
 
 
 def read_code(source: Source) -> Part:
-    """code.json, of the thread-trace decoder or of PC sampling."""
+    """The instructions in a code.json of the thread-trace decoder or of PC sampling."""
     document, damage = json.decode(source, Code)
     losses = [Loss(source.name, damage)] if damage else []
     if not document.code:
@@ -90,7 +90,7 @@ def read_code(source: Source) -> Part:
         }
     )
     notices = (
-        ("code.json lists the reasons of the stalls by number; they are not kept",)
+        ("code.json lists the stall reasons by number; they are not kept",)
         if "Stall_Reasons" in named
         else ()
     )
@@ -106,7 +106,7 @@ def refuse_raw(source: Source) -> NoReturn:
 
 
 def _column(rows: list[list[Any]], place: int | None, kind: type, dtype: type[pl.DataType]) -> pl.Series:
-    """One place of every row; null where a row is too short or holds something else."""
+    """One field of every row; null where a row is too short or has another type there."""
     if place is None:
         return pl.Series([None] * len(rows), dtype=dtype)
     values = [row[place] if len(row) > place and type(row[place]) is kind else None for row in rows]
@@ -114,7 +114,8 @@ def _column(rows: list[list[Any]], place: int | None, kind: type, dtype: type[pl
 
 
 def _only_what_was_recorded(rows: pl.DataFrame) -> pl.DataFrame:
-    """Both tools write all columns; zeros throughout mean that the other tool's were not recorded."""
+    """The rows, with null in columns that were not recorded: both tools write all columns, with zeros in those of the
+    other."""
     nothing = [
         column
         for group in (tuple(_COUNTS), tuple(_SAMPLES))
@@ -168,28 +169,28 @@ def _claims_raw(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "att-stats-csv",
-        "rocprofv3 --att stats_ui_output_*.csv",
-        "CSV columns Vaddr, Instruction, Hitcount, Latency, Stall, Idle",
-        _claims_stats,
-        read_stats,
-        ("instructions",),
+        name="att-stats-csv",
+        title="rocprofv3 --att stats_ui_output_*.csv",
+        recognised_by="CSV columns Vaddr, Instruction, Hitcount, Latency, Stall, Idle",
+        claims=_claims_stats,
+        read=read_stats,
+        fills=("instructions",),
     ),
     Adapter(
-        "att-code-json",
-        "rocprofv3 --att or PC sampling: code.json",
-        "JSON with the key code: rows of instructions",
-        _claims_code,
-        read_code,
-        ("instructions",),
+        name="att-code-json",
+        title="rocprofv3 --att or PC sampling: code.json",
+        recognised_by="JSON with the key code: rows of instructions",
+        claims=_claims_code,
+        read=read_code,
+        fills=("instructions",),
     ),
     *waves.ADAPTERS,
     *counters.ADAPTERS,
     Adapter(
-        "att-raw",
-        "raw thread trace (.att; refused: needs AMD's decoder)",
-        "opens with an SQTT header",
-        _claims_raw,
-        refuse_raw,
+        name="att-raw",
+        title="raw thread trace (.att; refused: needs AMD's decoder)",
+        recognised_by="opens with an SQTT header",
+        claims=_claims_raw,
+        read=refuse_raw,
     ),
 )

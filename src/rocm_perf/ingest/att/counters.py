@@ -1,6 +1,6 @@
 """What the traced compute units of a thread trace counted, and the files of its folder that fill no table.
 
-The readings are of one compute unit for each shader engine and on the shader clock, so they are `metrics`
+The readings come from one compute unit per shader engine, on the shader clock, so they are `metrics`
 of the trace, neither `counters` of the dispatch nor `samples` in time."""
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ENGINE = re.compile(r"(?:^|_)se(\d{1,4})_perfcounter")
 _READINGS = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*(\[\s*\d+\s*(,\s*\d+\s*){6}\]|\]\s*\})')
 _WAVE_STATES = re.compile(rb'\s*\{\s*"name"\s*:\s*"wstates\d+\.json"')
 _STATES = {1: "idle", 2: "executing", 3: "waiting", 4: "stalled"}
-_BANK = 4  # counters in a bank; a reading is [cycle, the four of a bank, cu, bank]
+_BANK = 4  # counters per bank; a reading is [cycle, the four counters of a bank, cu, bank]
 _MAX_BANK = 64
 _NAMES_ARE_ELSEWHERE = (
-    "the counters of the thread trace have numbers: filenames.json with their names is not there"
+    "the counters of the thread trace are numbered: filenames.json, which has their names, is missing"
 )
 
 Metric = tuple[str, str, int]  # name, where, value
@@ -54,7 +54,7 @@ def read_perfcounter(source: Source) -> Part:
     whole = [row for row in document.data if len(row) == _BANK + 3 and 0 <= row[-1] < _MAX_BANK]
     if len(whole) < len(document.data):
         losses.append(
-            Loss(source.name, "counter readings of another layout", len(document.data) - len(whole))
+            Loss(source.name, "counter readings in an unknown layout", len(document.data) - len(whole))
         )
     sums: dict[tuple[int, int], int] = defaultdict(int)
     for row in whole:
@@ -68,7 +68,7 @@ def read_perfcounter(source: Source) -> Part:
 
 
 def read_wave_states(source: Source) -> Part:
-    """How many cycles the traced waves together spent in one state."""
+    """The cycles that the traced waves together spent in one state."""
     document, damage = json.decode(source, WaveStates)
     losses = [Loss(source.name, damage)] if damage else []
     if not document.time or not document.state:
@@ -141,33 +141,33 @@ def _claims_snapshots(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "att-perfcounter-json",
-        "rocprofv3 --att se*_perfcounter.json",
-        "JSON rows of seven numbers under the key data",
-        _starts_as(_READINGS),
-        read_perfcounter,
-        ("metrics",),
+        name="att-perfcounter-json",
+        title="rocprofv3 --att se*_perfcounter.json",
+        recognised_by="JSON rows of seven numbers under the key data",
+        claims=_starts_as(_READINGS),
+        read=read_perfcounter,
+        fills=("metrics",),
     ),
     Adapter(
-        "att-wave-states-json",
-        "rocprofv3 --att wstates*.json",
-        "JSON that calls itself wstates<N>.json",
-        _starts_as(_WAVE_STATES),
-        read_wave_states,
-        ("metrics",),
+        name="att-wave-states-json",
+        title="rocprofv3 --att wstates*.json",
+        recognised_by="JSON that calls itself wstates<N>.json",
+        claims=_starts_as(_WAVE_STATES),
+        read=read_wave_states,
+        fills=("metrics",),
     ),
     Adapter(
-        "att-realtime-json",
-        "rocprofv3 --att realtime.json",
-        "JSON with the keys SE0, SE1, ...",
-        _claims_realtime,
-        _fills_no_table("the clock of each shader engine"),
+        name="att-realtime-json",
+        title="rocprofv3 --att realtime.json",
+        recognised_by="JSON with the keys SE0, SE1, ...",
+        claims=_claims_realtime,
+        read=_fills_no_table("the clock of each shader engine"),
     ),
     Adapter(
-        "att-snapshots-json",
-        "rocprofv3 --att snapshots.json",
-        "JSON tree of source paths",
-        _claims_snapshots,
-        _fills_no_table("the paths of copied source files"),
+        name="att-snapshots-json",
+        title="rocprofv3 --att snapshots.json",
+        recognised_by="JSON tree of source paths",
+        claims=_claims_snapshots,
+        read=_fills_no_table("the paths of copied source files"),
     ),
 )

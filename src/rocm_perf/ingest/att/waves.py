@@ -67,13 +67,13 @@ class FileNames(msgspec.Struct):
 
 def dispatch_of(source: Source) -> int | None:
     """The traced dispatch, from the name of the folder. The agent beside it is a handle that changes with
-    every run, no agent_id."""
-    found = _WHERE.search(source.file_name) or _WHERE.search(source.folder.name)
-    return int(found.group(1)) if found else None
+    every run, not an agent_id."""
+    match = _WHERE.search(source.file_name) or _WHERE.search(source.folder.name)
+    return int(match.group(1)) if match else None
 
 
 def number(text: str) -> int | None:
-    """A key that is a number."""
+    """The number that a key spells; None if it is not one."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
@@ -96,7 +96,7 @@ def read_wave(source: Source) -> Part:
 
 
 def read_filenames(source: Source) -> Part:
-    """The waves that were decoded; it tells no more of them than where and when."""
+    """The waves that were decoded: only where and when they ran."""
     document, damage = json.decode(source, FileNames)
     rows = [
         _listed(engine, simd, slot, wave, entry)
@@ -118,8 +118,8 @@ def read_occupancy(source: Source) -> Part:
     alone = 0
     for engine, events in document.items():
         if number(engine) is not None and isinstance(events, list):
-            found, left = _paired(events, kernels)
-            rows += [{"shader_engine": number(engine)} | row for row in found]
+            paired, left = _paired(events, kernels)
+            rows += [{"shader_engine": number(engine)} | row for row in paired]
             alone += left
     lost = [Loss(source.name, "starts or ends of waves without their counterpart", alone)] if alone else []
     return _waves(source, rows, damage, lost)
@@ -138,7 +138,7 @@ def _listed(engine: str, simd: str, slot: str, wave: str, entry: list[Any]) -> R
 
 
 def _paired(events: list[Any], kernels: dict[str, str | None]) -> tuple[list[Row], int]:
-    """The waves of one shader engine, and how many events stayed alone."""
+    """The waves of one shader engine, and how many events have no counterpart."""
     rows: list[Row] = []
     running: dict[tuple[int, int, int], tuple[int, int]] = {}
     alone = 0
@@ -200,27 +200,27 @@ def _claims_occupancy(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "att-wave-json",
-        "rocprofv3 --att se*_sm*_sl*_wv*.json",
-        "JSON with the keys num_insts, wave",
-        _claims_wave,
-        read_wave,
-        ("waves",),
+        name="att-wave-json",
+        title="rocprofv3 --att se*_sm*_sl*_wv*.json",
+        recognised_by="JSON with the keys num_insts, wave",
+        claims=_claims_wave,
+        read=read_wave,
+        fills=("waves",),
     ),
     Adapter(
-        "att-filenames-json",
-        "rocprofv3 --att filenames.json",
-        "JSON with the keys gfxip, wave_filenames",
-        _claims_filenames,
-        read_filenames,
-        ("waves",),
+        name="att-filenames-json",
+        title="rocprofv3 --att filenames.json",
+        recognised_by="JSON with the keys gfxip, wave_filenames",
+        claims=_claims_filenames,
+        read=read_filenames,
+        fills=("waves",),
     ),
     Adapter(
-        "att-occupancy-json",
-        "rocprofv3 --att occupancy.json",
-        "JSON lists of [cycle, cu, simd, slot, start, kernel] by shader engine",
-        _claims_occupancy,
-        read_occupancy,
-        ("waves",),
+        name="att-occupancy-json",
+        title="rocprofv3 --att occupancy.json",
+        recognised_by="JSON lists of [cycle, cu, simd, slot, start, kernel] by shader engine",
+        claims=_claims_occupancy,
+        read=read_occupancy,
+        fills=("waves",),
     ),
 )

@@ -1,5 +1,5 @@
-"""Chrome trace events as columns of text, piece by piece. No time goes through a float, so that no digit is
-lost, and one odd value costs one event."""
+"""Chrome trace events as columns of text, piece by piece. Times never pass through a float, so no digit is lost, and
+one malformed value costs one event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BAD = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 class Event(msgspec.Struct, gc=False):
-    """One event; what may be needed of few events stays as it stands in the file."""
+    """One event; fields that only some events need stay undecoded."""
 
     ph: str = ""
     name: str | None = None
@@ -79,8 +79,8 @@ def event_array(source: Source) -> EventArray[Events]:
 def read_pieces(
     array: EventArray[Events], name: str, sort_out: Callable[[Events], T]
 ) -> tuple[list[T], list[Loss]]:
-    """Every piece of the event list, sorted out at once so that only what is kept stays in memory; and what was lost.
-    Raises where there is not a single event."""
+    """Every piece of the event list, sorted as it is read so that only the rows to keep stay in memory, and the losses.
+    Raises if there is no event at all."""
     pieces = [sort_out(piece) for piece in array]
     if pieces:
         return pieces, [Loss(name, array.damage)] if array.damage else []
@@ -90,14 +90,14 @@ def read_pieces(
 
 
 def holds_events(peek: Peek) -> bool:
-    """The file is a list of trace events, bare or as `traceEvents`."""
+    """Whether the file is a list of trace events, bare or as `traceEvents`."""
     if peek.json_kind == "array":
         return _FIRST_OBJECTS.match(peek.text) is not None and '"ph"' in peek.text
     return "traceEvents" in peek.json_keys
 
 
 def decode(data: bytes) -> Events:
-    """A JSON array of events; what is no event gets the phase `?`."""
+    """A JSON array of events; an element that is not an event gets the phase `?`."""
     try:
         events = _EVENTS.decode(data)
     except (msgspec.ValidationError, UnicodeDecodeError):
@@ -116,7 +116,7 @@ def decode(data: bytes) -> Events:
 
 
 def _event(element: msgspec.Raw) -> Event:
-    """An event in a list that holds something odd: in it, or in another element."""
+    """One event of a list in which some element is malformed."""
     try:
         return _EVENT.decode(element)
     except (msgspec.ValidationError, UnicodeDecodeError):
@@ -160,13 +160,13 @@ def scalar(value: object) -> str | None:
 
 
 def whole(column: str) -> pl.Expr:
-    """A column of digits as Int64; null for what is no such number (`Stream 7`)."""
+    """A column of digits as Int64; null for anything else (`Stream 7`)."""
     return pl.col(column).str.strip_chars().cast(pl.Int64, strict=False)
 
 
 def with_nanoseconds(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Columns of microseconds in text (`12`, `12.345`, `1.2e6`) as Int64 nanoseconds, rounded only behind the
-    third decimal; null where they are no such number."""
+    """Columns of microseconds in text (`12`, `12.345`, `1.2e6`) as Int64 nanoseconds, rounded only after the third
+    decimal; null where the text is not such a number."""
     return frame.with_columns(_nanoseconds(frame[column]).alias(column) for column in columns)
 
 

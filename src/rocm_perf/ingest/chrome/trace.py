@@ -58,7 +58,7 @@ def read_trace(source: Source) -> Part:
 
 
 def _sorted_out(piece: Events) -> dict[str, pl.DataFrame]:
-    """The events of one piece by what they are; those that cannot be used as `unread`, with the reason."""
+    """The events of one piece by kind; those that cannot be used are `unread`, with the reason."""
     frame = with_nanoseconds(piece.frame, "ts", "dur").with_columns(
         pl.col("ph").fill_null("?"),
         (pl.col("ts") + pl.col("dur")).alias("end_ns"),
@@ -71,11 +71,11 @@ def _sorted_out(piece: Events) -> dict[str, pl.DataFrame]:
     spans = usable.filter(pl.col("ph") == "X")
     is_work = pl.col("category").is_in([*_KERNEL, *_COPY]).fill_null(False)
     work = spans.filter(is_work)
-    known = pl.col("ph").is_in(["X", *_PAIRED, *_MARK, *_FLOW])
-    other = frame.filter(~known, ~pl.col("ph").is_in(_SAYS_NOTHING)).select(
+    is_read = pl.col("ph").is_in(["X", *_PAIRED, *_MARK, *_FLOW])
+    other = frame.filter(~is_read, ~pl.col("ph").is_in(_SAYS_NOTHING)).select(
         ("phase " + pl.col("ph")).alias("reason")
     )
-    lacking = frame.filter(known, ~whole_event).with_columns(
+    lacking = frame.filter(is_read, ~whole_event).with_columns(
         pl.lit("no name, time or duration").alias("reason")
     )
     return {
@@ -130,7 +130,7 @@ def _flows(piece: Events, events: pl.DataFrame) -> pl.DataFrame:
 
 
 def _nested(events: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Loss]]:
-    """Begins matched with ends, innermost first, on each thread."""
+    """Spans of begins matched with ends, innermost first, on each thread."""
     rows: list[tuple[object, ...]] = []
     stacks: dict[tuple[str | None, str | None], list[tuple[str | None, int]]] = {}
     orphans = 0
@@ -151,14 +151,14 @@ def _nested(events: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Loss]
 
 
 def _links(flows: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Loss]]:
-    """Each step of a flow is caused by the one before it."""
+    """Links from each step of a flow to the next."""
     ordered = flows.drop_nulls("id").sort("ts", maintain_order=True)
     steps = ordered.with_columns(
         pl.col(name).shift(1).over(_FLOW_KEY).alias(f"from_{name}") for name in ("ph", "ts", "tid", "pid")
     )
     linked = pl.col("ph").is_in(["t", "f"]) & pl.col("from_ph").is_in(["s", "t"]).fill_null(False)
-    found = steps.filter(linked)
-    links = found.select(
+    arrows = steps.filter(linked)
+    links = arrows.select(
         pl.lit("flow").alias("kind"),
         pl.col("from_pid").alias("pid"),
         pl.col("from_ts").alias("cause_ns"),
@@ -171,7 +171,7 @@ def _links(flows: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Loss]]:
     unlinked = (
         ends
         - links.height
-        + max(0, flows.filter(pl.col("ph") == "s").height - found.filter(pl.col("from_ph") == "s").height)
+        + max(0, flows.filter(pl.col("ph") == "s").height - arrows.filter(pl.col("from_ph") == "s").height)
     )
     return links, [Loss(source, "ends of flows without their other end", unlinked)] if unlinked else []
 
@@ -186,11 +186,11 @@ def _unread(reasons: pl.DataFrame, source: str) -> list[Loss]:
 
 ADAPTERS = (
     Adapter(
-        "chrome-trace",
-        "Chrome trace (JSON) of any tool",
-        "JSON with traceEvents, or an array of objects with ph",
-        holds_events,
-        read_trace,
-        ("ranges", "dispatches", "copies", "links"),
+        name="chrome-trace",
+        title="Chrome trace (JSON) of any tool",
+        recognised_by="JSON with traceEvents, or an array of objects with ph",
+        claims=holds_events,
+        read=read_trace,
+        fills=("ranges", "dispatches", "copies", "links"),
     ),
 )

@@ -1,5 +1,5 @@
-"""CSV as profilers write it: every field is read as text first, so that no guess about types can lose a
-digit, and is cast by the adapter that knows the column."""
+"""CSV as profilers write it: every field is read as text first, so no guess about types can lose a digit; the adapter
+that knows the column casts it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLANK_LINES = re.compile(rb"\n[\r\n]+")
 
 
 def read_csv(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
-    """All rows as text, and what was lost."""
+    """All rows as text, and the losses."""
     content = source.read()
     losses = [Loss(source.name, content.damage)] if content.damage else []
     data = content.data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
@@ -43,7 +43,7 @@ def _without_cut_row(data: bytes) -> bytes:
 
 
 def parse_csv(data: bytes, name: str) -> pl.DataFrame:
-    """The same, from bytes."""
+    """All rows of CSV bytes, as text."""
     data = _without_hollow_rows(data, name)
     try:
         frame = pl.read_csv(data, infer_schema=False, encoding="utf8-lossy", null_values=[""])
@@ -73,8 +73,8 @@ def integer(column: str) -> pl.Expr:
 
 
 def real(column: str) -> pl.Expr:
-    """A column of numbers (`4195840.000000`, `0.00000000e+00`, `1,234`) as Float64; anything else is null,
-    also `nan` and `inf`, which stand for a value that was not measured."""
+    """A column of numbers (`4195840.000000`, `0.00000000e+00`, `1,234`) as Float64; anything else is null, including
+    `nan` and `inf`, which mean that the value was not measured."""
     value = (
         pl.col(column).str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
     )
@@ -82,7 +82,7 @@ def real(column: str) -> pl.Expr:
 
 
 def hexadecimal(column: str) -> pl.Expr:
-    """`0x7f00...` as UInt64; a plain number too."""
+    """A column of `0x7f00...` or plain numbers as UInt64."""
     text = pl.col(column).str.strip_chars().str.to_lowercase()
     return (
         pl.when(text.str.starts_with("0x"))
@@ -94,7 +94,7 @@ def hexadecimal(column: str) -> pl.Expr:
 def drop_incomplete(
     frame: pl.DataFrame, essential: tuple[str, ...], source: str
 ) -> tuple[pl.DataFrame, list[Loss]]:
-    """Rows that have every essential value, and a Loss for those that do not (a line cut off, say)."""
+    """Rows that have every essential value, and a Loss for those that do not (such as a truncated line)."""
     whole = frame.drop_nulls(list(essential))
     missing = frame.height - whole.height
     if not missing:
@@ -103,7 +103,8 @@ def drop_incomplete(
 
 
 def _named(frame: pl.DataFrame, data: bytes, name: str) -> pl.DataFrame:
-    """Columns as `header` calls them, since that tells the format; the first of two alike keeps its name."""
+    """The columns under the names that `header` returns, which identify the format; of two with one name, the first
+    keeps it."""
     names = header(data[: 1 << 20].decode("utf-8", "replace"))
     if len(names) != frame.width:
         raise InputError(f"{name} is not a well-formed CSV", "its first line is not a header")
@@ -116,7 +117,8 @@ def _named(frame: pl.DataFrame, data: bytes, name: str) -> pl.DataFrame:
 
 
 def _without_hollow_rows(data: bytes, name: str) -> bytes:
-    """A row of one byte takes as much memory as a full one: blank lines go, a file of stumps is refused."""
+    """The data without blank lines; a file of stumps is refused, because a row of one byte takes as much memory as a
+    full one."""
     columns = len(header(data[: 1 << 20].decode("utf-8", "replace")))
     if columns > _MAX_COLUMNS:
         raise InputError(f"{name} has {columns:,} columns", f"more than {_MAX_COLUMNS:,} are not read")
@@ -131,7 +133,7 @@ def _without_hollow_rows(data: bytes, name: str) -> bytes:
 
 
 def _is_hollow(data: bytes, columns: int) -> bool:
-    """A row with all its commas has at least a byte for each column."""
+    """Whether most rows are too short: one with all its commas has at least a byte per column."""
     cells = columns * data.count(b"\n")
     return cells > max(_SMALL_CELLS, 2 * len(data))
 

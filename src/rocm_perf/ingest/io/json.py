@@ -1,5 +1,5 @@
-"""JSON as profilers write it: often cut off, sometimes gigabytes. What is whole is read, what is lost is
-said, and big event arrays are decoded piece by piece so that memory stays small."""
+"""JSON as profilers write it: often truncated, sometimes gigabytes. Complete records are read, losses are reported, and
+big event arrays are decoded piece by piece to save memory."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def _keys(data: bytes, start: int, end: int) -> Iterator[str]:
 
 
 def decode(source: Source, type_: type[T]) -> tuple[T, str | None]:
-    """The whole document, and what is wrong with it if it had to be mended."""
+    """The whole document, and what was wrong with it if it had to be repaired."""
     content = source.read()
     data = content.data.removeprefix(_BOM)
     try:
         return msgspec.json.decode(data, type=type_), content.damage
     except msgspec.ValidationError as error:
-        raise InputError(f"{source.name} does not have the layout its format promises", str(error)) from error
+        raise InputError(f"{source.name} does not have the layout of its format", str(error)) from error
     except UnicodeDecodeError:
         data, reason = _as_utf8(data), content.damage or "bytes that are not UTF-8 were replaced"
     except _UNREADABLE as error:
         broken = _BROKEN_AT.search(str(error))
         data = data[: int(broken.group(1))] if broken else data
-        reason = content.damage or f"the document is not whole ({error})"
+        reason = content.damage or f"the document is incomplete ({error})"
     mended = mend(data)
     try:
         return msgspec.json.decode(mended, type=type_), reason
@@ -72,7 +72,7 @@ def decode(source: Source, type_: type[T]) -> tuple[T, str | None]:
 class EventArray(Generic[T]):
     """The objects of one big array inside a document, decoded piece by piece.
 
-    `prefix` and `suffix` hold what stands before and behind the array; `damage` says why not every
+    `prefix` and `suffix` hold what comes before and after the array; `damage` says why not every
     element could be read.
     """
 
@@ -126,7 +126,7 @@ class EventArray(Generic[T]):
         yield from self._decoded(buffer[: outline.whole(buffer)])
 
     def _skip_to_array(self, reader: Reader) -> bytes | None:
-        """What was read behind the opening bracket; None if the document has no such array."""
+        """What was read after the opening bracket; None if the document has no such array."""
         buffer = b""
         outside = _Outside(self._key)
         for chunk in _growing(reader):
@@ -141,8 +141,8 @@ class EventArray(Generic[T]):
         return None
 
     def _guess(self, buffer: bytes, ended: bool) -> tuple[T | None, int]:
-        """Decode up to a likely end of an element: (piece, where the rest starts). A wrong place cannot
-        decode, because it leaves a bracket open or a string."""
+        """Decode up to a likely end of an element: (piece, where the rest starts). A wrong guess does not decode,
+        because it leaves a bracket or a string open."""
         view = memoryview(buffer)
         for end in _closes_from_end(buffer) if ended else _cuts_from_end(buffer):
             piece = self._try(b"".join((b"[", view[: end.start() + 1], b"]")))
@@ -190,7 +190,7 @@ class _Outside:
         self._position = self._depth = 0
 
     def find(self, buffer: bytes) -> int | None:
-        """Where its bracket opens."""
+        """The position of its opening bracket; None if the buffer does not show it yet."""
         if self._key is None:
             start = len(buffer) - len(buffer.lstrip())
             self.hopeless = start < len(buffer) and buffer[start : start + 1] != b"["
@@ -199,9 +199,9 @@ class _Outside:
             return None
         for start, end in runs(buffer, self._position):
             self._depth += (buffer[start] in b"{[") - (buffer[start] in b"]}")
-            found = self._named(buffer, start, end) if self._depth == 1 else None
-            if found is not None:
-                return found
+            place = self._named(buffer, start, end) if self._depth == 1 else None
+            if place is not None:
+                return place
             if end < len(buffer):
                 self._position = end
             else:
@@ -209,7 +209,7 @@ class _Outside:
         return None
 
     def _named(self, buffer: bytes, start: int, end: int) -> int | None:
-        """The bracket behind a run that ends with the key."""
+        """The position of the bracket after a run that ends with the key."""
         while (start := buffer.find(b'"', start, end)) >= 0:
             match = self._marker.match(buffer, start)
             if match:
@@ -223,7 +223,7 @@ def _as_utf8(data: bytes) -> bytes:
 
 
 def _growing(reader: Reader) -> Iterator[bytes]:
-    """Chunks, each as large as all before it, so that joining them stays linear."""
+    """Chunks, each as large as all before it, which keeps joining them linear."""
     total = 0
     parts: list[bytes] = []
     for chunk in reader:

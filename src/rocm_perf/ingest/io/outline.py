@@ -1,5 +1,5 @@
-"""The bracket structure of JSON text, found without decoding it: where a document that was cut off can be
-closed, and where the elements of an array end. Every function is linear in its input, whatever that holds."""
+"""The bracket structure of JSON text, found without decoding it: where a truncated document can be closed, and where
+the elements of an array end. Every function is linear in its input, whatever the content."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-# A run is a bracket and what follows it up to the next one. The counted repeats bound the memory of `re`;
-# what they leave over is the next run, which then starts without a bracket.
+# A run is a bracket and the text up to the next one. The counted repeats bound the memory of `re`;
+# what they leave is the next run, which then starts without a bracket.
 _RUN = re.compile(rb'[\[\]{}]?[^\[\]{}"]*(?:"[^"\\]*(?:\\.[^"\\]*){0,500}"[^\[\]{}"]*){0,500}', re.DOTALL)
 _STRING_PART = re.compile(rb'[^"\\]*(?:\\.[^"\\]*){0,500}', re.DOTALL)
 _CLOSER = {ord("["): ord("]"), ord("{"): ord("}")}
@@ -19,7 +19,7 @@ MAX_DEPTH = 10_000  # no decoder goes as deep
 
 
 def runs(data: bytes, position: int = 0) -> Iterator[tuple[int, int]]:
-    """Start and end of each run. It stops in front of a string that the data does not close."""
+    """Start and end of each run, up to the first string that the data does not close."""
     size = len(data)
     while position < size:
         match = _RUN.match(data, position)
@@ -37,7 +37,7 @@ def runs(data: bytes, position: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def string_end(data: bytes, start: int) -> int:
-    """Behind the string that opens at `start`; beyond the data if it does not end there."""
+    """The position after the string that opens at `start`; beyond the data if it is not closed."""
     position, size = start + 1, len(data)
     while position < size:
         match = _STRING_PART.match(data, position)
@@ -51,12 +51,12 @@ def string_end(data: bytes, start: int) -> int:
 
 def last_comma(data: bytes, start: int, end: int) -> int:
     """The last comma of a run that is not part of a string; -1 if there is none."""
-    found = -1
+    comma = -1
     while start < end:
         quote = data.find(b'"', start, end)
-        found = max(found, data.rfind(b",", start, end if quote < 0 else quote))
+        comma = max(comma, data.rfind(b",", start, end if quote < 0 else quote))
         start = end if quote < 0 else string_end(data, quote)
-    return found
+    return comma
 
 
 class _Open(NamedTuple):
@@ -69,10 +69,8 @@ class _Open(NamedTuple):
 
 
 def mend(data: bytes) -> bytes:
-    """A document that was cut off, closed behind its last whole record.
-
-    An element of a list is kept whole or not at all; only one that holds lists of objects itself (a
-    process and its records) is kept as far as it goes.
+    """A truncated document, closed after its last complete record. A list element is kept whole or not at all, unless
+    it contains lists of objects itself (a process and its records): then it is kept as far as it goes.
     """
     top: _Open | None = None
     run_start, cut = 0, (0, 0, top)
@@ -115,7 +113,7 @@ def _closers(top: _Open | None) -> bytes:
 
 
 class Outline:
-    """Where the elements of an array end, in a buffer that starts inside of it and may still grow."""
+    """Where the elements of an array end, in a buffer that starts inside it and may still grow."""
 
     def __init__(self) -> None:
         self.end: int | None = None  # where the array closes
@@ -124,7 +122,7 @@ class Outline:
         self._run = (0, 0)  # the last run between elements
 
     def extend(self, buffer: bytes) -> None:
-        """Go on from where the buffer ended before."""
+        """Continue from where the buffer ended before."""
         for start, end in runs(buffer, self._position):
             bracket = buffer[start]
             if bracket in _CLOSER:
@@ -141,17 +139,17 @@ class Outline:
             self._position = end
 
     def last_comma(self, buffer: bytes) -> int:
-        """The last comma between two elements; -1 if there is none behind the last whole one."""
+        """The last comma between two elements; -1 if there is none after the last complete one."""
         return last_comma(buffer, *self._run)
 
     def whole(self, buffer: bytes) -> int:
-        """The end of the last element that is certainly whole."""
+        """The end of the last element that is certainly complete."""
         comma = self.last_comma(buffer)
         return self._run[0] if comma < 0 else comma
 
 
 def elements(data: bytes) -> list[bytes]:
-    """What stands between the commas of an array without its brackets."""
+    """The elements of an array without its brackets, split at the commas."""
     commas: list[int] = []
     depth = 0
     for start, end in runs(data):

@@ -1,5 +1,5 @@
 """One recorded file, wherever it lies: plain, gzip, zstd, or a member of a zip. Sizes are bounded, and
-a stream that ends early gives what it holds and says so."""
+a stream that ends early yields what it has and says so."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from rocm_perf.ingest.io.zstd_frames import FrameWatch
 from rocm_perf.units import format_bytes
 
 CHUNK_BYTES = 4 << 20
-STORED_CHUNK_BYTES = 256 << 10  # of a compressed file at a time: a bomb in it cannot grow far unseen
+STORED_CHUNK_BYTES = 256 << 10  # of a compressed file at a time, to notice a decompression bomb early
 HEAD_BYTES = 64 << 10
 MAX_ZIP_MEMBERS = 10_000
 
-# A recording expands 10 to 40 times; a bomb a thousand times and more.
+# A recording expands 10 to 40 times; a bomb a thousand times or more.
 MAX_BYTES = whole_number("ROCM_PERF_MAX_BYTES", 32 << 30)
 MAX_RATIO = 250
 RATIO_FREE_BYTES = 64 << 20
-MAX_ZSTD_WINDOW = 128 << 20  # what zstd itself grants without --long
+MAX_ZSTD_WINDOW = 128 << 20  # zstd's own limit without --long
 
 # Called with (name, bytes read, bytes stored) while a source is read; the command line shows it.
 PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
@@ -55,7 +55,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The name that messages show."""
         return f"{self.path}!{self.member}" if self.member else str(self.path)
 
     @property
@@ -72,7 +72,7 @@ class Source:
 
     @property
     def stored_bytes(self) -> int:
-        """Size as it lies on disk; 0 if it is no longer there."""
+        """Size on disk; 0 if it no longer exists."""
         try:
             size = self.path.stat().st_size
             # The directory of a zip can claim any size, but not that a member is larger than the zip.
@@ -85,13 +85,13 @@ class Source:
         return self.start(size).data
 
     def start(self, size: int = HEAD_BYTES) -> Content:
-        """The first bytes, decompressed, and why there are fewer if the file is damaged so early."""
+        """The first bytes, decompressed, and why there are fewer if the file is damaged that early."""
         with self.reader() as reader:
             data = reader.read(size)
             return Content(data, reader.damage)
 
     def read(self) -> Content:
-        """All of it, decompressed."""
+        """The whole content, decompressed."""
         with self.reader() as reader:
             data = b"".join(reader)
             return Content(data, reader.damage)
@@ -106,8 +106,8 @@ class Source:
 
     @contextmanager
     def local_file(self) -> Iterator[Path]:
-        """A plain file with the decompressed content: itself, or a temporary one. It is for formats that are
-        read from their end, so one that breaks off is refused."""
+        """A plain file with the decompressed content: the file itself, or a temporary one. This is for formats that
+        need random access, so a truncated stream is refused."""
         with _explained(self.name), self._open() as raw:
             packed = self.member is not None or _is_packed(raw.read(4))
         if not packed:
@@ -145,7 +145,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Content:
-    """Decompressed bytes, and why they are not all there, if so."""
+    """Decompressed bytes, and why some are missing if they are."""
 
     data: bytes
     damage: str | None
@@ -233,7 +233,7 @@ def sources_of(path: Path) -> list[Source]:
     if repeated:
         raise InputError(
             f"{path} holds two files called {repeated[0]}",
-            "only one of them could be read, and which one is meant it does not say",
+            "only one of them can be read, and it is not clear which one is meant",
             "Unpack it and name the folder of one run.",
         )
     # zipfile never gives more of a member than its directory promises.
@@ -250,7 +250,7 @@ def _is_hidden(member: str) -> bool:
 def _bomb(name: str) -> InputError:
     return InputError(
         f"{name} expands more than {MAX_RATIO} times",
-        "no recording does, a decompression bomb does",
+        "recordings do not, but decompression bombs do",
         "If it is a real recording, decompress it yourself and give the plain file.",
     )
 
@@ -266,7 +266,7 @@ def _explained(name: str) -> Iterator[None]:
 
 
 def _archive_of(path: Path) -> zipfile.ZipFile:
-    """Archives stay open for a while: each of thousands of members would read the directory anew."""
+    """The open archive. It is cached, because each of thousands of members would read the directory again."""
     status = path.stat()
     return _archive(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
@@ -311,7 +311,7 @@ def _gunzip(raw: IO[bytes], data: bytes) -> Iterator[bytes]:
             if not data.startswith(_GZIP):
                 if data.strip(b"\x00"):
                     raise EOFError("what follows is not gzip")
-                return  # padding behind the last member
+                return  # padding after the last member
             stream = isal_zlib.decompressobj(wbits=31)
         chunk = stream.decompress(data, CHUNK_BYTES)
         if chunk:
@@ -328,7 +328,7 @@ def _gunzip(raw: IO[bytes], data: bytes) -> Iterator[bytes]:
 
 
 class _Rejoined:
-    """A stream whose first bytes were taken already; the watch sees what passes."""
+    """A stream whose first bytes were read already; the watch sees everything that is read."""
 
     def __init__(self, first: bytes, raw: IO[bytes], watch: FrameWatch) -> None:
         self._first, self._raw, self._watch = first, raw, watch

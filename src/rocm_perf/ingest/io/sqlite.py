@@ -1,7 +1,7 @@
-"""SQLite recordings: what tables there are, and their rows straight into columns.
+"""SQLite recordings: their tables, and rows straight into columns.
 
-Only real tables are read. A view is a query that the file brings along, and a file we did not write
-does not get to choose the queries we run.
+Only real tables are read. A view is a query stored in the file, and a file from elsewhere does not get to choose the
+queries we run.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MAGIC = b"SQLite format 3\x00"
 BATCH_ROWS = 65_536
 _SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 
-# What a value of the wrong type becomes: a number if it says one, else null (a plain CAST would say 0).
+# What a value of the wrong type becomes: the number it spells, else null (a plain CAST gives 0).
 _EXACT_INTEGER = """CASE typeof({0}) WHEN 'integer' THEN {0}
     WHEN 'real' THEN CASE WHEN abs({0}) < 9e18 THEN CAST({0} AS INTEGER) END
     WHEN 'text' THEN CASE WHEN trim({0}) GLOB '*[0-9]' AND trim({0}) NOT GLOB '*[^-0-9]*'
         AND length(trim({0})) < 19 THEN CAST({0} AS INTEGER) END END"""
 _EXACT_REAL = """COALESCE(CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL)
     WHEN trim({0}) GLOB '[-+.0-9]*' THEN CAST({0} AS REAL) END, 9e999)"""
-# SQLite stores any bytes as text, a Polars string must be UTF-8: it travels as bytes until it is known to be.
+# SQLite stores any bytes as text, but a Polars string must be UTF-8: text is fetched as bytes and then decoded.
 _EXACT_TEXT = "COALESCE(CAST(CAST({0} AS TEXT) AS BLOB), x'01')"
 _NULL_TEXT = b"\x01"
 
@@ -44,12 +44,12 @@ class Database:
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """Its tables; views, virtual tables and names that need quoting tricks are left out."""
+        """Names of its tables, without views, virtual tables and names that would need special quoting."""
         rows = self._rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
         return tuple(name for name, sql in rows if _SAFE_NAME.fullmatch(str(name)) and not _is_virtual(sql))
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """Its columns, without those that the file would compute."""
+        """Column names of a table, without generated columns."""
         self._require(table)
         return tuple(row[1] for row in self._rows(f'PRAGMA table_info("{table}")'))
 
@@ -61,7 +61,7 @@ class Database:
         texts: Sequence[str] = (),
         only: Mapping[str, Sequence[int | str]] | None = None,
     ) -> pl.DataFrame:
-        """The named columns of a table, those that it has; null where a value is missing.
+        """The requested columns that the table has; null where a value is missing.
 
         `only` keeps the rows whose column has one of the values.
         """
@@ -86,23 +86,23 @@ class Database:
     def table(
         self, table: str, integers: Sequence[str] = (), reals: Sequence[str] = (), texts: Sequence[str] = ()
     ) -> pl.DataFrame:
-        """Every named column, null where the table does not have it; no rows where the table is missing."""
+        """Every requested column, null where the table lacks it; no rows if the table is missing."""
         wanted = {
             **dict.fromkeys(integers, pl.Int64),
             **dict.fromkeys(reals, pl.Float64),
             **dict.fromkeys(texts, pl.String),
         }
-        found = self.frame(table, integers, reals, texts) if table in self.tables else pl.DataFrame()
-        if not found.width:
+        rows = self.frame(table, integers, reals, texts) if table in self.tables else pl.DataFrame()
+        if not rows.width:
             return pl.DataFrame(schema=wanted)
         missing = [
-            pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found.columns
+            pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in rows.columns
         ]
-        return found.with_columns(missing).select(wanted.keys())
+        return rows.with_columns(missing).select(wanted.keys())
 
     def _typed(self, kinds: Mapping[str, pl.DataType], rows: str) -> pl.DataFrame:
-        """The driver takes a column's type from its first rows and stumbles over what does not fit. Real
-        recordings fit; for the others each value is brought to its column's type, which is slower."""
+        """The driver infers a column's type from its first rows and fails on values that do not fit. Real
+        recordings fit; for others each value is converted to its column's type, which is slower."""
         try:
             frame = self._query(f"SELECT {_selected(kinds, exact=False)} {rows}")
         except InputError:
@@ -114,7 +114,7 @@ class Database:
 
     @cached_property
     def _uri(self) -> str:
-        # A write-ahead log beside the file holds rows; without one, SQLite must not try to make one.
+        # A write-ahead log beside the file holds rows; without one, SQLite must not try to create it.
         log = self.file.with_name(self.file.name + "-wal")
         mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
         return f"{self.file.resolve().as_uri()}?{mode}"
@@ -124,7 +124,7 @@ class Database:
             with closing(sqlite3.connect(self._uri, uri=True)) as connection:
                 connection.text_factory = _lenient
                 return connection.execute(sql).fetchall()
-        # The message itself can quote damaged bytes, and a damaged size can ask for more than there is.
+        # The message itself can quote damaged bytes, and a damaged size can ask for more memory than there is.
         except (sqlite3.Error, UnicodeError, MemoryError) as error:
             raise InputError(
                 f"{self.name} is not a readable SQLite file",
@@ -154,7 +154,7 @@ class Database:
 
 @contextmanager
 def open_database(source: Source) -> Iterator[Database]:
-    """The database of a source, decompressed to a temporary file if need be."""
+    """The database of a source, decompressed to a temporary file if needed."""
     with source.local_file() as file:
         yield Database(file, source.name)
 
@@ -184,10 +184,10 @@ def _selected(kinds: Mapping[str, pl.DataType], *, exact: bool) -> str:
 
 
 def _cleaned(column: str, kind: pl.DataType) -> pl.Expr:
-    """The value, or null where something stood for it in the query."""
+    """The value, or null where the query put a placeholder."""
     value = pl.col(column)
-    known = value.is_finite() if kind == pl.Float64 else value != pl.lit(_NULL_TEXT)
-    return pl.when(known).then(value).alias(column)
+    is_value = value.is_finite() if kind == pl.Float64 else value != pl.lit(_NULL_TEXT)
+    return pl.when(is_value).then(value).alias(column)
 
 
 def _decoded(column: pl.Series) -> pl.Series:

@@ -1,5 +1,5 @@
-"""Whether a zstd stream ends where a frame ends. The decompressor does not tell a stream that was cut off
-from one that is whole, so the frames are followed by their headers (RFC 8878, section 3.1)."""
+"""Whether a zstd stream ends where a frame ends. The decompressor does not report a truncated stream, so the frame
+headers are followed (RFC 8878, section 3.1)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _FOREVER = 1 << 62
 
 
 class FrameWatch:
-    """Sees every byte of the stream, in pieces of any size."""
+    """Follows the frames of a stream that arrives in pieces of any size."""
 
     def __init__(self) -> None:
         self.at_end_of_frame = True
         self._steps = self._follow()
-        self._asked = next(self._steps)  # bytes to hand over, or to pass by if negative
+        self._asked = next(self._steps)  # bytes to collect, or to skip if negative
         self._held = b""
 
     def feed(self, data: bytes) -> None:
@@ -37,8 +37,8 @@ class FrameWatch:
 
     def _answer(self) -> None:
         while self._asked == 0 or len(self._held) == self._asked:
-            held, self._held = self._held, b""
-            self._asked = self._steps.send(held)
+            answer, self._held = self._held, b""
+            self._asked = self._steps.send(answer)
 
     def _follow(self) -> Generator[int, bytes, None]:
         while True:
@@ -48,7 +48,7 @@ class FrameWatch:
             elif magic == _MAGIC:
                 yield from self._frame()
             else:
-                yield -_FOREVER  # not zstd any more, which the decompressor says itself
+                yield -_FOREVER  # no longer zstd, which the decompressor reports itself
             self.at_end_of_frame = True
 
     def _frame(self) -> Generator[int, bytes, None]:

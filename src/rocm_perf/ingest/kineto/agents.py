@@ -11,15 +11,18 @@ _GFX = {(9, 4): "gfx942", (9, 5): "gfx950"}
 
 
 def agents(dispatches: pl.DataFrame, header: Header) -> pl.DataFrame:
-    """One row a device. The roctracer backend writes HSA node ids, which deviceProperties does not use,
+    """One row per device. The roctracer backend writes HSA node ids, which deviceProperties does not use,
     so its devices are described only when all entries agree."""
-    seen = sorted(dispatches["agent_id"].drop_nulls().unique()) if dispatches.height else []
+    devices_used = sorted(dispatches["agent_id"].drop_nulls().unique()) if dispatches.height else []
     by_id = {device.id: device for device in header.devices}
     alike = header.devices[0] if header.devices and _all_alike(header.devices) else None
     if header.roctracer is not None:
-        rows = [_row(agent, alike) for agent in seen]
+        rows = [_row(agent, alike) for agent in devices_used]
     else:
-        rows = [_row(agent, by_id.get(agent)) for agent in seen or [key for key in by_id if key is not None]]
+        rows = [
+            _row(agent, by_id.get(agent))
+            for agent in devices_used or [key for key in by_id if key is not None]
+        ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

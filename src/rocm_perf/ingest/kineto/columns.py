@@ -1,5 +1,5 @@
-"""From typed events to columns, category by category and piece by piece, so that only columns stay in
-memory. Names and shapes repeat thousands of times, so each distinct text is kept once."""
+"""From typed events to columns, category by category and piece by piece, so only columns stay in memory. Names and
+shapes repeat thousands of times, so each distinct text is kept once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rocm_perf.ingest.kineto.types import MAX_FLOAT_US, Args, Event
 
 
 class Texts(dict[object, int]):
-    """Distinct texts, numbered as they come."""
+    """Distinct texts, numbered in order of appearance."""
 
     def __missing__(self, text: object) -> int:
         self[text] = number = len(self)
         return number
 
     def column(self, numbers: pl.Series) -> pl.Series:
-        """Numbers back to texts; all rows share one copy of each."""
+        """The texts of numbers; all rows share one copy of each."""
         texts = pl.Series([_as_text(key) for key in self], dtype=pl.String)
         return texts.gather(numbers).alias(numbers.name)
 
@@ -46,7 +46,10 @@ def _arg(attribute: str, kind: Literal["integer", "text", "json"] = "integer") -
 
 
 def _sizes(name: str, attribute: str) -> dict[str, Field]:
-    return {f"{name}_{axis}": Field(attribute, "size", True, index) for index, axis in enumerate("xyz")}
+    return {
+        f"{name}_{axis}": Field(attribute=attribute, kind="size", of_args=True, axis=index)
+        for index, axis in enumerate("xyz")
+    }
 
 
 _TIMES = {"start_ns": Field("ts", "start"), "dur": Field("dur", "number")}
@@ -139,7 +142,7 @@ class Columns:
         self.profiler_ranges = 0
 
     def add(self, events: Iterable[Event]) -> None:
-        """One piece of the event list."""
+        """Add one piece of the event list."""
         groups: dict[str, list[Event]] = defaultdict(list)
         for event in events:
             groups[event.cat].append(event)
@@ -148,14 +151,14 @@ class Columns:
 
     @property
     def too_long_for_float(self) -> bool:
-        """Whether some start has more digits than a float holds: a fraction beyond the bound. Whole microseconds are
+        """Whether a start has more digits than a float holds: a fraction beyond the bound. Whole microseconds are
         exact far beyond it."""
         starts = (piece["start_ns"] for pieces in self._pieces.values() for piece in pieces)
         beyond = (start.filter(start.abs() >= MAX_FLOAT_US) for start in starts if start.dtype == pl.Float64)
         return any((start % 1.0 != 0.0).any() for start in beyond)
 
     def frame(self, group: str) -> pl.DataFrame:
-        """All rows of a group, texts restored; without rows if there were none."""
+        """All rows of a group, with texts restored; empty if there were none."""
         pieces = self._pieces.pop(group, [])
         if not pieces:
             return pl.DataFrame()
@@ -208,23 +211,23 @@ class Columns:
         return _starts(values) if field.kind == "start" else _integers(name, values)
 
     def _note_ranks(self, events: Iterable[Event]) -> None:
-        """Merged traces name their processes `RANK 3 - GPU`."""
+        """Note the rank of each process that a merged trace names `RANK 3 - GPU`."""
         for event in events:
-            words = (event.args.name or "").split()
+            parts = (event.args.name or "").split()
             pid = _int(event.pid)
             if (
                 event.name == "process_name"
-                and len(words) > 1
-                and words[0].upper() == "RANK"
+                and len(parts) > 1
+                and parts[0].upper() == "RANK"
                 and pid is not None
             ):
-                rank = _int(words[1])
+                rank = _int(parts[1])
                 if rank is not None:
                     self.rank_of_process[pid] = rank
 
 
 def nanoseconds(microseconds: pl.Series) -> pl.Series:
-    """Microseconds with up to three decimals as exact integers; null where that cannot be."""
+    """Microseconds with up to three decimals as exact integers; null where that is impossible."""
     sane = pl.when(pl.col("t").abs() < 9e15).then(pl.col("t"))
     frame = microseconds.alias("t").to_frame().select(t=sane)
     whole = pl.col("t").floor()
@@ -255,7 +258,7 @@ def _exact_ns(time: Decimal | None) -> int | None:
 
 
 def _integers(name: str, values: list[Any]) -> pl.Series:
-    """Ids; now and then one is written as text."""
+    """A column of ids; some are written as text."""
     try:
         return pl.Series(name, values, dtype=pl.Int64)
     except (TypeError, pl.exceptions.PolarsError, OverflowError):
@@ -263,7 +266,7 @@ def _integers(name: str, values: list[Any]) -> pl.Series:
 
 
 def _int(value: object) -> int | None:
-    """A number, also as text (`12`, `0x1f`)."""
+    """The number, which may be written as text (`12`, `0x1f`)."""
     if isinstance(value, int):
         return value
     text = str(value)

@@ -25,7 +25,7 @@ class _ProfilerRange(msgspec.Struct):
 
 
 def profiler_ranges(source: Source, header: Header) -> dict[str, pl.DataFrame]:
-    """The tables that they fill."""
+    """The tables that range profiler kernels fill."""
     array = EventArray(source, "traceEvents", msgspec.json.Decoder(list[_ProfilerRange]).decode)
     ranges = [event for piece in array for event in piece if event.cat == "cuda_profiler_range"]
     agent = [event.pid if isinstance(event.pid, int) else None for event in ranges]

@@ -1,7 +1,7 @@
 """torch.profiler (Kineto) traces, from 2021 to now, of the roctracer, rocprofiler-sdk and CUPTI backends.
 
-GPU work is what the event's category says it is. Kernels whose launch lies outside the recorded window
-are kept, with no launch. Times are exact: microseconds with three decimals become integer nanoseconds.
+The category of an event decides whether it is GPU work. Kernels whose launch is outside the recorded window are kept
+without one. Times are exact: microseconds with three decimals become integer nanoseconds.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ def claims(peek: Peek) -> bool:
 
 def read(source: Source) -> Part:
     """The whole trace, piece by piece."""
-    found = gather(source)
-    header = found.header
+    trace = gather(source)
+    header = trace.header
     notices = [f"the GPU side was recorded by {header.backend}"] if header.backend else []
     return part(
         "torch.profiler",
-        found.tables,
-        found.losses,
+        trace.tables,
+        trace.losses,
         tool_version=None if header.schema_version is None else f"schema {header.schema_version}",
         rank=header.distributed.rank if header.distributed else None,
         clock="epoch" if header.base_ns is not None else "unknown",
-        notices=(*notices, *found.notices),
+        notices=(*notices, *trace.notices),
     )
 
 
 class Gathered(NamedTuple):
-    """A trace in Kineto's shape, whoever wrote it."""
+    """A trace in Kineto's layout, whatever tool wrote it."""
 
     tables: dict[str, pl.DataFrame]
     header: Header
@@ -95,7 +95,7 @@ def gather(source: Source) -> Gathered:
             "the profiler window was empty",
             "Check the profiler's schedule.",
         )
-    return Gathered(tables, header, losses, notices)
+    return Gathered(tables=tables, header=header, losses=losses, notices=notices)
 
 
 def _collect(source: Source, exact: bool) -> tuple[Columns, Header, list[Loss]]:
@@ -111,7 +111,7 @@ def _collect(source: Source, exact: bool) -> tuple[Columns, Header, list[Loss]]:
 
 
 def _header(prefix: bytes, suffix: bytes, name: str) -> Header:
-    """What stands around the event list, which itself is left out."""
+    """The fields around the event list."""
     document = prefix + b"[]" + suffix
     for candidate in (document, mend(document)):
         try:
@@ -122,10 +122,10 @@ def _header(prefix: bytes, suffix: bytes, name: str) -> Header:
         fields = msgspec.json.decode(mend(document), type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{name} is not readable JSON", str(error)) from error
-    known = {
+    versions = {
         key: value for key, value in fields.items() if key.endswith("_version") or key == "schemaVersion"
     }
-    return msgspec.convert(known, Header)
+    return msgspec.convert(versions, Header)
 
 
 def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], list[str]]:
@@ -137,7 +137,7 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
     notices: list[str] = []
     dispatches, swapped = _dispatches(kernels, api_calls, columns, pid, header)
     if swapped:
-        notices.append("this backend writes the workgroup as `grid` and the work-items as `block`: put right")
+        notices.append("this backend writes the workgroup as `grid` and the work-items as `block`: corrected")
     tables = {
         "dispatches": dispatches,
         "collectives": _collectives(kernels, columns, pid),
@@ -153,7 +153,7 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
 
 
 def _only_pid(calls: pl.DataFrame) -> int | None:
-    """The process, when the trace has one: GPU events carry the device in its place."""
+    """The process id if the trace has a single process: GPU events carry the device in its place."""
     if not calls.height:
         return None
     pids = calls["pid"].drop_nulls().unique()
@@ -184,13 +184,14 @@ def _dispatches(
 
 
 def _is_swapped(kernels: pl.DataFrame) -> bool:
-    """No workgroup has more than 1024 work-items, so a larger `block` cannot be one."""
+    """Whether a `block` is too large: no workgroup has more than 1024 work-items."""
     block = pl.col("workgroup_x") * pl.col("workgroup_y") * pl.col("workgroup_z")
     return bool(kernels.select((block > 1024).any()).item())
 
 
 def _in_work_items(calls: pl.DataFrame) -> pl.Series:
-    """Launches whose function takes the grid in work-items, as hipBLASLt and MIOpen use: it is recorded as given."""
+    """Correlation ids of launches by functions that take the grid in work-items, as hipBLASLt and MIOpen do: it is
+    recorded as given."""
     if not calls.height:
         return pl.Series(dtype=pl.Int64)
     launched = calls.filter(pl.col("name").is_in(_WORK_ITEM_LAUNCHES))
@@ -198,19 +199,21 @@ def _in_work_items(calls: pl.DataFrame) -> pl.Series:
 
 
 def _geometry(swapped: bool, in_work_items: pl.Series) -> list[pl.Expr]:
-    """Work-items: blocks times block size, unless the backend wrote work-items already."""
+    """Sizes in work-items: blocks times block size, unless the backend wrote work-items already."""
     if swapped:
         sizes = [pl.col(f"workgroup_{axis}").alias(f"grid_{axis}") for axis in "xyz"]
         return [*sizes, *(pl.col(f"grid_{axis}").alias(f"workgroup_{axis}") for axis in "xyz")]
-    given = pl.col("correlation_id").is_in(in_work_items.implode()).fill_null(False)
+    has_work_items = pl.col("correlation_id").is_in(in_work_items.implode()).fill_null(False)
     return [
-        (pl.col(f"grid_{axis}") * pl.when(given).then(1).otherwise(f"workgroup_{axis}")).alias(f"grid_{axis}")
+        (pl.col(f"grid_{axis}") * pl.when(has_work_items).then(1).otherwise(f"workgroup_{axis}")).alias(
+            f"grid_{axis}"
+        )
         for axis in "xyz"
     ]
 
 
 def _placed(frame: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
-    """The process and rank of GPU events."""
+    """The GPU events with their process and rank."""
     ranks = columns.rank_of_process
     rank = (
         pl.col("event_pid").replace_strict(ranks, default=None, return_dtype=pl.Int32)
@@ -224,10 +227,10 @@ def _collectives(kernels: pl.DataFrame, columns: Columns, pid: int | None) -> pl
     if not kernels.height:
         return kernels
     element = pl.col("dtype").replace_strict(ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
-    found = kernels.filter(pl.col("collective").is_not_null()).with_columns(
+    collectives = kernels.filter(pl.col("collective").is_not_null()).with_columns(
         (pl.col("elements") * element).alias("size_bytes")
     )
-    kept = (
+    columns_kept = (
         "start_ns",
         "end_ns",
         "agent_id",
@@ -239,7 +242,7 @@ def _collectives(kernels: pl.DataFrame, columns: Columns, pid: int | None) -> pl
         "group_size",
         "event_pid",
     )
-    return _placed(found.select(pl.col("collective").alias("name"), *kept), columns, pid)
+    return _placed(collectives.select(pl.col("collective").alias("name"), *columns_kept), columns, pid)
 
 
 def _copies(copies: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
@@ -259,38 +262,38 @@ def _ops(columns: Columns, base: int) -> pl.DataFrame:
     operators = timed(columns.frame("operator"), base)
     python = timed(columns.frame("python"), base)
     kinds = ((operators, "operator"), (python, "python"))
-    # Brought to the contract one by one: this is by far the largest table, and it must not be copied whole.
-    found = [
+    # Conformed one by one: this is by far the largest table, and it must not be copied whole.
+    frames = [
         schema.conform("ops", frame.with_columns(pl.lit(kind).alias("category")))
         for frame, kind in kinds
         if frame.height
     ]
-    return pl.concat(found) if found else pl.DataFrame()
+    return pl.concat(frames) if frames else pl.DataFrame()
 
 
 def _ranges(columns: Columns, base: int, pid: int | None) -> pl.DataFrame:
     groups = (("range", "record_function"), ("overhead", "profiler"), ("other", "chrome"))
-    found = []
+    frames = []
     for group, source in groups:
         frame = timed(columns.frame(group), base)
         if frame.height:
-            found.append(frame.with_columns(pl.lit(source).alias("source")))
+            frames.append(frame.with_columns(pl.lit(source).alias("source")))
     shadows = timed(columns.frame("gpu_range"), base)
     if shadows.height:
         placed = _placed(shadows, columns, pid).drop("op_id")
-        found.append(
+        frames.append(
             placed.with_columns(pl.lit("record_function").alias("source"), pl.lit(True).alias("on_gpu"))
         )
-    return pl.concat(found, how="diagonal") if found else pl.DataFrame()
+    return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
 
 
 def _links(columns: Columns, base: int) -> pl.DataFrame:
-    """Forward to backward, and streams that wait for one another."""
-    found = []
+    """Links from forward to backward operators, and between streams that wait for one another."""
+    frames = []
     starts, ends = (timed(columns.frame(f"flow_{phase}"), base) for phase in "sf")
     if starts.height and ends.height:
         pairs = starts.join(ends, on=["pid", "id"], suffix="_end")
-        found.append(
+        frames.append(
             pairs.select(
                 pl.lit("forward_backward").alias("kind"),
                 "pid",
@@ -303,7 +306,7 @@ def _links(columns: Columns, base: int) -> pl.DataFrame:
     waits = timed(columns.frame("wait"), base)
     if waits.height:
         waits = waits.filter(pl.col("wait_on_stream").is_not_null())
-        found.append(
+        frames.append(
             waits.select(
                 pl.lit("event").alias("kind"),
                 pl.col("wait_on_stream").alias("cause_track"),
@@ -312,8 +315,8 @@ def _links(columns: Columns, base: int) -> pl.DataFrame:
             )
         )
     return (
-        pl.concat(found, how="diagonal").with_columns(pl.lit("recorded").alias("known"))
-        if found
+        pl.concat(frames, how="diagonal").with_columns(pl.lit("recorded").alias("known"))
+        if frames
         else pl.DataFrame()
     )
 
@@ -349,7 +352,7 @@ def _memory(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 @contextmanager
 def _collector_off() -> Iterator[None]:
-    """Millions of young objects make Python's collector run for nothing."""
+    """Switch off Python's garbage collector, which millions of young objects would trigger in vain."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -361,10 +364,10 @@ def _collector_off() -> Iterator[None]:
 
 ADAPTERS = (
     Adapter(
-        "torch-profiler-json",
-        "torch.profiler / Kineto trace",
-        "JSON with traceEvents and Kineto's keys (deviceProperties, schemaVersion, ...) or categories",
-        claims,
-        read,
+        name="torch-profiler-json",
+        title="torch.profiler / Kineto trace",
+        recognised_by="JSON with traceEvents and Kineto's keys (deviceProperties, schemaVersion, ...) or categories",
+        claims=claims,
+        read=read,
     ),
 )

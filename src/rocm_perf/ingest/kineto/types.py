@@ -66,14 +66,14 @@ class Event(msgspec.Struct, gc=False):
 
 
 class ExactEvent(Event, gc=False):
-    """The same, for files whose times have more digits than a float holds."""
+    """One event of a file whose times have more digits than a float holds."""
 
     ts: Decimal | None = None  # type: ignore[assignment]
 
 
 class _Span(msgspec.Struct, gc=False, tag_field="cat"):
     """What every event of a known category has. Decoding by category skips the arguments that it does not have,
-    which is half of the work."""
+    which is half the work."""
 
     ph: str = ""
     name: str = ""
@@ -84,7 +84,7 @@ class _Span(msgspec.Struct, gc=False, tag_field="cat"):
 
 
 class _Flow(msgspec.Struct, gc=False, tag_field="cat", tag="ac2g"):
-    """From a launch to its kernel: one event in ten, and nothing that the correlation id does not say."""
+    """From a launch to its kernel: one event in ten, with nothing that the correlation id does not say."""
 
     cat: ClassVar[str] = "ac2g"
 
@@ -130,7 +130,7 @@ _ARGS: dict[str, type[msgspec.Struct]] = {
 
 
 def _event_of(category: str, args: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """The event of one category. `cat` is its tag, and an attribute of the class as it is of any Event."""
+    """The event of one category. `cat` is its tag, and a class attribute, so that it reads like that of any Event."""
     fields = [("id", IntOrText, None), ("args", args, args())]
     return msgspec.defstruct(
         f"_{category}", fields, bases=(_Span,), tag=category, gc=False, namespace={"cat": category}
@@ -146,7 +146,7 @@ MAX_FLOAT_US = float(1 << 43)
 def piece_decoder(exact: bool) -> tuple[Callable[[bytes], list[Event]], list[int]]:
     """A decoder of pieces of the event list, and a one-element list that counts unusable events.
 
-    Three tries: by category, which is fastest and knows only the usual ones; any event of the usual form; and
+    Three attempts: by category, which is fastest and knows only the usual ones; any event of the usual form; and
     event by event, for files that deviate.
     """
     kind = ExactEvent if exact else Event
@@ -169,7 +169,7 @@ def piece_decoder(exact: bool) -> tuple[Callable[[bytes], list[Event]], list[int
 
 
 def _tolerant(raw: Any, kind: type[Event], skipped: list[int]) -> list[Event]:
-    """Event by event: arguments of an unexpected type are dropped before the event is."""
+    """The events, decoded one by one: arguments of an unexpected type are dropped before the event is."""
     events = []
     for record in raw if isinstance(raw, list) else ():
         event = _convert(record, kind) or _convert(_without_args(record), kind)
@@ -210,14 +210,14 @@ class Device(msgspec.Struct):
 
 
 class Distributed(msgspec.Struct):
-    """distributedInfo."""
+    """The distributedInfo of a trace: which rank it is of how many."""
 
     rank: Int64 | None = None
     world_size: Int64 | None = None
 
 
 class Recorder(msgspec.Struct):
-    """What rocm-perf's own CUPTI tracer says of its process before the events."""
+    """What rocm-perf's CUPTI tracer says about its process before the events."""
 
     recorder: str = ""
     host: str | None = None
@@ -230,7 +230,7 @@ class Recorder(msgspec.Struct):
 
 
 class RecorderEnd(msgspec.Struct):
-    """And behind them, unless its process was killed."""
+    """What rocm-perf's CUPTI tracer says after the events, unless its process was killed."""
 
     dropped: int = msgspec.field(default=0, name="dropped_records")
     incomplete: int = msgspec.field(default=0, name="incomplete_records")
@@ -239,7 +239,7 @@ class RecorderEnd(msgspec.Struct):
 
 
 class Header(msgspec.Struct):
-    """What stands around the event list."""
+    """The fields around the event list."""
 
     devices: list[Device] = msgspec.field(default_factory=list, name="deviceProperties")
     distributed: Distributed | None = msgspec.field(default=None, name="distributedInfo")

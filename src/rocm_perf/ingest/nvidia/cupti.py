@@ -1,6 +1,5 @@
-"""What rocm-perf's own CUPTI tracer writes: Kineto's shape, with the process and its clocks told beside the events.
-
-Its times are brought to the boot clock, on which ROCm's profilers and our samplers record.
+"""What rocm-perf's own CUPTI tracer writes: Kineto's layout, with the process and its clocks beside the events. Times
+are moved to the boot clock, on which ROCm's profilers and our samplers record.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ _TIMES = ("start_ns", "end_ns", "time_ns", "cause_ns", "effect_ns")
 
 
 def claims(peek: Peek) -> bool:
-    """Kineto's keys, and our own."""
+    """Whether the file has Kineto's keys and our own."""
     return peek.json_kind == "object" and {"rocm_perf", "traceEvents"} <= set(peek.json_keys)
 
 
 def read(source: Source) -> Part:
     """The trace of one process."""
-    found = gather(source)
-    recorder = found.header.recorder or Recorder()
-    shift = _to_boot_clock(found.header, recorder)
+    trace = gather(source)
+    recorder = trace.header.recorder or Recorder()
+    shift = _to_boot_clock(trace.header, recorder)
     return part(
         "rocm-perf cupti",
-        {name: _put_right(name, _shifted(frame, shift or 0)) for name, frame in found.tables.items()},
-        [*found.losses, *_losses(source.name, found.header)],
-        tool_version=None if found.header.cupti is None else f"CUPTI {found.header.cupti}",
+        {name: _put_right(name, _shifted(frame, shift or 0)) for name, frame in trace.tables.items()},
+        [*trace.losses, *_losses(source.name, trace.header)],
+        tool_version=None if trace.header.cupti is None else f"CUPTI {trace.header.cupti}",
         host=recorder.host,
         pid=recorder.pid,
         rank=recorder.rank,
@@ -40,7 +39,7 @@ def read(source: Source) -> Part:
         clock="epoch" if shift is None else "boot",
         notices=(
             *(f"CUPTI would not record {problem}" for problem in recorder.problems),
-            *_ending(found.header),
+            *_ending(trace.header),
         ),
     )
 
@@ -56,20 +55,21 @@ def _shifted(frame: pl.DataFrame, shift: int) -> pl.DataFrame:
 
 
 def _put_right(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Where these events mean another thing than torch's: ranges are NVTX's, allocations are the driver's."""
+    """The table, corrected where events mean something else than torch's: ranges are NVTX's, allocations the
+    driver's."""
     if not frame.height:
         return frame
     if name == "ranges":
         named = pl.when(pl.col("source") == "record_function").then(pl.lit("nvtx")).otherwise("source")
         return frame.with_columns(source=named)
-    if name == "allocations":  # CUPTI does not tell which thread it was
+    if name == "allocations":  # CUPTI does not say which thread it was
         return frame.with_columns(level=pl.lit("REAL"), tid=pl.lit(None, pl.Int64))
     return frame
 
 
 def _losses(name: str, header: Header) -> list[Loss]:
     if header.end is None:
-        return []  # the reader has told that the file breaks off
+        return []  # the reader has reported that the file is truncated
     counts = (
         (header.end.dropped, "records that CUPTI dropped"),
         (header.end.incomplete, "records of work that had not ended when the process did"),
@@ -89,10 +89,10 @@ def _ending(header: Header) -> list[str]:
 
 ADAPTERS = (
     Adapter(
-        "rocm-perf-cupti",
-        "rocm-perf's own CUPTI trace of a CUDA program",
-        "JSON with traceEvents and the key rocm_perf",
-        claims,
-        read,
+        name="rocm-perf-cupti",
+        title="rocm-perf's own CUPTI trace of a CUDA program",
+        recognised_by="JSON with traceEvents and the key rocm_perf",
+        claims=claims,
+        read=read,
     ),
 )

@@ -1,8 +1,8 @@
-"""Nsight Compute (`ncu --csv`): one row a metric (details page), or one row a kernel with the units in the
-second line (`--page raw`). ncu records how long a kernel took but not when, so dispatches have no times.
+"""Nsight Compute (`ncu --csv`): one row per metric (details page), or one row per kernel with the units in the second
+line (`--page raw`). ncu records how long a kernel took but not when, so dispatches have no times.
 
-Values are brought to ncu's own base units (`--print-units base`): byte, nsecond, hz, byte/second, inst, %. The
-unit of each metric stands in `counter_info`.
+Values are converted to ncu's own base units (`--print-units base`): byte, nsecond, hz, byte/second, inst, %. The unit
+of each metric is in `counter_info`.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ def read(source: Source) -> Part:
 
 
 def _table(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
-    """The CSV alone: ncu's messages and the application's own output stand before and between its lines."""
+    """The lines of the CSV, without ncu's messages and the application's output before and between them."""
     content = source.read()
     losses = [Loss(source.name, content.damage)] if content.damage else []
     header = _HEADER.search(content.data)
     if not header:
         raise InputError(
-            f"{source.name} is what ncu prints for reading, without its table",
+            f"{source.name} is ncu's output for reading, without its table",
             "only its CSV can be read",
             "Run `ncu --csv --page raw --import report.ncu-rep > metrics.csv`.",
         )
@@ -115,8 +115,8 @@ def _table(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
 
 
 def _quoted_rows(lines: list[bytes]) -> list[bytes]:
-    """Rows of ncu's own CSV start with a quoted number (or are its header, or its line of units). A rule's text
-    may run over several lines; what the application prints in between stands in no open quote."""
+    """Rows of ncu's own CSV start with a quoted number (or are its header, or its line of units). A rule's text may
+    span several lines; what the application prints is never inside an open quote."""
     rows: list[bytes] = []
     for line in lines:
         if rows and rows[-1].count(b'"') % 2 and not _ROW.match(line):
@@ -142,7 +142,7 @@ def _launches(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sizes(table: pl.DataFrame, column: str) -> dict[str, pl.Expr]:
-    """`(256, 1, 1)`."""
+    """The sizes in a text like `(256, 1, 1)`."""
     if column not in table.columns:
         return {axis: pl.lit(None, pl.Int64) for axis in "xyz"}
     numbers = pl.col(column).str.extract_all(r"\d{1,9}")
@@ -178,8 +178,8 @@ def _wide(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _in_base_units(readings: pl.DataFrame) -> pl.DataFrame:
-    """Scaled values, each metric once a dispatch. A name that stands for two things (`Memory Throughput` in %
-    and in byte/second) carries its unit."""
+    """Scaled values, each metric once per dispatch. A name with two meanings (`Memory Throughput` in % and in
+    byte/second) carries its unit."""
     readings = readings.drop_nulls(["dispatch_id", "counter", "value"]).filter(pl.col("value").is_finite())
     bases = {unit: base_unit(unit) for unit in readings["unit"].unique()}
     factor = pl.col("unit").replace_strict(
@@ -207,20 +207,20 @@ def base_unit(unit: str) -> tuple[float, str]:
 
 
 def _token(unit: str) -> tuple[float, str]:
-    found = _SCALED.fullmatch(unit.strip())
-    if not found:
+    match = _SCALED.fullmatch(unit.strip())
+    if not match:
         return 1.0, unit.strip()
-    prefix, name = found.groups()
+    prefix, name = match.groups()
     name = {"s": "second", "sec": "second", "Hz": "hz"}.get(name, name)
     return _PREFIXES[prefix], name
 
 
 def _with_resources(dispatches: pl.DataFrame, readings: pl.DataFrame) -> pl.DataFrame:
     for name, counters in _RESOURCES.items():
-        found = readings.filter(pl.col("counter").is_in(counters)).unique(
+        resource = readings.filter(pl.col("counter").is_in(counters)).unique(
             "dispatch_id", keep="first", maintain_order=True
         )
-        values = found.select("dispatch_id", pl.col("value").cast(pl.Int64, strict=False).alias(name))
+        values = resource.select("dispatch_id", pl.col("value").cast(pl.Int64, strict=False).alias(name))
         dispatches = dispatches.join(values, on="dispatch_id", how="left", maintain_order="left")
     return dispatches
 
@@ -240,9 +240,9 @@ def _agents(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counter_info(readings: pl.DataFrame) -> pl.DataFrame:
-    known = readings.unique("counter", keep="first", maintain_order=True)
+    counters = readings.unique("counter", keep="first", maintain_order=True)
     unit = pl.when(pl.col("unit") != "").then(pl.col("unit"))
-    return known.select("counter", pl.col("section").alias("block"), unit.alias("unit"))
+    return counters.select("counter", pl.col("section").alias("block"), unit.alias("unit"))
 
 
 def _optional(table: pl.DataFrame, column: str) -> pl.Expr:
@@ -260,11 +260,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "ncu-csv",
-        "Nsight Compute, `ncu --csv` (details and raw page)",
-        "a line that starts ID, Process ID, Process Name, or ncu's ==PROF== messages",
-        _claims,
-        read,
-        ("dispatches", "counters", "agents", "counter_info"),
+        name="ncu-csv",
+        title="Nsight Compute, `ncu --csv` (details and raw page)",
+        recognised_by="a line that starts ID, Process ID, Process Name, or ncu's ==PROF== messages",
+        claims=_claims,
+        read=read,
+        fills=("dispatches", "counters", "agents", "counter_info"),
     ),
 )

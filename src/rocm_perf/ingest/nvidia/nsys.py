@@ -100,7 +100,7 @@ def _graph_notice(database: Database) -> tuple[str, ...]:
     launches = database.table(_ACTIVITY + "GRAPH_TRACE", _SPAN).height
     if not launches:
         return ()
-    return (f"{launches:,} CUDA graph launches stand as one dispatch each: their kernels were not recorded",)
+    return (f"{launches:,} each CUDA graph launch is one dispatch: its kernels were not recorded",)
 
 
 def _copies(database: Database) -> pl.DataFrame:
@@ -142,7 +142,7 @@ def _ranges(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
     """NVTX ranges and marks; a range that was still open when the recording ended has no end."""
     frame = database.table("NVTX_EVENTS", (*_SPAN, "eventType", "textId", "globalTid"), (), ("text",))
     frame = _with_string(frame, strings, "textId")
-    text = pl.when(pl.col("text") != "").then("text")  # old releases have no nulls: '' and -1 stand for them
+    text = pl.when(pl.col("text") != "").then("text")  # old releases write '' and -1 for null
     frame = frame.with_columns(name=pl.coalesce(text, "textId")).drop_nulls("name")
     mark = pl.col("eventType") == _MARK
     kept = frame.filter(pl.col("eventType").is_null() | mark | pl.col("eventType").is_in(_RANGES))
@@ -169,7 +169,7 @@ def _gpu_metrics(database: Database) -> pl.DataFrame:
 
 
 def _with_string(frame: pl.DataFrame, strings: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The column's ids replaced by what they stand for."""
+    """The column with its ids replaced by what they mean."""
     named = frame.join(strings, left_on=column, right_on="id", how="left", maintain_order="left")
     return named.with_columns(pl.col("value").alias(column)).drop("value")
 
@@ -191,7 +191,8 @@ def _host_where() -> tuple[pl.Expr, ...]:
 
 
 def _process(column: str) -> pl.Expr:
-    """Hardware, VM, process and thread share one number, 24 bits for each of the last two."""
+    """Process and thread of a global id: hardware, VM, process and thread share one number, 24 bits for each of the
+    last two."""
     return pl.col(column) // (1 << 24) % (1 << 24)
 
 
@@ -201,7 +202,7 @@ def _session_start(database: Database) -> int | None:
 
 
 def _at(frame: pl.DataFrame, epoch: int | None) -> pl.DataFrame:
-    """Times count from the start of the session; where that is known they become times of day."""
+    """The rows in epoch time if the start of the session, from which times count, is known."""
     times = [column for column in ("start_ns", "end_ns", "time_ns") if column in frame.columns]
     usable = [
         pl.when(pl.col(c).is_between(-(1 << 62), 1 << 62)).then(pl.col(c) + (epoch or 0)).alias(c)
@@ -211,15 +212,15 @@ def _at(frame: pl.DataFrame, epoch: int | None) -> pl.DataFrame:
 
 
 def _numbered(database: Database, frame: pl.DataFrame) -> pl.DataFrame:
-    """A process may see fewer GPUs than there are and count them from 0; the node's own number is used."""
-    seen = (
+    """The rows under the node's GPU numbers: a process may see fewer GPUs and count them from 0."""
+    visible = (
         database.table("TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid"))
         .drop_nulls()
         .unique(["cudaId", "pid"])
     )
     for column in ("agent_id", "src_agent", "dst_agent"):
-        if seen.height and {"pid", column} <= set(frame.columns):
-            keyed = seen.rename({"cudaId": column})
+        if visible.height and {"pid", column} <= set(frame.columns):
+            keyed = visible.rename({"cudaId": column})
             frame = frame.join(keyed, on=[column, "pid"], how="left", maintain_order="left")
             frame = frame.with_columns(pl.coalesce("gpuId", column).alias(column)).drop("gpuId")
     return frame
@@ -274,7 +275,7 @@ def _agents(database: Database) -> pl.DataFrame:
                 ("lds_bytes", "maxShmemPerSm"),
             )
         ),
-        # Hz in all releases seen; kHz, as CUDA itself reports it, is told by its size.
+        # Hz in all releases seen; kHz, as CUDA itself reports it, is recognised by its size.
         pl.when(clock > 1e8).then(clock / 1e6).when(clock > 1e5).then(clock / 1e3).alias("clock_mhz"),
     )
 
@@ -295,7 +296,7 @@ def _pairs(database: Database, table: str) -> dict[str, str]:
 
 
 def _diagnostics(database: Database) -> tuple[str, ...]:
-    """What nsys itself warned of: lost events, above all. Severity 2 is a warning, 3 an error."""
+    """The warnings of nsys itself, above all about lost events. Severity 2 is a warning, 3 an error."""
     frame = database.table("DIAGNOSTIC_EVENT", ("severity",), (), ("text",)).filter(pl.col("severity") >= 2)
     worst = frame.drop_nulls("text").sort("severity", descending=True, maintain_order=True)["text"]
     return tuple(f"nsys: {text[:200]}" for text in worst.unique(maintain_order=True)[:_WORST_DIAGNOSTICS])
@@ -309,11 +310,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "nsys-sqlite",
-        "Nsight Systems SQLite export",
-        "SQLite table StringIds with CUPTI_ACTIVITY_KIND_*, NVTX_EVENTS or TARGET_INFO_*",
-        _claims,
-        read,
-        ("dispatches", "copies", "api_calls", "ranges", "samples", "agents"),
+        name="nsys-sqlite",
+        title="Nsight Systems SQLite export",
+        recognised_by="SQLite table StringIds with CUPTI_ACTIVITY_KIND_*, NVTX_EVENTS or TARGET_INFO_*",
+        claims=_claims,
+        read=read,
+        fills=("dispatches", "copies", "api_calls", "ranges", "samples", "agents"),
     ),
 )

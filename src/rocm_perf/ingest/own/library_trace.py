@@ -11,7 +11,7 @@ from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.model.library_trace import COLUMNS
 
 _WHOLE = ("calls", "m", "n", "k", "batch_count", "size_bytes", "group_size", "rank", "pid")
-_MOST_COLLECTIVES = 5_000_000  # rows; a trace with more says so in library_calls alone
+_MOST_COLLECTIVES = 5_000_000  # rows; a trace with more keeps them in library_calls only
 
 
 def read(source: Source) -> Part:
@@ -35,7 +35,7 @@ def read(source: Source) -> Part:
 
 
 def _one_each(rows: pl.DataFrame) -> pl.DataFrame:
-    """A row for each call."""
+    """One row for each call, without times."""
     each = rows.select(pl.all().exclude("calls").repeat_by("calls").explode())
     return each.select(
         pl.col("call").alias("name"),
@@ -50,11 +50,11 @@ def _one_each(rows: pl.DataFrame) -> pl.DataFrame:
 
 ADAPTERS = (
     Adapter(
-        "rocm-perf-library-trace",
-        "rocm-perf library_trace.csv (calls of rocBLAS, hipBLASLt, MIOpen, Tensile, RCCL)",
-        "CSV columns library, call, calls, m, n, k, ..., parameters",
-        lambda peek: peek.csv_header == COLUMNS,
-        read,
-        ("library_calls", "collectives"),
+        name="rocm-perf-library-trace",
+        title="rocm-perf library_trace.csv (calls of rocBLAS, hipBLASLt, MIOpen, Tensile, RCCL)",
+        recognised_by="CSV columns library, call, calls, m, n, k, ..., parameters",
+        claims=lambda peek: peek.csv_header == COLUMNS,
+        read=read,
+        fills=("library_calls", "collectives"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Folders that rocm-perf itself recorded, `RUN_ID/HOST/rankR-PID/pass_N/`: their record says which run, host, rank and
+"""Folders that rocm-perf recorded, `RUN_ID/HOST/rankR-PID/pass_N/`: their record says which run, host, rank and
 pass a file belongs to, and which passes count."""
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class _Home:
 
     @property
     def run(self) -> str:
-        """The folder of the run, which ranks and hosts share; its own if it was moved out of there."""
+        """The folder of the run, which ranks and hosts share; its own folder if it was moved out of there."""
         folders = self.folder.parents
         shared = len(folders) >= _LEVELS and folders[1].name == self.record.run_id
         return str(folders[1] if shared else self.folder)
 
     def pass_of(self, piece: Piece) -> PassRecord | None:
-        """The run of the application that a file comes from; None for what lies beside the passes."""
+        """The pass that a file comes from; None for files beside the passes."""
         inside = piece.source.folder.relative_to(self.folder).as_posix()
         return next(
             (
@@ -46,12 +46,13 @@ class _Home:
 
 
 def is_input(file: Path) -> bool:
-    """Whether it is what rocm-perf gave to a profiler."""
+    """Whether the file is input that rocm-perf wrote for a profiler."""
     return file.name in _INPUTS and _PASS.fullmatch(file.parent.name) is not None
 
 
-def settled(pieces: list[Piece]) -> list[Piece]:
-    """The pieces, those of our own runs in their places; what a given-up pass left is not among them."""
+def placed_in_runs(pieces: list[Piece]) -> list[Piece]:
+    """The pieces, with the run, host, rank and pass of those that rocm-perf recorded; those of an abandoned pass are
+    left out."""
     homes = [
         _Home(piece.source.folder, record)
         for piece in pieces

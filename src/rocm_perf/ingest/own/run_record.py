@@ -1,4 +1,5 @@
-"""The record that rocm-perf leaves beside what it records: the command, what was asked, and what could not be done."""
+"""The record that rocm-perf leaves beside what it records: the command, what was requested, and what could not be
+done."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def read(source: Source) -> Part:
         record = msgspec.json.decode(source.read().data, type=CollectionRecord)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(
-            f"cannot read {source.name}", f"it is not a whole record of a run ({error})"
+            f"cannot read {source.name}", f"it is not a complete record of a run ({error})"
         ) from error
     if record.version > VERSION:
         raise InputError(
@@ -45,7 +46,7 @@ def read(source: Source) -> Part:
 
 
 def _notices(record: CollectionRecord) -> tuple[str, ...]:
-    """What a reader must know; the record itself holds the rest, among it what could not be recorded."""
+    """Notices about how the run ended; the record itself holds the rest."""
     state = {
         "running": _unfinished(record),
         "interrupted": f"interrupted: {_FLUSHED}",
@@ -56,7 +57,7 @@ def _notices(record: CollectionRecord) -> tuple[str, ...]:
 
 
 def _unfinished(record: CollectionRecord) -> str:
-    """A record that says it is running, of a process that is not."""
+    """How far a run got whose record still says that it is running."""
     if record.host != socket.gethostname():
         return f"it was not finished when it was copied: {_FLUSHED}"
     if os.path.exists(f"/proc/{record.pid}"):
@@ -75,10 +76,10 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocm-perf-run",
-        "rocm-perf-run.json, the record of a run of rocm-perf profile",
-        f'JSON that starts with "kind": "{KIND}"',
-        _claims,
-        read,
+        name="rocm-perf-run",
+        title="rocm-perf-run.json, the record of a run of rocm-perf profile",
+        recognised_by=f'JSON that starts with "kind": "{KIND}"',
+        claims=_claims,
+        read=read,
     ),
 )

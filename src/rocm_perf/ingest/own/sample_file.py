@@ -1,5 +1,5 @@
-"""Readings of rocm-perf's own sampler (model/sample_file.py). A file whose last row breaks off lost its writer; what
-stands before it is whole."""
+"""Readings of rocm-perf's own sampler (model/sample_file.py). A file whose last row is truncated lost its writer; the
+rows before it are complete."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def read(source: Source) -> Part:
     content = source.read()
     losses = [Loss(source.name, content.damage)] if content.damage else []
     lines = content.data.decode("utf-8", "replace").replace("\x00", "").split("\n")
-    if lines.pop():  # a row that was written whole has an end
+    if lines.pop():  # a complete row ends with a newline
         losses.append(Loss(source.name, "the last row breaks off", 1))
     begins, tables = [], []
     for block in _blocks(lines):
@@ -66,7 +66,7 @@ def read(source: Source) -> Part:
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
-    """What each sampler that used the file has written."""
+    """The header and rows of each sampler that wrote to the file."""
     starts = [number for number, line in enumerate(lines) if line.strip() == TITLE]
     for start, end in pairwise([*starts, len(lines)]):
         yield lines[start:end]
@@ -133,11 +133,11 @@ def _agent(gpu: SampledGpu, vendor: str) -> dict[str, object]:
 
 ADAPTERS = (
     Adapter(
-        "rocm-perf-samples",
-        "rocm-perf samples.csv (power, clocks, temperature, load, memory)",
-        "the first line `# rocm-perf samples 1`",
-        lambda peek: peek.text.startswith(TITLE),
-        read,
-        ("samples", "agents"),
+        name="rocm-perf-samples",
+        title="rocm-perf samples.csv (power, clocks, temperature, load, memory)",
+        recognised_by="the first line `# rocm-perf samples 1`",
+        claims=lambda peek: peek.text.startswith(TITLE),
+        read=read,
+        fills=("samples", "agents"),
     ),
 )

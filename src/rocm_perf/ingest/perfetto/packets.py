@@ -1,5 +1,5 @@
-"""A Perfetto trace as a stream of packets: the file is walked packet by packet, so that memory stays small
-and a file that breaks off gives what it holds. Clocks, interned names and tracks are resolved here."""
+"""A Perfetto trace as a stream of packets: the file is walked packet by packet, which keeps memory small and reads a
+truncated file as far as it goes. Clocks, interned names and tracks are resolved here."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _STATE_CLEARED = 1
 
 @cache
 def messages() -> Any:
-    """Perfetto's generated messages; importing them takes a while, so only when a trace is there."""
+    """Perfetto's generated messages, imported on first use because that takes a while."""
     from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
     return perfetto_trace_pb2
 
 
 def text(value: str | bytes) -> str:
-    """A string of a message; protobuf hands out bytes where it is not UTF-8."""
+    """A string of a message; protobuf returns bytes if it is not UTF-8."""
     return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 class NotAPacketError(Exception):
-    """The bytes at this place are no packet."""
+    """The bytes at this position are not a packet."""
 
 
 def split(buffer: bytes, position: int) -> tuple[int, int] | None:
@@ -84,17 +84,17 @@ class Packets:
             try:
                 while True:
                     position = _behind_padding(buffer, position)
-                    found = split(buffer, position)
-                    if found is None:
+                    bounds = split(buffer, position)
+                    if bounds is None:
                         break
-                    yield buffer[found[0] : found[1]]
-                    position = found[1]
+                    yield buffer[bounds[0] : bounds[1]]
+                    position = bounds[1]
             except NotAPacketError:
                 self.damage = f"what follows byte {self._read - len(buffer) + position:,} is not a packet"
                 return
         if position < len(buffer):
             self.damage = (
-                f"the last packet breaks off ({format_bytes(len(buffer) - position)} of it are there)"
+                f"the last packet breaks off ({format_bytes(len(buffer) - position)} of it are present)"
             )
 
     def _decoded(self, packets: Iterable[bytes]) -> Iterator[Any]:
@@ -110,7 +110,7 @@ class Packets:
             yield packet
 
     def _inflated(self, data: bytes) -> Iterator[bytes]:
-        """Packets that were deflated into one."""
+        """The packets that were compressed into one."""
         try:
             plain = zlib.decompressobj().decompress(data, MAX_PACKET_BYTES)
         except zlib.error:
@@ -122,20 +122,20 @@ class Packets:
             return
         position = 0
         with suppress(NotAPacketError):
-            while found := split(plain, position):
-                yield plain[found[0] : found[1]]
-                position = found[1]
+            while bounds := split(plain, position):
+                yield plain[bounds[0] : bounds[1]]
+                position = bounds[1]
 
 
 def _behind_padding(buffer: bytes, position: int) -> int:
-    """Writers leave zero bytes between packets (omnitrace does)."""
+    """The position after padding: some writers (omnitrace) leave zero bytes between packets."""
     padding = _ZEROS.match(buffer, position)
     return padding.end() if padding else position
 
 
 @dataclass
 class _Clock:
-    """A clock of one sequence: its last reading, and how far it stands behind the boot clock."""
+    """A clock of one sequence: its last reading, and its offset to the boot clock."""
 
     last: int
     unit: int
@@ -152,7 +152,7 @@ class _Clock:
 
 @dataclass
 class Sequence:
-    """What one writer said once and then refers to by number."""
+    """The names that one writer defines once and then refers to by number."""
 
     names: dict[int, str] = field(default_factory=dict)
     categories: dict[int, str] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 """Perfetto traces (.pftrace, .proto) of rocprofv3 and of rocprof-sys (omnitrace): kernels, API calls,
-copies, ranges and counter tracks. What a slice is stands in its category."""
+copies, ranges and counter tracks. The category of a slice says what it is."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _ROCPROFV3 = re.compile(
 )
 _ROCPROF_SYS = re.compile(r"rocm_.*|device_.*|user|host|python|causal|overflow_sampling|timer_sampling")
 
-# Counter tracks of rocprofv3, and the metric they show. It draws the first from the copies, with points
-# that nobody measured, so that one is kept only where the copies are not.
+# Counter tracks of rocprofv3, and the metric they show. It derives the first from the copies, with points
+# that nobody measured, so it is kept only if there are no copies.
 _DRAWN_FROM_COPIES = "copy_bytes"
 _TRACK_METRICS = (
     (re.compile(r"COPY BYTES to .*\[(\d{1,9})\]"), _DRAWN_FROM_COPIES),
@@ -83,14 +83,14 @@ def read_trace(source: Source) -> Part:
 
 
 def _tables(slices: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The slices by what they are; one of an unknown category is a range."""
+    """The slices by kind; one of an unknown category is a range."""
     tid = pl.coalesce("tid", "track_tid").alias("tid")
     of_gpu = slices.filter(_is(is_kernel, slices))
     is_copy = pl.col("name").str.contains("^(MEMORY_COPY|Copy|Fill)") & (_CATEGORY == "device_hip")
     copied = pl.concat(
-        [of_gpu.filter(is_copy), slices.filter(_is(lambda word: "memory_copy" in word, slices))]
+        [of_gpu.filter(is_copy), slices.filter(_is(lambda category: "memory_copy" in category, slices))]
     )
-    python = slices.filter(_is(lambda word: word == "python", slices))
+    python = slices.filter(_is(lambda category: category == "python", slices))
     calls = slices.filter(_is(_is_api, slices))
     other = slices.filter(_is(_is_range, slices))
     is_marker = _CATEGORY.str.contains("marker|roctx")
@@ -115,10 +115,10 @@ def _tables(slices: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _is(test: Any, slices: pl.DataFrame) -> pl.Expr:
-    """Rows whose category passes; there are few categories, so each is tested once."""
-    words = [word for word in slices["category"].unique() if test(word or "")]
-    return _CATEGORY.is_in([word for word in words if word is not None]) | (
-        _CATEGORY.is_null() if None in words else pl.lit(False)
+    """Whether the category of a row passes the test; there are few categories, so each is tested once."""
+    categories = [category for category in slices["category"].unique() if test(category or "")]
+    return _CATEGORY.is_in([category for category in categories if category is not None]) | (
+        _CATEGORY.is_null() if None in categories else pl.lit(False)
     )
 
 
@@ -140,7 +140,7 @@ def _fit(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tracks(tracks: dict[int, Track]) -> pl.DataFrame:
-    """Process and thread of every track, from its own description or from those above it."""
+    """Process and thread of every track, from its own description or that of a parent."""
     rows = [(uuid, _above(tracks, uuid, "pid"), track.tid) for uuid, track in tracks.items()]
     schema = {"track": pl.UInt64, "pid": pl.Int64, "track_tid": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -176,8 +176,8 @@ def _samples(readings: pl.DataFrame, tracks: dict[int, Track]) -> pl.DataFrame:
 
 def _metric(track: str) -> tuple[str | None, int | None]:
     for pattern, metric in _TRACK_METRICS:
-        if found := pattern.match(track):
-            return metric or found.group(2), int(found.group(1))
+        if match := pattern.match(track):
+            return metric or match.group(2), int(match.group(1))
     return track or None, None
 
 
@@ -189,39 +189,40 @@ def _processes(tracks: dict[int, Track]) -> pl.DataFrame:
 
 
 def _tool(categories: pl.Series) -> str:
-    words = [word for word in categories.unique() if word]
-    if any(_ROCPROFV3.fullmatch(word) for word in words):
+    names = [category for category in categories.unique() if category]
+    if any(_ROCPROFV3.fullmatch(category) for category in names):
         return "rocprofv3"
-    return "rocprof-sys" if any(_ROCPROF_SYS.fullmatch(word) for word in words) else "perfetto"
+    return "rocprof-sys" if any(_ROCPROF_SYS.fullmatch(category) for category in names) else "perfetto"
 
 
 def _notices(dispatches: pl.DataFrame) -> tuple[str, ...]:
-    """rocprofv3 7 lets no kernels of a queue overlap in this format: it moves their times to the middle."""
+    """The notice that times were changed: rocprofv3 7 moves the times of kernels that overlap in a queue to the
+    middle."""
     if not dispatches.height:
         return ()
     following = pl.col("start_ns").shift(-1).over("pid", "agent_id", "queue_id")
     touching = dispatches.sort("start_ns").select((pl.col("end_ns") == following).sum()).item()
     if not touching:
         return ()
-    return (f"{touching:,} kernels end exactly where the next begins: rocprofv3 moves overlapping ones so",)
+    return (f"{touching:,} kernels end exactly where the next begins: rocprofv3 shifts overlapping ones",)
 
 
 def _claims(peek: Peek) -> bool:
-    """The first packets decode, and one is of a kind that Perfetto knows."""
-    position, known = 0, False
+    """Whether the first packets decode and one is of a kind that Perfetto knows."""
+    position, has_data = 0, False
     for _ in range(4):
         try:
-            found = split(peek.head, position)
+            bounds = split(peek.head, position)
         except NotAPacketError:
             return False
-        if found is None:
-            return known
-        packet = _decoded(peek.head[found[0] : found[1]])
+        if bounds is None:
+            return has_data
+        packet = _decoded(peek.head[bounds[0] : bounds[1]])
         if packet is None:
             return False
-        known = known or packet.WhichOneof("data") is not None
-        position = found[1]
-    return known
+        has_data = has_data or packet.WhichOneof("data") is not None
+        position = bounds[1]
+    return has_data
 
 
 def _decoded(data: bytes) -> Any:
@@ -235,11 +236,11 @@ def _decoded(data: bytes) -> Any:
 
 ADAPTERS = (
     Adapter(
-        "perfetto",
-        "Perfetto trace of rocprofv3 or rocprof-sys (omnitrace): .pftrace, .proto",
-        "a sequence of Perfetto packets",
-        _claims,
-        read_trace,
-        ("dispatches", "api_calls", "copies", "ranges", "ops", "samples", "counters", "processes"),
+        name="perfetto",
+        title="Perfetto trace of rocprofv3 or rocprof-sys (omnitrace): .pftrace, .proto",
+        recognised_by="a sequence of Perfetto packets",
+        claims=_claims,
+        read=read_trace,
+        fills=("dispatches", "api_calls", "copies", "ranges", "ops", "samples", "counters", "processes"),
     ),
 )

@@ -1,7 +1,7 @@
 """Track events of a Perfetto trace, gathered into columns: slices, counter readings and tracks.
 
 A slice is a begin and the next end on its track, in the order of the file. rocprofv3 writes the end into
-the begin as well, and kernels that overlap on a track are told apart only by that.
+the begin as well, and only that separates kernels that overlap on a track.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Row = list[Any]
 
 
 class Columns:
-    """Rows that become a frame every few thousand, so that only columns stay in memory."""
+    """Rows that are turned into a frame every few thousand, so only columns stay in memory."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
@@ -81,16 +81,16 @@ class Columns:
     def _flush(self) -> None:
         values = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
         columns = zip(self._schema.items(), values, strict=True)
-        # strict=False: a number that its type cannot hold is null
+        # strict=False: a number that does not fit its type is null
         self._frames.append(
-            pl.DataFrame([pl.Series(name, held, dtype, strict=False) for (name, dtype), held in columns])
+            pl.DataFrame([pl.Series(name, values, dtype, strict=False) for (name, dtype), values in columns])
         )
         self._rows = []
 
 
 @dataclass
 class Track:
-    """What the trace says of a track."""
+    """What the trace says about a track."""
 
     name: str = ""
     parent: int = 0
@@ -104,7 +104,7 @@ class Track:
 
 @dataclass
 class Recording:
-    """Everything of a trace that fills tables."""
+    """Everything in a trace that fills tables."""
 
     slices: Columns = field(default_factory=lambda: Columns(_SLICE_SCHEMA))
     readings: Columns = field(
@@ -134,7 +134,7 @@ class Recording:
             try:
                 sequence.learn(packet)
                 self._take(packet, sequence, clocks)
-            except UnicodeDecodeError:  # some protobuf versions raise where others hand out bytes
+            except UnicodeDecodeError:  # some protobuf versions raise where others return bytes
                 self.lost["packets whose text is not UTF-8"] += 1
         if packets.undecoded:
             self.lost["packets that cannot be decoded"] += packets.undecoded
@@ -199,7 +199,7 @@ class Recording:
         if event.category_iids:
             category = sequence.categories.get(event.category_iids[0])
         else:
-            category = next((text(word) for word in event.categories), None)
+            category = next((text(category_name) for category_name in event.categories), None)
         row = [name or None, category, time, None, track, *_NOTHING_KNOWN]
         counters = _annotate(row, event, sequence)
         if category is not None and is_kernel(category):
@@ -210,7 +210,7 @@ class Recording:
         return row
 
     def _describe(self, descriptor: Any) -> None:
-        """A track is described several times; later descriptions may say less."""
+        """Add the description of a track; there may be several, and later ones may say less."""
         track = self.tracks[descriptor.uuid]
         track.name = text(descriptor.name) or track.name
         track.parent = descriptor.parent_uuid or track.parent
@@ -218,7 +218,9 @@ class Recording:
             track.pid, track.tid = descriptor.thread.pid, descriptor.thread.tid
         if descriptor.HasField("process"):
             track.pid = descriptor.process.pid
-            track.command = " ".join(text(word) for word in descriptor.process.cmdline) or track.command
+            track.command = (
+                " ".join(text(argument) for argument in descriptor.process.cmdline) or track.command
+            )
         if descriptor.HasField("counter"):
             counter = descriptor.counter
             track.unit = text(counter.unit_name) or {1: "ns", 3: "B"}.get(counter.unit, "")
@@ -241,9 +243,9 @@ def is_kernel(category: str) -> bool:
 def _annotate(row: Row, event: Any, sequence: Sequence) -> list[tuple[str, float]]:
     """Fill the columns that the event is annotated with; the other real numbers are counters."""
     counters: list[tuple[str, float]] = []
-    known = sequence.notes
+    note_names = sequence.notes
     for note in event.debug_annotations:
-        name = known.get(note.name_iid) or text(note.name)
+        name = note_names.get(note.name_iid) or text(note.name)
         place = _PLACES.get(name)
         kind = note.WhichOneof("value")
         if place is None:
@@ -256,15 +258,15 @@ def _annotate(row: Row, event: Any, sequence: Sequence) -> list[tuple[str, float
         else:
             _annotate_text(row, place, _text(note, kind, sequence))
     for place in _SIZE_PLACES:
-        # rocprofv3 writes only the product of the sizes; it stands in x so that totals are right
+        # rocprofv3 writes only the product of the sizes; it goes into x, which keeps totals right
         if row[place] is not None and row[place + 1] is None:
             row[place + 1 : place + 3] = (1, 1)
     return counters
 
 
-def _annotate_text(row: Row, place: int, words: str) -> None:
-    """`(256,1,1)` for a size, `Agent-4` for an agent."""
-    numbers = [int(digits) for digits in _DIGITS.findall(words)]
+def _annotate_text(row: Row, place: int, value: str) -> None:
+    """Fill in a size like `(256,1,1)` or an agent like `Agent-4`."""
+    numbers = [int(digits) for digits in _DIGITS.findall(value)]
     if place in _SIZE_PLACES:
         row[place : place + 3] = (numbers + [None] * 3)[:3]
     elif numbers:

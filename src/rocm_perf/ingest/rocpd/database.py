@@ -1,7 +1,7 @@
 """rocpd, the SQLite database that rocprofv3 (and rocprof-sys) writes from ROCm 7.0 on, schema 3.0.x.
 
-A file holds one process, or several that were merged. What a release does not have is found out from its
-tables and columns, never from its version, which stayed 3. API calls and GPU work share a stack id: that
+A file holds one process, or several that were merged. What a release lacks is determined from its tables and columns,
+never from its version, which stayed 3. API calls and GPU work share a stack id: that
 is our correlation id.
 """
 
@@ -37,7 +37,7 @@ Tables = dict[str, pl.DataFrame]
 
 
 def read(source: Source) -> Part:
-    """Every process of the file."""
+    """The tables of every process in the file."""
     with open_database(source) as database:
         runs = runs_of(database)
         info = rocpd_info.tables(runs)
@@ -49,12 +49,12 @@ def read(source: Source) -> Part:
     return part("rocprofv3", {**info, **recorded}, losses, clock="boot", **facts)
 
 
-def _merged(found: list[Tables], nodes: list[int]) -> Tables:
+def _merged(processes: list[Tables], nodes: list[int]) -> Tables:
     numbered = [
         {name: table.with_columns(node=pl.lit(node, pl.Int32)) for name, table in tables.items()}
-        for tables, node in zip(found, nodes, strict=True)
+        for tables, node in zip(processes, nodes, strict=True)
     ]
-    names = dict.fromkeys(name for tables in found for name in tables)
+    names = dict.fromkeys(name for tables in processes for name in tables)
     return {
         name: pl.concat([tables[name] for tables in numbered if name in tables], how="diagonal")
         for name in names
@@ -72,12 +72,12 @@ def _refuse(source: Source, losses: list[Loss]) -> NoReturn:
     raise EmptyCaptureError(
         f"{source.name} is a rocpd database without any record",
         "the profiler ran, but saw no kernel and no call",
-        "Check that the program used the GPU, and what rocprofv3 was told to trace.",
+        "Check that the program used the GPU, and what rocprofv3 was asked to trace.",
     )
 
 
 def _recorded(run: Run) -> Tables:
-    """The tables that have rows."""
+    """The tables of one process that have rows."""
     with ThreadPoolExecutor(2) as pool:  # one query keeps one core busy
         dispatched = pool.submit(run.timed, "kernel_dispatch", _DISPATCH)
         happened = pool.submit(run.frame, "event", ("id", "category_id", "stack_id"))
@@ -124,7 +124,7 @@ def _dispatches(run: Run, raw: pl.DataFrame, events: Lookup) -> pl.DataFrame:
 
 
 def _named(run: Run, dispatches: pl.DataFrame) -> pl.DataFrame:
-    """A kernel stays a kernel when its name is lost."""
+    """The dispatches, with a number in place of each lost kernel name."""
     nameless = dispatches["kernel"].null_count()
     if not nameless:
         return dispatches
@@ -134,27 +134,29 @@ def _named(run: Run, dispatches: pl.DataFrame) -> pl.DataFrame:
 
 
 def _calls(run: Run, raw: pl.DataFrame, events: Lookup) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """API calls, and the ranges that the program set: their words stand beside the event."""
-    category = events.one(raw["event_id"], "category_id")
+    """API calls, and the program's ranges, whose names are stored with the event."""
+    category = events.column(raw["event_id"], "category_id")
     calls = run.span(raw, events).with_columns(
-        run.strings.one(raw["name_id"], "string").alias("name"),
-        run.strings.one(category, "domain").fill_null("unknown").alias("domain"),
+        run.strings.column(raw["name_id"], "string").alias("name"),
+        run.strings.column(category, "domain").fill_null("unknown").alias("domain"),
     )
     marked = category.is_in(run.marker_categories).fill_null(False)
     ranges = calls.filter(marked).drop("domain").with_columns(source=pl.lit("roctx"))
-    words = run.messages.one(raw["event_id"].filter(marked), "message") if marked.any() else ranges["name"]
-    ranges = ranges.with_columns(pl.coalesce(words, "name").alias("name"))
+    messages = (
+        run.messages.column(raw["event_id"].filter(marked), "message") if marked.any() else ranges["name"]
+    )
+    ranges = ranges.with_columns(pl.coalesce(messages, "name").alias("name"))
     calls = calls.filter(~marked) if marked.any() else calls
     nameless = calls["name"].null_count() + ranges["name"].null_count()
     if nameless:
-        run.lose("API calls whose names the file does not hold", nameless)
+        run.lose("API calls whose names are not in the file", nameless)
     return calls.drop_nulls("name"), ranges.drop_nulls("name")
 
 
 def _copies(run: Run, events: Lookup) -> pl.DataFrame:
     raw = run.timed("memory_copy", _COPY)
     copies = run.span(raw, events).with_columns(
-        domains.copy_kind(pl.lit(run.strings.one(raw["name_id"], "string"))).alias("kind"),
+        domains.copy_kind(pl.lit(run.strings.column(raw["name_id"], "string"))).alias("kind"),
         raw["size"].alias("size_bytes"),
         raw["queue_id"],
         raw["stream_id"],
@@ -192,5 +194,11 @@ def _claims(peek: Peek) -> bool:
 
 
 ADAPTERS = (
-    Adapter("rocpd", "rocprofv3 rocpd database (results.db)", f"SQLite tables {MAIN_TABLE}*", _claims, read),
+    Adapter(
+        name="rocpd",
+        title="rocprofv3 rocpd database (results.db)",
+        recognised_by=f"SQLite tables {MAIN_TABLE}*",
+        claims=_claims,
+        read=read,
+    ),
 )

@@ -1,4 +1,4 @@
-"""What a rocpd database says of the run itself: machines, processes, agents, kernels and counters."""
+"""What a rocpd database says about the run itself: machines, processes, agents, kernels and counters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _Bank(msgspec.Struct):
 
 
 class _Properties(msgspec.Struct):
-    """The part of an agent's JSON that has a column of ours."""
+    """The fields of an agent's JSON that are read."""
 
     gfx_target_version: int | None = None
     cu_count: int | None = None
@@ -31,18 +31,18 @@ class _Properties(msgspec.Struct):
 def tables(runs: list[Run]) -> dict[str, pl.DataFrame]:
     """Agents, kernels, counters and processes; machines if there are several."""
     numbers = node_numbers(runs)
-    made = {"agents": _agents, "kernels": _kernels, "counter_info": _counters, "processes": _processes}
-    found = {
+    readers = {"agents": _agents, "kernels": _kernels, "counter_info": _counters, "processes": _processes}
+    frames = {
         name: pl.concat(
             [
                 make(run).with_columns(node=pl.lit(node, pl.Int32))
                 for run, node in zip(runs, numbers, strict=True)
             ]
         )
-        for name, make in made.items()
+        for name, make in readers.items()
     }
-    found["agents"] = found["agents"].unique(["node", "agent_id"], keep="first", maintain_order=True)
-    found["counter_info"] = found["counter_info"].drop("node").unique(maintain_order=True)
+    frames["agents"] = frames["agents"].unique(["node", "agent_id"], keep="first", maintain_order=True)
+    frames["counter_info"] = frames["counter_info"].drop("node").unique(maintain_order=True)
     if len(set(numbers)) > 1:
         machines = pl.concat(
             [
@@ -50,18 +50,18 @@ def tables(runs: list[Run]) -> dict[str, pl.DataFrame]:
                 for run, node in zip(runs, numbers, strict=True)
             ]
         )
-        found["nodes"] = machines.unique("node", keep="first", maintain_order=True)
-    return found
+        frames["nodes"] = machines.unique("node", keep="first", maintain_order=True)
+    return frames
 
 
 def node_numbers(runs: list[Run]) -> list[int]:
     """The number of the machine that each process ran on, from 0."""
-    known: dict[object, int] = {}
-    return [known.setdefault(_identity(run), len(known)) for run in runs]
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(_identity(run), len(numbers)) for run in runs]
 
 
 def facts(runs: list[Run]) -> dict[str, object]:
-    """What holds for the whole file, where it is one thing."""
+    """Host, system, process and command, each if it is the same throughout the file."""
     machines = pl.concat([_machine(run) for run in runs])
     processes = pl.concat([run.processes for run in runs])
     return {
@@ -116,8 +116,10 @@ def _kernels(run: Run) -> pl.DataFrame:
 
 def _agents(run: Run) -> pl.DataFrame:
     table = run.agents.drop_nulls("agent_id")
-    said = pl.DataFrame([_properties(text) for text in table["extdata"]], schema=_PROPERTIES, orient="row")
-    both = table.hstack(said)
+    properties = pl.DataFrame(
+        [_properties(text) for text in table["extdata"]], schema=_PROPERTIES, orient="row"
+    )
+    both = table.hstack(properties)
     return both.select(
         "agent_id",
         stated("type").alias("kind"),

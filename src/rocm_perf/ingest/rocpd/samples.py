@@ -9,24 +9,24 @@ from rocm_perf.ingest.rocpd.tables import Lookup, Run, stated
 
 
 def values_of(run: Run) -> pl.DataFrame:
-    """Every recorded value with what it counts."""
+    """Every recorded value, with its counter."""
     rows = run.frame("pmc_event", ["event_id", "pmc_id", "sample_id"], ["value"])
     info = Lookup(run.frame("info_pmc", ["id", "agent_id"], texts=["name", "units"]))
-    known = info.get(rows["pmc_id"], "agent_id", "name", "units")
-    return rows.hstack(known.rename({"agent_id": "agent", "name": "counter", "units": "unit"}))
+    counter = info.get(rows["pmc_id"], "agent_id", "name", "units")
+    return rows.hstack(counter.rename({"agent_id": "agent", "name": "counter", "units": "unit"}))
 
 
 def counters(values: pl.DataFrame, dispatches: pl.DataFrame) -> pl.DataFrame:
-    """One row for a dispatch and counter: the sum over the instances, as the tool's own view has it.
+    """One row per dispatch and counter: the sum over the instances, as in the tool's own view.
 
     `dispatches` holds dispatch_id, agent_id, pid and event_id.
     """
     rows = values.filter(pl.col("sample_id").fill_null(0) == 0)  # others are streamed over time
     launched = Lookup(dispatches.drop_nulls("event_id").with_row_index("launch"), "event_id")
-    found = launched.get(rows["event_id"], "launch", "dispatch_id", "agent_id", "pid")
+    dispatch = launched.get(rows["event_id"], "launch", "dispatch_id", "agent_id", "pid")
     return (
         rows.select("counter", "value")
-        .hstack(found)
+        .hstack(dispatch)
         .drop_nulls(["launch", "counter", "value"])
         .group_by("launch", "counter", maintain_order=True)
         .agg(pl.col("pid", "dispatch_id", "agent_id").first(), pl.col("value").sum())
@@ -50,9 +50,9 @@ def instants(
         events_of["stack_id"].alias("correlation_id"),
         run.pid(track["pid"]),
         run.tid(track["tid"]),
-        run.strings.one(track["name_id"], "string").alias("name"),
-        run.strings.one(events_of["category_id"], "string").alias("category"),
-        run.strings.one(events_of["category_id"], "domain"),
+        run.strings.column(track["name_id"], "string").alias("name"),
+        run.strings.column(events_of["category_id"], "string").alias("category"),
+        run.strings.column(events_of["category_id"], "domain"),
     )
     return (
         _marks(run, rows.filter(marked)),
@@ -65,18 +65,19 @@ _CALL = ("name", "start_ns", "end_ns", "pid", "tid", "correlation_id")
 
 
 def _marks(run: Run, rows: pl.DataFrame) -> pl.DataFrame:
-    said = run.messages.one(rows["event_id"], "message")
+    messages = run.messages.column(rows["event_id"], "message")
     timed = rows.with_columns(start_ns="timestamp", end_ns="timestamp").with_columns(
-        pl.coalesce(said, "name").alias("name")
+        pl.coalesce(messages, "name").alias("name")
     )
     return timed.select(_CALL).drop_nulls("name").with_columns(source=pl.lit("roctx"))
 
 
 def _named_calls(run: Run, rows: pl.DataFrame) -> pl.DataFrame:
-    """A track has the name of the function, or (most) that of the category: then the function is lost."""
+    """API calls without duration. A track is named after the function or, more often, after the category: then the
+    function is lost."""
     named = rows.filter(pl.col("name") != pl.col("category")).drop_nulls("domain")
     if named.height < rows.height:
-        run.lose("API calls of no length, whose names the file does not hold", rows.height - named.height)
+        run.lose("API calls without duration whose names are not in the file", rows.height - named.height)
     return named.with_columns(start_ns="timestamp", end_ns="timestamp").select(*_CALL, "domain")
 
 

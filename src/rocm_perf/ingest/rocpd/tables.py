@@ -21,7 +21,7 @@ _SUFFIXED = re.compile(MAIN_TABLE + r"(|_[0-9A-Za-z_\-]+)")
 
 
 class Extdata(msgspec.Struct):
-    """What the JSON text beside an event or an allocation can say."""
+    """The fields of the JSON text of an event or an allocation that are read."""
 
     message: str | None = None
     flags: str | None = None
@@ -37,7 +37,7 @@ class Lookup:
             self.frame = frame.drop_nulls(key).unique(key, keep="first", maintain_order=True).sort(key)
 
     def get(self, wanted: pl.Series, *columns: str) -> pl.DataFrame:
-        """The columns of the row of each wanted id, in order; nulls where there is none."""
+        """The columns of the row of each wanted id, in order; nulls where there is no such row."""
         table = self.frame.select(self._key, *columns)
         ids = table[self._key]
         if ids.is_empty() or ids[-1] - ids[0] != ids.len() - 1:
@@ -47,11 +47,11 @@ class Lookup:
                 .join(table, on=self._key, how="left", maintain_order="left")
             )
             return rows.select(columns)
-        # Ids without gaps, as primary keys mostly are, say the place of their row.
+        # Ids without gaps, as most primary keys are, give the position of their row.
         places = (wanted - ids[0]).set(~wanted.is_between(ids[0], ids[-1]), None)
         return pl.DataFrame([table[column].gather(places) for column in columns])
 
-    def one(self, wanted: pl.Series, column: str) -> pl.Series:
+    def column(self, wanted: pl.Series, column: str) -> pl.Series:
         return self.get(wanted, column)[column]
 
 
@@ -81,8 +81,7 @@ class Run:
         texts: Sequence[str] = (),
         only: Mapping[str, Sequence[int | str]] | None = None,
     ) -> pl.DataFrame:
-        """The named columns, all of them: null where this release has no such column, no rows where it
-        has no such table."""
+        """All requested columns: null where this release lacks the column, no rows where it lacks the table."""
         kinds = {
             **dict.fromkeys(integers, pl.Int64()),
             **dict.fromkeys(reals, pl.Float64()),
@@ -92,14 +91,12 @@ class Run:
             return pl.DataFrame(schema=kinds)
         chosen = {**(only or {}), **({"guid": [self.guid]} if self.guid else {})}
         try:
-            found = self.database.frame(f"rocpd_{table}{self.suffix}", integers, reals, texts, chosen)
+            rows = self.database.frame(f"rocpd_{table}{self.suffix}", integers, reals, texts, chosen)
         except InputError as error:
             self.lose(f"table rocpd_{table} ({error.why})")
             return pl.DataFrame(schema=kinds)
-        missing = [
-            pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in found.columns
-        ]
-        return found.with_columns(missing).select(list(kinds))
+        missing = [pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in rows.columns]
+        return rows.with_columns(missing).select(list(kinds))
 
     def timed(
         self,
@@ -108,13 +105,13 @@ class Run:
         texts: Sequence[str] = (),
         times: Sequence[str] = ("start", "end"),
     ) -> pl.DataFrame:
-        """The rows of a table of events that have a time. Zero stands for a time that was not taken."""
+        """The rows of an event table that have a time. Zero means that no time was recorded."""
         if self.has(table):
             present = self.database.columns(f"rocpd_{table}{self.suffix}")
             missing = [name for name in times if name not in present]
             if missing:
                 self.lose(
-                    f"table rocpd_{table} (it has no {' and '.join(missing)}: a layout that is not read)"
+                    f"table rocpd_{table} (it has no {' and '.join(missing)}: this layout cannot be read)"
                 )
                 return pl.DataFrame(
                     schema=dict.fromkeys(integers, pl.Int64()) | dict.fromkeys(texts, pl.String())
@@ -138,16 +135,16 @@ class Run:
 
     @cached_property
     def messages(self) -> Lookup:
-        """The program's words of each marker event."""
+        """The program's message of each marker event."""
         if not self.marker_categories:
             return Lookup(pl.DataFrame(schema={"id": pl.Int64, "message": pl.String}))
         table = self.frame("event", ["id"], texts=["extdata"], only={"category_id": self.marker_categories})
-        words = [extdata(text).message for text in table["extdata"]]
-        return Lookup(table.select("id").with_columns(pl.Series("message", words, dtype=pl.String)))
+        messages = [extdata(text).message for text in table["extdata"]]
+        return Lookup(table.select("id").with_columns(pl.Series("message", messages, dtype=pl.String)))
 
     @cached_property
     def symbols(self) -> Lookup:
-        """Kernels; `symbol` is the mangled name."""
+        """The kernels; `symbol` is the mangled name."""
         sizes = {
             "code_object_id": "code_object",
             "kernarg_segment_size": "kernarg_bytes",
@@ -187,23 +184,23 @@ class Run:
 
     def agent(self, ids: pl.Series) -> pl.Series:
         """The number that rocprofv3's other outputs give an agent."""
-        return self._agents.one(ids, "agent_id")
+        return self._agents.column(ids, "agent_id")
 
     def pid(self, ids: pl.Series) -> pl.Series:
-        return self._processes.one(ids, "pid")
+        return self._processes.column(ids, "pid")
 
     def tid(self, ids: pl.Series) -> pl.Series:
-        return self._threads.one(ids, "tid")
+        return self._threads.column(ids, "tid")
 
     def span(self, raw: pl.DataFrame, events: Lookup) -> pl.DataFrame:
-        """When and by whom: the columns that every table of events has."""
-        taken = (pl.col("start") != 0) | (pl.col("end") != 0)
+        """Time, process, thread and correlation id: the columns that every event table has."""
+        has_times = (pl.col("start") != 0) | (pl.col("end") != 0)
         return raw.select(
-            pl.when(taken).then("start").alias("start_ns"),
-            pl.when(taken).then("end").alias("end_ns"),
+            pl.when(has_times).then("start").alias("start_ns"),
+            pl.when(has_times).then("end").alias("end_ns"),
             self.pid(raw["pid"]),
             self.tid(raw["tid"]),
-            events.one(raw["event_id"], "stack_id").alias("correlation_id"),
+            events.column(raw["event_id"], "stack_id").alias("correlation_id"),
         )
 
 
@@ -223,12 +220,12 @@ def runs_of(database: Database) -> list[Run]:
 
 
 def stated(column: str) -> pl.Expr:
-    """A text, or null if it is empty."""
+    """The text, or null if it is empty."""
     return pl.when(pl.col(column) != "").then(pl.col(column))
 
 
 def extdata(text: str | None) -> Extdata:
-    """What could be understood of it."""
+    """The fields of an extdata text; empty if it cannot be decoded."""
     try:
         return msgspec.json.decode(text or "{}", type=Extdata)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -236,5 +233,5 @@ def extdata(text: str | None) -> Extdata:
 
 
 def _ascending(ids: pl.Series) -> bool:
-    """Whether the ids are those of a primary key in order: none missing, none twice."""
+    """Whether the ids are ascending, without nulls and duplicates."""
     return not ids.null_count() and bool((ids.diff().drop_nulls() > 0).all())

@@ -1,5 +1,5 @@
-"""roctracer's text traces, as its tool prints them and as rocprof keeps them below `-t`: one line a call, a
-GPU operation or a roctx event, between whatever the program itself printed.
+"""roctracer's text traces, as its tool prints them and as rocprof keeps them below `-t`: one line per call, GPU
+operation or roctx event, between whatever the program printed.
 
     begin:end pid:tid function(arguments) = result :correlation
     begin:end device:queue operation:correlation:pid
@@ -27,7 +27,7 @@ _OPERATION = (
     r"(?P<name>\S.*?):(?P<correlation_id>\d+):(?P<pid>\d+)$"
 )
 _RANGE = r'^(?P<time_ns>\d+) (?P<pid>\d+):(?P<tid>\d+) (?P<what>[0-4]):(?P<range>\d+):"(?P<name>.*)"$'
-_RECORD = r"^\d{9,}(:\d| \d+:\d)"  # what starts like this was meant as one of the three
+_RECORD = r"^\d{9,}(:\d| \d+:\d)"  # a line that starts like this was meant to be one of the three
 _CLAIM = re.compile(
     r'^(ROCTracer \(pid=\d+\)|\d{9,}:\d{9,} (\d+:\d+ [A-Za-z_]|\S+:\d+:\d+$)|\d{9,} \d+:\d+ [0-4]:\d+:")',
     re.MULTILINE,
@@ -49,7 +49,7 @@ RangeEvent = tuple[int, int | None, int | None, int, int, str]  # time, pid, tid
 
 
 def read_trace(source: Source) -> Part:
-    """Calls, kernels, copies and ranges; lines that are none of them are the program's own output."""
+    """Calls, kernels, copies and ranges; other lines are the program's own output."""
     content = source.read()
     losses = [Loss(source.name, content.damage)] if content.damage else []
     lines = text_lines(content.data)
@@ -57,7 +57,7 @@ def read_trace(source: Source) -> Part:
     calls, rest = split(rest, _CALL)
     events, rest = split(rest, _RANGE)
     if broken := int(rest.str.contains(_RECORD).sum()):
-        losses.append(Loss(source.name, "lines that start like a record and break off", broken))
+        losses.append(Loss(source.name, "truncated lines", broken))
     operations, untimed = drop_incomplete(_typed(operations), ("start_ns", "end_ns", "pid"), source.name)
     calls, unusable = drop_incomplete(_calls(calls), ("start_ns", "end_ns", "pid", "tid"), source.name)
     ranges, unpaired = pair_ranges(_range_events(events), source.name)
@@ -96,7 +96,7 @@ def split(lines: pl.Series, pattern: str) -> tuple[pl.DataFrame, pl.Series]:
 def pair_ranges(events: Iterable[RangeEvent], source: str) -> tuple[pl.DataFrame, list[Loss]]:
     """Begins matched with their ends: pushes by thread, innermost first, started ranges by their number.
 
-    A range that was never closed stays, without an end.
+    A range that was never closed is kept without an end.
     """
     rows: list[list[object]] = []
     stacks: dict[tuple[int | None, int | None], list[int]] = {}
@@ -137,7 +137,7 @@ def _typed(operations: pl.DataFrame) -> pl.DataFrame:
 
 
 def _calls(calls: pl.DataFrame) -> pl.DataFrame:
-    """Calls with what their arguments tell. The tool prints some correlation ids in hexadecimal, without
+    """Calls with the details in their arguments. The tool prints some correlation ids in hexadecimal, without
     saying which: ids that two calls of a process share are therefore left out."""
     frame = calls.with_columns(
         *numbers(calls, "start_ns", "end_ns", "pid", "tid"),
@@ -164,7 +164,7 @@ def _api_calls(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _gpu_tables(operations: pl.DataFrame, calls: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """What ran on the GPU; names of kernels and sizes of copies stand in the calls that caused them."""
+    """What ran on the GPU; names of kernels and sizes of copies are in the calls that caused them."""
     caused = calls.drop_nulls("correlation_id").select(
         "pid", "correlation_id", "size_bytes", domains.kernel_name(pl.col("kernel")).alias("kernel")
     )
@@ -198,8 +198,8 @@ def _notices(tables: dict[str, pl.DataFrame]) -> tuple[str, ...]:
 
 
 def _pid(lines: pl.Series) -> int | None:
-    found = lines.head(100).str.extract(r"^ROCTracer \(pid=(\d{1,10})\)").drop_nulls()
-    return int(found[0]) if len(found) else None
+    pids = lines.head(100).str.extract(r"^ROCTracer \(pid=(\d{1,10})\)").drop_nulls()
+    return int(pids[0]) if len(pids) else None
 
 
 def _claims(peek: Peek) -> bool:
@@ -208,11 +208,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "roctracer-text",
-        "roctracer text trace (hip_api_trace.txt, hcc_ops_trace.txt, roctx_trace.txt, ...)",
-        "lines like `begin:end pid:tid function(...)`",
-        _claims,
-        read_trace,
-        ("api_calls", "dispatches", "copies", "ranges"),
+        name="roctracer-text",
+        title="roctracer text trace (hip_api_trace.txt, hcc_ops_trace.txt, roctx_trace.txt, ...)",
+        recognised_by="lines like `begin:end pid:tid function(...)`",
+        claims=_claims,
+        read=read_trace,
+        fills=("api_calls", "dispatches", "copies", "ranges"),
     ),
 )

@@ -1,7 +1,6 @@
-"""rocprof (v1) results.csv, with which Omniperf 1.x filled its workloads too: one row a dispatch, one
-column a counter, times only where they were asked for.
-
-The wide layout is shared with rocprofv2 and with the other outputs of rocprof, so what reads it is here.
+"""rocprof (v1) results.csv, which Omniperf 1.x also wrote into its workloads: one row per dispatch, one column per
+counter, times only if they were requested. rocprofv2 and the other outputs of rocprof share the wide layout, and use
+this reader.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from rocm_perf.ingest.peek import Peek
 from rocm_perf.model.run import Loss
 
 _COUNTER_NAME = r"^[A-Za-z_]\w*(\[\d+\])*$"
-_NOT_COLLECTED = "None"  # what rocprof writes for a counter that one dispatch does not have
+_NOT_COLLECTED = "None"  # what rocprof writes for a counter that a dispatch lacks
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a wide table keeps what: column of `dispatches` -> the names that have held it."""
+    """The layout of a wide table: column of `dispatches` -> the names that it has had."""
 
     columns: dict[str, tuple[str, ...]]
     ignored: frozenset[str]  # neither of `dispatches` nor a counter
@@ -32,16 +31,16 @@ class Layout:
 
     def present(self, names: list[str]) -> dict[str, str]:
         """Column of `dispatches` -> the name that this table uses for it."""
-        found = {
-            column: next((name for name in known if name in names), None)
-            for column, known in self.columns.items()
+        columns = {
+            column: next((name for name in aliases if name in names), None)
+            for column, aliases in self.columns.items()
         }
-        return {column: name for column, name in found.items() if name}
+        return {column: name for column, name in columns.items() if name}
 
     def counters(self, names: list[str]) -> list[str]:
-        """The names that are counters, because they are nothing else."""
-        known = {name for group in self.columns.values() for name in group} | self.ignored | {self.die}
-        unknown = pl.Series("name", [name for name in names if name not in known], pl.String)
+        """The names of counters: those that are nothing else."""
+        others = {name for group in self.columns.values() for name in group} | self.ignored | {self.die}
+        unknown = pl.Series("name", [name for name in names if name not in others], pl.String)
         return list(unknown.filter(unknown.str.contains(_COUNTER_NAME)))
 
 
@@ -83,7 +82,7 @@ def read_columns(source: Source, required: tuple[str, ...]) -> tuple[pl.DataFram
     missing = [name for name in required if name not in frame.columns]
     if missing:
         raise InputError(
-            f"{source.name} lacks the column {', '.join(missing)}", "it names others in its first line"
+            f"{source.name} lacks the column {', '.join(missing)}", "its first line names others"
         )
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     if frame.is_empty():
@@ -96,7 +95,7 @@ def read_columns(source: Source, required: tuple[str, ...]) -> tuple[pl.DataFram
 def wide_tables(
     frame: pl.DataFrame, layout: Layout, source: str
 ) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
-    """`dispatches` and `counters` of a table of text with one row a dispatch."""
+    """`dispatches` and `counters` of a table of text with one row per dispatch."""
     names = layout.present(frame.columns)
     essential = [names[column] for column in ("dispatch_id", "kernel", "end_ns") if column in names]
     frame, losses = drop_incomplete(frame, tuple(essential), source)
@@ -120,7 +119,7 @@ def finite(value: pl.Expr) -> pl.Expr:
 
 
 def _whole_times(rows: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Loss]]:
-    """Both times or neither. A spreadsheet turns them into 8.1097E+14, of which no nanosecond is left."""
+    """Both times or neither. A spreadsheet turns them into 8.1097E+14, which loses the nanoseconds."""
     whole = pl.col("__start_ns").is_not_null() & pl.col("__end_ns").is_not_null()
     rows = rows.with_columns(
         pl.when(whole).then(pl.col(name)).alias(name) for name in ("__start_ns", "__end_ns")
@@ -130,7 +129,7 @@ def _whole_times(rows: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Lo
 
 
 def _ones(names: dict[str, str]) -> list[pl.Expr]:
-    """The file holds only products (grid, workgroup); they stand in x so that totals are right."""
+    """The sizes of a file that has only products (grid, workgroup): they go into x, which keeps totals right."""
     sizes = [size for size in ("grid", "workgroup") if f"{size}_x" in names]
     return [pl.lit(1, pl.Int64).alias(f"{size}_{axis}") for size in sizes for axis in "yz"]
 
@@ -156,7 +155,7 @@ def _counters(
 
 def sum_counters(long: pl.DataFrame, by: list[str], source: str) -> tuple[pl.DataFrame, list[Loss]]:
     """`counters` of rows with row, counter, text and the columns to keep: the instances of a counter
-    (`TCC_HIT[0]`) and the rows that `by` holds together are one value."""
+    (`TCC_HIT[0]`) and the rows that `by` groups are one value."""
     kept = [name for name in long.columns if name not in ("row", "counter", "text")]
     values = long.filter(pl.col("text").is_not_null(), pl.col("text") != _NOT_COLLECTED).with_columns(
         finite(real("text")).alias("value"), pl.col("counter").str.replace(r"\[.*$", "")
@@ -180,11 +179,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocprof-csv",
-        "rocprof (v1) results.csv, also of Omniperf 1.x",
-        "CSV columns Index, KernelName",
-        _claims,
-        read_results,
-        ("dispatches", "counters"),
+        name="rocprof-csv",
+        title="rocprof (v1) results.csv, also of Omniperf 1.x",
+        recognised_by="CSV columns Index, KernelName",
+        claims=_claims,
+        read=read_results,
+        fills=("dispatches", "counters"),
     ),
 )

@@ -1,5 +1,5 @@
-"""rocprof (v1) results.db: the SQLite file from which rocprof makes its other outputs. It holds what they
-hold, and the numbers that join calls with what they started."""
+"""rocprof (v1) results.db: the SQLite file from which rocprof makes its other outputs. It holds the same, and the
+numbers that join calls with what they started."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SPAN_COLUMNS = (
     "args",
 )
 _SAFE_COLUMN = re.compile(r"[A-Za-z_][\w\-]*(\[\d+\])*")
-_HSA_COPY = "async-copy"  # a copy that the HSA trace saw; its number is that of an HSA call
+_HSA_COPY = "async-copy"  # a copy in the HSA trace, numbered like an HSA call
 _MAX_COLUMNS = 2000
 
 
@@ -46,7 +46,7 @@ def read_database(source: Source) -> Part:
 
 
 def _spans(database: Database) -> pl.DataFrame:
-    """Every row of the tracer's tables, with `kind` for the table it is from."""
+    """Every row of the tracer's tables, with its table in `kind`."""
     frames = [
         _text(database, table, _SPAN_COLUMNS).with_columns(pl.lit(kind).alias("kind"))
         for table, kind in _KINDS.items()
@@ -66,7 +66,8 @@ def _spans(database: Database) -> pl.DataFrame:
 
 
 def _correlation(rows: pl.DataFrame) -> pl.Expr:
-    """HIP and HSA calls are numbered apart; operations take the number of the HIP call where there is one."""
+    """The correlation id: HIP and HSA calls are numbered separately, and operations take the number of the HIP call if
+    there is one."""
     index = pl.col("Index").cast(pl.Int64, strict=False)
     if (rows["kind"] == "hip").any():
         foreign = (pl.col("kind") == "hsa") | (pl.col("Name") == _HSA_COPY)
@@ -75,7 +76,7 @@ def _correlation(rows: pl.DataFrame) -> pl.Expr:
 
 
 def _profiled(database: Database, source: str) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
-    """KERN: results.csv as a table. Its names are stored with their quotes."""
+    """The tables from KERN, which is results.csv as a table. Its names are stored with their quotes."""
     if "KERN" not in database.tables:
         return {}, []
     columns = [name for name in database.columns("KERN") if _SAFE_COLUMN.fullmatch(name)][:_MAX_COLUMNS]
@@ -90,7 +91,7 @@ def _profiled(database: Database, source: str) -> tuple[dict[str, pl.DataFrame],
 
 
 def _text(database: Database, table: str, columns: tuple[str, ...]) -> pl.DataFrame:
-    """Columns as text, because SQLite turns a missing number into 0 where it is asked for one."""
+    """Columns as text, because SQLite returns 0 for a missing number."""
     frame = database.frame(table, texts=columns)
     return frame.with_columns(pl.all().cast(pl.String))
 
@@ -105,11 +106,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocprof-db",
-        "rocprof (v1) results.db",
-        "SQLite tables HIP, HSA, OPS, COPY, KERN, rocTX",
-        _claims,
-        read_database,
-        ("dispatches", "counters", "api_calls", "copies", "ranges"),
+        name="rocprof-db",
+        title="rocprof (v1) results.db",
+        recognised_by="SQLite tables HIP, HSA, OPS, COPY, KERN, rocTX",
+        claims=_claims,
+        read=read_database,
+        fills=("dispatches", "counters", "api_calls", "copies", "ranges"),
     ),
 )

@@ -34,7 +34,7 @@ _AGENT = {
     ),
 }
 
-# Where a call or an operation keeps what. `proc-id` is of 2021, when `tid` held the stream.
+# The arguments of a call or an operation. `proc-id` is from 2021, when `tid` held the stream.
 _SPAN_KEYS = ("BeginNs", "EndNs", "pid", "tid", "proc-id", "dev-id", "queue-id", "stream-id", "Name")
 TWICE = "Kernels were recorded twice, by the profiler and by the tracer; those of the profiler are used."
 
@@ -45,7 +45,7 @@ def read_trace(source: Source) -> Part:
         raise EmptyCaptureError(
             f"{source.name} holds no event",
             "rocprof wrote one line of its trace and stopped",
-            "Record again, and see what rocprof prints.",
+            "Record again, and check what rocprof prints.",
         )
     array = event_array(source)
     pieces, losses = read_pieces(array, source.name, _sorted_out)
@@ -62,7 +62,7 @@ def read_trace(source: Source) -> Part:
 def assemble(
     source: Source, tables: dict[str, pl.DataFrame], profiled: dict[str, pl.DataFrame], losses: list[Loss]
 ) -> Part:
-    """What the tracer and the profiler of rocprof saw, each kernel once."""
+    """The tables of what rocprof's tracer and profiler saw, with each kernel once."""
     notices = (TWICE,) if profiled and tables["dispatches"].height else ()
     merged = {**tables, **profiled}
     if not any(table.height for name, table in merged.items() if name != "agents"):
@@ -73,7 +73,7 @@ def assemble(
 
 
 def span_tables(spans: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Calls, copies, kernels and ranges of rows whose `kind` says which they are."""
+    """The tables of calls, copies, kernels and ranges, from rows whose `kind` says which they are."""
     kind = pl.col("kind")
     where = ["start_ns", "end_ns", "pid", "tid", "correlation_id"]
     on_gpu = [*where, "agent_id", "queue_id", "stream_id"]
@@ -110,7 +110,8 @@ def typed_spans(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sorted_out(piece: Events) -> dict[str, Any]:
-    """One piece: spans as text with their section, labels of sections, flows, and the profiler's kernels."""
+    """The content of one piece: spans as text with their section, labels of sections, flows, and the profiler's
+    kernels."""
     frame = piece.frame.with_columns(
         whole("pid").alias("section"), whole("tid").alias("lane"), whole("ts").alias("time_us")
     )
@@ -131,11 +132,12 @@ def _sorted_out(piece: Events) -> dict[str, Any]:
 
 
 def _with_kinds(spans: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """The file says itself what its process numbers stand for; where it does not, its writer's do."""
-    said = {section: label for section, label in labels.iter_rows() if section is not None and label}
+    """The spans with their kind: what the file says its process numbers mean, else what rocprof's own numbers
+    mean."""
+    stated = {section: label for section, label in labels.iter_rows() if section is not None and label}
     sections = spans["section"].drop_nulls().unique().to_list()
     kinds = pl.DataFrame(
-        {"section": sections, "kind": [_kind(section, said.get(section)) for section in sections]},
+        {"section": sections, "kind": [_kind(section, stated.get(section)) for section in sections]},
         schema={"section": pl.Int64, "kind": pl.String},
     )
     return spans.join(kinds, on="section", how="left", maintain_order="left")
@@ -185,7 +187,7 @@ def _correlated(spans: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _profiled(pieces: list[dict[str, Any]], source: str) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
-    """Kernels of the profiler. They stand in the order of their dispatch, without its number."""
+    """Kernels of the profiler. They are in dispatch order, without dispatch numbers."""
     args = [values for piece in pieces for values in piece["profiled"]]
     if not args:
         return {}, []
@@ -197,7 +199,7 @@ def _profiled(pieces: list[dict[str, Any]], source: str) -> tuple[dict[str, pl.D
 
 
 def _agents(array: EventArray[Events]) -> pl.DataFrame:
-    """`otherData` is rocminfo without its spaces: `Agent9.Name`, `Agent9.ComputeUnit`, ..."""
+    """The agents in `otherData`, which is rocminfo without its spaces: `Agent9.Name`, `Agent9.ComputeUnit`, ..."""
     try:
         other = msgspec.json.decode(
             b"{" + array.suffix.strip().removeprefix(b","), type=dict[str, dict[str, Any]]
@@ -231,7 +233,7 @@ def _agent(facts: dict[str, str]) -> dict[str, object]:
 
 
 def _number(facts: dict[str, str], key: str) -> int | None:
-    """`64(0x40)` -> 64."""
+    """The number in a text like `64(0x40)`."""
     match = re.match(r"\d{1,12}", facts.get(key, ""))
     return int(match.group()) if match else None
 
@@ -246,11 +248,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocprof-json",
-        "rocprof (v1) results.json",
-        "JSON whose traceEvents start with an empty event",
-        _claims,
-        read_trace,
-        ("dispatches", "counters", "api_calls", "copies", "ranges", "agents"),
+        name="rocprof-json",
+        title="rocprof (v1) results.json",
+        recognised_by="JSON whose traceEvents start with an empty event",
+        claims=_claims,
+        read=read_trace,
+        fills=("dispatches", "counters", "api_calls", "copies", "ranges", "agents"),
     ),
 )

@@ -52,7 +52,7 @@ LAYOUT = Layout(
 )
 _REQUIRED = ("Dispatch_ID", "GPU_ID", "Kernel_Name")
 
-# The rows of a tracer file may have a kernel where its header has no column for it, so lines are matched.
+# The rows of a tracer file may have a kernel without a column for it in the header, so lines are matched.
 _CSV_SPAN = (
     r'^(?P<domain>[A-Z_]+_DOMAIN),"?(?P<operation>[^",]*)"?,(?:"?(?P<kernel>.*?)"?,)?'
     r"(?P<start_ns>\d+),(?P<end_ns>\d+),(?P<correlation_id>\d+)\s*$"
@@ -81,7 +81,7 @@ _NO_WORK = r"(?i)marker|barrier"
 _COPY = r"(?i)copy|memcpy|fill|memset"
 _NAMELESS = "The tracer of rocprofv2 writes no process, thread or GPU ids."
 _AMBIGUOUS = (
-    "rocprofv2 does not tell marks from ranges that were pushed: their begins are shown, without an end."
+    "rocprofv2 does not distinguish marks from pushed ranges: their begins are shown, without an end."
 )
 
 
@@ -98,7 +98,7 @@ def read_tracer(source: Source) -> Part:
 
 
 def read_printed(source: Source) -> Part:
-    """What rocprofv2 printed; lines of the program stand between."""
+    """What rocprofv2 printed, between lines of the program."""
     return _read_lines(source, _CLI_SPAN, _CLI_RANGE)
 
 
@@ -109,12 +109,12 @@ def _read_lines(source: Source, span: str, mark: str) -> Part:
     marks, rest = split(rest, mark)
     printed, rest = split(rest, _CLI_DISPATCH)
     if broken := int(rest.str.contains(_RECORD).sum()):
-        losses.append(Loss(source.name, "lines that start like a record and break off", broken))
+        losses.append(Loss(source.name, "truncated lines", broken))
     ranges, unpaired, notices = _ranges(marks, source.name)
     dispatches, lost = _printed_dispatches(printed, source.name)
     traced, untimed = _traced(spans, source.name)
     if dispatches:
-        traced.pop("dispatches")  # the profiler's say more of the same kernels
+        traced.pop("dispatches")  # the profiler says more about the same kernels
     tables = {**traced, "ranges": ranges, **dispatches}
     if not any(table.height for table in tables.values()):
         raise EmptyCaptureError(
@@ -126,7 +126,7 @@ def _read_lines(source: Source, span: str, mark: str) -> Part:
 
 
 def _traced(spans: pl.DataFrame, source: str) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
-    """Calls, and from the domains named OPS what the GPU did."""
+    """Calls, and what the GPU did (the domains named OPS)."""
     rows = spans.with_columns(
         *numbers(spans, "start_ns", "end_ns", "correlation_id"), pl.col("kernel").replace("", None)
     )
@@ -147,7 +147,7 @@ def _traced(spans: pl.DataFrame, source: str) -> tuple[dict[str, pl.DataFrame], 
 
 
 def _printed_dispatches(lines: pl.DataFrame, source: str) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
-    """The profiler's lines, laid out as the table they are; what stands behind the known keys is counters."""
+    """The profiler's lines as a table; what follows the known keys is counters."""
     if lines.is_empty():
         return {}, []
     keys = {name for names in LAYOUT.columns.values() for name in names} - {"Kernel_Name"}
@@ -159,7 +159,7 @@ def _printed_dispatches(lines: pl.DataFrame, source: str) -> tuple[dict[str, pl.
     )
     frame = frame.select(name for name in frame.columns if frame[name].null_count() < frame.height)
     if not set(_REQUIRED) <= set(frame.columns):
-        return {}, [Loss(source, "lines of dispatches without the fields they should have", lines.height)]
+        return {}, [Loss(source, "lines of dispatches that lack fields", lines.height)]
     tables, lost = wide_tables(frame.drop("after"), LAYOUT, source)
     long = (
         frame.with_row_index("row")
@@ -219,7 +219,7 @@ def _ranges(marks: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Loss],
 
 
 def _lost_ends(source: str, ends: int) -> list[Loss]:
-    return [Loss(source, "ends of ranges that cannot be told apart", ends)] if ends else []
+    return [Loss(source, "ends of ranges that cannot be matched", ends)] if ends else []
 
 
 def refuse_pc_samples(source: Source) -> Part:
@@ -256,34 +256,34 @@ def _claims_pc_samples(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocprofv2-counters-csv",
-        "rocprofv2 results_<pid>.csv (kernels and counters)",
-        "CSV columns Dispatch_ID, GPU_ID, Queue_ID, PID, TID, Kernel_Name",
-        _claims_counters,
-        read_counters,
-        ("dispatches", "counters"),
+        name="rocprofv2-counters-csv",
+        title="rocprofv2 results_<pid>.csv (kernels and counters)",
+        recognised_by="CSV columns Dispatch_ID, GPU_ID, Queue_ID, PID, TID, Kernel_Name",
+        claims=_claims_counters,
+        read=read_counters,
+        fills=("dispatches", "counters"),
     ),
     Adapter(
-        "rocprofv2-tracer-csv",
-        "rocprofv2 hip_api_trace, hsa_api_trace, hcc_ops_trace, async_copy_trace, roctx_trace CSV",
-        "CSV columns Domain, Function or Operation, Start_Timestamp, ..., Correlation_ID",
-        _claims_tracer,
-        read_tracer,
-        ("api_calls", "dispatches", "copies", "ranges"),
+        name="rocprofv2-tracer-csv",
+        title="rocprofv2 hip_api_trace, hsa_api_trace, hcc_ops_trace, async_copy_trace, roctx_trace CSV",
+        recognised_by="CSV columns Domain, Function or Operation, Start_Timestamp, ..., Correlation_ID",
+        claims=_claims_tracer,
+        read=read_tracer,
+        fills=("api_calls", "dispatches", "copies", "ranges"),
     ),
     Adapter(
-        "rocprofv2-text",
-        "rocprofv2 output in the terminal",
-        "lines like `Dispatch_ID(1), GPU_ID(4), ...` or `Domain(HIP_API_DOMAIN), ...`",
-        _claims_printed,
-        read_printed,
-        ("dispatches", "counters", "api_calls", "copies", "ranges"),
+        name="rocprofv2-text",
+        title="rocprofv2 output in the terminal",
+        recognised_by="lines like `Dispatch_ID(1), GPU_ID(4), ...` or `Domain(HIP_API_DOMAIN), ...`",
+        claims=_claims_printed,
+        read=read_printed,
+        fills=("dispatches", "counters", "api_calls", "copies", "ranges"),
     ),
     Adapter(
-        "rocprofv2-pc-samples",
-        "rocprofv2 PC samples (not read)",
-        "CSV column PC_Sample",
-        _claims_pc_samples,
-        refuse_pc_samples,
+        name="rocprofv2-pc-samples",
+        title="rocprofv2 PC samples (not read)",
+        recognised_by="CSV column PC_Sample",
+        claims=_claims_pc_samples,
+        read=refuse_pc_samples,
     ),
 )

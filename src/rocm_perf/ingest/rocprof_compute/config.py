@@ -1,4 +1,4 @@
-"""rocprof-compute and omniperf: what a workload folder says beside its counters. The machine (sysinfo.csv),
+"""rocprof-compute and omniperf: what a workload folder holds besides its counters. The machine (sysinfo.csv),
 measured peaks (roofline.csv), the tool's own analysis (`7.1_Wavefront_Launch_Stats.csv`, pmc_kernel_top.csv)
 and its settings (profiling_config.yaml)."""
 
@@ -20,7 +20,7 @@ from rocm_perf.model.run import Loss
 Facts = Mapping[str, object]
 
 _TOOL = "rocprof-compute"
-_NUMBERLESS = "the GPU is described without its number; it stands as agent 0"
+_NUMBERLESS = "the GPU is described without its number; it is shown as agent 0"
 
 # The names that one fact has had: rocprof-compute and omniperf 2.x first, then omniperf 1.x.
 _HOST, _OS, _WHEN = ("hostname", "host_name"), ("linux_distro", "host_distro"), ("timestamp", "date")
@@ -40,7 +40,7 @@ def read_sysinfo(source: Source) -> Part:
     frame, losses = read_csv(source)
     if not frame.height:
         raise EmptyCaptureError(
-            f"{source.name} has a header and nothing else", "the profiler described no machine"
+            f"{source.name} has a header and no rows", "the profiler described no machine"
         )
     facts: Facts = frame.row(0, named=True)
     return part(_TOOL, {"agents": agents_of(facts, 0)}, losses, notices=(_NUMBERLESS,), **run_facts(facts))
@@ -124,7 +124,7 @@ def _roofline_part(source: Source, ceilings: pl.DataFrame, losses: list[Loss]) -
 
 
 def read_analysis(source: Source) -> Part:
-    """One panel of `rocprof-compute analyze`: a row a metric, a column a statistic."""
+    """One panel of `rocprof-compute analyze`: one row per metric, one column per statistic."""
     frame, losses = read_csv(source)
     statistics = [c for c in frame.columns if c in (*_STATISTICS, *_SHARES)]
     unit = pl.col("Unit") if "Unit" in frame.columns else pl.lit(None, pl.String)
@@ -173,16 +173,16 @@ def read_settings(source: Source) -> Part:
 
 def _profiled_command(text: str) -> str | None:
     """The value of `remaining:`, which is a list of words in some releases and one line in others."""
-    found = re.search(r"^remaining:[ \t]*(.*)\n((?:[ \t]*- .*\n?)*)", text, re.MULTILINE)
-    if not found:
+    match = re.search(r"^remaining:[ \t]*(.*)\n((?:[ \t]*- .*\n?)*)", text, re.MULTILINE)
+    if not match:
         return None
-    line, items = found.groups()
-    words = [item.strip().removeprefix("-").strip().strip("'\"") for item in items.splitlines()] or [
+    line, items = match.groups()
+    arguments = [item.strip().removeprefix("-").strip().strip("'\"") for item in items.splitlines()] or [
         line.strip().strip("'\"")
     ]
-    if words and words[0] == "--":
-        words = words[1:]
-    return " ".join(words) or None
+    if arguments and arguments[0] == "--":
+        arguments = arguments[1:]
+    return " ".join(arguments) or None
 
 
 def _panel(source: Source) -> str | None:
@@ -199,8 +199,8 @@ def _text(facts: Facts, *names: str) -> str | None:
 def _number(facts: Facts, *names: str) -> int | None:
     """A whole number above 0; anything else means that the tool did not know."""
     text = _text(facts, *names) or ""
-    found = re.fullmatch(r"(\d{1,15})(?:\.0*)?", text)
-    return int(found.group(1)) or None if found else None
+    match = re.fullmatch(r"(\d{1,15})(?:\.0*)?", text)
+    return int(match.group(1)) or None if match else None
 
 
 def _is_sysinfo(peek: Peek) -> bool:
@@ -224,42 +224,42 @@ def _is_settings(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocprof-compute-sysinfo",
-        "rocprof-compute and omniperf sysinfo.csv",
-        "CSV columns workload_name with gpu_arch and cu_per_gpu, or with gpu_soc and numCU",
-        _is_sysinfo,
-        read_sysinfo,
-        ("agents",),
+        name="rocprof-compute-sysinfo",
+        title="rocprof-compute and omniperf sysinfo.csv",
+        recognised_by="CSV columns workload_name with gpu_arch and cu_per_gpu, or with gpu_soc and numCU",
+        claims=_is_sysinfo,
+        read=read_sysinfo,
+        fills=("agents",),
     ),
     Adapter(
-        "rocprof-compute-roofline",
-        "rocprof-compute and omniperf roofline.csv",
-        "CSV columns device, HBMBw, HBMBwLow",
-        lambda peek: set(peek.csv_header) >= {"device", "HBMBw", "HBMBwLow"},
-        read_roofline,
-        ("ceilings",),
+        name="rocprof-compute-roofline",
+        title="rocprof-compute and omniperf roofline.csv",
+        recognised_by="CSV columns device, HBMBw, HBMBwLow",
+        claims=lambda peek: set(peek.csv_header) >= {"device", "HBMBw", "HBMBwLow"},
+        read=read_roofline,
+        fills=("ceilings",),
     ),
     Adapter(
-        "rocprof-compute-analysis",
-        "tables that rocprof-compute analyze saved (7.1_Wavefront_Launch_Stats.csv, ...)",
-        "CSV columns Metric and Unit with Avg or Value",
-        _is_analysis,
-        read_analysis,
-        ("metrics",),
+        name="rocprof-compute-analysis",
+        title="tables that rocprof-compute analyze saved (7.1_Wavefront_Launch_Stats.csv, ...)",
+        recognised_by="CSV columns Metric and Unit with Avg or Value",
+        claims=_is_analysis,
+        read=read_analysis,
+        fills=("metrics",),
     ),
     Adapter(
-        "rocprof-compute-top-kernels",
-        "rocprof-compute pmc_kernel_top.csv",
-        "CSV columns " + ", ".join(sorted(_TOP)),
-        lambda peek: set(peek.csv_header) >= _TOP,
-        read_top_kernels,
-        ("summaries",),
+        name="rocprof-compute-top-kernels",
+        title="rocprof-compute pmc_kernel_top.csv",
+        recognised_by="CSV columns " + ", ".join(sorted(_TOP)),
+        claims=lambda peek: set(peek.csv_header) >= _TOP,
+        read=read_top_kernels,
+        fills=("summaries",),
     ),
     Adapter(
-        "rocprof-compute-settings",
-        "rocprof-compute profiling_config.yaml",
-        "YAML keys mode (profile), path and remaining",
-        _is_settings,
-        read_settings,
+        name="rocprof-compute-settings",
+        title="rocprof-compute profiling_config.yaml",
+        recognised_by="YAML keys mode (profile), path and remaining",
+        claims=_is_settings,
+        read=read_settings,
     ),
 )

@@ -1,5 +1,5 @@
 """rocprof-compute's analysis database (tables compute_*): dispatches, the metrics it computed, roofline peaks
-and PC samples. A file may hold several workloads; each is told apart as one pass."""
+and PC samples. A file may hold several workloads; each becomes one pass."""
 
 from __future__ import annotations
 
@@ -206,11 +206,11 @@ def _version(database: Database) -> str | None:
 
 ADAPTERS = (
     Adapter(
-        "rocprof-compute-db",
-        "rocprof-compute analysis database",
-        "SQLite tables " + ", ".join(sorted(_REQUIRED)),
-        lambda peek: set(peek.sqlite_tables) >= _REQUIRED,
-        read,
-        ("dispatches", "metrics", "instructions", "agents", "ceilings"),
+        name="rocprof-compute-db",
+        title="rocprof-compute analysis database",
+        recognised_by="SQLite tables " + ", ".join(sorted(_REQUIRED)),
+        claims=lambda peek: set(peek.sqlite_tables) >= _REQUIRED,
+        read=read,
+        fills=("dispatches", "metrics", "instructions", "agents", "ceilings"),
     ),
 )

@@ -1,5 +1,5 @@
 """rocprof-compute (omniperf 2.x and later): the counter files of a workload folder, wide and long, with the
-dispatches they belong to. Its machine, roofline and analysis files are read by `rocprof_compute_config`.
+dispatches they belong to. config.py reads its machine, roofline and analysis files.
 
 A counter that is recorded for each channel (`TCC_HIT[0]`, `TCC_HIT[1]`, ...) is summed and named without the
 channel (`TCC_HIT`), as rocprofv3 names it. The tool's own `TCC_HIT_sum` came from another run of the
@@ -28,7 +28,7 @@ _DISPATCH = frozenset({"Dispatch_ID", "Kernel_Name", "GPU_ID"})
 _WIDE = _DISPATCH | {"Grid_Size", "Workgroup_Size", "LDS_Per_Workgroup"}
 _LONG = _WIDE | {"Counter_Name", "Counter_Value", "Start_Timestamp"}
 
-# What the columns that are no counters are called; joining the runs leaves copies such as Wave_Size_1.
+# Names of the columns that are not counters; joining the runs leaves copies such as Wave_Size_1.
 _DESCRIBES_DISPATCH = re.compile(
     r"(Dispatch_ID|Kernel_Name|GPU_ID|Grid_Size|Workgroup_Size|LDS_Per_Workgroup|Scratch_Per_Workitem|Arch_VGPR"
     r"|Accum_VGPR|SGPR|[Ww]ave_[Ss]ize|obj|sig|[Qq]ueue[-_](ID|id|index|Index)|PID|TID|pid|tid|Kernel_ID"
@@ -39,14 +39,12 @@ _RENAMED_TWIN = re.compile(r".*_duplicated_\d+")
 _ADDED_HERE = ("dispatch_id", "kernel", "agent_id")
 
 _ROUNDED = "the timestamps were rounded by the program that last saved the file, so they are left out"
-_JOINED = (
-    "counters of several runs of the application stand together; the times are the tool's average over them"
-)
-_FIRST = "counters of several runs of the application stand together; the times are those of the first"
+_JOINED = "the counters come from several runs of the application; the times are the tool's average over them"
+_FIRST = "the counters come from several runs of the application; the times are those of the first"
 
 
 def read_wide(source: Source) -> Part:
-    """One row a dispatch, one column a counter (pmc_perf.csv, SQ_*LEVEL*.csv), or none (timestamps.csv)."""
+    """One row per dispatch, one column per counter (pmc_perf.csv, SQ_*LEVEL*.csv), or none (timestamps.csv)."""
     frame, losses = read_csv(source)
     rows, lost = drop_incomplete(_named(frame), ("dispatch_id", "kernel"), source.name)
     columns = counter_columns(rows.columns)
@@ -65,7 +63,7 @@ def read_wide(source: Source) -> Part:
 
 
 def read_long(source: Source) -> Part:
-    """One row a counter of a dispatch, as the rocpd backend writes (ROCm 7.0)."""
+    """One row per dispatch and counter, as the rocpd backend writes (ROCm 7.0)."""
     frame, losses = read_csv(source)
     rows = _named(frame).with_columns(
         value=real("Counter_Value"), counter=pl.col("Counter_Name").str.replace(r"\[\d+\]$", "")
@@ -81,7 +79,7 @@ def read_long(source: Source) -> Part:
 
 
 def read_dispatch_list(source: Source) -> Part:
-    """Which kernels ran (pmc_dispatch_info.csv). Its dispatches stand in pmc_perf.csv with all they have."""
+    """Which kernels ran (pmc_dispatch_info.csv). pmc_perf.csv has the same dispatches in full."""
     frame, losses = read_csv(source)
     rows, lost = drop_incomplete(_named(frame), ("dispatch_id", "kernel"), source.name)
     notice = f"a list of {rows.height:,} dispatches without times or counters: only its kernel names are used"
@@ -90,14 +88,16 @@ def read_dispatch_list(source: Source) -> Part:
 
 
 def counter_columns(columns: list[str]) -> dict[str, list[str]]:
-    """The counters of a wide file, and which columns make each up."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    """The counters of a wide file, and the columns that each consists of."""
+    channels: defaultdict[str, list[str]] = defaultdict(list)
     for column in columns:
         match = _COUNTER.fullmatch(column)
         if match and not _DESCRIBES_DISPATCH.fullmatch(column) and not _RENAMED_TWIN.fullmatch(column):
-            found[match.group(1)].append(column)
+            channels[match.group(1)].append(column)
     return {
-        name: [name] if name in parts else parts for name, parts in found.items() if name not in _ADDED_HERE
+        name: [name] if name in parts else parts
+        for name, parts in channels.items()
+        if name not in _ADDED_HERE
     }
 
 
@@ -110,7 +110,7 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _whole(column: str) -> pl.Expr:
-    """An integer; one that pandas turned into `7.0` too, but none that lost digits to `1.62068E+14`."""
+    """An integer, including one that pandas turned into `7.0`, but not one that lost digits to `1.62068E+14`."""
     return pl.col(column).str.strip_chars().str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
 
 
@@ -133,15 +133,15 @@ def _dispatches(rows: pl.DataFrame) -> pl.DataFrame:
         "agprs": ("Accum_VGPR",),
         "sgprs": ("SGPR",),
     }
-    found = [(name, next((c for c in names if c in rows.columns), None)) for name, names in wanted.items()]
-    # The files hold only products (Grid_Size, Workgroup_Size); they stand in x so that totals are right.
+    recorded = [(name, next((c for c in names if c in rows.columns), None)) for name, names in wanted.items()]
+    # The files have only products (Grid_Size, Workgroup_Size); they go into x, which keeps totals right.
     ones = [pl.lit(1, pl.Int64).alias(f"{size}_{axis}") for size in ("grid", "workgroup") for axis in "yz"]
     return rows.unique("dispatch_id", keep="first", maintain_order=True).select(
         "dispatch_id",
         "kernel",
         "agent_id",
         *(_nanoseconds(c).alias(name) for name, c in times.items() if c in rows.columns),
-        *(_whole(c).alias(name) for name, c in found if c),
+        *(_whole(c).alias(name) for name, c in recorded if c),
         *ones,
     )
 
@@ -194,28 +194,30 @@ def _claims_wide(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocprof-compute-long-csv",
-        "rocprof-compute pmc_perf.csv, one row a counter (ROCm 7.0)",
-        "CSV columns " + ", ".join(sorted(_LONG)),
-        lambda peek: set(peek.csv_header) >= _LONG,
-        read_long,
-        ("dispatches", "counters"),
+        name="rocprof-compute-long-csv",
+        title="rocprof-compute pmc_perf.csv, one row per counter (ROCm 7.0)",
+        recognised_by="CSV columns " + ", ".join(sorted(_LONG)),
+        claims=lambda peek: set(peek.csv_header) >= _LONG,
+        read=read_long,
+        fills=("dispatches", "counters"),
     ),
     Adapter(
-        "rocprof-compute-wide-csv",
-        "rocprof-compute and omniperf 2.x pmc_perf.csv, SQ_*LEVEL*.csv, timestamps.csv",
-        "CSV columns " + ", ".join(sorted(_WIDE)) + ", and no Queue_ID unless there is a Kernel_ID",
-        _claims_wide,
-        read_wide,
-        ("dispatches", "counters"),
+        name="rocprof-compute-wide-csv",
+        title="rocprof-compute and omniperf 2.x pmc_perf.csv, SQ_*LEVEL*.csv, timestamps.csv",
+        recognised_by="CSV columns "
+        + ", ".join(sorted(_WIDE))
+        + ", and no Queue_ID unless there is a Kernel_ID",
+        claims=_claims_wide,
+        read=read_wide,
+        fills=("dispatches", "counters"),
     ),
     Adapter(
-        "rocprof-compute-dispatch-list",
-        "rocprof-compute pmc_dispatch_info.csv",
-        "the CSV columns Dispatch_ID, Kernel_Name, GPU_ID and no others",
-        lambda peek: set(peek.csv_header) == _DISPATCH,
-        read_dispatch_list,
-        ("kernels",),
+        name="rocprof-compute-dispatch-list",
+        title="rocprof-compute pmc_dispatch_info.csv",
+        recognised_by="the CSV columns Dispatch_ID, Kernel_Name, GPU_ID and no others",
+        claims=lambda peek: set(peek.csv_header) == _DISPATCH,
+        read=read_dispatch_list,
+        fills=("kernels",),
     ),
     *config.ADAPTERS,
 )

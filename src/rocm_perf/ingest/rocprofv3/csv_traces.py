@@ -1,7 +1,7 @@
 """rocprofv3 CSV: kernel, API, marker, copy, allocation, scratch and counter traces and agent_info, of
 every ROCm release, and the dialect that `rocpd convert` writes.
 
-The layouts changed four times, so a column is found by any name it has had. Timestamps are integer
+The layouts changed four times, so a column is recognised by any name it has had. Timestamps are integer
 nanoseconds of the node's boot clock.
 """
 
@@ -150,7 +150,7 @@ def read_counters(source: Source) -> Part:
         ),
         *_resources(frame),
     )
-    # The file holds only products (Grid_Size, Workgroup_Size); they stand in x so that totals are right.
+    # The file has only products (Grid_Size, Workgroup_Size); they go into x, which keeps totals right.
     ones = [pl.lit(1, pl.Int64).alias(f"{size}_{axis}") for size in ("grid", "workgroup") for axis in "yz"]
     return _part({"counters": counters, "dispatches": dispatches.with_columns(ones)}, losses + lost)
 
@@ -206,7 +206,7 @@ def _dispatch_id(frame: pl.DataFrame) -> pl.Expr:
 
 
 def _agent(frame: pl.DataFrame, column: str) -> pl.Expr:
-    """`4` up to ROCm 6.4, `Agent 4` from 7.0."""
+    """The number of an agent, written `4` up to ROCm 6.4 and `Agent 4` from 7.0."""
     if column not in frame.columns:
         return pl.lit(None, pl.Int64).alias("agent_id")
     return pl.col(column).str.extract(r"(\d+)\s*$").cast(pl.Int64, strict=False).alias("agent_id")
@@ -222,11 +222,11 @@ def _sizes(frame: pl.DataFrame, prefix: str, name: str) -> list[pl.Expr]:
 
 def _resources(frame: pl.DataFrame) -> list[pl.Expr]:
     wanted = {"lds_bytes": _LDS, "scratch_bytes": _SCRATCH, "vgprs": _VGPRS, "agprs": _AGPRS, "sgprs": _SGPRS}
-    found = {
+    columns = {
         name: next((column for column in names if column in frame.columns), None)
         for name, names in wanted.items()
     }
-    return [integer(column).alias(name) for name, column in found.items() if column]
+    return [integer(column).alias(name) for name, column in columns.items() if column]
 
 
 def _with_columns(required: frozenset[str], forbidden: str = "") -> Callable[[Peek], bool]:
@@ -236,8 +236,14 @@ def _with_columns(required: frozenset[str], forbidden: str = "") -> Callable[[Pe
 def _adapter(
     name: str, title: str, required: frozenset[str], read: Callable[[Source], Part], forbidden: str = ""
 ) -> Adapter:
-    told_by = "CSV columns " + ", ".join(sorted(required))
-    return Adapter(name, title, told_by, _with_columns(required, forbidden), read)
+    recognised_by = "CSV columns " + ", ".join(sorted(required))
+    return Adapter(
+        name=name,
+        title=title,
+        recognised_by=recognised_by,
+        claims=_with_columns(required, forbidden),
+        read=read,
+    )
 
 
 ADAPTERS = (

@@ -33,7 +33,7 @@ _NO_SYMBOL = KernelSymbol()
 
 @dataclass(frozen=True)
 class Names:
-    """What the numbers in the records of one process stand for."""
+    """What the numbers in the records of one process mean."""
 
     kinds: dict[int, str]
     operations: dict[tuple[int, int], str]
@@ -98,11 +98,11 @@ def kernel_name(symbol: KernelSymbol) -> str:
 
 def integers(values: Iterable[int | None], dtype: type[pl.DataType] = pl.Int64) -> pl.Series:
     """A column of whole numbers; one that the type cannot hold is null."""
-    held = list(values)
+    numbers = list(values)
     try:
-        return pl.Series(held, dtype=dtype)
+        return pl.Series(numbers, dtype=dtype)
     except (TypeError, OverflowError):
-        return pl.Series(held, dtype=dtype, strict=False)
+        return pl.Series(numbers, dtype=dtype, strict=False)
 
 
 def texts(values: Iterable[str | None]) -> pl.Series:
@@ -158,11 +158,11 @@ def api_calls(records: Sequence[Span], names: Names) -> pl.DataFrame:
 
 
 def ranges(records: Sequence[Span], names: Names) -> pl.DataFrame:
-    """Markers, under the words of the program where it gave some."""
-    words = (names.marks.get(record.correlation_id.internal or 0) for record in records)
+    """Markers, named by the program's message if there is one."""
+    messages = (names.marks.get(record.correlation_id.internal or 0) for record in records)
     named = [
-        word if word is not None else names.operation(record)
-        for word, record in zip(words, records, strict=True)
+        message if message is not None else names.operation(record)
+        for message, record in zip(messages, records, strict=True)
     ]
     return pl.DataFrame({"name": texts(named)} | _span(records)).with_columns(source=pl.lit("roctx"))
 
@@ -181,7 +181,7 @@ def copies(records: Sequence[Copy], names: Names) -> pl.DataFrame:
 
 
 def allocations(records: Sequence[Allocation], names: Names) -> pl.DataFrame:
-    """Allocations; a release does not say how much it gives back, only where."""
+    """Allocations; a release records only the address, not the size."""
     frame = pl.DataFrame(
         {
             "operation": texts(names.operation(record) for record in records),
@@ -243,7 +243,7 @@ def pc_samples(samples: Sequence[PcSample], process: Process, names: Names, meth
 
 
 def _entry(table: list[str], index: int | None) -> str | None:
-    """A string by its number; an index of -1 stands for none, an empty string too."""
+    """A string by its number; -1 and an empty string mean none."""
     return (table[index] or None) if index is not None and 0 <= index < len(table) else None
 
 

@@ -1,6 +1,6 @@
 """The layout of rocprofv3's results.json, as far as it is read.
 
-Every field has a default: releases add fields, and a document that was cut off ends inside a record.
+Every field has a default: releases add fields, and a truncated document ends inside a record.
 Field names are those of AMD's schema; `gc=False` because a run has millions of these records and no cycles.
 """
 
@@ -49,7 +49,7 @@ _NO_DISPATCH = DispatchInfo()
 
 
 class Span(Record, frozen=True):
-    """What every record of `buffer_records` with two times has."""
+    """The fields of every record of `buffer_records` with two times."""
 
     kind: int | None = None
     operation: int | None = None

@@ -17,7 +17,7 @@ _STOCHASTIC = frozenset({"Wave_Issued_Instruction", "Instruction_Type", "Stall_R
 
 
 def read_samples(source: Source) -> Part:
-    """Samples; the method is told by the columns that only hardware sampling has."""
+    """Samples; the columns that only hardware sampling has tell the method."""
     frame, losses = read_csv(source)
     if not frame.height:
         raise EmptyCaptureError(
@@ -49,7 +49,7 @@ def instruction_type(column: str) -> pl.Expr:
 
 def stall_reason(column: str) -> pl.Expr:
     """..._NOT_ISSUED_REASON_WAITCNT -> WAITCNT. A wave that issued was not stalled, although the hardware
-    writes some reason for it too; `issued` tells."""
+    writes some reason for it too; `issued` says which."""
     reason = pl.col(column).str.strip_prefix("ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_")
     return pl.when(pl.col("issued").not_()).then(reason).alias(column)
 
@@ -70,11 +70,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocprofv3-pc-sampling-csv",
-        "rocprofv3 pc_sampling_host_trap.csv and pc_sampling_stochastic.csv",
-        "CSV columns Sample_Timestamp, Exec_Mask, Instruction",
-        _claims,
-        read_samples,
-        ("pc_samples",),
+        name="rocprofv3-pc-sampling-csv",
+        title="rocprofv3 pc_sampling_host_trap.csv and pc_sampling_stochastic.csv",
+        recognised_by="CSV columns Sample_Timestamp, Exec_Mask, Instruction",
+        claims=_claims,
+        read=read_samples,
+        fills=("pc_samples",),
     ),
 )

@@ -1,7 +1,7 @@
 """rocprofv3 JSON (`<prefix>_results.json`): every table of one run, several processes in one document.
 
-The records themselves are turned into tables by v3_json_records; here is the document, and what it says
-of agents, kernels, counters and processes.
+json_records turns the records into tables; this module reads the document, and what it says about agents, kernels,
+counters and processes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rocm_perf.ingest.rocprofv3.json_types import Agent, Document, Metadata, Pro
 from rocm_perf.model.run import Loss
 from rocm_perf.model.schema import SCHEMAS
 
-# A table's name, its rows, and the columns that a row cannot do without.
+# A table's name, its rows, and the columns that a row must have.
 Piece = tuple[str, pl.DataFrame, tuple[str, ...]]
 
 _KEY = "rocprofiler-sdk-tool"
@@ -37,7 +37,7 @@ _SPAN = ("start_ns", "end_ns")
 
 
 def read_results(source: Source) -> Part:
-    """All processes of the document."""
+    """The tables of all processes in the document."""
     document, damage = json.decode(source, Document)
     losses = [Loss(source.name, damage)] if damage else []
     pieces: dict[str, list[pl.DataFrame]] = {}
@@ -102,27 +102,27 @@ def _host_work(process: Process, names: Names) -> Iterator[Piece]:
     yield "allocations", json_records.allocations(buffers.memory_allocation, names), ("operation", *_SPAN)
 
 
-def _agents(known: list[Agent]) -> pl.DataFrame:
+def _agents(listed: list[Agent]) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "agent_id": integers(
-                position if agent.node_id is None else agent.node_id for position, agent in enumerate(known)
+                position if agent.node_id is None else agent.node_id for position, agent in enumerate(listed)
             ),
-            "kind": texts(_KINDS.get(agent.type or 0) for agent in known),
-            "gfx_name": texts(agent.name for agent in known),
-            "target": integers(agent.gfx_target_version for agent in known),
-            "product": texts(agent.product_name for agent in known),
-            "model": texts(agent.model_name for agent in known),
-            "vendor": texts(agent.vendor_name or None for agent in known),
-            "logical_index": integers(agent.logical_node_type_id for agent in known),
-            "cu_count": integers(agent.cu_count for agent in known),
-            "simd_count": integers(agent.simd_count for agent in known),
-            "xcc_count": integers(agent.num_xcc for agent in known),
-            "wave_size": integers(agent.wave_front_size for agent in known),
-            "max_waves_per_simd": integers(agent.max_waves_per_simd for agent in known),
-            "lds_kb": integers(agent.lds_size_in_kb for agent in known),
-            "memory_bytes": integers(_memory_bytes(agent) for agent in known),
-            "clock_mhz": integers(agent.max_engine_clk_fcompute for agent in known),
+            "kind": texts(_KINDS.get(agent.type or 0) for agent in listed),
+            "gfx_name": texts(agent.name for agent in listed),
+            "target": integers(agent.gfx_target_version for agent in listed),
+            "product": texts(agent.product_name for agent in listed),
+            "model": texts(agent.model_name for agent in listed),
+            "vendor": texts(agent.vendor_name or None for agent in listed),
+            "logical_index": integers(agent.logical_node_type_id for agent in listed),
+            "cu_count": integers(agent.cu_count for agent in listed),
+            "simd_count": integers(agent.simd_count for agent in listed),
+            "xcc_count": integers(agent.num_xcc for agent in listed),
+            "wave_size": integers(agent.wave_front_size for agent in listed),
+            "max_waves_per_simd": integers(agent.max_waves_per_simd for agent in listed),
+            "lds_kb": integers(agent.lds_size_in_kb for agent in listed),
+            "memory_bytes": integers(_memory_bytes(agent) for agent in listed),
+            "clock_mhz": integers(agent.max_engine_clk_fcompute for agent in listed),
         }
     )
     return frame.with_columns(
@@ -160,18 +160,18 @@ def _kernels(process: Process) -> pl.DataFrame:
 
 
 def _counter_info(process: Process, names: Names) -> pl.DataFrame:
-    known = [counter for counter in process.counters if counter.name]
+    counters = [counter for counter in process.counters if counter.name]
     gfx = {agent.id.handle: agent.name or None for agent in process.agents}
     return pl.DataFrame(
         {
-            "gfx": texts(gfx.get(counter.agent_id.handle) for counter in known),
-            "agent_id": integers(names.agent(counter.agent_id) for counter in known),
-            "counter": texts(counter.name for counter in known),
-            "block": texts(counter.block or None for counter in known),
-            "expression": texts(counter.expression or None for counter in known),
-            "description": texts(counter.description or None for counter in known),
+            "gfx": texts(gfx.get(counter.agent_id.handle) for counter in counters),
+            "agent_id": integers(names.agent(counter.agent_id) for counter in counters),
+            "counter": texts(counter.name for counter in counters),
+            "block": texts(counter.block or None for counter in counters),
+            "expression": texts(counter.expression or None for counter in counters),
+            "description": texts(counter.description or None for counter in counters),
             "derived": pl.Series(
-                [None if counter.is_derived is None else bool(counter.is_derived) for counter in known],
+                [None if counter.is_derived is None else bool(counter.is_derived) for counter in counters],
                 dtype=pl.Boolean,
             ),
         }
@@ -190,8 +190,8 @@ def _process(metadata: Metadata) -> pl.DataFrame:
 
 
 def _command(metadata: Metadata) -> str | None:
-    words = metadata.command
-    return (words if isinstance(words, str) else shlex.join(words)) or None
+    command = metadata.command
+    return (command if isinstance(command, str) else shlex.join(command)) or None
 
 
 def _of_process(table: str, frame: pl.DataFrame, pid: int | None) -> pl.DataFrame:
@@ -202,7 +202,7 @@ def _of_process(table: str, frame: pl.DataFrame, pid: int | None) -> pl.DataFram
 
 def _facts(processes: list[Process]) -> dict[str, object]:
     first = processes[0].metadata
-    os = " ".join(word for word in (first.node.system_name, first.node.release) if word)
+    os = " ".join(text for text in (first.node.system_name, first.node.release) if text)
     return {
         "host": first.node.hostname,
         "os": os or None,
@@ -215,7 +215,7 @@ def _facts(processes: list[Process]) -> dict[str, object]:
 def _nothing_recorded(source: Source, damage: str | None) -> EmptyCaptureError | InputError:
     if damage:
         return InputError(
-            f"{source.name} breaks off before its first record", damage, "Copy it again from its machine."
+            f"{source.name} ends before its first record", damage, "Copy it again from its machine."
         )
     return EmptyCaptureError(
         f"{source.name} holds no records",
@@ -233,18 +233,18 @@ def _claims_schema(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocprofv3-json",
-        "rocprofv3 results.json",
-        f"JSON with the key {_KEY}",
-        _claims_results,
-        read_results,
-        (*_EVENTS, "agents", "kernels", "counter_info", "processes"),
+        name="rocprofv3-json",
+        title="rocprofv3 results.json",
+        recognised_by=f"JSON with the key {_KEY}",
+        claims=_claims_results,
+        read=read_results,
+        fills=(*_EVENTS, "agents", "kernels", "counter_info", "processes"),
     ),
     Adapter(
-        "rocprofv3-json-schema",
-        "AMD's JSON schema of rocprofv3 (refused: not a recording)",
-        "JSON with the key $schema",
-        _claims_schema,
-        refuse_schema,
+        name="rocprofv3-json-schema",
+        title="AMD's JSON schema of rocprofv3 (refused: not a recording)",
+        recognised_by="JSON with the key $schema",
+        claims=_claims_schema,
+        read=refuse_schema,
     ),
 )

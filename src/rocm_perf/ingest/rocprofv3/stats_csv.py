@@ -1,5 +1,5 @@
-"""The statistics of rocprofv3 --stats and of rocprof --stats: one row a kernel, function, copy direction or
-domain, with sums instead of events."""
+"""The statistics of rocprofv3 --stats and of rocprof --stats: one row per kernel, function, copy direction or domain,
+with sums instead of events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocm_perf.ingest.rocprof.v1_csv import finite, read_columns
 _COLUMNS = ("Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage")
 _V3_COLUMNS = {"min_ns": "MinNs", "max_ns": "MaxNs", "stddev_ns": "StdDev"}
 
-# What every name of a file looks like -> its domain. A kernel can have any name, so it is what is left.
+# What every name of a file looks like -> its domain. A kernel can have any name, so it is the fallback.
 _BY_CONTENT = {
     "domain": r"^([A-Z]+_)*API(_EXT)?$|^(KERNEL_DISPATCH|MEMORY_COPY|MEMORY_ALLOCATION|SCRATCH_MEMORY|OMPT)$",
     "hip": r"^(__)?hip[A-Z]\w*$",
@@ -72,15 +72,17 @@ def read_stats(source: Source) -> Part:
 
 
 def domain_of(names: pl.Series, file_name: str) -> str:
-    """What the rows are about: what all names say, else the file's name, else most names, else kernels."""
-    said = next((domain for domain, pattern in _BY_FILE_NAME.items() if re.search(pattern, file_name)), None)
-    if said == "marker":  # the program's own words, which may read like anything
-        return said
+    """The domain of the rows: that of all names, else of the file's name, else of most names, else kernels."""
+    named_domain = next(
+        (domain for domain, pattern in _BY_FILE_NAME.items() if re.search(pattern, file_name)), None
+    )
+    if named_domain == "marker":  # the program's own names, which may look like anything
+        return named_domain
     shares = {domain: _share(names, pattern) for domain, pattern in _BY_CONTENT.items()}
     likeliest = max(shares, key=lambda domain: shares[domain])
     if shares[likeliest] == 1:
         return likeliest
-    return said or (likeliest if shares[likeliest] > 0.5 else "kernel")
+    return named_domain or (likeliest if shares[likeliest] > 0.5 else "kernel")
 
 
 def _share(names: pl.Series, pattern: str) -> float:
@@ -89,7 +91,7 @@ def _share(names: pl.Series, pattern: str) -> float:
 
 
 def _pid(file_name: str) -> int | None:
-    """rocprofv3 calls its files `<pid>_kernel_stats.csv` unless told otherwise."""
+    """The process id in a name like `<pid>_kernel_stats.csv`, rocprofv3's default."""
     match = re.fullmatch(r"(\d{1,10})_[a-z_]+_stats\.csv", file_name)
     return int(match.group(1)) if match else None
 
@@ -100,11 +102,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "stats-csv",
-        "rocprofv3 and rocprof *_stats.csv",
-        "CSV columns " + ", ".join(_COLUMNS),
-        _claims,
-        read_stats,
-        ("summaries",),
+        name="stats-csv",
+        title="rocprofv3 and rocprof *_stats.csv",
+        recognised_by="CSV columns " + ", ".join(_COLUMNS),
+        claims=_claims,
+        read=read_stats,
+        fills=("summaries",),
     ),
 )

@@ -1,1 +1,1 @@
-"""RPD files of rocmProfileData, and the traces made of them."""
+"""RPD files of rocmProfileData, and the traces made from them."""

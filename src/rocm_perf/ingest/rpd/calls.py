@@ -1,4 +1,4 @@
-"""What happened on the host in an RPD file: API calls, ranges that the program set, framework operators,
+"""What happened on the host in an RPD file: API calls, the program's ranges, framework operators,
 and the tracer's own work. Schema 3 says which is which; in schema 2 only the name does."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SPAN = ("start_ns", "end_ns", "pid", "tid")
 
 
 def calls(run: Run) -> pl.DataFrame:
-    """Every call, with the words of its arguments and the `group` it belongs to: marker, scope, operator,
+    """Every call, with the text of its arguments and the `group` it belongs to: marker, scope, operator,
     or the domain of an API."""
     raw = run.timed("api", _API)
     arguments = run.frame("ustring" if run.has("ustring") else "string", ["id"], texts=["string"])
@@ -25,18 +25,18 @@ def calls(run: Run) -> pl.DataFrame:
         "tid",
         pl.col("start").alias("start_ns"),
         pl.col("end").alias("end_ns"),
-        Lookup(arguments).one(raw["args_id"], "string").alias("arguments"),
+        Lookup(arguments).column(raw["args_id"], "string").alias("arguments"),
     )
     names = _names(run)
     rows = rows.hstack(names.get(raw["apiName_id"], "name", "group"))
     if run.has_column("api", "domain_id"):
         rows = rows.with_columns(
-            names.one(raw["domain_id"], "domain"),
-            names.one(raw["category_id"], "name").alias("category"),
+            names.column(raw["domain_id"], "domain"),
+            names.column(raw["category_id"], "name").alias("category"),
         ).with_columns(_group().alias("group"))
     nameless = rows["name"].null_count()
     if nameless:
-        run.lose("API calls whose names the file does not hold", nameless)
+        run.lose("API calls whose names are not in the file", nameless)
     return rows.drop_nulls("name")
 
 
@@ -47,12 +47,12 @@ def _names(run: Run) -> Lookup:
 
 
 def by_rocprofiler(rows: pl.DataFrame) -> bool:
-    """Whether rocprofiler-sdk recorded the kernels (else roctracer did): it says sizes in work-items."""
+    """Whether rocprofiler-sdk recorded the kernels (else roctracer did): it records sizes in work-items."""
     return bool(rows["name"].str.starts_with(_ROCPROFILER).any())
 
 
 def tables(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The calls, each in the table it belongs to."""
+    """The tables of API calls, ranges and operators."""
     group = pl.col("group")
     named = {"marker": pl.coalesce("arguments", "name"), "scope": pl.col("name")}
     ranges = [
@@ -83,7 +83,7 @@ def _source(kind: str, rows: pl.DataFrame) -> pl.Expr:
 
 
 def _group() -> pl.Expr:
-    """What schema 3 says of a call, over what its name says."""
+    """The group of a call: what schema 3 says, else what the name suggests."""
     domain = pl.col("domain")
     return (
         pl.when((pl.col("group") == "marker") | domain.is_in(["marker", "nvtx"]))
@@ -99,7 +99,8 @@ def _group() -> pl.Expr:
 
 
 def group_of_name(name: pl.Expr) -> pl.Expr:
-    """hip, hsa, cuda, rccl, marker or the tracer's own by the name of a function; anything else is an operator."""
+    """The group that a function name suggests: hip, hsa, cuda, rccl, marker or the tracer's own; anything else is an
+    operator."""
     return (
         pl.when(name == MARKER)
         .then(pl.lit("marker"))

@@ -1,8 +1,8 @@
-"""The Chrome trace that rpd2tracing.py makes of an RPD file: a list of events, most often bare, whose GPUs
+"""The Chrome trace that rpd2tracing.py makes from an RPD file: a list of events, most often bare, whose GPUs
 are processes called GPU0, GPU1, ... and whose threads are called Hip.
 
 Sizes, streams and call ids of the RPD file are not in it, and older releases cut times to microseconds:
-where the .rpd is at hand, it is the better file.
+if you have the .rpd, read that instead.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(source: Source) -> Part:
     events = {kind: pl.concat([piece[kind] for piece in pieces]) for kind in pieces[0]}
     gpus = events["names"].filter(pl.col("label").str.contains(r"^GPU\d+$"))["pid"].unique().to_list()
     spans, lost = drop_incomplete(events["spans"], ("name", "start_ns", "end_ns", "pid"), source.name)
-    losses += lost + _odd(source, events["odd"].height, "events that are none of a trace's")
+    losses += lost + _odd(source, events["odd"].height, "elements that are not trace events")
     on_gpu = pl.col("pid").is_in(pl.Series(gpus, dtype=pl.Int64).implode())
     ops = spans.filter(on_gpu).rename({"pid": "agent_id", "tid": "queue_id"})
     tables = {
@@ -53,11 +53,11 @@ def read(source: Source) -> Part:
         "links": _links(events["flows"]),
         "samples": events["readings"],
     }
-    losses += _odd(source, tables.pop("unknown").height, "GPU operations of a type that is not known")
+    losses += _odd(source, tables.pop("unknown").height, "GPU operations of unknown type")
     tables["ranges"] = pl.concat([tables.pop("frames"), tables["ranges"]], how="diagonal")
     if not any(table.height for table in tables.values()):
         raise EmptyCaptureError(
-            f"{source.name} holds no call and no kernel", "the RPD file it was made of was empty"
+            f"{source.name} holds no call and no kernel", "the RPD file it was made from was empty"
         )
     notices = (_ROUNDED,) if spans.height and not spans["fraction"].any() else ()
     pids = spans.filter(~on_gpu)["pid"].unique()
@@ -76,7 +76,7 @@ def _odd(source: Source, count: int, what: str) -> list[Loss]:
 
 
 def _piece(events: Events) -> dict[str, pl.DataFrame]:
-    """The events by what they are, times in nanoseconds."""
+    """The events by kind, with times in nanoseconds."""
     phase = pl.col("ph")
     numbered = events.frame.with_columns(whole("pid").alias("pid"), whole("tid").alias("tid"))
     spans = numbered.filter(phase.is_in(["X", "i"])).with_columns(
@@ -84,7 +84,7 @@ def _piece(events: Events) -> dict[str, pl.DataFrame]:
         pl.when(phase == "i").then(pl.lit("0")).otherwise("dur").alias("dur"),
     )
     spans = with_nanoseconds(spans, "ts", "dur")
-    said = argument(events.arguments(spans["row"]), "desc")
+    descriptions = argument(events.arguments(spans["row"]), "desc")
     flows = numbered.filter(phase.is_in(["s", "f"]))
     names = numbered.filter((phase == "M") & (pl.col("name") == "process_name"))
     return {
@@ -94,7 +94,7 @@ def _piece(events: Events) -> dict[str, pl.DataFrame]:
             (pl.col("ts") + pl.col("dur")).alias("end_ns"),
             "pid",
             "tid",
-            said,
+            descriptions,
             "fraction",
         ),
         "flows": with_nanoseconds(flows, "ts").select(
@@ -107,7 +107,7 @@ def _piece(events: Events) -> dict[str, pl.DataFrame]:
 
 
 def _readings(events: Events, counters: pl.DataFrame) -> pl.DataFrame:
-    args = [next(iter(said.items()), ("", None)) for said in events.arguments(counters["row"])]
+    args = [next(iter(reading.items()), ("", None)) for reading in events.arguments(counters["row"])]
     values = pl.DataFrame(
         {"key": [key for key, _ in args], "value": [_number(value) for _, value in args]},
         schema={"key": pl.String, "value": pl.Float64},
@@ -129,7 +129,7 @@ def _number(value: object) -> float | None:
 
 
 def _gpu_tables(ops: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Kernels and copies by what the trace calls them; the rest frames what a range or graph launched."""
+    """Kernels and copies by the trace's names; the rest only encloses what a range or graph launched."""
     kind = database.op_kind(pl.col("desc"))
     framed = pl.col("desc").is_null() | pl.col("desc").str.starts_with("UserMarker frame")
     kernels = ops.filter(~framed & (kind == "kernel"))
@@ -147,7 +147,7 @@ def _gpu_tables(ops: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _host_tables(spans: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """A range is told from a call by its arguments: they are its name."""
+    """Calls and ranges. A range differs from a call by its arguments: they are its name."""
     group = (
         pl.when(pl.col("name") == pl.col("desc"))
         .then(pl.lit("marker"))
@@ -167,7 +167,8 @@ def _host_tables(spans: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _links(flows: pl.DataFrame) -> pl.DataFrame:
-    """From the call to what it caused. The trace moves the start of an arrow by 2 µs, so calls are not joined by it."""
+    """Links from a call to what it caused. The trace shifts the start of an arrow by 2 µs, so calls cannot be joined
+    by it."""
     begin = flows.filter(pl.col("ph") == "s").select("cat", "id", "pid", cause_ns="ts", cause_track="tid")
     end = flows.filter(pl.col("ph") == "f").select("cat", "id", effect_ns="ts", effect_track="tid")
     joined = begin.unique(["cat", "id"], keep="first", maintain_order=True).join(
@@ -185,10 +186,10 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rpd-json",
-        "rocmProfileData trace (rpd2tracing.py JSON)",
-        "a JSON list that starts with {} and calls processes GPU0, GPU1 and threads Hip",
-        _claims,
-        read,
+        name="rpd-json",
+        title="rocmProfileData trace (rpd2tracing.py JSON)",
+        recognised_by="a JSON list that starts with {} and calls processes GPU0, GPU1 and threads Hip",
+        claims=_claims,
+        read=read,
     ),
 )

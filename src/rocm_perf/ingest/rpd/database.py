@@ -65,14 +65,15 @@ def read(source: Source) -> Part:
 
 
 def clock_of(*times: pl.Series) -> str:
-    """boot or epoch, as the numbers can only be one of them."""
+    """The clock, boot or epoch: the size of the times leaves only one."""
     last = pl.concat([series.cast(pl.Int64) for series in times]).max()
     return "epoch" if isinstance(last, int) and last > _EPOCH_NS else "boot"
 
 
-def op_kind(words: pl.Expr) -> pl.Expr:
-    """kernel, copy, barrier or null, by the type of an op (KernelExecution, CopyHostToDevice, FillBuffer, ...)."""
-    upper = words.str.to_uppercase()
+def op_kind(op_type: pl.Expr) -> pl.Expr:
+    """The kind of an op (kernel, copy, barrier or null) by its type (KernelExecution, CopyHostToDevice, FillBuffer,
+    ...)."""
+    upper = op_type.str.to_uppercase()
     return (
         pl.when(upper.str.contains("KERNEL|DISPATCH|^TASK$"))
         .then(pl.lit("kernel"))
@@ -84,10 +85,10 @@ def op_kind(words: pl.Expr) -> pl.Expr:
 
 
 def _ops(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
-    """What GPUs did, with the call that caused it."""
+    """What the GPUs did, with the call that caused it."""
     raw = run.timed("op", _OP)
-    words = _words(run)
-    causes = Lookup(run.frame("api_ops", ["op_id", "api_id"]), "op_id").one(raw["id"], "api_id")
+    strings = _string_table(run)
+    causes = Lookup(run.frame("api_ops", ["op_id", "api_id"]), "op_id").column(raw["id"], "api_id")
     call = Lookup(calls, "id").get(causes, "pid", "tid", "name")
     ops = raw.select(
         pl.col("id").alias("dispatch_id"),
@@ -95,17 +96,17 @@ def _ops(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
         pl.col("queueId").alias("queue_id"),
         pl.col("start").alias("start_ns"),
         pl.col("end").alias("end_ns"),
-        words.one(raw["description_id"], "kernel").alias("description"),
+        strings.column(raw["description_id"], "kernel").alias("description"),
         causes.alias("correlation_id"),
     )
-    ops = ops.hstack(words.get(raw["opType_id"], "string", "kind").rename({"string": "type"}))
+    ops = ops.hstack(strings.get(raw["opType_id"], "string", "kind").rename({"string": "type"}))
     ops = ops.hstack(call.rename({"name": "function"}))
     _lose_unknown(run, ops)
     return ops
 
 
-def _words(run: Run) -> Lookup:
-    """The string table, with what each string would mean as the name of a kernel or the type of an op."""
+def _string_table(run: Run) -> Lookup:
+    """The string table, with each string read as the name of a kernel and as the type of an op."""
     name = domains.kernel_name(stated("string"))
     return Lookup(run.strings.frame.with_columns(kernel=name, kind=op_kind(pl.col("string"))))
 
@@ -114,14 +115,14 @@ def _lose_unknown(run: Run, ops: pl.DataFrame) -> None:
     unknown = ops.filter(pl.col("kind").is_null())
     if unknown.height:
         types = ", ".join(str(name) for name in unknown["type"].unique().sort()[:3])
-        run.lose(f"GPU operations of a type that is not known ({types})", unknown.height)
+        run.lose(f"GPU operations of unknown type ({types})", unknown.height)
 
 
 _GPU_SPAN = ("start_ns", "end_ns", "agent_id", "queue_id", "stream_id", "pid", "tid", "correlation_id")
 
 
 def _dispatches(run: Run, ops: pl.DataFrame, by_rocprofiler: bool) -> pl.DataFrame:
-    """Kernels. A launch says grid and stream of its own kernel only, not of others that it caused (a graph)."""
+    """Kernels. A launch gives grid and stream for its own kernel only, not for others that it caused (a graph)."""
     code = run.frame("kernelcodeobject", ["id", "vgpr", "sgpr"])
     sizes = ["groupSegmentSize", "privateSegmentSize", *(f"{size}{axis}" for size, axis in _AXES)]
     table = run.frame(
@@ -129,13 +130,13 @@ def _dispatches(run: Run, ops: pl.DataFrame, by_rocprofiler: bool) -> pl.DataFra
         ["api_ptr_id", "kernelName_id", *sizes, *(["codeObject_id"] if code.height else [])],
         texts=["stream"],
     )
-    table = table.with_columns(_words(run).one(table["kernelName_id"], "kernel").alias("launched"))
+    table = table.with_columns(_string_table(run).column(table["kernelName_id"], "kernel").alias("launched"))
     if code.height:
         table = table.hstack(Lookup(code).get(table["codeObject_id"], "vgpr", "sgpr"))
-    known = [name for name in table.columns if name != "api_ptr_id"]
-    rows = ops.hstack(Lookup(table, "api_ptr_id").get(ops["correlation_id"], *known))
+    launch_columns = [name for name in table.columns if name != "api_ptr_id"]
+    rows = ops.hstack(Lookup(table, "api_ptr_id").get(ops["correlation_id"], *launch_columns))
     own = pl.col("description").is_null() | (pl.col("description") == pl.col("launched"))
-    rows = rows.with_columns(pl.when(own).then(pl.col(name)).alias(name) for name in known)
+    rows = rows.with_columns(pl.when(own).then(pl.col(name)).alias(name) for name in launch_columns)
     items = pl.lit(by_rocprofiler) | pl.col("function").is_in(_LAUNCHED_BY_ITEMS)
     # roctracer saw only the dynamic part of LDS, and no scratch.
     memory = (
@@ -158,33 +159,37 @@ def _items(axis: str, items: pl.Expr) -> pl.Expr:
 
 
 def _copies(run: Run, ops: pl.DataFrame) -> pl.DataFrame:
-    """Copies and fills. A call that made several copies says the bytes of all of them together."""
+    """Copies and fills. A call that made several copies gives their bytes as one sum."""
     table = run.frame("copyapi", ["api_ptr_id", "size", "kind"], texts=["stream"]).rename({"kind": "number"})
     rows = ops.hstack(Lookup(table, "api_ptr_id").get(ops["correlation_id"], "size", "number", "stream"))
-    said = domains.copy_kind(pl.concat_str("type", "description", separator=" ", ignore_nulls=True))
+    described = domains.copy_kind(pl.concat_str("type", "description", separator=" ", ignore_nulls=True))
     numbered = pl.col("number").replace_strict(_COPY_KINDS, default="UNKNOWN", return_dtype=pl.String)
     alone = pl.len().over("correlation_id") == 1
     return rows.with_columns(stream_id=_pointer("stream")).select(
-        pl.when(said != "UNKNOWN").then(said).otherwise(numbered).fill_null("UNKNOWN").alias("kind"),
+        pl.when(described != "UNKNOWN")
+        .then(described)
+        .otherwise(numbered)
+        .fill_null("UNKNOWN")
+        .alias("kind"),
         pl.when(alone).then(pl.col("size")).alias("size_bytes"),
         *_GPU_SPAN,
     )
 
 
 def _pointer(column: str) -> pl.Expr:
-    """`0x7f...`: a stream is known by its address."""
+    """The number of a stream, which is identified by its address (`0x7f...`)."""
     digits = pl.col(column).str.to_lowercase().str.strip_prefix("0x")
     return digits.str.to_integer(base=16, strict=False, dtype=pl.Int64)
 
 
 def _signals(run: Run, ops: pl.DataFrame) -> pl.DataFrame:
-    """An op that waited for another's signal."""
+    """Links from an op to those that waited for its signal."""
     pairs = run.frame("op_inputSignals", ["from_op_id", "to_op_id"])
-    known = Lookup(ops, "dispatch_id")
-    cause = known.get(pairs["from_op_id"], "end_ns", "queue_id").rename(
+    ops_by_id = Lookup(ops, "dispatch_id")
+    cause = ops_by_id.get(pairs["from_op_id"], "end_ns", "queue_id").rename(
         {"end_ns": "cause_ns", "queue_id": "cause_track"}
     )
-    effect = known.get(pairs["to_op_id"], "start_ns", "queue_id", "pid")
+    effect = ops_by_id.get(pairs["to_op_id"], "start_ns", "queue_id", "pid")
     effect = effect.rename({"start_ns": "effect_ns", "queue_id": "effect_track"})
     links = cause.hstack(effect).drop_nulls(["cause_ns", "effect_ns"])
     return links.with_columns(kind=pl.lit("signal"), known=pl.lit("recorded"))
@@ -193,7 +198,7 @@ def _signals(run: Run, ops: pl.DataFrame) -> pl.DataFrame:
 def _counters(run: Run, ops: pl.DataFrame) -> pl.DataFrame:
     rows = run.frame("counter", ["op_id", "name_id"], ["value"])
     op = Lookup(ops, "dispatch_id").get(rows["op_id"], "pid", "agent_id")
-    named = rows.hstack(op).with_columns(run.strings.one(rows["name_id"], "string").alias("counter"))
+    named = rows.hstack(op).with_columns(run.strings.column(rows["name_id"], "string").alias("counter"))
     return (
         named.drop_nulls(["op_id", "counter", "value"])
         .group_by(pl.col("op_id").alias("dispatch_id"), "counter", maintain_order=True)
@@ -202,7 +207,7 @@ def _counters(run: Run, ops: pl.DataFrame) -> pl.DataFrame:
 
 
 def _samples(run: Run) -> pl.DataFrame:
-    """Readings of sensors: each row is the time that one value held."""
+    """Sensor readings: each row is the time during which one value held."""
     rows = run.frame("monitor", ["deviceId", "start"], texts=["deviceType", "monitorType", "value"])
     gpus = rows.filter(pl.col("deviceType").str.to_lowercase() == "gpu").drop_nulls("monitorType")
     metric = {name: ours for name, (ours, _) in SENSORS.items()}
@@ -237,6 +242,10 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rpd", "rocmProfileData .rpd (schema 2 and 3)", "SQLite tables rocpd_op and rocpd_api", _claims, read
+        name="rpd",
+        title="rocmProfileData .rpd (schema 2 and 3)",
+        recognised_by="SQLite tables rocpd_op and rocpd_api",
+        claims=_claims,
+        read=read,
     ),
 )

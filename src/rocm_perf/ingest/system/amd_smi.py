@@ -103,7 +103,7 @@ def read_table(source: Source) -> Part:
 
 def _columns(header: str) -> dict[str, tuple[int, int]]:
     """Where each column of a table starts and ends."""
-    names = [(found.group(), found.start()) for found in re.finditer(r"\S+", header)]
+    names = [(match.group(), match.start()) for match in re.finditer(r"\S+", header)]
     ends = [start for _, start in names[1:]] + [len(header) + 80]
     return {name: (start, end) for (name, start), end in zip(names, ends, strict=True)}
 
@@ -119,10 +119,10 @@ def _gpus_of_text(text: str) -> Iterator[Gpu]:
     facts: Facts = {}
     branch: list[tuple[int, str]] = []
     for line in text.splitlines():
-        found = _LINE.fullmatch(line.rstrip())
-        if not found:
+        match = _LINE.fullmatch(line.rstrip())
+        if not match:
             continue
-        indent, key, value = len(found.group(1)), found.group(2), found.group(3)
+        indent, key, value = len(match.group(1)), match.group(2), match.group(3)
         if key == "GPU" and indent == 0:
             if index is not None:
                 yield index, facts
@@ -198,7 +198,7 @@ def _finished(
 
 
 def _agent(index: int, facts: Facts) -> dict[str, object]:
-    """`amd-smi list` knows the HSA node; elsewhere the GPU is known by amd-smi's own number."""
+    """The agent of a GPU. `amd-smi list` gives the HSA node; elsewhere amd-smi's own number identifies the GPU."""
     node = _index(facts.get("NODE_ID"))
     levels = [name for name in facts if name.startswith(_CLOCK_LEVELS)]
     return {
@@ -206,9 +206,11 @@ def _agent(index: int, facts: Facts) -> dict[str, object]:
         "kind": "GPU",
         "vendor": "AMD",
         "logical_index": index,
-        "gfx": _known(facts.get("ASIC/TARGET_GRAPHICS_VERSION") or facts.get("GFX Version")),
-        "name": _known(facts.get("ASIC/MARKET_NAME") or facts.get("Card Series") or facts.get("Card series")),
-        "uuid": _known(facts.get("UUID")),
+        "gfx": _unless_placeholder(facts.get("ASIC/TARGET_GRAPHICS_VERSION") or facts.get("GFX Version")),
+        "name": _unless_placeholder(
+            facts.get("ASIC/MARKET_NAME") or facts.get("Card Series") or facts.get("Card series")
+        ),
+        "uuid": _unless_placeholder(facts.get("UUID")),
         "cu_count": _index(facts.get("ASIC/NUM_COMPUTE_UNITS")),
         "memory_bytes": int(_value("vram_total_bytes", facts.get("VRAM/SIZE", "")) or 0) or None,
         "clock_mhz": max(filter(None, (_value("clock_mhz", facts[name]) for name in levels)), default=None),
@@ -220,10 +222,10 @@ def _sample(agent_id: int, time: int | None, metric: str, value: float) -> dict[
 
 
 def _value(metric: str, text: str, unitless: float | None = None) -> float | None:
-    found = _QUANTITY.fullmatch(text.strip())
-    if not found:
+    match = _QUANTITY.fullmatch(text.strip())
+    if not match:
         return None
-    number, unit = found.groups()
+    number, unit = match.groups()
     scale = scale_of(unit) if unit else unitless_scale(metric) if unitless is None else unitless
     return None if scale is None else float(number) * scale
 
@@ -238,7 +240,7 @@ def _index(value: object) -> int | None:
     return int(text) if re.fullmatch(r"\d{1,9}", text) else None
 
 
-def _known(text: str | None) -> str | None:
+def _unless_placeholder(text: str | None) -> str | None:
     return None if text is None or text.strip().upper() in _UNKNOWN else text.strip()
 
 
@@ -257,27 +259,27 @@ def _is_json(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "amd-smi-text",
-        "amd-smi list, static, metric",
-        "lines `GPU: n` with indented KEY: value below",
-        _is_text,
-        read_text,
-        ("agents", "samples"),
+        name="amd-smi-text",
+        title="amd-smi list, static, metric",
+        recognised_by="lines `GPU: n` with indented KEY: value below",
+        claims=_is_text,
+        read=read_text,
+        fills=("agents", "samples"),
     ),
     Adapter(
-        "amd-smi-json",
-        "amd-smi --json and rocm-smi --json",
-        'JSON entries that start with "gpu", or keys card0, card1',
-        _is_json,
-        read_json,
-        ("agents", "samples"),
+        name="amd-smi-json",
+        title="amd-smi --json and rocm-smi --json",
+        recognised_by='JSON entries that start with "gpu", or keys card0, card1',
+        claims=_is_json,
+        read=read_json,
+        fills=("agents", "samples"),
     ),
     Adapter(
-        "rocm-smi-table",
-        "rocm-smi's concise table",
-        "the heading ROCm System Management Interface",
-        lambda peek: not peek.is_binary and "= ROCm System Management Interface =" in peek.text,
-        read_table,
-        ("agents", "samples"),
+        name="rocm-smi-table",
+        title="rocm-smi's concise table",
+        recognised_by="the heading ROCm System Management Interface",
+        claims=lambda peek: not peek.is_binary and "= ROCm System Management Interface =" in peek.text,
+        read=read_table,
+        fills=("agents", "samples"),
     ),
 )

@@ -16,7 +16,7 @@ from rocm_perf.model.run import Loss
 
 Row = dict[str, str | bool | None]
 
-# For lines without the blanks around them.
+# For lines stripped of blanks.
 _FIELD = re.compile(
     r"(GPU|Name|Counter_Name|Description|Expression|Block|Method|Unit|Min_Interval|Max_Interval)\s*:\s*(.*)"
 )
@@ -40,22 +40,22 @@ def read(source: Source) -> Part:
         )
     schema = {"gfx": pl.String, "counter": pl.String, "block": pl.String, "expression": pl.String}
     table = pl.DataFrame(rows, schema={**schema, "description": pl.String, "derived": pl.Boolean})
-    known = table.unique(["gfx", "counter"], keep="first", maintain_order=True)  # GPUs alike list the same
-    return part(tool, {"counter_info": known}, losses, notices=tuple(dict.fromkeys(sampling)))
+    counters = table.unique(["gfx", "counter"], keep="first", maintain_order=True)  # equal GPUs list the same
+    return part(tool, {"counter_info": counters}, losses, notices=tuple(dict.fromkeys(sampling)))
 
 
 def _v3(lines: list[str]) -> tuple[list[Row], list[str]]:
-    """Counters, and one sentence for each way of PC sampling. A counter without an expression and without a
+    """Counters, and one sentence for each PC sampling method. A counter without an expression and without a
     block is a constant of the GPU."""
     rows: list[Row] = []
     sampling: list[str] = []
     gfx: str | None = None
     method: dict[str, str] = {}
     for line in lines:
-        found = _FIELD.fullmatch(line)
-        if not found:
+        match = _FIELD.fullmatch(line)
+        if not match:
             continue
-        key, value = found.groups()
+        key, value = match.groups()
         if key == "Name":
             gfx = value or None
         elif key == "Counter_Name" and value:
@@ -123,11 +123,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "counter-list",
-        "rocprofv3 --list-avail, rocprofv3-avail, rocprof --list-basic and --list-derived",
-        "lines that start Counter_Name : or gpu-agent0 :",
-        _claims,
-        read,
-        ("counter_info",),
+        name="counter-list",
+        title="rocprofv3 --list-avail, rocprofv3-avail, rocprof --list-basic and --list-derived",
+        recognised_by="lines that start Counter_Name : or gpu-agent0 :",
+        claims=_claims,
+        read=read,
+        fills=("counter_info",),
     ),
 )

@@ -21,7 +21,7 @@ _PLACEHOLDERS = ("", "CPU-XX", "GPU-XX", "N/A")
 
 @dataclass
 class _Agent:
-    """What rocminfo prints of one agent: each key as it stands first, and the size of its memory pools."""
+    """What rocminfo prints about one agent: the first value of each key, and the size of its memory pools."""
 
     values: dict[str, str] = field(default_factory=dict)
     pools: dict[str, int] = field(default_factory=dict)
@@ -44,12 +44,12 @@ def read(source: Source) -> Part:
     rows = [_row(agent, number) for number, agent in enumerate(_agents(text))]
     if not rows:
         raise EmptyCaptureError(
-            f"{source.name} lists no agent", "rocminfo found none, or its output breaks off"
+            f"{source.name} lists no agent", "rocminfo found none, or its output is truncated"
         )
-    known = [row for row in rows if row["kind"]]
-    if len(known) < len(rows):
-        losses.append(Loss(source.name, "agents whose description breaks off", len(rows) - len(known)))
-    table = pl.DataFrame(known, infer_schema_length=None) if known else pl.DataFrame()
+    agents = [row for row in rows if row["kind"]]
+    if len(agents) < len(rows):
+        losses.append(Loss(source.name, "agents whose description breaks off", len(rows) - len(agents)))
+    table = pl.DataFrame(agents, infer_schema_length=None) if agents else pl.DataFrame()
     return part("rocminfo", {"agents": _numbered(table)}, losses, tool_version=_runtime_version(text))
 
 
@@ -77,8 +77,8 @@ def _row(agent: _Agent, number: int) -> dict[str, object]:
         "kind": kind or None,
         "gfx": values["Name"] if values.get("Name", "").startswith("gfx") else None,
         "name": values.get("Marketing Name") or values.get("Name"),
-        "vendor": _known(values.get("Vendor Name")),
-        "uuid": _known(values.get("Uuid")),
+        "vendor": _unless_placeholder(values.get("Vendor Name")),
+        "uuid": _unless_placeholder(values.get("Uuid")),
         "cu_count": cus if is_gpu else None,
         "simd_count": cus * simds if is_gpu and cus and simds else None,
         "wave_size": _number(values.get("Wavefront Size", "")),
@@ -92,7 +92,7 @@ def _row(agent: _Agent, number: int) -> dict[str, object]:
 
 
 def _numbered(table: pl.DataFrame) -> pl.DataFrame:
-    """With the index of each agent among those of its kind."""
+    """The agents, each with its index among those of its kind."""
     if not table.height:
         return table
     table = table.unique("agent_id", keep="first", maintain_order=True)
@@ -100,22 +100,22 @@ def _numbered(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _number(value: str) -> int | None:
-    """`304(0x130)` or `304`."""
-    found = re.match(r"\d{1,15}", value)
-    return int(found.group()) if found else None
+    """The number in a text like `304(0x130)` or `304`."""
+    match = re.match(r"\d{1,15}", value)
+    return int(match.group()) if match else None
 
 
 def _positive(value: str) -> float | None:
     return float(_number(value) or 0) or None
 
 
-def _known(value: str | None) -> str | None:
+def _unless_placeholder(value: str | None) -> str | None:
     return None if value is None or value in _PLACEHOLDERS else value
 
 
 def _runtime_version(text: str) -> str | None:
-    found = re.search(r"^Runtime Version:\s*(\S+)", text, re.MULTILINE)
-    return found.group(1) if found else None
+    match = re.search(r"^Runtime Version:\s*(\S+)", text, re.MULTILINE)
+    return match.group(1) if match else None
 
 
 def _claims(peek: Peek) -> bool:
@@ -125,11 +125,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "rocminfo",
-        "rocminfo, and rocprof v1's sysinfo.txt",
-        "the headings HSA System Attributes, HSA Agents",
-        _claims,
-        read,
-        ("agents",),
+        name="rocminfo",
+        title="rocminfo, and rocprof v1's sysinfo.txt",
+        recognised_by="the headings HSA System Attributes, HSA Agents",
+        claims=_claims,
+        read=read,
+        fills=("agents",),
     ),
 )

@@ -95,16 +95,16 @@ def read(source: Source) -> Part:
     table = pl.concat(samples) if samples else pl.DataFrame()
     if not table.height:
         raise EmptyCaptureError(f"{source.name} holds no reading", "every value is missing or N/A")
-    known = pl.concat(agents, how="diagonal_relaxed").unique("agent_id", maintain_order=True)
+    gpus = pl.concat(agents, how="diagonal_relaxed").unique("agent_id", maintain_order=True)
     local = bool(table["local"].any())
     clock = "epoch" if table["time_ns"].drop_nulls().len() and not local else "unknown"
-    tables = {"samples": table.drop("local").sort("time_ns", maintain_order=True), "agents": known}
+    tables = {"samples": table.drop("local").sort("time_ns", maintain_order=True), "agents": gpus}
     return part(_tool(blocks[0][0]), tables, losses, clock=clock, notices=(_LOCAL_TIME,) if local else ())
 
 
 def _blocks(text: str) -> list[list[str]]:
-    """Tables of the text, each from its header on. Loops that append print the header again and again, and
-    rocm-smi prints a table for each thing it was asked."""
+    """Tables of the text, each from its header on. Loops that append repeat the header, and rocm-smi prints a table
+    for each thing it is asked for."""
     blocks: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.replace("\x00", "").splitlines():
@@ -127,7 +127,9 @@ def _parsed(lines: list[str], name: str) -> tuple[pl.DataFrame, list[Loss]]:
     except InputError:
         frame, foreign = _without_foreign_lines(lines, name)
         losses.append(Loss(name, "lines that do not belong to the table", foreign))
-    bare = {column.strip(): column for column in reversed(frame.columns)}  # of two alike, the first counts
+    bare = {
+        column.strip(): column for column in reversed(frame.columns)
+    }  # of two columns with one name, the first counts
     return frame.select(pl.col(column).alias(name) for name, column in reversed(bare.items())), losses
 
 
@@ -142,16 +144,16 @@ def sensors(columns: tuple[str, ...] | list[str]) -> list[Sensor]:
     lower = [column.strip().lower() for column in columns]
     per_gpu = [_MADENGINE.fullmatch(column.strip()) for column in columns]
     if lower[:1] == ["time"] and any(per_gpu):
-        return [_madengine_sensor(found) for found in per_gpu if found]
+        return [_madengine_sensor(column) for column in per_gpu if column]
     if not (set(lower) & {*_NUMBERS, *_IDENTITIES} or any("." in name for name in lower)):
         return []
-    found: dict[str, Sensor] = {}
+    by_metric: dict[str, Sensor] = {}
     hot = bool({"hotspot", "edge"} & set(lower))
     for column in columns:
         sensor = sensor_of(column.strip(), hot)
         if sensor:
-            found.setdefault(sensor.metric, sensor)
-    return list(found.values())
+            by_metric.setdefault(sensor.metric, sensor)
+    return list(by_metric.values())
 
 
 def sensor_of(column: str, hot: bool = False) -> Sensor | None:
@@ -172,9 +174,9 @@ def _metric(name: str) -> str | None:
     return next((metric for names, metric in _PATTERNS if names.fullmatch(name)), None)
 
 
-def _madengine_sensor(found: re.Match[str]) -> Sensor:
-    metric = "power_w" if found.group(1).startswith("Power") else "vram_percent"
-    return Sensor(found.group(), metric, 1.0, int(found.group(2)[:9]))
+def _madengine_sensor(column: re.Match[str]) -> Sensor:
+    metric = "power_w" if column.group(1).startswith("Power") else "vram_percent"
+    return Sensor(column=column.group(), metric=metric, scale=1.0, gpu=int(column.group(2)[:9]))
 
 
 def _samples(frame: pl.DataFrame) -> list[pl.DataFrame]:
@@ -231,7 +233,7 @@ def _nanoseconds(fraction: pl.Expr) -> pl.Expr:
 
 
 def _agents(frame: pl.DataFrame) -> pl.DataFrame:
-    """nvidia-smi can be asked for names; the AMD tools number GPUs without describing them."""
+    """The GPUs of a table. nvidia-smi can print names; the AMD tools only number GPUs."""
     columns = {column.lower(): column for column in frame.columns}
     if not {"name", "index"} <= columns.keys():
         return pl.DataFrame(schema={"agent_id": pl.Int64})
@@ -264,11 +266,11 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        "smi-csv",
-        "readings of amd-smi, rocm-smi, nvidia-smi and madengine, as CSV",
-        "a CSV header that names a GPU and sensors (socket_power, power.draw [W], GPU use (%), ...)",
-        _claims,
-        read,
-        ("samples", "agents"),
+        name="smi-csv",
+        title="readings of amd-smi, rocm-smi, nvidia-smi and madengine, as CSV",
+        recognised_by="a CSV header that names a GPU and sensors (socket_power, power.draw [W], GPU use (%), ...)",
+        claims=_claims,
+        read=read,
+        fills=("samples", "agents"),
     ),
 )

@@ -1,5 +1,5 @@
 """Text about a machine rather than a run: rocminfo, amd-smi, rocm-smi, counter lists, hipconfig. The formats
-live in modules of their own; those that hold no table, and those that are no recording at all, are here."""
+live in modules of their own; those without a table, and those that are not a recording at all, are here."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def read_hipconfig(source: Source) -> Part:
 
 
 def refuse_help(source: Source) -> Part:
-    """A profiler's help text looks like one of its outputs, but nothing was recorded."""
+    """Refuse a profiler's help text, which looks like one of its outputs."""
     text = source.read().data.decode("utf-8", "replace")
     tools = ", ".join(dict.fromkeys(_USAGE.findall(text))) or "a profiler"
     version = _VERSION.search(text)
     raise NotARecordingError(
         f"{source.name} is the help text of {tools}{' ' + version.group(1) if version else ''}",
-        "it tells what could be recorded, not what was",
+        "it lists what could be recorded, not what was",
         "Name the files that the profiler wrote instead.",
     )
 
@@ -57,12 +57,18 @@ ADAPTERS = (
     *rocminfo.ADAPTERS,
     *list_avail.ADAPTERS,
     *amd_smi.ADAPTERS,
-    Adapter("hipconfig", "hipconfig --full", "the heading ==hipconfig", _is_hipconfig, read_hipconfig),
     Adapter(
-        "profiler-help",
-        "help text of a profiler, which is refused",
-        "a line `usage: rocprofv3 ...`",
-        _is_help,
-        refuse_help,
+        name="hipconfig",
+        title="hipconfig --full",
+        recognised_by="the heading ==hipconfig",
+        claims=_is_hipconfig,
+        read=read_hipconfig,
+    ),
+    Adapter(
+        name="profiler-help",
+        title="help text of a profiler, which is refused",
+        recognised_by="a line `usage: rocprofv3 ...`",
+        claims=_is_help,
+        read=refuse_help,
     ),
 )

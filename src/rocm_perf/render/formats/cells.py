@@ -12,7 +12,7 @@ _BEGINS_FORMULA = r"^([=+\-@\t\r])"  # OWASP, "CSV Injection"
 
 
 def write_csv(frame: pl.DataFrame, path: Path, **style: Any) -> None:
-    """Write a table; opened here, because Polars takes no name that is not UTF-8."""
+    """Write a table. The file is opened here, because Polars accepts only UTF-8 names."""
     with path.open("wb") as file:
         inert(frame).write_csv(file, **style)
 

@@ -1,5 +1,5 @@
 """One process of a Trace as torch.profiler writes it on ROCm: a Kineto chrome trace, .json or .json.gz, with
-the layout of the roctracer backend. Times are decimal text made from integers, so that no nanosecond is lost."""
+the layout of the roctracer backend. Times are decimal text made from integers, so no nanosecond is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocm_perf.files import write_whole
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.kineto_events import Process, event_sources
 
-ROCTRACER_VERSION = 4.1  # whose layout this is
+ROCTRACER_VERSION = 4.1  # the version of this layout
 _BASE_NS = 7_889_238 * 10**9  # Kineto counts from the last multiple of three months
 _ROWS_AT_ONCE = 100_000
 _TIMED = ("dispatches", "api_calls", "copies", "ops", "ranges")
@@ -25,7 +25,7 @@ _FIRST_GPU_SORT_INDEX = 5_000_000
 
 
 def write(trace: Trace, path: Path, *, pid: int | None = None, overwrite: bool = False) -> None:
-    """The first pass of one process; `pid` says which, and may be left out when there is one."""
+    """Write the first pass of one process; `pid` says which, and is optional if there is only one."""
     process = _process(trace, pid)
     compressed = path.suffix == ".gz"
     write_whole(path, lambda draft: _write(process, draft, path.name, compressed), overwrite=overwrite)
@@ -34,13 +34,13 @@ def write(trace: Trace, path: Path, *, pid: int | None = None, overwrite: bool =
 def _process(trace: Trace, pid: int | None) -> Process:
     tables = {name: trace.table(name).drop_nulls(["start_ns", "end_ns"]) for name in (*_TIMED, "collectives")}
     tables["links"] = trace.table("links")
-    seen = (
+    processes = (
         pl.concat([tables[name].select("node", "pid") for name in _TIMED])
         .drop_nulls()
         .unique()
         .sort("node", "pid")
     )
-    pids = seen["pid"].to_list()
+    pids = processes["pid"].to_list()
     if pid is None and len(pids) > 1:
         raise UsageError(
             f"a torch trace holds one process, and this run has {len(pids)}",
@@ -49,15 +49,21 @@ def _process(trace: Trace, pid: int | None) -> Process:
         )
     if pid is not None:
         if pids.count(pid) != 1:
-            why = "several machines have one" if pid in pids else f"there are {pids[:8]}"
+            why = "several machines have such a process" if pid in pids else f"the pids are {pids[:8]}"
             raise UsageError(f"cannot tell which process {pid} is", why)
         tables = {name: frame.filter(pl.col("pid") == pid) for name, frame in tables.items()}
     tables = {
         name: frame.filter(pl.col("pass_id") == pl.col("pass_id").min()) for name, frame in tables.items()
     }
     starts: Any = pl.concat([tables[name]["start_ns"] for name in _TIMED]).min()
-    known = pids[0] if pid is None and pids else pid
-    return Process(trace, tables, known, _rank(trace, known), (starts or 0) // _BASE_NS * _BASE_NS)
+    process_id = pids[0] if pid is None and pids else pid
+    return Process(
+        trace=trace,
+        tables=tables,
+        pid=process_id,
+        rank=_rank(trace, process_id),
+        base_ns=(starts or 0) // _BASE_NS * _BASE_NS,
+    )
 
 
 def _rank(trace: Trace, pid: int | None) -> int | None:
@@ -111,7 +117,7 @@ def _header(process: Process) -> dict[str, Any]:
 
 
 def _device(gpu: dict[str, Any]) -> dict[str, Any]:
-    """What is known of a GPU. A gfx name holds the compute capability: gfx942 is 9.4."""
+    """What is known about a GPU. A gfx name contains the compute capability: gfx942 is 9.4."""
     gfx = re.fullmatch(r"(?:gfx(\d+)([0-9a-f])[0-9a-f]|sm_(\d+)(\d))", gpu["gfx"] or "")
     major, minor = [part for part in gfx.groups() if part] if gfx else (None, None)
     number = (
@@ -131,7 +137,7 @@ def _device(gpu: dict[str, Any]) -> dict[str, Any]:
 
 
 def _events(process: Process) -> Iterator[pl.Series]:
-    """All events as text, some thousand at a time."""
+    """All events as text, a few thousand at a time."""
     for frame, event in event_sources(process):
         for piece in frame.iter_slices(_ROWS_AT_ONCE):
             yield piece.select(event.alias("event"))["event"]
@@ -145,8 +151,8 @@ def _metadata(process: Process) -> Iterator[str]:
         return
     first, last = times.select(pl.col("start_ns").min(), pl.col("end_ns").max()).row(0)
     ts = _microseconds(first - process.base_ns)
-    for pid, tid, words in _labels(process):
-        for what, (key, value) in words.items():
+    for pid, tid, labels in _labels(process):
+        for what, (key, value) in labels.items():
             event = {"name": what, "ph": "M", "pid": pid, "tid": tid, "args": {key: value}}
             yield f'{json.dumps(event)[:-1]}, "ts": {ts}}}'
     span = {
@@ -163,7 +169,7 @@ Label = tuple[int | None, int, dict[str, tuple[str, object]]]
 
 
 def _labels(process: Process) -> Iterator[Label]:
-    """What each process, GPU, stream and thread is called, and where it stands."""
+    """The name and sort order of each process, GPU, stream and thread."""
     tables = process.tables
     command = (
         process.trace.table("processes")
@@ -178,11 +184,11 @@ def _labels(process: Process) -> Iterator[Label]:
     agents = lanes["agent_id"].drop_nulls().unique().sort()
     groups += [(agent, f"GPU {agent}", _FIRST_GPU_SORT_INDEX + agent) for agent in agents]
     for pid, label, index in groups:
-        words: dict[str, tuple[str, object]] = {"process_name": ("name", name)}
+        labels: dict[str, tuple[str, object]] = {"process_name": ("name", name)}
         yield (
             pid,
             0,
-            words | {"process_labels": ("labels", label), "process_sort_index": ("sort_index", index)},
+            labels | {"process_labels": ("labels", label), "process_sort_index": ("sort_index", index)},
         )
     for agent, stream in lanes.drop_nulls().iter_rows():
         yield (

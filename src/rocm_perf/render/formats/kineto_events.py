@@ -1,5 +1,5 @@
-"""The events of a torch.profiler trace as text, category by category: expressions that turn rows into JSON, so
-that millions of them cost seconds. What is not known is left out."""
+"""The events of a torch.profiler trace as text, category by category: expressions that turn millions of rows into
+JSON within seconds. Unknown values are left out."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def json_texts(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     quoted = []
     for column in columns:
         texts = frame[column].drop_nulls().unique()
-        known = [json.dumps(text, ensure_ascii=False) for text in texts]
-        quoted.append(pl.col(column).replace_strict(texts, known, default=None, return_dtype=pl.String))
+        literals = [json.dumps(text, ensure_ascii=False) for text in texts]
+        quoted.append(pl.col(column).replace_strict(texts, literals, default=None, return_dtype=pl.String))
     return frame.with_columns(quoted)
 
 
 @dataclass(frozen=True)
 class Process:
-    """What goes into one file."""
+    """The content of one file."""
 
     trace: Trace
     tables: dict[str, pl.DataFrame]
@@ -41,7 +41,7 @@ class Process:
 
 
 def event_sources(process: Process) -> Iterator[tuple[pl.DataFrame, pl.Expr]]:
-    """Rows of one category, and the expression that makes events of them."""
+    """The rows of each category, and the expression that turns them into events."""
     tables = process.tables
     ops, ranges = json_texts(tables["ops"], "name"), json_texts(tables["ranges"], "name")
     yield ops.filter(pl.col("category") != "python"), _event(process, "cpu_op", _OP_ARGS)
@@ -109,7 +109,8 @@ _COLLECTIVE_ARGS = {
 def _gpu_work(
     kernels: pl.DataFrame, copies: pl.DataFrame
 ) -> Iterator[tuple[str, pl.DataFrame, dict[str, pl.Expr]]]:
-    """Kernels of a graph carry no geometry: Kineto takes it from the launch, and there is none for them."""
+    """The rows and arguments of kernels and copies. Kernels of a graph have no geometry: Kineto takes it from the
+    launch, which they lack."""
     shaped = _with_geometry(kernels).with_columns(
         pl.col("kernel").alias("name"),
         *(pl.when(pl.col("graph_id").is_null()).then(pl.col(size)).alias(size) for size in ("grid", "block")),
@@ -121,13 +122,13 @@ def _gpu_work(
         shaped,
         {**_GPU_ARGS, "kind": kind, "grid": pl.col("grid"), "block": pl.col("block"), **_COLLECTIVE_ARGS},
     )
-    words = {
-        kind: f"Memcpy {word} ({_PLACES[word[0]]} -> {_PLACES[word[-1]]})"
-        for kind, word in _COPY_WORDS.items()
+    names = {
+        kind: f"Memcpy {direction} ({_PLACES[direction[0]]} -> {_PLACES[direction[-1]]})"
+        for kind, direction in _COPY_WORDS.items()
     }
     unknown = "Memcpy Unknown (Unknown -> Unknown)"
     named = copies.with_columns(
-        pl.format('"{}"', pl.col("kind").replace_strict(words, default=unknown)).alias("name")
+        pl.format('"{}"', pl.col("kind").replace_strict(names, default=unknown)).alias("name")
     )
     moved = pl.format('"{}"', pl.col("kind").replace_strict(_COPY_WORDS, default="Unknown"))
     is_fill = pl.col("kind") == "MEMSET"
@@ -151,16 +152,16 @@ def _with_geometry(kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_launches(calls: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
-    """A launch names its kernel; a graph launch starts many and names none."""
+    """The calls, with the kernel that each launched; a graph launch starts many and names none."""
     alone = _with_geometry(kernels).filter(pl.col("graph_id").is_null()).unique("correlation_id", keep="none")
-    known = alone.select("correlation_id", "kernel", "grid", "block", "lds_bytes").drop_nulls(
+    launched = alone.select("correlation_id", "kernel", "grid", "block", "lds_bytes").drop_nulls(
         "correlation_id"
     )
-    return calls.join(known, on="correlation_id", how="left", maintain_order="left")
+    return calls.join(launched, on="correlation_id", how="left", maintain_order="left")
 
 
 def _with_collectives(kernels: pl.DataFrame, collectives: pl.DataFrame) -> pl.DataFrame:
-    """Kineto notes a collective on its kernel, its size in elements."""
+    """The kernels with their collectives, as Kineto notes them, sizes in elements."""
     key = ["start_ns", "end_ns", "agent_id", "stream_id", "correlation_id"]
     element = pl.col("dtype").replace_strict(ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
     noted = collectives.unique(key, keep="first").select(
@@ -177,13 +178,13 @@ def _with_collectives(kernels: pl.DataFrame, collectives: pl.DataFrame) -> pl.Da
 def _event(
     process: Process, category: str, args: dict[str, pl.Expr], pid: str = "pid", tid: str = "tid"
 ) -> pl.Expr:
-    """A complete event. An argument that is not known is left out."""
+    """A complete event. Unknown arguments are left out."""
     lane = [
         joined(f'"{key}": ', pl.col(column)) for key, column in (("name", "name"), ("pid", pid), ("tid", tid))
     ]
     head = pl.concat_str(lane, separator=", ", ignore_nulls=True)
-    known = [joined(f'"{key}": ', value) for key, value in args.items()] or [pl.lit("")]
-    arguments = pl.concat_str(known, separator=", ", ignore_nulls=True)
+    pairs = [joined(f'"{key}": ', value) for key, value in args.items()] or [pl.lit("")]
+    arguments = pl.concat_str(pairs, separator=", ", ignore_nulls=True)
     length = _decimal(pl.col("end_ns") - pl.col("start_ns"))
     times = joined(',\n    "ts": ', process.microseconds("start_ns"), ', "dur": ', length)
     start = f'{{\n    "ph": "X", "cat": "{category}", '
@@ -193,7 +194,7 @@ def _event(
 def _with_flow(
     process: Process, event: pl.Expr, starts: pl.Expr, pid: str = "pid", tid: str = "tid"
 ) -> pl.Expr:
-    """The event and its end of the arrow from launch to kernel. Calls that start nothing get a head as well."""
+    """The event, and its end of the arrow from launch to kernel. Calls that start nothing get one as well."""
     phase = pl.when(starts).then(pl.lit('"s"')).otherwise(pl.lit('"f"'))
     bound = pl.when(starts).then(pl.lit("")).otherwise(pl.lit(', "bp": "e"'))
     where = (pl.col("correlation_id"), pl.col(pid), pl.col(tid), process.microseconds("start_ns"))
@@ -219,7 +220,7 @@ def _flow(phase: pl.Expr, where: tuple[pl.Expr, ...], category: str, bound: pl.E
 
 
 def joined(*parts: str | pl.Expr) -> pl.Expr:
-    """Words and columns as one text; null where a column is."""
+    """Texts and columns joined; null where a column is null."""
     return pl.concat_str([pl.lit(part) if isinstance(part, str) else part for part in parts])
 
 

@@ -1,6 +1,6 @@
 """A Trace as a Perfetto trace (.pftrace) with the tracks, categories and annotations of rocprofv3 7: calls and
 ranges on threads, kernels on queues, copies on streams, sensors as counters. Times are kept as they were
-recorded: where slices of one track overlap, a second track of the same name takes them."""
+recorded: slices that overlap on a track move to a second track of the same name."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from rocm_perf.render.formats.perfetto_slices import PLAIN, slices_of
 
 _ROWS_AT_ONCE = 20_000
 _NAMES_AT_ONCE = 1000
-_SERVICE, _EVENTS = 1, 2  # sequence ids: what the tracer says of itself, and what was traced
+_SERVICE, _EVENTS = 1, 2  # sequence ids: the tracer's own packets, and what was traced
 _STATE_CLEARED, _NEEDS_STATE = 1, 2  # TracePacket.sequence_flags
 _BEGIN, _END, _COUNTER = 1, 2, 4  # TrackEvent.Type
 _BOOT, _REAL = 6, 1  # BuiltinClock
 
 
 def write(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
-    """The first pass of every process of one machine, and the sensors."""
+    """Write the first pass of every process of one machine, and the sensors."""
     slices = slices_of(trace)
     readings = trace.table("samples").drop_nulls(["time_ns", "value"])
     nodes = {
@@ -38,7 +38,7 @@ def write(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     if len(nodes) > 1:
         raise UsageError(
             "a Perfetto trace has one clock",
-            f"this run has {len(nodes)} machines, whose times do not compare",
+            f"this run has {len(nodes)} machines, whose times cannot be compared",
         )
     first: Any = pl.concat([slices["start_ns"], readings["time_ns"]]).min() or 0
     if first < 0:
@@ -46,9 +46,9 @@ def write(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
     write_whole(path, lambda draft: _Writer(trace, first).write(draft, slices, readings), overwrite=overwrite)
 
 
-def _uuid(*words: object) -> int:
-    """The same for the same track, and never 0."""
-    digest = hashlib.blake2b("\0".join(map(str, words)).encode(), digest_size=8).digest()
+def _uuid(*key: object) -> int:
+    """An id that is the same for the same track, and never 0."""
+    digest = hashlib.blake2b("\0".join(map(str, key)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") | 1
 
 
@@ -62,13 +62,13 @@ def _messages() -> Any:
 
 @dataclass
 class _Prototype:
-    """A slice's two packets, with annotations in place: a row only sets values, which is fast."""
+    """The two packets of a slice with its annotations: a row only sets values, which is fast."""
 
     begin: Any
     end: Any
     notes: dict[str, list[tuple[Any, int]]] = field(
         default_factory=dict
-    )  # kind of value -> annotation, place in the row
+    )  # kind of value -> annotation, position in the row
     flows: bool = False
 
 
@@ -107,10 +107,10 @@ class _Writer:
         yield clock
         system = self._trace.table("nodes")["os"].drop_nulls()
         if len(system):
-            said = self._packets.TracePacket(trusted_packet_sequence_id=_SERVICE)
+            host = self._packets.TracePacket(trusted_packet_sequence_id=_SERVICE)
             name, _, release = system[0].partition(" ")
-            said.system_info.utsname.sysname, said.system_info.utsname.release = name, release
-            yield said
+            host.system_info.utsname.sysname, host.system_info.utsname.release = name, release
+            yield host
         yield self._packet(sequence_flags=_STATE_CLEARED, first_packet_on_sequence=True)
 
     def _processes(self, slices: pl.DataFrame) -> Iterator[Any]:
@@ -150,8 +150,8 @@ class _Writer:
         names, categories = (slices[column].unique(maintain_order=True) for column in ("name", "category"))
         self._put(out, self._interned(names, categories, notes))
         slices = slices.with_columns(self._flow())
-        known = [pl.col(note).is_not_null().cast(pl.UInt8) for note in ("flow", *notes)]
-        shapes = slices.select(pl.concat_str(pl.col("category"), *known).alias("shape"))
+        present = [pl.col(note).is_not_null().cast(pl.UInt8) for note in ("flow", *notes)]
+        shapes = slices.select(pl.concat_str(pl.col("category"), *present).alias("shape"))
         firsts = shapes.with_row_index("row").unique("shape", keep="first", maintain_order=True)
         prototypes = [
             self._prototype(slices.row(row, named=True), categories, notes, slices) for row in firsts["row"]
@@ -211,7 +211,7 @@ class _Writer:
         return prototype
 
     def _readings(self, readings: pl.DataFrame) -> Iterator[Any]:
-        """One counter track a sensor; the agent and the metric stand in its name."""
+        """One counter track per sensor, named after the agent and the metric."""
         for track in readings.partition_by("agent_id", "metric", "unit", maintain_order=True):
             agent, metric, unit = track.select("agent_id", "metric", "unit").row(0)
             packet = self._packet()
@@ -228,18 +228,18 @@ class _Writer:
 
 
 def _track_uuids(slices: pl.DataFrame, uuids: dict[tuple[int, int], int]) -> pl.Series:
-    known = pl.DataFrame(
+    by_track = pl.DataFrame(
         [(*key, uuid) for key, uuid in uuids.items()],
         schema={"number": pl.UInt32, "lane": pl.Int64, "uuid": pl.UInt64},
         orient="row",
     )
     return slices.select("number", "lane").join(
-        known, on=["number", "lane"], how="left", maintain_order="left"
+        by_track, on=["number", "lane"], how="left", maintain_order="left"
     )["uuid"]
 
 
 def _describe(message: Any, name: str, descriptor: Any, **ids: int) -> None:
-    """Ids of processes and threads have 32 bits there; a track with other ones has a name alone."""
+    """Describe a process or thread. Its ids have 32 bits; a track with larger ones gets only a name."""
     if all(0 <= number < 2**31 for number in ids.values()):
         for key, number in ids.items():
             setattr(message, key, number)
@@ -256,8 +256,8 @@ def _value_field(values: pl.Series) -> str:
 
 
 def _encoded(rows: pl.DataFrame, prototypes: list[_Prototype]) -> Iterator[bytes]:
-    """The begin and the end of each row. `rows` holds shape, name, uuid and flow, then the annotations, of
-    which the first two are the times."""
+    """The begin and the end of each row. `rows` holds shape, name, uuid and flow, then the annotations, the first two
+    being the times."""
     for row in rows.iter_rows():
         prototype = prototypes[row[0]]
         event = prototype.begin.track_event
@@ -277,7 +277,7 @@ def _encoded(rows: pl.DataFrame, prototypes: list[_Prototype]) -> Iterator[bytes
 
 
 def _framed(data: bytes) -> bytes:
-    """A packet as an element of Trace.packet: its tag, its length, itself."""
+    """A packet as an element of Trace.packet: tag, length, content."""
     return _prefix(len(data)) + data
 
 

@@ -41,7 +41,7 @@ def slices_of(trace: Trace) -> pl.DataFrame:
     slices = pl.concat([*pieces, _kernels(trace, kinds)], how="diagonal").drop_nulls(["start_ns", "end_ns"])
     lengths = slices.with_columns(begin_ns="start_ns", delta_ns=pl.col("end_ns") - pl.col("start_ns"))
     notes = [name for name in slices.columns if name not in PLAIN]
-    # `end_ns` is an annotation as well: it tells apart what overlaps.
+    # `end_ns` is an annotation as well: it separates slices that overlap.
     ordered = lengths.select(*PLAIN, "begin_ns", pl.col("end_ns").alias("ended_ns"), "delta_ns", *notes)
     return _with_lanes(
         ordered.sort(
@@ -97,7 +97,7 @@ def _copies(copies: pl.DataFrame, kinds: dict[int, str]) -> pl.DataFrame:
 
 
 def _kernels(trace: Trace, kinds: dict[int, str]) -> pl.DataFrame:
-    """rocprofv3 notes sizes as products, and the counters of a kernel as real numbers."""
+    """The slices of kernels; rocprofv3 annotates sizes as products, and counters as real numbers."""
     dispatches, counters = with_counters(trace, first_pass(trace, "dispatches"))
     by_queue = pl.col("queue_id").is_not_null()
     lane = pl.coalesce("queue_id", "stream_id").fill_null(0)
@@ -122,14 +122,15 @@ def _kernels(trace: Trace, kinds: dict[int, str]) -> pl.DataFrame:
 
 
 def _track(what: str, agent: pl.Expr, word: str, lane: pl.Expr, kinds: dict[int, str]) -> pl.Expr:
-    """COMPUTE AGENT [4] QUEUE [0] (GPU)"""
+    """The name of a track: `COMPUTE AGENT [4] QUEUE [0] (GPU)`."""
     number = agent.cast(pl.String).fill_null("?")
     kind = agent.replace_strict(kinds, default="UNK", return_dtype=pl.String).fill_null("UNK")
     return pl.format(f"{what} [{{}}] {word} [{{}}] ({{}})", number, lane, kind).alias("track")
 
 
 def _with_lanes(slices: pl.DataFrame) -> pl.DataFrame:
-    """Slices that overlap without lying one in the other cannot share a track: later ones get a lane of their own."""
+    """The lane of each slice. Slices that overlap without nesting cannot share a track: later ones get another
+    lane."""
     numbered = slices.with_columns(pl.struct("pid", "track").rle_id().alias("number"))
     before = pl.col("end_ns").cum_max().shift().over("number")
     overlaps = numbered.filter((pl.col("start_ns") < before).fill_null(False))["number"].unique()
@@ -146,7 +147,7 @@ def _with_lanes(slices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lanes(starts: list[int], ends: list[int]) -> list[int]:
-    lanes: list[list[int]] = []  # of each lane, the ends of what is open
+    lanes: list[list[int]] = []  # per lane, the ends of open slices
     chosen = []
     for start, end in zip(starts, ends, strict=True):
         for opened in lanes:

@@ -19,7 +19,7 @@ from rocm_perf.render.formats.rocpd_process import UNKNOWN, Process, processes_o
 from rocm_perf.render.formats.rocpd_schema import statements
 from rocm_perf.render.formats.sqlite import Rows, write_database
 
-_MOST_PROCESSES = 500  # parts that SQLite allows in one UNION, which each view is
+_MOST_PROCESSES = 500  # parts that SQLite allows in a UNION; each view is one
 
 _CATEGORIES = {
     "hip": "HIP_RUNTIME_API_EXT",
@@ -47,19 +47,19 @@ _OPERATIONS = ["ALLOC", "FREE", "REALLOC", "RECLAIM"]
 
 
 def write(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
-    """Everything of the trace that the format can hold."""
+    """Write everything in the trace that the format can hold."""
     processes = processes_of(trace)
     if len(processes) > _MOST_PROCESSES:
         raise UsageError(
             f"a rocpd database holds at most {_MOST_PROCESSES} processes, this recording has {len(processes)}"
         )
-    made = statements([process.suffix for process in processes])
+    schema = statements([process.suffix for process in processes])
     rows = (rows for process in processes for rows in _Writer(process).rows())
-    write_database(path, made, rows, overwrite=overwrite)
+    write_database(path, schema, rows, overwrite=overwrite)
 
 
 class _Writer:
-    """The rows of one process, table after table: no more than one is in memory at a time."""
+    """The rows of one process, table by table: only one is in memory at a time."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -72,8 +72,8 @@ class _Writer:
 
     def _info(self) -> Iterator[Rows]:
         process, suffix = self.process, self.process.suffix
-        said = {"schema_version": "3", "uuid": suffix, "guid": suffix[1:].replace("_", "-")}
-        yield "metadata", pl.DataFrame({"tag": list(said), "value": list(said.values())})
+        metadata = {"schema_version": "3", "uuid": suffix, "guid": suffix[1:].replace("_", "-")}
+        yield "metadata", pl.DataFrame({"tag": list(metadata), "value": list(metadata.values())})
         yield "info_node", process.node_info()
         yield "info_process", process.process_info()
         yield "info_thread", process.threads()
@@ -100,12 +100,12 @@ class _Writer:
 
     def _strings(self, texts: pl.Series) -> pl.Series:
         numbers = {text: self._string(text) for text in texts.unique(maintain_order=True)}
-        found: pl.Series = texts.replace_strict(numbers, return_dtype=pl.Int64)
-        return found
+        ids: pl.Series = texts.replace_strict(numbers, return_dtype=pl.Int64)
+        return ids
 
-    def _happened(self, rows: pl.DataFrame, category: pl.Expr, caused: pl.Expr) -> pl.DataFrame:
+    def _events(self, rows: pl.DataFrame, category: pl.Expr, caused: pl.Expr) -> pl.DataFrame:
         """An event for each row: the call that it is or came from (`caused`), by which others are joined to it.
-        `id` is what SQLite will count itself, which is quicker than to be told."""
+        `id` is the number that SQLite will assign, which is faster than writing it."""
         first = self.events + 1
         self.events += rows.height
         return rows.select(
@@ -117,12 +117,12 @@ class _Writer:
         )
 
     def _span(self, rows: pl.DataFrame, events: pl.DataFrame, *more: pl.Expr | str) -> pl.DataFrame:
-        """When and by whom. Zeros stand for times that were not taken."""
-        taken = pl.col("start_ns").is_not_null() & pl.col("end_ns").is_not_null()
+        """Time, thread and event of each row. Zero means that no time was recorded."""
+        has_times = pl.col("start_ns").is_not_null() & pl.col("end_ns").is_not_null()
         spans = rows.select(
             "tid",
-            pl.when(taken).then("start_ns").otherwise(0).alias("start"),
-            pl.when(taken).then("end_ns").otherwise(0).alias("end"),
+            pl.when(has_times).then("start_ns").otherwise(0).alias("start"),
+            pl.when(has_times).then("end_ns").otherwise(0).alias("end"),
             events["id"].alias("event_id"),
             *more,
         )
@@ -133,26 +133,26 @@ class _Writer:
 
     def _calls(self) -> Iterator[Rows]:
         calls = self.process.rows("api_calls")
-        words = {domain: _CATEGORIES.get(domain, domain.upper()) for domain in calls["domain"].unique()}
-        categories = self._strings(calls["domain"].replace_strict(words, return_dtype=pl.String))
-        events = self._happened(calls, pl.lit(categories), pl.lit(0))
+        names = {domain: _CATEGORIES.get(domain, domain.upper()) for domain in calls["domain"].unique()}
+        categories = self._strings(calls["domain"].replace_strict(names, return_dtype=pl.String))
+        events = self._events(calls, pl.lit(categories), pl.lit(0))
         yield "event", events.drop("id")
         regions = self._span(calls, events, pl.lit(self._strings(calls["name"])).alias("name_id"))
         yield "region", regions.with_columns(pl.col("tid").fill_null(UNKNOWN))
 
     def _ranges(self) -> Iterator[Rows]:
-        """The program's words stand beside the event; the region has the name of the call."""
+        """Ranges: the program's message is stored with the event; the region has the name of the call."""
         ranges = self.process.rows("ranges").filter(~pl.col("on_gpu"))
-        events = self._happened(ranges, self._literal(_MARKER), pl.lit(0))
-        words = {name: _json(message=name) for name in ranges["name"].unique()}
-        said = ranges["name"].replace_strict(words, return_dtype=pl.String)
-        yield "event", events.drop("id").with_columns(said.alias("extdata"))
+        events = self._events(ranges, self._literal(_MARKER), pl.lit(0))
+        messages = {name: _json(message=name) for name in ranges["name"].unique()}
+        extdata = ranges["name"].replace_strict(messages, return_dtype=pl.String)
+        yield "event", events.drop("id").with_columns(extdata.alias("extdata"))
         regions = self._span(ranges, events, self._literal(_MARKER_CALL).alias("name_id"))
         yield "region", regions.with_columns(pl.col("tid").fill_null(UNKNOWN))
 
     def _dispatches(self) -> Iterator[Rows]:
         rows = self.process.rows("dispatches")
-        events = self._happened(rows, self._literal("KERNEL_DISPATCH"), pl.col("correlation_id"))
+        events = self._events(rows, self._literal("KERNEL_DISPATCH"), pl.col("correlation_id"))
         yield "event", events.drop("id")
         zeros = ("dispatch_id", "queue_id", "stream_id")  # what a dispatch must have; so must the sizes
         yield (
@@ -177,15 +177,15 @@ class _Writer:
         kinds = self.process.counted.select(
             "agent_id", pl.col("name").alias("counter"), pl.col("id").alias("pmc_id")
         )
-        found = counters.join(launched, on="dispatch_id", how="left", maintain_order="left")
-        named = found.join(
+        values = counters.join(launched, on="dispatch_id", how="left", maintain_order="left")
+        named = values.join(
             kinds, on=["agent_id", "counter"], how="left", nulls_equal=True, maintain_order="left"
         )
         return named.select("event_id", "pmc_id", "value")
 
     def _copies(self) -> Iterator[Rows]:
         copies = self.process.rows("copies")
-        events = self._happened(copies, self._literal("MEMORY_COPY"), pl.col("correlation_id"))
+        events = self._events(copies, self._literal("MEMORY_COPY"), pl.col("correlation_id"))
         yield "event", events.drop("id")
         names = self._strings(copies["kind"].replace_strict(_COPIES, default="MEMORY_COPY_NONE"))
         device = pl.col("agent_id")
@@ -206,7 +206,7 @@ class _Writer:
         )
 
     def _allocations(self) -> Iterator[Rows]:
-        """Scratch memory stands among the allocations, told by its level."""
+        """Allocations; scratch memory is among them, marked by its level."""
         level = pl.col("level")
         kept = pl.when(level.is_in(["REAL", "VIRTUAL"])).then(level).alias("level")
         signed = pl.col("address").reinterpret(signed=True)
@@ -214,12 +214,12 @@ class _Writer:
             self.process.rows("allocations").with_columns(kept, signed), "MEMORY_ALLOCATION"
         )
         scratch = self.process.rows("scratch")
-        said = pl.Series("extdata", [_json(flags=flags) for flags in scratch["flags"]], dtype=pl.String)
-        scratch = scratch.with_columns(said, level=pl.lit("SCRATCH"), address=pl.lit(None, pl.Int64))
+        extdata = pl.Series("extdata", [_json(flags=flags) for flags in scratch["flags"]], dtype=pl.String)
+        scratch = scratch.with_columns(extdata, level=pl.lit("SCRATCH"), address=pl.lit(None, pl.Int64))
         yield from self._allocated(scratch, "SCRATCH_MEMORY", "extdata")
 
     def _allocated(self, rows: pl.DataFrame, category: str, *more: str) -> Iterator[Rows]:
-        events = self._happened(rows, self._literal(category), pl.col("correlation_id"))
+        events = self._events(rows, self._literal(category), pl.col("correlation_id"))
         yield "event", events.drop("id")
         operation = pl.col("operation")
         yield (
@@ -239,21 +239,21 @@ class _Writer:
         )
 
     def _samples(self) -> Iterator[Rows]:
-        """A reading is a sample on the track of its sensor, and a value of the counter that the sensor is."""
+        """Sensor readings: each is a sample on the track of its sensor, and a value of the counter of that name."""
         readings = self.process.sensors.with_columns(correlation_id=pl.lit(0, pl.Int64))
         sensors = readings.select("agent_id", "metric").unique(maintain_order=True)
         tracks = sensors.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("id"))
         names = self._strings(tracks["metric"]).alias("name_id")
         yield "track", self.process.owned(tracks.select("id", names))
-        events = self._happened(readings, self._literal(_SENSOR), pl.lit(0))
+        events = self._events(readings, self._literal(_SENSOR), pl.lit(0))
         yield "event", events.drop("id")
         key = ["agent_id", "metric"]
-        known = self.process.counted.select("agent_id", metric="name", pmc_id="id")
+        counters = self.process.counted.select("agent_id", metric="name", pmc_id="id")
         placed = readings.join(tracks, on=key, nulls_equal=True, how="left", maintain_order="left")
-        placed = placed.join(known, on=key, nulls_equal=True, how="left", maintain_order="left")
+        placed = placed.join(counters, on=key, nulls_equal=True, how="left", maintain_order="left")
         yield "sample", placed.select(events["id"].alias("event_id"), track_id="id", timestamp="time_ns")
         yield "pmc_event", placed.select(events["id"].alias("event_id"), "pmc_id", "value")
 
 
-def _json(**said: object) -> str:
-    return msgspec.json.encode({name: value for name, value in said.items() if value is not None}).decode()
+def _json(**fields: object) -> str:
+    return msgspec.json.encode({name: value for name, value in fields.items() if value is not None}).decode()

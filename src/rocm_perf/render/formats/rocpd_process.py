@@ -1,4 +1,4 @@
-"""One process of a Trace as a rocpd database sees it: its id, which rows are its own, and what is known of the
+"""One process of a Trace as a rocpd database sees it: its id, which rows are its own, and what is known about the
 machine, its threads, agents, kernels and counters."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Process:
     node: int
     pid: int | None
     pass_id: int
-    alone: bool  # the only one of its node and pass: rows that name no process are its own
+    alone: bool  # the only one of its node and pass: rows without a process are its own
     only: bool  # the only one of the run
     leads: bool  # the first of its node: what belongs to the machine as a whole is written with it
 
@@ -44,7 +44,7 @@ class Process:
         return UNKNOWN if self.pid is None else self.pid
 
     def rows(self, table: str, *columns: str) -> pl.DataFrame:
-        """The rows of a table that are this process's: all columns, or those that are named."""
+        """The rows of a table that belong to this process: all columns, or the named ones."""
         frame = self.trace.table(table)
         if self.only:
             return frame.select(columns) if columns else frame
@@ -52,7 +52,7 @@ class Process:
         if "pass_id" in frame.columns:
             tests.append(pl.col("pass_id") == self.pass_id)
         if "pid" in frame.columns:
-            # A kernel without a process is one that every process has.
+            # A kernel without a process belongs to every process.
             shared = self.alone or table == "kernels"
             mine = pl.col("pid").eq_missing(pl.lit(self.pid, pl.Int64))
             tests.append(mine | pl.col("pid").is_null() if shared else mine)
@@ -63,18 +63,18 @@ class Process:
 
     @cached_property
     def suffix(self) -> str:
-        """The end of its tables' names: the same for the same content."""
-        seen: list[object] = [self.host, self.node, self.pid, self.pass_id]
+        """The suffix of its tables' names, the same for the same content."""
+        content: list[object] = [self.host, self.node, self.pid, self.pass_id]
         for table in _TIMED:
             frame = self.rows(table, "start_ns", "end_ns")
-            seen += [frame.height, frame["start_ns"].min(), frame["end_ns"].max()]
-        text = hashlib.sha256(repr(seen).encode()).hexdigest()
+            content += [frame.height, frame["start_ns"].min(), frame["end_ns"].max()]
+        text = hashlib.sha256(repr(content).encode()).hexdigest()
         return "".join(f"_{text[low:high]}" for low, high in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
 
     @cached_property
     def machine(self) -> dict[str, object]:
-        found = self.trace.table("nodes").filter(pl.col("node") == self.node)
-        return found.row(0, named=True) if found.height else {}
+        nodes = self.trace.table("nodes").filter(pl.col("node") == self.node)
+        return nodes.row(0, named=True) if nodes.height else {}
 
     @property
     def host(self) -> str | None:
@@ -104,9 +104,9 @@ class Process:
     def process_info(self) -> pl.DataFrame:
         if self.pid is None:
             return pl.DataFrame()
-        known = self.rows("processes").filter(pl.col("pid") == self.pid).head(1)
+        rows = self.rows("processes").filter(pl.col("pid") == self.pid).head(1)
         first, last = pl.col("start_ns"), pl.col("end_ns")
-        said = known.select(
+        info = rows.select(
             "ppid",
             first.alias("init"),
             last.alias("fini"),
@@ -114,9 +114,9 @@ class Process:
             last.alias("end"),
             "command",
         )
-        if said.is_empty():
-            said = pl.DataFrame({"command": [None]}, schema={"command": pl.String})
-        return said.select(
+        if info.is_empty():
+            info = pl.DataFrame({"command": [None]}, schema={"command": pl.String})
+        return info.select(
             pl.lit(self.pid).alias("id"),
             pl.lit(self.nid).alias("nid"),
             pl.lit(self.pid).alias("pid"),
@@ -127,27 +127,29 @@ class Process:
         tids = pl.concat([self.column(table, "tid") for table in _TIMED]).drop_nulls().unique().sort()
         return self.owned(tids.alias("id").to_frame().with_columns(tid="id"))
 
-    def named(self, column: str, word: str) -> pl.DataFrame:
-        """Its queues or streams, called as rocprofv3 calls them; 0 is the default one."""
+    def named(self, column: str, noun: str) -> pl.DataFrame:
+        """Its queues or streams, named as in rocprofv3; 0 is the default one."""
         used = [self.column(table, column) for table in ("dispatches", "copies", "allocations", "scratch")]
         ids = pl.concat([pl.Series(column, [0], dtype=pl.Int64), *used]).drop_nulls().unique().sort()
-        names = [f"Default {word}" if number == 0 else f"{word} {number - 1}" for number in ids]
+        names = [f"Default {noun}" if number == 0 else f"{noun} {number - 1}" for number in ids]
         return self.owned(pl.DataFrame({"id": ids, "name": names}))
 
     def agents(self) -> pl.DataFrame:
-        """Those that are described, and those that are only pointed at."""
-        known = self.trace.table("agents").filter(pl.col("node") == self.node)
+        """The agents that are described, and those that are only referred to."""
+        described = self.trace.table("agents").filter(pl.col("node") == self.node)
         gpus = self.column("dispatches", "agent_id").unique()
         used = [self.column(table, "agent_id") for table in ("allocations", "scratch", "counters")]
         used += [self.column("copies", column) for column in ("agent_id", "src_agent", "dst_agent")]
         used.append(self.trace.table("samples").filter(pl.col("node") == self.node)["agent_id"])
-        found = pl.concat([gpus, *used]).drop_nulls().unique().sort()
-        found = found.filter(~found.is_in(known["agent_id"].implode()))
-        is_gpu = found.is_in(gpus.implode())
+        undescribed = pl.concat([gpus, *used]).drop_nulls().unique().sort()
+        undescribed = undescribed.filter(~undescribed.is_in(described["agent_id"].implode()))
+        is_gpu = undescribed.is_in(gpus.implode())
         more = pl.DataFrame(
-            {"agent_id": found, "kind": pl.select(pl.when(is_gpu).then(pl.lit("GPU"))).to_series()}
+            {"agent_id": undescribed, "kind": pl.select(pl.when(is_gpu).then(pl.lit("GPU"))).to_series()}
         )
-        both = pl.concat([known, more], how="diagonal").unique("agent_id", keep="first", maintain_order=True)
+        both = pl.concat([described, more], how="diagonal").unique(
+            "agent_id", keep="first", maintain_order=True
+        )
         kind = pl.col("kind")
         return self.owned(
             both.select(
@@ -168,8 +170,8 @@ class Process:
 
     @cached_property
     def symbols(self) -> pl.DataFrame:
-        """Kernels by name and registers. A dispatch has its registers from the symbol: one that no symbol
-        accounts for gets another."""
+        """Kernels by name and registers. A dispatch gets its registers from the symbol: one that no symbol matches
+        gets a new one."""
         listed = self.rows("kernels")
         if listed["kernel_id"].null_count() or listed["kernel_id"].is_duplicated().any():
             listed = listed.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("kernel_id"))
@@ -195,7 +197,7 @@ class Process:
 
     def kernel_symbols(self) -> pl.DataFrame:
         symbols = self.symbols
-        said = [
+        extdata = [
             msgspec.json.encode({"kernel_id": number, "formatted_kernel_name": name}).decode()
             for number, name in symbols.select("kernel_id", "kernel").iter_rows()
         ]
@@ -211,7 +213,7 @@ class Process:
                 pl.col("sgprs").alias("sgpr_count"),
                 pl.col("vgprs").alias("arch_vgpr_count"),
                 pl.col("agprs").alias("accum_vgpr_count"),
-                pl.Series("extdata", said, dtype=pl.String),
+                pl.Series("extdata", extdata, dtype=pl.String),
             )
         )
 
@@ -223,7 +225,7 @@ class Process:
 
     @cached_property
     def counted(self) -> pl.DataFrame:
-        """What was counted or read: an id for each agent and name, with what is known of it."""
+        """What was counted or read: an id for each agent and name, with what is known about it."""
         info = self.trace.table("counter_info").rename({"counter": "name", "unit": "units"}).drop("gfx")
         counters = self.rows("counters", "agent_id", "counter").rename({"counter": "name"})
         sensors = self.sensors.select(
@@ -253,37 +255,37 @@ class Process:
 
 
 def processes_of(trace: Trace) -> list[Process]:
-    """Every process and pass that has left something, by machine, process and pass."""
+    """Every process and pass that recorded something, by machine, process and pass."""
     key = ["node", "pid", "pass_id"]
     frames = [trace.table(table).select(key).unique() for table in (*_TIMED, "counters", "processes")]
-    found = pl.concat(frames).unique().sort(key, nulls_last=True)
-    named = found.filter(pl.col("pid").is_not_null())
+    processes = pl.concat(frames).unique().sort(key, nulls_last=True)
+    named = processes.filter(pl.col("pid").is_not_null())
     alone = named.group_by("node", "pass_id").len().filter(pl.col("len") == 1).select("node", "pass_id")
     lonely = set(alone.iter_rows())
-    kept = [row for row in found.iter_rows() if row[1] is not None or (row[0], row[2]) not in lonely] or [
+    kept = [row for row in processes.iter_rows() if row[1] is not None or (row[0], row[2]) not in lonely] or [
         (0, None, 0)
     ]
     leaders = {node: (node, pid, number) for node, pid, number in reversed(kept)}
     return [
         Process(
-            trace,
-            node,
-            pid,
-            number,
-            (node, number) in lonely,
-            len(kept) == 1,
-            leaders[node] == (node, pid, number),
+            trace=trace,
+            node=node,
+            pid=pid,
+            pass_id=number,
+            alone=(node, number) in lonely,
+            only=len(kept) == 1,
+            leads=leaders[node] == (node, pid, number),
         )
         for node, pid, number in kept
     ]
 
 
 def _properties(agent: dict[str, object]) -> str:
-    """The part of an agent's JSON that is known."""
-    said = {name: agent[ours] for name, ours in _PROPERTIES.items() if agent[ours] is not None}
+    """The known part of an agent's JSON."""
+    properties = {name: agent[ours] for name, ours in _PROPERTIES.items() if agent[ours] is not None}
     lds, clock = agent["lds_bytes"], agent["clock_mhz"]
     if isinstance(lds, int):
-        said["lds_size_in_kb"] = lds // 1024
+        properties["lds_size_in_kb"] = lds // 1024
     if isinstance(clock, float) and clock.is_integer():
-        said["max_engine_clk_fcompute"] = int(clock)
-    return msgspec.json.encode(said).decode()
+        properties["max_engine_clk_fcompute"] = int(clock)
+    return msgspec.json.encode(properties).decode()

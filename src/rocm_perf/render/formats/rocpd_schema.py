@@ -61,8 +61,8 @@ _KINDS_IN: dict[tuple[str, str], str] = {
     ("pmc_event", "value"): "REAL DEFAULT 0.0",
     ("pmc_event", "extdata"): "JSONB DEFAULT '{}'",
 }
-# rocprofv3 has AUTOINCREMENT everywhere. It only keeps the ids of deleted rows from coming back, and costs a third of
-# the time that it takes to fill these.
+# rocprofv3 has AUTOINCREMENT everywhere. It only prevents the reuse of deleted ids, and costs a third of the time to
+# fill these.
 _LARGE = ("event", "region", "kernel_dispatch", "memory_copy", "memory_allocate", "sample", "pmc_event")
 _POINTS_TO: dict[str, str] = {
     "nid": "info_node",
@@ -81,7 +81,7 @@ _POINTS_TO: dict[str, str] = {
 
 
 def statements(suffixes: Sequence[str]) -> Iterator[str]:
-    """Everything that makes an empty database for these processes."""
+    """The statements that create an empty database for these processes."""
     for suffix in suffixes:
         for table in TABLES:
             yield _table(table, suffix)
@@ -111,7 +111,7 @@ def _table(table: str, suffix: str) -> str:
 
 
 def _with(table: str, alias: str, where: str) -> str:
-    """One more table, by the id that stands in `where`. A row stays when it has no partner."""
+    """A join with one more table, by the id in `where`. A row without a partner stays."""
     owner = where.partition(".")[0]
     return f" LEFT JOIN rocpd_{table} {alias} ON {alias}.id = {where} AND {alias}.guid = {owner}.guid"
 
@@ -166,7 +166,7 @@ _ALL_TIMES = _NAMED_TIMES + "".join(
 
 
 def _ranking(times: str) -> str:
-    """Microseconds, as rocprofv3 has them in these two views only."""
+    """The time in microseconds, which rocprofv3 uses in these two views only."""
     return (
         "SELECT name, COUNT(*) AS total_calls, SUM(duration) / 1000.0 AS total_duration,"
         " (SUM(duration) / COUNT(*)) / 1000.0 AS average,"

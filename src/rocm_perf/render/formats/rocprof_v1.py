@@ -1,4 +1,4 @@
-"""A Trace as rocprof (v1) writes it: results.csv with a column a counter, results.json as its Chrome trace, and
+"""A Trace as rocprof (v1) writes it: results.csv with one column per counter, results.json as its Chrome trace, and
 the statistics beside them. What rocprof knows and a Trace does not (signals, code objects) is written as 0."""
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
 def write_csv(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
-    """results.csv: one row a dispatch, with times where they were recorded."""
+    """Write results.csv: one row per dispatch, with times if they were recorded."""
     write = partial(cells.write_csv, _profile(trace), quote_style="non_numeric")
     write_whole(path, write, overwrite=overwrite)
 
 
 def write_json(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
-    """results.json: calls, copies, ranges and kernels. Without calls it is what the profiler alone writes."""
+    """Write results.json: calls, copies, ranges and kernels. Without calls it is what the profiler alone writes."""
     write_whole(path, lambda draft: _write_json(trace, draft), overwrite=overwrite)
 
 
 def write_stats(
     trace: Trace, folder: Path, prefix: str = "results", *, overwrite: bool = False
 ) -> tuple[Path, ...]:
-    """`<prefix>.stats.csv`, `.hip_stats.csv`, `.hsa_stats.csv` and `.copy_stats.csv`, for what was recorded."""
+    """Write `<prefix>.stats.csv`, `.hip_stats.csv`, `.hsa_stats.csv` and `.copy_stats.csv`, if they have rows."""
     calls = first_pass(trace, "api_calls")
     kernels = first_pass(trace, "dispatches").select(
         marked_name(pl.col("kernel")).alias("Name"), "start_ns", "end_ns"
@@ -74,16 +74,14 @@ def marked_name(kernel: pl.Expr) -> pl.Expr:
 
 
 def first_pass(trace: Trace, table: str) -> pl.DataFrame:
-    """What the first run of the application recorded: the others ran for its counters."""
+    """The rows of the first run of the application: the others only collected counters."""
     frame = trace.table(table)
     return frame.filter(pl.col("pass_id") == pl.col("pass_id").min())
 
 
 def with_counters(trace: Trace, dispatches: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Dispatches with one column a counter, of all passes, and the counters' names.
-
-    A pass is a process of its own, so its counters belong to the dispatch of the same number; only where a
-    pass has several processes do their ids tell them apart.
+    """Dispatches with one column per counter, of all passes, and the counters' names. A pass is a process of its own,
+    so its counters belong to the dispatch of the same number; process ids matter only if a pass has several processes.
     """
     counters = trace.table("counters")
     key = ["node", "pid", "dispatch_id"] if dispatches["pid"].n_unique() > 1 else ["dispatch_id"]
@@ -195,7 +193,7 @@ def _write_events(out: IO[bytes], frame: pl.DataFrame, event: pl.Expr) -> None:
 
 
 def _labels(trace: Trace, traced: bool) -> Iterator[dict[str, object]]:
-    """What the process numbers stand for."""
+    """The meaning of each process number."""
     domains = trace.table("api_calls")["domain"].unique()
     labels = [(_MARKERS, "Markers and Ranges")] if trace.has("ranges") else []
     labels += [(_HIP, "CPU HIP API")] if "hip" in domains else []
@@ -210,7 +208,7 @@ def _labels(trace: Trace, traced: bool) -> Iterator[dict[str, object]]:
 
 
 def _sections(trace: Trace, traced: bool) -> Iterator[tuple[pl.DataFrame, pl.Expr]]:
-    """Rows of one process number, and the expression that makes events of them."""
+    """The rows of each process number, and the expression that turns them into events."""
     ranges = first_pass(trace, "ranges").filter(~pl.col("on_gpu")).rename({"name": "Name"})
     yield _timed(ranges), _span(pl.lit(_MARKERS), pl.col("tid"), _HOST_ARGS)
     calls = first_pass(trace, "api_calls").rename({"name": "Name"})
@@ -324,7 +322,7 @@ def _flows(
 
 
 def _micros() -> pl.Expr:
-    """Whole microseconds, and never none."""
+    """Whole microseconds, at least one."""
     return pl.max_horizontal(_LENGTH // 1000, 1)
 
 
@@ -334,7 +332,7 @@ def _flow(phase: str) -> pl.Expr:
 
 
 def _other_data(trace: Trace) -> Iterator[tuple[str, str]]:
-    """rocminfo without its spaces, as far as the agents are known."""
+    """What is known about the agents, as rocminfo without its spaces."""
     for number, agent in enumerate(trace.table("agents").iter_rows(named=True), start=1):
         units, simds = agent["cu_count"], agent["simd_count"]
         per_unit = simds // units if units and simds else None

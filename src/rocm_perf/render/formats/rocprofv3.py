@@ -1,6 +1,6 @@
 """A Trace as the CSV files that rocprofv3 writes, in the layout of any release, and as `rocpd convert` writes them.
 
-One set of files a process; a file only where it has rows. Calls of other makers' runtimes, framework operators and
+One set of files per process; a file only if it has rows. Calls of other vendors' runtimes, framework operators and
 device-side ranges have no place in these files and are left out.
 """
 
@@ -81,7 +81,7 @@ def write_csv(  # noqa: PLR0913  (two of them place the files, the rest choose)
     stats: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Every file of every process; the paths of those written.
+    """Write the files of every process, and return their paths.
 
     Several processes get `<prefix>_<pid>`; those of several nodes lie in `<host>/<pid>_...`, rocprofv3's own
     default. Where the trace has several passes, each with counters lies in a folder pmc_N.
@@ -100,7 +100,7 @@ def write_csv(  # noqa: PLR0913  (two of them place the files, the rest choose)
 def write_counters(
     trace: Trace, folder: Path, prefix: str, layout: Layout = "7.0", *, overwrite: bool = False
 ) -> list[Path]:
-    """Only the counters, as a run with `--pmc` alone writes them."""
+    """Write only the counters, as a run with `--pmc` alone does."""
     written: list[Path] = []
     for part, stem in _stems(trace, folder, prefix):
         files = dict(_counted(trace, part, layout))
@@ -123,13 +123,13 @@ def host_of(trace: Trace, node: int) -> str | None:
 
 
 def host_folder(trace: Trace, node: int) -> str:
-    """The folder of a node: its host's name, unless a recording could lead out of the output with it."""
+    """The folder of a node: its host's name, unless that would lead out of the output folder."""
     host = host_of(trace, node) or ""
     return host if _PLAIN_NAME.fullmatch(host) else f"node{node}"
 
 
 def guid(trace: Trace, part: Part) -> pl.Expr:
-    """A recording's own number; the same trace gives the same."""
+    """An id of the recording, the same for the same trace."""
     return pl.lit(
         str(uuid.uuid5(uuid.NAMESPACE_OID, f"{host_of(trace, part.node)}/{part.pid}/{part.pass_id}"))
     )
@@ -148,7 +148,8 @@ def _stems(trace: Trace, folder: Path, prefix: str) -> Iterator[tuple[Part, Path
 
 
 def _write(stem: Path, name: str, frame: pl.DataFrame, overwrite: bool) -> Path:
-    """Strings quoted, numbers bare. Numbers of a fixed format come as Categorical, so as not to be quoted."""
+    """Write a table with strings quoted and numbers bare. Numbers in a fixed format are Categorical, which is not
+    quoted."""
     path = stem.with_name(f"{stem.name}_{name}.csv")
     header = ",".join(f'"{column}"' for column in frame.columns) + "\n"
     quoted = [_quoted(name) for name, dtype in frame.schema.items() if dtype == pl.String]
@@ -168,15 +169,15 @@ def _quoted(column: str) -> pl.Expr:
 
 
 def _traces(trace: Trace, part: Part, layout: Layout) -> Iterator[tuple[str, pl.DataFrame]]:
-    known = values(layout) | {"Guid": guid(trace, part)}
+    columns_of = values(layout) | {"Guid": guid(trace, part)}
     for name, frame in _tables(trace, part, layout):
         columns = COLUMNS[layout].get("api_trace" if name.endswith("api_trace") else name)
         if columns and frame.height:
-            yield name, frame.select(known[column].alias(column) for column in columns.split())
+            yield name, frame.select(columns_of[column].alias(column) for column in columns.split())
 
 
 def _tables(trace: Trace, part: Part, layout: Layout) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The rows of each file, with the words of the release in `word` and `kind`."""
+    """The rows of each file, with the release's names in `word` and `kind`."""
     dispatches = part.of(trace, "dispatches").drop_nulls(["start_ns", "end_ns"])
     dispatches = dispatches.join(kernel_ids(trace, part), on="kernel", how="left", maintain_order="left")
     yield "kernel_trace", dispatches.with_columns(kind=pl.lit("KERNEL_DISPATCH"))
@@ -197,18 +198,20 @@ def host_ranges(trace: Trace, part: Part) -> pl.DataFrame:
 
 
 def allocations(trace: Trace, part: Part) -> pl.DataFrame:
-    """Allocations of the runtime; a release says neither how much it gives back nor on which GPU."""
+    """Allocations of the runtime; for a release neither size nor GPU is known."""
     level, operation = pl.col("level").fill_null("REAL"), pl.col("operation")
-    word = operation.replace_strict({"ALLOC": "ALLOCATE"}, default=operation, return_dtype=pl.String)
+    operation_name = operation.replace_strict(
+        {"ALLOC": "ALLOCATE"}, default=operation, return_dtype=pl.String
+    )
     virtual = pl.when(level == "VIRTUAL").then(pl.lit("VMEM_")).otherwise(pl.lit(""))
     rows = part.of(trace, "allocations").filter(
         operation.is_in(["ALLOC", "FREE"]) & level.is_in(["REAL", "VIRTUAL"])
     )
-    given = operation == "ALLOC"
+    is_allocation = operation == "ALLOC"
     return rows.with_columns(
-        pl.concat_str(pl.lit("MEMORY_ALLOCATION_"), virtual, word).alias("word"),
-        pl.when(given).then("agent_id"),
-        pl.when(given).then("size_bytes").otherwise(0),
+        pl.concat_str(pl.lit("MEMORY_ALLOCATION_"), virtual, operation_name).alias("word"),
+        pl.when(is_allocation).then("agent_id"),
+        pl.when(is_allocation).then("size_bytes").otherwise(0),
     )
 
 
@@ -219,14 +222,14 @@ def kernel_ids(trace: Trace, part: Part) -> pl.DataFrame:
         .filter(node=part.node)
         .filter(pl.col("pid").is_null() | pl.col("pid").eq_missing(pl.lit(part.pid, pl.Int64)))
     )
-    known = (
+    numbered = (
         kernels.select("kernel", "kernel_id").drop_nulls().unique("kernel", keep="first", maintain_order=True)
     )
     used = part.of(trace, "dispatches").select("kernel").unique(maintain_order=True)
-    unknown = used.join(known, on="kernel", how="anti", maintain_order="left")
-    last = known["kernel_id"].max() or 0
+    unknown = used.join(numbered, on="kernel", how="anti", maintain_order="left")
+    last = numbered["kernel_id"].max() or 0
     return pl.concat(
-        [known, unknown.with_columns(kernel_id=pl.int_range(1, pl.len() + 1, dtype=pl.Int64) + last)]
+        [numbered, unknown.with_columns(kernel_id=pl.int_range(1, pl.len() + 1, dtype=pl.Int64) + last)]
     )
 
 
@@ -237,13 +240,13 @@ def _counted(trace: Trace, part: Part, layout: Layout) -> Iterator[tuple[str, pl
         return
     rows = rows.join(kernel_ids(trace, part), on="kernel", how="left", maintain_order="left")
     rows = rows.with_columns(_counter_value(rows["value"], layout))
-    known = values(layout) | {"Pid": guid(trace, part)}
+    expressions = values(layout) | {"Pid": guid(trace, part)}
     columns = COLUMNS[layout]["counter_collection"].split()
-    yield "counter_collection", rows.select(known[column].alias(column) for column in columns)
+    yield "counter_collection", rows.select(expressions[column].alias(column) for column in columns)
 
 
 def counted_dispatches(trace: Trace, part: Part) -> pl.DataFrame:
-    """The counters of a process, each beside what is known of its dispatch."""
+    """The counters of a process, each with what is known about its dispatch."""
     dispatches = part.of(trace, "dispatches").unique("dispatch_id", keep="first", maintain_order=True)
     about = dispatches.rename({"agent_id": "ran_on"}).drop("rank", *Part._fields)
     rows = part.of(trace, "counters").join(about, on="dispatch_id", how="left", maintain_order="left")
@@ -251,7 +254,7 @@ def counted_dispatches(trace: Trace, part: Part) -> pl.DataFrame:
 
 
 def _counter_value(counted: pl.Series, layout: Layout) -> pl.Series:
-    """`16384` up to 6.2, `16384.000000` and `5.00000000e-01` since, `16384.0` from a database."""
+    """The value as text: `16384` up to 6.2, `16384.000000` and `5.00000000e-01` since, `16384.0` from a database."""
     if layout == "converted":
         return bare("shown", [repr(value) for value in counted])
     if layout in ("6.1", "6.2"):
@@ -260,7 +263,7 @@ def _counter_value(counted: pl.Series, layout: Layout) -> pl.Series:
 
 
 def bare(name: str, numbers: list[str]) -> pl.Series:
-    """Numbers whose form is fixed: as categories, which are not quoted."""
+    """Numbers in a fixed format, as categories, which are not quoted."""
     return pl.Series(name, numbers, dtype=pl.Categorical)
 
 
@@ -306,10 +309,10 @@ def _sums(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def agent_info(trace: Trace, node: int) -> pl.DataFrame:
-    """The CPUs and GPUs of a node; what is not known of one is 0, as the tool writes it."""
+    """The CPUs and GPUs of a node; an unknown value is 0, as the tool writes it."""
     agents = trace.table("agents").filter(pl.col("node") == node, pl.col("kind").is_in(["CPU", "GPU"]))
     gpu = pl.col("kind") == "GPU"
-    known = {
+    expressions = {
         "Node_Id": pl.col("agent_id"),
         "Logical_Node_Id": pl.int_range(pl.len(), dtype=pl.Int64),
         "Agent_Type": pl.col("kind"),
@@ -329,7 +332,7 @@ def agent_info(trace: Trace, node: int) -> pl.DataFrame:
     }
     zero = pl.lit(0, pl.Int64)
     frame = agents.sort("agent_id").select(
-        known.get(column, zero).alias(column) for column in AGENT_INFO.split()
+        expressions.get(column, zero).alias(column) for column in AGENT_INFO.split()
     )
     return frame.with_columns(pl.col(pl.Int64).fill_null(0), pl.col(pl.String).fill_null(""))
 

@@ -40,7 +40,7 @@ AGENT_INFO = (
     "Workgroup_Max_Dim_Z Grid_Max_Dim_X Grid_Max_Dim_Y Grid_Max_Dim_Z Name Vendor_Name Product_Name Model_Name"
 )
 
-# The columns of each file, release by release; a file that a release did not know is not there.
+# The columns of each file, release by release; a file that a release does not write is not listed.
 COLUMNS: dict[Layout, dict[str, str]] = {
     "6.1": {
         "kernel_trace": f"{_QUEUED} {_SEGMENTS}",
@@ -81,7 +81,7 @@ _LDS_BLOCK = 512  # LDS_Block_Size is rounded up to this
 
 
 def domain_word(layout: Layout) -> pl.Expr:
-    """The release's word for a call's domain."""
+    """The release's name for a call's domain."""
     end = "_EXT" if layout in ("7.0", "converted") else ""
     name, domain = pl.col("name"), pl.col("domain")
     return (
@@ -107,9 +107,9 @@ def marker_word(layout: Layout) -> str:
 
 
 def copy_word() -> pl.Expr:
-    """The tool knows no fills: a copy of another kind has no direction."""
-    known = pl.col("kind").replace_strict(_DIRECTIONS, default="NONE", return_dtype=pl.String)
-    return (pl.lit("MEMORY_COPY_") + known).alias("word")
+    """The direction of a copy. The tool does not know fills: other kinds have no direction."""
+    direction = pl.col("kind").replace_strict(_DIRECTIONS, default="NONE", return_dtype=pl.String)
+    return (pl.lit("MEMORY_COPY_") + direction).alias("word")
 
 
 def values(layout: Layout) -> dict[str, pl.Expr]:
@@ -145,7 +145,7 @@ def _product(name: str) -> pl.Expr:
 
 
 def _agent(column: str, layout: Layout) -> pl.Expr:
-    """`4` up to ROCm 6.4, `Agent 4` from 7.0."""
+    """The agent, written `4` up to ROCm 6.4 and `Agent 4` from 7.0."""
     if layout in ("7.0", "converted"):
         return pl.lit("Agent ") + pl.col(column).cast(pl.String)
     return pl.col(column)

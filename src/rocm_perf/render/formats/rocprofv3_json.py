@@ -1,7 +1,7 @@
-"""A Trace as rocprofv3's results.json (ROCm 7.0): one document a node and pass, one object a process in it.
+"""A Trace as rocprofv3's results.json (ROCm 7.0): one document per node and pass, with one object per process.
 
 Records name kinds, kernels, counters and agents by number; `strings`, `kernel_symbols`, `counters` and `agents` say
-what the numbers mean. The records themselves are put together column by column.
+what the numbers mean. The records are built column by column.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ _ROWS = 200_000  # turned into text at a time
 
 
 def write(trace: Trace, path: Path, *, overwrite: bool = False) -> list[Path]:
-    """The documents written: `path`, or one in a folder for each pass (pmc_N) and each of several hosts."""
+    """Write the documents and return their paths: `path`, or one in a folder for each pass (pmc_N) and each of
+    several hosts."""
     documents: dict[Path, list[Part]] = {}
     parts = parts_of(trace)
     several = len({part.node for part in parts}) > 1
@@ -91,7 +92,7 @@ def _write_list(frame: pl.DataFrame, out: IO[bytes]) -> None:
 
 
 class _Process:
-    """One process in one pass, and the numbers that its records go by."""
+    """One process in one pass, and the numbers that its records use."""
 
     def __init__(self, trace: Trace, part: Part) -> None:
         self.trace = trace
@@ -142,7 +143,7 @@ class _Process:
 
     def _metadata(self) -> dict[str, Any]:
         rows = self.part.of(self.trace, "processes").rows(named=True)
-        known = rows[0] if rows else dict.fromkeys(("command", "start_ns", "end_ns"))
+        process = rows[0] if rows else dict.fromkeys(("command", "start_ns", "end_ns"))
         node = dict.fromkeys(("machine_id", "release", "version", "hardware_name", "domain_name"), "")
         systems = self.trace.table("nodes").filter(node=self.part.node)["os"].to_list()
         return {
@@ -154,9 +155,9 @@ class _Process:
                 "hostname": host_of(self.trace, self.part.node),
             },
             "pid": self.part.pid or 0,
-            "init_time": known["start_ns"] or 0,
-            "fini_time": known["end_ns"] or 0,
-            "command": _words(known["command"] or self.trace.run.command or ""),
+            "init_time": process["start_ns"] or 0,
+            "fini_time": process["end_ns"] or 0,
+            "command": _arguments(process["command"] or self.trace.run.command or ""),
             "config": {"json_output": True},
         }
 
@@ -177,7 +178,7 @@ class _Process:
         ]
 
     def counter_collection(self) -> pl.DataFrame:
-        """One record a dispatch, with the values of all its counters."""
+        """One record per dispatch, with the values of all its counters."""
         rows = self._with_kernel(counted_dispatches(self.trace, self.part))
         rows = rows.join(
             self.counters, on=["agent_id", "counter"], how="left", nulls_equal=True, maintain_order="left"
@@ -205,12 +206,16 @@ class _Process:
         mark = pl.when(instant).then(pl.lit("roctxMarkA")).otherwise(pl.lit("roctxThreadRangeA"))
         copied = [_agent("dst_agent", "dst_agent_id"), _agent("src_agent", "src_agent_id")]
         copied.append(_number("size_bytes").alias("bytes"))
-        held = [_agent("agent_id", "agent_id"), _address(), _number("size_bytes").alias("allocation_size")]
+        allocated = [
+            _agent("agent_id", "agent_id"),
+            _address(),
+            _number("size_bytes").alias("allocation_size"),
+        ]
         scratch = part.of(trace, "scratch").with_columns(word=pl.col("operation"))
         queue = pl.struct(handle=_number("queue_id")).alias("queue_id")
         flags = pl.col("flags").cast(pl.Int64, strict=False).fill_null(0)
         own = [_agent("agent_id", "agent_id"), queue, flags, _number("size_bytes").alias("allocation_size")]
-        given = {
+        records = {
             "kernel_dispatch": self._records("KERNEL_DISPATCH", done, 184, [_dispatch_info(), _stream()]),
             **{name: self._api(name) for name in ("hip_api", "hsa_api")},
             "marker_api": self._records("MARKER_CORE_RANGE_API", self.ranges.with_columns(word=mark), 64, []),
@@ -218,11 +223,11 @@ class _Process:
             "memory_copy": self._records(
                 "MEMORY_COPY", part.of(trace, "copies").with_columns(copy_word()), 88, [*copied, _stream()]
             ),
-            "memory_allocation": self._records("MEMORY_ALLOCATION", allocations(trace, part), 88, held),
+            "memory_allocation": self._records("MEMORY_ALLOCATION", allocations(trace, part), 88, allocated),
             "scratch_memory": self._records("SCRATCH_MEMORY", scratch, 96, own),
             **{name: self._api(name) for name in ("rocdecode_api", "rocjpeg_api")},
         }
-        return given | dict.fromkeys(("pc_sample_host_trap", "pc_sample_stochastic"), pl.DataFrame())
+        return records | dict.fromkeys(("pc_sample_host_trap", "pc_sample_stochastic"), pl.DataFrame())
 
     def _api(self, name: str) -> pl.DataFrame:
         row = [pl.col("row")]
@@ -249,23 +254,23 @@ class _Process:
     def _with_kernel(self, rows: pl.DataFrame) -> pl.DataFrame:
         key = ["kernel", *REGISTERS]
         numbers = self.symbols.select(*key, "kernel_id").unique(key, keep="first", maintain_order=True)
-        known = rows.with_columns(_number(name) for name in REGISTERS)
-        return known.join(numbers, on=key, how="left", maintain_order="left")
+        dispatches = rows.with_columns(_number(name) for name in REGISTERS)
+        return dispatches.join(numbers, on=key, how="left", maintain_order="left")
 
 
 def _numbered(ranges: pl.DataFrame, free: int) -> pl.DataFrame:
-    """Ranges that each have a correlation id of their own: their words are looked up by it."""
+    """The ranges, each with its own correlation id, by which its message is looked up."""
     own = pl.col("correlation_id")
-    taken = own.is_null() | (own == 0) | ~own.is_first_distinct()
+    needs_id = own.is_null() | (own == 0) | ~own.is_first_distinct()
     return ranges.with_columns(
-        pl.when(taken)
-        .then(taken.cast(pl.Int64).cum_sum() + (free - 1))
+        pl.when(needs_id)
+        .then(needs_id.cast(pl.Int64).cum_sum() + (free - 1))
         .otherwise(own)
         .alias("correlation_id")
     )
 
 
-def _words(command: str) -> list[str]:
+def _arguments(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError:  # a quote that is never closed

@@ -1,4 +1,4 @@
-"""What rocprofv3's results.json says beside its records: the numbers of kinds and operations in the order of
+"""What rocprofv3's results.json holds besides its records: the numbers of kinds and operations in the order of
 ROCm 7.0, agents, kernel symbols and code objects."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import polars as pl
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats.rocprofv3 import Part, agent_info
 
-FIRST_HANDLE = 1000  # handles are opaque numbers; 0 stands for none
+FIRST_HANDLE = 1000  # handles are opaque numbers; 0 means none
 REGISTERS = ("vgprs", "agprs", "sgprs")
 
 _BUFFERED = (
@@ -79,7 +79,7 @@ _AGENT_PARTS: dict[str, Any] = {
 
 
 def symbols_of(trace: Trace, part: Part) -> pl.DataFrame:
-    """The process's kernels: those that the trace lists, and one for each other that was dispatched."""
+    """The process's kernels: those that the trace lists, and one for each other kernel that was dispatched."""
     here = pl.col("pid").is_null() | pl.col("pid").eq_missing(pl.lit(part.pid, pl.Int64))
     listed = trace.table("kernels").filter(pl.col("node") == part.node, here)
     listed = listed.with_columns(pl.col(REGISTERS).fill_null(0))
@@ -88,15 +88,15 @@ def symbols_of(trace: Trace, part: Part) -> pl.DataFrame:
     used = used.select(*key, "lds_bytes", "scratch_bytes").unique(key, keep="first", maintain_order=True)
     others = used.join(listed.select(key), on=key, how="anti", maintain_order="left")
     symbols = pl.concat([listed, others], how="diagonal_relaxed")
-    taken = (
+    needs_id = (
         pl.col("kernel_id").is_null() | ~pl.col("kernel_id").is_first_distinct() | (pl.col("kernel_id") == 0)
     )
-    free = taken.cast(pl.Int64).cum_sum() + pl.col("kernel_id").max().fill_null(0)
-    return symbols.with_columns(pl.when(taken).then(free).otherwise("kernel_id").alias("kernel_id"))
+    free = needs_id.cast(pl.Int64).cum_sum() + pl.col("kernel_id").max().fill_null(0)
+    return symbols.with_columns(pl.when(needs_id).then(free).otherwise("kernel_id").alias("kernel_id"))
 
 
 def kernel_symbols(symbols: pl.DataFrame) -> list[dict[str, Any]]:
-    """Entry 0 stands for "none"."""
+    """The entries of the kernel symbol table; entry 0 means "none"."""
     rows = symbols.with_columns(pl.col(pl.Int64).fill_null(0)).rows(named=True)
     none = dict.fromkeys(symbols.columns, 0) | {"kernel": "0", "symbol": ""}
     return [
@@ -124,8 +124,8 @@ def kernel_symbols(symbols: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def code_objects(symbols: pl.DataFrame) -> list[dict[str, Any]]:
-    known = symbols.drop_nulls("code_object").unique("code_object", keep="first", maintain_order=True)
-    rows = [(0, ""), *known.select("code_object", "code_object_uri").rows()]
+    objects = symbols.drop_nulls("code_object").unique("code_object", keep="first", maintain_order=True)
+    rows = [(0, ""), *objects.select("code_object", "code_object_uri").rows()]
     sizes = dict.fromkeys(
         ("load_base", "load_size", "load_delta", "storage_type", "memory_base", "memory_size"), 0
     )
@@ -143,20 +143,23 @@ def code_objects(symbols: pl.DataFrame) -> list[dict[str, Any]]:
 
 def agents_of(trace: Trace, part: Part) -> list[dict[str, Any]]:
     """The node's agents, and every other that a record names."""
-    known = agent_info(trace, part.node).rows(named=True)
+    described = agent_info(trace, part.node).rows(named=True)
     columns = {"dispatches": ["agent_id"], "copies": ["src_agent", "dst_agent"], "counters": ["agent_id"]}
     columns |= {"allocations": ["agent_id"], "scratch": ["agent_id"]}
     named: set[int] = set()
     for table, names in columns.items():
         named.update(*(part.of(trace, table)[name].drop_nulls().unique() for name in names))
-    empty = {name: "" if isinstance(value, str) else 0 for name, value in (known[0] if known else {}).items()}
-    missing = sorted(named - {row["Node_Id"] for row in known})
+    empty = {
+        name: "" if isinstance(value, str) else 0
+        for name, value in (described[0] if described else {}).items()
+    }
+    missing = sorted(named - {row["Node_Id"] for row in described})
     others = [{**empty, "Node_Id": number, "Agent_Type": "GPU"} for number in missing]
-    seen = {"CPU": 0, "GPU": 0}
+    counts = {"CPU": 0, "GPU": 0}
     agents = []
-    for position, row in enumerate([*known, *others]):
-        agents.append(_agent_record(row, position, seen[row["Agent_Type"]]))
-        seen[row["Agent_Type"]] += 1
+    for position, row in enumerate([*described, *others]):
+        agents.append(_agent_record(row, position, counts[row["Agent_Type"]]))
+        counts[row["Agent_Type"]] += 1
     return agents
 
 

@@ -1,8 +1,8 @@
 """A Trace as the SQLite database of rocmProfileData (RPD, schema 2), as it records through roctracer: calls, what GPUs
 did, and which call caused what.
 
-A call says the sizes and the stream of its work, so that they are lost where one call (a graph) has caused several
-kernels. There is no place for passes, ranks, nodes, agents, allocations, counters, accumulation registers and links.
+A call carries the sizes and the stream of its work, so they are lost if one call (a graph) caused several kernels. The
+format has no place for passes, ranks, nodes, agents, allocations, counters, accumulation registers and links.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AXES = tuple((size, axis) for size in ("grid", "workgroup") for axis in "xyz")
 
 
 def write(trace: Trace, path: Path, *, overwrite: bool = False) -> None:
-    """Everything of the trace that the format can hold."""
+    """Write everything in the trace that the format can hold."""
     write_database(path, STATEMENTS, _Writer(trace).rows(), overwrite=overwrite)
 
 
@@ -46,11 +46,11 @@ class _Writer:
         self.strings = {"": 1}
 
     def rows(self) -> Iterator[Rows]:
-        said = {"schema_version": "2", "session_count": "1"}
-        yield "rocpd_metadata", pl.DataFrame({"tag": list(said), "value": list(said.values())})
+        metadata = {"schema_version": "2", "session_count": "1"}
+        yield "rocpd_metadata", pl.DataFrame({"tag": list(metadata), "value": list(metadata.values())})
         calls = _numbered(_timed(self.trace, "api_calls"), "correlation_id")
         yield "rocpd_api", self._apis(calls, calls["name"])
-        yield from self._words(1 + max(calls["id"].to_list(), default=0))
+        yield from self._ranges_and_operators(1 + max(calls["id"].to_list(), default=0))
         causes = calls.select(
             *_CALL, pl.col("id").alias("api_id"), pl.col("name").alias("function")
         ).drop_nulls("correlation_id")
@@ -73,28 +73,28 @@ class _Writer:
         """The numbers of strings; new ones are remembered."""
         for text in texts.unique(maintain_order=True):
             self.strings.setdefault(text, len(self.strings) + 1)
-        found: pl.Series = texts.replace_strict(self.strings, return_dtype=pl.Int64)
-        return found
+        numbers: pl.Series = texts.replace_strict(self.strings, return_dtype=pl.Int64)
+        return numbers
 
     def _apis(self, rows: pl.DataFrame, names: pl.Series, arguments: pl.Series | None = None) -> pl.DataFrame:
-        said = pl.repeat("", rows.height, eager=True) if arguments is None else arguments
+        texts = pl.repeat("", rows.height, eager=True) if arguments is None else arguments
         return rows.select(
             "id",
             pl.col("pid", "tid").fill_null(0),
             pl.col("start_ns").alias("start"),
             pl.col("end_ns").alias("end"),
             self._strings(names).alias("apiName_id"),
-            self._strings(said).alias("args_id"),
+            self._strings(texts).alias("args_id"),
         )
 
-    def _words(self, first: int) -> Iterator[Rows]:
-        """Ranges and framework operators stand among the calls."""
+    def _ranges_and_operators(self, first: int) -> Iterator[Rows]:
+        """The rows of ranges and framework operators, which the format keeps among the calls."""
         ranges = _counted(_timed(self.trace, "ranges").filter(~pl.col("on_gpu")), first)
         yield "rocpd_api", self._apis(ranges, pl.repeat(MARKER, ranges.height, eager=True), ranges["name"])
         ops = _timed(self.trace, "ops").filter(pl.col("category") == "operator")
         ops = _counted(ops, first + ranges.height)
         sequence = pl.concat_str(pl.lit('{"seq": '), "sequence", pl.lit("}")).fill_null("")
-        yield "rocpd_api", self._apis(ops, ops["name"], ops.select(sequence.alias("said"))["said"])
+        yield "rocpd_api", self._apis(ops, ops["name"], ops.select(sequence.alias("arguments"))["arguments"])
 
     def _ops(self, rows: pl.DataFrame, descriptions: pl.Series, types: pl.Series) -> Iterator[Rows]:
         yield (
@@ -114,7 +114,7 @@ class _Writer:
         yield "rocpd_api_ops", rows.select("api_id", op_id="id").drop_nulls("api_id")
 
     def _launches(self, dispatches: pl.DataFrame) -> Iterator[Rows]:
-        """What a call says of its kernel: the grid in workgroups, except for the calls that take work-items."""
+        """The details of launches: the grid in workgroups, except for the calls that take work-items."""
         sizes = [f"{size}_{axis}" for size, axis in _AXES]
         rows = dispatches.filter(pl.col("api_id").is_unique()).drop_nulls(["api_id", *sizes])
         kinds = rows.select("vgprs", "sgprs").drop_nulls().unique(maintain_order=True)
@@ -149,7 +149,8 @@ class _Writer:
         )
 
     def _samples(self) -> pl.DataFrame:
-        """Each row is the time that one value held. Sensors count GPUs from 0, as the SMI does."""
+        """The sensor readings. Each row is the time during which one value held. Sensors count GPUs from 0, as the
+        SMI does."""
         gpus = self.trace.table("agents").select("node", "agent_id", "logical_index")
         rows = self.trace.table("samples").drop_nulls(["time_ns", "value", "agent_id"])
         rows = rows.join(gpus, on=["node", "agent_id"], how="left", maintain_order="left")
@@ -169,7 +170,7 @@ class _Writer:
 
 
 def _timed(trace: Trace, table: str) -> pl.DataFrame:
-    """The rows that have both of their times: the format knows no others."""
+    """The rows that have both times: the format allows no others."""
     return trace.table(table).drop_nulls(["start_ns", "end_ns"])
 
 
@@ -178,7 +179,7 @@ def _counted(rows: pl.DataFrame, first: int) -> pl.DataFrame:
 
 
 def _numbered(rows: pl.DataFrame, number: str) -> pl.DataFrame:
-    """Rows with an id: the number that they have, if every one has another."""
+    """Rows with an id: their own numbers, if those are unique."""
     numbers = rows[number]
     usable = not numbers.null_count() and numbers.n_unique() == numbers.len()
     return rows.with_columns(numbers.alias("id")) if usable else _counted(rows, 1)
@@ -189,7 +190,7 @@ def _caused(rows: pl.DataFrame, causes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _copy_calls(copies: pl.DataFrame) -> pl.DataFrame:
-    """What a call says of its copy."""
+    """The details of copies."""
     kind = pl.col("kind").replace_strict(_KINDS, default=_SEE_ADDRESSES, return_dtype=pl.Int64)
     rows = copies.filter(pl.col("api_id").is_unique()).drop_nulls(["api_id", "size_bytes"])
     return rows.select(
@@ -204,8 +205,8 @@ def _copy_calls(copies: pl.DataFrame) -> pl.DataFrame:
 
 
 def _streams(rows: pl.DataFrame) -> pl.Series:
-    """0x0: a stream is known by its address."""
+    """The streams as addresses (`0x0`), which identify them."""
     numbers = rows["stream_id"].alias("stream")
-    words = {number: f"{number:#x}" for number in numbers.unique().drop_nulls()}
-    named: pl.Series = numbers.replace_strict(words, default="", return_dtype=pl.String)
+    addresses = {number: f"{number:#x}" for number in numbers.unique().drop_nulls()}
+    named: pl.Series = numbers.replace_strict(addresses, default="", return_dtype=pl.String)
     return named

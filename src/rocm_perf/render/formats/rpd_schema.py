@@ -4,7 +4,7 @@ of the views are ours."""
 from __future__ import annotations
 
 _KEY = '"id" integer NOT NULL PRIMARY KEY AUTOINCREMENT'
-# A column is an integer unless its length as a text stands behind it.
+# A column is an integer unless its length as text follows.
 _TABLES: dict[str, str] = {
     "kernelcodeobject": "id vgpr sgpr fbar",
     "string": "id string:4096",
@@ -45,7 +45,7 @@ _NAME = " JOIN rocpd_string s ON s.id = "
 
 
 def _ranking(times: str, whole: str) -> str:
-    """Microseconds, cut off, as rocmProfileData has them."""
+    """Sums in microseconds, truncated as in rocmProfileData."""
     return (
         f"SELECT s.string AS Name, COUNT(*) AS TotalCalls, {_LENGTH} / 1000 AS TotalDuration,"
         f" {_LENGTH} / COUNT(*) / 1000 AS Ave, {_LENGTH} * 100.0 / ({whole}) AS Percentage"

@@ -1,5 +1,5 @@
 """Power and memory readings of a Trace as madengine's gpu_info_power_profiler and gpu_info_vram_profiler write them:
-one row a reading, one column a GPU, the time to the microsecond and without a time zone."""
+one row per reading, one column per GPU, the time to the microsecond without a time zone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ VRAM = "vram(%)"
 def write_power(
     trace: Trace, path: Path, *, node: int = 0, epoch_ns: int = 0, overwrite: bool = False
 ) -> None:
-    """The power of each GPU of one node. `epoch_ns` is the date at which the trace's clock reads 0: without it, the
+    """Write the power of each GPU of one node. `epoch_ns` is the date at which the trace's clock reads 0: without it,
+    the
     times of a boot clock come out as a day of 1970."""
     readings = _readings(trace, "power_w", node).select("time_ns", "agent_id", "value")
     _write(_table(trace, readings, POWER, node, epoch_ns), path, overwrite)
@@ -30,7 +31,7 @@ def write_power(
 def write_vram(
     trace: Trace, path: Path, *, node: int = 0, epoch_ns: int = 0, overwrite: bool = False
 ) -> None:
-    """The share of its memory that each GPU of one node has given out, where the size of the memory is known."""
+    """Write the share of memory in use on each GPU of one node, if the size of the memory is known."""
     shares = _readings(trace, "vram_percent", node).select("time_ns", "agent_id", "value")
     sizes = trace.table("agents").filter(pl.col("node") == node).select("agent_id", "memory_bytes")
     used = _readings(trace, "vram_used_bytes", node).join(sizes, on="agent_id", maintain_order="left")
@@ -62,7 +63,7 @@ def _table(trace: Trace, readings: pl.DataFrame, title: str, node: int, epoch_ns
 
 
 def _decimals(values: pl.Series, name: str) -> pl.Series:
-    """Every digit, and never an exponent, which readers of these files do not expect."""
+    """The number with every digit and without an exponent, which readers of these files do not expect."""
     shown = [None if value is None else format(Decimal(repr(value)), "f") for value in values]
     return pl.Series(name, shown, dtype=pl.String)
 

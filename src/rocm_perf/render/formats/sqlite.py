@@ -1,4 +1,4 @@
-"""SQLite databases written whole: the statements that shape one, then columns straight into its tables."""
+"""SQLite databases written whole: first the schema, then columns straight into the tables."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from rocm_perf.files import write_whole
 
 Rows = tuple[str, pl.DataFrame]
 
-# The draft is thrown away if anything fails, so that nothing has to be undone or to survive a crash.
+# The draft is discarded if anything fails, so nothing has to be undone or to survive a crash.
 _QUICK = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE")
 
 
 def write_database(
     path: Path, statements: Iterable[str], tables: Iterable[Rows], *, overwrite: bool = False
 ) -> None:
-    """A database with the rows of each (table, frame); what a frame leaves out gets the table's default."""
+    """Write a database with the rows of each (table, frame); columns that a frame lacks get the table's default."""
     write_whole(path, lambda draft: _fill(draft, statements, tables), overwrite=overwrite)
 
 
 def _fill(draft: Path, statements: Iterable[str], tables: Iterable[Rows]) -> None:
-    """Raises OSError where the system refuses, which SQLite and ADBC report as errors of their own."""
+    """Create and fill the database; OSError if the system refuses, which SQLite and ADBC report in their own way."""
     try:
         _shape(draft, statements)
         _insert(draft, tables)
@@ -43,7 +43,7 @@ def _shape(draft: Path, statements: Iterable[str]) -> None:
 
 
 def _insert(draft: Path, tables: Iterable[Rows]) -> None:
-    """Through Arrow: Python never holds a row, which is three times as fast as executemany."""
+    """Insert rows through Arrow, without Python objects, which is three times as fast as executemany."""
     with (
         dbapi.connect(str(draft.absolute()), autocommit=True) as connection,
         connection.cursor() as cursor,

@@ -21,7 +21,7 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
 
 
 def write_table(frame: pl.DataFrame, path: Path, form: str, *, overwrite: bool = False) -> None:
-    """Write one table in that form, whatever the file is called."""
+    """Write one table in the given form, whatever the name of the file."""
     write_whole(path, partial(_WRITERS[form], frame), overwrite=overwrite)
 
 

@@ -1,4 +1,4 @@
-"""What stands in the four files of an analysis. Their JSON Schemas (schemas/*.json) are made from these types."""
+"""The contents of the four files of an analysis. Their JSON Schemas (schemas/*.json) are made from these types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
-    """What every file begins with."""
+    """The fields that every file begins with."""
 
     schema_version: int
     producer: str
@@ -104,7 +104,7 @@ class KernelAnalysis(msgspec.Struct, frozen=True):
 
 
 class AnalysisHead(File, frozen=True, kw_only=True):
-    """What analysis.json says in a form of its own; every other result of the Document follows as it is."""
+    """The parts of analysis.json with a form of their own; every other result of the Document follows unchanged."""
 
     kernels: tuple[KernelAnalysis, ...]
     kernels_basis: str

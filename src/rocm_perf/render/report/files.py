@@ -25,7 +25,7 @@ from rocm_perf.render.report.file_types import (
 )
 from rocm_perf.units import NS_PER_MS
 
-_NO_WORK = "the roofline knows no kernel of that name"
+_NO_WORK = "the roofline has no kernel of that name"
 _NOT_ON_THE_GRAPH = "the kernel has no times, or kernels were grouped by their short names"
 
 
@@ -140,18 +140,18 @@ def _kernels(document: Document) -> tuple[KernelAnalysis, ...]:
 
 
 def _kernel(
-    spot: Hotspot, score: float | None, point: KernelRoofline | None, held: Bottleneck | None
+    spot: Hotspot, score: float | None, point: KernelRoofline | None, bottleneck: Bottleneck | None
 ) -> KernelAnalysis:
     intensity = point.operational_intensity if point else None
     percent = point.percent_of_roof if point else None
     position = point.position if point else None
-    label = held.label if held else None
+    label = bottleneck.label if bottleneck else None
     reasons = {
         "operational_intensity": _NO_WORK if intensity is None else intensity.unavailable,
         "percent_of_roof": _NO_WORK if percent is None else percent.unavailable,
         "roofline_position": None if position else (point.reason if point else _NO_WORK),
         "critical_path_score": _NOT_ON_THE_GRAPH if score is None else None,
-        "bottleneck": None if label else (held.reason if held else _NO_WORK),
+        "bottleneck": None if label else (bottleneck.reason if bottleneck else _NO_WORK),
     }
     provenance = {
         "operational_intensity": intensity.formula if intensity and intensity.known else None,
@@ -160,7 +160,7 @@ def _kernel(
         "critical_path_score": None
         if score is None
         else "time of the kernel on the critical path / its length",
-        "bottleneck": held.reason if held and label else None,
+        "bottleneck": bottleneck.reason if bottleneck and label else None,
     }
     return KernelAnalysis(
         kernel=spot.kernel,
@@ -178,12 +178,12 @@ def _kernel(
         min_ns=spot.min_ns,
         max_ns=spot.max_ns,
         share=spot.share,
-        unknown=_said(reasons),
-        provenance=_said(provenance),
+        unknown=_without_blanks(reasons),
+        provenance=_without_blanks(provenance),
     )
 
 
-def _said(texts: dict[str, str | None]) -> dict[str, str]:
+def _without_blanks(texts: dict[str, str | None]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 

@@ -14,21 +14,22 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The schema of one file. Strict: every field is written, and no other is."""
-    made = msgspec.json.schema(FILES[name])
-    for definition in made["$defs"].values():
+    """The schema of one file. Strict: every field is required, and no other is allowed."""
+    generated = msgspec.json.schema(FILES[name])
+    for definition in generated["$defs"].values():
         _close(definition)
-    made["$defs"][FILES[name].__name__]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    generated["$defs"][FILES[name].__name__]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
     head = {
         "$schema": DRAFT,
         "$id": f"urn:rocm-perf:{name}:{SCHEMA_VERSION}",
         "title": f"{name}.json of rocm-perf",
     }
-    return {**head, **made}
+    return {**head, **generated}
 
 
 def _close(definition: dict[str, Any]) -> None:
-    """No field may be missing or unknown. msgspec makes fields with a default optional; the encoder writes them all."""
+    """Require every field, and forbid others. msgspec makes fields with a default optional; the encoder writes them
+    all."""
     if "properties" in definition:
         definition["required"] = list(definition["properties"])
         definition["additionalProperties"] = False

@@ -134,7 +134,7 @@ def test_grid_and_block_swapped_by_the_sdk_backend_are_put_right(tmp_path: Path)
     part = read(tmp_path, trace(swapped, header='"schemaVersion": 1, "rocprofiler-sdk_version": 1.0'))
     row = part.tables["dispatches"].row(0, named=True)
     assert (row["grid_x"], row["workgroup_x"]) == (65536, 256)
-    assert any("put right" in notice for notice in part.notices)
+    assert any("corrected" in notice for notice in part.notices)
 
 
 def test_names_that_break_parsers_survive(tmp_path: Path) -> None:

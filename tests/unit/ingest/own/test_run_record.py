@@ -65,7 +65,7 @@ def test_the_record_is_told_by_its_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ['{"kind": "rocm-perf run", "run_id"', '{"kind": "rocm-perf run"}'])
 def test_half_a_record_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE_NAME).write_text(text)
-    with pytest.raises(InputError, match="not a whole record"):
+    with pytest.raises(InputError, match="not a complete record"):
         load(tmp_path / FILE_NAME)
 
 

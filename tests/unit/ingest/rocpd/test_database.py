@@ -208,7 +208,7 @@ def test_calls_meet_their_kernel_by_stack_id_and_markers_become_ranges(tmp_path:
     assert ranges["source"].unique().to_list() == ["roctx"]
     assert ranges["correlation_id"].to_list() == [50, 51]
     lost = [(loss.what, loss.records) for loss in part.losses]
-    assert lost == [("API calls whose names the file does not hold", 1)]
+    assert lost == [("API calls whose names are not in the file", 1)]
 
 
 def test_copies_have_sizes(tmp_path: Path) -> None:
@@ -395,7 +395,7 @@ def test_a_lookup_finds_the_first_row_of_each_id(ids: list[int | None], wanted: 
     frame = pl.DataFrame(
         {"id": pl.Series(ids, dtype=pl.Int64), "place": pl.Series(range(len(ids)), dtype=pl.Int64)}
     )
-    found = Lookup(frame).one(pl.Series("w", wanted, dtype=pl.Int64), "place").to_list()
+    found = Lookup(frame).column(pl.Series("w", wanted, dtype=pl.Int64), "place").to_list()
     assert found == [ids.index(number) if number in ids else None for number in wanted]
 
 

@@ -279,13 +279,13 @@ def test_a_document_that_breaks_off_gives_what_it_holds(tmp_path: Path) -> None:
     part = results_json.read_results(_source(tmp_path, cut))
     assert part.tables["dispatches"].height == 1
     assert part.tables["api_calls"]["name"].to_list() == ["hipLaunchKernel"]
-    assert "not whole" in part.losses[0].what
+    assert "incomplete" in part.losses[0].what
 
 
 def test_nothing_recorded_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(EmptyCaptureError, match="no records"):
         _read(tmp_path, {"metadata": {"pid": 1}, "agents": PROCESS["agents"]})
-    with pytest.raises(InputError, match="breaks off"):
+    with pytest.raises(InputError, match="ends before its first record"):
         results_json.read_results(_source(tmp_path, WHOLE[:400]))
 
 

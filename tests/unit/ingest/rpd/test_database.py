@@ -200,7 +200,7 @@ def test_signals_sensors_and_operations_that_are_not_known(tmp_path: Path) -> No
         (9, 0, "volts", None, None),
     ]
     assert [(loss.what, loss.records) for loss in part.losses] == [
-        ("GPU operations of a type that is not known (Teleport)", 1)
+        ("GPU operations of unknown type (Teleport)", 1)
     ]
     assert len(part.notices) == 1
     assert part.tables["dispatches"].height == 1
