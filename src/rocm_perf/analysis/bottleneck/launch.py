@@ -70,7 +70,7 @@ def _grid(row: Mapping[str, Any]) -> Evidence:
     groups = format_count(round(row["workgroups"]), "workgroup")
     counts = f"{groups} (median) for {row['units']:,.0f} compute units"
     says = f"{counts}: {format_share(share)} stay empty, by time" if share else f"{counts}: all have work"
-    return Evidence("empty_units", share, "", says, "grid")
+    return Evidence(name="empty_units", value=share, unit="", says=says, source="grid")
 
 
 def _short(frame: pl.DataFrame) -> list[tuple[Key, Evidence]]:
@@ -79,7 +79,12 @@ def _short(frame: pl.DataFrame) -> list[tuple[Key, Evidence]]:
         return []
     medians = frame.drop_nulls("duration_ns").group_by(_KERNEL).agg(pl.col("duration_ns").median())
     return [
-        ((gpu, kernel), Evidence("short", floor / median, "", _short_says(median, floor), "time"))
+        (
+            (gpu, kernel),
+            Evidence(
+                name="short", value=floor / median, unit="", says=_short_says(median, floor), source="time"
+            ),
+        )
         for gpu, kernel, median in medians.iter_rows()
     ]
 
@@ -124,7 +129,11 @@ def _limit(found: Occupancy, all_at_once: bool) -> Evidence:
     source = "registers, LDS and workgroup size"
     if all_at_once:
         return Evidence(
-            "waves_that_fit", found.share, "", f"{fit}, which holds the whole grid at once", source
+            name="waves_that_fit",
+            value=found.share,
+            unit="",
+            says=f"{fit}, which holds the whole grid at once",
+            source=source,
         )
     steps = f"; {', '.join(map(str, found.steps))}" if found.steps else ""
-    return Evidence("occupancy_limit", found.share, "", fit + steps, source)
+    return Evidence(name="occupancy_limit", value=found.share, unit="", says=fit + steps, source=source)

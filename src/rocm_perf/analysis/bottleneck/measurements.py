@@ -43,7 +43,7 @@ def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:
         share = min(1.0, percent / 100)
         says = f"it reaches {format_share(share)} of {position} ({point.basis})"
         doubt = point.percent_of_roof.doubt if position == point.position else None
-        yield Evidence(name, share, "", says, source, doubt)
+        yield Evidence(name=name, value=share, unit="", says=says, source=source, doubt=doubt)
 
 
 def _share_of(position: str) -> tuple[str, str]:
@@ -62,7 +62,14 @@ def of_profiler(point: KernelRoofline) -> Iterator[Evidence]:
     if found is not None and found.value is not None and found.value <= 1:
         name, source, says = _METRICS["achieved_occupancy"]
         value = float(found.value)
-        yield Evidence(name, value, "", says.format(format_share(value)), source, found.doubt)
+        yield Evidence(
+            name=name,
+            value=value,
+            unit="",
+            says=says.format(format_share(value)),
+            source=source,
+            doubt=found.doubt,
+        )
 
 
 def counted_metrics(
@@ -87,10 +94,24 @@ def of_counters(metrics: Mapping[str, tuple[float, str | None]]) -> Iterator[Evi
         if metric == _CONFLICTS:
             share = value / (1 + value)  # from cycles lost for each useful one to a share of all
             says = f"{format_share(share)} of the LDS cycles are lost to bank conflicts"
-            yield Evidence("lds_conflicts", share, "", says, "LDS conflict counters", doubt)
+            yield Evidence(
+                name="lds_conflicts",
+                value=share,
+                unit="",
+                says=says,
+                source="LDS conflict counters",
+                doubt=doubt,
+            )
         elif 0 <= value <= 1:
             name, source, says = _METRICS[metric]
-            yield Evidence(name, value, "", says.format(format_share(value)), source, doubt)
+            yield Evidence(
+                name=name,
+                value=value,
+                unit="",
+                says=says.format(format_share(value)),
+                source=source,
+                doubt=doubt,
+            )
 
 
 def of_thread_trace(traced: KernelInstructions) -> Iterator[Evidence]:
@@ -106,7 +127,12 @@ def of_thread_trace(traced: KernelInstructions) -> Iterator[Evidence]:
     }
     for name, (share, says) in parts.items():
         yield Evidence(
-            name, min(1.0, share), "", says.format(format_share(share)), "thread trace", traced.doubt
+            name=name,
+            value=min(1.0, share),
+            unit="",
+            says=says.format(format_share(share)),
+            source="thread trace",
+            doubt=traced.doubt,
         )
 
 
@@ -118,11 +144,15 @@ def of_samples(sampled: KernelSamples) -> Iterator[Evidence]:
         ("barrier_wait", "barrier", "{} of the samples stand at a barrier"),
     ):
         share = classes.get(kind, 0.0)
-        yield Evidence(name, share, "", says.format(format_share(share)), source)
+        yield Evidence(name=name, value=share, unit="", says=says.format(format_share(share)), source=source)
     if sampled.lanes_active.value is not None:
         lanes = float(sampled.lanes_active.value)
         yield Evidence(
-            "lanes", lanes, "", f"{format_share(lanes)} of the lanes are active in the samples", source
+            name="lanes",
+            value=lanes,
+            unit="",
+            says=f"{format_share(lanes)} of the lanes are active in the samples",
+            source=source,
         )
 
 
@@ -133,4 +163,11 @@ def of_waits(found: dict[str, Evidence]) -> Iterator[Evidence]:
     waits = found["wait_share"].value - (found["lds_wait"].value if "lds_wait" in found else 0.0)
     says = f"at most {format_share(max(0.0, waits))} of their time, waves wait for memory"
     doubt = "the counter does not tell what waves wait for"
-    yield Evidence("memory_wait_at_most", max(0.0, waits), "", says, "wave counters", doubt)
+    yield Evidence(
+        name="memory_wait_at_most",
+        value=max(0.0, waits),
+        unit="",
+        says=says,
+        source="wave counters",
+        doubt=doubt,
+    )

@@ -39,7 +39,9 @@ def _labelled(label: Label, scored: _Scored, measured: Measured) -> LabelScore |
     value, names = scored
     inputs = {name: measured[name].value for name in names}
     sources = {measured[name].source for name in names}
-    score = Quantity(min(1.0, max(0.0, value)), "", FORMULAS[f"bottleneck.{label}"], inputs)
+    score = Quantity(
+        value=min(1.0, max(0.0, value)), unit="", formula=FORMULAS[f"bottleneck.{label}"], inputs=inputs
+    )
     return LabelScore(label, score, len(sources) >= INDEPENDENT)
 
 

@@ -83,7 +83,7 @@ def _speedup(base: Side, new: Side) -> Quantity:
         if not side.wall_ns:
             return unavailable("x", _SPEEDUP, f"{side.label} has no times of single events")
     values = {"base": base.wall_ns or 0, "new": new.wall_ns or 0}
-    return Quantity(values["base"] / values["new"], "x", _SPEEDUP, values)
+    return Quantity(value=values["base"] / values["new"], unit="x", formula=_SPEEDUP, inputs=values)
 
 
 def _no_wall(base: Side, new: Side) -> str:
@@ -126,7 +126,11 @@ def match_findings(base: Findings, new: Findings) -> tuple[FindingChange, ...]:
     }
     return tuple(
         FindingChange(
-            name, fate, (other.get(name) or mine[name]).title, _stake(mine, name), _stake(other, name)
+            id=name,
+            fate=fate,
+            title=(other.get(name) or mine[name]).title,
+            base_at_stake_ns=_stake(mine, name),
+            new_at_stake_ns=_stake(other, name),
         )
         for fate, names in fates.items()
         for name in names

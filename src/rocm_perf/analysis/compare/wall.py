@@ -101,7 +101,7 @@ def _gpu_wall(row: dict[str, int], causes: dict[str, int]) -> GpuWall:
     unexplained = wall - sum(parts.values())
     if unexplained:
         parts["nothing_recorded"] = parts.get("nothing_recorded", 0) + unexplained
-    return GpuWall(row["node"], row["agent_id"], wall, parts)
+    return GpuWall(node=row["node"], agent_id=row["agent_id"], wall_ns=wall, parts=parts)
 
 
 def pair(
@@ -128,12 +128,12 @@ def _change(base: GpuWall, new: GpuWall) -> WallChange:
     names = dict.fromkeys((*base.parts, *new.parts))
     parts = [_part(name, base.parts.get(name, 0), new.parts.get(name, 0)) for name in names]
     return WallChange(
-        base.name,
-        new.name,
-        base.wall_ns,
-        new.wall_ns,
-        new.wall_ns - base.wall_ns,
-        tuple(
+        base_gpu=base.name,
+        new_gpu=new.name,
+        base_ns=base.wall_ns,
+        new_ns=new.wall_ns,
+        difference_ns=new.wall_ns - base.wall_ns,
+        parts=tuple(
             sorted(
                 (part for part in parts if part.base_ns or part.new_ns),
                 key=lambda part: (-abs(part.difference_ns), -part.base_ns),
@@ -144,4 +144,4 @@ def _change(base: GpuWall, new: GpuWall) -> WallChange:
 
 def _part(name: str, base: int, new: int) -> WallPart:
     title = _TITLES.get(name, f"GPU idle: {name.replace('_', ' ')}")
-    return WallPart(name, title, base, new, new - base)
+    return WallPart(id=name, title=title, base_ns=base, new_ns=new, difference_ns=new - base)

@@ -276,7 +276,7 @@ def _assembled(
         "binding",
         lag_ns=pl.when("binding").then("observed").otherwise("lag_ns"),
     )
-    return Graph(nodes, edges, wall, tuple(parts.estimates), lacking)
+    return Graph(nodes=nodes, edges=edges, wall_ns=wall, estimates=tuple(parts.estimates), missing=lacking)
 
 
 def _loose(count: int, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -86,5 +86,5 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
     if not table.filter(pl.col("gap_group") == "kernel").height:
         assumed = pl.DataFrame({"gap_group": ["kernel"], "usual": [ASSUMED_GAP_NS]}, schema=table.schema)
         table = pl.concat([table, assumed])
-        more.append(Estimate("queue gap, kernel", ASSUMED_GAP_NS, 0, _ASSUMED_GAP))
+        more.append(Estimate(name="queue gap, kernel", value_ns=ASSUMED_GAP_NS, samples=0, how=_ASSUMED_GAP))
     return with_usual(rows, table, "gap_group", "gap"), words + more

@@ -27,7 +27,7 @@ def usual(samples: pl.DataFrame, name: str, by: str) -> tuple[pl.DataFrame, list
         .sort(by)
     )
     words = [
-        Estimate(f"{name}, {group}", value, count, _HOW[name])
+        Estimate(name=f"{name}, {group}", value_ns=value, samples=count, how=_HOW[name])
         for group, value, count in table.select(by, "usual", "count").iter_rows()
     ]
     return table.select(by, "usual"), words

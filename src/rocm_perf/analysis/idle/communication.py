@@ -31,7 +31,9 @@ def communication(trace: Trace) -> Communication:
     if not talking.height:
         why = "no kernel that communicates was recorded"
         share = unavailable("", "exposed_ns / window_ns", why)
-        return Communication(0, 0, 0, share, _rows(trace), unavailable=why)
+        return Communication(
+            kernels=0, busy_ns=0, exposed_ns=0, exposed_share=share, rows=_rows(trace), unavailable=why
+        )
     working = kernels.join(talking.select("kernel").unique(), on="kernel", how="anti")
     exposed = _union(kernels) - _union(working)
     return Communication(
@@ -64,7 +66,14 @@ def _rows(trace: Trace) -> tuple[CollectiveTotal, ...]:
         .collect()
     )
     return tuple(
-        CollectiveTotal(name, group, calls, total, size, _bandwidth(size, sized))
+        CollectiveTotal(
+            name=name,
+            group=group,
+            calls=calls,
+            total_ns=total,
+            size_bytes=size,
+            bandwidth=_bandwidth(size, sized),
+        )
         for name, group, calls, total, size, sized in totals.iter_rows()
     )
 
@@ -73,7 +82,9 @@ def _bandwidth(size: int | None, spent: int) -> Quantity:
     formula = "size_bytes / duration_ns"
     if size is None or not spent:
         return unavailable("GB/s", formula, "this recording does not say how many bytes were sent")
-    return Quantity(size / spent, "GB/s", formula, {"size_bytes": size, "duration_ns": spent})
+    return Quantity(
+        value=size / spent, unit="GB/s", formula=formula, inputs={"size_bytes": size, "duration_ns": spent}
+    )
 
 
 def communication_findings(document: Document) -> list[Finding]:
@@ -91,20 +102,20 @@ def communication_findings(document: Document) -> list[Finding]:
     )
     return [
         Finding(
-            "exposed-communication",
-            "warning",
-            f"For {format_share(share)} of the time a GPU does nothing but communicate",
-            (
+            id="exposed-communication",
+            severity="warning",
+            title=f"For {format_share(share)} of the time a GPU does nothing but communicate",
+            evidence=(
                 f"{format_ns(result.exposed_ns)} of the {format_ns(result.busy_ns)} in "
                 f"{format_count(result.kernels, 'collective kernel')} have no other kernel beside them",
                 *rows,
             ),
             time_at_stake_ns=exposed,
             projected_speedup=Quantity(
-                wall_ns / least,
-                "x",
-                "wall_ns / (wall_ns - exposed_ns of a GPU): at most, if all of it were hidden behind other kernels",
-                {"wall_ns": wall_ns, "exposed_ns": exposed},
+                value=wall_ns / least,
+                unit="x",
+                formula="wall_ns / (wall_ns - exposed_ns of a GPU): at most, if all of it were hidden behind other kernels",
+                inputs={"wall_ns": wall_ns, "exposed_ns": exposed},
             ),
             remedy="Start collectives earlier and let them overlap (DDP buckets, FSDP prefetch, their own stream). "
             "A collective also lasts until its slowest rank has come: compare the ranks before tuning the network.",

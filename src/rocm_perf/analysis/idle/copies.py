@@ -38,7 +38,7 @@ def steady_copies(trace: Trace) -> SteadyCopies:
             repeated.unavailable
             or f"the recording holds {len(repeated.steps)} steps, too few to tell warm-up from the rest"
         )
-        return SteadyCopies((), 0, 0, "", unavailable=why)
+        return SteadyCopies(rows=(), copies=0, total_ns=0, basis="", unavailable=why)
     first, last = repeated.steady_from_ns, repeated.steps[-1].end_ns
     steady = [step for step in repeated.steps if step.start_ns >= first]
     copies = _host_copies(trace).filter(step_time(repeated).is_between(first, last))
@@ -137,7 +137,9 @@ def _bandwidth(sized: pl.DataFrame) -> Quantity:
         return unavailable("GB/s", formula, "this recording does not say how many bytes were copied")
     if not spent:
         return unavailable("GB/s", formula, "the copies have no duration")
-    return Quantity(size / spent, "GB/s", formula, {"size_bytes": size, "duration_ns": spent})
+    return Quantity(
+        value=size / spent, unit="GB/s", formula=formula, inputs={"size_bytes": size, "duration_ns": spent}
+    )
 
 
 def copy_findings(document: Document) -> list[Finding]:
@@ -147,10 +149,10 @@ def copy_findings(document: Document) -> list[Finding]:
         return []
     spent = sum(row.total_ns for row in every)
     finding = Finding(
-        "copies-in-steady-state",
-        "warning",
-        "Data crosses between host and GPU in every step",
-        tuple(_evidence(row) for row in every[:5]),
+        id="copies-in-steady-state",
+        severity="warning",
+        title="Data crosses between host and GPU in every step",
+        evidence=tuple(_evidence(row) for row in every[:5]),
         time_at_stake_ns=spent,
         remedy="Keep tensors on the GPU (no .item(), .cpu() or .tolist() in the loop; metrics every n-th step); "
         "copy what must move from pinned memory (pin_memory=True, non_blocking=True) on a stream of its own.",

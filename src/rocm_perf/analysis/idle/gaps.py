@@ -60,18 +60,18 @@ def gaps(trace: Trace) -> Gaps:
     if not work.height:
         why = "the recording holds no kernels and no copies with times"
         return Gaps(
-            0,
-            0,
-            (),
-            (),
-            (),
-            None,
-            None,
-            None,
-            None,
-            (),
-            (),
-            unavailable("", _SYNC_FORMULA, why),
+            idle_ns=0,
+            gaps=0,
+            causes=(),
+            calls=(),
+            places=(),
+            median_ns=None,
+            p90_ns=None,
+            p99_ns=None,
+            longest_ns=None,
+            histogram=(),
+            worst=(),
+            sync_between=unavailable("", _SYNC_FORMULA, why),
             unavailable=why,
         )
     calls = host_calls(recorded, work)
@@ -124,7 +124,7 @@ def _processes_with_operators(trace: Trace) -> pl.DataFrame:
 def _causes(idle: pl.DataFrame) -> tuple[CauseTime, ...]:
     total = int((idle["start_ns"] - idle["since_ns"]).sum())
     rows = [
-        CauseTime(cause, part, int((idle[cause] > 0).sum()), part / total)
+        CauseTime(cause=cause, total_ns=part, gaps=int((idle[cause] > 0).sum()), share=part / total)
         for cause in CAUSES
         if (part := int(idle[cause].sum()))
     ]
@@ -286,10 +286,10 @@ def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:
     evidence += [f"inside {inside}"] if inside else []
     evidence += [result.not_attributed] if row.cause == "nothing_recorded" and result.not_attributed else []
     return Finding(
-        f"gap-{row.cause.replace('_', '-')}",
-        "info" if row.cause == "nothing_recorded" else "warning",
-        f"The GPU is idle: {_EXPLANATIONS[row.cause]}",
-        tuple(evidence),
+        id=f"gap-{row.cause.replace('_', '-')}",
+        severity="info" if row.cause == "nothing_recorded" else "warning",
+        title=f"The GPU is idle: {_EXPLANATIONS[row.cause]}",
+        evidence=tuple(evidence),
         time_at_stake_ns=row.total_ns,
         remedy=_REMEDIES[row.cause],
     )

@@ -38,13 +38,13 @@ def launches(trace: Trace) -> Launches:
     missing = kernels.height - paired.height
     called = paired.unique(_CALL_KEY)
     return Launches(
-        called.height,
-        int((called["launch_end"] - called["launch_start"]).sum()),
-        _per_kernel(paired),
-        functions,
-        _graphs(paired),
-        _latency(launched_work(trace)),
-        missing,
+        calls=called.height,
+        call_ns=int((called["launch_end"] - called["launch_start"]).sum()),
+        kernels=_per_kernel(paired),
+        functions=functions,
+        graphs=_graphs(paired),
+        latency_ns=_latency(launched_work(trace)),
+        not_paired=missing,
         unavailable=None if paired.height else _why_none(kernels, calls),
     )
 
@@ -84,13 +84,13 @@ def _functions(calls: pl.DataFrame, wall: int | None) -> tuple[ApiFunction, ...]
     whole = wall * nodes if wall is not None else None
     return tuple(
         ApiFunction(
-            domain,
-            name,
-            count,
-            total,
-            mean,
-            union,
-            ratio(union, whole, "union_ns / wall_ns", "union_ns", "wall_ns"),
+            domain=domain,
+            name=name,
+            calls=count,
+            total_ns=total,
+            mean_ns=mean,
+            union_ns=union,
+            share=ratio(union, whole, "union_ns / wall_ns", "union_ns", "wall_ns"),
         )
         for domain, name, count, total, mean, union in table.iter_rows()
     )
@@ -132,10 +132,10 @@ def launch_findings(document: Document) -> list[Finding]:
         return []
     mean = format_ns(called / count)
     finding = Finding(
-        "launch-bound",
-        "warning",
-        "Launching takes about as long as the kernels run",
-        (
+        id="launch-bound",
+        severity="warning",
+        title="Launching takes about as long as the kernels run",
+        evidence=(
             f"{format_count(count, 'launching call')} took {format_ns(called)} ({mean} each)",
             f"their kernels ran for {format_ns(kernel_ns)}: {format_share(called / kernel_ns)} of that again",
         ),

@@ -96,7 +96,12 @@ def _row(row: Mapping[str, Any], longest: int, levels: pl.DataFrame | None) -> Q
 def _without(covered: int, window: int, formula: str) -> Quantity:
     if not window:
         return Quantity(None, "", formula, unavailable="the window has no length")
-    return Quantity(1 - covered / window, "", formula, {"covered_ns": covered, "window_ns": window})
+    return Quantity(
+        value=1 - covered / window,
+        unit="",
+        formula=formula,
+        inputs={"covered_ns": covered, "window_ns": window},
+    )
 
 
 def _levels(kernels: pl.DataFrame) -> pl.DataFrame:

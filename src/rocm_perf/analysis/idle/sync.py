@@ -53,19 +53,19 @@ def sync_findings(document: Document) -> list[Finding]:
     if sync.total.calls < _CALLS_PER_KERNEL * kernels or busiest.idle_ns < _LOST_SHARE * busiest.window_ns:
         return []
     bound = Quantity(
-        busiest.window_ns / busiest.busy_ns,
-        "x",
-        "window_ns / busy_ns: what a GPU that is never idle would gain at most",
-        {"window_ns": busiest.window_ns, "busy_ns": busiest.busy_ns},
+        value=busiest.window_ns / busiest.busy_ns,
+        unit="x",
+        formula="window_ns / busy_ns: what a GPU that is never idle would gain at most",
+        inputs={"window_ns": busiest.window_ns, "busy_ns": busiest.busy_ns},
     )
     lost = format_share(sync.total.lost_ns / sync.total.total_ns) if sync.total.total_ns else "0 %"
     waited = f"{format_ns(sync.total.lost_ns)} ({lost}) of their {format_ns(sync.total.total_ns)}"
     return [
         Finding(
-            "sync-after-every-kernel",
-            "warning",
-            "The program synchronises after nearly every kernel",
-            (
+            id="sync-after-every-kernel",
+            severity="warning",
+            title="The program synchronises after nearly every kernel",
+            evidence=(
                 f"{format_count(sync.total.calls, 'synchronising call')} for {format_count(kernels, 'kernel')}",
                 f"the GPU was idle for {waited}",
                 f"{busiest.name} was idle {format_ns(busiest.idle_ns)} of {format_ns(busiest.window_ns)}",
@@ -105,15 +105,37 @@ def waiting(trace: Trace) -> Sync:
 
 def _none(trace: Trace) -> Sync:
     """No synchronising call: the host never waits, if calls were recorded at all."""
-    nothing = Waiting("all", 0, 0, 0, 0)
+    nothing = Waiting(name="all", calls=0, total_ns=0, useful_ns=0, lost_ns=0)
     if trace.has("api_calls"):
         share = ratio(0, wall_ns(trace), _SHARE, "union_ns", "wall_ns")
         lost = ratio(0, wall_ns(trace), _LOST_OF_WALL, "lost_ns", "wall_ns")
         why = "no synchronising call was recorded"
-        return Sync(nothing, nothing, share, lost, (), (), (), (), "", unavailable=why)
+        return Sync(
+            total=nothing,
+            blocking_copies=nothing,
+            share=share,
+            lost_share=lost,
+            scopes=(),
+            functions=(),
+            threads=(),
+            operators=(),
+            busy_is="",
+            unavailable=why,
+        )
     why = "no API calls were recorded"
     share, lost = unavailable("", _SHARE, why), unavailable("", _LOST_OF_WALL, why)
-    return Sync(nothing, nothing, share, lost, (), (), (), (), "", unavailable=why)
+    return Sync(
+        total=nothing,
+        blocking_copies=nothing,
+        share=share,
+        lost_share=lost,
+        scopes=(),
+        functions=(),
+        threads=(),
+        operators=(),
+        busy_is="",
+        unavailable=why,
+    )
 
 
 def _waits(trace: Trace) -> pl.DataFrame:
@@ -143,7 +165,7 @@ def _work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[str], s
 
 def _total(name: str, calls: pl.DataFrame) -> Waiting:
     total, useful = int(calls["total"].sum()), int(calls["useful"].sum())
-    return Waiting(name, calls.height, total, useful, total - useful)
+    return Waiting(name=name, calls=calls.height, total_ns=total, useful_ns=useful, lost_ns=total - useful)
 
 
 def _by(calls: pl.DataFrame, key: pl.Expr) -> tuple[Waiting, ...]:

@@ -88,7 +88,13 @@ def thread_trace(trace: Trace) -> ThreadTrace:
     )
     engines = waves["shader_engine"].drop_nulls().n_unique()
     if not rows.height:
-        return ThreadTrace((), waves.height, engines, length, unavailable=NO_TRACE)
+        return ThreadTrace(
+            kernels=(),
+            waves=waves.height,
+            shader_engines=engines,
+            mean_wave_cycles=length,
+            unavailable=NO_TRACE,
+        )
     merged = _merged(rows)
     dispatches = dict(rows.group_by("kernel").agg(pl.col("dispatch_id").n_unique()).iter_rows())
     kernels = [
@@ -96,7 +102,9 @@ def thread_trace(trace: Trace) -> ThreadTrace:
         for (name,), group in merged.group_by("kernel", maintain_order=True)
     ]
     ordered = sorted(kernels, key=lambda kernel: -kernel.total_cycles)
-    return ThreadTrace(tuple(ordered), waves.height, engines, length)
+    return ThreadTrace(
+        kernels=tuple(ordered), waves=waves.height, shader_engines=engines, mean_wave_cycles=length
+    )
 
 
 def _merged(rows: pl.DataFrame) -> pl.DataFrame:
@@ -139,7 +147,7 @@ def _kernel(name: object, rows: pl.DataFrame, dispatches: int) -> KernelInstruct
 def _share(part: int, whole: int, formula: str) -> Quantity:
     if not whole:
         return unavailable("", formula, "no cycle was counted: no wave of it was traced")
-    return Quantity(part / whole, "", formula, {"part": part, "whole": whole})
+    return Quantity(value=part / whole, unit="", formula=formula, inputs={"part": part, "whole": whole})
 
 
 def _per_wait(rows: pl.DataFrame, causes: tuple[str, ...], words: str) -> Quantity:
@@ -148,7 +156,9 @@ def _per_wait(rows: pl.DataFrame, causes: tuple[str, ...], words: str) -> Quanti
     if not waits.height:
         return unavailable("cycles", formula, f"no traced wave waited for {words}")
     latency, hits = (int(waits[name].sum()) for name in ("latency_cycles", "hits"))
-    return Quantity(latency / hits, "cycles", formula, {"latency_cycles": latency, "hits": hits})
+    return Quantity(
+        value=latency / hits, unit="cycles", formula=formula, inputs={"latency_cycles": latency, "hits": hits}
+    )
 
 
 def _classes(rows: pl.DataFrame) -> tuple[ClassCost, ...]:
@@ -191,6 +201,6 @@ def _lines(rows: pl.DataFrame, total: int) -> tuple[LineCost, ...]:
         .head(TOP)
     )
     return tuple(
-        LineCost(source, hits, latency, stall, cycles / total)
+        LineCost(source=source, hits=hits, latency_cycles=latency, stall_cycles=stall, share=cycles / total)
         for source, hits, latency, stall, cycles in table.iter_rows()
     )

@@ -125,7 +125,7 @@ def _issued(issued: int, told: int) -> Quantity:
     formula = FORMULAS["pc_samples.issued"]
     if not told:
         return unavailable("", formula, NO_REASONS)
-    return Quantity(issued / told, "", formula, {"issued": issued, "samples": told})
+    return Quantity(value=issued / told, unit="", formula=formula, inputs={"issued": issued, "samples": told})
 
 
 def _lanes(rows: pl.DataFrame, lanes: tuple[int, str] | None) -> tuple[Quantity, Quantity]:
@@ -140,7 +140,9 @@ def _lanes(rows: pl.DataFrame, lanes: tuple[int, str] | None) -> tuple[Quantity,
     told = {"lanes": size, "samples": len(bits)}
     share = int(bits.sum()) / (size * len(bits))
     named = [f"{formula}; lanes of a wave: {size} ({reason})" for formula in formulas]
-    return Quantity(share, "", named[0], told), Quantity(partial / len(bits), "", named[1], told)
+    return Quantity(value=share, unit="", formula=named[0], inputs=told), Quantity(
+        value=partial / len(bits), unit="", formula=named[1], inputs=told
+    )
 
 
 def _reasons(stalled: pl.DataFrame) -> tuple[SampleCount, ...]:
@@ -174,6 +176,12 @@ def _counts(rows: pl.DataFrame, by: list[str], total: int) -> tuple[SampleCount,
     table = rows.group_by(by).agg(pl.col("samples").sum(), issued.alias("issued"))
     ordered = table.sort(["samples", *by], descending=[True] + [False] * len(by), nulls_last=True).head(TOP)
     return tuple(
-        SampleCount(row["name"], row["samples"], row["samples"] / total, row["issued"], row.get("source"))
+        SampleCount(
+            name=row["name"],
+            samples=row["samples"],
+            share=row["samples"] / total,
+            issued=row["issued"],
+            source=row.get("source"),
+        )
         for row in ordered.iter_rows(named=True)
     )

@@ -49,7 +49,18 @@ def operators(trace: Trace) -> Operators:
     total = int(tree.kernels["gpu_ns"].sum())
     found = tree.operators
     if not found.height:
-        return Operators((), (), (), (), total, 0, total, {}, None, unavailable=NO_OPERATORS)
+        return Operators(
+            categories=(),
+            modules=(),
+            call_sites=(),
+            kernel_work=(),
+            total_ns=total,
+            owned_ns=0,
+            unowned_ns=total,
+            owned_by={},
+            backward_by=None,
+            unavailable=NO_OPERATORS,
+        )
     links, linked_by = backward_links(trace, tree)
     owned = int(found["gpu_self_ns"].sum())
     modules, sites = call_sites.modules(tree, links), call_sites.call_sites(tree, links)
@@ -96,11 +107,11 @@ def _categories(found: Iterable[Operator]) -> tuple[OperatorCategory, ...]:
         groups[operator.category].append(operator)
     rows = [
         OperatorCategory(
-            name,
-            sum(operator.calls for operator in members),
-            sum(operator.host_self_ns for operator in members),
-            sum(operator.gpu_self_ns for operator in members),
-            tuple(members),
+            name=name,
+            calls=sum(operator.calls for operator in members),
+            host_self_ns=sum(operator.host_self_ns for operator in members),
+            gpu_self_ns=sum(operator.gpu_self_ns for operator in members),
+            operators=tuple(members),
         )
         for name, members in groups.items()
     ]
@@ -234,7 +245,12 @@ def _rate(one: Quantity, total: float | None, gpu_ns: int, unit: str, formula: s
         return unavailable(unit, formula, one.unavailable or "the work is not known for every call")
     if not gpu_ns:
         return unavailable(unit, formula, "no GPU time is recorded for it")
-    return Quantity(total / gpu_ns / 1000, unit, formula, {"work": total, "gpu_total_ns": gpu_ns})
+    return Quantity(
+        value=total / gpu_ns / 1000,
+        unit=unit,
+        formula=formula,
+        inputs={"work": total, "gpu_total_ns": gpu_ns},
+    )
 
 
 def _compact(text: str | None) -> str | None:

@@ -32,7 +32,9 @@ def kernels_of_shapes(
     for *place, kernel, dispatches, gpu_ns in table.select(
         *key, "kernel", "dispatches", "gpu_ns"
     ).iter_rows():
-        found[tuple(place)].append(OperatorKernel(kernel, short_name(kernel), dispatches, gpu_ns))
+        found[tuple(place)].append(
+            OperatorKernel(kernel=kernel, short_name=short_name(kernel), dispatches=dispatches, gpu_ns=gpu_ns)
+        )
     return {place: tuple(kernels) for place, kernels in found.items()}
 
 
@@ -76,7 +78,9 @@ def _most_frequent(launched: pl.DataFrame, words: pl.Series) -> dict[str, tuple[
     for name, codes, calls, gpu_ns in table.select("name", "codes", "calls", "gpu_ns").iter_rows():
         numbers = [int(code) for code in codes.split(" ")]
         shown = tuple(words[number] for number in numbers[:SEQUENCE_LENGTH])
-        found[name].append(KernelSequence(shown, len(numbers) - len(shown), calls, gpu_ns))
+        found[name].append(
+            KernelSequence(kernels=shown, more=len(numbers) - len(shown), calls=calls, gpu_ns=gpu_ns)
+        )
     return {name: tuple(rows) for name, rows in found.items()}
 
 

@@ -44,7 +44,9 @@ def operator_tree(trace: Trace) -> OperatorTree:
     spans = nested.with_columns(nearest(nested["parent"], is_operator).alias("operator"))
     kernels, copies = _owned(trace, spans, [timed_dispatches(trace), timed_copies(trace)])
     timed = _with_times(spans, kernels, copies)
-    return OperatorTree(timed, _operators(trace, timed.filter(is_operator)), kernels, copies)
+    return OperatorTree(
+        spans=timed, operators=_operators(trace, timed.filter(is_operator)), kernels=kernels, copies=copies
+    )
 
 
 def _owned(trace: Trace, spans: pl.DataFrame, tables: list[pl.DataFrame]) -> list[pl.DataFrame]:

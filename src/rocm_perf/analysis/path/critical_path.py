@@ -165,4 +165,7 @@ def _edge_counts(graph: Graph) -> tuple[EdgeCount, ...]:
         .sort("kind", "rule")
         .iter_rows()
     )
-    return tuple(EdgeCount(kind, RULES[rule], count, binding) for kind, rule, count, binding in counted)
+    return tuple(
+        EdgeCount(kind=kind, known=RULES[rule], count=count, binding=binding)
+        for kind, rule, count, binding in counted
+    )

@@ -39,5 +39,8 @@ def _speedup(recorded_ns: int, wall_ns: int) -> Quantity:
     if not wall_ns:
         return unavailable("x", formula, "nothing with a length was recorded")
     return Quantity(
-        recorded_ns / wall_ns, "x", formula, {"recorded_wall_ns": recorded_ns, "wall_ns": wall_ns}
+        value=recorded_ns / wall_ns,
+        unit="x",
+        formula=formula,
+        inputs={"recorded_wall_ns": recorded_ns, "wall_ns": wall_ns},
     )

@@ -36,7 +36,15 @@ def energy(trace: Trace, steps: pl.DataFrame | None = None) -> Energy:
     power = _readings(trace, "power_w")
     if not power.height:
         recorded = trace.table("samples").filter(pl.col("metric") == "power_w").height
-        return Energy((), (), (), (), 0, (), unavailable=SINGLE if recorded else NO_POWER)
+        return Energy(
+            gpus=(),
+            kernels=(),
+            families=(),
+            steps=(),
+            left_out=0,
+            limits=(),
+            unavailable=SINGLE if recorded else NO_POWER,
+        )
     curve = _curve(power)
     kernels = _clipped(_matched(trace, curve), curve)
     shared = _shared(kernels, curve)
@@ -156,7 +164,13 @@ def _kernels(shared: pl.DataFrame) -> tuple[KernelEnergy, ...]:
     )
     ordered = table.sort(["energy_j", "kernel"], descending=[True, False])
     return tuple(
-        KernelEnergy(kernel, count, span, joules, joules * NS_PER_S / span if span else 0.0)
+        KernelEnergy(
+            kernel=kernel,
+            dispatches=count,
+            gpu_ns=span,
+            energy_j=joules,
+            mean_power_w=joules * NS_PER_S / span if span else 0.0,
+        )
         for kernel, count, span, joules in ordered.iter_rows()
     )
 
@@ -167,10 +181,10 @@ def _families(rows: tuple[KernelEnergy, ...]) -> tuple[FamilyEnergy, ...]:
         members.setdefault(family(row.kernel).name, []).append(row)
     found = (
         FamilyEnergy(
-            name,
-            sum(row.dispatches for row in kernels),
-            sum(row.gpu_ns for row in kernels),
-            sum(row.energy_j for row in kernels),
+            family=name,
+            dispatches=sum(row.dispatches for row in kernels),
+            gpu_ns=sum(row.gpu_ns for row in kernels),
+            energy_j=sum(row.energy_j for row in kernels),
         )
         for name, kernels in members.items()
     )
@@ -215,8 +229,12 @@ def _gpu(row: dict[str, Any]) -> GpuEnergy:
         readings=row["readings"],
         interval_ns=row["interval"],
         window_ns=window,
-        energy=Quantity(joules, "J", _ENERGY, {"readings": row["readings"], "window_ns": window}),
-        mean_power=Quantity(joules * NS_PER_S / window, "W", "energy / window_ns", inputs),
+        energy=Quantity(
+            value=joules, unit="J", formula=_ENERGY, inputs={"readings": row["readings"], "window_ns": window}
+        ),
+        mean_power=Quantity(
+            value=joules * NS_PER_S / window, unit="W", formula="energy / window_ns", inputs=inputs
+        ),
         peak_power_w=row["peak"],
         mean_clock=clock,
         busy_j=busy,

@@ -170,4 +170,9 @@ def _judged(basis: str, levels: list[int]) -> MemoryGrowth | None:
     change = (levels[-1] - levels[0]) / (len(levels) - 1)
     formula = "(last level - first level) / (levels - 1)"
     inputs = {"first": levels[0], "last": levels[-1], "levels": len(levels)}
-    return MemoryGrowth(basis, tuple(levels), Quantity(change, "B", formula, inputs), rises)
+    return MemoryGrowth(
+        basis=basis,
+        levels_bytes=tuple(levels),
+        per_step=Quantity(value=change, unit="B", formula=formula, inputs=inputs),
+        suspicious=rises,
+    )

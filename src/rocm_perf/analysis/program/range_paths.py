@@ -39,10 +39,10 @@ def number_paths(nested: pl.DataFrame) -> tuple[list[Path], pl.Series]:
 
 def _path(paths: Sequence[Path], parent: int | None, name: str) -> Path:
     if parent is None:
-        return Path(name, None, 0, (name,))
+        return Path(name=name, parent=None, depth=0, outer=(name,))
     above = paths[parent]
     outer = (*above.outer, name) if len(above.outer) < SHOWN else above.outer
-    return Path(name, parent, above.depth + 1, outer)
+    return Path(name=name, parent=parent, depth=above.depth + 1, outer=outer)
 
 
 def names_of(paths: Sequence[Path], number: int) -> tuple[str, ...]:

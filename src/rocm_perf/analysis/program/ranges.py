@@ -44,7 +44,14 @@ def ranges(trace: Trace) -> Ranges:
     marks = host.height - spans.height
     kernels = timed_dispatches(trace)
     if not spans.height:
-        return Ranges((), marks, 0, 0, kernels.height, unavailable=_why_none(recorded, host))
+        return Ranges(
+            rows=(),
+            marks=marks,
+            by_launch=0,
+            by_time=0,
+            outside=kernels.height,
+            unavailable=_why_none(recorded, host),
+        )
     nested = nest(spans)
     owned = _owned(trace, kernels, nested)
     known = dict(owned["known"].value_counts().iter_rows())

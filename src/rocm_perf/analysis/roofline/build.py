@@ -93,13 +93,13 @@ def _on(known: tuple[Device, ...], trace: Trace) -> Roofline:
 def _gpus(known: tuple[Device, ...], peaks: Ceilings) -> tuple[RooflineGpu, ...]:
     return tuple(
         RooflineGpu(
-            device.name,
-            device.gfx,
-            tuple(agent for _, agent in device.agents),
-            tuple(found.values()),
-            device.told_by,
-            device.notes,
-            None if found else device.reason,
+            name=device.name,
+            gfx=device.gfx,
+            agents=tuple(agent for _, agent in device.agents),
+            ceilings=tuple(found.values()),
+            told_by=device.told_by,
+            notes=device.notes,
+            unavailable=None if found else device.reason,
         )
         for device, found in zip(known, peaks, strict=True)
     )
@@ -203,11 +203,20 @@ def _timing(clock: Times, work: Work) -> dict[Key, Quantity]:
 
 def _time(row: Mapping[str, Any], clock: Times, counted_elsewhere: bool) -> Quantity:
     if row["unmatched"]:
-        return Quantity(row["median"], "ns", MEDIAN.format(number=clock.number), {"dispatches": row["len"]})
+        return Quantity(
+            value=row["median"],
+            unit="ns",
+            formula=MEDIAN.format(number=clock.number),
+            inputs={"dispatches": row["len"]},
+        )
     basis = OTHER_PASS.format(number=clock.number) if counted_elsewhere else clock.basis
     if row["same"] is not None:
-        return Quantity(row["same"], "ns", f"mean of {basis}", {"dispatches": row["known"]})
-    return Quantity(row["mean"], "ns", f"mean of {basis}", {"dispatches": row["len"]})
+        return Quantity(
+            value=row["same"], unit="ns", formula=f"mean of {basis}", inputs={"dispatches": row["known"]}
+        )
+    return Quantity(
+        value=row["mean"], unit="ns", formula=f"mean of {basis}", inputs={"dispatches": row["len"]}
+    )
 
 
 def _spreads(work: Work, clock: Times, peaks: Ceilings) -> dict[Key, Spread]:
@@ -243,7 +252,11 @@ def _spreads(work: Work, clock: Times, peaks: Ceilings) -> dict[Key, Spread]:
     )
     return {
         (gpu, kernel): Spread(
-            low, middle, high, count, "above 100 %: see percent_of_roof" if high > 100 else None
+            least=low,
+            median=middle,
+            greatest=high,
+            dispatches=count,
+            doubt="above 100 %: see percent_of_roof" if high > 100 else None,
         )
         for gpu, kernel, low, middle, high, count in table.iter_rows()
     }

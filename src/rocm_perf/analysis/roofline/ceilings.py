@@ -60,11 +60,19 @@ def _on_chip(gpu: Gpu) -> Iterator[Ceiling]:
 
 def _compute(name: str, rate: float, source: str) -> Ceiling:
     unit = "TOP/s" if name.startswith("i") else "TFLOP/s"
-    return Ceiling(name, "compute", Quantity(rate, unit, "peak of the catalogue"), False, source)
+    return Ceiling(
+        name=name,
+        kind="compute",
+        rate=Quantity(rate, unit, "peak of the catalogue"),
+        measured=False,
+        source=source,
+    )
 
 
 def _memory(name: str, rate: float, formula: str, source: str) -> Ceiling:
-    return Ceiling(name, "memory", Quantity(rate, "TB/s", formula), False, source)
+    return Ceiling(
+        name=name, kind="memory", rate=Quantity(rate, "TB/s", formula), measured=False, source=source
+    )
 
 
 def _source(gpu: Gpu, path: str) -> str:
@@ -103,7 +111,9 @@ def _measured(name: str, rate: float, unit: str, catalogue: Ceiling | None) -> C
         if not _LOWEST <= share <= _HIGHEST:
             doubt = f"{share:.0%} of the {catalogue.rate.value:g} {shown} that the catalogue has"
     quantity = Quantity(rate, shown, "measured by the roofline benchmark of the recording", doubt=doubt)
-    return Ceiling(name, "compute" if compute else "memory", quantity, True, "recording")
+    return Ceiling(
+        name=name, kind="compute" if compute else "memory", rate=quantity, measured=True, source="recording"
+    )
 
 
 def _with_ridge(ceiling: Ceiling, memory: Ceiling | None) -> Ceiling:
@@ -111,5 +121,5 @@ def _with_ridge(ceiling: Ceiling, memory: Ceiling | None) -> Ceiling:
         return ceiling
     peaks: Mapping[str, float] = {"peak": ceiling.rate.value, "bandwidth": memory.rate.value}
     unit = "FLOP/B" if ceiling.rate.unit == "TFLOP/s" else "OP/B"
-    ridge = Quantity(ceiling.rate.value / memory.rate.value, unit, _RIDGE, peaks)
+    ridge = Quantity(value=ceiling.rate.value / memory.rate.value, unit=unit, formula=_RIDGE, inputs=peaks)
     return msgspec.structs.replace(ceiling, ridge=ridge)

@@ -95,11 +95,11 @@ def _facts(place: int, evaluation: Evaluation, ceiling: str, missing: str) -> di
     doubts = "; ".join((*evaluation.doubts, *((missing,) if missing else ())))
     return {
         ((place, row.pop("kernel")), ceiling): Known(
-            COUNTERS,
-            evaluation.metric.unit,
-            str(evaluation.expression),
-            {**evaluation.constants, **row},
-            doubts or None,
+            basis=COUNTERS,
+            unit=evaluation.metric.unit,
+            formula=str(evaluation.expression),
+            inputs={**evaluation.constants, **row},
+            doubt=doubts or None,
             complete=not missing,
             pass_id=frame["pass_id"][0],
         )

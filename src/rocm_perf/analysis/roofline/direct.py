@@ -46,5 +46,5 @@ def _percent(counter: str, value: float, dispatches: int) -> Quantity:
     formula, inputs = f"{counter}, as ncu recorded it", {"dispatches": dispatches}
     doubt = f"{counter} is above 100 %" if value > 100 else None
     if _COUNTERS[counter] == OCCUPANCY:
-        return Quantity(value / 100, "", formula, inputs, doubt=doubt)
-    return Quantity(value, "%", formula, inputs, doubt=doubt)
+        return Quantity(value=value / 100, unit="", formula=formula, inputs=inputs, doubt=doubt)
+    return Quantity(value=value, unit="%", formula=formula, inputs=inputs, doubt=doubt)

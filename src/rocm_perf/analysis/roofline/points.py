@@ -100,14 +100,16 @@ def _flops(facts: Facts) -> Quantity:
         return unavailable("FLOP", formula, facts.no_flops)
     doubt = None if facts.all_flops else f"at least: {facts.no_flops}"
     inputs = {amount.ceiling: amount.value for amount in parts}
-    return Quantity(sum(inputs.values()), "FLOP", formula, inputs, doubt=doubt)
+    return Quantity(value=sum(inputs.values()), unit="FLOP", formula=formula, inputs=inputs, doubt=doubt)
 
 
 def _moved(facts: Facts, device: Device) -> Quantity:
     for amount in facts.amounts:
         if amount.ceiling == device.memory:
             known = amount.known
-            return Quantity(amount.value, "B", known.formula, known.inputs, doubt=known.doubt)
+            return Quantity(
+                value=amount.value, unit="B", formula=known.formula, inputs=known.inputs, doubt=known.doubt
+            )
     return unavailable("B", "bytes of the device memory", facts.no_bytes)
 
 
@@ -115,7 +117,9 @@ def _part(
     amount: Amount, facts: Facts, flops: Quantity, device: Device, ceilings: Mapping[str, Ceiling]
 ) -> WorkPart:
     known = amount.known
-    quantity = Quantity(amount.value, known.unit, known.formula, known.inputs, doubt=known.doubt)
+    quantity = Quantity(
+        value=amount.value, unit=known.unit, formula=known.formula, inputs=known.inputs, doubt=known.doubt
+    )
     ceiling = ceilings.get(amount.ceiling)
     percent = _percent(amount, facts.time_ns, ceiling, device)
     unit = "TB/s" if amount.is_level else f"T{known.unit}/s"
@@ -135,7 +139,7 @@ def _percent(amount: Amount, time: Quantity, ceiling: Ceiling | None, device: De
         return unavailable("%", _PERCENT, time.unavailable or "")
     if ceiling is None or not ceiling.rate.value:
         if not amount.value:
-            return Quantity(0, "%", _PERCENT, {"amount": 0})
+            return Quantity(value=0, unit="%", formula=_PERCENT, inputs={"amount": 0})
         return unavailable(
             "%", _PERCENT, device.reason or NO_CEILING.format(name=amount.ceiling, gpu=device.name)
         )
@@ -143,7 +147,7 @@ def _percent(amount: Amount, time: Quantity, ceiling: Ceiling | None, device: De
     inputs = {"amount": amount.value, "ceiling": ceiling.rate.value, "time_ns": time.value}
     above = _why_above(amount, device, ceiling) if value > 100 else None
     doubts = [text for text in (above, amount.known.doubt, ceiling.rate.doubt) if text]
-    return Quantity(value, "%", _PERCENT, inputs, doubt="; ".join(doubts) or None)
+    return Quantity(value=value, unit="%", formula=_PERCENT, inputs=inputs, doubt="; ".join(doubts) or None)
 
 
 def _why_above(amount: Amount, device: Device, ceiling: Ceiling) -> str:
@@ -171,7 +175,13 @@ def _percents(work: Sequence[WorkPart], ceilings: Mapping[str, Ceiling]) -> Iter
         percent = part.percent_of_ceiling
         if part.kind == "memory" and percent.value is not None:
             near = _near(part.ceiling, ceilings)
-            yield Percent(f"memory ({part.ceiling})", "memory", float(percent.value), percent.doubt, near)
+            yield Percent(
+                position=f"memory ({part.ceiling})",
+                kind="memory",
+                value=float(percent.value),
+                doubt=percent.doubt,
+                near=near,
+            )
     for unit in (MATRIX, VECTOR):
         parts = [
             (float(part.percent_of_ceiling.value), part)
@@ -184,7 +194,13 @@ def _percents(work: Sequence[WorkPart], ceilings: Mapping[str, Ceiling]) -> Iter
             total = sum(value for value, _ in parts)
             above = "above the peak of these units together" if total > 100 else None
             near = _near(most.ceiling, ceilings)
-            yield Percent(f"compute ({most.ceiling})", "compute", total, doubt or above, near)
+            yield Percent(
+                position=f"compute ({most.ceiling})",
+                kind="compute",
+                value=total,
+                doubt=doubt or above,
+                near=near,
+            )
 
 
 def _near(ceiling: str, ceilings: Mapping[str, Ceiling]) -> float:
@@ -198,7 +214,7 @@ def _direct(facts: Facts, work: Sequence[WorkPart]) -> Iterator[Percent]:
         if percent.value is None or name in computed or name not in (SM, *MEMORY):
             continue
         kind = "compute" if name == SM else "memory"
-        yield Percent(f"{kind} ({name})", kind, float(percent.value), percent.doubt)
+        yield Percent(position=f"{kind} ({name})", kind=kind, value=float(percent.value), doubt=percent.doubt)
 
 
 def _missing(
@@ -231,7 +247,7 @@ def _of_roof(percents: Sequence[Percent], reason: str) -> Quantity:
         return unavailable("%", _OF_ROOF, reason)
     most = max(percents, key=lambda percent: percent.value)
     inputs = {percent.position: percent.value for percent in percents}
-    return Quantity(most.value, "%", _OF_ROOF, inputs, doubt=most.doubt)
+    return Quantity(value=most.value, unit="%", formula=_OF_ROOF, inputs=inputs, doubt=most.doubt)
 
 
 def _roof(flops: Quantity, time: Quantity, of_roof: Quantity) -> Quantity:
@@ -242,7 +258,7 @@ def _roof(flops: Quantity, time: Quantity, of_roof: Quantity) -> Quantity:
         return unavailable("TFLOP/s", _ROOF, "it neither computes nor moves anything")
     least = float(of_roof.value) / 100 * float(time.value or 0)
     inputs = {"FLOPs": flops.value or 0, "least_ns": least}
-    return Quantity((flops.value or 0) / least / 1000, "TFLOP/s", _ROOF, inputs)
+    return Quantity(value=(flops.value or 0) / least / 1000, unit="TFLOP/s", formula=_ROOF, inputs=inputs)
 
 
 def _doubts(work: Sequence[WorkPart], kind: str) -> str | None:
@@ -262,7 +278,11 @@ def _rate(amount: Quantity, time: Quantity, unit: str, formula: str, doubt: str 
     value = float(amount.value or 0) / float(time.value or 1) / 1000
     both = "; ".join(dict.fromkeys(text for text in (doubt, amount.doubt) if text)) or None
     return Quantity(
-        value, unit, formula, {"amount": amount.value or 0, "time_ns": time.value or 0}, doubt=both
+        value=value,
+        unit=unit,
+        formula=formula,
+        inputs={"amount": amount.value or 0, "time_ns": time.value or 0},
+        doubt=both,
     )
 
 
@@ -274,4 +294,10 @@ def _ratio(flops: Quantity, moved: Quantity, unit: str, formula: str) -> Quantit
         return unavailable(unit, formula, "it moves no byte")
     doubts = "; ".join(dict.fromkeys(text for text in (flops.doubt, moved.doubt) if text)) or None
     inputs = {"FLOPs": flops.value or 0, "bytes": moved.value}
-    return Quantity(float(flops.value or 0) / float(moved.value), unit, formula, inputs, doubt=doubts)
+    return Quantity(
+        value=float(flops.value or 0) / float(moved.value),
+        unit=unit,
+        formula=formula,
+        inputs=inputs,
+        doubt=doubts,
+    )

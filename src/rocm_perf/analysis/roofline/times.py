@@ -62,7 +62,12 @@ def _times(placed: pl.DataFrame, number: int | None, basis: str) -> Times:
     own = timed.select(*ID, "slot").drop_nulls("dispatch_id").unique(ID, keep="none")
     others = placed.filter((pl.col("pass_id") != number) & pl.col("dispatch_id").is_not_null())
     slots = pl.concat([own, _same(others, timed)]) if others.height else own
-    return Times(timed.select("slot", "gpu", "kernel", "duration_ns", *ID), slots, number, basis)
+    return Times(
+        timed=timed.select("slot", "gpu", "kernel", "duration_ns", *ID),
+        slots=slots,
+        number=number,
+        basis=basis,
+    )
 
 
 def _same(others: pl.DataFrame, timed: pl.DataFrame) -> pl.DataFrame:

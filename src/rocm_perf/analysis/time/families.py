@@ -121,10 +121,10 @@ def family_findings(document: Document) -> list[Finding]:
     if share < _FUSIBLE_SHARE or sum(row.kernels for row in passing) < 2:
         return []
     finding = Finding(
-        "unfused-kernels",
-        "info",
-        f"{format_share(share)} of the kernel time moves data between kernels",
-        (
+        id="unfused-kernels",
+        severity="info",
+        title=f"{format_share(share)} of the kernel time moves data between kernels",
+        evidence=(
             *(f"{row.family}: {format_ns(row.total_ns)} in {row.calls:,} calls" for row in passing),
             "at stake is at most this: a fused kernel still reads and writes its data once",
         ),

@@ -29,7 +29,7 @@ def hotspots(trace: Trace, grouping: Grouping = "full") -> Hotspots:
     summaries = trace.table("summaries").filter(pl.col("domain") == "kernel")
     if summaries.height:
         return _from_summaries(summaries)
-    return Hotspots((), "none", 0, 0, 0, unavailable=_why_none(trace))
+    return Hotspots(rows=(), basis="none", kernels=0, dispatches=0, total_ns=0, unavailable=_why_none(trace))
 
 
 def _from_dispatches(dispatches: pl.DataFrame, grouping: Grouping) -> Hotspots:
@@ -52,11 +52,21 @@ def _from_dispatches(dispatches: pl.DataFrame, grouping: Grouping) -> Hotspots:
     total = int(table["total"].sum())
     rows = tuple(
         Hotspot(
-            kernel, short_name(kernel), calls, span, mean, median, low, high, span / total if total else 0.0
+            kernel=kernel,
+            short_name=short_name(kernel),
+            calls=calls,
+            total_ns=span,
+            mean_ns=mean,
+            median_ns=median,
+            min_ns=low,
+            max_ns=high,
+            share=span / total if total else 0.0,
         )
         for kernel, calls, span, mean, median, low, high in table.iter_rows()
     )
-    return Hotspots(rows, "dispatches", len(rows), dispatches.height, total)
+    return Hotspots(
+        rows=rows, basis="dispatches", kernels=len(rows), dispatches=dispatches.height, total_ns=total
+    )
 
 
 def _from_summaries(summaries: pl.DataFrame) -> Hotspots:
@@ -77,7 +87,11 @@ def _from_summaries(summaries: pl.DataFrame) -> Hotspots:
     )
     calls = int(summaries["calls"].sum())
     return Hotspots(
-        rows, "the profiler's own statistics (no single dispatch was kept)", len(rows), calls, round(total)
+        rows=rows,
+        basis="the profiler's own statistics (no single dispatch was kept)",
+        kernels=len(rows),
+        dispatches=calls,
+        total_ns=round(total),
     )
 
 

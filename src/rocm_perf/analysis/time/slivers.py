@@ -41,12 +41,18 @@ def slivers(trace: Trace) -> Slivers:
     """Sequences by what fusing them could save; none reaches from one step into the next."""
     kernels = launched_kernels(trace)
     if not kernels.height:
-        return Slivers((), 0, None, _BASIS, unavailable="the recording holds no kernels with times")
+        return Slivers(
+            rows=(),
+            saving_ns=0,
+            floor_ns=None,
+            basis=_BASIS,
+            unavailable="the recording holds no kernels with times",
+        )
     length = kernels["end_ns"] - kernels["start_ns"]
     floor = round(length.quantile(_FLOOR, "nearest") or 0)
     runs = _runs(_in_streams(kernels, steps(trace)), floor)
     rows = tuple(_sliver(row) for row in _repeated(runs).head(_ROWS).iter_rows(named=True))
-    return Slivers(rows, sum(row.saving_ns for row in rows), floor, _BASIS)
+    return Slivers(rows=rows, saving_ns=sum(row.saving_ns for row in rows), floor_ns=floor, basis=_BASIS)
 
 
 def _in_streams(kernels: pl.DataFrame, program_steps: Steps) -> pl.DataFrame:
@@ -111,10 +117,10 @@ def sliver_findings(document: Document) -> list[Finding]:
     first = result.rows[0]
     names = ", ".join(dict.fromkeys(short_name(kernel) for kernel in first.kernels))
     finding = Finding(
-        "slivers",
-        "warning",
-        "Short kernels follow one another that could be one",
-        (
+        id="slivers",
+        severity="warning",
+        title="Short kernels follow one another that could be one",
+        evidence=(
             f"{format_count(len(result.rows), 'sequence')} of short kernels repeat; the costliest runs "
             f"{first.occurrences:,} times: {names}",
             f"its {len(first.kernels)} kernels take {format_ns(first.kernel_ns / first.occurrences)} an "

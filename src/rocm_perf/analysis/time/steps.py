@@ -49,8 +49,8 @@ def steps(trace: Trace) -> Steps:
     return Steps(
         found_by=how,
         steps=rows,
-        kernels_per_step=Quantity(count, "kernels", formula, {"steps": len(rows)}),
-        duration_ns=Quantity(duration, "ns", formula, {"steps": len(rows)}),
+        kernels_per_step=Quantity(value=count, unit="kernels", formula=formula, inputs={"steps": len(rows)}),
+        duration_ns=Quantity(value=duration, unit="ns", formula=formula, inputs={"steps": len(rows)}),
         steady_from_ns=_steady_from(rows, duration),
         host_times=how != _BY_SEQUENCE,
     )
@@ -64,7 +64,12 @@ def step_time(found: Steps) -> pl.Expr:
 def _none(why: str) -> Steps:
     formula = "median over the steps"
     return Steps(
-        "", (), unavailable("kernels", formula, why), unavailable("ns", formula, why), None, unavailable=why
+        found_by="",
+        steps=(),
+        kernels_per_step=unavailable("kernels", formula, why),
+        duration_ns=unavailable("ns", formula, why),
+        steady_from_ns=None,
+        unavailable=why,
     )
 
 

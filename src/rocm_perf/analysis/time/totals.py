@@ -46,7 +46,12 @@ def _domains_of(trace: Trace, table: str, column: str) -> list[DomainTotal]:
     )
     return [
         DomainTotal(
-            row["domain"], row["calls"], row["total_ns"], row["union_ns"], row["busiest"], row["busiest_ns"]
+            domain=row["domain"],
+            calls=row["calls"],
+            total_ns=row["total_ns"],
+            union_ns=row["union_ns"],
+            busiest=row["busiest"],
+            busiest_ns=row["busiest_ns"],
         )
         for row in busiest.join(unions, on="domain").iter_rows(named=True)
     ]
@@ -70,11 +75,11 @@ def copy_totals(trace: Trace) -> tuple[CopyTotal, ...]:
     )
     return tuple(
         CopyTotal(
-            row["kind"],
-            row["copies"],
-            row["total_ns"],
-            row["bytes"] if row["sized"] else None,
-            _bandwidth(row),
+            kind=row["kind"],
+            copies=row["copies"],
+            total_ns=row["total_ns"],
+            size_bytes=row["bytes"] if row["sized"] else None,
+            bandwidth=_bandwidth(row),
         )
         for row in table.iter_rows(named=True)
     )
@@ -87,10 +92,10 @@ def _bandwidth(row: dict[str, int]) -> Quantity:
     if not row["sized_ns"]:
         return unavailable("GB/s", formula, "the copies have no duration")
     return Quantity(
-        row["bytes"] / row["sized_ns"],
-        "GB/s",
-        formula,
-        {"size_bytes": row["bytes"], "duration_ns": row["sized_ns"]},
+        value=row["bytes"] / row["sized_ns"],
+        unit="GB/s",
+        formula=formula,
+        inputs={"size_bytes": row["bytes"], "duration_ns": row["sized_ns"]},
     )
 
 
@@ -109,12 +114,12 @@ def _from_summaries(trace: Trace) -> tuple[DomainTotal, ...]:
     )
     return tuple(
         DomainTotal(
-            row["domain"],
-            row["calls"] or 0,
-            round(row["total_ns"] or 0),
-            round(row["total_ns"] or 0),
-            row["busiest"],
-            round(row["busiest_ns"] or 0),
+            domain=row["domain"],
+            calls=row["calls"] or 0,
+            total_ns=round(row["total_ns"] or 0),
+            union_ns=round(row["total_ns"] or 0),
+            busiest=row["busiest"],
+            busiest_ns=round(row["busiest_ns"] or 0),
         )
         for row in table.iter_rows(named=True)
     )

@@ -91,10 +91,10 @@ def _lost(trace: Trace) -> list[Finding]:
     evidence = tuple(_describe(loss) for loss in trace.run.losses)
     return [
         Finding(
-            "lost-records",
-            "error",
-            "Part of the recording could not be read",
-            evidence,
+            id="lost-records",
+            severity="error",
+            title="Part of the recording could not be read",
+            evidence=evidence,
             remedy="What is shown comes from the part that is whole. Record again if the rest matters.",
         )
     ]
@@ -111,10 +111,10 @@ def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> li
         share = format_share(orphans / dispatched)
         found.append(
             Finding(
-                "kernels-without-launch",
-                "warning",
-                f"{format_count(orphans, 'kernel')} of {dispatched:,} ({share}) ran without a recorded launch",
-                ("their correlation id is that of no recorded API call",),
+                id="kernels-without-launch",
+                severity="warning",
+                title=f"{format_count(orphans, 'kernel')} of {dispatched:,} ({share}) ran without a recorded launch",
+                evidence=("their correlation id is that of no recorded API call",),
                 remedy="They are counted. Usual cause: the recording began after they were launched. "
                 "Start it earlier, or after a synchronisation.",
             )
@@ -122,10 +122,10 @@ def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> li
     if fruitless:
         found.append(
             Finding(
-                "launches-without-kernel",
-                "warning",
-                f"{format_count(fruitless, 'launch', 'launches')} left no kernel in the recording",
-                ("their correlation id is that of no recorded dispatch",),
+                id="launches-without-kernel",
+                severity="warning",
+                title=f"{format_count(fruitless, 'launch', 'launches')} left no kernel in the recording",
+                evidence=("their correlation id is that of no recorded dispatch",),
                 remedy="Usual causes: the recording ended before they ran, a kernel filter, or dropped "
                 "records. Synchronise before it ends.",
             )
@@ -214,9 +214,9 @@ def _vanished(row: dict[str, Any], window: int) -> Finding:
     stream = row["queue_id"] if row["stream_id"] is None else row["stream_id"]
     silence = format_share((row["finish"] - row["last"]) / window)
     return Finding(
-        "stream-vanishes",
-        "warning",
-        f"stream {stream} of GPU {row['agent_id']} falls silent",
-        (f"{row['count']:,} dispatches, then none for {silence} of the recording",),
+        id="stream-vanishes",
+        severity="warning",
+        title=f"stream {stream} of GPU {row['agent_id']} falls silent",
+        evidence=(f"{row['count']:,} dispatches, then none for {silence} of the recording",),
         remedy="If the program kept using it, records were dropped: enlarge the profiler's buffer.",
     )

@@ -36,10 +36,10 @@ def clock_steps_back(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "clock-steps-back",
-            "error",
-            "Time runs backwards",
-            tuple(evidence),
+            id="clock-steps-back",
+            severity="error",
+            title="Time runs backwards",
+            evidence=tuple(evidence),
             remedy="The clock was set, or its counter wrapped: windows and gaps are wrong. Record again.",
         )
     ]
@@ -83,10 +83,10 @@ def kernels_before_launch(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "kernels-before-launch",
-            "warning",
-            f"{early.height:,} of {pairs.height:,} kernels start before they are launched",
-            tuple(
+            id="kernels-before-launch",
+            severity="warning",
+            title=f"{early.height:,} of {pairs.height:,} kernels start before they are launched",
+            evidence=tuple(
                 f"{short_name(name)}: {format_ns(lead)} before its launch"
                 for name, lead in early.head(3).iter_rows()
             ),
@@ -118,10 +118,10 @@ def queue_overlap(trace: Trace) -> list[Finding]:
     most = over.row(0, named=True)
     return [
         Finding(
-            "queue-overlap",
-            "warning" if share > _OVERLAP_TIME_SHARE else "info",
-            f"{over.height:,} of {both.height:,} kernels start before the one ahead of them in the same queue ends",
-            (
+            id="queue-overlap",
+            severity="warning" if share > _OVERLAP_TIME_SHARE else "info",
+            title=f"{over.height:,} of {both.height:,} kernels start before the one ahead of them in the same queue ends",
+            evidence=(
                 f"they share {format_share(share)} of the summed kernel time; median {format_ns(_median(over))}",
                 f"longest: {short_name(most['kernel'])}, {format_ns(most['shared'])} of {format_ns(most['length'])}",
             ),
@@ -145,10 +145,10 @@ def duplicate_dispatches(trace: Trace) -> list[Finding]:
     twice = suspects.filter(suspects.is_duplicated()).head(3)
     return [
         Finding(
-            "duplicate-dispatches",
-            "error",
-            f"{format_count(extra, 'kernel')} recorded more than once",
-            tuple(
+            id="duplicate-dispatches",
+            severity="error",
+            title=f"{format_count(extra, 'kernel')} recorded more than once",
+            evidence=tuple(
                 f"{short_name(row['kernel'])} at {row['start_ns']} ns for {format_ns(row['end_ns'] - row['start_ns'])}"
                 for row in twice.iter_rows(named=True)
             ),
@@ -173,10 +173,10 @@ def reused_correlation_ids(trace: Trace) -> list[Finding]:
     ids = again["correlation_id"].n_unique()
     return [
         Finding(
-            "reused-correlation-ids",
-            "warning",
-            f"{format_count(ids, 'correlation id')} used by more than one call",
-            tuple(f"id {number}: again by {name}" for number, name in again.head(3).iter_rows()),
+            id="reused-correlation-ids",
+            severity="warning",
+            title=f"{format_count(ids, 'correlation id')} used by more than one call",
+            evidence=tuple(f"id {number}: again by {name}" for number, name in again.head(3).iter_rows()),
             remedy="Kernels are paired with calls by this id: gap causes and launch delays may be of the wrong call.",
         )
     ]

@@ -38,4 +38,6 @@ def _inflation(measured: OverheadRecord) -> Quantity:
     low, high = inputs["unprofiled_min_ns"], inputs["unprofiled_max_ns"]
     within = low <= profiled <= high and len(measured.unprofiled_ns) > 1
     doubt = "the difference is within the spread of the unprofiled runs" if within else None
-    return Quantity(profiled / plain, "x", FORMULAS["overhead"], inputs, doubt=doubt)
+    return Quantity(
+        value=profiled / plain, unit="x", formula=FORMULAS["overhead"], inputs=inputs, doubt=doubt
+    )

@@ -39,10 +39,10 @@ def passes_run_different_kernels(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "passes-run-different-kernels",
-            "warning",
-            f"{uneven.height:,} of {spread.height:,} kernels did not run equally often in all {passes} passes",
-            tuple(_uneven(row) for row in uneven.reverse().head(3).iter_rows(named=True)),
+            id="passes-run-different-kernels",
+            severity="warning",
+            title=f"{uneven.height:,} of {spread.height:,} kernels did not run equally often in all {passes} passes",
+            evidence=tuple(_uneven(row) for row in uneven.reverse().head(3).iter_rows(named=True)),
             remedy="Counters of different passes are matched by order and may be of different work. Make the program "
             "repeatable (fixed seeds, no autotuning), or collect with one pass.",
         )
@@ -74,10 +74,10 @@ def passes_differ_in_time(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "passes-differ-in-time",
-            "warning",
-            f"{format_count(odd.height, 'pass', 'passes')} ran at another speed than the one whose times are shown",
-            tuple(
+            id="passes-differ-in-time",
+            severity="warning",
+            title=f"{format_count(odd.height, 'pass', 'passes')} ran at another speed than the one whose times are shown",
+            evidence=tuple(
                 f"pass {row['pass_id']}: median ratio {row['ratio']:.2f} "
                 f"({format_ns(row['length'])} instead of {format_ns(row['shown'])})"
                 for row in odd.head(3).iter_rows(named=True)
@@ -113,10 +113,10 @@ def counters_differ_between_passes(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "counters-differ-between-passes",
-            "warning",
-            f"{different.height:,} of {spread.height:,} counters measured in several passes differ beyond noise",
-            tuple(
+            id="counters-differ-between-passes",
+            severity="warning",
+            title=f"{different.height:,} of {spread.height:,} counters measured in several passes differ beyond noise",
+            evidence=tuple(
                 f"{row['counter']} of {short_name(row['kernel'])}: {row['low']:,.0f} to {row['high']:,.0f}"
                 for row in different.head(3).iter_rows(named=True)
             ),

@@ -39,10 +39,10 @@ def ends_before_start(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "ends-before-start",
-            "error",
-            "Events end before they start",
-            tuple(evidence),
+            id="ends-before-start",
+            severity="error",
+            title="Events end before they start",
+            evidence=tuple(evidence),
             remedy="They are left out of every sum. The profiler's clock conversion failed: record again.",
         )
     ]
@@ -57,10 +57,10 @@ def zero_durations(trace: Trace) -> list[Finding]:
     names = zero["kernel"].value_counts(sort=True).head(3)
     return [
         Finding(
-            "zero-durations",
-            "warning",
-            f"{zero.height:,} of {dispatches.height:,} kernels have no duration",
-            tuple(f"{short_name(name)}: {count:,} times" for name, count in names.iter_rows()),
+            id="zero-durations",
+            severity="warning",
+            title=f"{zero.height:,} of {dispatches.height:,} kernels have no duration",
+            evidence=tuple(f"{short_name(name)}: {count:,} times" for name, count in names.iter_rows()),
             remedy="Their time is missing from every sum and share. Record with a tool that keeps nanoseconds.",
         )
     ]
@@ -76,10 +76,10 @@ def equal_durations(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "equal-durations",
-            "error",
-            "All kernels last exactly as long",
-            (
+            id="equal-durations",
+            severity="error",
+            title="All kernels last exactly as long",
+            evidence=(
                 f"{dispatches.height:,} dispatches of {dispatches['kernel'].n_unique():,} kernels: "
                 f"{format_ns(lengths[0])} each",
             ),
@@ -99,10 +99,10 @@ def coarse_times(trace: Trace) -> list[Finding]:
     rough = times.filter(pl.col("length") < _TICKS_PER_KERNEL * NS_PER_US).height
     return [
         Finding(
-            "coarse-times",
-            "warning" if rough else "info",
-            "Times are whole microseconds",
-            (
+            id="coarse-times",
+            severity="warning" if rough else "info",
+            title="Times are whole microseconds",
+            evidence=(
                 f"all {times.height:,} kernels start and end on a whole microsecond",
                 f"{format_count(rough, 'kernel')} shorter than {_TICKS_PER_KERNEL} us: known to 5 % at best",
             ),
@@ -119,10 +119,10 @@ def mixed_clocks(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "mixed-clocks",
-            "warning",
-            "Times lie so far apart that they may be of two clocks",
-            tuple(evidence),
+            id="mixed-clocks",
+            severity="warning",
+            title="Times lie so far apart that they may be of two clocks",
+            evidence=tuple(evidence),
             remedy="If the program did not pause that long, windows, gaps and shares are wrong: read the parts apart.",
         )
     ]

@@ -37,10 +37,10 @@ def impossible_counters(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "impossible-counters",
-            "error",
-            f"{format_count(rows.height, 'counter value')} that no counter can show",
-            tuple(
+            id="impossible-counters",
+            severity="error",
+            title=f"{format_count(rows.height, 'counter value')} that no counter can show",
+            evidence=tuple(
                 f"{name} of dispatch {number}: {value:,.0f}"
                 for name, number, value in rows.head(3).iter_rows()
             ),
@@ -62,10 +62,10 @@ def waves_and_grid(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "waves-differ-from-grid",
-            "warning",
-            f"{odd.height:,} of {pairs.height:,} dispatches counted other waves than their grid has",
-            tuple(
+            id="waves-differ-from-grid",
+            severity="warning",
+            title=f"{odd.height:,} of {pairs.height:,} dispatches counted other waves than their grid has",
+            evidence=tuple(
                 f"{short_name(row['kernel'])}: SQ_WAVES {row['value']:,.0f}, grid {row['waves64']:,} waves of 64 or "
                 f"{row['waves32']:,} of 32"
                 for row in odd.head(3).iter_rows(named=True)
@@ -111,10 +111,10 @@ def above_hundred_percent(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "above-100-percent",
-            "warning",
-            f"{format_count(above.height + sums.height, 'percentage')} of a whole above 100 %",
-            tuple(evidence[:5]),
+            id="above-100-percent",
+            severity="warning",
+            title=f"{format_count(above.height + sums.height, 'percentage')} of a whole above 100 %",
+            evidence=tuple(evidence[:5]),
             remedy="Usual causes: parts counted in one pass and the whole in another, or a sum over dies divided by "
             "the cycles of one. Do not build on these values.",
         )
@@ -133,10 +133,10 @@ def inconsistent_statistics(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "inconsistent-statistics",
-            "warning",
-            f"{format_count(rows.height, 'row')} of the profiler's statistics contradict themselves",
-            tuple(
+            id="inconsistent-statistics",
+            severity="warning",
+            title=f"{format_count(rows.height, 'row')} of the profiler's statistics contradict themselves",
+            evidence=tuple(
                 f"{short_name(row['name'])}: {row['calls']:,} calls of {format_ns(row['mean_ns'] or 0)} on average, "
                 f"{format_ns(row['total_ns'] or 0)} in total"
                 for row in rows.head(3).iter_rows(named=True)
@@ -162,10 +162,10 @@ def impossible_samples(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "impossible-samples",
-            "warning",
-            "Sensor readings that no GPU can have",
-            tuple(evidence[:5]),
+            id="impossible-samples",
+            severity="warning",
+            title="Sensor readings that no GPU can have",
+            evidence=tuple(evidence[:5]),
             remedy="Check the unit in which the sampler wrote them; energy and power of this recording cannot be used.",
         )
     ]
@@ -204,10 +204,10 @@ def impossible_copies(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "impossible-copies",
-            "warning",
-            f"{format_count(rows.height, 'copy', 'copies')} of {trace.rows('copies'):,} faster than any link or memory",
-            tuple(
+            id="impossible-copies",
+            severity="warning",
+            title=f"{format_count(rows.height, 'copy', 'copies')} of {trace.rows('copies'):,} faster than any link or memory",
+            evidence=tuple(
                 f"{kind}: {format_bytes(size)} in {format_ns(span)}"
                 for kind, size, span in rows.head(3).iter_rows()
             ),
@@ -225,10 +225,10 @@ def stall_exceeds_latency(trace: Trace) -> list[Finding]:
         return []
     return [
         Finding(
-            "stall-exceeds-latency",
-            "warning",
-            f"{format_count(rows.height, 'instruction')} stalled for longer than they took",
-            tuple(
+            id="stall-exceeds-latency",
+            severity="warning",
+            title=f"{format_count(rows.height, 'instruction')} stalled for longer than they took",
+            evidence=tuple(
                 f"{row['text']}: {row['stall_cycles']:,} of {row['latency_cycles']:,} cycles"
                 for row in rows.head(3).iter_rows(named=True)
             ),

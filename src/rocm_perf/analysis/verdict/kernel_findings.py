@@ -52,13 +52,16 @@ def _finding(kernel: KernelOnPath, wall_ns: int, held: Bottleneck | None) -> Fin
     if held is not None:
         evidence.append(f"held back by {label}: {held.reason}" if label else held.reason)
     return Finding(
-        f"kernel-{name}",
-        "info",
-        f"{format_share(kernel.critical_path_score)} of the critical path is {name}",
-        tuple(evidence),
+        id=f"kernel-{name}",
+        severity="info",
+        title=f"{format_share(kernel.critical_path_score)} of the critical path is {name}",
+        evidence=tuple(evidence),
         time_at_stake_ns=saved,
         projected_speedup=Quantity(
-            wall_ns / (wall_ns - saved), "x", _PROJECTION, {"wall_ns": wall_ns, "impact_ns": saved}
+            value=wall_ns / (wall_ns - saved),
+            unit="x",
+            formula=_PROJECTION,
+            inputs={"wall_ns": wall_ns, "impact_ns": saved},
         ),
         remedy=_REMEDIES[label] if label else "",
         next_command=next(iter(held.would_tell_more), "") if held else "",

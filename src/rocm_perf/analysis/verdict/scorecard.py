@@ -93,7 +93,9 @@ def memory_growth(in_use: Memory) -> Quantity:
             "", formula, in_use.unavailable or next(iter(reasons), "memory in use was not recorded")
         )
     growth, peak = max(grown, key=lambda pair: pair[0] / pair[1])
-    return Quantity(growth / peak, "", formula, {"growth_bytes": growth, "peak_bytes": peak})
+    return Quantity(
+        value=growth / peak, unit="", formula=formula, inputs={"growth_bytes": growth, "peak_bytes": peak}
+    )
 
 
 def kernel_count(base: float, new: float, counted: str) -> Score:
@@ -101,15 +103,32 @@ def kernel_count(base: float, new: float, counted: str) -> Score:
     formula = f"kernels {counted} of new / of base"
     if not base:
         return _score(_KERNELS, unavailable("", formula, "the base holds no kernels"))
-    return _score(_KERNELS, Quantity(new / base, "", formula, {"base": base, "new": new}))
+    return _score(
+        _KERNELS, Quantity(value=new / base, unit="", formula=formula, inputs={"base": base, "new": new})
+    )
 
 
 def _score(target: _Target, value: Quantity) -> Score:
     reason = value.unavailable or value.doubt
     if value.value is None or reason:
-        return Score(target.id, target.title, value, target.words, "unknown", target.source, reason)
+        return Score(
+            id=target.id,
+            title=target.title,
+            value=value,
+            target=target.words,
+            verdict="unknown",
+            source=target.source,
+            reason=reason,
+        )
     met = value.value < target.limit if target.strict else value.value <= target.limit
-    return Score(target.id, target.title, value, target.words, "met" if met else "missed", target.source)
+    return Score(
+        id=target.id,
+        title=target.title,
+        value=value,
+        target=target.words,
+        verdict="met" if met else "missed",
+        source=target.source,
+    )
 
 
 def _correctness() -> Score:
@@ -117,11 +136,11 @@ def _correctness() -> Score:
         "a recording holds no outputs: compare those of both versions in the program itself (torch.allclose)"
     )
     return Score(
-        "correctness",
-        "outputs equal those of the base",
-        unavailable("", "allclose(outputs of new, outputs of base)", reason),
-        "allclose, atol 1e-2 for half precision",
-        "unknown",
-        _WORKFLOW,
-        reason,
+        id="correctness",
+        title="outputs equal those of the base",
+        value=unavailable("", "allclose(outputs of new, outputs of base)", reason),
+        target="allclose, atol 1e-2 for half precision",
+        verdict="unknown",
+        source=_WORKFLOW,
+        reason=reason,
     )
