@@ -124,8 +124,8 @@ def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
 
 def _limit(found: Occupancy, all_at_once: bool) -> Evidence:
     """Where all workgroups of the grid fit at once, room for more would stay empty: then it limits nothing."""
-    waves = f"{found.waves_per_simd:g} of {found.max_waves_per_simd} waves a SIMD"
-    fit = f"{' and '.join(found.limiters)} admit {waves}"
+    waves = f"{found.waves_per_simd:g} of {found.max_waves_per_simd} waves per SIMD"
+    fit = f"{' and '.join(found.limiters)} allow {waves}"
     source = "registers, LDS and workgroup size"
     if all_at_once:
         return Evidence(

@@ -24,8 +24,8 @@ RUNS_FOR_AN_INTERVAL = 5
 _HOST = {"api_calls", "ops", "ranges"}
 _SPEEDUP = "wall_ns of base / wall_ns of new"
 _ONE_RUN = (
-    "with one run a side, a difference may be noise. Record each side at least "
-    f"{RUNS_FOR_AN_INTERVAL} times, in turns, to see how far runs of the same program lie apart"
+    "with one run per side, a difference may be noise. Record each side at least "
+    f"{RUNS_FOR_AN_INTERVAL} times, alternating, to see how much runs of the same program vary"
 )
 
 Findings = Sequence[Finding]

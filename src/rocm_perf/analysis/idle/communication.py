@@ -114,7 +114,8 @@ def communication_findings(document: Document) -> list[Finding]:
             projected_speedup=Quantity(
                 value=wall_ns / least,
                 unit="x",
-                formula="wall_ns / (wall_ns - exposed_ns of a GPU): at most, if all of it were hidden behind other kernels",
+                formula="wall_ns / (wall_ns - exposed_ns of a GPU): "
+                "at most, if all of it were hidden behind other kernels",
                 inputs={"wall_ns": wall_ns, "exposed_ns": exposed},
             ),
             remedy="Start collectives earlier and let them overlap (DDP buckets, FSDP prefetch, their own stream). "

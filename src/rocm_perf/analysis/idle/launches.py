@@ -124,7 +124,7 @@ def _why_none(kernels: pl.DataFrame, calls: pl.DataFrame) -> str:
 
 
 def launch_findings(document: Document) -> list[Finding]:
-    """Launching takes the host about as long as the kernels take the GPU, which stands idle meanwhile."""
+    """Whether the host spends about as long launching as the GPU does running kernels, while the GPU is often idle."""
     called, count = document.launches.call_ns, document.launches.calls
     kernel_ns = sum(device.kernel_ns for device in document.devices)
     idle_ns = document.gaps.idle_ns
@@ -137,7 +137,7 @@ def launch_findings(document: Document) -> list[Finding]:
         title="Launching takes about as long as the kernels run",
         evidence=(
             f"{format_count(count, 'launching call')} took {format_ns(called)} ({mean} each)",
-            f"their kernels ran for {format_ns(kernel_ns)}: {format_share(called / kernel_ns)} of that again",
+            f"the kernels ran for {format_ns(kernel_ns)}: launching took {format_share(called / kernel_ns)} of that",
         ),
         time_at_stake_ns=min(called, idle_ns),
         remedy="Launch less often: capture the loop into a HIP graph (torch.cuda.graph, or torch.compile with "

@@ -40,7 +40,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Work:
-    """`amounts`: one row a dispatch and ceiling; `known` by kernel and ceiling; `all_flops`: kernels whose operations
+    """`amounts`: one row per dispatch and ceiling; `known` by kernel and ceiling; `all_flops`: kernels whose operations
     are all known; `reasons`: why the work of a kernel is not; `notes`: assumptions."""
 
     amounts: pl.DataFrame
@@ -54,14 +54,14 @@ NOTHING = Work(pl.DataFrame(schema=SCHEMA))
 
 
 def merged(works: Iterable[Work]) -> Work:
-    """Of different GPUs: nothing overlaps."""
+    """The work of different GPUs put together; nothing overlaps."""
     parts = list(works)
     return Work(
-        pl.concat([pl.DataFrame(schema=SCHEMA), *(part.amounts for part in parts)]),
-        {key: value for part in parts for key, value in part.known.items()},
-        frozenset().union(*(part.all_flops for part in parts)),
-        {key: value for part in parts for key, value in part.reasons.items()},
-        {key: value for part in parts for key, value in part.notes.items()},
+        amounts=pl.concat([pl.DataFrame(schema=SCHEMA), *(part.amounts for part in parts)]),
+        known={key: value for part in parts for key, value in part.known.items()},
+        all_flops=frozenset().union(*(part.all_flops for part in parts)),
+        reasons={key: value for part in parts for key, value in part.reasons.items()},
+        notes={key: value for part in parts for key, value in part.notes.items()},
     )
 
 
@@ -79,11 +79,11 @@ def filled(first: Work, second: Work) -> Work:
     added = second.amounts.join(keys, on=keys.columns, how="semi", nulls_equal=True)
     taken = {key for key, _ in fresh}
     return Work(
-        pl.concat([first.amounts, added]),
-        {**first.known, **fresh},
-        first.all_flops | {key for key in second.all_flops if (key, COMPUTE) not in have},
-        {**second.reasons, **first.reasons},
-        {**{key: note for key, note in second.notes.items() if key in taken}, **first.notes},
+        amounts=pl.concat([first.amounts, added]),
+        known={**first.known, **fresh},
+        all_flops=first.all_flops | {key for key in second.all_flops if (key, COMPUTE) not in have},
+        reasons={**second.reasons, **first.reasons},
+        notes={**{key: note for key, note in second.notes.items() if key in taken}, **first.notes},
     )
 
 

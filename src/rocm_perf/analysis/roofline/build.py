@@ -97,7 +97,7 @@ def _gpus(known: tuple[Device, ...], peaks: Ceilings) -> tuple[RooflineGpu, ...]
             gfx=device.gfx,
             agents=tuple(agent for _, agent in device.agents),
             ceilings=tuple(found.values()),
-            told_by=device.told_by,
+            told_by=device.identified_by,
             notes=device.notes,
             unavailable=None if found else device.reason,
         )

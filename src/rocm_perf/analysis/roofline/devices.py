@@ -31,7 +31,7 @@ class Device:
     gpu: Gpu | None
     chip: Gpu | None
     compute_units: int | None
-    told_by: str = ""
+    identified_by: str = ""
     notes: tuple[str, ...] = ()
     reason: str = ""
 
@@ -45,13 +45,24 @@ class Device:
         return self.gpu is not None or constants.keys() <= _OF_CHIP
 
 
-_UNKNOWN = Device("unknown GPU", None, (), None, None, None, reason=NOT_RECORDED)
+_UNKNOWN = Device(
+    name="unknown GPU", gfx=None, agents=(), gpu=None, chip=None, compute_units=None, reason=NOT_RECORDED
+)
 
 
 def devices(trace: Trace, gpu: Gpu | None = None) -> tuple[Device, ...]:
-    """By model, in the order of the recording; at least one. A `gpu` that is given overrides what was recorded."""
+    """The GPUs by model, in recorded order; at least one. A `gpu` that is given overrides what was recorded."""
     if gpu is not None:
-        return (Device(gpu.name, gpu.gfx, (), gpu, gpu, gpu.compute_units, told_by="it was named"),)
+        named = Device(
+            name=gpu.name,
+            gfx=gpu.gfx,
+            agents=(),
+            gpu=gpu,
+            chip=gpu,
+            compute_units=gpu.compute_units,
+            identified_by="it was named",
+        )
+        return (named,)
     rows = trace.table("agents").filter(pl.col("kind").fill_null("GPU") == "GPU")
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
@@ -93,7 +104,7 @@ def _device(members: list[Mapping[str, Any]]) -> Device:
         gpu=found.gpu,
         chip=found.gpu or next(iter(catalog.gpus_of(gfx or "")), None),
         compute_units=found.gpu.compute_units if found.gpu else first["cu_count"],
-        told_by=found.identified_by,
+        identified_by=found.identified_by,
         notes=_notes(found),
         reason=found.reason,
     )

@@ -63,11 +63,11 @@ def shaped_work(tree: OperatorTree, known: tuple[Device, ...], times: Times) -> 
     rows = _rows(distinct, calls, known)
     amounts = numbered.select("call", "slot").join(rows, on="call", how="inner").select(*SCHEMA)
     return Work(
-        amounts,
-        _facts(distinct, calls, known),
-        frozenset((row[0], row[1]) for row in rows.select("gpu", "kernel").unique().iter_rows()),
-        _reasons(distinct, calls),
-        _notes(distinct, calls),
+        amounts=amounts,
+        known=_facts(distinct, calls, known),
+        all_flops=frozenset((row[0], row[1]) for row in rows.select("gpu", "kernel").unique().iter_rows()),
+        reasons=_reasons(distinct, calls),
+        notes=_notes(distinct, calls),
     )
 
 

@@ -119,11 +119,11 @@ def sliver_findings(document: Document) -> list[Finding]:
     finding = Finding(
         id="slivers",
         severity="warning",
-        title="Short kernels follow one another that could be one",
+        title="Runs of short kernels could be fused into one",
         evidence=(
             f"{format_count(len(result.rows), 'sequence')} of short kernels repeat; the costliest runs "
             f"{first.occurrences:,} times: {names}",
-            f"its {len(first.kernels)} kernels take {format_ns(first.kernel_ns / first.occurrences)} an "
+            f"its {len(first.kernels)} kernels take {format_ns(first.kernel_ns / first.occurrences)} per "
             f"occurrence, the gaps between them {format_ns(first.gap_ns / first.occurrences)}",
         ),
         time_at_stake_ns=result.saving_ns,

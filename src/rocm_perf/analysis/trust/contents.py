@@ -204,7 +204,13 @@ _MAKERS: dict[str, Callable[[Trace], Excerpt]] = {
 
 def _excerpt(table: str, title: str, rows: pl.DataFrame) -> Excerpt:
     shown = tuple(tuple(_cell(value) for value in row) for row in rows.head(ROWS).iter_rows())
-    return Excerpt(table, title, tuple(rows.columns), shown, max(0, rows.height - ROWS))
+    return Excerpt(
+        table=table,
+        title=title,
+        columns=tuple(rows.columns),
+        rows=shown,
+        left_out=max(0, rows.height - ROWS),
+    )
 
 
 def _without_empty(rows: pl.DataFrame) -> pl.DataFrame:

@@ -95,7 +95,7 @@ def _lost(trace: Trace) -> list[Finding]:
             severity="error",
             title="Part of the recording could not be read",
             evidence=evidence,
-            remedy="What is shown comes from the part that is whole. Record again if the rest matters.",
+            remedy="What is shown comes from the part that could be read. Record again if the rest matters.",
         )
     ]
 
@@ -114,7 +114,7 @@ def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> li
                 id="kernels-without-launch",
                 severity="warning",
                 title=f"{format_count(orphans, 'kernel')} of {dispatched:,} ({share}) ran without a recorded launch",
-                evidence=("their correlation id is that of no recorded API call",),
+                evidence=("no recorded API call has their correlation id",),
                 remedy="They are counted. Usual cause: the recording began after they were launched. "
                 "Start it earlier, or after a synchronisation.",
             )
@@ -125,7 +125,7 @@ def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> li
                 id="launches-without-kernel",
                 severity="warning",
                 title=f"{format_count(fruitless, 'launch', 'launches')} left no kernel in the recording",
-                evidence=("their correlation id is that of no recorded dispatch",),
+                evidence=("no recorded dispatch has their correlation id",),
                 remedy="Usual causes: the recording ended before they ran, a kernel filter, or dropped "
                 "records. Synchronise before it ends.",
             )
@@ -144,9 +144,9 @@ def _asked_but_absent(trace: Trace) -> list[Finding]:
     asked = [domain for domain in trace.run.asked if domain in _UNAVOIDABLE]
     return [
         Finding(
-            "asked-but-absent",
-            "warning",
-            f"{domain} was asked for and nothing of it was recorded",
+            id="asked-but-absent",
+            severity="warning",
+            title=f"{domain} was requested, but none was recorded",
             remedy="Check the profiler's own output for the reason.",
         )
         for domain in asked

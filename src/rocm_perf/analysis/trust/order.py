@@ -120,7 +120,7 @@ def queue_overlap(trace: Trace) -> list[Finding]:
         Finding(
             id="queue-overlap",
             severity="warning" if share > _OVERLAP_TIME_SHARE else "info",
-            title=f"{over.height:,} of {both.height:,} kernels start before the one ahead of them in the same queue ends",
+            title=f"{over.height:,} of {both.height:,} kernels start before an earlier one in their queue ends",
             evidence=(
                 f"they share {format_share(share)} of the summed kernel time; median {format_ns(_median(over))}",
                 f"longest: {short_name(most['kernel'])}, {format_ns(most['shared'])} of {format_ns(most['length'])}",
@@ -152,13 +152,13 @@ def duplicate_dispatches(trace: Trace) -> list[Finding]:
                 f"{short_name(row['kernel'])} at {row['start_ns']} ns for {format_ns(row['end_ns'] - row['start_ns'])}"
                 for row in twice.iter_rows(named=True)
             ),
-            remedy="Sums count them as often as they stand there. Usual cause: one run read from two files.",
+            remedy="Sums count every copy. Usual cause: one run read from two files.",
         )
     ]
 
 
 def reused_correlation_ids(trace: Trace) -> list[Finding]:
-    """Calls of one API that share an id and lie apart in time; nested ones may share it."""
+    """Calls of one API that share an id at different times; nested ones may share it."""
     calls = (
         trace.lazy("api_calls")
         .filter((pl.col("correlation_id") != 0) & pl.col("correlation_id").is_duplicated())
@@ -177,6 +177,7 @@ def reused_correlation_ids(trace: Trace) -> list[Finding]:
             severity="warning",
             title=f"{format_count(ids, 'correlation id')} used by more than one call",
             evidence=tuple(f"id {number}: again by {name}" for number, name in again.head(3).iter_rows()),
-            remedy="Kernels are paired with calls by this id: gap causes and launch delays may be of the wrong call.",
+            remedy="Kernels are paired with calls by this id: gap causes and launch delays may belong "
+            "to the wrong call.",
         )
     ]

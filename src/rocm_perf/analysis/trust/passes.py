@@ -76,13 +76,14 @@ def passes_differ_in_time(trace: Trace) -> list[Finding]:
         Finding(
             id="passes-differ-in-time",
             severity="warning",
-            title=f"{format_count(odd.height, 'pass', 'passes')} ran at another speed than the one whose times are shown",
+            title=f"{format_count(odd.height, 'pass', 'passes')} "
+            "ran at a different speed from the one whose times are shown",
             evidence=tuple(
                 f"pass {row['pass_id']}: median ratio {row['ratio']:.2f} "
                 f"({format_ns(row['length'])} instead of {format_ns(row['shown'])})"
                 for row in odd.head(3).iter_rows(named=True)
             ),
-            remedy="Rates made of a counter of one pass and the time of another are off by that factor: divide by "
+            remedy="Rates that divide a counter of one pass by the time of another are off by that factor: divide by "
             "cycles counted in the same pass, or collect one pass.",
         )
     ]

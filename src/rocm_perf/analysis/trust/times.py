@@ -67,7 +67,7 @@ def zero_durations(trace: Trace) -> list[Finding]:
 
 
 def equal_durations(trace: Trace) -> list[Finding]:
-    """Different kernels that all last exactly as long were given a time, not measured."""
+    """Different kernels with exactly the same duration: the times were assigned, not measured."""
     dispatches = timed_dispatches(trace)
     if dispatches.height < _MANY or dispatches["kernel"].n_unique() < 2:
         return []
@@ -78,12 +78,12 @@ def equal_durations(trace: Trace) -> list[Finding]:
         Finding(
             id="equal-durations",
             severity="error",
-            title="All kernels last exactly as long",
+            title="All kernels have exactly the same duration",
             evidence=(
                 f"{dispatches.height:,} dispatches of {dispatches['kernel'].n_unique():,} kernels: "
                 f"{format_ns(lengths[0])} each",
             ),
-            remedy="These are the profiler's measuring ranges, not kernel times: take times from a trace of its own.",
+            remedy="These are the profiler's measuring ranges, not kernel times: take times from a separate trace.",
         )
     ]
 
@@ -112,7 +112,7 @@ def coarse_times(trace: Trace) -> list[Finding]:
 
 
 def mixed_clocks(trace: Trace) -> list[Finding]:
-    """Times of two clocks in one recording: far apart between tables, or within one."""
+    """Times from two clocks in one recording: far apart between tables, or within one."""
     number = timed_pass(trace) or 0
     evidence = [*_apart(_windows(trace, number)), *_split(trace, number)]
     if not evidence:
@@ -121,9 +121,10 @@ def mixed_clocks(trace: Trace) -> list[Finding]:
         Finding(
             id="mixed-clocks",
             severity="warning",
-            title="Times lie so far apart that they may be of two clocks",
+            title="Times are so far apart that they may come from two clocks",
             evidence=tuple(evidence),
-            remedy="If the program did not pause that long, windows, gaps and shares are wrong: read the parts apart.",
+            remedy="If the program did not pause that long, windows, gaps and shares are wrong: "
+            "read the parts separately.",
         )
     ]
 

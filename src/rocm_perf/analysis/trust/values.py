@@ -64,14 +64,14 @@ def waves_and_grid(trace: Trace) -> list[Finding]:
         Finding(
             id="waves-differ-from-grid",
             severity="warning",
-            title=f"{odd.height:,} of {pairs.height:,} dispatches counted other waves than their grid has",
+            title=f"{odd.height:,} of {pairs.height:,} dispatches have a wave count that differs from their grid",
             evidence=tuple(
                 f"{short_name(row['kernel'])}: SQ_WAVES {row['value']:,.0f}, grid {row['waves64']:,} waves of 64 or "
                 f"{row['waves32']:,} of 32"
                 for row in odd.head(3).iter_rows(named=True)
             ),
-            remedy="Counters of these dispatches cover a part of the GPU or work of others: do not divide them by the "
-            "kernel's whole work.",
+            remedy="Counters of these dispatches cover only part of the GPU, or include other work: do not "
+            "divide them by the kernel's whole work.",
         )
     ]
 
@@ -206,7 +206,8 @@ def impossible_copies(trace: Trace) -> list[Finding]:
         Finding(
             id="impossible-copies",
             severity="warning",
-            title=f"{format_count(rows.height, 'copy', 'copies')} of {trace.rows('copies'):,} faster than any link or memory",
+            title=f"{format_count(rows.height, 'copy', 'copies')} of {trace.rows('copies'):,} "
+            "faster than any link or memory",
             evidence=tuple(
                 f"{kind}: {format_bytes(size)} in {format_ns(span)}"
                 for kind, size, span in rows.head(3).iter_rows()

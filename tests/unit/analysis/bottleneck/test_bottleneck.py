@@ -124,7 +124,7 @@ def test_registers_alone_are_thin_evidence() -> None:
     found = one(ran=dispatch(10_000, 100_000, vgprs=96, agprs=64))
     assert (found.label, found.score, found.margin, found.second) == (None, None, None, None)
     assert found.reason == f"unknown: {THIN}"
-    assert says(found, "occupancy_limit").startswith("VGPRs admit 3 of 8 waves a SIMD; use <= 128 VGPRs")
+    assert says(found, "occupancy_limit").startswith("VGPRs allow 3 of 8 waves per SIMD; use <= 128 VGPRs")
     assert found.would_tell_more[0] == "rocm-perf profile --counters full_profile -- APP"
     occupancy = next(row for row in found.scores if row.label == "occupancy")
     assert (occupancy.score.value, occupancy.enough) == (1 - 3 / 8, False)

@@ -174,7 +174,7 @@ def test_what_cannot_be_compared_says_why() -> None:
     assert comparison.wall_unavailable == "b.csv: no kernel and no copy with times"
     assert comparison.speedup.unavailable == "b.csv has no times of single events"
     assert comparison.kernels[0].difference_ns == 20
-    assert "one run a side" in (comparison.interval.unavailable or "")
+    assert "one run per side" in (comparison.interval.unavailable or "")
 
 
 def test_walls_of_different_extent_are_noted() -> None:

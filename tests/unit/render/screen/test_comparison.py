@@ -46,7 +46,7 @@ def test_what_is_said() -> None:
     assert "Vanished: old [x] (4.00 us)" in text
     assert "+ new: Copies too much" in text
     assert "- gone: Synchronises [often] (9.00 us at stake)" in text
-    assert "No confidence interval: with one run a side" in text
+    assert "No confidence interval: with one run per side" in text
 
 
 @pytest.mark.parametrize("width", [80, 160])
