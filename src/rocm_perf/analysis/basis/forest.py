@@ -10,12 +10,12 @@ _LOWEST = -(2**63)
 
 def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
     """For each row, the closest row around it that is wanted; the steps outwards double in length."""
-    found = parents
+    ancestors = parents
     while True:
-        passed = (~wanted.gather(found)).fill_null(False)
+        passed = (~wanted.gather(ancestors)).fill_null(False)
         if not passed.any():
-            return found.alias("nearest")
-        found = found.zip_with(~passed, found.gather(found))
+            return ancestors.alias("nearest")
+        ancestors = ancestors.zip_with(~passed, ancestors.gather(ancestors))
 
 
 def itself_or_around(rows: pl.Series, wanted: pl.Series, around: pl.Series) -> pl.Series:
@@ -50,11 +50,11 @@ def is_outermost(kind: str) -> pl.Expr:
 
 def first_reaching(parents: pl.Series, reach: pl.Series, rows: pl.Series, beyond: pl.Series) -> pl.Series:
     """From each of `rows` outwards, the first row whose `reach` lies beyond the given value; null where none does."""
-    found = rows
+    reached = rows
     for above, highest in reversed(_ladder(parents, reach)):
-        short = (highest.gather(found) <= beyond).fill_null(False)
-        found = found.zip_with(~short, above.gather(found))
-    return found
+        short = (highest.gather(reached) <= beyond).fill_null(False)
+        reached = reached.zip_with(~short, above.gather(reached))
+    return reached
 
 
 def _ladder(parents: pl.Series, reach: pl.Series) -> list[tuple[pl.Series, pl.Series]]:

@@ -49,8 +49,8 @@ def holes(
     previous = [pl.col(name).shift(1).alias(f"before_{name}") for name in before]
     added = [_reach().alias("since_ns"), *previous]
     ordered = _ordered(intervals, by, ["start_ns", *then], [])
-    found = ordered.with_columns(expression.over(by) if by else expression for expression in added)
-    return found.filter(pl.col("start_ns") > pl.col("since_ns"))
+    spans = ordered.with_columns(expression.over(by) if by else expression for expression in added)
+    return spans.filter(pl.col("start_ns") > pl.col("since_ns"))
 
 
 def disjoint(intervals: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -125,10 +125,10 @@ class _Axis:
         nowhere."""
         times = rows.select(*self.by, "start_ns", "end_ns")
         if self.by:
-            found = times.join(self.groups, on=self.by, how="left", nulls_equal=True, maintain_order="left")
+            joined = times.join(self.groups, on=self.by, how="left", nulls_equal=True, maintain_order="left")
         else:
-            found = times.join(self.groups, how="cross", maintain_order="left")
-        return found.select(start=_place("start_ns"), end=_place("end_ns"))
+            joined = times.join(self.groups, how="cross", maintain_order="left")
+        return joined.select(start=_place("start_ns"), end=_place("end_ns"))
 
 
 def _place(time: str) -> pl.Expr:

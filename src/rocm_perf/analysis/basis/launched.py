@@ -69,8 +69,8 @@ def with_calls(work: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     ordered = calls.drop_nulls("call_key").sort("call_key", maintain_order=True)
     first = ordered.filter((pl.col("call_key") != pl.col("call_key").shift(1)).fill_null(True))
     keys = work.select(call_key()).with_row_index("place").sort("call_key")
-    found = keys.join_asof(first, on="call_key", tolerance=0).sort("place").drop("place", "call_key")
-    return pl.concat([work, found], how="horizontal")
+    matching = keys.join_asof(first, on="call_key", tolerance=0).sort("place").drop("place", "call_key")
+    return pl.concat([work, matching], how="horizontal")
 
 
 def delay() -> pl.Expr:

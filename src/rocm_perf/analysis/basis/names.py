@@ -97,8 +97,8 @@ def _outside_brackets(text: str) -> str:
 def _cargo(text: str) -> str | None:
     """The innermost name among the template arguments that says what a generic kernel does."""
     arguments = text[text.find("<") + 1 :] if "<" in text else ""
-    found = _CARGO.findall(arguments.split("std::array")[0].split("at::detail::Array")[0])
-    return found[-1] if found else None
+    names = _CARGO.findall(arguments.split("std::array")[0].split("at::detail::Array")[0])
+    return names[-1] if names else None
 
 
 def _of_mangled(word: str) -> str:

@@ -14,8 +14,8 @@ def repeated(links: pl.DataFrame) -> Pattern | None:
     """The shortest run of links whose repetition covers the most; None where nothing comes twice in a row."""
     kind, name = (pl.col(column).to_physical().cast(pl.Int64) for column in ("kind", "name"))
     codes = links.select(code=kind * (1 << 32) + name)
-    found = [_stretch(codes, period) for period in _periods(codes)]
-    best = max(found, key=lambda one: (one[1] * one[2], -one[2]), default=None)
+    stretches = [_stretch(codes, period) for period in _periods(codes)]
+    best = max(stretches, key=lambda one: (one[1] * one[2], -one[2]), default=None)
     if best is None or best[1] < 2:
         return None
     start, repeats, period = best

@@ -18,7 +18,7 @@ def application(run: RunInfo) -> str:
 
 
 def would_tell_more(measured: Collection[str], device: Device, app: str = _ANY) -> tuple[str, ...]:
-    """Commands, the most telling first."""
+    """Commands that would measure more, the most informative first."""
     if device.gfx and device.gfx.startswith("sm_"):
         complete = {"compute_share", "memory_share", "occupancy"} <= set(measured)
         return () if complete else (f"rocm-perf profile --counters full_profile -- {app or _ANY}",)

@@ -1,4 +1,4 @@
-"""Bottlenecks of a recording: measurements gathered by kernel, scored, and judged only where two agree to speak."""
+"""Bottlenecks of a recording: measurements gathered by kernel, scored, and labelled where two sources support it."""
 
 from __future__ import annotations
 
@@ -57,11 +57,12 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None) -> Bottlenecks:
                 *_instruments(point.kernel, traced, sampled),
             )
         )
-        rows.append(_judged(point.kernel, measured, known[point.gpu], point, app))
+        rows.append(_bottleneck(point.kernel, measured, known[point.gpu], point, app))
     listed = {point.kernel for point in points.kernels}
     others = {name: None for name in (*traced, *sampled) if name not in listed}
     rows += [
-        _judged(name, _measured(_instruments(name, traced, sampled)), known[0], None, app) for name in others
+        _bottleneck(name, _measured(_instruments(name, traced, sampled)), known[0], None, app)
+        for name in others
     ]
     return Bottlenecks(tuple(rows), unavailable=None if rows else NOTHING)
 
@@ -76,13 +77,13 @@ def _instruments(
 
 
 def _measured(sources: Iterable[Iterable[Evidence]]) -> dict[str, Evidence]:
-    """By name; what comes later was measured more directly and counts instead."""
-    found = {evidence.name: evidence for source in sources for evidence in source}
-    found.update({evidence.name: evidence for evidence in of_waits(found)})
-    return found
+    """Measurements by name; a later source measures more directly and replaces an earlier one."""
+    measured = {evidence.name: evidence for source in sources for evidence in source}
+    measured.update({evidence.name: evidence for evidence in of_waits(measured)})
+    return measured
 
 
-def _judged(
+def _bottleneck(
     kernel: str, measured: dict[str, Evidence], device: Device, point: KernelRoofline | None, app: str
 ) -> Bottleneck:
     scores = label_scores(measured)
@@ -114,6 +115,6 @@ def _reason(first: LabelScore | None, sure: list[LabelScore], collective: bool) 
     if collective:
         return f"unknown: {COLLECTIVE}"
     if first is None:
-        told = any(score.label != "launch/latency" for score in sure)
-        return f"unknown: {UNDECIDED.format(least=LEAST) if told else THIN}"
+        beyond_launch = any(score.label != "launch/latency" for score in sure)
+        return f"unknown: {UNDECIDED.format(least=LEAST) if beyond_launch else THIN}"
     return ", ".join(f"{name} {value:.2f}" for name, value in first.score.inputs.items())

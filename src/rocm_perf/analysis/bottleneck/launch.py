@@ -23,18 +23,18 @@ _KERNEL = ["gpu", "kernel"]
 
 
 def launch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evidence]]:
-    """By kernel: empty_units, short and occupancy_limit, as far as grids, times and registers were recorded."""
+    """Evidence by kernel: empty_units, short and occupancy_limit, as far as grids, times and registers were recorded."""
     frame = _dispatches(trace, known)
-    found: dict[Key, list[Evidence]] = {}
+    by_kernel: dict[Key, list[Evidence]] = {}
     for row in _grids(frame, known).iter_rows(named=True):
-        found.setdefault((row["gpu"], row["kernel"]), []).append(_grid(row))
+        by_kernel.setdefault((row["gpu"], row["kernel"]), []).append(_grid(row))
     for key, evidence in _short(frame):
-        found.setdefault(key, []).append(evidence)
+        by_kernel.setdefault(key, []).append(evidence)
     for row in _commonest(frame).iter_rows(named=True):
         fits = _fits(row, known[row["gpu"]])
         if fits is not None:
-            found.setdefault((row["gpu"], row["kernel"]), []).append(fits)
-    return found
+            by_kernel.setdefault((row["gpu"], row["kernel"]), []).append(fits)
+    return by_kernel
 
 
 def _dispatches(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
@@ -105,7 +105,7 @@ def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
     if device.gpu is None or not row["workgroup_size"]:
         return None
     try:
-        found = occupancy(
+        limits = occupancy(
             device.gpu,
             Resources(
                 vgprs=row["vgprs"],
@@ -118,22 +118,22 @@ def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
         )
     except UsageError:  # the recorded numbers fit no dispatch of this GPU
         return None
-    room = found.workgroups_per_cu * device.gpu.compute_units
-    return _limit(found, row["workgroups"] is not None and row["workgroups"] <= room)
+    room = limits.workgroups_per_cu * device.gpu.compute_units
+    return _limit(limits, row["workgroups"] is not None and row["workgroups"] <= room)
 
 
-def _limit(found: Occupancy, all_at_once: bool) -> Evidence:
+def _limit(limits: Occupancy, all_at_once: bool) -> Evidence:
     """Where all workgroups of the grid fit at once, room for more would stay empty: then it limits nothing."""
-    waves = f"{found.waves_per_simd:g} of {found.max_waves_per_simd} waves per SIMD"
-    fit = f"{' and '.join(found.limiters)} allow {waves}"
+    waves = f"{limits.waves_per_simd:g} of {limits.max_waves_per_simd} waves per SIMD"
+    fit = f"{' and '.join(limits.limiters)} allow {waves}"
     source = "registers, LDS and workgroup size"
     if all_at_once:
         return Evidence(
             name="waves_that_fit",
-            value=found.share,
+            value=limits.share,
             unit="",
             says=f"{fit}, which holds the whole grid at once",
             source=source,
         )
-    steps = f"; {', '.join(map(str, found.steps))}" if found.steps else ""
-    return Evidence(name="occupancy_limit", value=found.share, unit="", says=fit + steps, source=source)
+    steps = f"; {', '.join(map(str, limits.steps))}" if limits.steps else ""
+    return Evidence(name="occupancy_limit", value=limits.share, unit="", says=fit + steps, source=source)

@@ -58,17 +58,17 @@ def _share_of(position: str) -> tuple[str, str]:
 
 def of_profiler(point: KernelRoofline) -> Iterator[Evidence]:
     """The occupancy that the profiler computed itself."""
-    found = point.evidence.get("achieved_occupancy")
-    if found is not None and found.value is not None and found.value <= 1:
+    occupancy = point.evidence.get("achieved_occupancy")
+    if occupancy is not None and occupancy.value is not None and occupancy.value <= 1:
         name, source, says = _METRICS["achieved_occupancy"]
-        value = float(found.value)
+        value = float(occupancy.value)
         yield Evidence(
             name=name,
             value=value,
             unit="",
             says=says.format(format_share(value)),
             source=source,
-            doubt=found.doubt,
+            doubt=occupancy.doubt,
         )
 
 
@@ -76,7 +76,7 @@ def counted_metrics(
     tables: Sequence[MetricTable | None], known: Sequence[Device]
 ) -> dict[Key, dict[str, tuple[float, str | None]]]:
     """Value and doubt of each metric of each kernel."""
-    found: dict[Key, dict[str, tuple[float, str | None]]] = {}
+    counted: dict[Key, dict[str, tuple[float, str | None]]] = {}
     for place, (table, device) in enumerate(zip(tables, known, strict=True)):
         if table is None:
             continue
@@ -84,12 +84,12 @@ def counted_metrics(
             by_kernel(table).select("kernel", "metric", "value", "doubt").iter_rows()
         ):
             if device.serves(table.evaluations[metric].constants):
-                found.setdefault((place, kernel), {})[metric] = (value, doubt)
-    return found
+                counted.setdefault((place, kernel), {})[metric] = (value, doubt)
+    return counted
 
 
 def of_counters(metrics: Mapping[str, tuple[float, str | None]]) -> Iterator[Evidence]:
-    """What is implausible proves nothing."""
+    """Measurements from counter metrics, without implausible values."""
     for metric, (value, doubt) in metrics.items():
         if metric == _CONFLICTS:
             share = value / (1 + value)  # from cycles lost for each useful one to a share of all
@@ -156,11 +156,11 @@ def of_samples(sampled: KernelSamples) -> Iterator[Evidence]:
         )
 
 
-def of_waits(found: dict[str, Evidence]) -> Iterator[Evidence]:
+def of_waits(measured: dict[str, Evidence]) -> Iterator[Evidence]:
     """Where nothing tells what waves wait for, all their waits may be for memory, less those for the LDS."""
-    if "memory_wait" in found or "wait_share" not in found:
+    if "memory_wait" in measured or "wait_share" not in measured:
         return
-    waits = found["wait_share"].value - (found["lds_wait"].value if "lds_wait" in found else 0.0)
+    waits = measured["wait_share"].value - (measured["lds_wait"].value if "lds_wait" in measured else 0.0)
     says = f"at most {format_share(max(0.0, waits))} of their time, waves wait for memory"
     doubt = "the counter does not tell what waves wait for"
     yield Evidence(

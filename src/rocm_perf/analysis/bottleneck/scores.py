@@ -28,8 +28,8 @@ INDEPENDENT = 2
 
 def label_scores(measured: Measured) -> tuple[LabelScore, ...]:
     """Every label that anything was measured for, highest score first."""
-    found = [_labelled(label, rule(measured), measured) for label, rule in _RULES.items()]
-    known = [score for score in found if score is not None]
+    scores = [_labelled(label, rule(measured), measured) for label, rule in _RULES.items()]
+    known = [score for score in scores if score is not None]
     return tuple(sorted(known, key=lambda score: -float(score.score.value or 0)))
 
 

@@ -107,7 +107,7 @@ def _gpu_wall(row: dict[str, int], causes: dict[str, int]) -> GpuWall:
 def pair(
     base: tuple[GpuWall, ...], new: tuple[GpuWall, ...]
 ) -> tuple[WallChange | None, tuple[WallChange, ...]]:
-    """The change of the whole wall, told by the busiest GPU of the longest node; and that of every GPU, matched by
+    """The change of the whole wall, measured on the busiest GPU of the longest node; and that of every GPU, matched by
     position where both sides have as many."""
     if not base or not new:
         return None, ()
@@ -116,8 +116,8 @@ def pair(
         return _change(*leaders), ()
     one_node = len({gpu.node for gpu in base}) == len({gpu.node for gpu in new}) == 1
     position = base.index(leaders[0])
-    told = (base[position], new[position]) if one_node else leaders
-    return _change(*told), tuple(_change(*gpus) for gpus in zip(base, new, strict=True))
+    compared = (base[position], new[position]) if one_node else leaders
+    return _change(*compared), tuple(_change(*gpus) for gpus in zip(base, new, strict=True))
 
 
 def _lead(gpus: tuple[GpuWall, ...]) -> GpuWall:

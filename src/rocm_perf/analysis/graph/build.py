@@ -197,10 +197,10 @@ def _stream_edges(items: pl.DataFrame) -> pl.DataFrame:
 
 def _crossing_edges(items: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     late = crossings.late_starts(items, links)
-    found = pl.concat([links.with_columns(rule=pl.lit("event")), late], how="diagonal_relaxed")
-    return found.select(
-        cause=items["out"].gather(found["cause"]),
-        effect=items["into"].gather(found["effect"]),
+    crossing = pl.concat([links.with_columns(rule=pl.lit("event")), late], how="diagonal_relaxed")
+    return crossing.select(
+        cause=items["out"].gather(crossing["cause"]),
+        effect=items["into"].gather(crossing["effect"]),
         kind=pl.when(pl.col("rule") == "room").then(pl.lit("capacity")).otherwise(pl.lit("event")),
         rule="rule",
         usual=pl.lit(0),
@@ -212,8 +212,10 @@ def _sync_edges(parts: _Parts) -> pl.DataFrame:
     pairs = parts.waited.join(calls, on="call")
     waiting = pairs.filter(pl.col("end_ns") > pl.col("start_ns")).sort("end_ns")
     last = waiting.unique("call", keep="last", maintain_order=True)
-    table, words = usual(last.select("rule", value=pl.col("returned") - pl.col("end_ns")), "return", "rule")
-    parts.estimates.extend(words)
+    table, estimates = usual(
+        last.select("rule", value=pl.col("returned") - pl.col("end_ns")), "return", "rule"
+    )
+    parts.estimates.extend(estimates)
     return with_usual(pairs, table, "rule", "usual").select(
         cause=parts.items["out"].gather(pairs["item"]),
         effect="out",

@@ -33,18 +33,18 @@ def event_waits(trace: Trace, number: int, origins: pl.DataFrame, rows: pl.DataF
     lanes = rows.filter(pl.col("lane_kind") == "stream")
     ended = lanes.select(*_TRACK, cause_ns=pl.col("end_ns"), cause=pl.col("item")).sort("cause_ns")
     started = lanes.select(*_TRACK, effect_ns=pl.col("start_ns"), effect=pl.col("item")).sort("effect_ns")
-    found = (
+    with_causes = (
         links.rename({"cause_track": "track"})
         .sort("cause_ns")
         .join_asof(ended, on="cause_ns", by=_TRACK, strategy="backward", check_sortedness=False)
     )
-    found = (
-        found.drop("track")
+    with_effects = (
+        with_causes.drop("track")
         .rename({"effect_track": "track"})
         .sort("effect_ns")
         .join_asof(started, on="effect_ns", by=_TRACK, strategy="forward", check_sortedness=False)
     )
-    return found.select("cause", "effect").drop_nulls().unique(maintain_order=True)
+    return with_effects.select("cause", "effect").drop_nulls().unique(maintain_order=True)
 
 
 def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
@@ -59,7 +59,7 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     ended = rows.select(
         "node", "agent_id", pl.col("end_ns").alias("other_end"), cause=pl.col("item"), lane_of=pl.col("lane")
     )
-    found = late.sort("start_ns").join_asof(
+    candidates = late.sort("start_ns").join_asof(
         ended.sort("other_end"),
         left_on="start_ns",
         right_on="other_end",
@@ -74,7 +74,7 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     waited = (pl.col("last_wait") < pl.col("call")) & (
         (pl.col("last_wait") > pl.col("before_call")) | pl.col("before_call").is_null()
     )
-    return found.filter(near).select(
+    return candidates.filter(near).select(
         "cause",
         effect=pl.col("item"),
         rule=pl.when(waited).then(pl.lit("wait")).otherwise(pl.lit("room")),

@@ -33,12 +33,12 @@ def with_own_time(
             most=pl.min_horizontal("length", pl.col("copy_ns") - pl.col("start_ns")),
         )
     )
-    table, words = usual(_free_calls(calls, rows), "own time", "group")
+    table, estimates = usual(_free_calls(calls, rows), "own time", "group")
     calls = with_usual(calls, table, "group", "own")
     own = pl.when("blocking").then(pl.min_horizontal("own", "most")).otherwise("length")
     return calls.with_columns(own_ns=own).drop(
         "release_ns", "copy_ns", "length", "group", "most", "own"
-    ), words
+    ), estimates
 
 
 def _free_calls(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -46,7 +46,8 @@ def _free_calls(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     waiting = pl.col("release_ns") > pl.col("start_ns")
     syncs = calls.filter(pl.col("scope").is_not_null() & ~waiting.fill_null(False))
     starts = next(
-        (found for found in _copy_starts(calls, rows) if found.height), calls.clear().select(value="length")
+        (copy_starts for copy_starts in _copy_starts(calls, rows) if copy_starts.height),
+        calls.clear().select(value="length"),
     )
     return pl.concat(
         [syncs.select("group", value=pl.col("length")), starts.select(group=pl.lit("copies"), value="value")]
@@ -78,7 +79,7 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
     latencies = rows.filter(launched & idle & ~inner).select(
         "launch_group", value=pl.col("start_ns") - pl.col("issued_ns")
     )
-    table, words = usual(latencies, "launch latency", "launch_group")
+    table, estimates = usual(latencies, "launch latency", "launch_group")
     rows = with_usual(rows, table, "launch_group", "latency")
     ready = (pl.col("issued_ns") + pl.col("latency") <= pl.col("before_end")) | inner
     gaps = rows.filter(launched & ready).select("gap_group", value=pl.col("start_ns") - pl.col("before_end"))
@@ -87,4 +88,4 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
         assumed = pl.DataFrame({"gap_group": ["kernel"], "usual": [ASSUMED_GAP_NS]}, schema=table.schema)
         table = pl.concat([table, assumed])
         more.append(Estimate(name="queue gap, kernel", value_ns=ASSUMED_GAP_NS, samples=0, how=_ASSUMED_GAP))
-    return with_usual(rows, table, "gap_group", "gap"), words + more
+    return with_usual(rows, table, "gap_group", "gap"), estimates + more

@@ -46,10 +46,10 @@ def items(
 
 def _dispatches(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
     rows = placed(trace.lazy("dispatches").with_row_index("row"), number, origins)
-    found = rows.select(
+    kernels = rows.select(
         "row", *_placement(), pl.col("kernel").alias("name"), "graph_id", kind=pl.lit("kernel")
     ).collect()
-    return found.join(_collectives(trace, number, origins), on=_SPAN, how="left").select(
+    return kernels.join(_collectives(trace, number, origins), on=_SPAN, how="left").select(
         pl.when(pl.col("collective").is_null()).then("kind").otherwise(pl.lit("collective")).alias("kind"),
         *_COLUMNS,
     )
@@ -128,7 +128,7 @@ def _last_ended(rest: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     ended = rows.filter(pl.col("end_ns") > pl.col("start_ns")).select(
         "lane", pl.col("end_ns").alias("before_end"), pl.col("item").alias("before")
     )
-    found = (
+    joined = (
         rest.select("item", "lane", "start_ns")
         .sort("start_ns")
         .join_asof(
@@ -141,7 +141,7 @@ def _last_ended(rest: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
             check_sortedness=False,
         )
     )
-    return found.select("item", "before", "before_end").drop_nulls()
+    return joined.select("item", "before", "before_end").drop_nulls()
 
 
 def meetings(rows: pl.DataFrame) -> pl.DataFrame:

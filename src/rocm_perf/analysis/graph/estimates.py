@@ -16,7 +16,7 @@ _HOW = {
 
 
 def usual(samples: pl.DataFrame, name: str, by: str) -> tuple[pl.DataFrame, list[Estimate]]:
-    """The median of `value` in each group `by`, as a table and in words."""
+    """The median of `value` in each group `by`, as a table and as estimates."""
     table = (
         samples.drop_nulls(by)
         .group_by(by)
@@ -26,11 +26,11 @@ def usual(samples: pl.DataFrame, name: str, by: str) -> tuple[pl.DataFrame, list
         )
         .sort(by)
     )
-    words = [
+    estimates = [
         Estimate(name=f"{name}, {group}", value_ns=value, samples=count, how=_HOW[name])
         for group, value, count in table.select(by, "usual", "count").iter_rows()
     ]
-    return table.select(by, "usual"), words
+    return table.select(by, "usual"), estimates
 
 
 def with_usual(rows: pl.DataFrame, table: pl.DataFrame, by: str, column: str) -> pl.DataFrame:

@@ -92,10 +92,10 @@ def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.Da
     )
     if not bounds.height:
         return calls.with_columns(section=pl.lit(-1, pl.Int64))
-    found = calls.sort("start_ns").join_asof(
+    placed_calls = calls.sort("start_ns").join_asof(
         bounds, left_on="start_ns", right_on="at_ns", by="thread", strategy="backward", check_sortedness=False
     )
-    return found.drop("at_ns").sort("call").with_columns(pl.col("section").fill_null(-1))
+    return placed_calls.drop("at_ns").sort("call").with_columns(pl.col("section").fill_null(-1))
 
 
 def program_edges(calls: pl.DataFrame) -> pl.DataFrame:

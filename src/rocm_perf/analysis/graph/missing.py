@@ -31,16 +31,16 @@ def _without_launch(calls: pl.DataFrame, items: pl.DataFrame) -> list[str]:
     unpaired = items["call"].null_count()
     if not unpaired or not calls.height:
         return []
-    found = format_count(unpaired, "item")
-    return [f"{found} of the GPU without a recorded launch: only the order of their stream holds them"]
+    count = format_count(unpaired, "item")
+    return [f"{count} of the GPU without a recorded launch: only the order of their stream holds them"]
 
 
 def _without_stream(items: pl.DataFrame) -> list[str]:
     lost = items.filter(pl.col("lane_kind") != "stream")
     if not lost.height:
         return []
-    found = format_count(lost.height, "item")
-    return [f"{found} of the GPU without a stream: the order of queues is used instead"]
+    count = format_count(lost.height, "item")
+    return [f"{count} of the GPU without a stream: the order of queues is used instead"]
 
 
 def _several_streams(items: pl.DataFrame) -> bool:

@@ -16,13 +16,13 @@ _SKEW_NS = 100_000  # between the clocks of host and GPU: 20 us in torch traces 
 
 def waits(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Pairs of a blocking call and an item that it waited for: call, item, rule, end_ns of the item."""
-    found = [_own_copies(calls, rows)]
+    pairs = [_own_copies(calls, rows)]
     syncs = calls.filter(pl.col("scope").is_not_null())
     if syncs.height and rows.height:
         last = _last_launched(syncs, rows)
         usual = _usual_return_ns(last)
-        found += [_device(last), _stream(last, usual), _event(syncs, rows, usual)]
-    return pl.concat([frame.select("call", "item", "rule", "end_ns") for frame in found])
+        pairs += [_device(last), _stream(last, usual), _event(syncs, rows, usual)]
+    return pl.concat([frame.select("call", "item", "rule", "end_ns") for frame in pairs])
 
 
 def _own_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -55,7 +55,7 @@ def _last_in_lanes(syncs: pl.DataFrame, lanes: pl.DataFrame, rows: pl.DataFrame)
         *PROCESS, "call", "scope", "thread", "start_ns", pl.col("end_ns").alias("returned_ns")
     ).join(lanes, on=PROCESS)
     pairs = _in_use(pairs, rows)
-    found = pairs.sort("start_ns").join_asof(
+    launched = pairs.sort("start_ns").join_asof(
         _launches(rows).select("lane", "launched_ns", "item", "end_ns"),
         left_on="start_ns",
         right_on="launched_ns",
@@ -63,12 +63,12 @@ def _last_in_lanes(syncs: pl.DataFrame, lanes: pl.DataFrame, rows: pl.DataFrame)
         strategy="backward",
         check_sortedness=False,
     )
-    found = found.filter(pl.col("end_ns").is_not_null() & (pl.col("agent_id") == pl.col("used_agent")))
+    launched = launched.filter(pl.col("end_ns").is_not_null() & (pl.col("agent_id") == pl.col("used_agent")))
     for_all = pl.col("scope") == "device sync"
     sure = for_all | (pl.len().over("call") == 1)
     early = pl.col("end_ns") <= pl.col("returned_ns") + pl.when(sure).then(_SKEW_NS).otherwise(0)
     telling = for_all | (pl.col("end_ns") >= pl.col("start_ns")) | (pl.col("lane") == pl.col("used_lane"))
-    return found.filter(early & telling)
+    return launched.filter(early & telling)
 
 
 def _launches(rows: pl.DataFrame) -> pl.DataFrame:
@@ -90,7 +90,7 @@ def _in_use(pairs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("lane").alias("used_lane"),
         pl.col("agent_id").alias("used_agent"),
     )
-    found = pairs.sort("start_ns").join_asof(
+    joined = pairs.sort("start_ns").join_asof(
         used,
         left_on="start_ns",
         right_on="launched_ns",
@@ -98,7 +98,7 @@ def _in_use(pairs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         strategy="backward",
         check_sortedness=False,
     )
-    return found.with_columns(pl.col("used_agent").fill_null(pl.col("agent_id"))).drop("launched_ns")
+    return joined.with_columns(pl.col("used_agent").fill_null(pl.col("agent_id"))).drop("launched_ns")
 
 
 def _usual_return_ns(last: pl.DataFrame) -> float:
@@ -144,7 +144,7 @@ def _event(syncs: pl.DataFrame, rows: pl.DataFrame, usual_ns: float) -> pl.DataF
         until_ns=pl.col("end_ns") - int(_EARLIEST_RETURN * usual_ns),
     )
     ended = rows.select(*PROCESS, "item", "end_ns").sort("end_ns")
-    found = asked.sort("until_ns").join_asof(
+    candidates = asked.sort("until_ns").join_asof(
         ended,
         left_on="until_ns",
         right_on="end_ns",
@@ -153,4 +153,4 @@ def _event(syncs: pl.DataFrame, rows: pl.DataFrame, usual_ns: float) -> pl.DataF
         coalesce=False,
         check_sortedness=False,
     )
-    return found.filter(pl.col("end_ns") > pl.col("start_ns"))
+    return candidates.filter(pl.col("end_ns") > pl.col("start_ns"))

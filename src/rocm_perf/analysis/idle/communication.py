@@ -88,7 +88,7 @@ def _bandwidth(size: int | None, spent: int) -> Quantity:
 
 
 def communication_findings(document: Document) -> list[Finding]:
-    """Communication that nothing hides."""
+    """Findings about communication that no other kernel hides."""
     result, wall_ns = document.communication, document.wall_ns
     share = result.exposed_share.value
     if not wall_ns or share is None or share < _WORTH:

@@ -143,7 +143,7 @@ def _bandwidth(sized: pl.DataFrame) -> Quantity:
 
 
 def copy_findings(document: Document) -> list[Finding]:
-    """Copies to or from the host in every step."""
+    """Findings about copies to or from the host in every step."""
     every = [row for row in document.steady_copies.rows if row.per_step is not None and row.per_step >= 1]
     if not every:
         return []

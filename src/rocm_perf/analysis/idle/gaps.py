@@ -78,9 +78,9 @@ def gaps(trace: Trace) -> Gaps:
     operators = _processes_with_operators(trace)
     places = work.select(_PLACE).unique()
     alike = _same_as(places)
-    found = {level: _found(work, level, calls, operators) for level in set(alike.values())}
-    sums = {level: _sums(frame) for level, frame in found.items()}
-    idle = found["gpu"]
+    by_level = {level: _attributed_gaps(work, level, calls, operators) for level in set(alike.values())}
+    sums = {level: _sums(frame) for level, frame in by_level.items()}
+    idle = by_level["gpu"]
     length = idle["start_ns"] - idle["since_ns"]
     return Gaps(
         idle_ns=int(length.sum()),
@@ -111,9 +111,11 @@ def _same_as(places: pl.DataFrame) -> dict[Level, Level]:
     }
 
 
-def _found(work: pl.DataFrame, level: Level, calls: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
-    found = holes(work, _PLACES[level], then=["launch_start"], before=["launch_start"])
-    return attribute(found, calls, work, operators)
+def _attributed_gaps(
+    work: pl.DataFrame, level: Level, calls: pl.DataFrame, operators: pl.DataFrame
+) -> pl.DataFrame:
+    idle = holes(work, _PLACES[level], then=["launch_start"], before=["launch_start"])
+    return attribute(idle, calls, work, operators)
 
 
 def _processes_with_operators(trace: Trace) -> pl.DataFrame:
@@ -185,9 +187,9 @@ def _histogram(length: pl.Series) -> tuple[Bin, ...]:
         {"number": _EDGES.search_sorted(length, "right").cast(pl.Int64) - 1, "length": length}
     )
     table = steps.group_by("number").agg(pl.len().alias("gaps"), pl.col("length").sum().alias("total"))
-    found = {number: (gaps, total) for number, gaps, total in table.iter_rows()}
-    shown = range(min(found), max(found) + 1) if found else range(0)
-    return tuple(Bin(_EDGES[at], _EDGES[at + 1], *found.get(at, (0, 0))) for at in shown)
+    counts = {number: (gaps, total) for number, gaps, total in table.iter_rows()}
+    shown = range(min(counts), max(counts) + 1) if counts else range(0)
+    return tuple(Bin(_EDGES[at], _EDGES[at + 1], *counts.get(at, (0, 0))) for at in shown)
 
 
 def _worst(idle: pl.DataFrame, work: pl.DataFrame, calls: pl.DataFrame) -> list[Gap]:

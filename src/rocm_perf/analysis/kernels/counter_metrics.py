@@ -24,20 +24,20 @@ def counter_metrics(trace: Trace) -> Metrics:
         return Metrics((), {}, unavailable=NO_COUNTERS)
     known = devices(trace)
     tables = metric_tables(trace, known, frozenset(metrics()))
-    found = [(device, table) for device, table in zip(known, tables, strict=True) if table is not None]
-    if not found:
+    evaluated = [(device, table) for device, table in zip(known, tables, strict=True) if table is not None]
+    if not evaluated:
         return Metrics(
             (), {}, unavailable=known[-1].reason or "the GPU of the counters is not in the catalogue"
         )
     order = {spot.kernel: place for place, spot in enumerate(hotspots(trace).rows)}
-    rows = [row for device, table in found for row in _rows(device, table)]
+    rows = [row for device, table in evaluated for row in _rows(device, table)]
     rows.sort(key=lambda row: order.get(row.kernel, len(order)))
-    missing = {name: why for _, table in found for name, why in table.unavailable.items()}
+    missing = {name: why for _, table in evaluated for name, why in table.unavailable.items()}
     return Metrics(tuple(rows), {name: why for name, why in missing.items() if name not in _valued(rows)})
 
 
 def _rows(device: Device, table: MetricTable) -> Iterator[KernelMetric]:
-    """Of a GPU that is told by its architecture alone, what needs the size of the product is left out."""
+    """The metrics of each kernel, without those that need the size of a product that is not known."""
     known = metrics()
     for row in by_kernel(table).iter_rows(named=True):
         name = row["metric"]

@@ -53,8 +53,8 @@ _CYCLES = ("hits", "latency_cycles", "stall_cycles", "idle_cycles")
 @lru_cache(maxsize=65_536)
 def instruction_kind(text: str) -> str:
     """`v_mfma_f32_16x16x16_f16 a[0:3], ...` -> matrix."""
-    words = text.split(None, 1)
-    return class_of(words[0]) if words else "other"
+    parts = text.split(None, 1)
+    return class_of(parts[0]) if parts else "other"
 
 
 @lru_cache(maxsize=65_536)
@@ -150,11 +150,11 @@ def _share(part: int, whole: int, formula: str) -> Quantity:
     return Quantity(value=part / whole, unit="", formula=formula, inputs={"part": part, "whole": whole})
 
 
-def _per_wait(rows: pl.DataFrame, causes: tuple[str, ...], words: str) -> Quantity:
+def _per_wait(rows: pl.DataFrame, causes: tuple[str, ...], waited_for: str) -> Quantity:
     formula = "latency_cycles / hits over its waits"
     waits = rows.filter(pl.col("cause").is_in(causes) & (pl.col("hits") > 0))
     if not waits.height:
-        return unavailable("cycles", formula, f"no traced wave waited for {words}")
+        return unavailable("cycles", formula, f"no traced wave waited for {waited_for}")
     latency, hits = (int(waits[name].sum()) for name in ("latency_cycles", "hits"))
     return Quantity(
         value=latency / hits, unit="cycles", formula=formula, inputs={"latency_cycles": latency, "hits": hits}

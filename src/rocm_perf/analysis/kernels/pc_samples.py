@@ -60,7 +60,7 @@ def _wave_size(trace: Trace, samples: pl.DataFrame) -> tuple[int, str] | None:
 
 def _of_samples(name: object, rows: pl.DataFrame, lanes: tuple[int, str] | None) -> KernelSamples:
     method = "+".join(rows["method"].drop_nulls().unique().sort()) or "unknown"
-    told = rows.drop_nulls("issued")
+    with_issue = rows.drop_nulls("issued")
     work = rows.select(
         pl.col("instruction").alias("text"),
         pl.when(pl.col("source").str.strip_chars() != "").then(pl.col("source")).alias("source"),
@@ -69,13 +69,13 @@ def _of_samples(name: object, rows: pl.DataFrame, lanes: tuple[int, str] | None)
     )
     active, partial = _lanes(rows, lanes)
     tables = _tables(work)
-    reasons = _reasons(told.filter(~pl.col("issued")))
+    reasons = _reasons(with_issue.filter(~pl.col("issued")))
     return KernelSamples(
         kernel=None if name is None else str(name),
         dispatches=rows["dispatch_id"].n_unique(),
         samples=rows.height,
         method=method,
-        issued=_issued(int(told["issued"].sum()), told.height),
+        issued=_issued(int(with_issue["issued"].sum()), with_issue.height),
         lanes_active=active,
         partial_waves=partial,
         instructions=tables.instructions,
@@ -83,7 +83,7 @@ def _of_samples(name: object, rows: pl.DataFrame, lanes: tuple[int, str] | None)
         classes=tables.classes,
         lines_unavailable=None if tables.lines else NO_SOURCE,
         stall_reasons=reasons,
-        stall_reasons_unavailable=None if told.height else NO_REASONS,
+        stall_reasons_unavailable=None if with_issue.height else NO_REASONS,
     )
 
 
@@ -121,11 +121,13 @@ def _counted() -> pl.Expr:
     return pl.coalesce("samples", parts)
 
 
-def _issued(issued: int, told: int) -> Quantity:
+def _issued(issued: int, samples: int) -> Quantity:
     formula = FORMULAS["pc_samples.issued"]
-    if not told:
+    if not samples:
         return unavailable("", formula, NO_REASONS)
-    return Quantity(value=issued / told, unit="", formula=formula, inputs={"issued": issued, "samples": told})
+    return Quantity(
+        value=issued / samples, unit="", formula=formula, inputs={"issued": issued, "samples": samples}
+    )
 
 
 def _lanes(rows: pl.DataFrame, lanes: tuple[int, str] | None) -> tuple[Quantity, Quantity]:
@@ -137,11 +139,11 @@ def _lanes(rows: pl.DataFrame, lanes: tuple[int, str] | None) -> tuple[Quantity,
         return first, second
     size, reason = lanes
     partial = int((bits < size).sum())
-    told = {"lanes": size, "samples": len(bits)}
+    inputs = {"lanes": size, "samples": len(bits)}
     share = int(bits.sum()) / (size * len(bits))
     named = [f"{formula}; lanes of a wave: {size} ({reason})" for formula in formulas]
-    return Quantity(value=share, unit="", formula=named[0], inputs=told), Quantity(
-        value=partial / len(bits), unit="", formula=named[1], inputs=told
+    return Quantity(value=share, unit="", formula=named[0], inputs=inputs), Quantity(
+        value=partial / len(bits), unit="", formula=named[1], inputs=inputs
     )
 
 

@@ -47,8 +47,8 @@ def operators(trace: Trace) -> Operators:
     """All operators of the timed pass, or why there are none."""
     tree = operator_tree(trace)
     total = int(tree.kernels["gpu_ns"].sum())
-    found = tree.operators
-    if not found.height:
+    rows = tree.operators
+    if not rows.height:
         return Operators(
             categories=(),
             modules=(),
@@ -62,7 +62,7 @@ def operators(trace: Trace) -> Operators:
             unavailable=NO_OPERATORS,
         )
     links, linked_by = backward_links(trace, tree)
-    owned = int(found["gpu_self_ns"].sum())
+    owned = int(rows["gpu_self_ns"].sum())
     modules, sites = call_sites.modules(tree, links), call_sites.call_sites(tree, links)
     return Operators(
         categories=_categories(_operators(tree, links)),
@@ -80,7 +80,7 @@ def operators(trace: Trace) -> Operators:
 
 
 def operator_calls(trace: Trace) -> pl.DataFrame:
-    """One row an operator call: op_id, name, shapes, dtypes, strides, inputs, gpu_ns with what is inside it; longest
+    """One row per operator call: op_id, name, shapes, dtypes, strides, inputs, gpu_ns with what is inside it; longest
     first. What `repro` chooses from."""
     columns = (
         "op_id",
@@ -91,8 +91,8 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
         "inputs",
         pl.col("gpu_total_ns").alias("gpu_ns"),
     )
-    found = operator_tree(trace).operators.sort(["gpu_total_ns", "row"], descending=[True, False])
-    return found.select(*columns, "host_ns")
+    calls = operator_tree(trace).operators.sort(["gpu_total_ns", "row"], descending=[True, False])
+    return calls.select(*columns, "host_ns")
 
 
 def operator_call(row: Mapping[str, Any]) -> OperatorCall | None:
@@ -101,9 +101,9 @@ def operator_call(row: Mapping[str, Any]) -> OperatorCall | None:
     return None if known is None else OperatorCall(row["name"], row["op_id"], known)
 
 
-def _categories(found: Iterable[Operator]) -> tuple[OperatorCategory, ...]:
+def _categories(operators: Iterable[Operator]) -> tuple[OperatorCategory, ...]:
     groups: dict[str, list[Operator]] = defaultdict(list)
-    for operator in found:
+    for operator in operators:
         groups[operator.category].append(operator)
     rows = [
         OperatorCategory(
@@ -172,12 +172,12 @@ def _backward(tree: OperatorTree, links: pl.DataFrame) -> dict[str, tuple[tuple[
 
 
 def _shapes(tree: OperatorTree) -> dict[str, list[OperatorShape]]:
-    found = tree.operators
+    operators = tree.operators
     longest = pl.col("op_id").sort_by("gpu_total_ns", "row", descending=[True, False]).first()
     table = (
-        found.group_by(_SHAPE)
+        operators.group_by(_SHAPE)
         .agg(*_sums(), longest)
-        .join(_work(found), on=_SHAPE, how="left", nulls_equal=True)
+        .join(_work(operators), on=_SHAPE, how="left", nulls_equal=True)
         .sort(
             ["gpu_total_ns", "host_self_ns", "calls", *_SHAPE],
             descending=[True, True, True, False, False, False],
@@ -210,10 +210,12 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...]) -> Opera
     )
 
 
-def _work(found: pl.DataFrame) -> pl.DataFrame:
+def _work(operators: pl.DataFrame) -> pl.DataFrame:
     """FLOPs and bytes, summed over calls; worked out once for each distinct set of arguments."""
     on_gpu = pl.col("outermost") & (pl.col("gpu_total_ns") > 0)
-    distinct = found.group_by(*_SHAPE, "inputs").agg(pl.len().alias("calls"), on_gpu.sum().alias("on_gpu"))
+    distinct = operators.group_by(*_SHAPE, "inputs").agg(
+        pl.len().alias("calls"), on_gpu.sum().alias("on_gpu")
+    )
     works = [operator_work(*row) for row in distinct.select("name", "shapes", "dtypes", "inputs").iter_rows()]
     sized = distinct.with_columns(
         pl.Series("flops", [work.flops.value for work in works], dtype=pl.Float64),

@@ -1,4 +1,4 @@
-"""Kinds of framework operators, told by name."""
+"""Kinds of framework operators, recognised by name."""
 
 from __future__ import annotations
 

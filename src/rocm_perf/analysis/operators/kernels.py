@@ -28,14 +28,14 @@ def kernels_of_shapes(
         .group_by(key, maintain_order=True)
         .head(KERNELS)
     )
-    found: dict[tuple[object, ...], list[OperatorKernel]] = defaultdict(list)
+    kernels_of: dict[tuple[object, ...], list[OperatorKernel]] = defaultdict(list)
     for *place, kernel, dispatches, gpu_ns in table.select(
         *key, "kernel", "dispatches", "gpu_ns"
     ).iter_rows():
-        found[tuple(place)].append(
+        kernels_of[tuple(place)].append(
             OperatorKernel(kernel=kernel, short_name=short_name(kernel), dispatches=dispatches, gpu_ns=gpu_ns)
         )
-    return {place: tuple(kernels) for place, kernels in found.items()}
+    return {place: tuple(kernels) for place, kernels in kernels_of.items()}
 
 
 def _with_owner(tree: OperatorTree, columns: list[str]) -> pl.DataFrame:
@@ -51,9 +51,9 @@ def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
     named = owned.with_columns(short_names(owned["kernel"])).join(
         _roots(tree), on="owner", how="left", maintain_order="left"
     )
-    words = named["kernel"].unique().sort()
+    names = named["kernel"].unique().sort()
     coded = named.with_columns(
-        pl.col("kernel").replace_strict(words, pl.Series(range(len(words)))).alias("code")
+        pl.col("kernel").replace_strict(names, pl.Series(range(len(names)))).alias("code")
     )
     inner = coded.filter(pl.col("owner") != pl.col("root"))
     calls = pl.concat(
@@ -63,10 +63,10 @@ def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
         pl.col("code").cast(pl.String).str.join(" ").alias("codes"), pl.col("gpu_ns").sum()
     )
     launched = launched.with_columns(tree.spans["name"].gather(launched["call"]).alias("name"))
-    return _most_frequent(launched, words)
+    return _most_frequent(launched, names)
 
 
-def _most_frequent(launched: pl.DataFrame, words: pl.Series) -> dict[str, tuple[KernelSequence, ...]]:
+def _most_frequent(launched: pl.DataFrame, names: pl.Series) -> dict[str, tuple[KernelSequence, ...]]:
     table = (
         launched.group_by("name", "codes")
         .agg(pl.len().alias("calls"), pl.col("gpu_ns").sum())
@@ -74,14 +74,14 @@ def _most_frequent(launched: pl.DataFrame, words: pl.Series) -> dict[str, tuple[
         .group_by("name", maintain_order=True)
         .head(SEQUENCES)
     )
-    found: dict[str, list[KernelSequence]] = defaultdict(list)
+    by_operator: dict[str, list[KernelSequence]] = defaultdict(list)
     for name, codes, calls, gpu_ns in table.select("name", "codes", "calls", "gpu_ns").iter_rows():
         numbers = [int(code) for code in codes.split(" ")]
-        shown = tuple(words[number] for number in numbers[:SEQUENCE_LENGTH])
-        found[name].append(
+        shown = tuple(names[number] for number in numbers[:SEQUENCE_LENGTH])
+        by_operator[name].append(
             KernelSequence(kernels=shown, more=len(numbers) - len(shown), calls=calls, gpu_ns=gpu_ns)
         )
-    return {name: tuple(rows) for name, rows in found.items()}
+    return {name: tuple(rows) for name, rows in by_operator.items()}
 
 
 def _roots(tree: OperatorTree) -> pl.DataFrame:

@@ -134,11 +134,11 @@ def backward_links(trace: Trace, tree: OperatorTree) -> tuple[pl.DataFrame, str 
     operators = tree.operators
     links = trace.table("links").filter(pl.col("kind") == "forward_backward")
     if links.height:
-        found = _by_links(links, operators)
-        if found.height:
-            return found, "recorded links"
-    found = _by_sequence(operators)
-    return found, "the same sequence number" if found.height else None
+        pairs = _by_links(links, operators)
+        if pairs.height:
+            return pairs, "recorded links"
+    pairs = _by_sequence(operators)
+    return pairs, "the same sequence number" if pairs.height else None
 
 
 def _by_links(links: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:

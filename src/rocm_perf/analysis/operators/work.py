@@ -202,18 +202,18 @@ def _causal_pairs(rows: int, columns: int) -> int:
 # --- normalisation, softmax, elementwise ---------------------------------------------------------------------
 
 
-def _per_element(operations: int, words: str) -> Callable[[tuple[Argument, ...]], _Counted]:
+def _per_element(operations: int, steps: str) -> Callable[[tuple[Argument, ...]], _Counted]:
     def count(known: tuple[Argument, ...]) -> _Counted:
         elements = _tensor(known, 0).elements
-        return _Counted(operations * elements, f"{operations} * {elements} elements: {words}", elements)
+        return _Counted(operations * elements, f"{operations} * {elements} elements: {steps}", elements)
 
     return count
 
 
 def _batch_norm(known: tuple[Argument, ...]) -> _Counted:
     training = _true(known, 5)
-    words = "mean, variance, scale, shift" if training else "scale and shift by recorded statistics"
-    return _per_element(7 if training else 4, words)(known)
+    steps = "mean, variance, scale, shift" if training else "scale and shift by recorded statistics"
+    return _per_element(7 if training else 4, steps)(known)
 
 
 def _broadcast(*shapes: Shape) -> Shape:

@@ -19,7 +19,7 @@ _SMALL_BYTES = 1 << 16  # copies up to this size show what starting one takes
 
 
 class Change(Protocol):
-    """Makes another graph of one."""
+    """A change that turns one graph into another."""
 
     @property
     def title(self) -> str: ...
@@ -46,7 +46,7 @@ def refuse_overflow(times: pl.Series, factor: float) -> None:
 
 
 def names(nodes: pl.DataFrame, pattern: str) -> list[str]:
-    """The names among the nodes that match."""
+    """The names of the nodes that match the pattern."""
     return [name for name in nodes["name"].unique().to_list() if re.search(pattern, name)]
 
 
@@ -70,19 +70,19 @@ class FasterKernels:
     def apply(self, graph: Graph) -> Graph:
         is_kernel = pl.col("kind") == "kernel"
         kernels = graph.nodes.filter(is_kernel)
-        found = [self.pattern] if self.exact else names(kernels, self.pattern)
-        if not found or self.factor <= 0:
+        matching = [self.pattern] if self.exact else names(kernels, self.pattern)
+        if not matching or self.factor <= 0:
             raise UsageError(
                 f"no kernel {self.pattern!r} can become {self.factor:g} times faster",
                 next_step="Give a pattern that a kernel's name matches, and a factor above 0.",
             )
         refuse_overflow(graph.nodes["duration_ns"], 1 / self.factor)
         shorter = (pl.col("duration_ns") / self.factor).round().cast(pl.Int64)
-        hit = is_kernel & pl.col("name").is_in(found)
+        hit = is_kernel & pl.col("name").is_in(matching)
         nodes = graph.nodes.with_columns(
             pl.when(hit).then(shorter).otherwise("duration_ns").alias("duration_ns")
         )
-        count = format_count(len(found), "kernel")
+        count = format_count(len(matching), "kernel")
         return changed(
             graph, f"every dispatch of {count} takes 1/{self.factor:g} of its time", nodes, graph.edges
         )
@@ -104,12 +104,16 @@ class SyncsRemoved:
         gone = syncs.join(last, on="id", how="anti")
         nodes = numbered(graph).with_columns(where("id", gone["call"], pl.lit(0), "duration_ns"))
         count = format_count(gone.height, "synchronising call")
-        words = f"{count} vanish, the last of each thread and stream stays; the host needs no result earlier"
+        assumption = (
+            f"{count} vanish, the last of each thread and stream stays; the host needs no result earlier"
+        )
         edges = _unwaited(graph.edges, gone["id"])
         if self.wrappers is not None and self.wrappers.height:
             edges = _unwrapped(edges, gone.join(self.wrappers, on="call"))
-            words += "; what the framework does around each call, between two operators, vanishes as well"
-        return changed(graph, words, nodes.drop("id"), edges)
+            assumption += (
+                "; what the framework does around each call, between two operators, vanishes as well"
+            )
+        return changed(graph, assumption, nodes.drop("id"), edges)
 
 
 @dataclass(frozen=True)
@@ -151,11 +155,11 @@ class CopiesAsync:
         own = graph.edges.filter(pl.col("rule") == "own copy")
         nodes, speed = _faster_copies(numbered(graph), own["cause"], self.gbps)
         edges = _unwaited(graph.edges, own["effect"])
-        words = f"{format_count(own.height, 'copy', 'copies')} no longer block; {speed}"
+        assumption = f"{format_count(own.height, 'copy', 'copies')} no longer block; {speed}"
         if self.overlapped:
             edges = _beside_copies(graph, edges)
-            words += "; kernels do not wait for copies, which needs a second buffer"
-        return changed(graph, words, nodes.drop("id"), edges)
+            assumption += "; kernels do not wait for copies, which needs a second buffer"
+        return changed(graph, assumption, nodes.drop("id"), edges)
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,11 @@ class Captured:
         nodes, edges = _one_launch(graph, joined.with_columns(call_ns=cost), gap)
         graphs = format_count(joined["segment"].n_unique(), "graph launch", "graph launches")
         launch = f"{call} ns" if call is not None else f"{ASSUMED_GRAPH_NODE_NS} ns a node (assumed)"
-        words = (
+        assumption = (
             f"{joined.height} launches become {graphs} of {launch} each, with gaps of {gap} ns within; "
             "the host time between these launches vanishes"
         )
-        return changed(graph, words, nodes, edges)
+        return changed(graph, assumption, nodes, edges)
 
     def _call_ns(self, graph: Graph) -> int | None:
         return self.graph_call_ns if self.graph_call_ns is not None else _recorded_call_ns(graph)
@@ -87,9 +87,9 @@ class Fused:
         nodes, edges = _one_launch(graph, joined.with_columns(call_ns=pl.col("own_ns")), 0)
         total = (self.duration_factor * pl.col("item_ns").sum().over("segment")).round().cast(pl.Int64)
         items = joined.select(id="item", total=pl.when(pl.col("place") == 0).then(total).otherwise(0))
-        words = f"{joined.height} launches become {joined['segment'].n_unique()}, each "
-        words += f"{self.duration_factor:g} times as long as its parts together"
-        return changed(graph, words, _with_durations(nodes, items), edges)
+        assumption = f"{joined.height} launches become {joined['segment'].n_unique()}, each "
+        assumption += f"{self.duration_factor:g} times as long as its parts together"
+        return changed(graph, assumption, _with_durations(nodes, items), edges)
 
 
 def _recorded_call_ns(graph: Graph) -> int | None:
@@ -176,8 +176,8 @@ def _joined(launches: pl.DataFrame, segments: Sequence[Sequence[Segment]]) -> pl
     lengths = launches.group_by("run", maintain_order=True).len()["len"].to_list()
     rows: list[tuple[int, int, int, int]] = []
     begin = number = 0
-    for length, found in zip(lengths, segments, strict=True):
-        for start, size in found:
+    for length, members in zip(lengths, segments, strict=True):
+        for start, size in members:
             if size > 1:
                 rows.extend((begin + start + place, number, place, size) for place in range(size))
                 number += 1
@@ -207,7 +207,7 @@ def _between(graph: Graph, joined: pl.DataFrame) -> pl.DataFrame:
     host = numbered(graph).filter(pl.col("thread").is_not_null()).select("id", "thread").sort("id")
     threads = joined.select("call", "segment").join(host, left_on="call", right_on="id")
     spans = last.join(threads, left_on=["segment", "first"], right_on=["segment", "call"]).sort("first")
-    found = host.join_asof(
+    joined_calls = host.join_asof(
         spans,
         left_on="id",
         right_on="first",
@@ -217,7 +217,7 @@ def _between(graph: Graph, joined: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
     )
     inside = (pl.col("id") > pl.col("first")) & (pl.col("id") <= pl.col("last"))
-    return found.filter(inside).select("id", total=pl.lit(0, pl.Int64))
+    return joined_calls.filter(inside).select("id", total=pl.lit(0, pl.Int64))
 
 
 def _with_durations(nodes: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:

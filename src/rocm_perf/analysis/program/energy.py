@@ -128,8 +128,8 @@ def _matched(trace: Trace, curve: pl.DataFrame) -> pl.DataFrame:
             pairs.append((node, agent, on_node[0]))
     schema = {"node": pl.Int32, "agent_id": pl.Int64, "sensor": pl.Int64}
     table = pl.DataFrame(pairs, schema=schema, orient="row")
-    found = kernels.join(table, on=_GPU, nulls_equal=True)
-    return found.rename({"agent_id": "kernels_of", "sensor": "agent_id"})
+    measured = kernels.join(table, on=_GPU, nulls_equal=True)
+    return measured.rename({"agent_id": "kernels_of", "sensor": "agent_id"})
 
 
 def _clipped(kernels: pl.DataFrame, curve: pl.DataFrame) -> pl.DataFrame:
@@ -179,7 +179,7 @@ def _families(rows: tuple[KernelEnergy, ...]) -> tuple[FamilyEnergy, ...]:
     members: dict[str, list[KernelEnergy]] = {}
     for row in rows:
         members.setdefault(family(row.kernel).name, []).append(row)
-    found = (
+    families = (
         FamilyEnergy(
             family=name,
             dispatches=sum(row.dispatches for row in kernels),
@@ -188,7 +188,7 @@ def _families(rows: tuple[KernelEnergy, ...]) -> tuple[FamilyEnergy, ...]:
         )
         for name, kernels in members.items()
     )
-    return tuple(sorted(found, key=lambda row: -row.energy_j))
+    return tuple(sorted(families, key=lambda row: -row.energy_j))
 
 
 def _gpus(trace: Trace, curve: pl.DataFrame, shared: pl.DataFrame) -> tuple[GpuEnergy, ...]:
@@ -257,16 +257,16 @@ def _steps(steps: pl.DataFrame, curve: pl.DataFrame) -> tuple[StepEnergy, ...]:
 
 def _limits(gpus: tuple[GpuEnergy, ...], shared: pl.DataFrame) -> tuple[str, ...]:
     interval = max(gpu.interval_ns for gpu in gpus)
-    found = [
+    limits = [
         f"power was read every {format_ns(interval)}; what it did in between is taken as a straight line"
     ]
     median = shared.select((pl.col("end_ns") - pl.col("start_ns")).median()).item() if shared.height else None
     if median is not None and median < interval:
-        found.append(
+        limits.append(
             f"half of the kernels take less than {format_ns(median)}, which one reading cannot resolve: "
             "their energy is a share in proportion to time, so kernels that ran side by side get the same power"
         )
-    return tuple(found)
+    return tuple(limits)
 
 
 def _why_no_kernels(trace: Trace) -> str:

@@ -13,7 +13,7 @@ _NUMBER = r"#\d+$"
 
 
 class Path(NamedTuple):
-    """A place in the nesting."""
+    """A range with its place in the nesting."""
 
     name: str
     parent: int | None  # another path

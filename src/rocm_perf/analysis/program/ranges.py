@@ -139,7 +139,7 @@ def _calls(nested: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(paths: Sequence[Path], calls: pl.DataFrame) -> tuple[RangeTotal, ...]:
-    """A row for each path; `calls` has its number."""
+    """One row per path; `calls` has its number."""
     slowest = _slowest(calls)
     table = (
         calls.group_by("path")

@@ -51,7 +51,7 @@ Ceilings = tuple[Mapping[str, Ceiling], ...]
 
 @dataclass(frozen=True)
 class _Recording:
-    """A recording and what was found out about its GPUs; everything by device stands in the order of the devices."""
+    """A recording and what is known of its GPUs; everything by device is in the order of the devices."""
 
     trace: Trace
     devices: tuple[Device, ...]
@@ -96,12 +96,12 @@ def _gpus(known: tuple[Device, ...], peaks: Ceilings) -> tuple[RooflineGpu, ...]
             name=device.name,
             gfx=device.gfx,
             agents=tuple(agent for _, agent in device.agents),
-            ceilings=tuple(found.values()),
+            ceilings=tuple(ceilings.values()),
             told_by=device.identified_by,
             notes=device.notes,
-            unavailable=None if found else device.reason,
+            unavailable=None if ceilings else device.reason,
         )
-        for device, found in zip(known, peaks, strict=True)
+        for device, ceilings in zip(known, peaks, strict=True)
     )
 
 
@@ -152,10 +152,10 @@ def _calls(recording: _Recording, work: Work) -> dict[Key, tuple[int, int]]:
     )
     table = listed.join(timed, on=["gpu", "kernel"], how="left").with_columns(pl.col("total").fill_null(0))
     ordered = table.sort(["total", "kernel"], descending=[True, False])
-    found: dict[Key, tuple[int, int]] = {
+    totals: dict[Key, tuple[int, int]] = {
         (gpu, kernel): (calls, total) for gpu, kernel, calls, total in ordered.iter_rows()
     }
-    return found | {key: (0, 0) for key, _ in work.known if key not in found}
+    return totals | {key: (0, 0) for key, _ in work.known if key not in totals}
 
 
 def _means(work: Work) -> dict[Key, list[tuple[Amount, int]]]:
@@ -170,21 +170,21 @@ def _means(work: Work) -> dict[Key, list[tuple[Amount, int]]]:
     for key, ceiling, _, count in rows:
         if work.known[key, ceiling].basis == SHAPES:
             called[key] = max(count, called.get(key, 0))
-    found: dict[Key, list[tuple[Amount, int]]] = {}
+    means: dict[Key, list[tuple[Amount, int]]] = {}
     for key, ceiling, amount, count in rows:
         known = work.known[key, ceiling]
         of = called[key] if known.basis == SHAPES else count
-        found.setdefault(key, []).append((Amount(ceiling, amount / of, known), of))
-    return found
+        means.setdefault(key, []).append((Amount(ceiling, amount / of, known), of))
+    return means
 
 
 def _timing(clock: Times, work: Work) -> dict[Key, Quantity]:
-    """The mean time of the dispatches whose work is known; their median where those cannot be told."""
+    """The mean time of the dispatches whose work is known; their median where those are unknown."""
     own = clock.timed.group_by("gpu", "kernel").agg(
         pl.col("duration_ns").mean().alias("mean"), pl.col("duration_ns").median().alias("median"), pl.len()
     )
     matched = work.amounts.select("gpu", "kernel", "slot").unique()
-    told = (
+    with_work = (
         matched.join(clock.timed.select("slot", "duration_ns"), on="slot", how="left")
         .group_by("gpu", "kernel")
         .agg(
@@ -194,7 +194,7 @@ def _timing(clock: Times, work: Work) -> dict[Key, Quantity]:
         )
     )
     elsewhere = {key for (key, _), known in work.known.items() if known.pass_id not in (None, clock.number)}
-    table = own.join(told, on=["gpu", "kernel"], how="left", nulls_equal=True)
+    table = own.join(with_work, on=["gpu", "kernel"], how="left", nulls_equal=True)
     return {
         (row["gpu"], row["kernel"]): _time(row, clock, (row["gpu"], row["kernel"]) in elsewhere)
         for row in table.iter_rows(named=True)
@@ -224,8 +224,8 @@ def _spreads(work: Work, clock: Times, peaks: Ceilings) -> dict[Key, Spread]:
     rates = pl.DataFrame(
         [
             (place, name, _group(name), ceiling.rate.value)
-            for place, found in enumerate(peaks)
-            for name, ceiling in found.items()
+            for place, ceilings in enumerate(peaks)
+            for name, ceiling in ceilings.items()
         ],
         {"gpu": pl.Int32, "ceiling": pl.String, "group": pl.String, "rate": pl.Float64},
         orient="row",
@@ -267,14 +267,14 @@ def _group(ceiling: str) -> str:
 
 
 def _evidence(key: Key, recording: _Recording, given: Mapping[str, Quantity]) -> dict[str, Quantity]:
-    """Occupancy and waits, where they were counted."""
+    """Occupancy and waits of a kernel, where they were counted."""
     place, kernel = key
     table, device = recording.tables[place], recording.devices[place]
-    found = {OCCUPANCY: given[OCCUPANCY]} if OCCUPANCY in given else {}
+    evidence = {OCCUPANCY: given[OCCUPANCY]} if OCCUPANCY in given else {}
     if table is None:
-        return found
+        return evidence
     for name in sorted(EVIDENCE & table.evaluations.keys()):
         value = quantity(table, name, kernel)
         if value.known and device.serves(table.evaluations[name].constants):
-            found[name] = value
-    return found
+            evidence[name] = value
+    return evidence

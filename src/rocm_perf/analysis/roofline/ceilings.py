@@ -25,14 +25,14 @@ _WIDE_L2 = ("gfx90a", "gfx942", "gfx950")
 
 
 def ceilings(device: Device, measured: pl.DataFrame) -> dict[str, Ceiling]:
-    """By name. `measured` is the table `ceilings` of the recording."""
-    found = {ceiling.name: ceiling for ceiling in _of_catalogue(device)}
+    """The ceilings of a device by name. `measured` is the table `ceilings` of the recording."""
+    peaks = {ceiling.name: ceiling for ceiling in _of_catalogue(device)}
     for name, value, unit in _best(device, measured).iter_rows():
         known = _name(name, device)
         if known:
-            found[known] = _measured(known, value / 1000, unit, found.get(known))
-    memory = found.get(device.memory)
-    return {name: _with_ridge(ceiling, memory) for name, ceiling in found.items()}
+            peaks[known] = _measured(known, value / 1000, unit, peaks.get(known))
+    memory = peaks.get(device.memory)
+    return {name: _with_ridge(ceiling, memory) for name, ceiling in peaks.items()}
 
 
 def _of_catalogue(device: Device) -> Iterator[Ceiling]:

@@ -136,4 +136,4 @@ def why_not(table: MetricTable, metric: str) -> str:
     total = table.evaluations.get(metric)
     doubts = "; ".join(total.recipe.doubts) if total is not None else ""
     reason = doubts or table.unavailable.get(metric, "no dispatch of it has all the counters")
-    return _LIST.sub(lambda found: f"{found[1]} and {found[2].count(',')} more", reason)
+    return _LIST.sub(lambda match: f"{match[1]} and {match[2].count(',')} more", reason)

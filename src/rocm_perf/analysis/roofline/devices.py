@@ -67,8 +67,8 @@ def devices(trace: Trace, gpu: Gpu | None = None) -> tuple[Device, ...]:
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         groups.setdefault(_model(row), []).append(row)
-    found = tuple(_device(members) for members in groups.values())
-    return found if len(found) == 1 or (found and _described(trace, rows)) else (*found, _UNKNOWN)
+    models = tuple(_device(members) for members in groups.values())
+    return models if len(models) == 1 or (models and _described(trace, rows)) else (*models, _UNKNOWN)
 
 
 def on_device(dispatches: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:
@@ -95,21 +95,21 @@ def _model(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 def _device(members: list[Mapping[str, Any]]) -> Device:
     first = members[0]
-    found = match(first)
-    gfx = found.gpu.gfx if found.gpu else first["gfx"]
+    matched = match(first)
+    gfx = matched.gpu.gfx if matched.gpu else first["gfx"]
     return Device(
-        name=found.gpu.name if found.gpu else first["name"] or gfx or "unknown GPU",
+        name=matched.gpu.name if matched.gpu else first["name"] or gfx or "unknown GPU",
         gfx=gfx,
         agents=tuple((row["node"], row["agent_id"]) for row in members),
-        gpu=found.gpu,
-        chip=found.gpu or next(iter(catalog.gpus_of(gfx or "")), None),
-        compute_units=found.gpu.compute_units if found.gpu else first["cu_count"],
-        identified_by=found.identified_by,
-        notes=_notes(found),
-        reason=found.reason,
+        gpu=matched.gpu,
+        chip=matched.gpu or next(iter(catalog.gpus_of(gfx or "")), None),
+        compute_units=matched.gpu.compute_units if matched.gpu else first["cu_count"],
+        identified_by=matched.identified_by,
+        notes=_notes(matched),
+        reason=matched.reason,
     )
 
 
-def _notes(found: Match) -> tuple[str, ...]:
-    other = (f"it may also be {', '.join(found.ambiguous)}",) if found.ambiguous else ()
-    return (*found.notes, *other)
+def _notes(matched: Match) -> tuple[str, ...]:
+    other = (f"it may also be {', '.join(matched.ambiguous)}",) if matched.ambiguous else ()
+    return (*matched.notes, *other)

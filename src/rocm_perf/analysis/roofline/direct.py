@@ -34,11 +34,11 @@ def direct_percents(trace: Trace, known: tuple[Device, ...]) -> dict[Key, dict[s
         .group_by("gpu", "kernel", "counter", maintain_order=True)
         .agg(pl.col("value").mean(), pl.len().alias("dispatches"))
     )
-    found: dict[Key, dict[str, Quantity]] = {}
+    percents: dict[Key, dict[str, Quantity]] = {}
     for gpu, kernel, counter, value, dispatches in means.iter_rows():
         percent = _percent(counter, value, dispatches)
-        found.setdefault((gpu, kernel), {}).setdefault(_COUNTERS[counter], percent)
-    return found
+        percents.setdefault((gpu, kernel), {}).setdefault(_COUNTERS[counter], percent)
+    return percents
 
 
 def _percent(counter: str, value: float, dispatches: int) -> Quantity:

@@ -63,8 +63,8 @@ def kernel_roofline(facts: Facts, device: Device, ceilings: Mapping[str, Ceiling
     bases = list(dict.fromkeys(part.basis for part in work)) or (
         ["ncu's own percentages"] if percents else []
     )
-    found = verdict(percents, list(_missing(facts, device, ceilings, work)), SHAPES in bases)
-    of_roof = _of_roof(percents, found.reason)
+    result = verdict(percents, list(_missing(facts, device, ceilings, work)), SHAPES in bases)
+    of_roof = _of_roof(percents, result.reason)
     return KernelRoofline(
         kernel=facts.kernel,
         short_name=short_name(facts.kernel),
@@ -82,9 +82,9 @@ def kernel_roofline(facts: Facts, device: Device, ceilings: Mapping[str, Ceiling
         tbytes=_rate(moved, facts.time_ns, "TB/s", _TBYTES, _doubts(work, "memory")),
         roof=_roof(flops, facts.time_ns, of_roof),
         percent_of_roof=of_roof,
-        position=found.binding.position if found.binding else None,
-        regime=found.regime,
-        reason=found.reason,
+        position=result.binding.position if result.binding else None,
+        regime=result.regime,
+        reason=result.reason,
         spread=facts.spread,
         evidence=dict(facts.evidence),
         notes=facts.notes,
@@ -262,7 +262,7 @@ def _roof(flops: Quantity, time: Quantity, of_roof: Quantity) -> Quantity:
 
 
 def _doubts(work: Sequence[WorkPart], kind: str) -> str | None:
-    """Of what is above its peak."""
+    """Doubts about the rates that are above their peak."""
     texts = (
         part.percent_of_ceiling.doubt
         for part in work

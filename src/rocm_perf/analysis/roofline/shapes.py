@@ -148,7 +148,7 @@ def _formula(texts: set[str]) -> str:
 
 
 def _reasons(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, str]:
-    """The last reason of each kernel."""
+    """Why the work of each kernel is unknown: the last reason given."""
     keys = distinct.select("gpu", "kernel").iter_rows()
     return {
         (gpu, kernel): call.reason for (gpu, kernel), call in zip(keys, calls, strict=True) if call.reason
@@ -156,10 +156,10 @@ def _reasons(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, str]:
 
 
 def _notes(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, tuple[str, ...]]:
-    found: dict[Key, dict[str, None]] = {}
+    by_kernel: dict[Key, dict[str, None]] = {}
     for (gpu, kernel), call in zip(distinct.select("gpu", "kernel").iter_rows(), calls, strict=True):
         if call.bytes is not None:
-            notes = found.setdefault((gpu, kernel), {AT_LEAST: None})
+            notes = by_kernel.setdefault((gpu, kernel), {AT_LEAST: None})
             if call.note:
                 notes[call.note] = None
-    return {key: tuple(notes) for key, notes in found.items()}
+    return {key: tuple(notes) for key, notes in by_kernel.items()}

@@ -24,7 +24,7 @@ _KERNEL = ["node", "rank", "agent_id", "kernel"]
 @dataclass(frozen=True)
 class Times:
     """`timed`: the dispatches whose times are shown (slot, gpu, kernel, duration_ns). `slots`: for dispatches of every
-    pass, the slot of the same dispatch; null where it cannot be told."""
+    pass, the slot of the same dispatch; null where it is unknown."""
 
     timed: pl.DataFrame
     slots: pl.DataFrame

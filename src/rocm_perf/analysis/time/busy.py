@@ -28,12 +28,12 @@ _SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
 
 @once_per_trace
 def device_times(trace: Trace) -> tuple[DeviceTime, ...]:
-    """One row a GPU."""
+    """How each GPU spent its window."""
     return _times(trace, _DEVICE)
 
 
 def queue_times(trace: Trace) -> tuple[DeviceTime, ...]:
-    """One row a queue and stream."""
+    """How each queue and stream spent its window."""
     return _times(trace, _QUEUE)
 
 

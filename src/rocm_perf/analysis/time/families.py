@@ -54,7 +54,7 @@ def rules() -> tuple[Rule, ...]:
 
 @lru_cache(maxsize=1 << 20)
 def family(kernel: str) -> Family:
-    """By the first rule that matches its name."""
+    """The family of a kernel, by the first rule that matches its name."""
     full = demangle(kernel)[:LONGEST]
     texts = {"name": short_name(kernel).removesuffix(".kd"), "full": full}
     for rule, pattern in _patterns():
@@ -66,8 +66,8 @@ def family(kernel: str) -> Family:
 def families(names: pl.Series) -> pl.Series:
     """The family of each kernel; distinct names are worked out once."""
     mapping = {name: family(name).name for name in names.unique() if name is not None}
-    found: pl.Series = names.replace_strict(mapping, default=None, return_dtype=pl.String)
-    return found
+    by_kernel: pl.Series = names.replace_strict(mapping, default=None, return_dtype=pl.String)
+    return by_kernel
 
 
 def is_collective(names: pl.Series) -> pl.Series:

@@ -39,10 +39,10 @@ def steps(trace: Trace) -> Steps:
     kernels = _kernels(trace)
     if not kernels.height:
         return _none("the recording holds no kernels with times")
-    found = _from_ranges(trace, kernels) or _from_sequence(kernels)
-    if found is None:
+    pattern = _from_ranges(trace, kernels) or _from_sequence(kernels)
+    if pattern is None:
         return _none("no range repeats around the kernels, and their sequence does not repeat")
-    how, table = found
+    how, table = pattern
     rows = tuple(Step(*row) for row in table.iter_rows())
     formula, middle = "median over the steps", table.select(pl.col("kernels").median(), _length().median())
     count, duration = middle.row(0)
@@ -56,9 +56,9 @@ def steps(trace: Trace) -> Steps:
     )
 
 
-def step_time(found: Steps) -> pl.Expr:
+def step_time(steps: Steps) -> pl.Expr:
     """The time that decides to which step a row of launched_work belongs."""
-    return pl.coalesce("launch_start", "start_ns") if found.host_times else pl.col("start_ns")
+    return pl.coalesce("launch_start", "start_ns") if steps.host_times else pl.col("start_ns")
 
 
 def _none(why: str) -> Steps:

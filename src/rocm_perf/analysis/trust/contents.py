@@ -15,7 +15,7 @@ ROWS = 10
 
 
 def table_rows(trace: Trace) -> dict[str, int]:
-    """How many rows each table has that has any."""
+    """The number of rows of each table that has any."""
     return {name: trace.rows(name) for name in trace}
 
 
@@ -214,7 +214,7 @@ def _excerpt(table: str, title: str, rows: pl.DataFrame) -> Excerpt:
 
 
 def _without_empty(rows: pl.DataFrame) -> pl.DataFrame:
-    """Columns that hold nothing say nothing."""
+    """The rows without columns that are null throughout."""
     return rows.select(column for column in rows.columns if rows[column].null_count() < rows.height)
 
 

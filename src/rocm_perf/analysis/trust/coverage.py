@@ -106,10 +106,10 @@ def _describe(loss: Loss) -> str:
 
 
 def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> list[Finding]:
-    found = []
+    findings = []
     if orphans:
         share = format_share(orphans / dispatched)
-        found.append(
+        findings.append(
             Finding(
                 id="kernels-without-launch",
                 severity="warning",
@@ -120,7 +120,7 @@ def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> li
             )
         )
     if fruitless:
-        found.append(
+        findings.append(
             Finding(
                 id="launches-without-kernel",
                 severity="warning",
@@ -130,7 +130,7 @@ def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> li
                 "records. Synchronise before it ends.",
             )
         )
-    return found
+    return findings
 
 
 # What a program that uses the GPU cannot help doing; it may well copy nothing and mark nothing.

@@ -34,5 +34,5 @@ _CHECKS = (
 
 def sanity(trace: Trace) -> tuple[Finding, ...]:
     """Every implausible thing, the worst first; empty if nothing is."""
-    found = [finding for check in _CHECKS for finding in check(trace)]
-    return tuple(sorted(found, key=lambda finding: _WEIGHT[finding.severity]))
+    findings = [finding for check in _CHECKS for finding in check(trace)]
+    return tuple(sorted(findings, key=lambda finding: _WEIGHT[finding.severity]))

@@ -130,8 +130,8 @@ def mixed_clocks(trace: Trace) -> list[Finding]:
 
 
 def _windows(trace: Trace, number: int) -> dict[int, list[tuple[str, int, int]]]:
-    """(table, first, last) for each node."""
-    found: dict[int, list[tuple[str, int, int]]] = {}
+    """The (table, first, last) times of each node."""
+    windows: dict[int, list[tuple[str, int, int]]] = {}
     for table in _TIMED:
         rows = (
             trace.lazy(table)
@@ -144,8 +144,8 @@ def _windows(trace: Trace, number: int) -> dict[int, list[tuple[str, int, int]]]
             .collect()
         )
         for node, first, last in rows.iter_rows():
-            found.setdefault(node, []).append((table, first, last))
-    return found
+            windows.setdefault(node, []).append((table, first, last))
+    return windows
 
 
 def _apart(windows: dict[int, list[tuple[str, int, int]]]) -> list[str]:

@@ -151,12 +151,12 @@ def impossible_samples(trace: Trace) -> list[Finding]:
     if not trace.has("samples"):
         return []
     value = pl.col("value")
-    found = (
+    extremes = (
         trace.lazy("samples")
         .group_by("metric", "node", "agent_id")
         .agg(value.min().alias("low"), value.max().alias("high"))
     )
-    rows = found.sort("metric", "node", "agent_id").collect()
+    rows = extremes.sort("metric", "node", "agent_id").collect()
     evidence = [text for row in rows.iter_rows(named=True) for text in _reading(row)]
     if not evidence:
         return []

@@ -37,7 +37,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Theme:
-    """Findings with one remedy: they are told as one. `show` is the section that holds the evidence."""
+    """Findings with one remedy, which are shown as one. `show` is the section that holds the evidence."""
 
     members: tuple[str, ...]
     change: Callable[[_Run], Change | None]

@@ -17,7 +17,7 @@ _BY_LABEL = {"compute": "compute", "LDS": "compute", "divergence": "compute", "o
 
 
 class Worth(NamedTuple):
-    """A preset, and why it would tell more."""
+    """A preset, and why it would show more."""
 
     preset: str
     reason: str

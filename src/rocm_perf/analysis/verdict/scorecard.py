@@ -24,7 +24,7 @@ class _Target:
     id: str
     title: str
     limit: float  # a share; met at or below `limit`, or below it where `strict`
-    words: str
+    text: str
     source: str
     strict: bool = False
 
@@ -115,7 +115,7 @@ def _score(target: _Target, value: Quantity) -> Score:
             id=target.id,
             title=target.title,
             value=value,
-            target=target.words,
+            target=target.text,
             verdict="unknown",
             source=target.source,
             reason=reason,
@@ -125,7 +125,7 @@ def _score(target: _Target, value: Quantity) -> Score:
         id=target.id,
         title=target.title,
         value=value,
-        target=target.words,
+        target=target.text,
         verdict="met" if met else "missed",
         source=target.source,
     )
