@@ -1,4 +1,4 @@
-"""Everything that is said about a run, as one document. What is said is listed in model/document.py."""
+"""Everything reported about a run, as one document. Its topics are listed in model/document.py."""
 
 from __future__ import annotations
 

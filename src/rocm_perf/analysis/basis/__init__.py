@@ -1,1 +1,1 @@
-"""What every analysis stands on: intervals, names, nesting, passes, statistics."""
+"""What every analysis builds on: intervals, names, nesting, passes, statistics."""

@@ -79,7 +79,7 @@ def _last_word(bare: str) -> str:
 
 
 def _outside_brackets(text: str) -> str:
-    """What stands before the parameters, outside of template arguments."""
+    """The text before the parameters, outside of template arguments."""
     kept: list[str] = []
     depth = 0
     for character in text:

@@ -84,7 +84,7 @@ def enclosing(nested: pl.DataFrame, points: pl.DataFrame, track: list[str] = THR
 
 @once_per_trace
 def nested_ops(trace: Trace) -> pl.DataFrame:
-    """Operators and Python frames of the timed pass, nested; `place` is where each stands in the table of ops."""
+    """Operators and Python frames of the timed pass, nested; `place` is the position of each in the table of ops."""
     of_pass = pl.col("pass_id") == (timed_pass(trace) or 0)
     return nest(trace.table("ops").select(pl.int_range(pl.len()).alias("place"), *_OP).filter(of_pass))
 

@@ -134,7 +134,7 @@ def effective_count(samples: Sequence[float]) -> int:
 
 
 def verdict(speedup: Ratio, noise: float = 0.0) -> Pace:
-    """Of old time over new time: a difference only where the interval leaves out 1, by more than the noise."""
+    """Old time over new time: a difference only where the interval leaves out 1, by more than the noise."""
     if speedup.interval is None:
         return "no difference shown"
     low, high = speedup.interval
@@ -144,7 +144,7 @@ def verdict(speedup: Ratio, noise: float = 0.0) -> Pace:
 
 
 def noise_of(twice: Ratio) -> float:
-    """How far two series of the same thing lie apart at most, as a share; unknown counts as none."""
+    """The largest difference between two series of the same thing, as a share; unknown counts as none."""
     low, high = twice.interval or (1.0, 1.0)
     return max(high, 1 / low) - 1
 

@@ -23,7 +23,7 @@ _KERNEL = ["gpu", "kernel"]
 
 
 def launch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evidence]]:
-    """Evidence by kernel: empty_units, short and occupancy_limit, as far as grids, times and registers were recorded."""
+    """Evidence by kernel: empty_units, short and occupancy_limit, where grids, times and registers were recorded."""
     frame = _dispatches(trace, known)
     by_kernel: dict[Key, list[Evidence]] = {}
     for row in _grids(frame, known).iter_rows(named=True):
@@ -123,7 +123,7 @@ def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
 
 
 def _limit(limits: Occupancy, all_at_once: bool) -> Evidence:
-    """Where all workgroups of the grid fit at once, room for more would stay empty: then it limits nothing."""
+    """The waves that fit, which limit nothing where all workgroups of the grid fit at once."""
     waves = f"{limits.waves_per_simd:g} of {limits.max_waves_per_simd} waves per SIMD"
     fit = f"{' and '.join(limits.limiters)} allow {waves}"
     source = "registers, LDS and workgroup size"

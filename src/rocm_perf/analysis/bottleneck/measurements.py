@@ -140,8 +140,8 @@ def of_samples(sampled: KernelSamples) -> Iterator[Evidence]:
     classes = {row.name: row.share for row in sampled.classes}
     source = "PC samples"
     for name, kind, says in (
-        ("memory_wait", "wait", "{} of the samples stand at a wait for memory or LDS"),
-        ("barrier_wait", "barrier", "{} of the samples stand at a barrier"),
+        ("memory_wait", "wait", "{} of the samples are at a wait for memory or LDS"),
+        ("barrier_wait", "barrier", "{} of the samples are at a barrier"),
     ):
         share = classes.get(kind, 0.0)
         yield Evidence(name=name, value=share, unit="", says=says.format(format_share(share)), source=source)
@@ -157,7 +157,7 @@ def of_samples(sampled: KernelSamples) -> Iterator[Evidence]:
 
 
 def of_waits(measured: dict[str, Evidence]) -> Iterator[Evidence]:
-    """Where nothing tells what waves wait for, all their waits may be for memory, less those for the LDS."""
+    """An upper bound on waits for memory where their causes are unknown: all waits less those for the LDS."""
     if "memory_wait" in measured or "wait_share" not in measured:
         return
     waits = measured["wait_share"].value - (measured["lds_wait"].value if "lds_wait" in measured else 0.0)

@@ -71,7 +71,7 @@ def _bandwidth(measured: Measured) -> _Scored:
 
 
 def _memory_latency(measured: Measured) -> _Scored:
-    """An upper bound alone proves nothing, whatever stands beside it."""
+    """An upper bound alone proves nothing, whatever else was measured."""
     names = _known(measured, "memory_share")
     if "memory_wait" in measured:
         return measured["memory_wait"].value * _room(measured, names), ("memory_wait", *names)
@@ -89,7 +89,7 @@ def _lds(measured: Measured) -> _Scored:
 
 
 def _occupancy(measured: Measured) -> _Scored:
-    """By the waves that were there, or else by those that fit: both measure the same thing."""
+    """The score from the waves that were resident, or else by those that fit: both measure the same thing."""
     waves = _known(measured, "occupancy", "occupancy_limit")[:1]
     if not waves:
         return None

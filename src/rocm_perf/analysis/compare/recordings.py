@@ -117,7 +117,7 @@ def _kernel_count(change: StepChange | None, base: Side, new: Side) -> Score:
 
 
 def match_findings(base: Findings, new: Findings) -> tuple[FindingChange, ...]:
-    """By id: what came first, then what went, then what stayed."""
+    """Findings matched by id: new ones first, then those that went, then those that stayed."""
     mine, other = ({finding.id: finding for finding in reversed(side)} for side in (base, new))
     fates: dict[Fate, list[str]] = {
         "came": [name for name in _ids(new) if name not in mine],

@@ -166,14 +166,14 @@ def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
 
 
 def _call_edges(calls: pl.DataFrame) -> pl.DataFrame:
-    """From the start of a blocking call to its return: never sooner than what it does by itself."""
+    """Edges from the start of a blocking call to its return: never sooner than what it does by itself."""
     return calls.filter("blocking").select(
         cause="into", effect="out", kind=pl.lit("call"), rule=pl.lit("call"), usual=pl.lit(0)
     )
 
 
 def _launch_edges(items: pl.DataFrame) -> pl.DataFrame:
-    """From the call; what a graph starts after its first item is held by the order of its stream."""
+    """Edges from the launching call; what a graph starts after its first item is held by the order of its stream."""
     calls = items.filter(pl.col("call").is_not_null() & ~pl.col("inner"))
     return calls.select(
         cause=pl.col("call") + 1,

@@ -102,7 +102,7 @@ def _in_use(pairs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _usual_return_ns(last: pl.DataFrame) -> float:
-    """From the end of the work to the return of the call, as the waits show it that really waited."""
+    """The usual time from the end of the work to the return of the call, over calls that really waited."""
     waited = (
         last.filter(pl.col("end_ns").is_between("start_ns", "returned_ns"))
         .group_by("call")

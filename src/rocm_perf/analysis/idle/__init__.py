@@ -1,1 +1,1 @@
-"""Why GPUs stand idle, and what launching, waiting, copying and communicating cost."""
+"""Why GPUs are idle, and what launching, waiting, copying and communicating cost."""

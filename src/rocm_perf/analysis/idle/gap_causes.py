@@ -24,7 +24,7 @@ _CALL_CAUSES = ("host_sync", "copy", "host_api")
 _PROCESS = ("node", "pid")
 
 # Launches that found the GPU idle show how long a launch takes: nearly all of them, but for outliers, which waited for
-# something else. A wait for an event that holds a kernel back this many times longer is no slow queue.
+# something else. A wait for an event that holds a kernel back this many times longer is not a slow queue.
 _LATENCY_QUANTILE = 0.9
 _OUTLIER = 3
 _LONG_WAIT = 10

@@ -71,7 +71,7 @@ def _per_kernel(paired: pl.DataFrame) -> tuple[KernelLaunch, ...]:
 
 
 def _functions(calls: pl.DataFrame, wall: int | None) -> tuple[ApiFunction, ...]:
-    """By total time; on several nodes the wall is that of each, so that a share stays one of a whole."""
+    """API functions by total time; on several nodes the walls are summed, so a share is always of a whole."""
     nodes = max(1, calls["node"].n_unique())
     length = pl.col("end_ns") - pl.col("start_ns")
     sums = calls.group_by("domain", "name").agg(

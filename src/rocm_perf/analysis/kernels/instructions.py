@@ -59,7 +59,7 @@ def instruction_kind(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def stall_cause(text: str) -> str:
-    """What a wave waits for when it stands at this instruction."""
+    """What a wave waits for at this instruction."""
     kind = instruction_kind(text)
     if kind == "wait":
         return _wait(text)
@@ -108,7 +108,7 @@ def thread_trace(trace: Trace) -> ThreadTrace:
 
 
 def _merged(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row an instruction, over dispatches; with its class, and the cause of a stall there."""
+    """One row per instruction, over dispatches; with its class, and the cause of a stall there."""
     table = rows.group_by("kernel", "code_object", "pc", "text", "source", maintain_order=True).agg(
         pl.col(_CYCLES).sum()
     )

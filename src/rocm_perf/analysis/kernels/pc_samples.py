@@ -161,7 +161,7 @@ class _Tables(NamedTuple):
 
 
 def _tables(work: pl.DataFrame) -> _Tables:
-    """By instruction, source line and class of instruction."""
+    """The samples by instruction, source line and class of instruction."""
     total = int(work["samples"].sum())
     named = work.with_columns(pl.col("text").fill_null("not decoded"))
     kinds = {text: instruction_kind(text) for text in named["text"].unique()}

@@ -236,7 +236,7 @@ def _work(operators: pl.DataFrame) -> pl.DataFrame:
 
 
 def _total(one: Quantity, total: float | None) -> Quantity:
-    """Of all calls; the formula is that of one of them."""
+    """The total over all calls; the formula is that of one of them."""
     if total is None:
         return one if not one.known else unavailable(one.unit, one.formula, "not known for every call")
     return Quantity(total, one.unit, f"sum over calls of {one.formula}")

@@ -78,7 +78,7 @@ def _tensor(known: tuple[Argument, ...], place: int, dimensions: int | None = No
 
 
 def _integers(known: tuple[Argument, ...], place: int, count: int) -> list[int]:
-    """A list of integers; one stands for all, as torch has it."""
+    """A list of integers; a single one stands for all, as in torch."""
     values = [int(word) for word in known[place].text.strip("[]() ").split(",") if word.strip()]
     if len(values) not in (1, count):
         raise _NoFormulaError(f"argument {place} is not a list of {count}")
@@ -172,7 +172,7 @@ def _convolution_backward(known: tuple[Argument, ...]) -> _Counted:
 def _attention(
     causal: int, *, first: int = 0, heads_first: bool = True, packed: int | None = None, products: int = 2
 ) -> Callable[[tuple[Argument, ...]], _Counted]:
-    """Places of query and of the causal flag; `packed` is where sequence offsets stand, if they were given."""
+    """Places of query and of the causal flag; `packed` is where sequence offsets are, if given."""
 
     def count(known: tuple[Argument, ...]) -> _Counted:
         if packed is not None and packed < len(known) and known[packed].kind == "tensor":
@@ -317,6 +317,6 @@ _FORMULAS: dict[str, Callable[[tuple[Argument, ...]], _Counted]] = {
 
 
 def _formula(name: str) -> Callable[[tuple[Argument, ...]], _Counted] | None:
-    """By the name without its library; `add_` computes what `add` does."""
+    """The formula for the name without its library; `add_` computes what `add` does."""
     bare = name.rsplit("::", maxsplit=1)[-1]
     return _FORMULAS.get(bare) or _FORMULAS.get(bare.removesuffix("_"))

@@ -29,7 +29,7 @@ Segment = tuple[int, int]  # of a run of launches: where it starts, how many it 
 
 @dataclass(frozen=True)
 class Captured:
-    """Launches and asynchronous copies that a thread repeats on one stream become one graph launch a time.
+    """Launches and asynchronous copies that a thread repeats on one stream become one graph launch per repetition.
 
     The costs are those given, else those of graph launches in the recording, else assumed.
     """
@@ -45,7 +45,7 @@ class Captured:
         cost = pl.lit(call) if call is not None else pl.col("size") * ASSUMED_GRAPH_NODE_NS
         nodes, edges = _one_launch(graph, joined.with_columns(call_ns=cost), gap)
         graphs = format_count(joined["segment"].n_unique(), "graph launch", "graph launches")
-        launch = f"{call} ns" if call is not None else f"{ASSUMED_GRAPH_NODE_NS} ns a node (assumed)"
+        launch = f"{call} ns" if call is not None else f"{ASSUMED_GRAPH_NODE_NS} ns per node (assumed)"
         assumption = (
             f"{joined.height} launches become {graphs} of {launch} each, with gaps of {gap} ns within; "
             "the host time between these launches vanishes"

@@ -80,7 +80,7 @@ def _divided(kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _edge(edges: list[int], paint: list[int | None], time: int) -> int:
-    """Where the edge at this time stands, which is made if there is none."""
+    """The position of the edge at this time, which is added if there is none."""
     place = bisect_left(edges, time)
     if place == len(edges) or edges[place] != time:
         edges.insert(place, time)

@@ -179,7 +179,7 @@ def _means(work: Work) -> dict[Key, list[tuple[Amount, int]]]:
 
 
 def _timing(clock: Times, work: Work) -> dict[Key, Quantity]:
-    """The mean time of the dispatches whose work is known; their median where those are unknown."""
+    """The mean time of the dispatches whose work is known; the kernel's median where those are unknown."""
     own = clock.timed.group_by("gpu", "kernel").agg(
         pl.col("duration_ns").mean().alias("mean"), pl.col("duration_ns").median().alias("median"), pl.len()
     )

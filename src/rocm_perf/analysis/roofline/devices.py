@@ -37,7 +37,7 @@ class Device:
 
     @property
     def memory(self) -> str:
-        """What the device memory is called."""
+        """The name of the device memory."""
         return "HBM" if self.gpu is None or self.gpu.memory_kind.startswith("HBM") else "DRAM"
 
     def serves(self, constants: Mapping[str, float]) -> bool:

@@ -24,7 +24,7 @@ _DISPATCH = ["node", "pid", "pass_id", "dispatch_id"]
 
 
 def direct_percents(trace: Trace, known: tuple[Device, ...]) -> dict[Key, dict[str, Quantity]]:
-    """By kernel and by what it is a share of, in percent; mean over the dispatches."""
+    """Percentages by kernel and by what it is a share of, in percent; mean over the dispatches."""
     recorded = trace.table("counters").filter(pl.col("counter").is_in(list(_COUNTERS)))
     if not recorded.height:
         return {}

@@ -170,7 +170,7 @@ def _why_above(amount: Amount, device: Device, ceiling: Ceiling) -> str:
 
 
 def _percents(work: Sequence[WorkPart], ceilings: Mapping[str, Ceiling]) -> Iterator[Percent]:
-    """Of each level, and of each kind of unit: the dtypes of one kind of unit take turns, so that they add up."""
+    """The percentage of each level and kind of unit: dtypes of one kind of unit take turns, so they add up."""
     for part in work:
         percent = part.percent_of_ceiling
         if part.kind == "memory" and percent.value is not None:

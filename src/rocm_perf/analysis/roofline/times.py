@@ -42,7 +42,7 @@ def times(trace: Trace, known: tuple[Device, ...]) -> Times:
 
 
 def _numbered(dispatches: pl.DataFrame) -> pl.DataFrame:
-    """With the place of each among those of its kernel, and how many there are, in its process and pass."""
+    """Dispatches with the place of each among those of its kernel, and how many there are, in its process and pass."""
     own = ["pass_id", "pid", *_KERNEL]
     ordered = dispatches.sort("pass_id", "pid", "dispatch_id", "start_ns", maintain_order=True)
     return ordered.with_columns(pl.int_range(pl.len()).over(own).alias("nth"), pl.len().over(own).alias("of"))

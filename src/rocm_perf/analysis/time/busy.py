@@ -39,7 +39,7 @@ def queue_times(trace: Trace) -> tuple[DeviceTime, ...]:
 
 @once_per_trace
 def wall_ns(trace: Trace) -> int | None:
-    """From the first to the last thing recorded; nodes have clocks of their own."""
+    """The time from the first to the last thing recorded; nodes have clocks of their own."""
     number = timed_pass(trace) or 0
     spans = [
         trace.lazy(name)

@@ -109,7 +109,7 @@ def _sliver(row: dict[str, object]) -> Sliver:
 
 
 def sliver_findings(document: Document) -> list[Finding]:
-    """Where fusion could save enough of the time that kernels take."""
+    """Findings about short kernels whose fusion could save enough of the kernel time."""
     result = document.slivers
     busy_ns = sum(device.kernel_ns for device in document.devices)
     if not result.rows or result.saving_ns < _WORTH * busy_ns:

@@ -21,7 +21,7 @@ FORMULAS = {
 
 _PROFILER_STEP = r"^ProfilerStep"
 FEWEST_STEPS = 3
-_INSIDE_SHARE = 0.5  # of the kernels: what holds fewer of them is no step
+_INSIDE_SHARE = 0.5  # of the kernels: what holds fewer of them is not a step
 _UNLIKE = 0.1  # of the kernels of a step may be missing or added
 _WARM_UP = 1.5  # medians: the first steps are steady once they take no longer
 _CANDIDATES = 32
@@ -35,7 +35,7 @@ Found = tuple[str, pl.DataFrame]
 
 @once_per_trace
 def steps(trace: Trace) -> Steps:
-    """Of the process with the most kernels; in a run of many ranks, the others do the same."""
+    """The steps of the process with the most kernels; in a run of many ranks, the others do the same."""
     kernels = _kernels(trace)
     if not kernels.height:
         return _none("the recording holds no kernels with times")

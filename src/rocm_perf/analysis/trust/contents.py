@@ -227,7 +227,7 @@ def _cell(value: object) -> str:
 
 
 def _number(value: float) -> str:
-    """At most nine characters, four significant digits."""
+    """The number in at most nine characters and four significant digits."""
     for power, letter in ((12, "T"), (9, "G"), (6, "M")):
         if 10**power <= abs(value) < 1e15:
             return f"{value / 10**power:,.4g} {letter}"

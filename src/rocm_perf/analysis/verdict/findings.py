@@ -28,7 +28,7 @@ _WORTH = 0.01  # of the wall: what a change must save to be proposed
 
 @dataclass(frozen=True)
 class _Run:
-    """What changes are made to."""
+    """The run that changes are applied to."""
 
     document: Document
     graph: Graph
@@ -141,7 +141,7 @@ def _beyond_gaps(members: list[Finding], projection: Projection | None) -> int:
 
 
 def _with_command(finding: Finding, document: Document, shown: str) -> Finding:
-    """With the command that shows what the finding rests on, unless it has one of its own."""
+    """The finding with the command that shows what the finding rests on, unless it has one of its own."""
     if finding.next_command:
         return finding
     command = f"rocm-perf analyze {quote(document.label)} --show {shown}"

@@ -144,7 +144,7 @@ def test_recorded_graph_launches_say_what_one_costs() -> None:
 
 def test_without_a_recorded_graph_its_cost_is_assumed_aloud() -> None:
     projection = whatif(graph_of(example("slivers")), Captured())
-    assert any("1300 ns a node (assumed)" in line for line in projection.assumptions)
+    assert any("1300 ns per node (assumed)" in line for line in projection.assumptions)
     assert projection.wall_ns == pytest.approx(
         sim.wall_if(example("slivers"), MI300X, sim.Captured()), rel=0.15
     )
