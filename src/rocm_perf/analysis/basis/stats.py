@@ -134,7 +134,7 @@ def effective_count(samples: Sequence[float]) -> int:
 
 
 def verdict(speedup: Ratio, noise: float = 0.0) -> Pace:
-    """Old time over new time: a difference only where the interval leaves out 1, by more than the noise."""
+    """The pace of new against old: a difference only where the interval leaves out 1 by more than the noise."""
     if speedup.interval is None:
         return "no difference shown"
     low, high = speedup.interval

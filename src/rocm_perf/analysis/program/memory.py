@@ -141,7 +141,7 @@ def _growth(levels: pl.DataFrame, steps: pl.DataFrame) -> MemoryGrowth | None:
     if steps.height >= _FEWEST_STEPS:
         ends = steps.select(pl.col("end_ns").alias("time_ns")).sort("time_ns")
         at_end = ends.join_asof(levels.select("time_ns", "bytes"), on="time_ns", strategy="backward")["bytes"]
-        return _judged("memory in use at the end of each step", at_end.drop_nulls().to_list())
+        return _growth_between("memory in use at the end of each step", at_end.drop_nulls().to_list())
     if levels.height < 2 * _TENTHS:
         return None
     first, last = levels["time_ns"][0], levels["time_ns"][-1]
@@ -158,12 +158,12 @@ def _growth(levels: pl.DataFrame, steps: pl.DataFrame) -> MemoryGrowth | None:
         frame, on="tenth", how="left", maintain_order="left"
     )
     lowest = pl.min_horizontal("bytes", pl.col("end").forward_fill().shift(1)).alias("bytes")
-    return _judged(
+    return _growth_between(
         "lowest memory in use of each tenth of the recording", whole.select(lowest)["bytes"].to_list()
     )
 
 
-def _judged(basis: str, levels: list[int]) -> MemoryGrowth | None:
+def _growth_between(basis: str, levels: list[int]) -> MemoryGrowth | None:
     if len(levels) < _FEWEST_STEPS:
         return None
     rises = all(later > earlier for earlier, later in pairwise(levels))
