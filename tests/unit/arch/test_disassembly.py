@@ -182,6 +182,12 @@ def code_of(compiler: Compiler, tool: str, name: str, arch: str) -> tuple[Kernel
     return kernel, mix, {finding.id for finding in observations(kernel, mix, arch)}
 
 
+@pytest.mark.parametrize("name", ["vector\0add", "k" * 200_000], ids=["a zero byte", "too long"])
+def test_a_name_that_no_argument_can_hold(name: str, compiler: Compiler, tool: str) -> None:
+    image = compiler.compile("vector_add", "gfx942").path.read_bytes()
+    assert "_Z10vector_addPKfS0_Pfi" in disassemble(image, [name], tool)
+
+
 @pytest.mark.parametrize("arch", ARCHS)
 def test_vector_add(arch: str, compiler: Compiler, tool: str) -> None:
     _, mix, seen = code_of(compiler, tool, "vector_add", arch)

@@ -21,7 +21,7 @@ from tests.fuzz.verbs.judge import OUTPUT, judge
 from tests.fuzz.verbs.tally import Tally
 from tests.fuzz.verbs.worker import Worker
 
-SEED, CASES = 12, 200
+SEED, CASES = 16, 120
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ import msgspec
 from rocm_perf.errors import InputError, RocmPerfError
 
 VARIABLE = "ROCM_PERF_OBJDUMP"
+_LONGEST_ARGUMENT = 100_000  # bytes; Linux allows 131,072
 _TIMEOUT_S = 120
 _INSTALL = f"ROCm includes llvm-objdump, as does the package llvm-19 or newer; or set {VARIABLE} to its path."
 
@@ -66,9 +67,14 @@ def disassemble(image: bytes, kernels: Sequence[str], tool: str) -> dict[str, tu
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
         file = Path(folder) / "code.hsaco"
         file.write_bytes(image)
-        symbols = [f"--disassemble-symbols={','.join(kernels)}"] if kernels else []
-        text = _output([tool, "-d", "-l", *symbols, str(file)], _TIMEOUT_S)
+        text = _output([tool, "-d", "-l", *_only(kernels), str(file)], _TIMEOUT_S)
     return parse(text.splitlines())
+
+
+def _only(kernels: Sequence[str]) -> list[str]:
+    """The option for these kernels alone, as far as an argument can hold their names; without it, all are shown."""
+    names = ",".join(name for name in kernels if "\0" not in name)
+    return [f"--disassemble-symbols={names}"] if 0 < len(names.encode()) < _LONGEST_ARGUMENT else []
 
 
 def parse(lines: Iterable[str]) -> dict[str, tuple[Instruction, ...]]:

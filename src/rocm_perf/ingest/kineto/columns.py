@@ -251,8 +251,12 @@ def _starts(times: list[Any]) -> pl.Series:
     return pl.Series("start_ns", times, dtype=pl.Float64)
 
 
+_FAR_US = 9 * 10**15  # in nanoseconds it still fits into 64 bits
+
+
 def _exact_ns(time: Decimal | None) -> int | None:
-    if time is None or not abs(time) < 9 * 10**15:
+    """Whole nanoseconds; none for what is not a time, since comparing a Decimal that is not a number raises."""
+    if time is None or not time.is_finite() or not -_FAR_US < time < _FAR_US:
         return None
     return int(time * 1000)
 

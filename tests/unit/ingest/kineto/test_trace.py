@@ -105,6 +105,13 @@ def test_epoch_microseconds_with_decimals_stay_exact(tmp_path: Path) -> None:
     assert part.tables["dispatches"]["end_ns"].to_list() == [1694039959123456790]
 
 
+@pytest.mark.parametrize("time", ['"nan"', '"sNaN"', '"-inf"', '"1e999999"', "1e308", "-9e15"])
+def test_what_is_not_a_time_among_exact_ones(tmp_path: Path, time: str) -> None:
+    spans = [span("kernel", "k", each, "0.001", device=0) for each in ("1694039959123456.789", time)]
+    part = read(tmp_path, trace(*spans, tail=""))
+    assert part.tables["dispatches"]["start_ns"].to_list() == [1694039959123456789, None]
+
+
 def test_an_operator_with_a_stream_is_not_gpu_work(tmp_path: Path) -> None:
     part = read(tmp_path, trace(span("cpu_op", "aten::x", "1", "1", stream=7, device=0), KERNEL))
     assert part.tables["dispatches"]["kernel"].to_list() == ["void k<1, 2>(int)"]
