@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.fuzz.snapshots import attack
 from tests.native.hsa_standin.harness import Bench, Ran, ran
 from tests.unit.replay.test_hsa_capture import bench
 
@@ -56,6 +57,19 @@ def test_from_the_program_to_the_verdict(
     assert {control["outcome"] for control in verdict["controls"]} <= {"failed as it must", "inconclusive"}
     timing = answer(rocm_perf(bench, "replay", "full-vm", snapshot, "--iterations", "7", "--json"))
     assert len(timing["timing"]["samples_ns"]) == 7
+
+
+@pytest.mark.parametrize(("scenario", "kernel"), [("softmax", "softmax"), ("variables", "scale")])
+def test_tampered_snapshots_do_no_harm(
+    bench: Bench, tmp_path: Path, scenario: str, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the real runner is given, replay ends in time and with a documented exit code."""
+    snapshot = captured(bench, tmp_path, scenario, kernel, "--no-compress")
+    for name, value in {**bench.environment(), "ROCM_PERF_NATIVE_DIR": str(bench.folder)}.items():
+        monkeypatch.setenv(name, value)
+    tally = attack([Path(snapshot)], count=40, seed=3, tasks=("reserve-check", "full-vm", "verify"))
+    assert tally.findings == []
+    assert {status for _, status in tally.statuses} > {6}  # some got as far as the runner
 
 
 def test_reserve_check_tells_relocation_from_refusal(bench: Bench, tmp_path: Path) -> None:
