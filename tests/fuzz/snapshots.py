@@ -258,7 +258,8 @@ _EDITS = (_other_value, _other_value, _other_value, _other_type, _without, _twic
 
 
 def _files(snapshot: Path) -> list[Path]:
-    return sorted(file for file in snapshot.rglob("*") if file.is_file() and not file.is_symlink())
+    """Those that can be read here as a whole."""
+    return sorted(file for file in snapshot.rglob("*") if not file.is_symlink() and _is_small(file))
 
 
 def _edit_bytes(snapshot: Path, chance: random.Random) -> None:

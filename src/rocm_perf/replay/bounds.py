@@ -14,6 +14,7 @@ from rocm_perf.replay.pieces import PIECE, count_of
 from rocm_perf.replay.snapshot import Dispatch, Manifest, Region, Snapshot, StoredFile
 
 _ADDRESSES = 1 << 57  # of a process, with five levels of pages
+_MEMORY = 4 << 40  # bytes, of all GPUs of a program together: eight of 288 GiB have 2.25 TiB
 _LOWEST = 32 << 20  # of memory that comes back: a reservation is of whole granules, and must not begin at 0
 _NUMBERS = 1 << 63
 _REGIONS = 1 << 20
@@ -108,12 +109,15 @@ def _argument_faults(dispatch: Dispatch) -> Iterator[str]:
 
 def regions_fault(regions: Iterable[Region]) -> str:
     """What is impossible about regions that are in the order of addresses; empty if nothing is."""
-    last, count = 0, 0
+    last, count, total = 0, 0, 0
     for count, region in enumerate(regions, 1):  # noqa: B007
         if not _can_be(region):
             return f"there can be no such region at 0x{region.base:x}"
         if region.saved and region.is_global and not is_word(region.name):
             return f"{cropped(region.name)} is not the name of a variable"
+        total += region.size if region.saved else 0
+        if total > _MEMORY:
+            return f"no GPU has the {cropped(total)} bytes of its regions"
         if region.is_global or not region.saved:
             continue
         if region.base < last:
@@ -148,6 +152,8 @@ def manifest_fault(manifest: Manifest) -> str:
 def _manifest_faults(manifest: Manifest) -> Iterator[str]:
     if not 0 <= manifest.raw_bytes < _NUMBERS or not 0 <= manifest.stored_bytes < _NUMBERS:
         yield "manifest.json gives impossible sizes"
+    if sum(max(0, entry.size) for entry in manifest.files.values() if entry.same_as is None) > 2 * _MEMORY:
+        yield "its files are larger than any GPU's memory, before the kernel and after it"
     for name, entry in manifest.files.items():
         if not is_inside(name):
             yield f"its manifest lists {cropped(name)}"

@@ -6,6 +6,7 @@ a file of more than one piece it is the SHA-256 of its pieces' SHA-256 sums, one
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
@@ -125,13 +126,26 @@ def read_at(handle: int, offset: int, length: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """The results in the order of the items; a few are worked on at a time."""
+def is_hole(handle: int, offset: int, length: int) -> bool:
+    """Whether nothing of a stretch of a file was ever written, so that it holds zeros."""
+    try:
+        return os.lseek(handle, offset, os.SEEK_DATA) >= offset + length
+    except OSError as error:
+        return error.errno == errno.ENXIO  # no data up to the end of the file
+
+
+def in_order(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    known: Callable[[Item], Result | None] = lambda _: None,
+) -> Iterator[Result]:
+    """The results in the order of the items; a few are worked on at a time. `known` gives those that take no work."""
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(max_workers=_WORKERS) as pool:
         try:
             for item in items:
-                waiting.append(pool.submit(work, item))
+                result = known(item)
+                waiting.append(pool.submit(work, item) if result is None else _done(result))
                 if len(waiting) > 2 * _WORKERS:
                     yield waiting.popleft().result()
             while waiting:
@@ -139,6 +153,12 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[
         finally:
             for job in waiting:
                 job.cancel()
+
+
+def _done(result: Result) -> Future[Result]:
+    future: Future[Result] = Future()
+    future.set_result(result)
+    return future
 
 
 class _Tools(threading.local):

@@ -105,3 +105,22 @@ def test_errors_come_through_in_order() -> None:
     with pytest.raises(ValueError, match="50"):
         seen.extend(pieces.in_order(work, range(200)))
     assert seen == list(range(50))
+
+
+def test_what_was_never_written_is_not_read(tmp_path: Path, reads: list[int]) -> None:
+    """A stranger's file of holes may be far larger than all that can be read in a lifetime."""
+    holes = bytes(5 * PIECE)
+    snapshot = make_snapshot(tmp_path, Toy(constant=holes + b"end"), compress=False)
+    reads.clear()
+    check(snapshot)
+    assert sum(reads) < 2 * PIECE
+
+
+def test_holes(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("w+b") as file:
+        file.truncate(3 * PIECE)
+        file.seek(PIECE)
+        file.write(b"x" * PIECE)
+        file.flush()
+        marks = [pieces.is_hole(file.fileno(), place * PIECE, PIECE) for place in range(3)]
+    assert marks == [True, False, True]
