@@ -25,7 +25,7 @@ def test_parsing() -> None:
     "text", ["", "f32", "f32=1", "f32=1,2,3", "i8=0,0", "f32=a,b", "f32=-1,0", "f32=0,1", "f32=nan,0"]
 )
 def test_what_is_no_tolerance(text: str) -> None:
-    with pytest.raises(UsageError, match="no tolerance"):
+    with pytest.raises(UsageError, match="not a tolerance"):
         parse_tolerance(text)
 
 
