@@ -96,7 +96,7 @@ def above_hundred_percent(trace: Trace) -> list[Finding]:
         f"{name}: up to {value:.1f} %"
         for name, value in above.group_by("metric")
         .agg(pl.col("value").max())
-        .sort("value", descending=True)
+        .sort("value", "metric", descending=[True, False])
         .iter_rows()
     ]
     shares = (
