@@ -177,9 +177,10 @@ def _dispatches(trace: Trace) -> Excerpt:
         trace.table("dispatches")
         .group_by("kernel")
         .agg(pl.len().alias("dispatches"), pl.col("vgprs").max(), pl.col("lds_bytes").max())
+        .sort("kernel")
     )
     rows = rows.with_columns(short_names(rows["kernel"])).sort(
-        ["dispatches", "kernel"], descending=[True, False]
+        ["dispatches", "kernel"], descending=[True, False], maintain_order=True
     )
     return _excerpt("dispatches", "Kernels without times", _without_empty(rows))
 
