@@ -67,12 +67,10 @@ def _check(call: OperatorCall) -> None:
 def _notes(call: OperatorCall) -> list[str]:
     notes = []
     if not call.name.startswith("aten::"):
-        notes.append(
-            "The import of the library that registers the operator, which must come before the call."
-        )
+        notes.append("The library that registers the operator must be imported before it can be called.")
     if any(argument.kind == "tensors" for argument in call.arguments):
         notes.append(
-            "The element type of a list of tensors, which is not recorded: that of another argument, or float32."
+            "The element type of a list of tensors is not recorded: it is that of another argument, or float32."
         )
     return notes
 

@@ -96,7 +96,7 @@ def _table(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
     header = _HEADER.search(content.data)
     if not header:
         raise InputError(
-            f"{source.name} is ncu's output for reading, without its table",
+            f"{source.name} is ncu's text output without its table",
             "only its CSV can be read",
             "Run `ncu --csv --page raw --import report.ncu-rep > metrics.csv`.",
         )
