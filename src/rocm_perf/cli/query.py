@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json as plain_json
+import os
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,7 @@ def _answer(trace: Trace, args: argparse.Namespace) -> pl.DataFrame:
             "sql": args.sql,
             "most_rows": args.max_rows,
             "allow_files": args.allow_files,
+            "asked_by": os.getpid(),
         }
         text = plain_json.dumps(request, ensure_ascii=False).encode()  # refuses what is not UTF-8
         done = _run([sys.executable, query_process.__file__], text, args.timeout)

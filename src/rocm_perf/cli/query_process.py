@@ -58,6 +58,8 @@ def main() -> int:
     """Run what stdin asks for; ends with the process that asked."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     request = json.loads(sys.stdin.buffer.read())
+    if os.getppid() != request["asked_by"]:  # it died before prctl could take note
+        return EXIT_FAILED
     return run(Path(request["folder"]), request["sql"], request["most_rows"], request["allow_files"])
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from rocm_perf.cli import query_process
 from rocm_perf.cli.main import main
 from rocm_perf.model import bundle, schema
 from rocm_perf.model.trace import Trace
@@ -119,3 +120,14 @@ def test_a_signal_ends_the_query_too(recording: str, tmp_path: Path, number: sig
     assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
     wait_for(lambda: not Path(f"/proc/{child}").exists())
     assert number == signal.SIGKILL or not list(tmp_path.iterdir())
+
+
+def test_a_query_whose_asker_is_gone_does_not_start(tmp_path: Path) -> None:
+    """The asker may be killed while the query process still imports: nobody would end it then."""
+    request = {"folder": str(tmp_path), "sql": "SELECT 1", "most_rows": 1, "allow_files": False}
+    request["asked_by"] = os.getppid()
+    done = subprocess.run(
+        [sys.executable, query_process.__file__], input=json.dumps(request).encode(), check=False
+    )
+    assert done.returncode == query_process.EXIT_FAILED
+    assert not list(tmp_path.iterdir())
