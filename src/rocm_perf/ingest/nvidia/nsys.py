@@ -100,7 +100,9 @@ def _graph_notice(database: Database) -> tuple[str, ...]:
     launches = database.table(_ACTIVITY + "GRAPH_TRACE", _SPAN).height
     if not launches:
         return ()
-    return (f"{launches:,} CUDA graph launches are shown as one dispatch each: their kernels were not recorded",)
+    return (
+        f"{launches:,} CUDA graph launches are shown as one dispatch each: their kernels were not recorded",
+    )
 
 
 def _copies(database: Database) -> pl.DataFrame:
