@@ -1,6 +1,6 @@
 """Hostile snapshots: one that is right is changed in its structure, mostly with right hashes, and handed to replay.
 
-    python -m tests.fuzz.snapshots --count 2000 --seed 1
+    python -m tests.fuzz.snapshots --seconds 300 --seed 1
 
 Whatever a snapshot holds, each task ends in time, with one of its documented exit codes and no traceback.
 """
@@ -38,6 +38,7 @@ TIMEOUT_S = 5  # that a replay is given
 _LIMIT_S = 60  # for a task, which may run the runner several times: beyond that it hangs
 _JSON_FILES = ("manifest.json", "dispatch.json", "memory_regions.json")
 _HUGE = 1 << 45
+_BATCH = 100
 _NUMBERS = (
     0, 1, -1, 3, 2**16, 2**31 - 1, 2**31, 2**32, 2**47, 2**57, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**30, -(2**63),
     1e308, -0.5,
@@ -70,6 +71,9 @@ class Tally:
     @property
     def tried(self) -> int:
         return sum(self.statuses.values())
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.statuses + other.statuses, self.findings + other.findings)
 
     def lines(self) -> Iterator[str]:
         for task in dict.fromkeys(task for task, _ in self.statuses):
@@ -411,15 +415,20 @@ def _guides(ours: Path, target: Path) -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=500, help="snapshots (default 500)")
+    parser.add_argument("--seconds", type=float, default=60, help="how long (default 60)")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     begun = time.monotonic()
+    tally = Tally()
     with tempfile.TemporaryDirectory(prefix="hostile-bases-") as folder:
         os.environ["ROCM_PERF_NATIVE_DIR"] = str(fake_runner(Path(folder, "native")))
-        tally = attack(toy_bases(Path(folder)), args.count, args.seed)
+        bases = toy_bases(Path(folder))
+        for seed in itertools.count(args.seed):
+            tally = tally + attack(bases, count=_BATCH, seed=seed)
+            if time.monotonic() - begun > args.seconds:
+                break
     print("\n".join(tally.lines()))
-    print(f"{tally.tried:,} snapshots in {time.monotonic() - begun:.0f} s")
+    print(f"{tally.tried:,} snapshots in {time.monotonic() - begun:.0f} s, seeds {args.seed} to {seed}")
     return 1 if tally.findings else 0
 
 
