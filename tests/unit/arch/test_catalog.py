@@ -348,7 +348,7 @@ def test_a_wrong_file_is_refused(user_file: UserFile, before: str, after: str, m
 
 def test_bytes_that_are_no_text_are_refused(user_file: UserFile) -> None:
     user_file("").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="is not valid TOML"):
+    with pytest.raises(InputError, match="it is not UTF-8 text"):
         catalog.gpus()
 
 

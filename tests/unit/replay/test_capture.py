@@ -40,7 +40,7 @@ def test_what_the_library_is_told(tmp_path: Path) -> None:
 
 
 def test_refused_before_the_program_starts(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no regular expression"):
+    with pytest.raises(UsageError, match="is not a regular expression"):
         check(request(tmp_path, kernel="("), {})
     with pytest.raises(UsageError, match=r"HSA_TOOLS_LIB is set to /profiler.so"):
         check(request(tmp_path), {"HSA_TOOLS_LIB": "/profiler.so"})

@@ -61,7 +61,7 @@ def test_existing_folders(tmp_path: Path) -> None:
         refuse_existing(snapshot.folder, force=False)
     refuse_existing(snapshot.folder, force=True)
     (tmp_path / "photos").mkdir()
-    with pytest.raises(UsageError, match="no snapshot"):
+    with pytest.raises(UsageError, match="is not a snapshot"):
         refuse_existing(tmp_path / "photos", force=True)
     refuse_existing(tmp_path / "fresh", force=False)
 
@@ -91,7 +91,7 @@ def test_a_name_that_was_taken_meanwhile(tmp_path: Path) -> None:
 def test_what_is_no_snapshot_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "one").touch()
-    with pytest.raises(UsageError, match="no snapshot"):
+    with pytest.raises(UsageError, match="is not a snapshot"):
         finish(write_draft(tmp_path / "d", Toy()), tmp_path / "photos", Making(force=True), lambda _: None)
     assert (tmp_path / "photos" / "one").exists()
 

@@ -263,7 +263,7 @@ def test_a_folder_that_cannot_be_written_is_a_notice(tmp_path: Path, monkeypatch
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tempfile.mkstemp", full)
+    monkeypatch.setattr("pathlib.Path.replace", full)  # the last step of writing it
     trace = gather(_logged(tmp_path))
     assert trace.path is None
     assert any("No space left" in notice for notice in trace.notices)
