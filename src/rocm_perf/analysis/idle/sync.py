@@ -107,28 +107,17 @@ def _none(trace: Trace) -> Sync:
     """No synchronising call: the host never waits, if calls were recorded at all."""
     nothing = Waiting(name="all", calls=0, total_ns=0, useful_ns=0, lost_ns=0)
     if trace.has("api_calls"):
-        share = ratio(0, wall_ns(trace), _SHARE, "union_ns", "wall_ns")
-        lost = ratio(0, wall_ns(trace), _LOST_OF_WALL, "lost_ns", "wall_ns")
         why = "no synchronising call was recorded"
-        return Sync(
-            total=nothing,
-            blocking_copies=nothing,
-            share=share,
-            lost_share=lost,
-            scopes=(),
-            functions=(),
-            threads=(),
-            operators=(),
-            busy_is="",
-            unavailable=why,
-        )
-    why = "no API calls were recorded"
-    share, lost = unavailable("", _SHARE, why), unavailable("", _LOST_OF_WALL, why)
+        share = ratio(0, wall_ns(trace), _SHARE, "union_ns", "wall_ns")
+        lost_share = ratio(0, wall_ns(trace), _LOST_OF_WALL, "lost_ns", "wall_ns")
+    else:
+        why = "no API calls were recorded"
+        share, lost_share = unavailable("", _SHARE, why), unavailable("", _LOST_OF_WALL, why)
     return Sync(
         total=nothing,
         blocking_copies=nothing,
         share=share,
-        lost_share=lost,
+        lost_share=lost_share,
         scopes=(),
         functions=(),
         threads=(),

@@ -27,7 +27,7 @@ FORMULAS = {
 }
 SLOWEST = 10
 
-# The profiler's own overhead and other tools' slices are no ranges of the program.
+# The profiler's own overhead and other tools' slices are not ranges of the program.
 _NOT_THE_PROGRAM = ("profiler", "chrome")
 _PROCESS = ["node", "pass_id", "rank", "pid"]
 _STEP = r"^ProfilerStep#\d+$"

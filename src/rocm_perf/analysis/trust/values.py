@@ -27,7 +27,7 @@ _SENSORS = (
 
 
 def impossible_counters(trace: Trace) -> list[Finding]:
-    """Negative values, values that are no numbers, and values too large to be exact."""
+    """Negative values, values that are not numbers, and values too large to be exact."""
     if not trace.has("counters"):
         return []
     value = pl.col("value")
