@@ -40,6 +40,12 @@ def read(source: Source) -> Part:
     """The tables of every process in the file."""
     with open_database(source) as database:
         runs = runs_of(database)
+        if not runs:
+            raise InputError(
+                f"{source.name} holds no process",
+                "its tables were there at the first look, and are no more",
+                "Read it again once nothing writes to it.",
+            )
         info = rocpd_info.tables(runs)
         facts = rocpd_info.facts(runs)
         recorded = _merged([_recorded(run) for run in runs], rocpd_info.node_numbers(runs))

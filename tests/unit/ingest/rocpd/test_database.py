@@ -433,3 +433,11 @@ def test_the_specimen_of_llama_cpp(specimens: Path) -> None:
     assert part.tables["kernels"].height == 527
     assert part.tables["agents"]["gfx"].to_list() == [None, *["gfx1201"] * 4]
     assert set(part.tables) == {"dispatches", "kernels", "agents", "processes"}
+
+
+def test_a_database_that_lost_its_tables_since_the_first_look(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
+        connection.execute("CREATE TABLE other (id INTEGER)")
+        connection.commit()
+    with pytest.raises(InputError, match=r"holds no process.*Read it again"):
+        rocpd.read(Source(tmp_path / "run.db"))
