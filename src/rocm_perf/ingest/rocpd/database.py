@@ -43,7 +43,7 @@ def read(source: Source) -> Part:
         if not runs:
             raise InputError(
                 f"{source.name} holds no process",
-                "its tables were there at the first look, and are no more",
+                "its tables disappeared while it was being read",
                 "Read it again once nothing writes to it.",
             )
         info = rocpd_info.tables(runs)
