@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -18,6 +18,7 @@ from rocm_perf.render.formats import cells
 from rocm_perf.render.formats.kineto_events import joined, json_texts
 
 _ROWS_AT_ONCE = 100_000
+_MOST_IDLE_GPUS = 64  # that are named because one with a higher number is in use
 _MARKERS, _COPY, _HIP, _HSA, _FIRST_GPU, _FIRST_BARRIER = 0, 1, 2, 3, 6, 518
 _COPY_NAMES = {
     "H2D": "CopyHostToDevice",
@@ -200,11 +201,17 @@ def _labels(trace: Trace, traced: bool) -> Iterator[dict[str, object]]:
     labels += [(_HSA, "CPU HSA API")] if "hsa" in domains else []
     labels += [(_COPY, "COPY")]
     agents = pl.concat([trace.table(name)["agent_id"] for name in ("dispatches", "copies")]).drop_nulls()
-    for agent in range(1 + max(agents, default=-1)):
+    for agent in _labelled_gpus(agents.to_list()):
         labels += [(_FIRST_GPU + agent, f"GPU{agent}")]
         labels += [] if traced else [(_FIRST_BARRIER + agent, f"GPU Barriers{agent}")]
     for number, (pid, label) in enumerate(labels):
         yield {"args": {"name": label}, "ph": "M", "pid": pid, "name": "process_name", "sort_index": number}
+
+
+def _labelled_gpus(used: Collection[int]) -> list[int]:
+    """Those in use, and idle ones with lower numbers as rocprof has them; a recording may claim any number."""
+    lower = range(min(max(used, default=-1), _MOST_IDLE_GPUS))
+    return sorted({*lower, *used})
 
 
 def _sections(trace: Trace, traced: bool) -> Iterator[tuple[pl.DataFrame, pl.Expr]]:

@@ -134,6 +134,13 @@ def test_without_calls_the_profiler_alone_writes_kernels(tmp_path: Path) -> None
     assert_same(with_products(trace.table("dispatches")), back.table("dispatches"), columns)
 
 
+def test_a_gpu_of_any_number_costs_one_label(tmp_path: Path) -> None:
+    row = {"dispatch_id": 0, "kernel": "k", "agent_id": 2**40, "start_ns": 1, "end_ns": 2}
+    trace = Trace({"dispatches": schema.conform("dispatches", pl.DataFrame([row]))})
+    rocprof_v1.write_json(trace, tmp_path / "results.json")
+    assert (tmp_path / "results.json").stat().st_size < 20_000
+
+
 def counted(trace: Trace) -> Trace:
     """Counters of two passes, each a process of its own; a metric, and a gap."""
     rows = [
