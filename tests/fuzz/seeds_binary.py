@@ -1,4 +1,4 @@
-"""One small valid recording of every SQLite and protobuf format."""
+"""One small valid recording of every format that is not text: SQLite, protobuf, our own tracer's."""
 
 # ruff: noqa: E501  (a line holds what belongs together)
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from tests import rptrace
 from tests.fuzz.seeds import BIG, NAME
 
 # Columns in one string, then the rows.
@@ -103,7 +104,7 @@ def seeds() -> dict[str, bytes]:
     """All of them, by name."""
     with tempfile.TemporaryDirectory() as folder:
         made = {name: _database(Path(folder) / name, tables) for name, tables in DATABASES.items()}
-    return {**made, "perfetto": _perfetto()}
+    return {**made, "perfetto": _perfetto(), "rptrace": rptrace.small()}
 
 
 def _database(file: Path, tables: Tables) -> bytes:

@@ -293,7 +293,7 @@ def overhead(work: Path) -> Callable[[Report], None]:
             if name != "cuda_app at full speed":  # that one is only told
                 slower = statistics.median(inner["with"]) / statistics.median(inner["without"]) - 1
                 report.below(f"overhead of {name}", slower, 0.05)
-        paced = rocm_perf.load(sorted((work / "overhead").rglob("*.cupti.json"))[0])
+        paced = rocm_perf.load(sorted((work / "overhead").rglob("*.rptrace"))[0])
         report.equal("no record was dropped", paced.run.losses, ())
 
     return run

@@ -13,6 +13,7 @@ from rocm_perf.ingest.peek import Peek
 # The first adapter that claims a file gets it, so the strictest ones come first.
 MODULES = (
     "own.run_record",
+    "nvidia.rptrace",
     "rocpd.database",
     "rpd.database",
     "rocprof.v1_db",

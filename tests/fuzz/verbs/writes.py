@@ -20,7 +20,13 @@ _CHANGES = {
     "os.truncate",
     "shutil.rmtree",
 }
-_HARMLESS = (os.devnull, "/dev/tty", "/dev/kfd", "/dev/dri/", "/dev/nvidia")  # devices are opened to see whether one may
+_HARMLESS = (
+    os.devnull,
+    "/dev/tty",
+    "/dev/kfd",
+    "/dev/dri/",
+    "/dev/nvidia",
+)  # devices are opened to see whether one may
 
 _watched: list[tuple[str, list[str]]] = []  # the folder, and what was written outside of it
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cupti/nvtx.h"
 #include "standin.h"
 
 namespace {
@@ -154,8 +155,76 @@ void many() {
   for (auto& thread : threads) thread.join();
 }
 
-void some(unsigned count) {
-  for (unsigned i = 1; i <= count; ++i) launch("_Z3addPfS_i", i, standin_now());
+void some_from(unsigned first, unsigned count) {
+  for (unsigned i = first + 1; i <= first + count; ++i) launch("_Z3addPfS_i", i, standin_now());
+}
+
+void some(unsigned count) { some_from(0, count); }
+
+// --- Windows: eight phases, each with a kernel on the stream of its number ---
+
+void push(const char* name) {
+  rocm_perf::NvtxPush parameters{name};
+  const CUpti_NvtxData data{"nvtxRangePushA", &parameters, nullptr};
+  standin_call_back(CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxRangePushA, &data);
+}
+
+void push_registered(const char* name) {
+  const void* const handle = name;
+  rocm_perf::NvtxRegisterString registration{nullptr, name};
+  const CUpti_NvtxData registered{"nvtxDomainRegisterStringA", &registration, &handle};
+  standin_call_back(CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxDomainRegisterStringA, &registered);
+  rocm_perf::NvtxAttributes attributes{};
+  attributes.message_type = 3, attributes.message = handle;
+  rocm_perf::NvtxDomainPushEx parameters{nullptr, {&attributes}};
+  const CUpti_NvtxData data{"nvtxDomainRangePushEx", &parameters, nullptr};
+  standin_call_back(CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxDomainRangePushEx, &data);
+}
+
+void pop() {
+  const CUpti_NvtxData data{"nvtxRangePop", nullptr, nullptr};
+  standin_call_back(CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxRangePop, &data);
+}
+
+void profiler(CUpti_CallbackId id) {
+  CUpti_CallbackData data{};
+  data.callbackSite = CUPTI_API_EXIT;
+  standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+}
+
+// The kernel runs a while after its launch, when the window may have closed.
+void phase(unsigned number) {
+  const unsigned long start = standin_now();
+  call(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, number + 1, start, start + 1000);
+  kernel("_Z3addPfS_i", number + 1, start + 50'000'000, start + 50'001'000, 0, number);
+}
+
+void windows() {
+  standin_context_created(1, 0);
+  for (unsigned number = 0; number < 8; ++number) {
+    const bool is_step = number % 2 && number < 6;
+    if (is_step) push("step");
+    if (number == 6) {
+      usleep(900 * 1000);
+      push_registered("registered");
+    }
+    if (number == 7) {
+      push("endless");
+      profiler(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000);
+    }
+    push("inner");
+    phase(number);
+    pop();
+    if (is_step || number == 6) pop();
+    usleep(10 * 1000);
+    if (number == 3) usleep(280 * 1000);
+  }
+  profiler(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000);
+}
+
+void ring() {
+  standin_context_created(1, 0);
+  for (unsigned i = 0; i < 500; ++i, usleep(10 * 1000)) some_from(10 * i, 10);
 }
 
 int forking() {
@@ -179,6 +248,8 @@ int main(int, char** words) {
   if (scene == "nvtx") return reinterpret_cast<int (*)(void*)>(dlsym(tracer, "InitializeInjectionNvtx2"))(words);
   if (scene == "fork") return forking();
   if (scene == "many") return many(), 0;
+  if (scene == "windows") return windows(), 0;
+  if (scene == "ring") return ring(), 0;
   if (scene == "everything") return everything(), 7;
   standin_context_created(1, 0);
   some(1000);

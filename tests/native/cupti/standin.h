@@ -1,6 +1,8 @@
 // How a program feeds the stand-in for CUPTI.
 #pragma once
 
+#include <cupti.h>
+
 #include <cstddef>
 
 extern "C" {
@@ -8,4 +10,5 @@ void standin_put(const void* record, std::size_t size);  // as CUPTI stores an a
 void standin_context_created(unsigned id, unsigned device);
 void standin_drop(std::size_t records);  // as if no buffer had been there for them
 unsigned long standin_now();
+void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);  // if that is enabled
 }

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "standin.h"
 
@@ -20,6 +22,8 @@ CUpti_CallbackFunc callback = nullptr;
 std::uint8_t* buffer = nullptr;
 std::size_t room = 0, used = 0, lost = 0;
 std::map<std::size_t, unsigned> devices;
+std::set<CUpti_ActivityKind> kinds;
+std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
 
 void hand_over() {
   if (buffer) complete(nullptr, 0, buffer, room, used);
@@ -38,7 +42,7 @@ extern "C" {
 
 void standin_put(const void* record, std::size_t size) {
   const std::lock_guard lock(guard);
-  if (!request) return;  // nobody records
+  if (!request || !kinds.count(static_cast<const CUpti_Activity*>(record)->kind)) return;  // nobody records
   const std::size_t needed = 8 + (size + 7) / 8 * 8;
   if (buffer && used + needed > room) hand_over();
   if (!buffer) {
@@ -72,15 +76,27 @@ void standin_context_created(unsigned id, unsigned device) {
   callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
 }
 
+void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (callback && callbacks.count({domain, id})) callback(nullptr, domain, id, data);
+}
+
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function, void*) {
   callback = function;
   return std::getenv("STANDIN_BUSY") ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
-CUptiResult cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) {
+CUptiResult cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  callbacks.insert({domain, id});
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  const std::lock_guard lock(guard);
+  kinds.insert(kind);
   return kind == CUPTI_ACTIVITY_KIND_OVERHEAD ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  const std::lock_guard lock(guard);
+  kinds.erase(kind);
+  return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc first,
                                            CUpti_BuffersCallbackCompleteFunc second) {

@@ -18,6 +18,7 @@ import rocm_perf
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
 from rocm_perf.backends.nvidia.cupti import CuptiProfiler
+from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.model.trace import Trace
 from tests.native import cupti as native
 
@@ -36,17 +37,17 @@ def test_the_application_runs_as_it_is() -> None:
     assert command.environment == {
         "CUDA_INJECTION64_PATH": tracer,
         "NVTX_INJECTION64_PATH": tracer,
-        "ROCM_PERF_CUPTI_OUTPUT": "/runs/pass_1/%hostname%/rank%env{RANK}%-%pid%.cupti.json",
+        "ROCM_PERF_CUPTI_OUTPUT": "/runs/pass_1/%hostname%/rank%env{RANK}%-%pid%.rptrace",
         "ROCM_PERF_CUPTI_DOMAINS": "kernel,hip,copy,allocation,marker",
     }
-    assert command.expected == ("**/*.cupti.json",)
+    assert command.expected == ("**/*.rptrace",)
     assert command.separates_exit_code
 
 
 def test_an_output_name_of_the_user_is_kept() -> None:
     wish = Wish(domains=("kernel",), output_name="%rank%/x")
     command = CuptiProfiler().command(wish, APP, Path("/o"), MACHINE)
-    assert command.environment["ROCM_PERF_CUPTI_OUTPUT"] == "/o/%rank%/x.cupti.json"
+    assert command.environment["ROCM_PERF_CUPTI_OUTPUT"] == "/o/%rank%/x.rptrace"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ class Stage:
 
     @property
     def files(self) -> list[Path]:
-        return sorted(self.folder.rglob("*.json"))
+        return sorted(self.folder.rglob("*.rptrace"))
 
     def trace(self) -> Trace:
         return rocm_perf.load(self.folder)
@@ -202,7 +203,7 @@ def test_the_process_its_gpus_and_its_clock_are_known(stage: Stage) -> None:
     stage.play("everything", RANK="3")
     trace = stage.trace()
     pid = int(stage.files[0].name.split("-")[1].split(".")[0])
-    assert stage.files[0].name == f"rank3-{pid}.cupti.json"
+    assert stage.files[0].name == f"rank3-{pid}.rptrace"
     assert trace.run.tool == "rocm-perf cupti"
     assert trace.run.command == f"{stage.program} everything"
     assert trace.run.clock == "boot"
@@ -326,27 +327,119 @@ def test_an_output_that_cannot_be_made_does_not_fail_the_application(stage: Stag
 
 
 def test_a_full_disk_does_not_fail_the_application(stage: Stage) -> None:
-    limit = 100_000
-    done = stage.play("quick", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    limit = 1_000_000
+    done = stage.play("many", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     assert done.returncode == 0
     assert "cannot be written: File too large" in done.stderr
-    assert 0 < stage.trace().rows("dispatches") < 1000
+    assert stage.files[0].stat().st_size <= limit
+    assert any("breaks off" in loss.what for loss in stage.trace().run.losses)
 
 
 def test_an_earlier_file_is_never_overwritten(stage: Stage) -> None:
     wish = Wish(domains=("kernel", "hip"), output_name="%env{NOT_SET}%same%unknown%")
     for _ in range(2):
         stage.play("quick", wish)
-    assert [file.name for file in stage.files] == ["same%unknown%-2.cupti.json", "same%unknown%.cupti.json"]
+    assert [file.name for file in stage.files] == ["same%unknown%-2.rptrace", "same%unknown%.rptrace"]
     assert {rocm_perf.load(file).rows("dispatches") for file in stage.files} == {1000}
 
 
-def test_a_cut_file_still_reads(stage: Stage) -> None:
-    stage.play("quick")
+def test_a_cut_file_reads_up_to_its_last_whole_block(stage: Stage) -> None:
+    stage.play("many")
     data = stage.files[0].read_bytes()
-    for share in (0.2, 0.5, 0.9):
-        cut = stage.folder / "cut.json"
+    cut = stage.folder / "cut.rptrace"
+    kept = []
+    for share in (0.3, 0.6, 0.9):
         cut.write_bytes(data[: int(len(data) * share)])
         trace = rocm_perf.load(cut)
-        assert 0 < trace.rows("dispatches") < 1000
+        kept.append(trace.rows("dispatches"))
         assert trace.table("dispatches").filter(pl.col("end_ns") - pl.col("start_ns") != 2007).is_empty()
+        assert any("breaks off" in loss.what for loss in trace.run.losses)
+    assert kept == sorted(kept)
+    assert kept[0] < 100_000
+    assert kept[-1] > 0
+
+
+def test_a_kernel_and_its_launch_take_less_than_40_bytes(stage: Stage) -> None:
+    stage.play("many")
+    assert stage.files[0].stat().st_size < 40 * 100_000
+
+
+def play_window(stage: Stage, scene: str, **settings: object) -> subprocess.CompletedProcess[str]:
+    """The scene, with a window that the tracer is asked for."""
+    variables = {f"ROCM_PERF_WINDOW_{name.upper()}": str(value) for name, value in settings.items()}
+    return stage.play(scene, TRACE, None, **variables)
+
+
+def kernel_streams(trace: Trace) -> list[int]:
+    """The program of `windows` launches one kernel in each of its phases, on a stream of that number."""
+    return trace.table("dispatches")["stream_id"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("settings", "streams"),
+    [
+        ({}, list(range(8))),
+        ({"range": "step"}, [1, 3, 5]),
+        ({"range": "step", "steps": "2..3"}, [3, 5]),
+        ({"range": "step", "steps": "3..9"}, [5]),
+        ({"range": "@profiler"}, [7]),
+        ({"range": "registered"}, [6]),
+        ({"delay_s": 0.9}, [6, 7]),
+        ({"duration_s": 0.5}, [0, 1, 2, 3, 4, 5]),
+        ({"delay_s": 0.2, "duration_s": 0.5}, [4, 5]),
+    ],
+)
+def test_only_what_was_launched_in_the_window_is_kept(
+    stage: Stage, settings: dict[str, object], streams: list[int]
+) -> None:
+    assert play_window(stage, "windows", **settings).returncode == 0
+    trace = stage.trace()
+    assert sorted(kernel_streams(trace)) == streams
+    assert trace.rows("api_calls") == len(streams)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"delay_s": 60}, "the program ended before the delay was over"),
+        ({"range": "nowhere"}, "the range never opened"),
+        ({"range": "step", "steps": "7..9"}, "the range opened 3 times"),
+    ],
+)
+def test_a_window_that_never_opens_says_why(stage: Stage, settings: dict[str, object], reason: str) -> None:
+    assert play_window(stage, "windows", **settings).returncode == 0
+    with pytest.raises(EmptyCaptureError, match=reason):
+        rocm_perf.load(stage.files[0])
+
+
+def test_a_range_that_never_ends_is_kept_to_the_end(stage: Stage) -> None:
+    play_window(stage, "windows", range="endless")
+    trace = stage.trace()
+    assert kernel_streams(trace) == [7]
+    assert any("still open at the end" in notice for notice in trace.run.notices)
+
+
+def test_a_ring_keeps_the_last_seconds(stage: Stage) -> None:
+    play_window(stage, "ring", last_s=2)
+    numbers = [int(file.name.split(".")[1]) for file in stage.files]
+    assert numbers == list(range(numbers[0], numbers[-1] + 1))
+    assert numbers[0] > 1  # the first ones are gone
+    trace = stage.trace()
+    span = trace.table("dispatches").select(pl.col("end_ns").max() - pl.col("start_ns").min()).item()
+    assert 1.9e9 < span < 3.2e9
+    assert trace.rows("dispatches") == trace.rows("api_calls")
+    assert trace.run.losses == ()
+    assert trace.table("dispatches")["kernel"].unique().to_list() == ["add(float*, float*, int)"]
+
+
+def test_a_ring_within_a_size(stage: Stage) -> None:
+    play_window(stage, "ring", last_s=60, max_bytes=40_000)
+    total = sum(file.stat().st_size for file in stage.files)
+    assert 10_000 < total < 80_000
+
+
+def test_recording_stops_at_the_size_that_was_asked_for(stage: Stage) -> None:
+    assert play_window(stage, "ring", max_bytes=20_000).returncode == 0
+    trace = stage.trace()
+    assert 20_000 < stage.files[0].stat().st_size < 60_000
+    assert any("reached the size" in notice for notice in trace.run.notices)

@@ -10,7 +10,7 @@ from rocm_perf.backends.nvidia.build import absence, build, library
 from rocm_perf.backends.nvidia.probe import CUPTI, package_release
 
 OUTPUT_NAME = "%hostname%/rank%env{RANK}%-%pid%"
-SUFFIX = ".cupti.json"
+SUFFIX = ".rptrace"
 
 
 class CuptiProfiler(Profiler):

@@ -29,17 +29,22 @@ const std::string& Calls::name(CUpti_CallbackId id) {
   if (id > 1u << 16) return unknown;
   if (id >= names_.size()) names_.resize(id + 1);
   if (names_[id].empty()) {
-    const char* found = nullptr;
-    if (cuptiGetCallbackName(domain_, id, &found) == CUPTI_SUCCESS && found) names_[id] = without_version(found);
+    const char* name = nullptr;
+    if (cuptiGetCallbackName(domain_, id, &name) == CUPTI_SUCCESS && name) names_[id] = without_version(name);
   }
   return names_[id];
 }
 
-bool is_noise(const std::string& runtime_function) {
-  constexpr std::array noise = {"cudaGetLastError", "cudaPeekAtLastError", "cudaGetDevice", "cudaGetErrorString",
-                                "cudaStreamIsCapturing"};
+bool is_needed(const std::string& runtime_function) {
+  constexpr std::array parts = {"Launch",      "Graph",    "Capture",      "Memcpy",       "Memset",
+                                "Malloc",      "Free",     "HostAlloc",    "Synchronize",  "WaitEvent",
+                                "EventRecord", "Prefetch", "HostRegister", "StreamCreate", "LibraryLoad"};
+  constexpr std::array noise = {"cudaStreamIsCapturing", "cudaStreamGetCaptureInfo",
+                                "cudaThreadExchangeStreamCaptureMode"};
   for (const char* name : noise)
-    if (runtime_function == name) return true;
+    if (runtime_function == name) return false;
+  for (const char* part : parts)
+    if (runtime_function.find(part) != std::string::npos) return true;
   return false;
 }
 

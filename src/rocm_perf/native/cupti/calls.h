@@ -18,8 +18,9 @@ class Calls {
   std::vector<std::string> names_;
 };
 
-// Runtime functions that are called all the time and neither wait nor give the GPU anything to do.
-bool is_noise(const std::string& runtime_function);
+// Runtime functions that a verdict needs: those that give the GPU work, wait for it, allocate, or record and run
+// graphs.
+bool is_needed(const std::string& runtime_function);
 // Driver functions that give the GPU work or wait for it: Triton, JAX and Julia call them, past the runtime.
 bool is_work(const std::string& driver_function);
 

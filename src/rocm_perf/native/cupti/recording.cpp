@@ -14,6 +14,9 @@ namespace rocm_perf {
 namespace {
 
 constexpr std::size_t kEventsKept = 64;
+constexpr std::size_t kRowsKept = 1 << 16;   // in memory, before they are written
+constexpr std::size_t kMostNames = 1 << 16;  // beyond, they are looked up again
+constexpr std::int64_t kNobody = -1;
 constexpr std::uint32_t kNone = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -53,7 +56,16 @@ const char* overhead_name(CUpti_ActivityOverheadKind kind) {
   }
 }
 
-std::int64_t signed_stream(std::uint32_t stream) { return stream == kNone ? -1 : static_cast<std::int64_t>(stream); }
+std::int64_t signed_stream(std::uint32_t stream) {
+  return stream == kNone ? kNobody : static_cast<std::int64_t>(stream);
+}
+
+std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+template <typename Record>
+std::int64_t length(const Record& record) {
+  return number(record.end - record.start);
+}
 
 template <typename Visit>
 void each(std::uint8_t* buffer, std::size_t size, Visit visit) {
@@ -79,37 +91,69 @@ Moment now() {
   return moment;
 }
 
+Recording::Recording(Setup setup)
+    : setup_(std::move(setup)), segments_(setup_.path, setup_.window.last_ns, setup_.window.max_bytes) {}
+
 void Recording::describe_devices() { devices_ = device_properties(); }
 
 void Recording::add(std::uint8_t* buffer, std::size_t size) {
   if (!begun_) begin();
   note_events(buffer, size);
   each(buffer, size, [this](const CUpti_Activity& activity) { record(activity); });
-  file_.flush();
+  if (kernels_.rows() + calls_.rows() >= kRowsKept) flush();
+}
+
+std::vector<Table*> Recording::tables() {
+  return {&shapes_.fresh(), &places_.fresh(), &kernels_, &calls_,     &copies_,
+          &waits_,          &allocations_,    &ranges_,  &overheads_, &windows_};
+}
+
+void Recording::flush() {
+  if (!begun_) return;
+  const std::string texts = strings_.taken();
+  if (!texts.empty()) segments_.file.add(texts);
+  for (Table* const table : tables())
+    if (table->rows()) segments_.file.add(table->taken());
+  segments_.file.flush();
+  if (segments_.is_due(now().cupti_ns)) next_segment();
+}
+
+void Recording::next_segment() {
+  end_segment("\"continued\": true");
+  clear_numbers();
+  begin();
+}
+
+// Each file can be read without those before it.
+void Recording::clear_numbers() {
+  strings_.clear();
+  places_.clear();
+  shapes_.clear();
 }
 
 void Recording::begin() {
   begun_ = true;
-  if (!file_.open(setup_.path)) return;
+  if (!segments_.open_next(now().cupti_ns)) return;
   std::uint32_t version = 0;
   cuptiGetVersion(&version);
   const Process& process = setup_.process;
-  std::string& out = file_.text;
-  append_quoted(out += "{\"schemaVersion\": 1, \"rocm_perf\": {\"recorder\": \"rocm-perf cupti\", \"host\": ",
-                process.host);
+  std::string out = "{\"recorder\": \"rocm-perf cupti\", \"host\": ";
+  append_quoted(out, process.host);
   append_number(out += ", \"pid\": ", process.pid);
   if (!process.rank.empty()) out += ", \"rank\": " + std::to_string(std::stol(process.rank));
   append_quoted(out += ", \"command\": ", process.command);
   append_quoted(out += ", \"domains\": ", setup_.domains);
+  append_number(out += ", \"cupti_time_ns\": ", setup_.start.cupti_ns);
   append_number(out += ", \"boot_time_ns\": ", setup_.start.boot_ns);
-  out += ", \"problems\": [";
-  for (std::size_t i = 0; i < setup_.problems.size(); ++i) append_quoted(out += i ? ", " : "", setup_.problems[i]);
-  out += "]}, \"deviceProperties\": " + devices_;
+  append_number(out += ", \"epoch_time_ns\": ", setup_.start.epoch_ns);
+  append_number(out += ", \"segment\": ", static_cast<std::int64_t>(segments_.number()));
+  out += ", \"refusals\": [";
+  for (std::size_t i = 0; i < refusals_.size(); ++i) append_quoted(out += i ? ", " : "", refusals_[i]);
+  out += "], \"devices\": " + devices_;
   append_number(out += ", \"cupti_version\": ", version);
   append_number(out += ", \"cuda_driver_version\": ", driver_version());
-  append_number(out += ", \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": ", setup_.start.epoch_ns);
-  out += ", \"traceEvents\": [";
-  file_.flush();
+  segments_.file.add(out + "}");
+  segments_.file.flush();
 }
 
 void Recording::note_events(std::uint8_t* buffer, std::size_t size) {
@@ -151,87 +195,59 @@ void Recording::record(const CUpti_Activity& activity) {
 
 void Recording::kernel(const CUpti_ActivityKernel4& kernel) {
   if (!timed(kernel.start, kernel.end)) return;
-  open("kernel", shown(kernel.name), kernel.deviceId, kernel.streamId, kernel.start);
-  duration(kernel.start, kernel.end);
-  on_gpu(kernel.deviceId, kernel.contextId, kernel.streamId, kernel.correlationId);
-  argument("registers per thread", kernel.registersPerThread);
-  argument("shared memory", std::int64_t{kernel.staticSharedMemory} + kernel.dynamicSharedMemory);
-  const std::int64_t sizes[] = {kernel.gridX, kernel.gridY, kernel.gridZ, kernel.blockX, kernel.blockY, kernel.blockZ};
-  for (int i = 0; i < 6; ++i) {
-    file_.text += i == 0 ? ", \"grid\": [" : i == 3 ? "], \"block\": [" : ", ";
-    append_number(file_.text, sizes[i]);
-  }
-  file_.text += "]";
-  close_event();
+  const std::int64_t shape =
+      shapes_.number({kernel.registersPerThread, std::int64_t{kernel.staticSharedMemory} + kernel.dynamicSharedMemory,
+                      kernel.gridX, kernel.gridY, kernel.gridZ, kernel.blockX, kernel.blockY, kernel.blockZ});
+  kernels_.add({number(kernel.start), length(kernel), kernel.correlationId, strings_.number(shown(kernel.name)),
+                place(kernel.deviceId, kernel.contextId, kernel.streamId), shape});
 }
 
 void Recording::copy(const CUpti_ActivityMemcpy& copy) {
   if (!timed(copy.start, copy.end)) return;
-  open("gpu_memcpy", copy_name(copy.copyKind, copy.srcKind, copy.dstKind), copy.deviceId, copy.streamId, copy.start);
-  duration(copy.start, copy.end);
-  on_gpu(copy.deviceId, copy.contextId, copy.streamId, copy.correlationId);
-  argument("bytes", static_cast<std::int64_t>(copy.bytes));
-  close_event();
+  copies_.add({number(copy.start), length(copy), copy.correlationId,
+               strings_.number(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
+               place(copy.deviceId, copy.contextId, copy.streamId), number(copy.bytes), kNobody, kNobody});
 }
 
 void Recording::peer_copy(const CUpti_ActivityMemcpyPtoP& copy) {
   if (!timed(copy.start, copy.end)) return;
-  open("gpu_memcpy", copy_name(copy.copyKind, copy.srcKind, copy.dstKind), copy.deviceId, copy.streamId, copy.start);
-  duration(copy.start, copy.end);
-  on_gpu(copy.deviceId, copy.contextId, copy.streamId, copy.correlationId);
-  argument("bytes", static_cast<std::int64_t>(copy.bytes));
-  argument("fromDevice", copy.srcDeviceId);
-  argument("toDevice", copy.dstDeviceId);
-  close_event();
+  copies_.add({number(copy.start), length(copy), copy.correlationId,
+               strings_.number(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
+               place(copy.deviceId, copy.contextId, copy.streamId), number(copy.bytes), copy.srcDeviceId,
+               copy.dstDeviceId});
 }
 
 void Recording::fill(const CUpti_ActivityMemset& fill) {
   if (!timed(fill.start, fill.end)) return;
   const std::string name = std::string("Memset (") + word(kMemories, fill.memoryKind) + ")";
-  open("gpu_memset", name, fill.deviceId, fill.streamId, fill.start);
-  duration(fill.start, fill.end);
-  on_gpu(fill.deviceId, fill.contextId, fill.streamId, fill.correlationId);
-  argument("bytes", static_cast<std::int64_t>(fill.bytes));
-  close_event();
+  copies_.add({number(fill.start), length(fill), fill.correlationId, strings_.number(name),
+               place(fill.deviceId, fill.contextId, fill.streamId), number(fill.bytes), kNobody, kNobody});
 }
 
 void Recording::call(const CUpti_ActivityAPI& call) {
   const bool runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
   const std::string& name = (runtime ? runtime_ : driver_).name(call.cbid);
-  const bool wanted = runtime ? !is_noise(name) : setup_.every_driver_call || is_work(name);
+  const bool wanted = setup_.every_call || (runtime ? is_needed(name) : is_work(name));
   if (name.empty() || !wanted || !timed(call.start, call.end)) return;
-  open(runtime ? "cuda_runtime" : "cuda_driver", name, setup_.process.pid, call.threadId, call.start);
-  duration(call.start, call.end);
-  file_.text += ", \"args\": {\"cbid\": ";
-  append_number(file_.text, call.cbid);
-  argument("correlation", call.correlationId);
-  if (call.returnValue) argument("return value", call.returnValue);
-  close_event();
+  calls_.add(
+      {number(call.start), length(call), call.correlationId, strings_.number(name), call.threadId, call.returnValue});
 }
 
 void Recording::synchronization(const CUpti_ActivitySynchronization& wait) {
   const auto type = static_cast<std::size_t>(wait.type);
   if (type == 0 || type >= kWaits.size() || !timed(wait.start, wait.end)) return;
-  const auto found = device_of_.find(wait.contextId);
-  const std::int64_t device = found == device_of_.end() ? 0 : found->second;
-  open("cuda_sync", kWaits[type], device, signed_stream(wait.streamId), wait.start);
-  duration(wait.start, wait.end);
-  file_.text += ", \"args\": {\"device\": ";
-  append_number(file_.text, device);
-  argument("stream", signed_stream(wait.streamId));
-  argument("context", wait.contextId);
-  argument("correlation", wait.correlationId);
-  const std::int64_t stream = waited_stream(wait);
-  if (stream >= 0) argument("wait_on_stream", stream);
-  close_event();
+  const auto known = device_of_.find(wait.contextId);
+  const std::int64_t device = known == device_of_.end() ? 0 : known->second;
+  waits_.add({number(wait.start), length(wait), wait.correlationId, strings_.number(kWaits[type]), device,
+              signed_stream(wait.streamId), waited_stream(wait)});
 }
 
 // The stream on which the event had last been recorded when the wait was asked for.
 std::int64_t Recording::waited_stream(const CUpti_ActivitySynchronization& wait) const {
-  const auto found = recorded_on_.find({wait.contextId, wait.cudaEventId});
-  if (wait.cudaEventId == kNone || found == recorded_on_.end()) return -1;
-  std::pair<std::uint32_t, std::int64_t> latest{0, -1};
-  for (const auto& [correlation, stream] : found->second)
+  const auto records = recorded_on_.find({wait.contextId, wait.cudaEventId});
+  if (wait.cudaEventId == kNone || records == recorded_on_.end()) return kNobody;
+  std::pair<std::uint32_t, std::int64_t> latest{0, kNobody};
+  for (const auto& [correlation, stream] : records->second)
     if (correlation < wait.correlationId && correlation >= latest.first) latest = {correlation, stream};
   return latest.second;
 }
@@ -242,24 +258,17 @@ void Recording::allocation(const CUpti_ActivityMemory2& memory) {
   const bool of_host = memory.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_PINNED ||
                        memory.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
   if (!(release || taken) || memory.timestamp == 0) return;
-  open("cpu_instant_event", "[memory]", setup_.process.pid, setup_.process.pid, memory.timestamp);
-  const auto bytes = static_cast<std::int64_t>(memory.bytes);
-  file_.text += ", \"s\": \"t\", \"args\": {\"Bytes\": ";
-  append_number(file_.text, release ? -bytes : bytes);
-  argument("Addr", static_cast<std::int64_t>(memory.address));
-  argument("Device Type", of_host ? 0 : 1);
-  argument("Device Id", memory.deviceId);
-  argument("correlation", memory.correlationId);
-  close_event();
+  allocations_.add({number(memory.timestamp), release ? -number(memory.bytes) : number(memory.bytes),
+                    number(memory.address), memory.deviceId, of_host});
 }
 
 void Recording::marker(const CUpti_ActivityMarker2& marker) {
   const auto flags = static_cast<std::uint32_t>(marker.flags);
   if (flags & CUPTI_ACTIVITY_FLAG_MARKER_END) {
-    const auto found = open_ranges_.find(marker.id);
-    if (found == open_ranges_.end()) return;
-    range(found->second, marker.timestamp);
-    open_ranges_.erase(found);
+    const auto begun = open_ranges_.find(marker.id);
+    if (begun == open_ranges_.end()) return;
+    range(begun->second, marker.timestamp);
+    open_ranges_.erase(begun);
     return;
   }
   Range fresh{marker.name ? marker.name : "", marker.domain ? marker.domain : "", marker.timestamp,
@@ -272,19 +281,15 @@ void Recording::marker(const CUpti_ActivityMarker2& marker) {
 
 void Recording::range(const Range& range, std::uint64_t end) {
   if (!timed(range.start, end)) return;
-  open("user_annotation", range.name, setup_.process.pid, range.thread, range.start);
-  duration(range.start, end);
-  append_quoted(file_.text += ", \"args\": {\"domain\": ", range.domain);
-  close_event();
+  ranges_.add({number(range.start), number(end - range.start), range.thread, strings_.number(range.name),
+               strings_.number(range.domain)});
 }
 
 void Recording::overhead(const CUpti_ActivityOverhead& overhead) {
   if (!timed(overhead.start, overhead.end)) return;
   const bool thread = overhead.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD;
-  open("overhead", overhead_name(overhead.overheadKind), -1, thread ? overhead.objectId.pt.threadId : 0,
-       overhead.start);
-  duration(overhead.start, overhead.end);
-  file_.text += "}";
+  overheads_.add({number(overhead.start), length(overhead), thread ? overhead.objectId.pt.threadId : 0,
+                  strings_.number(overhead_name(overhead.overheadKind))});
 }
 
 // A record that was flushed before its activity had ended has no times.
@@ -292,70 +297,41 @@ bool Recording::timed(std::uint64_t start, std::uint64_t end) {
   const bool complete = start != 0 && end >= start;
   if (complete) last_ns_ = std::max(last_ns_, end);
   incomplete_ += !complete;
-  return complete && file_.is_open();
+  return complete && segments_.file.is_open();
 }
 
-void Recording::open(std::string_view category, std::string_view name, std::int64_t pid, std::int64_t tid,
-                     std::uint64_t start) {
-  std::string& out = file_.text;
-  out += events_++ ? ",\n{\"ph\": \"" : "\n{\"ph\": \"";
-  out += category == "cpu_instant_event" ? "i" : "X";
-  append_quoted(out += "\", \"cat\": ", category);
-  append_quoted(out += ", \"name\": ", name);
-  append_number(out += ", \"pid\": ", pid);
-  append_number(out += ", \"tid\": ", tid);
-  append_microseconds(out += ", \"ts\": ", static_cast<std::int64_t>(start) - setup_.start.cupti_ns);
+std::int64_t Recording::place(std::uint32_t device, std::uint32_t context, std::uint32_t stream) {
+  return places_.number({device, context, stream});
 }
 
-void Recording::duration(std::uint64_t start, std::uint64_t end) {
-  append_microseconds(file_.text += ", \"dur\": ", static_cast<std::int64_t>(end - start));
+std::string_view Recording::shown(const char* kernel) {
+  if (!kernel) return "unnamed kernel";
+  if (demangled_.size() >= kMostNames) demangled_.clear();
+  const auto [entry, is_new] = demangled_.try_emplace(kernel);
+  if (is_new) entry->second = demangled(kernel);
+  return entry->second;
 }
 
-void Recording::on_gpu(std::uint32_t device, std::uint32_t context, std::uint32_t stream, std::uint32_t correlation) {
-  streams_.emplace(device, stream);
-  append_number(file_.text += ", \"args\": {\"device\": ", device);
-  argument("context", context);
-  argument("stream", stream);
-  argument("correlation", correlation);
+void Recording::end_segment(const std::string& facts) {
+  segments_.file.add("{\"end\": {" + facts + "}}");
+  segments_.file.close();
 }
 
-void Recording::argument(const char* name, std::int64_t value) {
-  append_quoted(file_.text += ", ", name);
-  append_number(file_.text += ": ", value);
-}
-
-const std::string& Recording::shown(const char* kernel) {
-  if (!kernel) kernel = "unnamed kernel";
-  auto found = kernels_.find(kernel);
-  if (found == kernels_.end()) found = kernels_.emplace(kernel, demangled(kernel)).first;
-  return found->second;
-}
-
-void Recording::metadata(const char* what, std::int64_t pid, std::int64_t tid, std::string_view name) {
-  std::string& out = file_.text;
-  append_quoted(out += events_++ ? ",\n{\"ph\": \"M\", \"name\": " : "\n{\"ph\": \"M\", \"name\": ", what);
-  append_number(out += ", \"pid\": ", pid);
-  append_number(out += ", \"tid\": ", tid);
-  append_quoted(out += ", \"args\": {\"name\": ", name);
-  out += "}}";
-}
-
-void Recording::finish(std::uint64_t dropped, int signal) {
-  if (!file_.is_open()) return;
+void Recording::finish(const Ending& ending) {
+  if (!begun_ && !ending.window.empty()) begin();  // the reason is all that there is to tell
+  if (!segments_.file.is_open()) return;
   const std::size_t unended = open_ranges_.size();
   for (const auto& [id, range_] : open_ranges_) range(range_, std::max(last_ns_, range_.start));
-  metadata("process_name", setup_.process.pid, 0, setup_.process.command);
-  for (const auto& [device, stream] : streams_) {
-    metadata("process_name", device, 0, "GPU " + std::to_string(device));
-    metadata("thread_name", device, stream, "stream " + std::to_string(stream));
-  }
-  std::string& out = file_.text;
-  append_number(out += "\n], \"rocm_perf_end\": {\"dropped_records\": ", static_cast<std::int64_t>(dropped));
-  append_number(out += ", \"incomplete_records\": ", static_cast<std::int64_t>(incomplete_));
-  append_number(out += ", \"unended_ranges\": ", static_cast<std::int64_t>(unended));
-  append_number(out += ", \"signal\": ", signal);
-  out += "}}\n";
-  file_.close();
+  open_ranges_.clear();
+  flush();
+  std::string facts;
+  append_number(facts += "\"dropped_records\": ", static_cast<std::int64_t>(ending.dropped));
+  append_number(facts += ", \"incomplete_records\": ", static_cast<std::int64_t>(incomplete_));
+  append_number(facts += ", \"unended_ranges\": ", static_cast<std::int64_t>(unended));
+  append_number(facts += ", \"signal\": ", ending.signal);
+  append_quoted(facts += ", \"window\": ", ending.window);
+  append_quoted(facts += ", \"stopped\": ", ending.stopped);
+  end_segment(facts);
 }
 
 }  // namespace rocm_perf

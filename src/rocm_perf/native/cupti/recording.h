@@ -1,11 +1,10 @@
-// CUPTI's activity records as the events of a trace, in the shape that torch.profiler writes for CUDA.
+// CUPTI's activity records as the tables of a recording.
 #pragma once
 
 #include <cupti.h>
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,8 +12,11 @@
 #include <vector>
 
 #include "cupti/calls.h"
+#include "cupti/interned.h"
 #include "cupti/process.h"
-#include "cupti/trace_file.h"
+#include "cupti/segments.h"
+#include "cupti/table.h"
+#include "cupti/window.h"
 
 namespace rocm_perf {
 
@@ -31,22 +33,39 @@ struct Setup {
   std::string path;
   Process process;
   std::string domains;
-  bool every_driver_call = false;
+  bool every_call = false;
   Moment start;
-  std::vector<std::string> problems;  // kinds of records that CUPTI would not give
+  WindowSettings window;
+};
+
+// How a recording ended.
+struct Ending {
+  std::uint64_t dropped = 0;
+  int signal = 0;
+  std::string window;   // why it never opened, or was not closed
+  std::string stopped;  // why recording stopped before the program did
 };
 
 class Recording {
  public:
-  explicit Recording(Setup setup) : setup_(std::move(setup)) {}
+  explicit Recording(Setup setup);
   void describe_devices();  // asks the driver; before the first record
   void context(std::uint32_t id, std::uint32_t device) { device_of_[id] = device; }
-  void add(std::uint8_t* buffer, std::size_t size);  // all records of one buffer; the file grows by them
-  void finish(std::uint64_t dropped, int signal);    // the end of the document
-  const std::string& error() const { return file_.error(); }
+  void note_refusals(const std::vector<std::string>& kinds) { refusals_ = kinds; }  // of CUPTI; before the first record
+  void window_changed(std::int64_t time, bool is_open) { windows_.add({time, is_open}); }
+  void add(std::uint8_t* buffer, std::size_t size);  // all records of one buffer
+  void flush();                                      // what came is in the file afterwards
+  void finish(const Ending& ending);
+  bool has_begun() const { return begun_; }
+  bool is_full() const { return segments_.is_full(); }
+  const std::string& error() const { return segments_.file.error(); }
 
  private:
   void begin();
+  void next_segment();
+  void end_segment(const std::string& facts);
+  void clear_numbers();
+  std::vector<Table*> tables();
   void note_events(std::uint8_t* buffer, std::size_t size);
   void record(const CUpti_Activity& activity);
   void kernel(const CUpti_ActivityKernel4& kernel);
@@ -60,14 +79,9 @@ class Recording {
   void overhead(const CUpti_ActivityOverhead& overhead);
 
   bool timed(std::uint64_t start, std::uint64_t end);
-  void open(std::string_view category, std::string_view name, std::int64_t pid, std::int64_t tid, std::uint64_t start);
-  void duration(std::uint64_t start, std::uint64_t end);
-  void on_gpu(std::uint32_t device, std::uint32_t context, std::uint32_t stream, std::uint32_t correlation);
-  void argument(const char* name, std::int64_t value);
-  void close_event() { file_.text += "}}"; }
-  void metadata(const char* what, std::int64_t pid, std::int64_t tid, std::string_view name);
+  std::int64_t place(std::uint32_t device, std::uint32_t context, std::uint32_t stream);
   std::int64_t waited_stream(const CUpti_ActivitySynchronization& wait) const;
-  const std::string& shown(const char* kernel);
+  std::string_view shown(const char* kernel);
 
   struct Range {
     std::string name;
@@ -78,17 +92,30 @@ class Recording {
   void range(const Range& range, std::uint64_t end);
 
   Setup setup_;
-  TraceFile file_;
+  Segments segments_;
   std::string devices_ = "[]";
+  std::vector<std::string> refusals_;
   Calls runtime_{CUPTI_CB_DOMAIN_RUNTIME_API};
   Calls driver_{CUPTI_CB_DOMAIN_DRIVER_API};
-  std::unordered_map<std::string, std::string> kernels_;
+
+  // What is in memory until the next flush; the letters are those of the file.
+  Strings strings_;
+  Rows<3> places_{'p'};
+  Rows<8> shapes_{'g'};
+  Table kernels_{'k', 6};
+  Table calls_{'c', 6};
+  Table copies_{'m', 8};
+  Table waits_{'w', 7};
+  Table allocations_{'a', 5};
+  Table ranges_{'r', 5};
+  Table overheads_{'o', 4};
+  Table windows_{'v', 2};
+
+  std::unordered_map<std::string, std::string> demangled_;
   std::unordered_map<std::uint32_t, Range> open_ranges_;
   std::map<std::uint32_t, std::uint32_t> device_of_;  // by context
   // By context and event: (correlation of the record, stream), the last few.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::pair<std::uint32_t, std::uint32_t>>> recorded_on_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> streams_;
-  std::uint64_t events_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t last_ns_ = 0;
   bool begun_ = false;

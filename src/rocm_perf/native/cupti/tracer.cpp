@@ -22,21 +22,18 @@
 #include <utility>
 #include <vector>
 
-#include "cupti/calls.h"
+#include "cupti/activities.h"
+#include "cupti/nvtx.h"
 #include "cupti/recording.h"
-
-// Of later releases than the oldest that this is built against: null where the loaded CUPTI has none.
-extern "C" {
-CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId, std::uint8_t) __attribute__((weak));
-CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t) __attribute__((weak));
-}
+#include "cupti/window.h"
 
 namespace rocm_perf {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 20;  // small ones are complete, and so on disk, sooner
-constexpr std::size_t kMostBuffers = 256;      // unwritten; beyond them CUPTI drops records, and counts them
-constexpr int kFlushMilliseconds = 500;
+constexpr std::size_t kBufferBytes = 1 << 20;      // small ones are complete, and so on disk, sooner
+constexpr std::size_t kMostBuffers = 256;          // unwritten; beyond them CUPTI drops records, and counts them
+constexpr std::int64_t kFlushEvery = 500'000'000;  // nanoseconds
+constexpr std::int64_t kLinger = 1'000'000'000;  // after a window closed, so that work that was launched in it is seen
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 struct Buffer {
@@ -46,13 +43,21 @@ struct Buffer {
 
 class Tracer {
  public:
-  explicit Tracer(Setup setup) : recording_(std::move(setup)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  explicit Tracer(const Setup& setup)
+      : domains_(setup.domains),
+        window_(setup.window, setup.start.cupti_ns),
+        recording_(setup),
+        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
+  void begin();  // records, where the window is open from the start
   std::uint8_t* empty_buffer();
   void take(Buffer buffer);
   void context_created(CUcontext context);
   void stop();               // at exit: everything that is there is written
   bool ends_by(int signal);  // whether the writer will flush and then let the signal do its work
+  void range_opened();
+  void range_closed();
+  bool is_wanted(std::string_view range) const { return window_.is_named(range); }
   static void flush(bool forced) { cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0); }
 
  private:
@@ -60,8 +65,19 @@ class Tracer {
   void wake() const;
   void write();
   void write_waiting();
+  void add(Buffer buffer);
   bool wait() const;
+  void follow_window();
+  void record(bool on);
+  void give_up(const std::string& why);
+  void finish(int signal);
 
+  const std::string domains_;
+  Window window_;
+  std::mutex switching_;  // of the next two
+  bool is_recording_ = false;
+  std::vector<std::string> refusals_;
+  std::string stopped_;  // why recording ended before the program; of the writer
   Recording recording_;
   int wake_;
   std::once_flag started_;
@@ -74,6 +90,7 @@ class Tracer {
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<int> signal_{0};
+  std::int64_t last_change_ = 0;  // of the window; of the writer
 };
 
 // Never destroyed: CUPTI may call until the very end.
@@ -90,6 +107,17 @@ void say(const std::string& text) { std::fprintf(stderr, "rocm-perf: %s\n", text
 std::string words(CUptiResult result) {
   const char* text = nullptr;
   return cuptiGetResultString(result, &text) == CUPTI_SUCCESS && text ? text : "CUPTI error " + std::to_string(result);
+}
+
+std::int64_t cupti_time() {
+  std::uint64_t time = 0;
+  cuptiGetTimestamp(&time);
+  return static_cast<std::int64_t>(time);
+}
+
+void Tracer::begin() {
+  window_.tick(cupti_time());
+  if (window_.state() == Window::State::open) record(true);
 }
 
 std::uint8_t* Tracer::empty_buffer() {
@@ -139,30 +167,76 @@ void Tracer::start_writer() {
   });
 }
 
-// Whether it was woken; false when it is time to ask CUPTI for what it has.
+// Whether it was woken; false when it is time to ask CUPTI for what it has, or to open or close the window.
 bool Tracer::wait() const {
+  const std::int64_t until_change = window_.next_change() - cupti_time();
+  const std::int64_t patience = std::clamp<std::int64_t>(until_change, 0, kFlushEvery);
   pollfd waiting{wake_, POLLIN, 0};
-  if (poll(&waiting, 1, kFlushMilliseconds) <= 0) return false;
+  if (poll(&waiting, 1, static_cast<int>(patience / 1'000'000 + 1)) <= 0) return false;
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t ignored = ::read(wake_, &count, sizeof count);
   return true;
+}
+
+void Tracer::record(bool on) {
+  const std::lock_guard lock(switching_);
+  if (on == is_recording_) return;
+  is_recording_ = on;
+  if (on)
+    refusals_ = enable_activities(domains_);
+  else
+    disable_activities(domains_);
+}
+
+void Tracer::range_opened() {
+  window_.range_opened(cupti_time());
+  if (window_.state() == Window::State::open) record(true);
+}
+
+void Tracer::range_closed() { window_.range_closed(cupti_time()); }
+
+// Recording goes on for a moment after the window closed; the reader leaves out what does not belong to it.
+void Tracer::follow_window() {
+  const std::int64_t now = cupti_time();
+  window_.tick(now);
+  for (const auto& [time, is_open] : window_.taken_changes()) {
+    recording_.window_changed(time, is_open);
+    last_change_ = time;
+  }
+  const bool is_open = window_.state() == Window::State::open;
+  if (is_open || now - last_change_ > kLinger) record(is_open);
+}
+
+void Tracer::give_up(const std::string& why) {
+  if (!stopped_.empty()) return;
+  stopped_ = why;
+  window_.end(cupti_time());
+  record(false);
 }
 
 void Tracer::write() {
   recording_.describe_devices();
   while (!stopping_ && !signal_) {
     if (!wait()) flush(false);
+    follow_window();
     write_waiting();
+    if (recording_.is_full()) give_up("it reached the size that was asked for");
+    if (!recording_.error().empty()) give_up(recording_.error());
   }
   const int number = signal_;
   if (number) flush(true);
-  write_waiting();
-  recording_.finish(dropped_, number);
-  if (!recording_.error().empty()) say("the recording is not whole: " + recording_.error());
+  finish(number);
   if (number) {  // now it may end the process, as it would have without us
     ::signal(number, SIG_DFL);
     kill(getpid(), number);
   }
+}
+
+void Tracer::finish(int signal) {
+  follow_window();
+  write_waiting();
+  recording_.finish({dropped_, signal, window_.account(), stopped_});
+  if (!recording_.error().empty()) say("the recording is not whole: " + recording_.error());
 }
 
 void Tracer::write_waiting() {
@@ -172,15 +246,24 @@ void Tracer::write_waiting() {
       const std::lock_guard lock(mutex_);
       for (const auto& [id, device] : contexts_) recording_.context(id, device);
       contexts_.clear();
-      if (full_.empty()) return;
+      if (full_.empty()) break;
       buffer = full_.front();
       full_.pop_front();
     }
-    if (buffer.size) recording_.add(buffer.data, buffer.size);
+    if (buffer.size) add(buffer);
     const std::lock_guard lock(mutex_);
     --out_;
     empty_.push_back(buffer.data);
   }
+  recording_.flush();
+}
+
+void Tracer::add(Buffer buffer) {
+  if (!recording_.has_begun()) {
+    const std::lock_guard lock(switching_);
+    recording_.note_refusals(refusals_);
+  }
+  recording_.add(buffer.data, buffer.size);
 }
 
 void Tracer::stop() {
@@ -210,8 +293,37 @@ void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, s
   if (buffer) tracer->take({buffer, valid});
 }
 
+const RangeListener kListener = {[](std::string_view name) { return tracer->is_wanted(name); },
+                                 [] { tracer->range_opened(); }, [] { tracer->range_closed(); }};
+
+struct ProfilerCall {
+  CUpti_CallbackDomain domain;
+  CUpti_CallbackId id;
+  bool starts;
+};
+
+constexpr ProfilerCall kProfilerCalls[] = {
+    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000, true},
+    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000, false},
+    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, true},
+    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, false},
+};
+
+// A program may call the runtime's function, which calls the driver's, or the driver's alone; a second start changes
+// nothing.
+void hear_profiler(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  static std::atomic<bool> started{false};
+  if (static_cast<const CUpti_CallbackData*>(data)->callbackSite != CUPTI_API_EXIT) return;
+  for (const ProfilerCall& call : kProfilerCalls) {
+    if (call.domain != domain || call.id != id || started.exchange(call.starts) == call.starts) continue;
+    call.starts ? tracer->range_opened() : tracer->range_closed();
+  }
+}
+
 void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (domain != CUPTI_CB_DOMAIN_RESOURCE || !ours()) return;
+  if (!ours()) return;
+  if (domain == CUPTI_CB_DOMAIN_NVTX) return hear_range(id, *static_cast<const CUpti_NvtxData*>(data), kListener);
+  if (domain != CUPTI_CB_DOMAIN_RESOURCE) return hear_profiler(domain, id, data);
   const auto* resource = static_cast<const CUpti_ResourceData*>(data);
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) tracer->context_created(resource->context);
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) Tracer::flush(false);
@@ -240,63 +352,6 @@ void flush_on_signals() {
   }
 }
 
-// --- What is recorded ---
-
-bool asked(const std::string& domains, std::string_view domain) {
-  return ("," + domains + ",").find("," + std::string(domain) + ",") != std::string::npos;
-}
-
-struct Wanted {
-  const char* domain;
-  const char* what;
-  CUpti_ActivityKind kind;
-};
-
-constexpr Wanted kKinds[] = {
-    {"kernel", "kernels", CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
-    {"kernel", "CUPTI's own overhead", CUPTI_ACTIVITY_KIND_OVERHEAD},
-    {"copy", "copies", CUPTI_ACTIVITY_KIND_MEMCPY},
-    {"copy", "copies between GPUs", CUPTI_ACTIVITY_KIND_MEMCPY2},
-    {"copy", "fills", CUPTI_ACTIVITY_KIND_MEMSET},
-    {"hip", "API calls", CUPTI_ACTIVITY_KIND_RUNTIME},
-    {"hip", "waits", CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
-    {"hip", "events", CUPTI_ACTIVITY_KIND_CUDA_EVENT},
-    {"hsa", "driver calls", CUPTI_ACTIVITY_KIND_DRIVER},
-    {"allocation", "allocations", CUPTI_ACTIVITY_KIND_MEMORY2},
-    {"marker", "NVTX ranges", CUPTI_ACTIVITY_KIND_MARKER},
-    {"rccl", "NCCL's ranges", CUPTI_ACTIVITY_KIND_MARKER},
-};
-
-void enable_working_driver_calls(std::vector<std::string>& problems) {
-  if (!cuptiActivityEnableDriverApi) {
-    const CUptiResult result = cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
-    if (result != CUPTI_SUCCESS) problems.push_back("driver calls: " + words(result));
-    return;
-  }
-  Calls driver(CUPTI_CB_DOMAIN_DRIVER_API);
-  for (CUpti_CallbackId id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id)
-    if (is_work(driver.name(id))) cuptiActivityEnableDriverApi(id, 1);
-}
-
-void disable_noise() {
-  if (!cuptiActivityEnableRuntimeApi) return;
-  Calls runtime(CUPTI_CB_DOMAIN_RUNTIME_API);
-  for (CUpti_CallbackId id = 1; id < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++id)
-    if (is_noise(runtime.name(id))) cuptiActivityEnableRuntimeApi(id, 0);
-}
-
-std::vector<std::string> enable(const std::string& domains) {
-  std::vector<std::string> problems;
-  for (const Wanted& wanted : kKinds) {
-    if (!asked(domains, wanted.domain)) continue;
-    const CUptiResult result = cuptiActivityEnable(wanted.kind);
-    if (result != CUPTI_SUCCESS) problems.push_back(std::string(wanted.what) + ": " + words(result));
-  }
-  if (asked(domains, "hip")) disable_noise();
-  if (asked(domains, "hip") && !asked(domains, "hsa")) enable_working_driver_calls(problems);
-  return problems;
-}
-
 void start(const std::string& pattern, const std::string& domains) {
   static CUpti_SubscriberHandle subscriber;
   const CUptiResult result = cuptiSubscribe(&subscriber, called_back, nullptr);
@@ -310,15 +365,19 @@ void start(const std::string& pattern, const std::string& domains) {
   setup.process = this_process();
   setup.path = expanded(pattern, setup.process);
   setup.domains = domains;
-  setup.every_driver_call = asked(domains, "hsa");
+  setup.every_call = is_asked(domains, "hsa");
+  setup.window = window_settings();
   setup.start = now();
-  // Before the tracer exists no buffer can come: callbacks are registered last.
-  setup.problems = enable(domains);
-  tracer = new Tracer(std::move(setup));
+  tracer = new Tracer(setup);
   owner = getpid();
+  tracer->begin();
   cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
   cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
   cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+  if (setup.window.range == kProfilerRange)
+    for (const ProfilerCall& call : kProfilerCalls) cuptiEnableCallback(1, subscriber, call.domain, call.id);
+  else if (!setup.window.range.empty())
+    listen_to_ranges(subscriber);
   std::atexit(at_exit);
 }
 

@@ -1,0 +1,16 @@
+// What CUPTI is asked to record.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rocm_perf {
+
+bool is_asked(const std::string& domains, const std::string& domain);  // `domains` are separated by commas
+
+// Launches, waits, copies, allocations and graphs among the calls; every call only with the domain hsa: a torch
+// program makes a dozen calls a launch, and each that is recorded takes time of the program.
+std::vector<std::string> enable_activities(const std::string& domains);  // what CUPTI refused, and why
+void disable_activities(const std::string& domains);
+
+}  // namespace rocm_perf

@@ -1,0 +1,59 @@
+// Which part of the program's run is recorded.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rocm_perf {
+
+struct WindowSettings {
+  std::int64_t delay_ns = 0;
+  std::int64_t duration_ns = 0;  // 0: to the end
+  std::int64_t last_ns = 0;      // 0: everything; else what happened so long before the end
+  std::uint64_t max_bytes = 0;   // 0: without limit
+  std::string range;             // empty, the name of a range, or kProfilerRange
+  std::uint64_t first_step = 1;  // which times that the range opens count
+  std::uint64_t last_step = UINT64_MAX;
+
+  bool is_limited() const { return delay_ns || duration_ns || !range.empty(); }
+};
+
+inline constexpr std::string_view kProfilerRange = "@profiler";  // between the calls that start and stop a profiler
+
+WindowSettings window_settings();  // as the environment has them
+
+// Opens and closes with time and ranges; called by any thread. Times are CUPTI's.
+class Window {
+ public:
+  enum class State { waiting, open, closed, over };
+
+  Window(WindowSettings settings, std::int64_t now);
+  void tick(std::int64_t now);
+  void range_opened(std::int64_t now);
+  void range_closed(std::int64_t now);
+  void end(std::int64_t now);  // for good
+  State state() const;
+  bool is_named(std::string_view range) const { return range == settings_.range; }
+  std::int64_t next_change() const;  // when `tick` has something to do; INT64_MAX if time alone changes nothing
+  std::vector<std::pair<std::int64_t, bool>> taken_changes();  // when it opened (true) and closed, since the last call
+  std::string account() const;                                 // why it never opened, or is not closed; else empty
+
+ private:
+  void set(State state, std::int64_t now);
+  bool admits_step() const { return steps_ >= settings_.first_step && steps_ <= settings_.last_step; }
+
+  const WindowSettings settings_;
+  const std::int64_t begin_;  // earliest opening
+  mutable std::mutex mutex_;  // of what follows
+  State state_ = State::waiting;
+  std::int64_t opened_ = 0;   // first opening
+  std::uint64_t ranges_ = 0;  // that are open now, on all threads
+  std::uint64_t steps_ = 0;   // openings so far
+  std::vector<std::pair<std::int64_t, bool>> changes_;
+};
+
+}  // namespace rocm_perf
