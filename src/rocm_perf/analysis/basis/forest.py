@@ -13,8 +13,8 @@ def itself_or_around(parents: pl.Series, wanted: pl.Series) -> pl.Series:
     length."""
     rows = pl.int_range(parents.len(), dtype=pl.UInt32, eager=True)
     reached = rows.zip_with(wanted, parents)
-    while not wanted.gather(reached).all():
-        reached = reached.gather(reached)
+    while not (further := reached.gather(reached)).equals(reached):
+        reached = further
     return reached
 
 

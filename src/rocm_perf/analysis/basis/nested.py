@@ -27,7 +27,10 @@ def nest(spans: pl.DataFrame, track: list[str] = THREAD) -> pl.DataFrame:
     ordered = _with_track(timed, track).sort(
         ["track_id", "start_ns", "end_ns"], descending=[False, False, True], maintain_order=True
     )
-    return ordered.with_row_index("row").with_columns(*_sweep(ordered))
+    new_track = (pl.col("track_id") != pl.col("track_id").shift(1)).fill_null(True)
+    closing = ordered.select(pl.when(new_track).then(_FOREVER).otherwise("start_ns")).to_series()
+    parents, behind = _sweep(closing.to_list(), ordered["end_ns"].to_list())
+    return ordered.with_row_index("row").with_columns(parents, behind)
 
 
 def _with_track(spans: pl.DataFrame, track: list[str]) -> pl.DataFrame:
@@ -42,30 +45,20 @@ def _with_track(spans: pl.DataFrame, track: list[str]) -> pl.DataFrame:
     return spans.with_columns(numbers.gather(place.rle_id()))
 
 
-def _sweep(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Parent and behind of each span, of spans in their order.
-
-    The parent of a span is the one before it, unless that has ended by then: only such spans close others, and the
-    first of a track closes all.
-    """
-    new_track = pl.col("track_id") != pl.col("track_id").shift(1)
-    closes = new_track | (pl.col("end_ns").shift(1) <= pl.col("start_ns"))
-    closing = ordered.select(
-        row=pl.int_range(pl.len()),
-        time=pl.when(new_track).then(_FOREVER).otherwise("start_ns"),
-        closes=closes,
-    ).filter("closes")
-    ends = [*ordered["end_ns"].to_list(), _FOREVER + 1]  # what has no parent has -1, and that is never closed
-    parents = list(range(-1, ordered.height - 1))
-    behind = [ordered.height] * ordered.height
-    for row, time in zip(closing["row"].to_list(), closing["time"].to_list(), strict=True):
+def _sweep(closing: list[int], ends: list[int]) -> tuple[pl.Series, pl.Series]:
+    """Parent and behind of each span, of spans in their order; each closes what has ended by its value of `closing`,
+    its start, or anything if it is the first of a track."""
+    behind = [len(ends)] * len(ends)
+    parents: list[int] = []
+    ends.append(_FOREVER + 1)  # what has no parent has -1, and that is never closed
+    for row, closed in enumerate(closing):
         above = row - 1
-        while ends[above] <= time:
+        while ends[above] <= closed:
             behind[above] = row
             above = parents[above]
-        parents[row] = above
-    rows = pl.Series("parent", parents, dtype=pl.Int64)
-    return rows.set(rows < 0, None).cast(pl.UInt32), pl.Series("behind", behind, dtype=pl.UInt32)
+        parents.append(above)
+    above_or_none = pl.Series("parent", parents, dtype=pl.Int64).replace(-1, None).cast(pl.UInt32)
+    return above_or_none, pl.Series("behind", behind, dtype=pl.UInt32)
 
 
 def enclosing(nested: pl.DataFrame, points: pl.DataFrame, track: list[str] = THREAD) -> pl.Series:

@@ -36,7 +36,7 @@ class _Group:
 
     def frame(self) -> pl.DataFrame:
         """All rows, texts still as numbers."""
-        self._frames = [pl.concat([*self._frames, self._frame()])]
+        self._frames = [pl.concat([*self._frames, self._frame()], rechunk=True)]
         return self._frames[0]
 
     def _frame(self) -> pl.DataFrame:
