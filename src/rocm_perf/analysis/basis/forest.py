@@ -12,7 +12,7 @@ def itself_or_around(parents: pl.Series, wanted: pl.Series) -> pl.Series:
     """For each row, itself if it is wanted, else the closest row around it that is; the steps outwards double in
     length."""
     rows = pl.int_range(parents.len(), dtype=pl.UInt32, eager=True)
-    reached = rows.zip_with(wanted, parents)
+    reached: pl.Series = rows.zip_with(wanted, parents)
     while not (further := reached.gather(reached)).equals(reached):
         reached = further
     return reached
