@@ -8,20 +8,19 @@ import polars as pl
 _LOWEST = -(2**63)
 
 
+def itself_or_around(parents: pl.Series, wanted: pl.Series) -> pl.Series:
+    """For each row, itself if it is wanted, else the closest row around it that is; the steps outwards double in
+    length."""
+    rows = pl.int_range(parents.len(), dtype=pl.UInt32, eager=True)
+    reached: pl.Series = rows.zip_with(wanted, parents)
+    while not (further := reached.gather(reached)).equals(reached):
+        reached = further
+    return reached
+
+
 def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
-    """For each row, the closest row around it that is wanted; the steps outwards double in length."""
-    ancestors = parents
-    while True:
-        passed = (~wanted.gather(ancestors)).fill_null(False)
-        if not passed.any():
-            return ancestors.alias("nearest")
-        ancestors = ancestors.zip_with(~passed, ancestors.gather(ancestors))
-
-
-def itself_or_around(rows: pl.Series, wanted: pl.Series, around: pl.Series) -> pl.Series:
-    """Each of `rows` if it is wanted, else what is `around` it: its nearest."""
-    chosen: pl.Series = rows.zip_with(wanted.gather(rows), around.gather(rows))
-    return chosen
+    """For each row, the closest row around it that is wanted."""
+    return itself_or_around(parents, wanted).gather(parents).alias("nearest")
 
 
 def subtree_sums(behind: pl.Series, own: pl.Series) -> pl.Series:
@@ -51,17 +50,20 @@ def is_outermost(kind: str) -> pl.Expr:
 def first_reaching(parents: pl.Series, reach: pl.Series, rows: pl.Series, beyond: pl.Series) -> pl.Series:
     """From each of `rows` outwards, the first row whose `reach` lies beyond the given value; null where none does."""
     reached = rows
-    for above, highest in reversed(_ladder(parents, reach)):
+    for above, highest in reversed(_ladder(parents, reach, rows, beyond)):
         short = (highest.gather(reached) <= beyond).fill_null(False)
         reached = reached.zip_with(~short, above.gather(reached))
     return reached
 
 
-def _ladder(parents: pl.Series, reach: pl.Series) -> list[tuple[pl.Series, pl.Series]]:
-    """For 1, 2, 4, ... steps outwards from each row: where they lead, and the highest reach among the rows left."""
-    rungs = [(parents, reach)]
+def _ladder(
+    parents: pl.Series, reach: pl.Series, rows: pl.Series, beyond: pl.Series
+) -> list[tuple[pl.Series, pl.Series]]:
+    """For 1, 2, 4, ... steps outwards from each row: where they lead, and the highest reach among the rows left. It
+    ends where these steps are enough for all of `rows`."""
     above, highest = parents, reach
-    while above.count():
+    rungs = [(above, highest)]
+    while ((highest.gather(rows) <= beyond) & above.gather(rows).is_not_null()).any():
         highest = pl.select(pl.max_horizontal(highest, highest.gather(above))).to_series()
         above = above.gather(above)
         rungs.append((above, highest))

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.basis.forest import itself_or_around, nearest
+from rocm_perf.analysis.basis.forest import itself_or_around
 from rocm_perf.analysis.basis.launched import THREAD, launched_work
 from rocm_perf.analysis.basis.nested import enclosing, nest, nested_ops
 from rocm_perf.analysis.basis.passes import timed_copies
@@ -84,7 +84,7 @@ def _host_copies(trace: Trace) -> pl.DataFrame:
 
 def call_sites(trace: Trace, launched: pl.DataFrame) -> pl.Series:
     """The operator of each row, or the innermost Python function or range around its call; "" if none is known."""
-    names = _operator_names(trace)
+    names = _operator_names(trace, launched["op_id"])
     of_operator = launched.select("node", "pid", "op_id").join(
         names, on=["node", "pid", "op_id"], how="left", nulls_equal=True, maintain_order="left"
     )["site"]
@@ -102,11 +102,14 @@ def call_sites(trace: Trace, launched: pl.DataFrame) -> pl.Series:
 def _innermost(points: pl.DataFrame, nested: pl.DataFrame, wanted: pl.Series) -> pl.Series:
     """The name of the innermost wanted span around each point of its thread; null where there is none."""
     inside = enclosing(nested, points, list(THREAD))
-    return nested["name"].gather(itself_or_around(inside, wanted, nearest(nested["parent"], wanted)))
+    return nested["name"].gather(itself_or_around(nested["parent"], wanted).gather(inside))
 
 
-def _operator_names(trace: Trace) -> pl.DataFrame:
-    operators = trace.lazy("ops").filter((pl.col("category") == "operator") & pl.col("op_id").is_not_null())
+def _operator_names(trace: Trace, ids: pl.Series) -> pl.DataFrame:
+    """The names of the operators with these ids."""
+    operators = trace.lazy("ops").filter(
+        (pl.col("category") == "operator") & pl.col("op_id").is_in(ids.drop_nulls().implode())
+    )
     return (
         operators.select("node", "pid", "op_id", pl.col("name").alias("site"))
         .unique(["node", "pid", "op_id"])

@@ -190,6 +190,9 @@ def _lost_share(syncs: pl.DataFrame, work: pl.DataFrame, wall: int | None) -> Qu
 
 def _with_operators(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     key = ["node", "pid", "op_id"]
-    operators = trace.table("ops").filter(pl.col("category") == "operator").drop_nulls("op_id")
-    names = operators.unique(key, keep="first").select(*key, pl.col("name").alias("operator"))
-    return calls.drop_nulls("op_id").join(names, on=key, how="inner", nulls_equal=True)
+    known = calls.drop_nulls("op_id")
+    operators = trace.table("ops").filter(
+        (pl.col("category") == "operator") & pl.col("op_id").is_in(known["op_id"].implode())
+    )
+    names = operators.select(*key, pl.col("name").alias("operator")).unique(key, keep="first")
+    return known.join(names, on=key, how="inner", nulls_equal=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, nearest, subtree_sums
+from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -41,23 +41,25 @@ def operator_tree(trace: Trace) -> OperatorTree:
     """Every operator of the timed pass, with what it did itself and what was done below it."""
     nested = nested_ops(trace)
     is_operator = nested["category"] == "operator"
-    spans = nested.with_columns(nearest(nested["parent"], is_operator).alias("operator"))
-    kernels, copies = _owned(trace, spans, [timed_dispatches(trace), timed_copies(trace)])
+    innermost = itself_or_around(nested["parent"], is_operator)
+    spans = nested.with_columns(innermost.gather(nested["parent"]).alias("operator"))
+    kernels, copies = _owned(trace, spans, innermost, [timed_dispatches(trace), timed_copies(trace)])
     timed = _with_times(spans, kernels, copies)
     return OperatorTree(
         spans=timed, operators=_operators(trace, timed.filter(is_operator)), kernels=kernels, copies=copies
     )
 
 
-def _owned(trace: Trace, spans: pl.DataFrame, tables: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """GPU work with its operator: the innermost one open where and when it was launched, else the recorded id."""
+def _owned(
+    trace: Trace, spans: pl.DataFrame, innermost: pl.Series, tables: list[pl.DataFrame]
+) -> list[pl.DataFrame]:
+    """GPU work with its operator: the `innermost` one open where and when it was launched, else the recorded id."""
     launched = [with_launch(trace, work) for work in tables]
     points = pl.concat(
         work.select(*THREAD[:-1], pl.col("launch_tid").alias("tid"), pl.col("launch_ns").alias("time_ns"))
         for work in launched
     )
-    inside = enclosing(spans, points)
-    seen = itself_or_around(inside, spans["category"] == "operator", spans["operator"])
+    seen = innermost.gather(enclosing(spans, points))
     starts = [0, launched[0].height]
     return [
         _with_owner(work, seen.slice(start, work.height), spans)
@@ -68,7 +70,7 @@ def _owned(trace: Trace, spans: pl.DataFrame, tables: list[pl.DataFrame]) -> lis
 def _with_owner(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) -> pl.DataFrame:
     """The work with owner and `known`; the recorded id counts where the launch was not `seen` inside an operator."""
     return work.with_columns(
-        _LENGTH.alias("gpu_ns"), seen.alias("seen"), _by_recorded_id(work, spans).alias("noted")
+        _LENGTH.alias("gpu_ns"), seen.alias("seen"), _by_recorded_id(work, seen, spans).alias("noted")
     ).with_columns(
         owner=pl.coalesce("seen", "noted"),
         known=pl.when(pl.col("seen").is_not_null())
@@ -79,13 +81,15 @@ def _with_owner(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) -> pl.
     )
 
 
-def _by_recorded_id(work: pl.DataFrame, spans: pl.DataFrame) -> pl.Series:
-    """Old traces repeat the correlation id in the operator's place; such ids say nothing."""
+def _by_recorded_id(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) -> pl.Series:
+    """The operator whose id is recorded with work that was not `seen`. Old traces repeat the correlation id in its
+    place; such ids say nothing."""
     ids = work["op_id"]
-    if ids.count() == 0 or bool((ids == work["correlation_id"]).all()):
+    asked = ids.filter(seen.is_null()).drop_nulls().unique()
+    if asked.is_empty() or bool((ids == work["correlation_id"]).all()):
         return pl.Series("noted", [None] * work.height, dtype=pl.UInt32)
-    operators = spans.filter(pl.col("category") == "operator").drop_nulls("op_id")
-    unique = operators.select(*_ID, "row").unique(_ID, keep="none")
+    is_asked = (pl.col("category") == "operator") & pl.col("op_id").is_in(asked.implode())
+    unique = spans.filter(is_asked).select(*_ID, "row").unique(_ID, keep="none")
     return work.join(unique, on=_ID, how="left", nulls_equal=True, maintain_order="left")["row"]
 
 
@@ -144,7 +148,7 @@ def backward_links(trace: Trace, tree: OperatorTree) -> tuple[pl.DataFrame, str 
 def _by_links(links: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
     def at(side: str, name: str) -> pl.DataFrame:
         """Several operators may begin at the link's instant: the innermost is meant."""
-        starts = operators.select(
+        starts = operators.filter(pl.col("start_ns").is_in(links[f"{side}_ns"].implode())).select(
             "node",
             "pid",
             pl.col("tid").alias(f"{side}_track"),

@@ -207,7 +207,7 @@ def _vanished_streams(dispatches: pl.DataFrame) -> list[Finding]:
         & (silence > _SILENCE_FACTOR * pl.col("pause"))
         & (silence > _SILENCE_SHARE * window)
     )
-    return [_vanished(row, window) for row in gone.iter_rows(named=True)]
+    return [_vanished(row, window) for row in gone.sort(key).iter_rows(named=True)]
 
 
 def _vanished(row: dict[str, Any], window: int) -> Finding:

@@ -18,7 +18,7 @@ __all__ = ["EventArray", "decode", "mend", "top_level_keys"]
 
 T = TypeVar("T")
 
-PIECE_BYTES = 4 << 20
+PIECE_BYTES = 512 << 10  # what it decodes to still fits into a cache of 2 MB
 MAX_ELEMENT_BYTES = 256 << 20
 
 _BOM = b"\xef\xbb\xbf"
@@ -258,7 +258,7 @@ def _closes_from_end(buffer: bytes, tries: int = 16) -> list[re.Match[bytes]]:
 
 def _cuts_from_end(buffer: bytes, tries: int = 8) -> list[re.Match[bytes]]:
     """Places between two objects, last first."""
-    window = 1 << 16
+    window = 1 << 12
     cuts: list[re.Match[bytes]] = []
     while not cuts and window <= 16 * len(buffer):
         cuts = list(_BETWEEN_OBJECTS.finditer(buffer, max(0, len(buffer) - window)))

@@ -24,7 +24,7 @@ from rocm_perf.errors import InputError
 from rocm_perf.ingest.io.zstd_frames import FrameWatch
 from rocm_perf.units import format_bytes
 
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 512 << 10
 STORED_CHUNK_BYTES = 256 << 10  # of a compressed file at a time, to notice a decompression bomb early
 HEAD_BYTES = 64 << 10
 MAX_ZIP_MEMBERS = 10_000

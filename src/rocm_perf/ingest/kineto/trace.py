@@ -19,7 +19,8 @@ from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.json import EventArray, mend
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
-from rocm_perf.ingest.kineto.columns import CATEGORIES, Columns, timed
+from rocm_perf.ingest.kineto.columns import Columns, timed
+from rocm_perf.ingest.kineto.fields import CATEGORIES
 from rocm_perf.ingest.kineto.ranges import profiler_ranges
 from rocm_perf.ingest.kineto.types import Header, piece_decoder
 from rocm_perf.ingest.part import Adapter, Part, part
@@ -101,7 +102,7 @@ def gather(source: Source) -> Gathered:
 def _collect(source: Source, exact: bool) -> tuple[Columns, Header, list[Loss]]:
     decode, skipped = piece_decoder(exact)
     array = EventArray(source, "traceEvents", decode)
-    columns = Columns()
+    columns = Columns(exact)
     for events in array:
         columns.add(events)
     losses = [Loss(source.name, array.damage)] if array.damage else []

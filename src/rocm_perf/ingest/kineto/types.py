@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import reduce
 from operator import or_
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -75,7 +75,7 @@ class _Span(msgspec.Struct, gc=False, tag_field="cat"):
     """What every event of a known category has. Decoding by category skips the arguments that it does not have,
     which is half the work."""
 
-    ph: str = ""
+    ph: Literal["", "X", "s", "f", "i"] = ""  # a str would be made anew for each event
     name: str = ""
     pid: IntOrText = None
     tid: IntOrText = None

@@ -101,6 +101,13 @@ def test_a_stream_that_falls_silent(last: int, vanishes: bool) -> None:
     assert ("stream-vanishes" in holes(coverage(trace(dispatches=regular + others)))) is vanishes
 
 
+def test_streams_that_fall_silent_are_in_order() -> None:
+    silent = [kernel("a", i, i + 1, stream_id=stream) for stream in range(8, 0, -1) for i in range(30)]
+    others = [kernel("b", i, i + 1, stream_id=9) for i in range(100)]
+    titles = [hole.title for hole in coverage(trace(dispatches=silent + others)).holes]
+    assert titles == [f"stream {stream} of GPU 0 falls silent" for stream in range(1, 9)]
+
+
 @pytest.mark.parametrize(
     ("name", "launches"),
     [

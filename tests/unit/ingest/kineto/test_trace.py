@@ -112,6 +112,25 @@ def test_what_is_not_a_time_among_exact_ones(tmp_path: Path, time: str) -> None:
     assert part.tables["dispatches"]["start_ns"].to_list() == [1694039959123456789, None]
 
 
+def test_a_first_event_without_a_time_among_exact_ones(tmp_path: Path) -> None:
+    first = '{"ph": "X", "cat": "kernel", "name": "k", "dur": 1, "args": {"device": 0}}'
+    exact = span("kernel", "k", "1694039959123456.789", "0.001", device=0)
+    part = read(tmp_path, trace(first, exact, tail=""))
+    assert part.tables["dispatches"]["start_ns"].to_list() == [None, 1694039959123456789]
+
+
+def test_rows_of_several_frames_and_pieces_stay_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocm_perf.ingest.kineto.columns.FRAME_ROWS", 3)
+    monkeypatch.setattr("rocm_perf.ingest.io.json.PIECE_BYTES", 400)
+    monkeypatch.setattr("rocm_perf.ingest.io.source.CHUNK_BYTES", 400)
+    spans = [span("kernel", f"k{i % 4}", str(i), "1", device=0) for i in range(50)]
+    dispatches = read(tmp_path, trace(*spans, tail="")).tables["dispatches"]
+    assert dispatches["kernel"].to_list() == [f"k{i % 4}" for i in range(50)]
+    assert dispatches["start_ns"].to_list() == [1000 * i for i in range(50)]
+
+
 def test_an_operator_with_a_stream_is_not_gpu_work(tmp_path: Path) -> None:
     part = read(tmp_path, trace(span("cpu_op", "aten::x", "1", "1", stream=7, device=0), KERNEL))
     assert part.tables["dispatches"]["kernel"].to_list() == ["void k<1, 2>(int)"]
