@@ -153,4 +153,5 @@ def _column(name: str, values: bytes, least: int, size: int, rows: int) -> pl.Se
     numbers = array.explode().rename(name)
     if size == 8:  # the sum is meant modulo 2^64
         numbers = numbers.reinterpret(signed=True)
-    return numbers.cast(pl.Int64) + pl.Series([least], dtype=pl.Int64)
+    shifted: pl.Series = numbers.cast(pl.Int64) + least
+    return shifted
