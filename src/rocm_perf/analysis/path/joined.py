@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import polars as pl
 
@@ -162,9 +163,9 @@ def _period(run: Names) -> int:
 
 
 def _matches(run: Names, kernels: tuple[str, ...]) -> Iterator[Segment]:
-    place = 0
+    place, first = 0, kernels[0]
     while place + len(kernels) <= len(run):
-        if tuple(run[place : place + len(kernels)]) == kernels:
+        if run[place] == first and tuple(run[place : place + len(kernels)]) == kernels:
             yield place, len(kernels)
             place += len(kernels)
         else:
@@ -174,16 +175,19 @@ def _matches(run: Names, kernels: tuple[str, ...]) -> Iterator[Segment]:
 def _joined(launches: pl.DataFrame, segments: Sequence[Sequence[Segment]]) -> pl.DataFrame:
     """The launches of all segments of two or more, with the number of the segment, its size and their place in it."""
     lengths = launches.group_by("run", maintain_order=True).len()["len"].to_list()
-    rows: list[tuple[int, int, int, int]] = []
-    begin = number = 0
-    for length, members in zip(lengths, segments, strict=True):
-        for start, size in members:
-            if size > 1:
-                rows.extend((begin + start + place, number, place, size) for place in range(size))
-                number += 1
-        begin += length
-    names = ("launch", "segment", "place", "size")
-    table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
+    begins = accumulate(lengths, initial=0)
+    spans = [
+        (begin + start, size)
+        for begin, members in zip(begins, segments, strict=False)
+        for start, size in members
+        if size > 1
+    ]
+    table = (
+        pl.DataFrame(spans, schema={"first": pl.Int64, "size": pl.Int64}, orient="row")
+        .with_columns(segment=pl.int_range(pl.len(), dtype=pl.Int64), place=pl.int_ranges("size"))
+        .explode("place")
+        .select("segment", "place", "size", launch=pl.col("first") + pl.col("place"))
+    )
     picked = launches.select("call", "item", "item_ns", "own_ns")[table["launch"]]
     return pl.concat([table, picked], how="horizontal")
 
