@@ -30,5 +30,5 @@ def doubled_arguments(levels: int) -> str:
 BOMBS = {
     f"{shape.__name__}-{levels}": shape(levels)
     for shape in (doubled_parts, doubled_arguments)
-    for levels in (22, 30, 60)
+    for levels in (10, 22, 30, 60)
 }

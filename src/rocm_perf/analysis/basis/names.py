@@ -37,12 +37,16 @@ LONGEST_UNFOLDED = 1 << 18
 _DISTINCT = 1 << 20  # names that are remembered: more than any recording has
 
 
-@lru_cache(maxsize=_DISTINCT)
 def demangle(name: str) -> str:
     """`_Z3fooi` -> `foo(int)`, by the platform's own demangler; other names, and those which would become
     longer than any real one, are returned as they are."""
     if not name.startswith("_Z") or not unfolds_within(name, LONGEST_UNFOLDED):
         return name
+    text = _by_platform(name)
+    return text if len(text) <= LONGEST else name
+
+
+def _by_platform(name: str) -> str:
     try:
         import cxxfilt
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "common/mangling.h"
@@ -11,7 +12,9 @@
 namespace rocm_perf {
 namespace {
 
-constexpr std::int64_t kLongestUnfolded = 1 << 18;  // as in analysis/basis/names.py, which says why
+// As in analysis/basis/names.py, which says why.
+constexpr std::size_t kLongest = 16384;
+constexpr std::int64_t kLongestUnfolded = 1 << 18;
 
 // The length of the UTF-8 sequence at the front of the text, 0 if there is none.
 std::size_t sequence(std::string_view text) {
@@ -93,7 +96,7 @@ std::string demangled(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
                                                          &std::free);
-  return status == 0 && name ? name.get() : symbol;
+  return status == 0 && name && std::strlen(name.get()) <= kLongest ? name.get() : symbol;
 }
 
 }  // namespace rocm_perf
