@@ -174,7 +174,8 @@ class _Measure(MangledText):
     def _unqualified(self) -> None:
         before = self.extent
         if self._accept("Ul"):
-            self._types_until_end()
+            while not self._accept("E"):
+                self._type()
             self._need(_COUNTED)
             self._remember_perhaps(before)
         elif self._accept("Ut"):
@@ -193,10 +194,7 @@ class _Measure(MangledText):
             self._source_name()
 
     def _constructor(self) -> None:
-        if self._take(_INHERITED):
-            self._type()
-        else:
-            self._need(_CONSTRUCTOR)
+        self._type() if self._take(_INHERITED) else self._need(_CONSTRUCTOR)
 
     def _source_name(self) -> None:
         digits = self._take(_DIGITS)
@@ -299,10 +297,6 @@ class _Measure(MangledText):
                 self._advance(1)
             else:
                 self._type()
-
-    def _types_until_end(self) -> None:
-        while not self._accept("E"):
-            self._type()
 
     def _array(self) -> None:
         if not self._take(_NUMBER) and self._peek() != "_":
