@@ -57,7 +57,7 @@ test-coverage: $(READY) $(TOOLS) ## which share of the lines `make test` reaches
 	@rm -f .coverage .coverage.*
 	$(PYTEST) -m $(QUICK) --cov --cov-report= $(PYTEST_ARGS)
 	@rm -f .coverage.*  # of programs that a test killed
-	@for package in src/rocm_perf/*/; do echo "$$package $$($(BIN)/coverage report --include="$$package*" --format=total) %"; done
+	@for package in $(dir $(wildcard src/rocm_perf/*/__init__.py)); do echo "$$package $$($(BIN)/coverage report --include="$$package*" --format=total) %"; done
 	@echo "all $$($(BIN)/coverage report --format=total) %"
 
 lint: $(READY) ## ruff, mypy strict, import layers, clang-format

@@ -4,12 +4,18 @@
 #include <map>
 #include <string>
 
+#include "common/mangling.h"
 #include "common/text.h"
 
 int main(int count, char** argv) {
   using namespace rocm_perf;
   const std::map<std::string, std::string (*)(const std::string&)> functions = {
       {"demangled", demangled},
+      {"unfolds_within",
+       [](const std::string& text) {
+         const std::size_t space = text.find(' ');
+         return std::string(unfolds_within(text.substr(space + 1), std::stoll(text)) ? "yes" : "no");
+       }},
       {"quoted", [](const std::string& text) { return quoted(text); }},
       {"hex", [](const std::string& text) { return hex(std::strtoull(text.c_str(), nullptr, 10)); }},
       {"quoted_hex", [](const std::string& text) { return quoted_hex(std::strtoull(text.c_str(), nullptr, 10)); }},

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.analysis.basis.mangling import unfolds_within
 from rocm_perf.backends.native_build import NATIVE
+from tests.mangled import BOMBS, doubled_arguments, doubled_parts
 from tests.native.cupti import compiler
 
 pytestmark = pytest.mark.native
@@ -19,7 +21,8 @@ SOURCE = Path(__file__).parents[2] / "native/text/program.cpp"
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("text") / "program"
-    sources = (SOURCE, NATIVE / "common/text.cpp")
+    parts = ("text", "mangling", "mangled_text")
+    sources = (SOURCE, *(NATIVE / f"common/{part}.cpp" for part in parts))
     flags = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", NATIVE)
     subprocess.run([compiler(), *flags, *sources, "-o", target], check=True, timeout=120)
     return target
@@ -46,6 +49,29 @@ def said(program: Path, function: str, argument: str | bytes) -> str:
 )
 def test_only_functions_are_demangled(program: Path, symbol: str, name: str) -> None:
     assert said(program, "demangled", symbol) == name
+
+
+@pytest.mark.parametrize("symbol", BOMBS.values(), ids=BOMBS)
+def test_a_name_that_would_fill_the_memory_stays_mangled(program: Path, symbol: str) -> None:
+    assert said(program, "demangled", symbol) == symbol
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        doubled_parts(6),
+        doubled_arguments(6),
+        "_ZN3foo3barIiEENSt9enable_ifIXsrSt7is_sameIT_iE5valueEvE4typeES3_",
+        "_ZN1aIXadL_ZN1b1cIJifEEEvDpT_EEE1dEZZ1fvENKUlvE_clEvEUlfE0_PS_RKS1_DF16_Dv4_f",
+        "_Z1AIXsr1AD",
+        "_Z1fDpDpT_S5_",
+        "_Z",
+    ],
+)
+def test_names_are_measured_as_in_python(program: Path, symbol: str) -> None:
+    limits = (10, 30, 100, 300, 1_000, 3_000, 10_000)
+    native = [said(program, "unfolds_within", f"{limit} {symbol}") == "yes" for limit in limits]
+    assert native == [unfolds_within(symbol, limit) for limit in limits]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,14 +21,14 @@ from tests.unit.replay.toys import fake_runner
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
-import json, os, sys
+import json, os, signal, sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
 from tests.unit.replay.toys import Toy, write_draft
 draft = Path(os.environ["ROCM_PERF_CAPTURE_DIR"], str(os.getpid()))
 print("the program's own output", os.environ["ROCM_PERF_CAPTURE_KERNEL"])
 what = sys.argv[1]
-if what in ("captured", "twice", "dies"):
+if what in ("captured", "twice", "dies", "killed"):
     write_draft(draft, Toy())
 if what == "twice":
     write_draft(draft.with_name("99999999"), Toy(grid=(32, 1, 1)))
@@ -34,6 +37,8 @@ if what in ("unsaved", "half-saved"):
 if what == "beside":
     (draft.with_name("99999999") / "memory").mkdir(parents=True)
     what = '{{"version": 1, "state": "no-match"}}'
+if what == "killed":
+    os.kill(os.getppid(), signal.SIGKILL)
 if what == "dies":
     (draft / "capture.json").unlink()
     os.abort()
@@ -41,6 +46,17 @@ if what.startswith("{{"):
     draft.mkdir()
     (draft / "capture.json").write_text(what)
 sys.exit(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+"""
+
+
+# `capture` by itself, which ends at the first call of one of its own steps as if by `kill -9`.
+KILLED = """
+import os, signal, sys
+from rocm_perf.cli.main import main
+from rocm_perf.replay import finish
+if sys.argv[1]:
+    setattr(finish, sys.argv[1], lambda *words, **named: os.kill(os.getpid(), signal.SIGKILL))
+main(["capture", "--kernel", "scale", "--vendor", "nvidia", *sys.argv[2:]])
 """
 
 
@@ -229,3 +245,43 @@ def test_refused_before_it_starts(app: list[str], tmp_path: Path, monkeypatch: p
     assert capture(tmp_path / "snap", "--", *app, "captured") == 2
     assert os.environ["CUDA_INJECTION64_PATH"] == "/other.so"
     assert left(tmp_path) == []
+
+
+def killed(step: str, output: Path, *words: str) -> None:
+    """Run `capture` until it is killed in this step, or, without one, by the program that it runs."""
+    command = [sys.executable, "-c", KILLED, step, "-o", str(output), *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+
+
+def snapshots(folder: Path) -> list[str]:
+    """What passes for a snapshot, also among hidden folders."""
+    names = []
+    for path in folder.glob("*/manifest.json"):
+        with contextlib.suppress(RocmPerfError):
+            names.append(read_snapshot(path.parent).folder.name)
+    return sorted(names)
+
+
+@pytest.mark.parametrize("step", ["", "pack_all", "_write_manifest"])
+def test_a_capture_that_is_killed_leaves_nothing_that_passes_for_a_snapshot(
+    app: list[str], tmp_path: Path, step: str
+) -> None:
+    output = tmp_path / "snap"
+    killed(step, output, "--", *app, "captured" if step else "killed")
+    assert not output.exists()
+    assert snapshots(tmp_path) == []
+    assert capture(output, "--", *app, "captured") == 0
+    assert check(read_snapshot(output)) == 7
+
+
+@pytest.mark.parametrize("step", ["_sync_folder", "_takes_name", "_set_aside", "_remove"])
+def test_a_capture_that_is_killed_while_it_replaces_a_snapshot_leaves_a_whole_one(
+    app: list[str], tmp_path: Path, step: str
+) -> None:
+    output = tmp_path / "snap"
+    assert capture(output, "--", *app, "captured") == 0
+    killed(step, output, "--force", "--", *app, "captured")
+    assert check(read_snapshot(output)) == 7
+    assert capture(output, "--force", "--", *app, "captured") == 0
+    assert check(read_snapshot(output)) == 7

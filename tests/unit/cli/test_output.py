@@ -18,6 +18,7 @@ from rocm_perf.cli.export import FORMATS
 from rocm_perf.cli.main import main
 from rocm_perf.cli.query import QueryCommand
 from rocm_perf.text import ascii_json, clean, encode_json
+from tests.mangled import BOMBS
 from tests.unit.cli.test_repro import event, recording
 
 HOSTILE = "k\x1b]0;title\x07\x1b[2J\u202eevil\u2066\x9b31m\r\u2028"
@@ -85,6 +86,17 @@ def test_a_terminal_is_told_nothing_by_a_recording(
     assert code != 70, printed.err
     assert printed.out or printed.err
     assert not _obeyed(printed.out + printed.err)
+
+
+def test_kernels_whose_names_double_do_not_hold_up_an_analysis(tmp_path: Path) -> None:
+    path = recording(tmp_path, *(event("aten::mm", 1 + n, 100 * n, [[4], [4]]) for n in range(len(BOMBS))))
+    document = json.loads(path.read_text())
+    kernels = [place for place in document["traceEvents"] if place["cat"] == "kernel"]
+    for kernel, name in zip(kernels, BOMBS.values(), strict=True):
+        kernel["name"] = name
+    path.write_text(json.dumps(document))
+    assert main(["analyze", str(path), "--show", "all"]) == 0
+    assert main(["compare", str(path), str(path)]) == 0
 
 
 def test_a_report_file_is_as_clean(hostile: Path, tmp_path: Path) -> None:

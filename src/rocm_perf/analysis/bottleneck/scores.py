@@ -9,14 +9,14 @@ from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Evidence, Label, LabelScore
 
 FORMULAS = {
-    "bottleneck.compute": "max(compute_share, matrix_busy, vector_busy); memory_share stands beside it",
-    "bottleneck.memory bandwidth": "max(memory_share, l2_share); compute_share and l2_hit_rate stand beside it",
+    "bottleneck.compute": "max(compute_share, matrix_busy, vector_busy); memory_share is shown with it",
+    "bottleneck.memory bandwidth": "max(memory_share, l2_share); compute_share and l2_hit_rate are shown with it",
     "bottleneck.memory latency": "memory_wait * room(memory_share); memory_wait_at_most if nothing tells more",
     "bottleneck.LDS": "max(lds_share, lds_busy, lds_wait); lds_conflicts if none of them is known",
     "bottleneck.occupancy": "(1 - occupancy) * room(compute_share, memory_share); occupancy_limit if not measured",
     "bottleneck.launch/latency": "max(empty_units, short)",
     "bottleneck.divergence": "(1 - lanes) * room(memory_share)",
-    "bottleneck.waiting": "barrier_wait; wait_share and occupancy stand beside it",
+    "bottleneck.waiting": "barrier_wait; wait_share and occupancy are shown with it",
     "bottleneck.room": "1 - max(shares) / 0.35, not below 0: none is left where the roofline takes a ceiling to bind",
 }
 

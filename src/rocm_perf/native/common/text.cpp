@@ -4,10 +4,17 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+
+#include "common/mangling.h"
 
 namespace rocm_perf {
 namespace {
+
+// As in analysis/basis/names.py, which says why.
+constexpr std::size_t kLongest = 16384;
+constexpr std::int64_t kLongestUnfolded = 1 << 18;
 
 // The length of the UTF-8 sequence at the front of the text, 0 if there is none.
 std::size_t sequence(std::string_view text) {
@@ -85,10 +92,11 @@ std::string quoted_hex(std::uint64_t value) { return "\"0x" + hex(value) + '"'; 
 
 std::string demangled(const std::string& symbol) {
   if (symbol.compare(0, 2, "_Z") != 0) return symbol;  // "f" is also the mangled name of the type float
+  if (!unfolds_within(symbol, kLongestUnfolded)) return symbol;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
                                                          &std::free);
-  return status == 0 && name ? name.get() : symbol;
+  return status == 0 && name && std::strlen(name.get()) <= kLongest ? name.get() : symbol;
 }
 
 }  // namespace rocm_perf

@@ -13,6 +13,6 @@ void append_quoted(std::string& out, std::string_view text);  // a JSON string; 
 std::string quoted(std::string_view text);                    // the same, by itself
 std::string hex(std::uint64_t value);                         // 7f00, without 0x
 std::string quoted_hex(std::uint64_t value);                  // "0x7f00"
-std::string demangled(const std::string& symbol);             // as it is where it is not a C++ function
+std::string demangled(const std::string& symbol);  // as it is where it is not a C++ function, or too long a one
 
 }  // namespace rocm_perf

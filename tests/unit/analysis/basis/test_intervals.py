@@ -62,8 +62,8 @@ def instants(rows: list[tuple[int, int, int]], group: int) -> set[int]:
 
 @given(INTERVALS)
 def test_holes_are_what_the_union_leaves_out(rows: list[tuple[int, int, int]]) -> None:
-    found = holes(frame(rows), ["group"])
-    lengths = found.select("group", (pl.col("start_ns") - pl.col("since_ns")).alias("length"))
+    gaps = holes(frame(rows), ["group"])
+    lengths = gaps.select("group", (pl.col("start_ns") - pl.col("since_ns")).alias("length"))
     assert (lengths["length"] > 0).all()
     for row in union_ns(frame(rows), ["group"]).iter_rows(named=True):
         hole = lengths.filter(pl.col("group") == row["group"])["length"].sum()

@@ -17,8 +17,8 @@ def _rows(keys: list[Key]) -> pl.DataFrame:
 
 
 def _pairs(work: list[Key], calls: list[Key]) -> list[tuple[int, int | None]]:
-    found = with_calls(_rows(work), _rows(calls).select(call_key(), call="number"))
-    return found.select("number", "call").rows()
+    paired = with_calls(_rows(work), _rows(calls).select(call_key(), call="number"))
+    return paired.select("number", "call").rows()
 
 
 def test_one_id_in_two_processes_and_on_two_nodes_is_four_calls() -> None:

@@ -32,8 +32,10 @@ def test_spans_without_times_are_left_out() -> None:
 
 def test_what_is_open_at_an_instant() -> None:
     nested = nest(spans((1, 0, 100), (1, 10, 20), (1, 30, 40)), TRACK)
-    found = enclosing(nested, points((1, 15), (1, 25), (1, 20), (1, 100), (2, 15), (1, None), (1, 10)), TRACK)
-    assert found.to_list() == [1, 0, 0, None, None, None, 1]
+    parents = enclosing(
+        nested, points((1, 15), (1, 25), (1, 20), (1, 100), (2, 15), (1, None), (1, 10)), TRACK
+    )
+    assert parents.to_list() == [1, 0, 0, None, None, None, 1]
 
 
 @given(
@@ -44,8 +46,8 @@ def test_some_open_span_is_found_whenever_there_is_one(
     rows: list[tuple[int, int, int]], instants: list[tuple[int, int]]
 ) -> None:
     nested = nest(spans(*((tid, start, start + length) for tid, start, length in rows)), TRACK)
-    found = enclosing(nested, points(*instants), TRACK).to_list()
-    for (tid, instant), row in zip(instants, found, strict=True):
+    parents = enclosing(nested, points(*instants), TRACK).to_list()
+    for (tid, instant), row in zip(instants, parents, strict=True):
         open_now = nested.filter(
             (pl.col("tid") == tid) & (pl.col("start_ns") <= instant) & (pl.col("end_ns") > instant)
         )
@@ -100,9 +102,9 @@ def test_the_innermost_span_around_a_point(rows: list[tuple[int, int, str]], tim
     around = [[span for span in rows if span[0] <= time < span[1]] for time in times]
     # Of two with the same edges the later one is inside.
     expected = [
-        min(found, key=lambda span: (span[1] - span[0], -int(span[2])))[2] if found else None
-        for found in around
+        min(nested, key=lambda span: (span[1] - span[0], -int(span[2])))[2] if nested else None
+        for nested in around
     ]
-    found = nest(table, TRACK)
-    inside = enclosing(found, points(*((1, time) for time in times)), TRACK)
-    assert found["name"].gather(inside).to_list() == expected
+    nested = nest(table, TRACK)
+    inside = enclosing(nested, points(*((1, time) for time in times)), TRACK)
+    assert nested["name"].gather(inside).to_list() == expected

@@ -86,11 +86,11 @@ def test_coverage_by_simulation(count: int, monkeypatch: pytest.MonkeyPatch) -> 
 
 def correlated(source: random.Random, count: int, step: float) -> list[float]:
     """Times that depend on those before them, an AR(1) series, of median 1."""
-    value, found = source.gauss(0, 1), []
+    value, covered = source.gauss(0, 1), []
     for _ in range(count):
-        found.append(math.exp(0.3 * value))
+        covered.append(math.exp(0.3 * value))
         value = step * value + math.sqrt(1 - step * step) * source.gauss(0, 1)
-    return found
+    return covered
 
 
 @pytest.mark.parametrize(
@@ -198,11 +198,11 @@ def test_too_few_samples_have_no_interval_and_no_verdict() -> None:
 
 
 def test_summary() -> None:
-    found = stats.summary([float(value) for value in range(1, 101)])
-    assert (found.count, found.median, found.mean) == (100, 50.5, 50.5)
-    assert (found.lowest, found.highest) == (1, 100)
-    assert found.p5 == pytest.approx(5.95)
-    assert found.p95 == pytest.approx(95.05)
+    summary = stats.summary([float(value) for value in range(1, 101)])
+    assert (summary.count, summary.median, summary.mean) == (100, 50.5, 50.5)
+    assert (summary.lowest, summary.highest) == (1, 100)
+    assert summary.p5 == pytest.approx(5.95)
+    assert summary.p95 == pytest.approx(95.05)
 
 
 def test_ten_thousand_samples_take_no_time() -> None:

@@ -73,14 +73,14 @@ def one(
     if values:
         at = {"dispatch_id": 1, "agent_id": 0, "pid": 1}
         tables["counters"] = [{**at, "counter": name, "value": value} for name, value in values.items()]
-    found = bottlenecks(
+    analysis = bottlenecks(
         trace(agents=[MI300X], dispatches=dispatches, **tables)  # type: ignore[arg-type]
     )
-    return next(row for row in found.kernels if row.kernel != "empty")
+    return next(row for row in analysis.kernels if row.kernel != "empty")
 
 
-def says(found: Bottleneck, name: str) -> str:
-    return next(row.says for row in found.evidence if row.name == name)
+def says(kernel: Bottleneck, name: str) -> str:
+    return next(row.says for row in kernel.evidence if row.name == name)
 
 
 def scored(**values: float) -> dict[str, LabelScore]:
@@ -92,10 +92,10 @@ def scored(**values: float) -> dict[str, LabelScore]:
 
 
 def test_a_grid_that_leaves_compute_units_empty() -> None:
-    found = one(ran=dispatch(76, 100_000))
-    assert (found.label, found.score) == ("launch/latency", 0.75)
+    kernel = one(ran=dispatch(76, 100_000))
+    assert (kernel.label, kernel.score) == ("launch/latency", 0.75)
     assert (
-        says(found, "empty_units")
+        says(kernel, "empty_units")
         == "76 workgroups (median) for 304 compute units: 75.0 % stay empty, by time"
     )
 
@@ -103,42 +103,42 @@ def test_a_grid_that_leaves_compute_units_empty() -> None:
 def test_empty_units_are_weighted_by_time() -> None:
     """1 us with 76 of 304 units at work, 3 us with all."""
     rows = [dispatch(76, 1000), dispatch(304, 3000, dispatch_id=3)]
-    (found,) = bottlenecks(trace(agents=[MI300X], dispatches=rows)).kernels
-    assert next(row.value for row in found.evidence if row.name == "empty_units") == 0.75 / 4
+    (kernel,) = bottlenecks(trace(agents=[MI300X], dispatches=rows)).kernels
+    assert next(row.value for row in kernel.evidence if row.name == "empty_units") == 0.75 / 4
 
 
 def test_a_kernel_as_short_as_an_empty_one() -> None:
-    found = one(ran=dispatch(304, 2500))
-    assert (found.label, found.score) == ("launch/latency", 0.8)
-    assert says(found, "short") == "it takes 2.50 us; the shortest dispatch of the recording takes 2.00 us"
+    kernel = one(ran=dispatch(304, 2500))
+    assert (kernel.label, kernel.score) == ("launch/latency", 0.8)
+    assert says(kernel, "short") == "it takes 2.50 us; the shortest dispatch of the recording takes 2.00 us"
 
 
 def test_no_floor_is_seen_where_every_dispatch_is_long() -> None:
-    (found,) = bottlenecks(trace(agents=[MI300X], dispatches=[dispatch(304, 6000)])).kernels
-    assert [row.name for row in found.evidence] == ["empty_units"]
-    assert found.label is None
+    (kernel,) = bottlenecks(trace(agents=[MI300X], dispatches=[dispatch(304, 6000)])).kernels
+    assert [row.name for row in kernel.evidence] == ["empty_units"]
+    assert kernel.label is None
 
 
 def test_registers_alone_are_thin_evidence() -> None:
     """96 VGPRs and 64 AGPRs: 160 of 512, so 3 of 8 waves."""
-    found = one(ran=dispatch(10_000, 100_000, vgprs=96, agprs=64))
-    assert (found.label, found.score, found.margin, found.second) == (None, None, None, None)
-    assert found.reason == f"unknown: {THIN}"
-    assert says(found, "occupancy_limit").startswith("VGPRs allow 3 of 8 waves per SIMD; use <= 128 VGPRs")
-    assert found.would_tell_more[0] == "rocm-perf profile --counters full_profile -- APP"
-    occupancy = next(row for row in found.scores if row.label == "occupancy")
+    kernel = one(ran=dispatch(10_000, 100_000, vgprs=96, agprs=64))
+    assert (kernel.label, kernel.score, kernel.margin, kernel.second) == (None, None, None, None)
+    assert kernel.reason == f"unknown: {THIN}"
+    assert says(kernel, "occupancy_limit").startswith("VGPRs allow 3 of 8 waves per SIMD; use <= 128 VGPRs")
+    assert kernel.would_tell_more[0] == "rocm-perf profile --counters full_profile -- APP"
+    occupancy = next(row for row in kernel.scores if row.label == "occupancy")
     assert (occupancy.score.value, occupancy.enough) == (1 - 3 / 8, False)
 
 
 def test_registers_limit_nothing_where_the_whole_grid_fits() -> None:
-    found = one(ran=dispatch(304, 100_000, vgprs=96, agprs=64))
-    assert says(found, "waves_that_fit").endswith("which holds the whole grid at once")
-    assert "occupancy" not in {row.label for row in found.scores}
+    kernel = one(ran=dispatch(304, 100_000, vgprs=96, agprs=64))
+    assert says(kernel, "waves_that_fit").endswith("which holds the whole grid at once")
+    assert "occupancy" not in {row.label for row in kernel.scores}
 
 
 def test_a_collective_waits_for_others() -> None:
-    found = one(ran=dispatch(28, 100_000, "ncclDevKernel_Generic(ncclDevComm*)"))
-    assert (found.label, found.reason) == (None, f"unknown: {COLLECTIVE}")
+    kernel = one(ran=dispatch(28, 100_000, "ncclDevKernel_Generic(ncclDevComm*)"))
+    assert (kernel.label, kernel.reason) == (None, f"unknown: {COLLECTIVE}")
 
 
 def test_nothing_recorded() -> None:
@@ -150,26 +150,26 @@ def test_nothing_recorded() -> None:
 
 def test_arithmetic_near_its_peak_is_compute() -> None:
     """60 % of 1307.4 TFLOP/s for 100 us."""
-    found = one({**WORK, "SQ_INSTS_VALU_MFMA_MOPS_F16": 784.44e8 / 512})
-    assert found.label == "compute"
-    assert found.score == pytest.approx(0.6)
-    assert found.margin == pytest.approx(0.6 - 0.02)  # the second: 2 of 100 us
-    assert found.second == "launch/latency"
-    assert found.reason == "compute_share 0.60, memory_share 0.00"
+    kernel = one({**WORK, "SQ_INSTS_VALU_MFMA_MOPS_F16": 784.44e8 / 512})
+    assert kernel.label == "compute"
+    assert kernel.score == pytest.approx(0.6)
+    assert kernel.margin == pytest.approx(0.6 - 0.02)  # the second: 2 of 100 us
+    assert kernel.second == "launch/latency"
+    assert kernel.reason == "compute_share 0.60, memory_share 0.00"
 
 
 def test_bytes_near_the_peak_are_memory_bandwidth() -> None:
-    found = one({**WORK, "TCC_EA0_RDREQ_sum": 0.8 * 530e6 / 64})
-    assert found.label == "memory bandwidth"
-    assert found.score == pytest.approx(0.8)
-    assert "80.0 % of memory (HBM) (counters)" in says(found, "memory_share")
+    kernel = one({**WORK, "TCC_EA0_RDREQ_sum": 0.8 * 530e6 / 64})
+    assert kernel.label == "memory bandwidth"
+    assert kernel.score == pytest.approx(0.8)
+    assert "80.0 % of memory (HBM) (counters)" in says(kernel, "memory_share")
 
 
 def test_far_from_every_ceiling_with_few_waves_is_occupancy() -> None:
     ran = dispatch(10_000, 100_000, vgprs=256, agprs=0)
-    found = one({**WORK, "TCC_EA0_RDREQ_sum": 0.035 * 530e6 / 64}, ran)
-    assert found.label == "occupancy"
-    assert found.score == pytest.approx((1 - 2 / 8) * (1 - 0.1))
+    kernel = one({**WORK, "TCC_EA0_RDREQ_sum": 0.035 * 530e6 / 64}, ran)
+    assert kernel.label == "occupancy"
+    assert kernel.score == pytest.approx((1 - 2 / 8) * (1 - 0.1))
 
 
 def test_stalls_of_a_thread_trace_and_few_bytes_are_memory_latency() -> None:
@@ -178,34 +178,34 @@ def test_stalls_of_a_thread_trace_and_few_bytes_are_memory_latency() -> None:
         {**line, "pc": 0, "text": "s_waitcnt vmcnt(0)", "latency_cycles": 800, "stall_cycles": 700},
         {**line, "pc": 4, "text": "v_add_f32 v0, v0, v1", "latency_cycles": 200, "stall_cycles": 0},
     ]
-    found = one({**WORK, "TCC_EA0_RDREQ_sum": 0.07 * 530e6 / 64}, instructions=code)
-    assert found.label == "memory latency"
-    assert found.score == pytest.approx(0.7 * 0.8)
+    kernel = one({**WORK, "TCC_EA0_RDREQ_sum": 0.07 * 530e6 / 64}, instructions=code)
+    assert kernel.label == "memory latency"
+    assert kernel.score == pytest.approx(0.7 * 0.8)
     alone = bottlenecks(trace(instructions=code)).kernels[0]
     assert (alone.label, alone.reason) == (None, f"unknown: {THIN}")
 
 
 def test_waits_for_anything_prove_no_memory_latency() -> None:
-    found = one({**WORK, "SQ_WAIT_ANY": 900.0, "SQ_WAVE_CYCLES": 1000.0})
-    assert found.label is None
-    assert says(found, "memory_wait_at_most") == "at most 90.0 % of their time, waves wait for memory"
+    kernel = one({**WORK, "SQ_WAIT_ANY": 900.0, "SQ_WAVE_CYCLES": 1000.0})
+    assert kernel.label is None
+    assert says(kernel, "memory_wait_at_most") == "at most 90.0 % of their time, waves wait for memory"
 
 
 def test_a_busy_lds_with_conflicts() -> None:
     """100 us at 2.1 GHz are 210,000 cycles of each of 8 dies and of 304 units; half of the active ones are lost."""
     active = 0.5 * 210_000 * 304
     lds = {"SQ_LDS_IDX_ACTIVE": active, "SQ_LDS_BANK_CONFLICT": active / 2, "GRBM_GUI_ACTIVE": 8 * 210_000.0}
-    found = one({**WORK, **lds})
-    assert found.label == "LDS"
-    assert found.score == pytest.approx(0.5)
-    assert says(found, "lds_conflicts") == "50.0 % of the LDS cycles are lost to bank conflicts"
+    kernel = one({**WORK, **lds})
+    assert kernel.label == "LDS"
+    assert kernel.score == pytest.approx(0.5)
+    assert says(kernel, "lds_conflicts") == "50.0 % of the LDS cycles are lost to bank conflicts"
 
 
 def test_idle_lanes_are_divergence() -> None:
     lanes = {"SQ_THREAD_CYCLES_VALU": 16.0 * 1000, "SQ_ACTIVE_INST_VALU": 1000.0}
-    found = one({**WORK, **lanes})
-    assert found.label == "divergence"
-    assert found.score == pytest.approx(0.75)
+    kernel = one({**WORK, **lanes})
+    assert kernel.label == "divergence"
+    assert kernel.score == pytest.approx(0.75)
 
 
 # --- the formulas ----------------------------------------------------------------------------------------------
@@ -234,11 +234,11 @@ def test_measured_occupancy_counts_before_what_registers_admit() -> None:
 
 @given(st.dictionaries(st.sampled_from(sorted(ALL_SOURCES)), st.floats(0, 1)))
 def test_scores_are_shares_in_order_and_each_names_its_formula(values: dict[str, float]) -> None:
-    found = label_scores({n: Evidence(n, v, "", "", ALL_SOURCES[n]) for n, v in values.items()})
-    ordered = [float(row.score.value or 0) for row in found]
+    scores = label_scores({n: Evidence(n, v, "", "", ALL_SOURCES[n]) for n, v in values.items()})
+    ordered = [float(row.score.value or 0) for row in scores]
     assert ordered == sorted(ordered, reverse=True)
     assert all(0 <= score <= 1 for score in ordered)
-    for row in found:
+    for row in scores:
         assert row.score.formula == FORMULAS[f"bottleneck.{row.label}"]
         assert row.score.inputs
         assert row.score.inputs.keys() <= values.keys()
@@ -247,15 +247,15 @@ def test_scores_are_shares_in_order_and_each_names_its_formula(values: dict[str,
 
 @given(groups=st.integers(1, 5000), duration=st.integers(100, 10**7), vgprs=st.integers(1, 512))
 def test_a_label_rests_on_two_measurements_and_leads(groups: int, duration: int, vgprs: int) -> None:
-    found = one(ran=dispatch(groups, duration, vgprs=vgprs))
-    if found.label is None:
-        assert found.reason.startswith("unknown")
+    kernel = one(ran=dispatch(groups, duration, vgprs=vgprs))
+    if kernel.label is None:
+        assert kernel.reason.startswith("unknown")
         return
-    best = next(row for row in found.scores if row.label == found.label)
+    best = next(row for row in kernel.scores if row.label == kernel.label)
     assert best.enough
-    assert found.score == best.score.value
-    assert float(found.score or 0) >= LEAST
-    assert found.margin is None or found.margin >= 0
+    assert kernel.score == best.score.value
+    assert float(kernel.score or 0) >= LEAST
+    assert kernel.margin is None or kernel.margin >= 0
 
 
 # --- what would tell more --------------------------------------------------------------------------------------

@@ -30,13 +30,13 @@ def edges_of(graph: Graph) -> list[tuple[str, str, str, str]]:
     names = graph.nodes.select(
         pl.col("kind").cast(pl.String) + " " + pl.col("name").cast(pl.String)
     ).to_series()
-    found = graph.edges.select(
+    edges = graph.edges.select(
         pl.col("kind").cast(pl.String),
         pl.col("rule").cast(pl.String),
         cause=names.gather(graph.edges["cause"]),
         effect=names.gather(graph.edges["effect"]),
     )
-    return [row for row in found.rows() if row[0] not in ("end", "call")]
+    return [row for row in edges.rows() if row[0] not in ("end", "call")]
 
 
 def causes_of(graph: Graph, effect: str) -> set[tuple[str, str]]:

@@ -35,10 +35,10 @@ LOOP = '{repeat = 6, steps = [{launch = "big"}, {sync = "stream"}, {cpu = "x", u
 
 def true_causes(run: Run, rank: int) -> Counter[str]:
     """Of the gaps between first and last work: what comes before and after is no gap to a recording."""
-    found = gap_causes(run, rank)
+    measured = gap_causes(run, rank)
     starts = [item.start for item in run.items if item.kind != "marker" and item.stream.device.rank == rank]
     totals: Counter[str] = Counter()
-    for gap in found:
+    for gap in measured:
         if starts and min(starts) < gap.end and "tail" not in gap.causes:
             totals.update(gap.causes)
     return totals
@@ -104,10 +104,10 @@ def test_causes_of_random_workloads(workload: Workload) -> None:
         "queue_gap": latency,
     }
     for rank in workload.ranks:
-        found, true = alike(causes_of(result, agent_of(rank))), true_causes(run, rank)
-        assert found.total() == true.total()
-        for cause in {*found, *true}:
-            assert abs(found[cause] - true[cause]) <= slack.get(cause, 0), cause
+        measured, true = alike(causes_of(result, agent_of(rank))), true_causes(run, rank)
+        assert measured.total() == true.total()
+        for cause in {*measured, *true}:
+            assert abs(measured[cause] - true[cause]) <= slack.get(cause, 0), cause
 
 
 @given(workloads())

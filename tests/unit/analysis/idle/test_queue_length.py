@@ -31,27 +31,27 @@ def recording(rows: list[tuple[int, int, int]]) -> Trace:
 def test_every_number_equals_a_count_of_instants(rows: list[tuple[int, int, int]]) -> None:
     first = min(launch for launch, _, _ in rows)
     last = max(sum(row) for row in rows)
-    (found,) = queue_lengths(recording(rows))
+    (queue,) = queue_lengths(recording(rows))
     waiting = [
         sum(launch <= instant < launch + wait for launch, wait, _ in rows) for instant in range(first, last)
     ]
     present = [sum(launch <= instant < sum((launch, wait, length)) for launch, wait, length in rows)
                for instant in range(first, last)]  # fmt: skip
-    assert found.window_ns == last - first
-    assert found.longest == max(waiting, default=0)
-    assert max(found.series) == found.longest
+    assert queue.window_ns == last - first
+    assert queue.longest == max(waiting, default=0)
+    assert max(queue.series) == queue.longest
     if waiting:
-        assert found.mean == pytest.approx(sum(waiting) / len(waiting))
-        assert found.empty.value == pytest.approx(waiting.count(0) / len(waiting))
-        assert found.starved.value == pytest.approx(present.count(0) / len(present))
-        assert list(found.series) == waiting
+        assert queue.mean == pytest.approx(sum(waiting) / len(waiting))
+        assert queue.empty.value == pytest.approx(waiting.count(0) / len(waiting))
+        assert queue.starved.value == pytest.approx(present.count(0) / len(present))
+        assert list(queue.series) == waiting
 
 
 def test_long_recordings_are_thinned_without_losing_the_peak() -> None:
     rows = [(100 * i, 5, 1) for i in range(5000)] + [(250_010, 50, 1)] * 7
-    (found,) = queue_lengths(recording(rows))
-    assert len(found.series) == POINTS
-    assert max(found.series) == found.longest == 7
+    (queue,) = queue_lengths(recording(rows))
+    assert len(queue.series) == POINTS
+    assert max(queue.series) == queue.longest == 7
 
 
 def test_streams_stand_alone_and_kernels_without_a_launch_are_counted() -> None:
@@ -63,16 +63,16 @@ def test_streams_stand_alone_and_kernels_without_a_launch_are_counted() -> None:
             kernel("k", 5, 20, correlation_id=2, stream_id=3),
         ],
     )
-    found = {row.stream_id: (row.dispatches, row.unpaired, row.longest) for row in queue_lengths(two)}
-    assert found == {0: (1, 1, 1), 3: (1, 0, 1)}
+    by_stream = {row.stream_id: (row.dispatches, row.unpaired, row.longest) for row in queue_lengths(two)}
+    assert by_stream == {0: (1, 1, 1), 3: (1, 0, 1)}
 
 
 def test_a_launch_after_its_kernel_means_no_wait() -> None:
     skewed = trace(
         api_calls=[call("hipLaunchKernel", 50, 51, 1)], dispatches=[kernel("k", 40, 60, correlation_id=1)]
     )
-    (found,) = queue_lengths(skewed)
-    assert (found.longest, found.mean, found.starved.value) == (0, 0.0, 0.0)
+    (queue,) = queue_lengths(skewed)
+    assert (queue.longest, queue.mean, queue.starved.value) == (0, 0.0, 0.0)
 
 
 def test_none_without_launches() -> None:

@@ -24,9 +24,9 @@ def test_lost_is_what_no_gpu_work_covers() -> None:
             call("hipMalloc", 0, 99),
         ],
     )
-    found = waiting(recording)
-    assert (found.total.calls, found.total.total_ns, found.total.lost_ns) == (2, 32, 5 + (12 - 2 - 2))
-    assert {row.name: row.calls for row in found.scopes} == {"stream": 1, "device": 1}
+    waits = waiting(recording)
+    assert (waits.total.calls, waits.total.total_ns, waits.total.lost_ns) == (2, 32, 5 + (12 - 2 - 2))
+    assert {row.name: row.calls for row in waits.scopes} == {"stream": 1, "device": 1}
 
 
 def looped(syncs: int) -> Trace:
@@ -65,37 +65,37 @@ def test_waiting_by_scope_function_thread_and_operator() -> None:
             {"name": "aten::item", "category": "operator", "op_id": 3, "pid": 1, "start_ns": 0, "end_ns": 99}
         ],
     )
-    found = waiting(recording)
-    assert (found.total.calls, found.total.total_ns, found.total.useful_ns, found.total.lost_ns) == (
+    waits = waiting(recording)
+    assert (waits.total.calls, waits.total.total_ns, waits.total.useful_ns, waits.total.lost_ns) == (
         2,
         60,
         50,
         10,
     )
-    assert (found.blocking_copies.calls, found.blocking_copies.total_ns, found.blocking_copies.lost_ns) == (
+    assert (waits.blocking_copies.calls, waits.blocking_copies.total_ns, waits.blocking_copies.lost_ns) == (
         1,
         20,
         20,
     )
-    assert {row.name: row.total_ns for row in found.scopes} == {"stream": 50, "device": 10, "copy": 20}
-    assert [row.name for row in found.functions] == [
+    assert {row.name: row.total_ns for row in waits.scopes} == {"stream": 50, "device": 10, "copy": 20}
+    assert [row.name for row in waits.functions] == [
         "hipStreamSynchronize",
         "hipMemcpyWithStream",
         "hipDeviceSynchronize",
     ]
-    assert {row.name: row.total_ns for row in found.threads} == {
+    assert {row.name: row.total_ns for row in waits.threads} == {
         "process 1, thread 1": 70,
         "process 1, thread 2": 10,
     }
-    assert [(row.name, row.lost_ns) for row in found.operators] == [("aten::item", 10)]
-    assert found.share.value == 50 / 99
+    assert [(row.name, row.lost_ns) for row in waits.operators] == [("aten::item", 10)]
+    assert waits.share.value == 50 / 99
 
 
 def test_waiting_for_another_process_is_no_use() -> None:
     work = [kernel("k", 0, 50, pid=1), kernel("k", 60, 90, pid=2)]
     calls = [call("hipDeviceSynchronize", 0, 100, pid=2)]
-    found = waiting(trace(dispatches=work, api_calls=calls))
-    assert (found.total.useful_ns, found.busy_is) == (30, "GPU work of the same process")
+    waits = waiting(trace(dispatches=work, api_calls=calls))
+    assert (waits.total.useful_ns, waits.busy_is) == (30, "GPU work of the same process")
     unknown = waiting(trace(dispatches=[kernel("k", 0, 50)], api_calls=calls))
     assert (unknown.total.useful_ns, unknown.busy_is) == (50, "any GPU work of the node")
 
@@ -109,7 +109,7 @@ def test_no_waiting_says_why() -> None:
 
 @given(SPANS, SPANS)
 def test_useful_and_lost_make_the_total(waits: list[tuple[int, int]], work: list[tuple[int, int]]) -> None:
-    found = waiting(
+    result = waiting(
         trace(
             dispatches=[kernel("k", start, start + length) for start, length in work],
             api_calls=[call("hipStreamSynchronize", start, start + length) for start, length in waits],
@@ -117,11 +117,11 @@ def test_useful_and_lost_make_the_total(waits: list[tuple[int, int]], work: list
     )
     waited = {instant for start, length in waits for instant in range(start, start + length)}
     worked = {instant for start, length in work for instant in range(start, start + length)}
-    assert (found.total.total_ns, found.total.lost_ns) == (len(waited), len(waited - worked))
+    assert (result.total.total_ns, result.total.lost_ns) == (len(waited), len(waited - worked))
 
 
 def test_waiting_for_a_busy_gpu_is_no_loss() -> None:
-    found = waiting(
+    waits = waiting(
         trace(
             dispatches=[kernel("k", 20, 70)],
             api_calls=[
@@ -131,5 +131,5 @@ def test_waiting_for_a_busy_gpu_is_no_loss() -> None:
             ],
         )
     )
-    assert found.share.value == 0.7
-    assert found.lost_share.value == 0.2
+    assert waits.share.value == 0.7
+    assert waits.lost_share.value == 0.2

@@ -35,48 +35,48 @@ CODE = [
 
 
 def test_total_is_latency_and_idle_because_latency_holds_the_stall() -> None:
-    (found,) = thread_trace(trace(instructions=CODE)).kernels
-    assert (found.latency_cycles, found.stall_cycles, found.idle_cycles) == (4900, 4564, 100)
-    assert found.total_cycles == 5000
-    assert found.issue_efficiency.value == pytest.approx((4900 - 4564) / 5000)
-    assert found.vector_memory_wait.value == 500
-    assert "no traced wave waited" in str(found.lds_scalar_wait.unavailable)
+    (traced,) = thread_trace(trace(instructions=CODE)).kernels
+    assert (traced.latency_cycles, traced.stall_cycles, traced.idle_cycles) == (4900, 4564, 100)
+    assert traced.total_cycles == 5000
+    assert traced.issue_efficiency.value == pytest.approx((4900 - 4564) / 5000)
+    assert traced.vector_memory_wait.value == 500
+    assert "no traced wave waited" in str(traced.lds_scalar_wait.unavailable)
 
 
 def test_the_hottest_instruction_is_the_wait_and_not_the_load() -> None:
-    (found,) = thread_trace(trace(instructions=CODE)).kernels
-    first = found.hottest[0]
+    (traced,) = thread_trace(trace(instructions=CODE)).kernels
+    first = traced.hottest[0]
     assert (first.text, first.kind, first.cycles_per_hit, first.share) == (
         "s_waitcnt vmcnt(0)",
         "wait",
         500,
         0.8,
     )
-    assert [row.cause for row in found.causes][:2] == [VECTOR_WAIT, "barrier"]
-    assert sum(row.share for row in found.causes) == pytest.approx(1)
-    assert sum(row.stall_cycles for row in found.causes) == found.stall_cycles
-    assert [(row.source, row.latency_cycles) for row in found.lines] == [("a.cpp:2", 4320), ("a.cpp:1", 80)]
-    assert {row.kind: row.hits for row in found.classes}["matrix"] == 16
-    assert sum(row.latency_cycles + row.idle_cycles for row in found.classes) == found.total_cycles
+    assert [row.cause for row in traced.causes][:2] == [VECTOR_WAIT, "barrier"]
+    assert sum(row.share for row in traced.causes) == pytest.approx(1)
+    assert sum(row.stall_cycles for row in traced.causes) == traced.stall_cycles
+    assert [(row.source, row.latency_cycles) for row in traced.lines] == [("a.cpp:2", 4320), ("a.cpp:1", 80)]
+    assert {row.kind: row.hits for row in traced.classes}["matrix"] == 16
+    assert sum(row.latency_cycles + row.idle_cycles for row in traced.classes) == traced.total_cycles
 
 
 def test_dispatches_are_put_together_and_kernels_kept_apart() -> None:
     again = [{**row, "dispatch_id": 2} for row in CODE]
     other = [{**CODE[1], "kernel": "other", "latency_cycles": 90_000}]
-    found = thread_trace(trace(instructions=[*CODE, *again, *other]))
-    assert [(row.kernel, row.dispatches, row.instructions) for row in found.kernels] == [
+    profile = thread_trace(trace(instructions=[*CODE, *again, *other]))
+    assert [(row.kernel, row.dispatches, row.instructions) for row in profile.kernels] == [
         ("other", 1, 1),
         ("k", 2, 5),
     ]
-    assert found.kernels[1].total_cycles == 10_000
+    assert profile.kernels[1].total_cycles == 10_000
 
 
 def test_waves_are_counted() -> None:
     waves: list[Row] = [
         {"shader_engine": engine, "start_cycle": 0, "end_cycle": 100 * (engine + 1)} for engine in (0, 0, 3)
     ]
-    found = thread_trace(trace(instructions=CODE, waves=waves))
-    assert (found.waves, found.shader_engines, found.mean_wave_cycles) == (3, 2, 200)
+    profile = thread_trace(trace(instructions=CODE, waves=waves))
+    assert (profile.waves, profile.shader_engines, profile.mean_wave_cycles) == (3, 2, 200)
 
 
 def test_what_is_missing_says_so() -> None:

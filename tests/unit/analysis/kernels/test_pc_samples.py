@@ -24,43 +24,46 @@ STOCHASTIC = [
 
 
 def test_stochastic_samples_tell_issue_reasons_and_lanes() -> None:
-    (found,) = pc_samples(
+    (sampled,) = pc_samples(
         trace(pc_samples=STOCHASTIC, dispatches=[{"kernel": "k", "dispatch_id": 1}])
     ).kernels
-    assert (found.kernel, found.samples, found.method) == ("k", 4, "stochastic")
-    assert found.issued.value == 0.25
-    assert [(row.name, row.samples) for row in found.stall_reasons] == [("WAITCNT", 2), ("ALU_DEPENDENCY", 1)]
-    assert found.lanes_active.value == pytest.approx((3 * 64 + 16) / 256)
-    assert found.partial_waves.value == 0.25
-    assert [(row.name, row.samples, row.issued) for row in found.instructions] == [
+    assert (sampled.kernel, sampled.samples, sampled.method) == ("k", 4, "stochastic")
+    assert sampled.issued.value == 0.25
+    assert [(row.name, row.samples) for row in sampled.stall_reasons] == [
+        ("WAITCNT", 2),
+        ("ALU_DEPENDENCY", 1),
+    ]
+    assert sampled.lanes_active.value == pytest.approx((3 * 64 + 16) / 256)
+    assert sampled.partial_waves.value == 0.25
+    assert [(row.name, row.samples, row.issued) for row in sampled.instructions] == [
         ("s_waitcnt vmcnt(0)", 2, 0),
         ("v_add_f32_e32 v0, v0, v2", 2, 1),
     ]
-    assert [(row.name, row.share) for row in found.lines] == [("a.cpp:3", 0.5), ("a.cpp:4", 0.5)]
-    assert {row.name: row.samples for row in found.classes} == {"wait": 2, "VALU": 2}
+    assert [(row.name, row.share) for row in sampled.lines] == [("a.cpp:3", 0.5), ("a.cpp:4", 0.5)]
+    assert {row.name: row.samples for row in sampled.classes} == {"wait": 2, "VALU": 2}
 
 
 def test_host_trap_samples_do_not_tell_issue() -> None:
-    (found,) = pc_samples(trace(pc_samples=[sample("s_nop 0", source=" ")])).kernels
-    assert found.kernel is None
-    assert found.issued.unavailable == found.stall_reasons_unavailable == NO_REASONS
-    assert found.lines_unavailable
-    assert found.instructions[0].issued is None
+    (sampled,) = pc_samples(trace(pc_samples=[sample("s_nop 0", source=" ")])).kernels
+    assert sampled.kernel is None
+    assert sampled.issued.unavailable == sampled.stall_reasons_unavailable == NO_REASONS
+    assert sampled.lines_unavailable
+    assert sampled.instructions[0].issued is None
 
 
 @pytest.mark.parametrize(("wave", "active"), [(32, 0.5), (64, 0.25), (None, None)])
 def test_small_masks_need_the_wave_size(wave: int | None, active: float | None) -> None:
     agents: list[Row] = [{"agent_id": 1, "kind": "GPU", "wave_size": wave}]
-    (found,) = pc_samples(trace(pc_samples=[sample("s_nop 0", 0xFFFF)], agents=agents)).kernels
-    assert found.lanes_active.value == active
+    (sampled,) = pc_samples(trace(pc_samples=[sample("s_nop 0", 0xFFFF)], agents=agents)).kernels
+    assert sampled.lanes_active.value == active
 
 
 def test_kernels_are_told_apart_by_dispatch() -> None:
     dispatches: list[Row] = [{"kernel": "a", "dispatch_id": 1}, {"kernel": "b", "dispatch_id": 2}]
     samples = [sample("s_nop 0"), *([sample("s_nop 0", dispatch_id=2)] * 3)]
-    found = pc_samples(trace(pc_samples=samples, dispatches=dispatches))
-    assert [(row.kernel, row.samples) for row in found.kernels] == [("b", 3), ("a", 1)]
-    assert found.samples == 4
+    profile = pc_samples(trace(pc_samples=samples, dispatches=dispatches))
+    assert [(row.kernel, row.samples) for row in profile.kernels] == [("b", 3), ("a", 1)]
+    assert profile.samples == 4
 
 
 def test_counts_at_instructions_will_do() -> None:
@@ -68,9 +71,9 @@ def test_counts_at_instructions_will_do() -> None:
         {"kernel": "k", "text": "s_barrier", "samples_issued": 1, "samples_stalled": 9, "source": "a.cpp:1"},
         {"kernel": "k", "text": "s_nop 0", "samples_issued": 0, "samples_stalled": 0},
     ]
-    (found,) = pc_samples(trace(instructions=rows)).kernels
-    assert (found.samples, found.issued.value, len(found.instructions)) == (10, 0.1, 1)
-    assert "only counted" in str(found.lanes_active.unavailable)
+    (sampled,) = pc_samples(trace(instructions=rows)).kernels
+    assert (sampled.samples, sampled.issued.value, len(sampled.instructions)) == (10, 0.1, 1)
+    assert "only counted" in str(sampled.lanes_active.unavailable)
 
 
 def test_none_says_so() -> None:

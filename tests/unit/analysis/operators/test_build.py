@@ -73,19 +73,19 @@ def step(**more: object) -> Trace:
     )
 
 
-def named(found: Operators, name: str) -> Operator:
-    return next(row for group in found.categories for row in group.operators if row.name == name)
+def named(attribution: Operators, name: str) -> Operator:
+    return next(row for group in attribution.categories for row in group.operators if row.name == name)
 
 
 def test_who_owns_a_kernel_and_how_that_is_known() -> None:
-    found = operators(step())
-    assert found.owned_by == {BY_LAUNCH: 3, BY_ID: 1, UNOWNED: 1}
-    assert (found.total_ns, found.owned_ns, found.unowned_ns) == (775, 725, 50)
+    attribution = operators(step())
+    assert attribution.owned_by == {BY_LAUNCH: 3, BY_ID: 1, UNOWNED: 1}
+    assert (attribution.total_ns, attribution.owned_ns, attribution.unowned_ns) == (775, 725, 50)
 
 
 def test_self_and_total_times() -> None:
-    found = operators(step())
-    linear, mm = named(found, "aten::linear"), named(found, "aten::mm")
+    attribution = operators(step())
+    linear, mm = named(attribution, "aten::linear"), named(attribution, "aten::mm")
     assert (linear.calls, linear.host_total_ns, linear.host_self_ns) == (2, 80, 30)
     assert (linear.gpu_self_ns, linear.gpu_total_ns) == (25, 325)
     assert (mm.calls, mm.gpu_self_ns, mm.dispatches, mm.copy_ns) == (3, 700, 3, 30)
@@ -109,11 +109,11 @@ def test_shapes_with_their_kernels_work_and_rates() -> None:
 
 
 def test_backward_is_linked_by_sequence_and_counts_for_the_module_of_its_forward() -> None:
-    found = operators(step())
-    assert found.backward_by == "the same sequence number"
-    mm = named(found, "aten::mm")
+    attribution = operators(step())
+    assert attribution.backward_by == "the same sequence number"
+    mm = named(attribution, "aten::mm")
     assert (mm.backward, mm.backward_gpu_ns) == (("MmBackward0",), 400)
-    (module,) = found.modules
+    (module,) = attribution.modules
     assert (module.name, module.gpu_ns, module.backward_gpu_ns, module.dispatches) == (
         "Linear_0",
         125,
@@ -134,9 +134,9 @@ def test_recorded_links_come_first() -> None:
         }
     ]
     linked = step(links=[{**row, "known": "recorded"} for row in links])
-    found = operators(linked)
-    assert found.backward_by == "recorded links"
-    assert found.modules[0].backward_gpu_ns == 0  # the second layer was called outside of a module
+    attribution = operators(linked)
+    assert attribution.backward_by == "recorded links"
+    assert attribution.modules[0].backward_gpu_ns == 0  # the second layer was called outside of a module
 
 
 def test_call_sites_are_the_innermost_functions_outside_torch() -> None:
@@ -145,10 +145,10 @@ def test_call_sites_are_the_innermost_functions_outside_torch() -> None:
 
 
 def test_sequences_of_an_outer_operator_hold_what_is_inside_it() -> None:
-    found = operators(step())
-    (first, second) = named(found, "aten::linear").sequences
+    attribution = operators(step())
+    (first, second) = named(attribution, "aten::linear").sequences
     assert {first.kernels, second.kernels} == {("Cijk_mm",), ("Cijk_mm", "noted")}
-    assert [row.kernels for row in named(found, "MmBackward0").sequences] == [("Cijk_back",)]
+    assert [row.kernels for row in named(attribution, "MmBackward0").sequences] == [("Cijk_back",)]
 
 
 def test_work_of_a_kernel_comes_from_operators_that_launched_nothing_else() -> None:
@@ -181,8 +181,8 @@ def test_ids_that_repeat_the_correlation_are_not_believed() -> None:
 
 
 def test_nothing_recorded_says_so() -> None:
-    found = operators(trace(dispatches=[kernel("k", 0, 10)]))
-    assert (found.unavailable, found.total_ns, found.unowned_ns) == (NO_OPERATORS, 10, 10)
+    attribution = operators(trace(dispatches=[kernel("k", 0, 10)]))
+    assert (attribution.unavailable, attribution.total_ns, attribution.unowned_ns) == (NO_OPERATORS, 10, 10)
 
 
 SPAN = st.tuples(st.integers(0, 60), st.integers(1, 30), st.sampled_from(["aten::a", "aten::b", "aten::c"]))
@@ -207,13 +207,17 @@ def test_sums_never_exceed_the_kernel_time(
         ]
         or [kernel("k", 0, 0)],
     )
-    found = operators(recording)
-    rows = [row for group in found.categories for row in group.operators]
-    assert sum(group.gpu_self_ns for group in found.categories) == found.owned_ns
-    assert found.owned_ns + found.unowned_ns == found.total_ns == sum(length for _, length in launches)
+    attribution = operators(recording)
+    rows = [row for group in attribution.categories for row in group.operators]
+    assert sum(group.gpu_self_ns for group in attribution.categories) == attribution.owned_ns
+    assert (
+        attribution.owned_ns + attribution.unowned_ns
+        == attribution.total_ns
+        == sum(length for _, length in launches)
+    )
     assert all(row.gpu_self_ns <= row.gpu_total_ns for row in rows)
-    assert all(row.gpu_total_ns <= found.total_ns for row in rows)
-    assert sum(shape.gpu_self_ns for row in rows for shape in row.shapes) == found.owned_ns
+    assert all(row.gpu_total_ns <= attribution.total_ns for row in rows)
+    assert sum(shape.gpu_self_ns for row in rows for shape in row.shapes) == attribution.owned_ns
 
 
 def test_categories_by_name() -> None:
@@ -246,8 +250,8 @@ def test_the_launch_is_believed_before_a_recorded_id() -> None:
         api_calls=[call("hipLaunchKernel", 22, 23, 1, **HOST)],
         dispatches=[kernel("k", 40, 50, pid=1, correlation_id=1, op_id=5)],
     )
-    found = operators(recording)
-    assert (named(found, "aten::a").gpu_self_ns, named(found, "aten::b").gpu_self_ns) == (0, 10)
+    attribution = operators(recording)
+    assert (named(attribution, "aten::a").gpu_self_ns, named(attribution, "aten::b").gpu_self_ns) == (0, 10)
 
 
 def test_work_is_not_divided_among_several_kernels() -> None:

@@ -18,11 +18,9 @@ SIZE = st.integers(1, 5)
 def work(
     name: str, shapes: list[object], dtypes: list[str], inputs: list[str] | None = None
 ) -> tuple[object, object]:
-    found = operator_work(
-        name, json.dumps(shapes), json.dumps(dtypes), json.dumps(inputs) if inputs else None
-    )
-    assert found.flops.known == found.bytes.known
-    return found.flops.value, found.bytes.value
+    cost = operator_work(name, json.dumps(shapes), json.dumps(dtypes), json.dumps(inputs) if inputs else None)
+    assert cost.flops.known == cost.bytes.known
+    return cost.flops.value, cost.bytes.value
 
 
 @given(SIZE, SIZE, SIZE, SIZE)
@@ -62,13 +60,13 @@ def test_a_convolution_counts_every_tap(  # noqa: PLR0917  (as many as a convolu
     shapes: list[object] = [[batch, channels, size, size], [filters, inputs, taps, taps], [], [], [], [], []]
     types = ["float", "float", "", "ScalarList", "ScalarList", "ScalarList", "Scalar"]
     texts = ["", "", "", f"[{stride}, {stride}]", f"[{pad}]", "[1, 1]", str(groups)]
-    found = work("aten::conv2d", shapes, types, texts)
+    cost = work("aten::conv2d", shapes, types, texts)
     moved = 4 * (
         batch * channels * size**2 + prod([filters, inputs, taps, taps]) + batch * filters * positions**2
     )
-    assert found == (counted, moved)
+    assert cost == (counted, moved)
     swapped = ["", "", "", texts[4], texts[3], "[1, 1]", str(groups), "False", "False"]
-    assert work("aten::miopen_convolution", [*shapes, [], []], [*types, "Scalar", "Scalar"], swapped) == found
+    assert work("aten::miopen_convolution", [*shapes, [], []], [*types, "Scalar", "Scalar"], swapped) == cost
     out = [batch, filters, positions, positions]
     backward: list[object] = [out, *shapes[:2], [], [], [], [], [], [], [], []]
     words = ["", "", "", "[0]", texts[3], texts[4], "[1, 1]", "False", "[0, 0]", str(groups)]
@@ -159,6 +157,6 @@ def test_elementwise_broadcasts_and_copies_compute_nothing() -> None:
     ],
 )
 def test_what_is_not_known_says_why(name: str, shapes: str | None, types: str | None, reason: str) -> None:
-    found = operator_work(name, shapes, types)
-    assert found.flops.value is None
-    assert reason in str(found.flops.unavailable)
+    cost = operator_work(name, shapes, types)
+    assert cost.flops.value is None
+    assert reason in str(cost.flops.unavailable)

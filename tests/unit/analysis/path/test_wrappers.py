@@ -47,10 +47,10 @@ def looped(operator_end: int = 40) -> Trace:
 
 def test_the_time_between_operators_around_the_call() -> None:
     recording = looped()
-    found = sync_wrappers(recording, build(recording))
-    assert found["before_ns"].to_list() == [10 * US] * STEPS
-    assert found["after_ns"].to_list() == [40 * US] * (STEPS - 1) + [0]  # no operator follows the last
-    names = build(recording).nodes["name"].gather(found["call"]).cast(str).unique().to_list()
+    wrappers = sync_wrappers(recording, build(recording))
+    assert wrappers["before_ns"].to_list() == [10 * US] * STEPS
+    assert wrappers["after_ns"].to_list() == [40 * US] * (STEPS - 1) + [0]  # no operator follows the last
+    names = build(recording).nodes["name"].gather(wrappers["call"]).cast(str).unique().to_list()
     assert names == ["hipDeviceSynchronize"]
 
 

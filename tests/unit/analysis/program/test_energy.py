@@ -28,35 +28,35 @@ def ran(name: str, start: float, end: float, agent: int = 0) -> Row:
 
 
 def test_a_ramp_is_a_triangle() -> None:
-    found = energy(trace(samples=[power(0, 0), power(2, 200), power(3, 200)], dispatches=[ran("k", 1, 3)]))
-    (gpu,) = found.gpus
+    account = energy(trace(samples=[power(0, 0), power(2, 200), power(3, 200)], dispatches=[ran("k", 1, 3)]))
+    (gpu,) = account.gpus
     assert gpu.energy.value == pytest.approx(400)
     assert gpu.mean_power.value == pytest.approx(400 / 3)
     assert [gpu.busy_j, gpu.idle_j] == pytest.approx([350, 50])
-    (row,) = found.kernels
+    (row,) = account.kernels
     assert [row.energy_j, row.mean_power_w] == pytest.approx([350, 175])
 
 
 def test_kernels_side_by_side_share_and_do_not_add() -> None:
-    found = energy(
+    account = energy(
         trace(
             samples=[power(0, 100), power(4, 100)],
             dispatches=[ran("a", 0, 2), ran("b", 0, 2), ran("b", 3, 4)],
         )
     )
-    assert {row.kernel: row.energy_j for row in found.kernels} == {
+    assert {row.kernel: row.energy_j for row in account.kernels} == {
         "a": pytest.approx(300 * 2 / 5),
         "b": pytest.approx(300 * 3 / 5),
     }
-    assert found.gpus[0].busy_j == pytest.approx(300)
+    assert account.gpus[0].busy_j == pytest.approx(300)
 
 
 def test_what_lies_outside_the_readings_is_left_out() -> None:
-    found = energy(
+    account = energy(
         trace(samples=[power(1, 100), power(2, 100)], dispatches=[ran("a", 0, 1.5), ran("b", 5, 6)])
     )
-    assert {row.kernel: row.energy_j for row in found.kernels} == {"a": pytest.approx(50)}
-    assert found.left_out == 1
+    assert {row.kernel: row.energy_j for row in account.kernels} == {"a": pytest.approx(50)}
+    assert account.left_out == 1
 
 
 def test_the_limits_are_stated() -> None:
@@ -73,9 +73,9 @@ def test_gpus_that_the_sensor_counts_otherwise() -> None:
         {"agent_id": 3, "kind": "GPU", "logical_index": 1},
     ]
     samples = [power(0, 100, 0), power(1, 100, 0), power(0, 300, 1), power(1, 300, 1)]
-    found = energy(trace(samples=samples, agents=agents, dispatches=[ran("k", 0, 1, agent=3)]))
-    assert found.kernels[0].energy_j == pytest.approx(300)
-    assert [gpu.kernels_of for gpu in found.gpus] == [None, 3]
+    account = energy(trace(samples=samples, agents=agents, dispatches=[ran("k", 0, 1, agent=3)]))
+    assert account.kernels[0].energy_j == pytest.approx(300)
+    assert [gpu.kernels_of for gpu in account.gpus] == [None, 3]
     alone = energy(trace(samples=samples[:2], dispatches=[ran("k", 0, 1, agent=7)]))
     assert alone.kernels[0].energy_j == pytest.approx(100)
 
@@ -92,10 +92,10 @@ def test_steps_and_clocks() -> None:
         power(0, 1000, metric="clock_mhz"),
         power(1, 2000, metric="clock_mhz"),
     ]
-    found = energy(trace(samples=samples, ranges=steps))
-    assert [step.energy_j for step in found.steps] == [pytest.approx(150), pytest.approx(250)]
-    assert found.gpus[0].mean_clock.value == 1500
-    assert "no kernel with times" in str(found.kernels_unavailable)
+    account = energy(trace(samples=samples, ranges=steps))
+    assert [step.energy_j for step in account.steps] == [pytest.approx(150), pytest.approx(250)]
+    assert account.gpus[0].mean_clock.value == 1500
+    assert "no kernel with times" in str(account.kernels_unavailable)
 
 
 def test_what_is_missing_says_so() -> None:
@@ -110,22 +110,22 @@ def test_what_is_missing_says_so() -> None:
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=8),
 )
 def test_kernels_never_use_more_than_the_gpu(readings: list[int], work: list[tuple[int, int]]) -> None:
-    found = energy(
+    account = energy(
         trace(
             samples=[power(10 * i, watts) for i, watts in enumerate(readings)],
             dispatches=[ran(f"k{i % 2}", start, start + length) for i, (start, length) in enumerate(work)]
             or [ran("k", 0, 0)],
         )
     )
-    (gpu,) = found.gpus
+    (gpu,) = account.gpus
     trapezoid = sum(5 * (a + b) for a, b in pairwise(readings))
     assert gpu.energy.value == pytest.approx(trapezoid)
-    assert sum(row.energy_j for row in found.kernels) == pytest.approx(gpu.busy_j, abs=1e-9)
+    assert sum(row.energy_j for row in account.kernels) == pytest.approx(gpu.busy_j, abs=1e-9)
     assert -1e-9 <= gpu.busy_j <= trapezoid + 1e-9
 
 
 def test_families_sum_their_kernels() -> None:
     kernels = [ran("mul_mat_q", 0, 1), ran("Cijk_A", 1, 2), ran("scale_f32", 2, 3)]
-    found = energy(trace(samples=[power(0, 100), power(4, 100)], dispatches=kernels))
-    assert [(row.family, row.dispatches) for row in found.families] == [("gemm", 2), ("elementwise", 1)]
-    assert [row.energy_j for row in found.families] == pytest.approx([200, 100])
+    account = energy(trace(samples=[power(0, 100), power(4, 100)], dispatches=kernels))
+    assert [(row.family, row.dispatches) for row in account.families] == [("gemm", 2), ("elementwise", 1)]
+    assert [row.energy_j for row in account.families] == pytest.approx([200, 100])

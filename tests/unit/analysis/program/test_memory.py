@@ -22,14 +22,14 @@ def free(time: int, address: int, level: str = "REAL") -> Row:
 
 
 def use(*rows: Row, **more: Any) -> MemoryUse:
-    (found,) = memory(trace(allocations=rows, **more)).rows
-    return found
+    (usage,) = memory(trace(allocations=rows, **more)).rows
+    return usage
 
 
 def test_a_free_takes_size_and_gpu_from_its_allocation() -> None:
-    found = use(alloc(0, 1, 100), alloc(10, 2, 50), free(20, 1), alloc(30, 3, 10))
-    assert (found.peak_bytes, found.peak_ns, found.last_bytes, found.agent_id) == (150, 10, 60, 0)
-    assert (found.allocations, found.frees, found.frees_without_allocation) == (3, 1, 0)
+    usage = use(alloc(0, 1, 100), alloc(10, 2, 50), free(20, 1), alloc(30, 3, 10))
+    assert (usage.peak_bytes, usage.peak_ns, usage.last_bytes, usage.agent_id) == (150, 10, 60, 0)
+    assert (usage.allocations, usage.frees, usage.frees_without_allocation) == (3, 1, 0)
 
 
 def test_frees_of_earlier_memory_are_noted_and_do_not_count() -> None:
@@ -40,13 +40,13 @@ def test_frees_of_earlier_memory_are_noted_and_do_not_count() -> None:
 
 
 def test_an_address_given_out_twice_was_freed_in_between() -> None:
-    found = use(alloc(0, 1, 100), alloc(5, 1, 30))
-    assert (found.reused_addresses, found.last_bytes, found.peak_bytes) == (1, 30, 100)
+    usage = use(alloc(0, 1, 100), alloc(5, 1, 30))
+    assert (usage.reused_addresses, usage.last_bytes, usage.peak_bytes) == (1, 30, 100)
 
 
 def test_the_frameworks_allocator_stands_apart() -> None:
-    found = memory(trace(allocations=[alloc(0, 1, 1000), alloc(1, 1, 10, "CACHED"), free(2, 1, "CACHED")]))
-    assert {row.level: (row.peak_bytes, row.last_bytes) for row in found.rows} == {
+    report = memory(trace(allocations=[alloc(0, 1, 1000), alloc(1, 1, 10, "CACHED"), free(2, 1, "CACHED")]))
+    assert {row.level: (row.peak_bytes, row.last_bytes) for row in report.rows} == {
         "REAL": (1000, 1000),
         "CACHED": (10, 0),
     }
@@ -92,8 +92,8 @@ def test_readings_are_a_source_of_their_own() -> None:
         {"time_ns": 10 * i, "metric": "vram_used_bytes", "value": float(value), "agent_id": 2}
         for i, value in enumerate((5, 9, 7))
     ]
-    found = memory(trace(samples=samples)).rows[0]
-    assert (found.source, found.level, found.peak_bytes, found.peak_ns) == (
+    usage = memory(trace(samples=samples)).rows[0]
+    assert (usage.source, usage.level, usage.peak_bytes, usage.peak_ns) == (
         "samples",
         "vram_used_bytes",
         9,
@@ -118,10 +118,10 @@ def test_the_timeline_equals_a_walk_through_the_events(events: list[tuple[int, i
             held[address] = size
             rows.append(alloc(time, address, size))
         levels.append(sum(held.values()))
-    found = use(*rows)
-    assert (found.peak_bytes, found.last_bytes, found.peak_ns) == (
+    usage = use(*rows)
+    assert (usage.peak_bytes, usage.last_bytes, usage.peak_ns) == (
         max(levels),
         levels[-1],
         levels.index(max(levels)),
     )
-    assert max(found.series_bytes) == found.peak_bytes
+    assert max(usage.series_bytes) == usage.peak_bytes

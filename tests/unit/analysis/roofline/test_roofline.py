@@ -57,12 +57,12 @@ def one(values: Mapping[str, float], duration: int = 10_000, **tables: Sequence[
         **tables,
     }
     recorded = trace(**given)  # type: ignore[arg-type]
-    (found,) = roofline(recorded).kernels
-    return found
+    (kernel,) = roofline(recorded).kernels
+    return kernel
 
 
-def part(found: KernelRoofline, ceiling: str) -> WorkPart:
-    return next(row for row in found.work if row.ceiling == ceiling)
+def part(kernel: KernelRoofline, ceiling: str) -> WorkPart:
+    return next(row for row in kernel.work if row.ceiling == ceiling)
 
 
 def ceiling(name: str, **tables: Sequence[Row]) -> Ceiling:
@@ -113,36 +113,36 @@ def test_devices_that_the_benchmark_numbers_in_its_own_way() -> None:
 
 def test_far_from_every_ceiling_is_latency() -> None:
     """512e6 FLOP and 6.4 MB in 10 us: 51.2 TFLOP/s of 80 FLOP/B * 5.3 TB/s = 424."""
-    found = one({**ALL, "SQ_INSTS_VALU_MFMA_MOPS_F16": 1e6, "TCC_EA0_RDREQ_sum": 1e5})
-    assert found.operational_intensity.value == 80
-    assert found.tflops.value == pytest.approx(51.2)
-    assert found.tbytes.value == pytest.approx(0.64)
-    assert found.roof.value == pytest.approx(424)
-    assert found.percent_of_roof.value == pytest.approx(100 * 51.2 / 424)
-    assert part(found, "f16 matrix").percent_of_ceiling.value == pytest.approx(100 * 51.2 / 1307.4)
-    assert (found.position, found.regime, found.basis) == ("memory (HBM)", "latency", "counters")
-    assert found.flops.doubt is None
+    kernel = one({**ALL, "SQ_INSTS_VALU_MFMA_MOPS_F16": 1e6, "TCC_EA0_RDREQ_sum": 1e5})
+    assert kernel.operational_intensity.value == 80
+    assert kernel.tflops.value == pytest.approx(51.2)
+    assert kernel.tbytes.value == pytest.approx(0.64)
+    assert kernel.roof.value == pytest.approx(424)
+    assert kernel.percent_of_roof.value == pytest.approx(100 * 51.2 / 424)
+    assert part(kernel, "f16 matrix").percent_of_ceiling.value == pytest.approx(100 * 51.2 / 1307.4)
+    assert (kernel.position, kernel.regime, kernel.basis) == ("memory (HBM)", "latency", "counters")
+    assert kernel.flops.doubt is None
 
 
 def test_near_the_arithmetic_is_compute() -> None:
     """784.44e7 FLOP in 10 us: 60 % of 1307.4 TFLOP/s."""
-    found = one({**ALL, "SQ_INSTS_VALU_MFMA_MOPS_F16": 784.44e7 / 512, "TCC_EA0_RDREQ_sum": 1e4})
-    assert found.percent_of_roof.value == pytest.approx(60)
-    assert found.roof.value == pytest.approx(1307.4)
-    assert (found.position, found.regime) == ("compute (f16 matrix)", "compute")
+    kernel = one({**ALL, "SQ_INSTS_VALU_MFMA_MOPS_F16": 784.44e7 / 512, "TCC_EA0_RDREQ_sum": 1e4})
+    assert kernel.percent_of_roof.value == pytest.approx(60)
+    assert kernel.roof.value == pytest.approx(1307.4)
+    assert (kernel.position, kernel.regime) == ("compute (f16 matrix)", "compute")
 
 
 def test_a_copy_has_a_place_although_it_computes_nothing() -> None:
     """21.2 MB in 10 us: 40 % of 5.3 TB/s."""
-    found = one({**ALL, "TCC_EA0_RDREQ_sum": 21.2e6 / 64})
-    assert (found.operational_intensity.value, found.roof.value) == (0, 0)
-    assert found.percent_of_roof.value == pytest.approx(40)
-    assert (found.position, found.regime) == ("memory (HBM)", "memory")
+    kernel = one({**ALL, "TCC_EA0_RDREQ_sum": 21.2e6 / 64})
+    assert (kernel.operational_intensity.value, kernel.roof.value) == (0, 0)
+    assert kernel.percent_of_roof.value == pytest.approx(40)
+    assert (kernel.position, kernel.regime) == ("memory (HBM)", "memory")
 
 
 def test_dtypes_of_one_unit_add_up_and_the_largest_names_it() -> None:
     """200 TFLOP/s of f16, 500 of f8 and 20 of f32 vectors."""
-    found = one(
+    kernel = one(
         {
             **ALL,
             "SQ_INSTS_VALU_MFMA_MOPS_F16": 200e7 / 512,
@@ -150,34 +150,34 @@ def test_dtypes_of_one_unit_add_up_and_the_largest_names_it() -> None:
             "SQ_INSTS_VALU_FMA_F32": 20e7 / 128,
         }
     )
-    shares = {row.ceiling: row.percent_of_ceiling.value for row in found.work if row.amount.value}
+    shares = {row.ceiling: row.percent_of_ceiling.value for row in kernel.work if row.amount.value}
     assert shares == {
         "f16 matrix": pytest.approx(100 * 200 / 1307.4),
         "f8 matrix": pytest.approx(100 * 500 / 2614.9),
         "f32 vector": pytest.approx(100 * 20 / 163.4),
     }
-    assert found.percent_of_roof.value == pytest.approx(100 * (200 / 1307.4 + 500 / 2614.9))
-    assert found.position == "compute (f8 matrix)"
-    assert found.flops.value == pytest.approx(720e7)
+    assert kernel.percent_of_roof.value == pytest.approx(100 * (200 / 1307.4 + 500 / 2614.9))
+    assert kernel.position == "compute (f8 matrix)"
+    assert kernel.flops.value == pytest.approx(720e7)
 
 
 def test_integers_are_no_flops_but_keep_the_matrix_units_busy() -> None:
-    found = one({**ALL, "SQ_INSTS_VALU_MFMA_MOPS_I8": 1307.45e7 / 512})
-    assert found.flops.value == 0
-    assert part(found, "i8 matrix").rate.unit == "TOP/s"
-    assert found.position == "compute (i8 matrix)"
-    assert found.percent_of_roof.value == pytest.approx(50)
+    kernel = one({**ALL, "SQ_INSTS_VALU_MFMA_MOPS_I8": 1307.45e7 / 512})
+    assert kernel.flops.value == 0
+    assert part(kernel, "i8 matrix").rate.unit == "TOP/s"
+    assert kernel.position == "compute (i8 matrix)"
+    assert kernel.percent_of_roof.value == pytest.approx(50)
 
 
 def test_above_the_peak_is_kept_and_doubted() -> None:
     """106 MB in 10 us: 10.6 TB/s; less than the Infinity Cache holds."""
-    found = one({**ALL, "TCC_EA0_RDREQ_sum": 106e6 / 64})
-    assert found.percent_of_roof.value == pytest.approx(200)
-    assert "fit the last cache" in str(found.percent_of_roof.doubt)
-    assert found.tbytes.doubt
-    assert found.spread is not None
-    assert found.spread.doubt
-    assert found.regime == "unknown"
+    kernel = one({**ALL, "TCC_EA0_RDREQ_sum": 106e6 / 64})
+    assert kernel.percent_of_roof.value == pytest.approx(200)
+    assert "fit the last cache" in str(kernel.percent_of_roof.doubt)
+    assert kernel.tbytes.doubt
+    assert kernel.spread is not None
+    assert kernel.spread.doubt
+    assert kernel.regime == "unknown"
     larger = one({**ALL, "TCC_EA0_RDREQ_sum": 1060e6 / 64})
     assert "a cache behind the counted requests" in str(larger.percent_of_roof.doubt)
 
@@ -192,29 +192,29 @@ def test_reads_alone_are_a_lower_bound() -> None:
 
 
 def test_operations_that_were_not_all_counted() -> None:
-    found = one({"SQ_INSTS_VALU_MFMA_MOPS_F16": 1e6, **dict.fromkeys([*READS, *WRITES], 1e3)})
-    assert found.flops.value == 512e6
-    assert str(found.flops.doubt).startswith(
+    kernel = one({"SQ_INSTS_VALU_MFMA_MOPS_F16": 1e6, **dict.fromkeys([*READS, *WRITES], 1e3)})
+    assert kernel.flops.value == 512e6
+    assert str(kernel.flops.doubt).startswith(
         "at least: needs SQ_INSTS_VALU_ADD_F16, SQ_INSTS_VALU_ADD_F32 and "
     )
-    assert found.regime == "unknown"
+    assert kernel.regime == "unknown"
 
 
 def test_a_dtype_without_a_ceiling_says_so() -> None:
     gpu = msgspec.structs.replace(find_gpu("MI300X"), vector_tflops={"f32": 163.4})
     values = {**ALL, "SQ_INSTS_VALU_FMA_F16": 1e3}
     recorded = trace(dispatches=[dispatch(1, 10_000)], counters=counted(1, values))
-    (found,) = roofline(recorded, gpu=gpu).kernels
-    percent = part(found, "f16 vector").percent_of_ceiling
+    (kernel,) = roofline(recorded, gpu=gpu).kernels
+    percent = part(kernel, "f16 vector").percent_of_ceiling
     assert percent.unavailable == "no peak of f16 vector is known for AMD Instinct MI300X"
-    assert found.regime == "unknown"
-    assert str(percent.unavailable) in found.reason
+    assert kernel.regime == "unknown"
+    assert str(percent.unavailable) in kernel.reason
 
 
 def test_occupancy_and_waits_stand_beside_it() -> None:
     waves = {"SQ_WAVE_CYCLES": 1000.0, "SQ_WAIT_ANY": 700.0, "SQ_WAIT_INST_ANY": 100.0}
-    found = one({**ALL, **waves})
-    assert {name: value.value for name, value in found.evidence.items()} == {
+    kernel = one({**ALL, **waves})
+    assert {name: value.value for name, value in kernel.evidence.items()} == {
         "issue_wait_share": 0.1,
         "wait_share": 0.7,
     }
@@ -228,19 +228,19 @@ def test_occupancy_and_waits_stand_beside_it() -> None:
 def test_percent_of_roof_is_the_rate_over_the_roof_at_that_intensity(
     mops: int, requests: int, duration: int
 ) -> None:
-    found = one(
+    kernel = one(
         {**ALL, "SQ_INSTS_VALU_MFMA_MOPS_F16": float(mops), "TCC_EA0_RDREQ_sum": float(requests)}, duration
     )
     flops, moved = 512 * mops, 64 * requests
     roof = min(1307.4, flops / moved * 5.3)
     percent = 100 * flops / duration / 1000 / roof
-    assert found.percent_of_roof.value == pytest.approx(percent)
-    assert found.roof.value == pytest.approx(roof)
+    assert kernel.percent_of_roof.value == pytest.approx(percent)
+    assert kernel.roof.value == pytest.approx(roof)
     beyond = flops / moved > 1307.4 / 5.3
-    assert str(found.position).startswith("compute" if beyond else "memory")
-    assert (found.percent_of_roof.doubt is not None) == (float(found.percent_of_roof.value or 0) > 100)
+    assert str(kernel.position).startswith("compute" if beyond else "memory")
+    assert (kernel.percent_of_roof.doubt is not None) == (float(kernel.percent_of_roof.value or 0) > 100)
     near = percent >= 35
-    assert (found.regime == "latency") == (not near)
+    assert (kernel.regime == "latency") == (not near)
 
 
 # --- times and passes ------------------------------------------------------------------------------------------
@@ -260,36 +260,36 @@ def passes(first: Sequence[int], second: Sequence[int]) -> Trace:
 
 
 def test_times_come_from_the_timed_pass_and_not_from_that_of_the_counters() -> None:
-    (found,) = roofline(passes([10_000, 30_000], [10_000, 30_000])).kernels
-    assert found.time_ns.value == 20_000
-    assert found.time_ns.formula == "mean of the same dispatches in pass 0, which was timed"
-    assert found.tbytes.value == pytest.approx(6.4e6 / 20_000 / 1000)
-    assert found.spread is not None
-    assert found.spread.greatest == pytest.approx(3 * found.spread.least)
-    assert (found.dispatches, found.calls) == (2, 2)
+    (kernel,) = roofline(passes([10_000, 30_000], [10_000, 30_000])).kernels
+    assert kernel.time_ns.value == 20_000
+    assert kernel.time_ns.formula == "mean of the same dispatches in pass 0, which was timed"
+    assert kernel.tbytes.value == pytest.approx(6.4e6 / 20_000 / 1000)
+    assert kernel.spread is not None
+    assert kernel.spread.greatest == pytest.approx(3 * kernel.spread.least)
+    assert (kernel.dispatches, kernel.calls) == (2, 2)
 
 
 def test_dispatches_that_cannot_be_matched_have_the_median_time() -> None:
-    (found,) = roofline(passes([10_000, 11_000, 90_000], [10_000, 11_000])).kernels
-    assert found.time_ns.value == 11_000
-    assert "median of its dispatches in pass 0" in found.time_ns.formula
-    assert found.spread is None
+    (kernel,) = roofline(passes([10_000, 11_000, 90_000], [10_000, 11_000])).kernels
+    assert kernel.time_ns.value == 11_000
+    assert "median of its dispatches in pass 0" in kernel.time_ns.formula
+    assert kernel.spread is None
 
 
 def test_processes_of_one_pass_are_not_mixed_up() -> None:
     """Two processes with the same dispatch numbers, each with counters and times of its own."""
     values = {**ALL, "TCC_EA0_RDREQ_sum": 1e5}
-    found = roofline(
+    kernel = roofline(
         trace(
             agents=[MI300X],
             dispatches=[dispatch(1, 10_000), dispatch(1, 20_000, pid=2)],
             counters=[*counted(1, values), *counted(1, values, pid=2)],
         )
     ).kernels[0]
-    assert found.time_ns.value == 15_000
-    assert found.time_ns.formula == "mean of its own times"
-    assert found.spread is not None
-    assert found.spread.greatest == pytest.approx(2 * found.spread.least)
+    assert kernel.time_ns.value == 15_000
+    assert kernel.time_ns.formula == "mean of its own times"
+    assert kernel.spread is not None
+    assert kernel.spread.greatest == pytest.approx(2 * kernel.spread.least)
 
 
 @pytest.mark.parametrize(("timed", "counting"), [(2, 2), (1, 2), (2, 1)])
@@ -305,10 +305,10 @@ def test_processes_of_two_passes_cannot_be_told_apart(timed: int, counting: int)
         ],
         counters=[row for pid in others for row in counted(1, values, pid=pid, pass_id=1)],
     )
-    (found,) = roofline(recorded).kernels
-    assert "median of its dispatches in pass 0" in found.time_ns.formula
-    assert found.time_ns.value == 10_000
-    assert found.spread is None
+    (kernel,) = roofline(recorded).kernels
+    assert "median of its dispatches in pass 0" in kernel.time_ns.formula
+    assert kernel.time_ns.value == 10_000
+    assert kernel.spread is None
 
 
 def test_without_times_there_are_amounts_and_no_rates() -> None:
@@ -317,10 +317,12 @@ def test_without_times_there_are_amounts_and_no_rates() -> None:
         dispatches=[dispatch(1, None)],
         counters=counted(1, {**ALL, "TCC_EA0_RDREQ_sum": 1.0}),
     )
-    (found,) = roofline(recorded).kernels
-    assert found.bytes.value == 64
+    (kernel,) = roofline(recorded).kernels
+    assert kernel.bytes.value == 64
     assert (
-        found.tbytes.unavailable == found.percent_of_roof.unavailable == "no pass of the recording has times"
+        kernel.tbytes.unavailable
+        == kernel.percent_of_roof.unavailable
+        == "no pass of the recording has times"
     )
 
 
@@ -340,21 +342,21 @@ def called(
 
 def test_a_product_by_its_shapes() -> None:
     """2 * 512^3 FLOP and 3 * 512^2 * 2 B."""
-    found = called("aten::mm", "[[512, 512], [512, 512]]", '["c10::BFloat16", "c10::BFloat16"]')
-    assert found.flops.value == 2 * 512**3
-    assert found.bytes.value == 3 * 512**2 * 2
-    assert found.operational_intensity.value == pytest.approx(2 * 512**3 / (3 * 512**2 * 2))
-    assert part(found, "bf16 matrix").percent_of_ceiling.value == pytest.approx(
+    kernel = called("aten::mm", "[[512, 512], [512, 512]]", '["c10::BFloat16", "c10::BFloat16"]')
+    assert kernel.flops.value == 2 * 512**3
+    assert kernel.bytes.value == 3 * 512**2 * 2
+    assert kernel.operational_intensity.value == pytest.approx(2 * 512**3 / (3 * 512**2 * 2))
+    assert part(kernel, "bf16 matrix").percent_of_ceiling.value == pytest.approx(
         100 * 2 * 512**3 / 10_000 / 1000 / 1307.4
     )
-    assert found.basis == "analytical from shapes"
-    assert "analytical from shapes" in part(found, "bf16 matrix").amount.formula
+    assert kernel.basis == "analytical from shapes"
+    assert "analytical from shapes" in part(kernel, "bf16 matrix").amount.formula
 
 
 def test_shapes_give_a_lower_bound_so_that_low_is_not_latency() -> None:
-    found = called("aten::mm", "[[8, 8], [8, 8]]", '["c10::Half", "c10::Half"]')
-    assert found.regime == "unknown"
-    assert "counters would tell" in found.reason
+    kernel = called("aten::mm", "[[8, 8], [8, 8]]", '["c10::Half", "c10::Half"]')
+    assert kernel.regime == "unknown"
+    assert "counters would tell" in kernel.reason
 
 
 @pytest.mark.parametrize(
@@ -366,9 +368,9 @@ def test_shapes_give_a_lower_bound_so_that_low_is_not_latency() -> None:
     ],
 )
 def test_what_f32_products_run_on(kernel: str, ceiling: str, note: str) -> None:
-    found = called("aten::mm", "[[64, 64], [64, 64]]", '["float", "float"]', [kernel])
-    assert [row.ceiling for row in found.work if row.kind == "compute"] == [ceiling]
-    assert note in found.notes
+    product = called("aten::mm", "[[64, 64], [64, 64]]", '["float", "float"]', [kernel])
+    assert [row.ceiling for row in product.work if row.kind == "compute"] == [ceiling]
+    assert note in product.notes
 
 
 def test_calls_of_two_dtypes_share_the_time_of_both() -> None:
@@ -380,24 +382,24 @@ def test_calls_of_two_dtypes_share_the_time_of_both() -> None:
     ]  # fmt: skip
     launches = [call("hipLaunchKernel", 100 * n + 10, 100 * n + 11, n, pid=1, tid=1) for n in range(2)]
     ran = [dispatch(n, 10_000, correlation_id=n) for n in range(2)]
-    (found,) = roofline(trace(agents=[MI300X], ops=rows, api_calls=launches, dispatches=ran)).kernels
-    assert {row.ceiling: row.amount.value for row in found.work if row.kind == "compute"} == {
+    (kernel,) = roofline(trace(agents=[MI300X], ops=rows, api_calls=launches, dispatches=ran)).kernels
+    assert {row.ceiling: row.amount.value for row in kernel.work if row.kind == "compute"} == {
         "f16 matrix": 64**3,
         "bf16 matrix": 64**3,
     }
-    assert found.flops.value == 2 * 64**3
+    assert kernel.flops.value == 2 * 64**3
 
 
 def test_half_precision_elementwise_work_is_done_in_f32() -> None:
-    found = called("aten::add", "[[64, 64], [64, 64]]", '["c10::Half", "c10::Half"]')
-    assert [row.ceiling for row in found.work] == ["HBM", "f32 vector"]
-    assert IN_F32 in found.notes
+    kernel = called("aten::add", "[[64, 64], [64, 64]]", '["c10::Half", "c10::Half"]')
+    assert [row.ceiling for row in kernel.work] == ["HBM", "f32 vector"]
+    assert IN_F32 in kernel.notes
 
 
 def test_integers_have_no_flops() -> None:
-    found = called("aten::add", "[[64, 64], [64, 64]]", '["long int", "long int"]')
-    assert [row.ceiling for row in found.work] == ["HBM"]
-    assert found.flops.value == 0
+    kernel = called("aten::add", "[[64, 64], [64, 64]]", '["long int", "long int"]')
+    assert [row.ceiling for row in kernel.work] == ["HBM"]
+    assert kernel.flops.value == 0
 
 
 def test_work_that_cannot_be_told_has_a_reason() -> None:
@@ -411,25 +413,25 @@ def test_work_that_cannot_be_told_has_a_reason() -> None:
 def test_counters_come_before_shapes_and_leave_the_rest_to_them() -> None:
     operator = {"name": "aten::mm", "category": "operator", "start_ns": 0, "end_ns": 50, "op_id": 1, "pid": 1,
                 "tid": 1, "shapes": "[[512, 512], [512, 512]]", "dtypes": '["c10::Half", "c10::Half"]'}  # fmt: skip
-    found = one(
+    kernel = one(
         {**dict.fromkeys([*READS, *WRITES], 0.0), "TCC_EA0_RDREQ_sum": 1e6},
         ops=[operator],
         api_calls=[call("hipLaunchKernel", 10, 11, 1, pid=1, tid=1)],
         dispatches=[dispatch(1, 10_000, correlation_id=1)],
     )
-    assert found.bytes.value == 64e6
-    assert found.flops.value == 2 * 512**3
-    assert found.basis == "counters and analytical from shapes"
+    assert kernel.bytes.value == 64e6
+    assert kernel.flops.value == 2 * 512**3
+    assert kernel.basis == "counters and analytical from shapes"
 
 
 # --- what is missing -------------------------------------------------------------------------------------------
 
 
 def test_a_gpu_that_is_not_known() -> None:
-    found = called("aten::mm", "[[512, 512], [512, 512]]", '["float", "float"]', agent=V100)
-    assert found.operational_intensity.known
-    assert found.tflops.known
-    assert "the catalogue has no sm_70" in str(found.percent_of_roof.unavailable)
+    kernel = called("aten::mm", "[[512, 512], [512, 512]]", '["float", "float"]', agent=V100)
+    assert kernel.operational_intensity.known
+    assert kernel.tflops.known
+    assert "the catalogue has no sm_70" in str(kernel.percent_of_roof.unavailable)
     nameless = trace(dispatches=[dispatch(1, 10)], counters=counted(1, ALL))
     assert roofline(nameless).gpus[0].unavailable == NOT_RECORDED
     assert NOT_RECORDED in roofline(nameless).kernels[0].reason
@@ -437,18 +439,18 @@ def test_a_gpu_that_is_not_known() -> None:
 
 def test_a_gpu_that_is_named() -> None:
     nameless = trace(dispatches=[dispatch(1, 10_000)], counters=counted(1, {**ALL, "TCC_EA0_RDREQ_sum": 1e5}))
-    (found,) = roofline(nameless, gpu=find_gpu("MI300X")).kernels
-    assert found.percent_of_roof.value == pytest.approx(100 * 0.64 / 5.3)
+    (kernel,) = roofline(nameless, gpu=find_gpu("MI300X")).kernels
+    assert kernel.percent_of_roof.value == pytest.approx(100 * 0.64 / 5.3)
 
 
 def test_gpus_of_two_models_are_kept_apart_and_a_third_is_unknown() -> None:
     other = {"agent_id": 1, "kind": "GPU", "gfx": "gfx90a", "name": "AMD Instinct MI210", "cu_count": 104}
     ran = [dispatch(n, 10_000, agent_id=n) for n in range(3)]
     values = [row for n in range(3) for row in counted(n, {**ALL, "TCC_EA0_RDREQ_sum": 1e5}, agent_id=n)]
-    found = roofline(trace(agents=[MI300X, other], dispatches=ran, counters=values))
-    assert [gpu.name for gpu in found.gpus] == ["AMD Instinct MI300X", "AMD Instinct MI210", "unknown GPU"]
-    assert sorted(row.gpu for row in found.kernels) == [0, 1, 2]
-    assert [row.bytes.value for row in sorted(found.kernels, key=lambda row: row.gpu)] == [6.4e6, None, None]
+    chart = roofline(trace(agents=[MI300X, other], dispatches=ran, counters=values))
+    assert [gpu.name for gpu in chart.gpus] == ["AMD Instinct MI300X", "AMD Instinct MI210", "unknown GPU"]
+    assert sorted(row.gpu for row in chart.kernels) == [0, 1, 2]
+    assert [row.bytes.value for row in sorted(chart.kernels, key=lambda row: row.gpu)] == [6.4e6, None, None]
 
 
 def test_nothing_recorded() -> None:
@@ -465,9 +467,9 @@ def test_nsight_computes_own_percentages_stand_in_for_what_was_not_counted() -> 
     }
     agent = {"agent_id": 0, "kind": "GPU", "gfx": "sm_90"}
     recorded = trace(agents=[agent], dispatches=[dispatch(1, None)], counters=counted(1, values))
-    (found,) = roofline(recorded).kernels
-    assert (found.time_ns.value, found.percent_of_roof.value, found.regime) == (5000, 20, "latency")
-    assert found.evidence["achieved_occupancy"].value == 0.25
+    (kernel,) = roofline(recorded).kernels
+    assert (kernel.time_ns.value, kernel.percent_of_roof.value, kernel.regime) == (5000, 20, "latency")
+    assert kernel.evidence["achieved_occupancy"].value == 0.25
 
 
 # --- the simulator's truth -------------------------------------------------------------------------------------
@@ -506,14 +508,16 @@ def test_the_simulators_truth() -> None:
         tables["dispatches"] = pl.concat([tables["dispatches"], later])
         values = counter_values(later, tuple(names), workload, gpu)
         counters.append(schema.conform("counters", values.with_columns(pass_id=pl.lit(number, pl.Int32))))
-    found = {row.kernel: row for row in roofline(Trace({**tables, "counters": pl.concat(counters)})).kernels}
+    by_kernel = {
+        row.kernel: row for row in roofline(Trace({**tables, "counters": pl.concat(counters)})).kernels
+    }
     truth = {row.kernel: row for row in work(run)}
-    assert found.keys() == truth.keys()
-    for name, row in found.items():
+    assert by_kernel.keys() == truth.keys()
+    for name, row in by_kernel.items():
         flops, moved = sum(truth[name].flops.values()), truth[name].bytes["hbm"]
         assert row.operational_intensity.value == pytest.approx(flops / moved, rel=1e-5)
         assert row.flops.value == pytest.approx(flops / 3, rel=1e-5)
         assert row.percent_of_roof.value == pytest.approx(100 * gpu.rates["efficiency"], rel=1e-3)
         assert row.calls == row.dispatches == 3
-    assert (found["gemm"].position, found["gemm"].regime) == ("compute (bf16 matrix)", "compute")
-    assert (found["stream"].position, found["stream"].regime) == ("memory (HBM)", "memory")
+    assert (by_kernel["gemm"].position, by_kernel["gemm"].regime) == ("compute (bf16 matrix)", "compute")
+    assert (by_kernel["stream"].position, by_kernel["stream"].regime) == ("memory (HBM)", "memory")

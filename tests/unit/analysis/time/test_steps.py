@@ -29,34 +29,34 @@ def mark(name: str, start: int, end: int) -> Row:
 
 @pytest.mark.parametrize(("name", "count", "kernels"), [("slivers", 100, 6), ("copy_in_loop", 30, 3)])
 def test_ranges_of_one_name_that_hold_the_kernels(name: str, count: int, kernels: int) -> None:
-    found = steps(recorded(read_workload(EXAMPLES / f"{name}.toml")))
-    assert len(found.steps) == count
-    assert found.kernels_per_step.value == kernels
-    assert found.found_by.startswith("ranges named")
+    loop = steps(recorded(read_workload(EXAMPLES / f"{name}.toml")))
+    assert len(loop.steps) == count
+    assert loop.kernels_per_step.value == kernels
+    assert loop.found_by.startswith("ranges named")
 
 
 def test_profiler_steps_come_first() -> None:
     marks = [mark(f"ProfilerStep#{i}", 40 * i, 40 * i + 40) for i in range(3)]
     loops = [mark("inner", 20 * i, 20 * i + 20) for i in range(6)]
-    found = steps(sequence(list("abcd") * 3, ranges=marks + loops))
-    assert (found.found_by, len(found.steps), found.kernels_per_step.value) == ("ProfilerStep ranges", 3, 4)
-    assert found.duration_ns.value == 40
-    assert [step.kernel_ns for step in found.steps] == [16, 16, 16]
+    loop = steps(sequence(list("abcd") * 3, ranges=marks + loops))
+    assert (loop.found_by, len(loop.steps), loop.kernels_per_step.value) == ("ProfilerStep ranges", 3, 4)
+    assert loop.duration_ns.value == 40
+    assert [step.kernel_ns for step in loop.steps] == [16, 16, 16]
 
 
 def test_a_kernel_belongs_to_the_step_that_launched_it() -> None:
     late = [kernel("k", 100 * i + 60, 100 * i + 90, correlation_id=i) for i in range(4)]
     launches = [call("hipLaunchKernel", 50 * i + 10, 50 * i + 12, i) for i in range(4)]
     marks = [mark("step", 50 * i, 50 * i + 50) for i in range(4)]
-    found = steps(trace(dispatches=late, api_calls=launches, ranges=marks))
-    assert [step.kernels for step in found.steps] == [1, 1, 1, 1]
+    loop = steps(trace(dispatches=late, api_calls=launches, ranges=marks))
+    assert [step.kernels for step in loop.steps] == [1, 1, 1, 1]
 
 
 def test_ranges_around_a_few_kernels_are_no_steps() -> None:
     marks = [mark("log", 40 * i, 40 * i + 5) for i in range(6)]
-    found = steps(sequence(list("abcd") * 6, ranges=marks))
-    assert found.found_by == "the sequence of kernels repeats"
-    assert found.kernels_per_step.value == 4
+    loop = steps(sequence(list("abcd") * 6, ranges=marks))
+    assert loop.found_by == "the sequence of kernels repeats"
+    assert loop.kernels_per_step.value == 4
 
 
 @given(
@@ -72,28 +72,28 @@ def test_a_repeated_sequence_is_found(
     later, and the last one is cut off: it takes one more."""
     step = [*body, *inner]
     times = FEWEST_STEPS + (body[0] in inner) + more
-    found = steps(sequence([*before, *step * times]))
-    assert found.kernels_per_step.value == len(step)
-    assert times - 1 <= len(found.steps) <= times
+    loop = steps(sequence([*before, *step * times]))
+    assert loop.kernels_per_step.value == len(step)
+    assert times - 1 <= len(loop.steps) <= times
 
 
 def test_the_whole_step_and_not_its_layers() -> None:
     layer = ["gemm", "add", "norm", "act"]
-    found = steps(sequence((["embed"] + layer * 5 + ["head", "sample"]) * 6))
-    assert found.kernels_per_step.value == 23
+    loop = steps(sequence((["embed"] + layer * 5 + ["head", "sample"]) * 6))
+    assert loop.kernels_per_step.value == 23
 
 
 @pytest.mark.parametrize("names", ["a", "ab", "abcdefgh", "aaaabbbbcccc" * 2])
 def test_no_steps_say_so(names: str) -> None:
-    found = steps(sequence(list(names)))
-    assert found.steps == ()
-    assert not found.kernels_per_step.known
-    assert found.unavailable
+    loop = steps(sequence(list(names)))
+    assert loop.steps == ()
+    assert not loop.kernels_per_step.known
+    assert loop.unavailable
     assert steps(trace()).unavailable == "the recording holds no kernels with times"
 
 
 def test_warm_up_is_not_steady() -> None:
     starts = [0, 1000, 2000, 2100, 2200, 2300, 2400, 2500]
     marks = [mark("step", start, end) for start, end in zip(starts, [*starts[1:], 2600], strict=True)]
-    found = steps(trace(dispatches=[kernel("k", start + 5, start + 9) for start in starts], ranges=marks))
-    assert found.steady_from_ns == 2000
+    loop = steps(trace(dispatches=[kernel("k", start + 5, start + 9) for start in starts], ranges=marks))
+    assert loop.steady_from_ns == 2000

@@ -19,10 +19,10 @@ def recording(measured: OverheadRecord | None) -> Trace:
 
 
 def test_inflation_is_median_over_median() -> None:
-    found = overhead(recording(OverheadRecord((100, 110, 90), (150, 130, 140))))
-    assert found.value == pytest.approx(1.4)
-    assert found.inputs["unprofiled_runs"] == 3
-    assert found.doubt is None
+    cost = overhead(recording(OverheadRecord((100, 110, 90), (150, 130, 140))))
+    assert cost.value == pytest.approx(1.4)
+    assert cost.inputs["unprofiled_runs"] == 3
+    assert cost.doubt is None
 
 
 def test_a_difference_within_the_spread_is_doubted() -> None:

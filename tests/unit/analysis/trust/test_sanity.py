@@ -14,13 +14,13 @@ from tests.unit.analysis.traces import Row, call, kernel, trace
 HOUR = 3600 * 10**9
 
 
-def only(found: Trace) -> Finding:
-    (finding,) = sanity(found)
+def only(check_ids: Trace) -> Finding:
+    (finding,) = sanity(check_ids)
     return finding
 
 
-def ids(found: Trace) -> list[str]:
-    return [finding.id for finding in sanity(found)]
+def ids(check_ids: Trace) -> list[str]:
+    return [finding.id for finding in sanity(check_ids)]
 
 
 def row_of(count: int, length: int = 701, step: int = 1_003, **more: object) -> list[Row]:
@@ -169,16 +169,16 @@ def test_passes_of_different_speed() -> None:
 )
 def test_counters_of_several_passes(name: str, values: tuple[float, float], differ: bool) -> None:
     rows = [counter(0, name, values[0]), {**counter(0, name, values[1], 1), "pid": 5}]
-    found = ids(trace(dispatches=two_passes(), counters=rows))
-    assert found == (["counters-differ-between-passes"] if differ else [])
+    check_ids = ids(trace(dispatches=two_passes(), counters=rows))
+    assert check_ids == (["counters-differ-between-passes"] if differ else [])
 
 
 @pytest.mark.parametrize(
     ("value", "impossible"), [(-1, True), (2.0**54, True), (float("inf"), True), (0, False)]
 )
 def test_counter_values(value: float, impossible: bool) -> None:
-    found = ids(trace(dispatches=[kernel("k", 0, 9, dispatch_id=1)], counters=[counter(1, "X", value)]))
-    assert found == (["impossible-counters"] if impossible else [])
+    check_ids = ids(trace(dispatches=[kernel("k", 0, 9, dispatch_id=1)], counters=[counter(1, "X", value)]))
+    assert check_ids == (["impossible-counters"] if impossible else [])
 
 
 @pytest.mark.parametrize(("waves", "fits"), [(8, True), (16, True), (1, False)])
@@ -187,8 +187,8 @@ def test_waves_of_a_grid(waves: int, fits: bool) -> None:
         f"{what}_{axis}": 1 for what in ("grid", "workgroup") for axis in "yz"
     }
     rows = [kernel("k", 0, 9, dispatch_id=1, **shape)]
-    found = ids(trace(dispatches=rows, counters=[counter(1, "SQ_WAVES", waves)]))
-    assert found == ([] if fits else ["waves-differ-from-grid"])
+    check_ids = ids(trace(dispatches=rows, counters=[counter(1, "SQ_WAVES", waves)]))
+    assert check_ids == ([] if fits else ["waves-differ-from-grid"])
 
 
 def test_percentages() -> None:
