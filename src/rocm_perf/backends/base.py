@@ -184,3 +184,7 @@ class Profiler(ABC):
     def prepare(self, machine: Machine) -> None:  # noqa: B027  # most need nothing
         """Make what its first command needs, unless that was done. Called before a launch, never by plans; a
         RocmPerfError says why it cannot be made."""
+
+    def launch_cost_ns(self, machine: Machine) -> float | None:
+        """What it adds to each launch, as measured on this machine with small kernels; None where that is not known."""
+        return None

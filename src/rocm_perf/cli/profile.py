@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.profile_options import add_options
+from rocm_perf.cli.progress import reading_progress, status
 from rocm_perf.errors import UsageError
+from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
     from rocm_perf.backends.machine import Machine
@@ -84,7 +86,10 @@ def _profile(request: Request, notices: tuple[str, ...], args: argparse.Namespac
     for notice in notices:
         say(notice)
     recorded = record(request, machine, say)
-    _report(recorded, args)
+    if args.no_analyze:
+        say(f"recorded in {_run_folder(recorded)}; rocm-perf analyze reads it")
+    else:
+        _report(recorded, args)
     return recorded.exit_code
 
 
@@ -125,11 +130,14 @@ def _folder(request: Request, machine: Machine) -> Path:
 
 def _report(recorded: Recorded, args: argparse.Namespace) -> None:
     """Print the analysis of what was recorded: on stderr, or as JSON on stdout."""
-    if recorded.trace is None:
+    with reading_progress():
+        trace = recorded.trace
+    if trace is None:
         return
     from rocm_perf.analysis.overview import overview
 
-    document = overview(recorded.trace, str(_run_folder(recorded)))
+    with status(f"analysing {format_count(trace.rows('dispatches'), 'kernel')}"):
+        document = overview(trace, str(_run_folder(recorded)))
     if args.json:
         from rocm_perf.render import json
 

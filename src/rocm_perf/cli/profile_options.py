@@ -42,6 +42,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--run-id", metavar="ID", default="", help="ranks with the same one are one run")
     group.add_argument("--force-overwrite", "--force", action="store_true", help="replace a run of that id")
+    group.add_argument("--no-analyze", action="store_true", help="record only; analyze reads it later")
     group.add_argument("--show", metavar="SECTION,...", help="sections of the report, as analyze has them")
     group.add_argument("--top", metavar="N", type=positive, help="rows of each list")
 

@@ -1,4 +1,4 @@
-"""Progress on stderr, once reading takes longer than a second."""
+"""Progress on stderr: what is read, once that takes longer than a second, and what is computed."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ def reading_progress() -> Iterator[None]:
     finally:
         PROGRESS.reset(token)
         meter.wipe()
+
+
+@contextmanager
+def status(text: str) -> Iterator[None]:
+    """Show what is being done meanwhile; only on a terminal, and wiped at the end."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    show_status(text)
+    try:
+        yield
+    finally:
+        show_status("")
 
 
 class _Meter:

@@ -69,6 +69,9 @@ class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
     machine: dict[str, str] = {}  # what a reader of the report should know: rocm, driver, gpus, ...
     passes: tuple[PassRecord, ...] = ()
     overhead: OverheadRecord | None = None
+    launch_cost_ns: float | None = (
+        None  # what the profiler adds to a launch, measured here with small kernels
+    )
     exit_code: int | None = None
 
     def __post_init__(self) -> None:

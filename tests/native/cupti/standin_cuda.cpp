@@ -1,11 +1,34 @@
-// Stand-in for the driver: two GPUs.
+// Stand-in for the driver: two GPUs. A launch takes a microsecond, and three more while a tracer is named.
 #include <cuda.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 #undef cuDeviceGetUuid_v2  // newer headers map the old name to it
 
+namespace {
+
+void spin(std::chrono::nanoseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+}  // namespace
+
 extern "C" {
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuDevicePrimaryCtxRetain(CUcontext*, CUdevice) { return CUDA_SUCCESS; }
+CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+CUresult cuCtxSynchronize() { return CUDA_SUCCESS; }
+CUresult cuModuleLoadData(CUmodule*, const void*) { return CUDA_SUCCESS; }
+CUresult cuModuleGetFunction(CUfunction*, CUmodule, const char*) { return CUDA_SUCCESS; }
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                        void**, void**) {
+  static const bool traced = std::getenv("CUDA_INJECTION64_PATH");
+  return spin(std::chrono::microseconds(traced ? 4 : 1)), CUDA_SUCCESS;
+}
 CUresult cuDeviceGetCount(int* count) { return *count = 2, CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) { return *device = ordinal, CUDA_SUCCESS; }
 CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }

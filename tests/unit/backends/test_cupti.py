@@ -17,6 +17,7 @@ import pytest
 import rocm_perf
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
+from rocm_perf.backends.nvidia.build import library
 from rocm_perf.backends.nvidia.cupti import CuptiProfiler
 from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.model.trace import Trace
@@ -443,3 +444,22 @@ def test_recording_stops_at_the_size_that_was_asked_for(stage: Stage) -> None:
     trace = stage.trace()
     assert 20_000 < stage.files[0].stat().st_size < 60_000
     assert any("reached the size" in notice for notice in trace.run.notices)
+
+
+def test_what_a_launch_costs_is_measured_once_and_kept(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = library(stage.machine).with_name("launch_cost.json")
+    kept.unlink(missing_ok=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(stage.program.parent))
+    CuptiProfiler().prepare(stage.machine)
+    cost = CuptiProfiler().launch_cost_ns(stage.machine)
+    assert cost is not None
+    assert 2_000 < cost < 20_000  # the stand-in takes 3 us longer; a busy machine more
+    written = kept.stat().st_mtime_ns
+    CuptiProfiler().prepare(stage.machine)
+    assert kept.stat().st_mtime_ns == written
+
+
+def test_where_it_cannot_be_measured_nothing_is_claimed(stage: Stage) -> None:
+    library(stage.machine).with_name("launch_cost.json").unlink(missing_ok=True)
+    CuptiProfiler().prepare(stage.machine)  # there is no libcuda.so.1 to be found
+    assert CuptiProfiler().launch_cost_ns(stage.machine) is None

@@ -20,6 +20,7 @@ from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.whatif import Projection
 from rocm_perf.model.topic import resolve
 from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_ns
 
 MOST = 10
 _GAP = "gap-"  # findings about idle time: their times do not overlap
@@ -63,6 +64,7 @@ _THEMES = (
     _Theme(("copies-in-steady-state", "gap-copy"), lambda _: CopiesAsync(overlapped=True), "copies"),
     _Theme(("slivers",), _fused, "steps"),
 )
+_HOST_BOUND = frozenset({*_THEMES[1].members, "gap-host-busy"})
 _THEMED = frozenset(name for theme in _THEMES for name in theme.members)
 
 
@@ -83,6 +85,7 @@ def conclusions(document: Document, trace: Trace) -> tuple[tuple[Projection, ...
         findings += [_with_command(finding, document, theme.show) for finding in merged]
         spoken_for = max(spoken_for, _beyond_gaps(members, projection))
     findings += waiting
+    findings = [_with_profilers_part(finding, document) for finding in findings]
     findings.sort(key=lambda finding: -(finding.time_at_stake_ns or 0))
     return tuple(projections), tuple(findings[:MOST])
 
@@ -94,6 +97,20 @@ def _topic_findings(document: Document) -> Iterator[Finding]:
             for finding in resolve("rocm_perf.analysis", topic.findings)(document):
                 shown = "" if finding.id in _THEMED else topic.shown_by
                 yield _with_command(finding, document, shown) if shown else finding
+
+
+def _with_profilers_part(finding: Finding, document: Document) -> Finding:
+    """The finding, with what the profiler itself adds to what it is about: a traced launch takes the host longer."""
+    collection = document.run.collection
+    cost_ns = collection.launch_cost_ns if collection else None
+    if finding.id not in _HOST_BOUND or not cost_ns or not document.launches.calls:
+        return finding
+    added_ns = round(cost_ns * document.launches.calls)
+    sentence = (
+        f"{format_ns(added_ns)} of the host's time is the profiler's, or more: it adds {format_ns(cost_ns)} to a "
+        "launch of a small program on this machine"
+    )
+    return msgspec.structs.replace(finding, evidence=(*finding.evidence, sentence))
 
 
 def _in_order(members: Sequence[Finding], theme: _Theme) -> list[Finding]:

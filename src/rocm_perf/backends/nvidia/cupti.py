@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rocm_perf.backends.base import Command, Domain, Profiler, Wish
 from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.nvidia import launch_cost
 from rocm_perf.backends.nvidia.build import absence, build, library
 from rocm_perf.backends.nvidia.probe import CUPTI, package_release
 
+_MEASURED: tuple[Domain, ...] = ("kernel", "hip", "copy", "marker")  # what every preset records
 OUTPUT_NAME = "%hostname%/rank%env{RANK}%-%pid%"
 SUFFIX = ".rptrace"
 
@@ -58,8 +61,16 @@ class CuptiProfiler(Profiler):
         )
 
     def prepare(self, machine: Machine) -> None:
-        """Build the tracer, unless an earlier run did."""
-        build(machine)
+        """Build the tracer, and measure what it costs here, unless an earlier run did."""
+        tracer = build(machine)
+        if launch_cost.kept(tracer) is None:
+            with TemporaryDirectory(prefix="rocm-perf-") as folder:
+                wish = Wish(domains=_MEASURED)
+                launch_cost.measure(tracer, self.command(wish, (), Path(folder), machine).environment)
+
+    def launch_cost_ns(self, machine: Machine) -> float | None:
+        cost = launch_cost.kept(library(machine))
+        return None if cost is None else cost.added_ns
 
     def _domains(self, wish: Wish) -> tuple[Domain, ...]:
         return tuple(domain for domain in self.domains if domain in wish.domains)

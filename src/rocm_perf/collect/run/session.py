@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.profilers import PROFILERS
 from rocm_perf.collect.libraries import traces
 from rocm_perf.collect.plan.plan import plans as planned
 from rocm_perf.collect.plan.planned import Plan
@@ -45,7 +47,18 @@ class Recorded:
     record: CollectionRecord
     folder: Path
     exit_code: int
-    trace: Trace | None
+    say: Say
+
+    @cached_property
+    def trace(self) -> Trace | None:
+        """What was recorded, read when it is first asked for; None, and a word why, if it cannot be read."""
+        from rocm_perf.ingest.load import load
+
+        try:
+            return load(self.folder, as_one=True)
+        except RocmPerfError as error:
+            self.say(f"what was recorded cannot be read: {error}")
+            return None
 
 
 def record(request: Request, machine: Machine, say: Say, *, plans: Planner = planned) -> Recorded:
@@ -117,7 +130,7 @@ class _Session:
             self.say(f"the record of this run is lost: {self.unsaved}")
             code = code or self.unsaved.exit_code
         done = replace(done, exit_code=code)
-        return Recorded(record=done, folder=self.folder, exit_code=code, trace=self._trace())
+        return Recorded(record=done, folder=self.folder, exit_code=code, say=self.say)
 
     def _try_all(self, setting: Setting) -> None:
         """One plan after the other, until one is good or the application must not run again."""
@@ -243,6 +256,7 @@ class _Session:
             notices=tuple(dict.fromkeys([*attempt.plan.notices, *attempt.notices, *notices])),
             passes=tuple(replace(done, number=number) for number, done in enumerate(passes, 1)),
             overhead=overhead.measured(attempt.passes),
+            launch_cost_ns=_launch_cost_ns(attempt.plan.profiler, self.machine),
         )
 
     def _exit_code(self, chosen: Attempt, done: CollectionRecord) -> int:
@@ -282,14 +296,10 @@ class _Session:
         gathered = traces.gather(self.folder, chosen.stderr_tail)
         return [gathered.summary, *gathered.notices]
 
-    def _trace(self) -> Trace | None:
-        from rocm_perf.ingest.load import load
 
-        try:
-            return load(self.folder, as_one=True)
-        except RocmPerfError as error:
-            self.say(f"what was recorded cannot be read: {error}")
-            return None
+def _launch_cost_ns(name: str, machine: Machine) -> float | None:
+    profiler = PROFILERS.get(name)
+    return profiler.launch_cost_ns(machine) if profiler else None
 
 
 def _asked(request: Request) -> tuple[str, ...]:
