@@ -25,9 +25,6 @@ void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::siz
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const char* const domains = std::getenv("ROCM_PERF_CUPTI_DOMAINS");
   rocm_perf::enable_activities(domains ? domains : "kernel,hip,copy,marker");
-  if (const char* without = std::getenv("BARE_WITHOUT"))  // kinds, separated by commas
-    for (char* next = nullptr; *without; without = *next ? next + 1 : next)
-      cuptiActivityDisable(static_cast<CUpti_ActivityKind>(std::strtol(without, &next, 10)));
   cuptiActivityRegisterCallbacks(requested, completed);
   std::atexit([] { cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); });
   return 1;
