@@ -51,20 +51,30 @@ def compile_cpp(cupti_h: Path, *arguments: str | Path) -> None:
     own = ("-I", NATIVE, "-idirafter", SHIMS)
     command = [compiler(), "-std=c++17", "-pthread", *folders, *own, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "cannot find" in done.stderr and "-fsanitize" in " ".join(map(str, arguments)):
+        pytest.skip("this compiler comes without sanitizers")
     assert done.returncode == 0, done.stderr
 
 
-def build_standins(folder: Path) -> Path:
+def build_standins(folder: Path, *flags: str) -> Path:
     """libcupti.so, libcuda.so.1 and the program in a folder."""
-    shared = ("-fPIC", "-shared")
+    shared = (*flags, "-fPIC", "-shared")
     cupti_h, cupti = header(), folder / "libcupti.so"
     compile_cpp(cupti_h, *shared, "-Wl,-soname,libcupti.so", "-o", cupti, HERE / "standin_cupti.cpp")
     compile_cpp(
         cupti_h, *shared, "-Wl,-soname,libcuda.so.1", "-o", folder / "libcuda.so.1", HERE / "standin_cuda.cpp"
     )
     program = folder / "program"
-    compile_cpp(cupti_h, "-o", program, HERE / "program.cpp", cupti, f"-Wl,-rpath,{folder}", "-ldl")
+    compile_cpp(cupti_h, *flags, "-o", program, HERE / "program.cpp", cupti, f"-Wl,-rpath,{folder}", "-ldl")
     return program
+
+
+def build_tracer(folder: Path, *flags: str) -> Path:
+    """The tracer beside its stand-ins, compiled with other flags than a user's."""
+    tracer = folder / "libtracer.so"
+    sources = (file for part in ("common", "cupti") for file in sorted((NATIVE / part).glob("*.cpp")))
+    compile_cpp(header(), *flags, "-fPIC", "-shared", "-o", tracer, *sources, folder / "libcupti.so", "-ldl")
+    return tracer
 
 
 def machine_with(cupti: Path, cupti_h: Path, cxx: str) -> Machine:

@@ -463,3 +463,30 @@ def test_where_it_cannot_be_measured_nothing_is_claimed(stage: Stage) -> None:
     library(stage.machine).with_name("launch_cost.json").unlink(missing_ok=True)
     CuptiProfiler().prepare(stage.machine)  # there is no libcuda.so.1 to be found
     assert CuptiProfiler().launch_cost_ns(stage.machine) is None
+
+
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+def test_sanitizers_find_nothing(tmp_path: Path, sanitizer: str) -> None:
+    flags = (f"-fsanitize={sanitizer}", "-g", "-O1")
+    program = native.build_standins(tmp_path, *flags)
+    variables = {
+        "CUDA_INJECTION64_PATH": str(native.build_tracer(tmp_path, *flags)),
+        "LD_LIBRARY_PATH": str(tmp_path),
+        "ROCM_PERF_CUPTI_OUTPUT": str(tmp_path / "out" / "%pid%.rptrace"),
+        "ROCM_PERF_CUPTI_DOMAINS": "kernel,hip,copy,marker,allocation",
+        "ASAN_OPTIONS": "detect_leaks=0",  # the tracer lives until the very end
+    }
+    for scene, code, more in (
+        ("many", 0, {}),
+        ("everything", 7, {}),
+        ("windows", 0, {"ROCM_PERF_WINDOW_RANGE": "step"}),
+        ("ring", 0, {"ROCM_PERF_WINDOW_LAST_S": "1"}),
+    ):
+        done = subprocess.run(
+            [program, scene],
+            env={**os.environ, **variables, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (code, ""), scene
