@@ -171,6 +171,34 @@ def pairing(report: Report, trace: Trace, name: str) -> None:
     )
 
 
+def windows(work: Path) -> Callable[[Report], None]:
+    """Parts of a run: by a range, by the clock, and the last seconds."""
+
+    def run(report: Report) -> None:
+        app = str(work / "cuda_app")
+        _, trace, _ = profile(work / "range", "--range", "dependent step", "--steps", "3..5", "--", app)
+        kernels = trace.table("dispatches")["kernel"]
+        for name in ("long_kernel", "dependent_kernel"):
+            report.equal(f"{name} in three of the ranges", int(kernels.str.contains(name).sum()), 3)
+        report.equal("nothing else is in the window", kernels.len(), 6)
+        pairing(report, trace, "in a range")
+        paced = (app, "60000", "10000")  # six seconds of tiny kernels
+        _, trace, _ = profile(work / "period", "--delay", "2", "--duration", "1.5", "--", *paced)
+        report.near("seconds recorded of 1.5", seconds(trace), 1.5, 0.1)
+        pairing(report, trace, "in a period")
+        _, trace, _ = profile(work / "ring", "--last", "2", "--", *paced)
+        report.equal("a ring keeps 2 to 2.5 s", 1.8 < seconds(trace) < 2.6, True)
+        pairing(report, trace, "in a ring")
+        report.numbers["seconds in the ring"] = seconds(trace)
+
+    return run
+
+
+def seconds(trace: Trace) -> float:
+    kernels = trace.table("dispatches")
+    return float(kernels.select(pl.col("end_ns").max() - pl.col("start_ns").min()).item()) / 1e9
+
+
 def torch_model(work: Path) -> Callable[[Report], None]:
     def run(report: Report) -> None:
         script = str(HERE / "model.py")
@@ -305,6 +333,7 @@ def main() -> int:
     parts = {
         "cuda_app": cuda_program(work),
         "torch_model": torch_model(work),
+        "windows": windows(work),
         "softmax": softmax_counters(work),
         "metric_names": metric_names,
         "exit_codes": exit_codes(work),
