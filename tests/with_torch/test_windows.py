@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.backends.base import Wish
+from rocm_perf.backends.base import TorchOptions, Wish
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.torch import INJECTED, TorchProfiler
 from rocm_perf.ingest.load import load
@@ -16,7 +16,7 @@ from rocm_perf.model.window import PROFILER_CALLS, Window
 if importlib.util.find_spec("torch") is None:
     pytest.skip("torch is not in this environment: make test-torch", allow_module_level=True)
 
-from tests.with_torch.test_injection import TRAIN, Bench
+from tests.with_torch.test_injection import ALL, TRAIN, Bench
 
 # One operator a number: three ranges, and something outside of them.
 RANGES = """
@@ -41,8 +41,8 @@ class Windows(Bench):
         wish = Wish(window=self.window)
         return TorchProfiler().command(wish, ("python",), self.output, Machine(host="here")).environment
 
-    def environment(self, *_: object, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), **self.variables()}
+    def environment(self, options: TorchOptions = ALL, **more: str) -> dict[str, str]:
+        return {**super().environment(options, **more), **self.variables()}
 
     def total(self, name: str) -> int:
         return sum(self.named(name, number) for number in range(len(self.files)))

@@ -69,16 +69,12 @@ class TorchProfiler(Profiler):
     def window_refusal(self, wish: Wish, machine: Machine) -> str:
         window = wish.window
         if window.last_s is not None:
-            return "torch.profiler has no ring that keeps the last seconds: give --steps, or --delay and --duration"
+            return "torch.profiler has no ring that keeps the last seconds"
         if window.max_bytes is not None:
-            return (
-                "torch.profiler writes everything at its end, whatever the size: give --steps or --duration"
-            )
+            return "torch.profiler writes everything at its end, whatever the size"
         version = machine.torch.version if machine.torch is not None else ""
         if window.by_clock and () < version_of(version.partition("+")[0]) < _EVERY_THREAD_SINCE:
-            return (
-                f"torch {version} records only the thread that begins, and a clock is another: give --steps"
-            )
+            return f"torch {version} records only the thread that begins, and clocks run on another: give --steps"
         if window and wish.torch.active:
             return f"--{window.parts[0]} and --torch-active both choose a part of the run: leave one out"
         return ""

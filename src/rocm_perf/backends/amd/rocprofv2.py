@@ -34,8 +34,6 @@ class Rocprofv2Profiler(ScriptProfiler):
         return ""
 
     def window_refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
-        if wish.window.between_calls:
-            return "rocprofv2 cannot be switched on and off by the program: give --delay and --duration"
         return lacking(wish.window, _NAME, calls="")
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:

@@ -6,12 +6,12 @@ Periods, release by release: AMD's rocprofv3.py and its tool.cpp, the script and
 from __future__ import annotations
 
 from rocm_perf.backends.window_variables import decimal
-from rocm_perf.model.window import Window, WindowPart
+from rocm_perf.model.window import PROFILER_CALLS, Window, WindowPart
 
 _LACKING: dict[WindowPart, str] = {
-    "last": "{tool} has no ring that keeps the last seconds: give --delay and --duration",
-    "max-size": "{tool} cannot stop at a size: give --duration",
-    "steps": "{tool} does not count steps or ranges: give --delay and --duration",
+    "last": "has no ring that keeps the last seconds",
+    "max-size": "cannot stop at a size",
+    "steps": "does not count steps or ranges",
 }
 _YEAR_S = 365 * 24 * 3600.0
 _MOST_MS = 2_000_000_000  # rocprofv2 repeats nothing within 2^31 ms, and refuses what is longer
@@ -19,17 +19,16 @@ MOST_S = 2_147.0  # rocprof counts microseconds in 31 bits
 
 
 def lacking(window: Window, tool: str, calls: str) -> str:
-    """Why no profiler of AMD's keeps to the window; `calls` are those between which this one can be switched on."""
+    """Why a profiler of AMD's does not keep to the window, whatever its release; empty if it may. `calls` are those
+    between which this one can be switched on."""
     for part in window.parts:
         if part in _LACKING:
-            return _LACKING[part].format(tool=tool)
+            return f"{tool} {_LACKING[part]}"
+    if window.between_calls and not calls:
+        return f"{tool} cannot be switched on and off by the program"
     if window.range and not window.between_calls:
-        remedy = (
-            f"mark the part with {calls} and give --range @profiler"
-            if calls
-            else "give --delay and --duration"
-        )
-        return f"{tool} does not switch at ranges: {remedy}"
+        remedy = f": call {calls} around that part, and give --range {PROFILER_CALLS}" if calls else ""
+        return f"{tool} does not switch at ranges{remedy}"
     return ""
 
 

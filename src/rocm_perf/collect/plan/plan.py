@@ -108,7 +108,11 @@ def _refuse_window(request: Request, machine: Machine, folder: Path, rejected: l
     ]
     if stopped:
         why = "; ".join(each.reason for each in stopped)
-        raise NotSupportedError(f"no profiler here can record {request.wish.window.sentence}", why)
+        raise NotSupportedError(
+            f"no profiler here can record {request.wish.window.sentence}",
+            why,
+            "Most keep to --delay and --duration; docs/windows.md lists what each can do.",
+        )
 
 
 def _trace_wish(request: Request) -> Wish:
