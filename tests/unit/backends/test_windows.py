@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.backends.base import Wish
+from rocm_perf.backends.base import Domain, Wish
 from rocm_perf.backends.machine import Machine, Tool, Torch
 from rocm_perf.backends.nvidia.ncu import NcuProfiler
 from rocm_perf.backends.profilers import PROFILERS
@@ -16,7 +16,7 @@ from rocm_perf.model.window import PROFILER_CALLS, Window
 from tests.fake_tools import fake_path, run_tool
 from tests.unit.backends.machines import amd, nvidia
 
-TRACE = ("kernel", "hip")
+TRACE: tuple[Domain, ...] = ("kernel", "hip")
 CLOCK = Window(delay_s=5, duration_s=2)
 CALLS = Window(range=PROFILER_CALLS)
 NAMED = Window(range="step")

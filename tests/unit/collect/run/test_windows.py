@@ -150,7 +150,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         target.write_text("")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(snapshots.shutil, "copyfile", full)
+    monkeypatch.setattr("rocm_perf.collect.run.snapshots.shutil.copyfile", full)
     taken.take()
     assert said == ["the snapshot cannot be kept: No space left on device; the program goes on"]
     assert not (tmp_path / "snapshot-1").exists()
