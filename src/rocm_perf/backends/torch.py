@@ -72,6 +72,8 @@ class TorchProfiler(Profiler):
             return "torch.profiler has no ring that keeps the last seconds"
         if window.max_bytes is not None:
             return "torch.profiler writes everything at its end, whatever the size"
+        if window.by_both:
+            return "torch.profiler is switched by the clock or by steps and ranges, not by both"
         version = machine.torch.version if machine.torch is not None else ""
         if window.by_clock and () < version_of(version.partition("+")[0]) < _EVERY_THREAD_SINCE:
             return f"torch {version} records only the thread that begins, and clocks run on another: give --steps"

@@ -1,5 +1,5 @@
-"""Which part of a program's run is recorded. A window goes by the clock (delay, duration), or by ranges (range, steps),
-or is a ring of the last seconds; a largest size can be added to each."""
+"""Which part of a program's run is recorded. A window goes by the clock (delay, duration), by ranges (range, steps) or
+by both, or is a ring of the last seconds; a largest size can be added to each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is to be recorded of a run; all of it, unless a part is given."""
 
     delay_s: float | None = None  # from the start of the program
-    duration_s: float | None = None  # from the moment when recording begins
+    duration_s: float | None = None  # from the moment when recording first begins
     max_bytes: int | None = None  # on disk, of each process
     last_s: float | None = None  # before the end, or before a snapshot
     range: str = ""  # only while a range of this name is open
@@ -46,6 +46,11 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def by_clock(self) -> bool:
         """Whether it opens or closes at a time."""
         return self.delay_s is not None or self.duration_s is not None
+
+    @property
+    def by_both(self) -> bool:
+        """Whether it goes by the clock and by ranges: ranges before the delay's end do not count."""
+        return self.by_clock and (bool(self.range) or self.steps is not None)
 
     @property
     def between_calls(self) -> bool:

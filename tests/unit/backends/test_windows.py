@@ -22,6 +22,7 @@ CALLS = Window(range=PROFILER_CALLS)
 NAMED = Window(range="step")
 OPENINGS = Window(range="step", steps=(2, 3))
 STEPS = Window(steps=(2, 3))
+BOTH = Window(delay_s=60, duration_s=5, range="step")
 RING = Window(last_s=30)
 SIZE = Window(max_bytes=10**9)
 TOOLS = ("rocprofv3", "rocprofv2", "rocprof")
@@ -40,7 +41,7 @@ def refusal(name: str, window: Window, machine: Machine) -> str:
         ("rocprofv3", amd(rocm="6.2", tools=TOOLS), ()),
         ("rocprofv2", amd(rocm="5.7", tools=TOOLS), (CLOCK,)),
         ("rocprof", amd(rocm="5.7", tools=TOOLS), (CLOCK, CALLS)),
-        ("cupti", nvidia(), (CLOCK, CALLS, NAMED, OPENINGS, RING, SIZE)),
+        ("cupti", nvidia(), (CLOCK, CALLS, NAMED, OPENINGS, BOTH, RING, SIZE)),
         ("ncu", nvidia(), (CALLS, NAMED, OPENINGS)),
         (
             "torch",
@@ -51,7 +52,7 @@ def refusal(name: str, window: Window, machine: Machine) -> str:
     ],
 )
 def test_what_each_profiler_keeps_to(name: str, machine: Machine, kept: tuple[Window, ...]) -> None:
-    windows = (CLOCK, CALLS, NAMED, OPENINGS, STEPS, RING, SIZE)
+    windows = (CLOCK, CALLS, NAMED, OPENINGS, STEPS, BOTH, RING, SIZE)
     refusals = {window: refusal(name, window, machine) for window in windows}
     assert tuple(window for window in windows if not refusals[window]) == kept
     assert refusal(name, Window(), machine) == ""

@@ -24,6 +24,8 @@ def lacking(window: Window, tool: str, calls: str) -> str:
     for part in window.parts:
         if part in _LACKING:
             return f"{tool} {_LACKING[part]}"
+    if window.by_both:
+        return f"{tool} switches by the clock or by calls, not by both"
     if window.between_calls and not calls:
         return f"{tool} cannot be switched on and off by the program"
     if window.range and not window.between_calls:

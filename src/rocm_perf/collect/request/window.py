@@ -92,11 +92,8 @@ def _steps(value: Value) -> tuple[int, int]:
 
 
 def _refuse_contradictions(window: Window) -> None:
-    """A window is one of three kinds: by the clock, by ranges, or a ring."""
-    kinds = (("delay", "duration"), ("range", "steps"), ("last",))
-    given = [[part for part in kind if part in window.parts] for kind in kinds]
-    used = [parts[0] for parts in given if parts]
-    if len(used) > 1:
-        first, second = used[:2]
-        why = "a window goes by the clock, by ranges, or holds the last seconds"
-        raise UsageError(f"--{first} and --{second} cannot be combined", why)
+    """A ring is the end of the run, whenever that comes: no other part says when to record."""
+    others = [part for part in window.parts if part not in ("last", "max-size")]
+    if window.last_s is not None and others:
+        why = "the last seconds are those before the end, or before a signal"
+        raise UsageError(f"--{others[0]} and --last cannot be combined", why)
