@@ -7,16 +7,18 @@ import functools
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # Python 3.8 cannot subscript these
+    from collections.abc import Callable, Mapping
+
+    Action = Callable[[], None]
 
 PREFIX = "ROCM_PERF_WINDOW_"
 PROFILER_CALLS = "@profiler"
 _TICKS_FIELD = (
     19  # of /proc/self/stat behind the name: when the process started, in clock ticks since the boot
 )
-
-Action = Callable[[], None]
 
 
 class WholeRun:

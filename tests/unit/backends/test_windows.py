@@ -70,6 +70,8 @@ def test_reasons_name_what_would_do() -> None:
     assert "2,147 s" in refusal("rocprof", Window(duration_s=5000), amd(rocm="5.7", tools=TOOLS))
     kernels = Wish(domains=("kernel",), window=CLOCK)
     assert "--hip-trace" in PROFILERS["rocprof"].window_refusal(kernels, amd(rocm="5.7", tools=TOOLS))
+    counting = Wish(counters=("SQ_WAVES",), window=CLOCK)
+    assert "whatever the period" in PROFILERS["rocprofv3"].window_refusal(counting, machine)
     old = nvidia({"ncu": Tool(name="ncu", path="ncu", version="2022.1.0")})
     assert "2023.2" in refusal("ncu", OPENINGS, old)
     assert refusal("ncu", NAMED, old) == ""

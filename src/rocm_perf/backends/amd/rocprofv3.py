@@ -84,6 +84,10 @@ class Rocprofv3Profiler(AmdProfiler):
         window, rocm = wish.window, _release(machine)
         if window.by_clock and rocm < _PERIODS_SINCE:
             return f"rocprofv3 of ROCm {written(rocm)} has no periods, 6.4 brought them"
+        if (
+            window.by_clock and wish.counters
+        ):  # its counters have a context of their own, which no period switches
+            return "rocprofv3 counts from the start to the end, whatever the period; it keeps to --range @profiler"
         if window.between_calls and rocm < _REGIONS_SINCE:
             return f"rocprofv3 of ROCm {written(rocm)} has no selected regions, 7.0 brought them"
         return lacking(window, _NAME, _CALLS)

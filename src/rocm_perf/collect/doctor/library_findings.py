@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from rocm_perf.backends import profilers
 from rocm_perf.backends.machine import Machine
 from rocm_perf.collect.doctor.gpu_libraries import RUNTIMES
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.program_libraries import LoadedLibrary, LoadingProcess
 
 _AMD_RUNTIMES = ("libamdhip64", "libhsa-runtime64")
-_AMD_PROFILERS = ("rocprofv3", "rocprofv2", "rocprof")
 _ONE_IS_DEAF = (
     "each copy has a state of its own: what is launched through one is unknown to the other, "
     "and a profiler hears only one of them"
@@ -56,30 +56,40 @@ def _own_runtime(process: LoadingProcess, command: tuple[str, ...], machine: Mac
     if not own:
         return
     first = own[0]
-    profiler = next((name for name in _AMD_PROFILERS if machine.tool(name)), "")
-    may_be_deaf = bool(profiler) and first.name in _AMD_RUNTIMES
+    profiler = _system_profiler(machine) if first.name in _AMD_RUNTIMES else ""
     evidence = [", ".join(library.path for library in own)]
     if first.hides:
         evidence.append(f"it is used instead of {first.hides}")
-    if may_be_deaf:
+    if profiler:
         evidence.append(
             f"{profiler} here belongs to the system's runtime, and may record no kernels of this one"
         )
     yield Finding(
         id="own-runtime",
-        severity="warning" if may_be_deaf else "info",
+        severity="warning" if profiler else "info",
         title=f"the {first.role} is {_described(first)}, not the system's",
         evidence=tuple(evidence),
         remedy=f"If a recording lacks kernels, {_instead(first)}",
-        next_command=f"rocm-perf profile --profiler torch -- {shlex.join(command)}"
-        if first.owner == "torch"
-        else "",
+        next_command=_own_profiler(first, command),
     )
 
 
+def _system_profiler(machine: Machine) -> str:
+    """The profiler of the system's ROCm that would be used here; empty without one."""
+    of_amd = (each for each in profilers.PROFILERS.values() if each.vendor == "AMD" and each.traces)
+    return next((each.name for each in of_amd if machine.tool(each.tool)), "")
+
+
+def _own_profiler(library: LoadedLibrary, command: tuple[str, ...]) -> str:
+    """The command that records with the profiler of the package itself; empty if it has none."""
+    if library.owner not in profilers.PROFILERS:
+        return ""
+    return f"rocm-perf profile --profiler {library.owner} -- {shlex.join(command)}"
+
+
 def _instead(library: LoadedLibrary) -> str:
-    if library.owner == "torch":
-        return "record with torch's own profiler"
+    if library.owner in profilers.PROFILERS:
+        return f"record with {library.owner}'s own profiler"
     if library.origin == "package":
         return f"use the profiler that comes with {library.owner}, or a {library.owner} that is built for the system's"
     return "start the program with the system's folder first in LD_LIBRARY_PATH"
