@@ -16,9 +16,7 @@ if TYPE_CHECKING:  # Python 3.8 cannot subscript these
 
 PREFIX = "ROCM_PERF_WINDOW_"
 PROFILER_CALLS = "@profiler"
-_TICKS_FIELD = (
-    19  # of /proc/self/stat behind the name: when the process started, in clock ticks since the boot
-)
+_STARTED = 19  # field of /proc/self/stat behind the name: when the process started, in ticks since the boot
 
 
 class WholeRun:
@@ -232,7 +230,7 @@ def age_s() -> float:
     """Seconds since this process started."""
     try:
         with open("/proc/self/stat", "rb") as file:
-            ticks = int(file.read().rpartition(b")")[2].split()[_TICKS_FIELD])
+            ticks = int(file.read().rpartition(b")")[2].split()[_STARTED])
     except (OSError, ValueError, IndexError):
         return time.process_time()
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")

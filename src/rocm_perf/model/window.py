@@ -13,7 +13,7 @@ WindowPart = Literal["delay", "duration", "max-size", "last", "range", "steps"]
 PROFILER_CALLS = "@profiler"  # the range between the calls that start and stop a profiler
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Window(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be recorded of a run; all of it, unless a part is given."""
 
     delay_s: float | None = None  # from the start of the program

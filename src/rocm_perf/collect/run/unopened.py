@@ -17,7 +17,5 @@ def unopened(window: Window, seen: Seen, wall_ns: int) -> str:
             f"nothing was recorded because the window opens {window.delay_s:g} s after the start, and {ran}"
         )
     if not window.range and window.steps is None:
-        return f"nothing was recorded {window.sentence}: no work of the GPU was seen then; {ran}"
-    return (
-        f"nothing was recorded {window.sentence}: that never came, or no work of the GPU was seen then; {ran}"
-    )
+        return f"nothing was recorded ({window.sentence}): no work of the GPU was seen then; {ran}"
+    return f"nothing was recorded ({window.sentence}): that never came, or no work of the GPU was seen then; {ran}"
