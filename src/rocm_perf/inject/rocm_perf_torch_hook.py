@@ -231,11 +231,13 @@ class Injection:
         work with torch yet may record itself."""
         self._lock = threading.RLock()  # another thread of the parent may have held it
         self._window.forked()
-        self._over |= self._is_ready
+        if not self._is_ready:
+            return
+        self._over = True
         if self._recorder.is_recording:
             self._recorder.abandon()
             self._guarded(_stop_observing_operators)
-            self._guarded(_skip_destructors)
+        self._guarded(_skip_destructors)
 
     def _stand_aside_for_the_program(self) -> None:
         """torch has one profiler at a time: when the program starts its own, ours ends."""
