@@ -12,12 +12,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
 from rocm_perf.collect.plan.plan import plans
 from rocm_perf.collect.plan.planned import Plan
 from rocm_perf.collect.request.presets import preset
 from rocm_perf.collect.request.request import Request
+from rocm_perf.errors import NotSupportedError
+from rocm_perf.model.window import PROFILER_CALLS, Window
 from tests.fake_tools import fake_path, run_tool
 
 pytestmark = pytest.mark.launches
@@ -26,6 +29,15 @@ TABLE = Path(__file__).parent / "argv.txt"
 CHIPS = ("gfx942", "gfx90a", "gfx1100", "gfx1151")
 RELEASES = ("5.7", "6.2", "6.4", "7.0", "7.2", "10.0")
 PRESETS = ("auto", "compute", "memory", "communication", "full", "perfetto", "pc_sampling", "att", "agent")
+WINDOWS = (
+    Window(delay_s=5, duration_s=2.5),
+    Window(delay_s=5),
+    Window(duration_s=0.001),
+    Window(range=PROFILER_CALLS),
+    Window(range="step", steps=(3, 5)),
+    Window(last_s=30),
+    Window(max_bytes=10**9),
+)
 APP = ("./app", "--", "--weird")
 FOLDER = Path("RUN")
 
@@ -47,10 +59,20 @@ def machine(gfx: str, rocm: str) -> Machine:
 
 
 @cache
-def planned(gfx: str, rocm: str, name: str) -> tuple[Plan, ...]:
+def planned(gfx: str, rocm: str, name: str, window: Window | None = None) -> tuple[Plan, ...]:
     chosen = preset(name)
-    request = Request(command=APP, preset=name, wish=chosen.wish, counters=chosen.counters)
+    wish = replace(chosen.wish, window=window or Window())
+    request = Request(command=APP, preset=name, wish=wish, counters=chosen.counters)
     return plans(request, machine(gfx, rocm), FOLDER)
+
+
+def planned_windows(gfx: str, rocm: str) -> Iterator[tuple[Window, tuple[Plan, ...]]]:
+    """The windows that some profiler can keep to."""
+    for window in WINDOWS:
+        try:
+            yield window, planned(gfx, rocm, "compute", window)
+        except NotSupportedError:
+            continue
 
 
 def described(plan: Plan) -> Iterator[str]:
@@ -80,7 +102,21 @@ def table() -> str:
         for (profiler, lines), where in shared.items():
             places = "; ".join(f"{gfx} {' '.join(releases)}" for gfx, releases in where.items())
             blocks.append(f"{name}, {profiler} ({places})\n{lines}\n")
-    return "\n".join(blocks)
+    return "\n".join([*blocks, *window_blocks()])
+
+
+def window_blocks() -> Iterator[str]:
+    """Window by window: how each profiler records it on one chip, or why none does."""
+    for window in WINDOWS:
+        shared: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for rocm in RELEASES:
+            try:
+                for plan in planned("gfx942", rocm, "auto", window)[:-1]:
+                    shared[plan.profiler, "\n".join(described(plan))].append(rocm)
+            except NotSupportedError as error:
+                shared["refused", f"  {error}"].append(rocm)
+        for (profiler, lines), releases in shared.items():
+            yield f"{window.sentence}: {profiler} (gfx942 {' '.join(releases)})\n{lines}\n"
 
 
 def test_the_plans_are_those_of_the_table() -> None:
@@ -96,8 +132,9 @@ def test_the_tool_of_that_release_takes_them(tmp_path: Path, gfx: str, rocm: str
     app.write_text('#!/bin/sh\n[ "$*" = "-- --weird" ] && exit 7\n')
     app.chmod(0o755)
     seen: set[str] = set()
-    for name in PRESETS:
-        for plan in planned(gfx, rocm, name):
+    windows = [plan for _, found in planned_windows(gfx, rocm) for plan in found]
+    for found in (*(planned(gfx, rocm, name) for name in PRESETS), windows):
+        for plan in found:
             for run in plan.runs:
                 line = shlex.join(run.command.argv)
                 if line in seen or _knows_too_few(run.profiler, run.counters):

@@ -14,6 +14,7 @@ import msgspec
 
 from rocm_perf.backends.machine import Machine, Vendor, Version
 from rocm_perf.backends.tools import Program
+from rocm_perf.model.window import Window
 
 # `hip` is the runtime's API (CUDA's on NVIDIA), `hsa` the layer below it (CUDA's driver API), `rccl` also NCCL.
 Domain = Literal["kernel", "hip", "hsa", "copy", "allocation", "scratch", "marker", "rccl"]
@@ -61,6 +62,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     selected_regions: bool = False
     output_name: str = ""  # the tool's -o, with its %keys%; empty: ours
     torch: TorchOptions = TorchOptions()
+    window: Window = Window()  # the part of the run that is recorded
     tool_args: tuple[str, ...] = ()  # passed through as they are
 
     @property
@@ -159,6 +161,10 @@ class Profiler(ABC):
     @abstractmethod
     def refusal(self, wish: Wish, machine: Machine) -> str:
         """Why it cannot do this here; empty if it can."""
+
+    def window_refusal(self, wish: Wish, machine: Machine) -> str:
+        """Why it cannot keep to the window of the wish; empty if it can, or if the whole run is asked for."""
+        return f"{self.name} records the whole run" if wish.window else ""
 
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:
         """The parts of the wish that it would leave out, each with the reason."""

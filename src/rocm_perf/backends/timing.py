@@ -26,6 +26,10 @@ class TimingProfiler(Profiler):
         """It stands in for any trace, and `dropped` says what is lost; what needs a run of its own it cannot do."""
         return "" if wish.purpose == "trace" else _reason(machine)
 
+    def window_refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
+        """Whatever the window, it records nothing: the plan says why no profiler does."""
+        return ""
+
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:
         return (f"{', '.join(wish.domains)} trace: {_reason(machine)}",) if wish.domains else ()
 

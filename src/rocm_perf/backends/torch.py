@@ -6,8 +6,12 @@ import os
 import re
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rocm_perf.backends.base import Command, Profiler, TorchOptions, Wish
-from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.machine import Machine, version_of
+from rocm_perf.backends.window_variables import window_variables
+from rocm_perf.model.window import Window
 
 INJECTED = Path(__file__).parents[1] / "inject"
 
@@ -15,6 +19,7 @@ _CANNOT = {
     "hsa": "torch.profiler records the HIP or CUDA runtime, not the layer below it",
     "scratch": "torch.profiler does not record scratch memory",
 }
+_EVERY_THREAD_SINCE = (2, 8)
 # -I and -E ignore PYTHONPATH, -S does not run sitecustomize; one letter may stand among others (-sE).
 _ISOLATED = re.compile(r"-[A-Za-z]*[IES][A-Za-z]*")
 _PYTHON = re.compile(r"python[0-9.]*t?d?")
@@ -61,6 +66,21 @@ class TorchProfiler(Profiler):
             return "torch.profiler records none of " + ", ".join(wish.domains)
         return ""
 
+    def window_refusal(self, wish: Wish, machine: Machine) -> str:
+        window = wish.window
+        if window.last_s is not None:
+            return "torch.profiler has no ring that keeps the last seconds"
+        if window.max_bytes is not None:
+            return "torch.profiler writes everything at its end, whatever the size"
+        if window.by_both:
+            return "torch.profiler is switched by the clock or by steps and ranges, not by both"
+        version = machine.torch.version if machine.torch is not None else ""
+        if window.by_clock and () < version_of(version.partition("+")[0]) < _EVERY_THREAD_SINCE:
+            return f"torch {version} records only the thread that begins, and clocks run on another: give --steps"
+        if window and wish.torch.active:
+            return f"--{window.parts[0]} and --torch-active both choose a part of the run: leave one out"
+        return ""
+
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
         lost = [f"{domain} trace: {why}" for domain, why in _CANNOT.items() if domain in wish.domains]
         asked = {
@@ -76,10 +96,15 @@ class TorchProfiler(Profiler):
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         python_path = machine.environment.get("PYTHONPATH", "")
         path = os.pathsep.join(filter(None, (str(INJECTED), python_path)))
-        options = _variables(wish.torch, "allocation" in wish.domains)
+        options = _variables(_scheduled(wish), "allocation" in wish.domains)
         return Command(
             argv=app,
-            environment={"PYTHONPATH": path, "ROCM_PERF_TORCH_OUTPUT": str(folder), **options},
+            environment={
+                "PYTHONPATH": path,
+                "ROCM_PERF_TORCH_OUTPUT": str(folder),
+                **options,
+                **_window(wish.window),
+            },
             expected=("*.pt.trace.json",),
         )
 
@@ -108,6 +133,21 @@ def _isolating_flag(app: tuple[str, ...]) -> str:
         elif _ISOLATED.fullmatch(argument):
             return argument
     return ""
+
+
+def _scheduled(wish: Wish) -> TorchOptions:
+    """The schedule: the user's own, or the one that records the steps of the window, after one to warm up."""
+    window = wish.window
+    if window.steps is None or window.range:
+        return wish.torch
+    first, last = window.steps
+    warmup = min(1, first - 1)
+    return replace(wish.torch, wait=first - 1 - warmup, warmup=warmup, active=last - first + 1, repeat=1)
+
+
+def _window(window: Window) -> dict[str, str]:
+    """What the recorder itself has to watch: torch's schedule counts the program's steps."""
+    return window_variables(window) if window.by_clock or window.range else {}
 
 
 def _variables(options: TorchOptions, with_allocations: bool) -> dict[str, str]:

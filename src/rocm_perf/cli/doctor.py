@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import seconds
 from rocm_perf.cli.output import say, show_json
-from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
     from rocm_perf.backends.machine import Machine
@@ -18,7 +19,8 @@ class DoctorCommand:
 
     GPUs, drivers, releases, rights, tools, and for each GPU which methods work: yes, no with the reason, or untested.
     --probe tries each of them with a tiny program, or with APP. Exit code 0: kernels can be traced; 3: no GPU, driver,
-    right or profiler; 4: only timing works. See docs/doctor.md.
+    right or profiler; 4: only timing works. With APP alone: which GPU libraries that program really loads, from where,
+    and what is doubtful about it (4; 5 if it loads none). See docs/doctor.md.
     """
 
     name = "doctor"
@@ -29,7 +31,14 @@ class DoctorCommand:
         )
         parser.add_argument("--json", action="store_true", help="everything, as JSON")
         parser.add_argument(
-            "app", metavar="APP", nargs="*", help="program for --probe, behind -- (default: one of our own)"
+            "--timeout",
+            metavar="S",
+            type=seconds,
+            default=60.0,
+            help="end APP after so long (60); not with --probe",
+        )
+        parser.add_argument(
+            "app", metavar="APP", nargs="*", help="program behind --: to look into, or to try with --probe"
         )
         parser.usage = "rocm-perf doctor [--probe] [--json] [-- APP ...]"
 
@@ -39,9 +48,7 @@ class DoctorCommand:
         from rocm_perf.collect.doctor import report as doctor
 
         if args.app and not args.probe:
-            raise UsageError(
-                f"{args.app[0]} is not used without --probe", next_step="Add --probe to try with it."
-            )
+            return _look_into(tuple(args.app), args)
         machine = probe.probe_machine()
         report = doctor.report(machine, PROFILERS)
         if args.probe and machine.gpus:
@@ -55,6 +62,29 @@ class DoctorCommand:
         else:
             _print(report)
         return report.exit_code
+
+
+def _look_into(command: tuple[str, ...], args: argparse.Namespace) -> int:
+    """Say which GPU libraries a program loads."""
+    from rocm_perf.backends import probe
+    from rocm_perf.collect.doctor.program import watch_program
+    from rocm_perf.collect.request.application import find_application
+
+    find_application(command, os.environ)
+    say(
+        f"running {command[0]} under the loader's log, for at most {args.timeout:g} s; its output goes to stderr"
+    )
+    answer = watch_program(command, probe.probe_machine(), os.environ, args.timeout)
+    if args.json:
+        from rocm_perf.render import json
+
+        show_json(json.encode(answer))
+    else:
+        from rocm_perf.cli.console import result_console
+        from rocm_perf.render.screen.program_libraries import print_libraries
+
+        print_libraries(answer, result_console())
+    return answer.exit_code
 
 
 def _print(report: DoctorReport) -> None:

@@ -119,7 +119,12 @@ def _print_plans(request: Request, machine: Machine, notices: tuple[str, ...], *
         return
     from rocm_perf.render.screen.plan import plan_lines
 
-    show(*plan_lines(data, overhead_runs=request.overhead_runs), *(f"note: {notice}" for notice in notices))
+    window = request.wish.window.sentence
+    show(
+        *plan_lines(data, overhead_runs=request.overhead_runs),
+        *([f"window: {window}"] if window else []),
+        *(f"note: {notice}" for notice in notices),
+    )
 
 
 def _folder(request: Request, machine: Machine) -> Path:

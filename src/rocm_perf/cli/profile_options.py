@@ -6,6 +6,7 @@ import argparse
 
 from rocm_perf.cli.arguments import count, named_path, positive, seconds
 from rocm_perf.collect.request.flag_options import add_flags
+from rocm_perf.collect.request.window_options import add_window
 
 SAMPLED = ("power", "memory")
 
@@ -27,6 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the report as JSON on stdout")
     parser.add_argument("-p", "--pid", "--attach", metavar="PID", help=argparse.SUPPRESS)
     _add_output(parser.add_argument_group("where it goes"))
+    add_window(parser.add_argument_group("which part of the run (default: all of it)"))
     _add_run(parser.add_argument_group("the run"))
     _add_torch(parser.add_argument_group("torch.profiler"))
     add_flags(parser)

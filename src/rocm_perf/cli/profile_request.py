@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rocm_perf.backends.base import TorchOptions
+from rocm_perf.backends.base import TorchOptions, Wish
 from rocm_perf.collect.request.application import check_output, find_application, is_python
 from rocm_perf.collect.request.configuration import (
     Configured,
@@ -20,7 +20,10 @@ from rocm_perf.collect.request.counter_files import read_input_file, split_names
 from rocm_perf.collect.request.flags import flags_of, merged
 from rocm_perf.collect.request.presets import DEFAULT, preset, preset_name, presets
 from rocm_perf.collect.request.request import SAMPLED, Request
+from rocm_perf.collect.request.window import window_of
+from rocm_perf.collect.request.window_options import WINDOW_OPTIONS
 from rocm_perf.errors import UsageError
+from rocm_perf.model.window import Window
 
 
 def application(args: argparse.Namespace) -> tuple[str, ...]:
@@ -76,6 +79,7 @@ def _recording(args: argparse.Namespace, context: Configured, command: tuple[str
             output_name=args.output_file or "",
             tool_args=tuple(args.tool_arg),
             torch=_torch(args),
+            window=_window(args, context, flags.wish),
         ),
         counters=tuple(dict.fromkeys((*sets, *flags.counters, *names))),
         counter_passes=(*(() if named else context.counter_passes), *flags.counter_passes, *passes),
@@ -109,6 +113,15 @@ def _counters(given: list[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...],
 def _torch(args: argparse.Namespace) -> TorchOptions:
     given = {name: getattr(args, f"torch_{name}") for name in TorchOptions.__struct_fields__}
     return TorchOptions(**{name: value for name, value in given.items() if value is not None})
+
+
+def _window(args: argparse.Namespace, context: Configured, asked: Wish) -> Window:
+    """The window of the options, or else of the configuration; refused beside rocprofv3's own way to choose one."""
+    window = window_of({name: getattr(args, name) for name in WINDOW_OPTIONS}) or context.window
+    if window and (asked.collection_period or asked.selected_regions):
+        own = "--collection-period" if asked.collection_period else "--selected-regions"
+        raise UsageError(f"--{window.parts[0]} and {own} both choose a part of the run", "", "Leave one out.")
+    return window
 
 
 def _refuse_attaching(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError, UsageError
 from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.ingest.merge import merge
-from rocm_perf.ingest.own.run_folders import is_input, placed_in_runs
+from rocm_perf.ingest.own.run_folders import is_input, is_snapshot, placed_in_runs
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.place import place_of
 from rocm_perf.ingest.runs import Piece, group_by_process, split_runs
@@ -157,7 +157,9 @@ def _walk(folder: Path) -> _FolderContent:
 
     for root, folders, names in os.walk(folder, onerror=cannot_list):
         here = Path(root)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and not is_snapshot(here, name)
+        )
         if here != folder and bundle.is_bundle(here):
             content.bundles.append(here)
             folders.clear()

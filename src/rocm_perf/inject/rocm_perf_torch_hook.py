@@ -90,17 +90,17 @@ class TorchFinder(MetaPathFinder):
 
 def _begin(is_child: bool) -> None:
     try:
-        recorder = _load_recorder()
+        recorder = _load_neighbour("rocm_perf_torch_recorder")
         options = options_of(recorder, os.environ)
+        window = _load_neighbour("rocm_perf_torch_window").window_of(os.environ)
     except (ImportError, OSError, LookupError, ValueError) as error:
         print(f"rocm-perf: torch.profiler cannot be set up ({error})", file=sys.stderr, flush=True)
     else:
-        Injection(recorder, options).begin(is_child)
+        Injection(recorder, options, window).begin(is_child)
 
 
-def _load_recorder() -> ModuleType:
-    """The neighbouring file; its folder is no longer on the path."""
-    name = "rocm_perf_torch_recorder"
+def _load_neighbour(name: str) -> ModuleType:
+    """A neighbouring file; its folder is no longer on the path."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -125,9 +125,14 @@ def options_of(recorder: Any, environment: Mapping[str, str]) -> Any:
 class Injection:
     """The recorder's life in a program that knows nothing of it."""
 
-    def __init__(self, module: Any, options: Any) -> None:
+    def __init__(self, module: Any, options: Any, window: Any) -> None:
         self._module = module
         self._recorder = module.Recorder(options)
+        self._window = window
+        self._lock = threading.RLock()  # the window opens and closes on any thread
+        self._is_ready = False  # the program works with torch
+        self._is_open = False  # what it does now is in the window
+        self._on_device = False
         self._over = False
 
     def begin(self, is_child: bool) -> None:
@@ -141,19 +146,46 @@ class Injection:
         self._stand_aside_for_the_program()
         has_device = (torch.version.cuda or torch.version.hip) and any(map(os.path.exists, DEVICE_NODES))
         os.register_at_fork(after_in_child=self._in_forked_child)
+        self._window.watch(self._opened, self._closed)
         if has_device:
-            torch.cuda._lazy_call(functools.partial(self._start, True))
+            torch.cuda._lazy_call(functools.partial(self._ready, True))
         elif not is_child or os.environ.get("ROCM_PERF_TORCH_CHILDREN") == "1":
-            self._start(False)
+            self._ready(False)
 
-    def _start(self, on_device: bool) -> None:
+    def _ready(self, on_device: bool) -> None:
         if not self._over:
-            self._guarded(functools.partial(self._start_recording, on_device))
+            self._is_ready, self._on_device = True, on_device
+            self._guarded(self._prepare)
+            self._settle()
+            self._window.working()
 
-    def _start_recording(self, on_device: bool) -> None:
-        self._recorder.start(on_device)
+    def _opened(self) -> None:
+        self._is_open = True
+        self._settle()
+
+    def _closed(self) -> None:
+        self._is_open = False
+        self._settle()
+        if self._window.closing and not self._over:
+            self._module.say(self._window.closing)
+
+    def _settle(self) -> None:
+        """Record if, and only if, the program works and the window is open."""
+        with self._lock:
+            wanted = self._is_ready and self._is_open and not self._over
+            if wanted and not self._recorder.is_recording:
+                self._guarded(self._start_recording)
+            elif not self._is_open and self._recorder.is_recording:
+                self._guarded(self._recorder.stop)
+
+    def _start_recording(self) -> None:
+        self._recorder.start(self._on_device)
         if self._recorder.options.active:
             StepCounter(self._guarded_step).install()
+
+    def _prepare(self) -> None:
+        if self._window.opens_later:
+            self._recorder.rehearse(self._on_device)
         atexit.register(self.finish)
         multiprocessing_util = sys.modules.get("multiprocessing.util")
         if multiprocessing_util is not None:  # a forked child of multiprocessing ends without atexit
@@ -172,9 +204,14 @@ class Injection:
 
     def finish(self) -> None:
         """Write what was recorded; only the first call does anything."""
-        if not self._over and self._recorder.is_recording:
+        with self._lock:
+            if self._over:
+                return
             self._over = True
-            self._guarded(self._recorder.stop)
+            if self._recorder.is_recording:
+                self._guarded(self._recorder.stop)
+        if remark := self._window.ending():
+            self._module.say(remark)
 
     def _guarded_step(self, counted_by: str) -> None:
         if not self._over:
@@ -191,12 +228,16 @@ class Injection:
 
     def _in_forked_child(self) -> None:
         """The parent's profiler does not work here and would only cost time; a child of a process that does not
-        record yet may record itself."""
+        work with torch yet may record itself."""
+        self._lock = threading.RLock()  # another thread of the parent may have held it
+        self._window.forked()
+        if not self._is_ready:
+            return
+        self._over = True
         if self._recorder.is_recording:
-            self._over = True
             self._recorder.abandon()
             self._guarded(_stop_observing_operators)
-            self._guarded(_skip_destructors)
+        self._guarded(_skip_destructors)
 
     def _stand_aside_for_the_program(self) -> None:
         """torch has one profiler at a time: when the program starts its own, ours ends."""
@@ -207,7 +248,7 @@ class Injection:
 
         @functools.wraps(prepare)
         def prepared(inner: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self._over and not self._recorder.owns(inner):
+            if not self._over and not self._recorder.owns(inner) and not self._recorder.is_rehearsing:
                 self._step_back()
             return prepare(inner, *args, **kwargs)
 

@@ -83,6 +83,7 @@ class Recorder:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.files: list[str] = []
+        self.is_rehearsing = False
         self._profile: Any | None = None
         self._steps = ""
 
@@ -90,23 +91,28 @@ class Recorder:
     def is_recording(self) -> bool:
         return self._profile is not None
 
+    def rehearse(self, on_device: bool) -> None:
+        """Start and stop once for nothing: the first start takes long, and Kineto wants it on the thread that works."""
+        self.is_rehearsing = True
+        try:
+            with _quietly():
+                profile = _profile(on_device)
+                profile.start()
+                profile.stop()
+        finally:
+            self.is_rehearsing = False
+
     def start(self, on_device: bool) -> None:
         """Begin. `on_device`: also what the GPU does."""
-        from torch import profiler
-
-        activities = [profiler.ProfilerActivity.CPU]
-        if on_device:
-            activities.append(profiler.ProfilerActivity.CUDA)
         options = self.options
         with _quietly():
-            self._profile = profiler.profile(
-                activities=activities,
+            self._profile = _profile(
+                on_device,
                 schedule=_schedule(options),
                 on_trace_ready=self._write,
                 record_shapes=options.shapes,
                 profile_memory=options.memory,
                 with_stack=options.stacks,
-                **_every_thread(),
             )
             self._profile.start()
 
@@ -153,6 +159,15 @@ class Recorder:
         finally:
             if os.path.exists(part):
                 os.remove(part)
+
+
+def _profile(on_device: bool, **options: Any) -> Any:
+    from torch import profiler
+
+    activities = [profiler.ProfilerActivity.CPU]
+    if on_device:
+        activities.append(profiler.ProfilerActivity.CUDA)
+    return profiler.profile(activities=activities, **options, **_every_thread())
 
 
 @contextlib.contextmanager

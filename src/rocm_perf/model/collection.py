@@ -7,9 +7,12 @@ from typing import Literal
 
 import msgspec
 
+from rocm_perf.model.window import Window
+
 FILE_NAME = "rocm-perf-run.json"
 KIND = "rocm-perf run"
 VERSION = 1
+SNAPSHOT = "snapshot-"  # and a number: folders beside the record that hold what a ring held at some moment
 
 _NO_PROFILER = "timing"  # what records from before `profiled` call a run of the program alone
 
@@ -64,6 +67,7 @@ class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
     profiled: bool | None = None  # False: that was none, and the wall time is all that is known
     why: str = ""  # why this one
     asked: tuple[str, ...] = ()  # domains
+    window: Window = Window()  # the part of the run that was to be recorded
     could_not: tuple[str, ...] = ()  # what was asked for, and why it was not recorded
     notices: tuple[str, ...] = ()
     machine: dict[str, str] = {}  # what a reader of the report should know: rocm, driver, gpus, ...

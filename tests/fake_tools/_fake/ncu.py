@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import faults, recording, settings
+from . import faults, recording, settings, windows
 from .application import Application
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rocm_perf.sim.steps import Kernel
 
 _WITH_VALUE = {
@@ -30,6 +32,8 @@ _WITH_VALUE = {
     "--kernel-name": (),
     "--launch-skip": (),
     "--launch-count": (),
+    "--nvtx-include": (),
+    "--range-filter": (),
 }
 _SHORT = {"-k": "--kernel-name", "-s": "--launch-skip", "-c": "--launch-count"}
 _LAUNCH = (
@@ -48,7 +52,9 @@ class Options:
     """The command line."""
 
     values: dict[str, str] = field(default_factory=dict)
+    ranges: list[str] = field(default_factory=list)
     csv: bool = False
+    nvtx: bool = False
     application: list[str] = field(default_factory=list)
 
 
@@ -79,6 +85,10 @@ def parse(arguments: list[str]) -> Options:
         name = _SHORT.get(word, word)
         if name == "--csv":
             options.csv = True
+        elif name == "--nvtx":
+            options.nvtx = True
+        elif name == "--nvtx-include":
+            options.ranges.append(_allowed(name, value or (rest.pop(0) if rest else "")))
         elif name in _WITH_VALUE:
             options.values[name] = _allowed(name, value or (rest.pop(0) if rest else ""))
         else:
@@ -123,11 +133,14 @@ def _output(options: Options, pid: int, status: int) -> Iterator[str]:
 
 
 def _rows(options: Options, pid: int, name: str) -> Iterator[list[str]]:
-    wanted = recording.Wanted(domains=frozenset({"kernel"}))
-    process = recording.record(pid, options.application, settings.boot_clock_ns(), wanted)[0]
+    wanted = recording.Wanted(domains=frozenset({"kernel", "marker"}))
+    start = settings.boot_clock_ns()
+    process = recording.record(pid, options.application, start, wanted)[0]
+    tables = {name: process.trace.table(name) for name in ("dispatches", "ranges")}
+    dispatches = _in_ranges(options, tables, start)
     kernels = {kernel.name: kernel for kernel in recording.workload().kernels.values()}
     metrics = options.values.get("--metrics", "gpu__time_duration.sum").split(",")
-    for number, row in enumerate(_selected(options, process.trace.table("dispatches").to_dicts())):
+    for number, row in enumerate(_selected(options, dispatches.to_dicts())):
         block = [row[f"workgroup_{axis}"] or 1 for axis in "xyz"]
         grid = [(row[f"grid_{axis}"] or 1) // size for axis, size in zip("xyz", block, strict=True)]
         yield [
@@ -135,6 +148,26 @@ def _rows(options: Options, pid: int, name: str) -> Iterator[list[str]]:
             *(f"({', '.join(map(str, block))})", f"({', '.join(map(str, grid))})", "0", "9.0"),
             *(str(_value(metric, row, kernels[row["kernel"]])) for metric in metrics),
         ]
+
+
+def _in_ranges(options: Options, tables: dict[str, pl.DataFrame], start: int) -> pl.DataFrame:
+    """The kernels of the ranges that are named, or of the program's own start and stop calls; of these, those of the
+    instances that are counted out. NAME/ is a range that is pushed and popped, as `step` is."""
+    dispatches = tables["dispatches"]
+    if options.values.get("--profile-from-start") == "off":
+        spans, place = windows.region(tables, start), 1
+    elif options.ranges and options.nvtx:
+        names = {
+            re.sub(r"\\(.)", r"\1", name.removesuffix("/")) for name in options.ranges if name.endswith("/")
+        }
+        spans, place = tuple(span for name in names for span in windows.region(tables, start, name)), 2
+    else:
+        return dispatches
+    instances = options.values.get("--range-filter", "::").split(":")[place]
+    if instances:
+        first, last = map(int, instances.strip("[]").split("-"))
+        spans = spans[first - 1 : last]
+    return windows.inside({"dispatches": dispatches}, start, spans)["dispatches"]
 
 
 def _selected(options: Options, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

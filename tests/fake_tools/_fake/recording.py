@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import settings
+from . import settings, windows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,6 +70,8 @@ class Wanted:
     exclude: str | None = None
     iterations: str | None = None
     sampling: str | None = None  # method of PC sampling
+    spans: tuple[windows.Span, ...] | None = None  # None: the whole run
+    switched: bool = False  # only where the program switches the profiler on
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ def record(pid: int, command: list[str], start_ns: int, wanted: Wanted) -> list[
         place = pid if len(ranks) == 1 else pid + rank
         tables = _of_process(whole, FIRST_PID + rank)
         tables = _rebased(tables, start_ns - START_NS, place - FIRST_PID - rank, shlex.join(command))
+        spans = windows.region(tables, start_ns) if wanted.switched else wanted.spans
+        tables = tables if spans is None else windows.inside(tables, start_ns, spans)
         tables = extras.select(tables, wanted, work, gpu)
         processes.append(Process(place, rank, Trace(tables, run), wanted))
     return processes

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from . import counters, faults, rocminfo, settings
+from . import counters, faults, rocminfo, settings, windows
 from .application import Application, as_shell_status
 
 _WITHOUT_VALUE = ("--stats", "--roctx-trace", "--hsa-trace", "--sys-trace", "--hip-trace", "--roctx-rename",
@@ -92,6 +92,11 @@ def _check_value(name: str, value: str) -> None:
         raise SystemExit(1)
     if name == "--trace-period" and not re.fullmatch(r"[^:]*:[^:]*:[^:]*", value):
         _fatal(f"Wrong option '{name} {value}'")
+    if name == "--trace-period":
+        try:
+            windows.v1_spans(value)
+        except ValueError as error:
+            _fatal(f"Option '{name}' : {error}")
 
 
 def _answer(word: str) -> NoReturn:
@@ -171,6 +176,11 @@ def _problem(names: list[str], gpu: str, rocm: settings.Version) -> str:
     return f"ImportMetrics: metrics exceed the limit of block {min(over)}" if over else ""
 
 
+def _spans(options: Options) -> tuple[windows.Span, ...] | None:
+    period = options.values.get("--trace-period")
+    return windows.v1_spans(period) if period else None
+
+
 def _write(options: Options, runs: list[tuple[int, int, list[str]]]) -> None:
     from rocm_perf.render.formats import rocprof_v1
 
@@ -181,7 +191,13 @@ def _write(options: Options, runs: list[tuple[int, int, list[str]]]) -> None:
     output = Path(options.values.get("-o", f"{base}.csv"))
     pid, start, _ = runs[0]
     names = tuple(name for _, _, group in runs for name in group)  # of all runs, in one table
-    (process, *_others) = record(pid, options.application, start, Wanted(frozenset(domains), names))
+    wanted = Wanted(
+        frozenset(domains),
+        names,
+        spans=_spans(options),
+        switched=options.values.get("--trace-start") == "off",
+    )
+    (process, *_others) = record(pid, options.application, start, wanted)
     rocprof_v1.write_csv(process.trace, output, overwrite=True)
     files = [output]
     if options.switches & {*_TRACES, "--stats"}:

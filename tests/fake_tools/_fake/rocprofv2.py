@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from . import counters, faults, settings
+from . import counters, faults, settings, windows
 from .application import Application, as_shell_status
 from .rocprof_v1 import DEPRECATED
 
@@ -156,5 +156,8 @@ def _write(options: Options, folder: Path, pid: int, start: int, names: list[str
     if settings.rocm() >= (6, 2):
         domains &= {"kernel"}  # with 6.2.4 and later it mostly records kernels alone
     plugin = options.values.get("--plugin", "file" if {"-d", "-o"} & set(options.values) else "cli")
-    for process in record(pid, options.application, start, Wanted(frozenset(domains), tuple(names))):
+    period = options.values.get("-tp")
+    spans = windows.v2_spans(period) if period else None
+    wanted = Wanted(frozenset(domains), tuple(names), spans=spans)
+    for process in record(pid, options.application, start, wanted):
         faults.damage(v2_output.write(process, plugin, folder, options.values.get("-o")))

@@ -10,7 +10,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import avail, faults, settings, v3_checks, v3_options
+from . import avail, faults, settings, v3_checks, v3_options, windows
 from .application import Application, die_of, end_as
 from .v3_checks import Options
 from .v3_jobs import Job, fatal, read_jobs, warn
@@ -187,7 +187,17 @@ def _wanted(options: Options, names: list[str]) -> Wanted:
         options.get("kernel_exclude_regex"),
         " ".join(ranges) if isinstance(ranges, list) else ranges,
         options.get("pc_sampling_method"),
+        spans=_spans(options),
+        switched=bool(options.get("selected_regions")) and "marker" in _domains(options),
     )
+
+
+def _spans(options: Options) -> tuple[windows.Span, ...] | None:
+    """The periods. Regions are heard of only while markers are traced."""
+    periods, (unit,) = options.get("collection_period"), options.get("collection_period_unit") or ["sec"]
+    if options.get("selected_regions") and "marker" not in _domains(options):
+        return ()
+    return windows.v3_spans(periods, unit) if periods else None
 
 
 def _formats(options: Options) -> list[str]:

@@ -136,11 +136,6 @@ def test_an_h200(
     assert [problem["id"] for problem in document["problems"]] == ["counters-restricted"]
 
 
-def test_an_app_without_probe_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--", "./app"]) == 2
-    assert "Add --probe" in capsys.readouterr().err
-
-
 PROBED = ("rocprofv3", "rocprofv3-avail", "rocminfo", "hipcc")
 
 

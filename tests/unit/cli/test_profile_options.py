@@ -14,6 +14,7 @@ from rocm_perf.cli.main import main
 from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
 from rocm_perf.cli.profile_request import request_of
 from rocm_perf.collect.request.request import Request
+from rocm_perf.model.window import Window
 from tests.fake_tools import fake_path, run_tool
 from tests.unit.backends.machines import amd
 from tests.unit.cli.parsing import parsed
@@ -242,3 +243,48 @@ def test_profile_end_to_end_against_the_stand_ins(tmp_path: Path, rocm: str) -> 
     assert ended.returncode == 7, ended.stderr
     assert "--|--weird  args|" in ended.stdout
     assert len(list((tmp_path / "runs").rglob("rocm-perf-run.json"))) == 1
+
+
+def test_a_part_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    document = dry(capsys, "--delay", "5", "--duration", "2.5", "--", *APP)
+    window = document["request"]["wish"]["window"]
+    assert {name: value for name, value in window.items() if value} == {"delay_s": 5.0, "duration_s": 2.5}
+    assert set(window) == {"delay_s", "duration_s", "max_bytes", "last_s", "range", "steps"}
+    argv = document["plans"][0]["runs"][0]["command"]["argv"]
+    assert argv[argv.index("--collection-period") + 1] == "5:2.5:1"
+    assert main(["profile", "--dry-run", "--delay", "5", "--", *APP]) == 0
+    assert "window: from 5 s after the start" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["profile", "trace", "counters"])
+def test_every_verb_that_records_takes_a_window(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--dry-run", "--json", "--range", "@profiler", "--", *APP]) == 0
+    runs = json.loads(capsys.readouterr().out)["plans"][0]["runs"]
+    assert runs
+    assert all("--selected-regions" in run["command"]["argv"] for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--last", "5"), 4, "no profiler here can record the last 5 s: rocprofv3 has no ring"),
+        (("--profiler", "rocprofv3", "--last", "5"), 4, "rocprofv3 cannot profile this here"),
+        (("--steps", "5..3"), 2, "Write --steps 3..5."),
+        (("--delay", "1", "--last", "2"), 2, "cannot be combined"),
+        (("--delay", "1", "-P", "1:1:1"), 2, "--collection-period both choose"),
+        (("--range", "@profiler", "--selected-regions"), 2, "--selected-regions both choose"),
+    ],
+)
+def test_a_window_that_cannot_be_is_one_line(
+    words: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["profile", "--dry-run", *words, "--", *APP]) == code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+
+
+def test_options_come_before_the_window_of_a_configuration() -> None:
+    context = '{"tools": [{"name": "rocprofv3_sys"}], "window": {"delay": 3, "duration": 4}}'
+    assert request("--additional-context", context, "--", *APP).wish.window == Window(delay_s=3, duration_s=4)
+    named = request("--additional-context", context, "--range", "step", "--", *APP)
+    assert named.wish.window == Window(range="step")

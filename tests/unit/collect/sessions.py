@@ -44,6 +44,7 @@ class Sessions:
         fault: str = "",
         domains: tuple[Domain, ...] = TRACE,
         plans: Planner | None = None,
+        wish: Wish | None = None,
         **asked: object,
     ) -> Recorded:
         variables = {"FAKE_ROCM": rocm, "FAKE_GPU": gfx, "FAKE_FAULT": fault}
@@ -52,7 +53,7 @@ class Sessions:
         request = Request(
             command=command,
             output=str(self.tmp_path / "runs"),
-            wish=Wish(domains=domains),
+            wish=wish or Wish(domains=domains),
             **asked,  # type: ignore[arg-type]
         )
         self.said.clear()

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf.backends.amd.scripts import VERSION, ScriptProfiler, counter_file, is_plain, through_script
+from rocm_perf.backends.amd.windows import MOST_S, lacking, v1_period
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.tools import Program
 
 _NAME = "rocprof"
+_CALLS = "roctracer_start() and roctracer_stop()"
 _JOINED = "rocprof writes the application's stderr to its stdout"
 
 
@@ -27,6 +29,15 @@ class RocprofProfiler(ScriptProfiler):
     domains = ("kernel", "hip", "hsa", "copy", "marker")  # kernels always
     flags = {"hip": "--hip-trace", "hsa": "--hsa-trace", "marker": "--roctx-trace"}  # noqa: RUF012
 
+    def window_refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
+        """Its tracer keeps to periods; what counts and times kernels without it does not in every release."""
+        window = wish.window
+        if window and not self.trace_options(wish):
+            return "rocprof keeps to a window only while it traces calls: add --hip-trace"
+        if max(window.delay_s or 0, window.duration_s or 0) > MOST_S:
+            return f"rocprof counts at most {MOST_S:,.0f} s"
+        return lacking(window, _NAME, _CALLS)
+
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         counters, traces = counter_file(wish, folder), self.trace_options(wish)
         misread = app[0].startswith("-") or not all(map(is_plain, app))
@@ -34,6 +45,7 @@ class RocprofProfiler(ScriptProfiler):
         argv = [
             machine.tools[self.tool].path,
             *traces,
+            *_window(wish),
             *(("-i", *counters, "--timestamp", "on") if counters else ("--stats",)),
             *("-o", f"{folder}/results.csv"),
             *wish.tool_args,
@@ -47,8 +59,14 @@ class RocprofProfiler(ScriptProfiler):
         )
 
 
+def _window(wish: Wish) -> tuple[str, ...]:
+    return ("--trace-start", "off") if wish.window.between_calls else v1_period(wish.window)
+
+
 def _notices(wish: Wish) -> Iterator[str]:
     yield _JOINED
+    if wish.window.by_clock:
+        yield f"rocprof opens the window again every {MOST_S:,.0f} s"
     if others := [each for each in wish.formats if each not in ("csv", "json")]:
         yield f"rocprof writes csv and a Chrome trace, not {', '.join(others)}"
     if wish.output_name:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf.backends.amd.scripts import VERSION, ScriptProfiler, counter_file, through_script
+from rocm_perf.backends.amd.windows import lacking, v2_period
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine, Version
 from rocm_perf.backends.tools import Program
@@ -32,6 +33,9 @@ class Rocprofv2Profiler(ScriptProfiler):
             return "rocprofv2 of ROCm 6.2 and later mostly records only kernels"
         return ""
 
+    def window_refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
+        return lacking(wish.window, _NAME, calls="")
+
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         counters = counter_file(wish, folder)
         started, script = through_script(app, folder) if app[0].startswith("-") else (app, {})
@@ -40,6 +44,7 @@ class Rocprofv2Profiler(ScriptProfiler):
             machine.tools[self.tool].path,
             *self.trace_options(wish),
             *(("-i", *counters) if counters else ()),
+            *v2_period(wish.window),
             *("--plugin", plugin, "-d", str(folder), "-o", wish.output_name or "results"),
             *wish.tool_args,
         ]

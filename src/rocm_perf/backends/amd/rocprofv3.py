@@ -12,6 +12,7 @@ from rocm_perf.backends.amd.chips import first_gfx, method_doubt, method_refusal
 from rocm_perf.backends.amd.pc_sampling import supported_sampling
 from rocm_perf.backends.amd.probe import DECODER
 from rocm_perf.backends.amd.profiler import NO_GPU, AmdProfiler
+from rocm_perf.backends.amd.windows import lacking, v3_period
 from rocm_perf.backends.base import DOMAINS, Command, Domain, Wish
 from rocm_perf.backends.machine import Machine, Version
 from rocm_perf.backends.tools import Program
@@ -43,6 +44,9 @@ _CSV: dict[Domain, str] = {
 }
 _READABLE = ("rocpd", "csv", "json")
 _ROCPD_SINCE: Version = (7, 0)
+_PERIODS_SINCE: Version = (6, 4)
+_REGIONS_SINCE: Version = (7, 0)
+_CALLS = "roctxProfilerResume(0) and roctxProfilerPause(0)"
 _WHOLE_SINCE: Version = (6, 3)  # --runtime-trace; --sys-trace came earlier, without allocations and RCCL
 
 
@@ -76,6 +80,18 @@ class Rocprofv3Profiler(AmdProfiler):
             return method_refusal(first_gfx(machine), "counters", rocm)
         return _att_refusal(machine, rocm) if wish.att else ""
 
+    def window_refusal(self, wish: Wish, machine: Machine) -> str:
+        window, rocm = wish.window, _release(machine)
+        if window.by_clock and rocm < _PERIODS_SINCE:
+            return f"rocprofv3 of ROCm {written(rocm)} has no periods, 6.4 brought them"
+        if (
+            window.by_clock and wish.counters
+        ):  # its counters have a context of their own, which no period switches
+            return "rocprofv3 counts from the start to the end, whatever the period; it keeps to --range @profiler"
+        if window.between_calls and rocm < _REGIONS_SINCE:
+            return f"rocprofv3 of ROCm {written(rocm)} has no selected regions, 7.0 brought them"
+        return lacking(window, _NAME, _CALLS)
+
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:
         rocm = _release(machine)
         return tuple(
@@ -93,12 +109,13 @@ class Rocprofv3Profiler(AmdProfiler):
         formats, format_notices = _formats(wish, rocm)
         argv = [
             machine.tools[_NAME].path,
-            *_traces(wish.domains, rocm),
+            *_traces(_domains(wish), rocm),
             *counting,
             *sampling,
             *_thread_trace(wish, machine),
             *_tables(wish, rocm),
             *filters,
+            *_window(wish),
             *("-f", *formats),
             *("-d", path, "-o", wish.output_name or OUTPUT_NAME),
             *wish.tool_args,
@@ -125,6 +142,15 @@ def _traces(domains: Iterable[Domain], rocm: Version) -> Iterator[str]:
         yield "--runtime-trace"
     else:
         yield from (_FLAGS[domain][1] for domain in DOMAINS if domain in wanted)
+
+
+def _domains(wish: Wish) -> tuple[Domain, ...]:
+    """The domains to trace: rocprofv3 hears the calls that switch it on and off only while it traces markers."""
+    return (*wish.domains, "marker") if wish.window.between_calls else wish.domains
+
+
+def _window(wish: Wish) -> tuple[str, ...]:
+    return ("--selected-regions",) if wish.window.between_calls else v3_period(wish.window)
 
 
 def _counting(wish: Wish, folder: str, rocm: Version) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -189,12 +215,12 @@ def _filters(wish: Wish, rocm: Version) -> tuple[list[str], tuple[str, ...]]:
         ((6, 3), "--kernel-include-regex", (wish.kernel_include,) if wish.kernel_include else ()),
         ((6, 3), "--kernel-exclude-regex", (wish.kernel_exclude,) if wish.kernel_exclude else ()),
         ((6, 3), "--kernel-iteration-range", wish.iteration_range),
-        ((6, 4), "--collection-period", wish.collection_period),
-        ((6, 4), "--collection-period-unit", _unit(wish)),
+        (_PERIODS_SINCE, "--collection-period", wish.collection_period),
+        (_PERIODS_SINCE, "--collection-period-unit", _unit(wish)),
     )
     given = [(since, (flag, *values)) for since, flag, values in options if values]
     if wish.selected_regions:
-        given.append(((7, 0), ("--selected-regions",)))
+        given.append((_REGIONS_SINCE, ("--selected-regions",)))
     known = [word for since, option in given if rocm >= since for word in option]
     lacking = [option[0] for since, option in given if rocm < since]
     if wish.summary and rocm < (6, 3):

@@ -10,6 +10,7 @@ from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.nvidia import launch_cost
 from rocm_perf.backends.nvidia.build import absence, build, library
 from rocm_perf.backends.nvidia.probe import CUPTI, package_release
+from rocm_perf.backends.window_variables import window_variables
 
 _MEASURED: tuple[Domain, ...] = ("kernel", "hip", "copy", "marker")  # what every preset records
 OUTPUT_NAME = "%hostname%/rank%env{RANK}%-%pid%"
@@ -41,6 +42,11 @@ class CuptiProfiler(Profiler):
             return "nothing of what is asked for is CUPTI's to record"
         return absence(machine)
 
+    def window_refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
+        if wish.window.steps and not wish.window.range:
+            return "CUPTI does not know the program's steps: name the range that opens at each with --range"
+        return ""
+
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
         return tuple(_dropped(wish))
 
@@ -55,6 +61,7 @@ class CuptiProfiler(Profiler):
                 "NVTX_INJECTION64_PATH": tracer,
                 "ROCM_PERF_CUPTI_OUTPUT": f"{folder / name}{SUFFIX}",
                 "ROCM_PERF_CUPTI_DOMAINS": ",".join(self._domains(wish)),
+                **window_variables(wish.window),
             },
             expected=(f"**/*{SUFFIX}",),
             notices=(*_without_meaning(wish), *self.dropped(wish, machine)),

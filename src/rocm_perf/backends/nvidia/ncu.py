@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 from rocm_perf.backends.base import Command, Profiler, Wish
-from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.machine import Machine, version_of
 from rocm_perf.backends.nvidia.counters import ncu_metrics
 from rocm_perf.backends.nvidia.probe import may_count, package_release
 from rocm_perf.backends.tools import Program
+from rocm_perf.model.window import Window
 
 _NAME = "ncu"
 OUTPUT = "ncu.csv"
@@ -26,6 +27,8 @@ _ALWAYS = [
     "--target-processes",
     "all",
 ]
+_RANGE_FILTER_SINCE = (2023, 2)  # the oldest release whose documentation has it
+_DELIMITERS = re.compile(r"([@,\[\]/*+\\])")  # of an NVTX filter; a backslash takes their meaning
 _RANGE = re.compile(r"\[?(\d+)(?:-(\d+))?\]?")
 
 
@@ -65,6 +68,18 @@ class NcuProfiler(Profiler):
             )
         return ""
 
+    def window_refusal(self, wish: Wish, machine: Machine) -> str:
+        window = wish.window
+        if window.steps and not window.range:
+            return "ncu does not know the program's steps: name the range that opens at each with --range"
+        if window.steps and () < version_of(machine.tools[_NAME].version) < _RANGE_FILTER_SINCE:
+            return f"ncu {machine.tools[_NAME].version} does not count ranges, 2023.2 does"
+        if others := [part for part in window.parts if part not in ("range", "steps")]:
+            return (
+                f"ncu has no --{others[0]}: it replays kernels, so that seconds of the program mean nothing"
+            )
+        return ""
+
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
         return tuple(_dropped(wish))
 
@@ -81,6 +96,7 @@ class NcuProfiler(Profiler):
                 "--log-file",
                 str(folder / OUTPUT),
                 *_filters(wish),
+                *_window(wish.window),
                 *wish.tool_args,
                 *app,
             ),
@@ -104,6 +120,18 @@ def _filters(wish: Wish) -> list[str]:
     if wish.selected_regions:
         options += ["--profile-from-start", "off"]
     return options
+
+
+def _window(window: Window) -> list[str]:
+    """ncu's options: a range by its name may be pushed and popped (NAME/) or started and ended (NAME)."""
+    if not window.range:
+        return []
+    steps = "[{}-{}]".format(*window.steps) if window.steps else ""
+    if window.between_calls:
+        return ["--profile-from-start", "off", *(["--range-filter", f":{steps}:"] if steps else [])]
+    name = _DELIMITERS.sub(r"\\\1", window.range)
+    include = ["--nvtx", "--nvtx-include", f"{name}/", "--nvtx-include", name]
+    return [*include, *(["--range-filter", f"::{steps}"] if steps else [])]
 
 
 def _launches(wish: Wish) -> tuple[int, int] | None:

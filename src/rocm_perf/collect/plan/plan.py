@@ -17,6 +17,7 @@ from rocm_perf.backends.machine import Machine
 from rocm_perf.collect.plan.planned import WALL_TIME, Plan, PlannedRun, Rejected
 from rocm_perf.collect.request.request import Request
 from rocm_perf.errors import NotSupportedError, ToolAbsentError, UsageError
+from rocm_perf.model.window import Window
 
 
 class _Run(msgspec.Struct, frozen=True):
@@ -47,6 +48,8 @@ def plans(request: Request, machine: Machine, folder: Path) -> tuple[Plan, ...]:
             continue
         asked = request if not ways else _without_tool_args(request)
         ways.append(_plan(profiler, asked, machine, folder, tuple(rejected)))
+    if not any(plan.profiled for plan in ways):
+        _refuse_window(request, machine, folder, rejected)
     return tuple(ways)
 
 
@@ -87,9 +90,29 @@ def _refusal(profiler: Profiler, request: Request, machine: Machine, folder: Pat
     wish = _trace_wish(request)
     if not profiler.leads:
         wish = _counter_wish(profiler, request, _counter_names(request) or profiler.default_counters)
-    return profiler.app_refusal(request.command, folder, is_python=request.is_python) or profiler.refusal(
-        wish, machine
-    )
+    app_refusal = profiler.app_refusal(request.command, folder, is_python=request.is_python)
+    return app_refusal or _wish_refusal(profiler, wish, machine)
+
+
+def _wish_refusal(profiler: Profiler, wish: Wish, machine: Machine) -> str:
+    """Why the profiler cannot record this, or not in this window; empty if it can."""
+    return profiler.refusal(wish, machine) or profiler.window_refusal(wish, machine)
+
+
+def _refuse_window(request: Request, machine: Machine, folder: Path, rejected: list[Rejected]) -> None:
+    """Refuse a window that is all that keeps every profiler from recording: the program may run for hours, and its wall
+    time is not what was asked for."""
+    whole = replace(request, wish=replace(request.wish, window=Window()))
+    stopped = [
+        each for each in rejected if not _refusal(profilers.PROFILERS[each.profiler], whole, machine, folder)
+    ]
+    if stopped:
+        why = "; ".join(each.reason for each in stopped)
+        raise NotSupportedError(
+            f"no profiler here can record {request.wish.window.sentence}",
+            why,
+            "Most keep to --delay and --duration; docs/windows.md lists what each can do.",
+        )
 
 
 def _trace_wish(request: Request) -> Wish:
@@ -144,7 +167,7 @@ def _draft(profiler: Profiler, request: Request, machine: Machine) -> _Draft:
     draft = _Draft()
     apart = _counter_runs(draft, profiler, request, machine)
     for purpose, wish in _special(profiler, request).items():
-        if reason := profiler.refusal(wish, machine):
+        if reason := _wish_refusal(profiler, wish, machine):
             draft.refused.append(f"{purpose}: {reason}")
         else:
             apart.append(_Run(profiler, wish))
@@ -192,7 +215,7 @@ def _counter_runs(draft: _Draft, profiler: Profiler, request: Request, machine: 
     counted = counting.counter_passes(names, groups, machine)
     wishes = [_counter_wish(counting, asked, each) for each in counted.passes]
     draft.notices += counted.notes
-    refusals = (counting.refusal(wish, machine) for wish in wishes)
+    refusals = (_wish_refusal(counting, wish, machine) for wish in wishes)
     if reason := counted.refusal or next(filter(None, refusals), ""):
         draft.refused.append(f"counters: {reason}")
         return []

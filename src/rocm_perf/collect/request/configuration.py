@@ -20,8 +20,10 @@ from rocm_perf.collect.request.flag_options import add_flags
 from rocm_perf.collect.request.flags import Flags, flags_of, merged
 from rocm_perf.collect.request.presets import preset, presets
 from rocm_perf.collect.request.request import SAMPLED, Sampled, Sampling
+from rocm_perf.collect.request.window import window_of
 from rocm_perf.errors import UsageError
 from rocm_perf.files import read_text
+from rocm_perf.model.window import Window
 
 _SAMPLERS: dict[str, Sampled] = {"gpu_info_power_profiler": "power", "gpu_info_vram_profiler": "memory"}
 _LIBRARIES = ("rocblas_trace", "hipblaslt_trace", "miopen_trace", "tensile_trace", "rccl_trace")
@@ -73,6 +75,7 @@ class Configuration(msgspec.Struct, frozen=True):
     distributed: Distributed | None = None
     slurm: Slurm | None = None
     tools: tuple[ToolEntry, ...] = ()
+    window: dict[str, str | int | float] = {}  # the options that choose a part of the run, by their names
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +88,7 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     sampling: Sampling = Sampling()
     library_trace: bool = False
+    window: Window = Window()
     notices: tuple[str, ...] = ()
 
 
@@ -129,6 +133,7 @@ def configured(configuration: Configuration, unused: tuple[str, ...] = ()) -> Co
         environment=environment,
         sampling=_sampling(samplers),
         library_trace=any(tool.name in _LIBRARIES for tool in configuration.tools),
+        window=window_of({name.replace("-", "_"): value for name, value in configuration.window.items()}),
         notices=(*left_out, *warnings, *keys),
     )
 

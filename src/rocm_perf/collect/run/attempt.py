@@ -21,7 +21,9 @@ from rocm_perf.collect.run.inputs import Input
 from rocm_perf.collect.run.launch import Ended, launch
 from rocm_perf.collect.run.layout import explained
 from rocm_perf.collect.run.overhead import UNPROFILED, interleaved
+from rocm_perf.collect.run.snapshots import SNAPSHOT_SIGNAL, Snapshots
 from rocm_perf.collect.run.streams import STDERR
+from rocm_perf.collect.run.unopened import unopened
 from rocm_perf.collect.run.verdict import Attempt, Ran, application_failed, judge, stopped
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.model.collection import PassRecord
@@ -87,7 +89,14 @@ def _describe(run: PlannedRun | None) -> str:
     return f"{run.purpose}{f' ({names})' if names else ''} with {run.profiler}"
 
 
-def _launched(argv: tuple[str, ...], added: dict[str, str], setting: Setting, *, watched: bool) -> Ended:
+def _launched(
+    argv: tuple[str, ...],
+    added: dict[str, str],
+    setting: Setting,
+    *,
+    watched: bool,
+    snapshots: Snapshots | None = None,
+) -> Ended:
     return launch(
         argv,
         {**os.environ, **added},
@@ -95,6 +104,7 @@ def _launched(argv: tuple[str, ...], added: dict[str, str], setting: Setting, *,
         stdout=STDERR if setting.request.stdout_to_stderr else None,
         timeout_s=setting.request.timeout_s,
         watch_stderr=watched,
+        own_signals={SNAPSHOT_SIGNAL: snapshots.take} if snapshots else None,
     )
 
 
@@ -129,7 +139,23 @@ def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
     first = not attempt.profiled
     logs = setting.first_environment if first else {}
     added = {**setting.request.environment, **logs, **command.environment}
-    ended = _launched(command.argv, added, setting, watched=run.profiled or bool(logs))
+    about = PassRecord(
+        number=len(attempt.passes) + 1,
+        profiler=run.profiler,
+        profiled=run.profiled,
+        purpose=run.purpose,
+        argv=command.argv,
+        environment=added,
+        folder=run.folder if run.profiled else "",
+        counters=run.counters,
+    )
+    ended = _launched(
+        command.argv,
+        added,
+        setting,
+        watched=run.profiled or bool(logs),
+        snapshots=_snapshots(about, setting),
+    )
     if first:
         attempt.stderr_tail = ended.stderr_tail
     if ended.left_behind:
@@ -137,18 +163,11 @@ def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
         attempt.notices.append(f"the application left {count} running; what they still record is not here")
     ran = Ran(run, ended, None if command.separates_exit_code else _own_status(folder))
     seen = outcome.look(folder, replace(run, command=command))
-    explanation = judge(attempt, ran, seen)
+    explanation = judge(attempt, ran, seen, unopened(setting.request.wish.window, seen, ended.wall_ns))
     failed = seen.outcome == "empty" and explanation != seen.explanation
     attempt.passes.append(
-        PassRecord(
-            number=len(attempt.passes) + 1,
-            profiler=run.profiler,
-            profiled=run.profiled,
-            purpose=run.purpose,
-            argv=command.argv,
-            environment=added,
-            folder=run.folder if run.profiled else "",
-            counters=run.counters,
+        replace(
+            about,
             started_ns=ended.started_ns,
             wall_ns=ended.wall_ns,
             exit_status=ran.status,
@@ -156,6 +175,16 @@ def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
             explanation=explanation,
         )
     )
+
+
+def _snapshots(about: PassRecord, setting: Setting) -> Snapshots | None:
+    """Where a ring is recorded, what keeps it when the user asks for it."""
+    last_s = setting.request.wish.window.last_s
+    if last_s is None or not about.profiled:
+        return None
+    kept = Snapshots(setting.folder, replace(about, outcome="recorded"), last_s, setting.say)
+    kept.announce()
+    return kept
 
 
 def _write_files(command: Command) -> None:

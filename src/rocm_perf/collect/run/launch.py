@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +55,10 @@ def launch(  # noqa: PLR0913  a run has this many sides
     grace_s: float = 10.0,
     cwd: Path | None = None,
     watch_stderr: bool = True,
+    own_signals: Mapping[int, Callable[[], None]] | None = None,
 ) -> Ended:
-    """Run a command and wait for it. `environment` is all of it; `stdout` is where its output goes, if not to ours."""
+    """Run a command and wait for it. `environment` is all of it; `stdout` is where its output goes, if not to ours;
+    `own_signals` are not passed on to it, but acted upon."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -65,7 +67,7 @@ def launch(  # noqa: PLR0913  a run has this many sides
     patience = _Patience(timeout_s, grace_s)
     with ExitStack() as stack:
         terminal = stack.enter_context(controlling_terminal())
-        signals = stack.enter_context(Signals())
+        signals = stack.enter_context(Signals(own_signals))
         try:
             started_ns, before = time.clock_gettime_ns(time.CLOCK_BOOTTIME), time.monotonic_ns()
             process = _start(argv, environment, feed, errors, cwd)
@@ -196,6 +198,7 @@ class _Run:
 
     def _turn(self, longest_s: float | None) -> None:
         """Send what is due, then wait for something to happen."""
+        self.signals.act()
         if self.signals.ending > 1:
             self.patience.hurry()
         if (due := self.patience.due()) is not None:

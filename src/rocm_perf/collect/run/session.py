@@ -232,6 +232,7 @@ class _Session:
             profiled=self.ways[0].profiled,
             why=self.ways[0].why,
             asked=_asked(request),
+            window=request.wish.window,
             machine={name: value for name, value in facts.items() if value},
         )
 

@@ -1,4 +1,4 @@
-"""Signals that reach us while the application runs are its own."""
+"""Signals that reach us while the application runs are its own, but for those that we ask the user to send us."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
 
@@ -28,8 +28,10 @@ _LOOK_S = 0.01  # outside the main thread no signal wakes us
 class Signals:
     """Passes signals on to a process group, and wakes whoever waits. One that the user ignores stays ignored."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: Mapping[int, Callable[[], None]] | None = None) -> None:
         self.ending = 0  # how often we were asked to end
+        self._own = dict(own or {})  # signals that are not the application's, and what to do at each
+        self._asked: list[int] = []
         self._group: int | None = None
         self._early: list[int] = []
         self._lend: Callable[[], bool] = bool
@@ -68,6 +70,11 @@ class Signals:
             self.send(number)
         self._early.clear()
 
+    def act(self) -> None:
+        """Do what signals asked of us since the last call."""
+        while self._asked:
+            self._own[self._asked.pop(0)]()
+
     def send(self, number: int) -> None:
         """Send a signal to the group; one that is stopped must be woken to end."""
         if self._group is None:
@@ -101,6 +108,9 @@ class Signals:
             signal.signal(signal.SIGTSTP, old)
 
     def _forward(self, number: int, _frame: FrameType | None) -> None:
+        if number in self._own:
+            self._asked.append(number)
+            return
         self.ending += number in _ENDING
         if self._group is None:
             self._early.append(number)

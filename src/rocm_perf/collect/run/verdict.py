@@ -16,8 +16,9 @@ from rocm_perf.collect.run.overhead import UNPROFILED
 from rocm_perf.model.collection import PassRecord, State
 
 # good: recorded what was asked. partly: not all that must be there. empty: nothing. profiler, machine: who is to blame
-# for a failure. application: it failed by itself. stopped: by the user, a timeout or a full disk.
-Verdict = Literal["good", "partly", "empty", "profiler", "machine", "application", "stopped"]
+# for a failure. application: it failed by itself. stopped: by the user, a timeout or a full disk. unopened: nothing was
+# recorded, because of the window that was asked for.
+Verdict = Literal["good", "partly", "empty", "profiler", "machine", "application", "stopped", "unopened"]
 
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
@@ -46,7 +47,7 @@ class Attempt:
     @property
     def must_stop(self) -> bool:
         """Whether the application must not run again, whatever is left to do."""
-        return self.verdict in ("application", "stopped")
+        return self.verdict in ("application", "stopped", "unopened")
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ class Ran:
         return self.ended.status if self.own_status is None else self.own_status
 
 
-def judge(attempt: Attempt, ran: Ran, seen: Seen) -> str:
-    """Enter a run into the attempt, and return why it recorded nothing, or not everything."""
+def judge(attempt: Attempt, ran: Ran, seen: Seen, unopened: str = "") -> str:
+    """Enter a run into the attempt, and return why it recorded nothing, or not everything. `unopened` is what a window
+    has to do with it."""
     attempt.notices += [message.sentence for message in messages.known_in(ran.ended.stderr_tail, "note")]
     attempt.recorded |= seen.recorded
     if stopped(attempt, ran.ended):
@@ -74,6 +76,8 @@ def judge(attempt: Attempt, ran: Ran, seen: Seen) -> str:
         return _failed(attempt, ran, blamed)
     if ran.status:
         return application_failed(attempt, ran.status, ran.ended.stderr_tail)
+    if unopened:
+        return _fell_short(attempt, ran.run, "unopened", unopened)
     if not seen.missing and seen.outcome not in ("empty", "failed"):
         return seen.explanation
     verdict: Verdict = "partly" if seen.recorded else "empty" if seen.outcome == "empty" else "profiler"

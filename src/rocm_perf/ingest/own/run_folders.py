@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf.ingest.runs import Piece
-from rocm_perf.model.collection import CollectionRecord, PassRecord
+from rocm_perf.model.collection import FILE_NAME, SNAPSHOT, CollectionRecord, PassRecord
 
 _PASS = re.compile(r"pass_(\d{1,6})")
 _PROCESS = re.compile(
@@ -48,6 +48,11 @@ class _Home:
 def is_input(file: Path) -> bool:
     """Whether the file is input that rocm-perf wrote for a profiler."""
     return file.name in _INPUTS and _PASS.fullmatch(file.parent.name) is not None
+
+
+def is_snapshot(folder: Path, name: str) -> bool:
+    """Whether a folder beside a run's record holds a second copy of what the run recorded, read if it is named."""
+    return re.fullmatch(rf"{SNAPSHOT}\d+", name) is not None and (folder / FILE_NAME).is_file()
 
 
 def placed_in_runs(pieces: list[Piece]) -> list[Piece]:

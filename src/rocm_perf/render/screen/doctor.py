@@ -39,7 +39,7 @@ def blocks(report: DoctorReport, width: int) -> Iterator[RenderableType]:
     if report.problems:
         yield from _heading("Problems")
         for problem in report.problems:
-            yield from _problem(problem, width)
+            yield from problem_lines(problem, width)
 
 
 def _heading(title: str) -> Iterator[RenderableType]:
@@ -115,7 +115,8 @@ def _note(answer: MethodAnswer) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _problem(problem: Finding, width: int) -> Iterator[RenderableType]:
+def problem_lines(problem: Finding, width: int) -> Iterator[RenderableType]:
+    """A problem, how it is known, and what to do about it."""
     yield from marked(problem.severity, problem.title, width)
     for evidence in problem.evidence:
         yield from paragraph(evidence, width, indent="  ", style="dim")

@@ -48,7 +48,8 @@ def recorded_line(record: CollectionRecord, overhead: Quantity) -> str:
     asked = f" {', '.join(record.asked)};" if record.asked else ""
     runs = [run for run in record.passes if run.outcome != "not run"]
     times = format_count(len(runs), "run")
-    return f"{record.profiler}:{asked} {times} of the program; {overhead_text(overhead)}"
+    window = f" {record.window.sentence};" if record.window else ""
+    return f"{record.profiler}:{asked}{window} {times} of the program; {overhead_text(overhead)}"
 
 
 def _wall_line(record: CollectionRecord) -> str:

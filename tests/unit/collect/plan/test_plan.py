@@ -17,6 +17,7 @@ from rocm_perf.collect.plan.planned import Plan
 from rocm_perf.collect.request.presets import preset, presets
 from rocm_perf.collect.request.request import Request
 from rocm_perf.errors import NotSupportedError, RocmPerfError, ToolAbsentError, UsageError
+from rocm_perf.model.window import Window
 from tests.unit.backends.machines import amd, nvidia, torch
 
 OUT = Path("/out")
@@ -270,3 +271,37 @@ def test_a_machine_with_gpus_of_both_vendors_has_both_to_force() -> None:
     both = amd(tools={**amd().tools, **nvidia().tools}, gpus=(*amd().gpus, *nvidia().gpus))
     (forced,) = plans(request(LIGHT, "counters_basic", profiler="cupti"), both, OUT)
     assert [run.profiler for run in forced.runs] == ["cupti", "ncu"]
+
+
+def test_a_window_is_kept_by_every_run_or_that_run_is_left_out() -> None:
+    clock = replace(LIGHT, window=Window(delay_s=5, duration_s=2))
+    first = plans(request(clock, "SQ_WAVES"), amd(tools=ALL_TOOLS), OUT)[0]
+    assert purposes(first) == ["trace"]
+    assert any("whatever the period" in reason for reason in first.could_not)
+    calls = replace(LIGHT, window=Window(range="@profiler"))
+    first = plans(request(calls, "SQ_WAVES"), amd(tools=ALL_TOOLS), OUT)[0]
+    assert purposes(first) == ["trace", "counters"]
+    assert all("--selected-regions" in run.command.argv for run in first.runs)
+
+
+def test_who_cannot_keep_to_a_window_is_passed_over() -> None:
+    calls = replace(LIGHT, window=Window(range="@profiler"))
+    ways = plans(request(calls), amd(rocm="6.4", tools=ALL_TOOLS), OUT)
+    assert names(ways) == ["rocprof", "timing"]
+    assert [each.profiler for each in ways[0].rejected] == ["rocprofv3", "rocprofv2"]
+    assert "7.0 brought them" in ways[0].rejected[0].reason
+
+
+def test_a_window_that_nobody_keeps_to_starts_nothing() -> None:
+    ring = request(replace(LIGHT, window=Window(last_s=30)))
+    with pytest.raises(
+        NotSupportedError, match="no profiler here can record the last 30 s: rocprofv3 has no ring"
+    ):
+        plans(ring, amd(tools=ALL_TOOLS), OUT)
+    with pytest.raises(NotSupportedError, match="rocprofv3 has no ring"):
+        plans(replace(ring, profiler="rocprofv3"), amd(tools=ALL_TOOLS), OUT)
+    assert names(plans(ring, nvidia(), OUT)) == ["cupti", "timing"]
+    alone = plans(ring, Machine(host="x"), OUT)  # not the window's fault
+    assert names(alone) == ["timing"]
+    steps = request(replace(LIGHT, window=Window(steps=(2, 3))), command=("python", "x.py"), is_python=True)
+    assert names(plans(steps, nvidia(torch=torch(cuda="13.0")), OUT)) == ["torch", "timing"]

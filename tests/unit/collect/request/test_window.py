@@ -1,0 +1,96 @@
+"""Which windows options and configurations make, and which are refused, each in one line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf.collect.request.configuration import configured, read_configuration
+from rocm_perf.collect.request.window import Value, window_of
+from rocm_perf.errors import UsageError
+from rocm_perf.model.window import PROFILER_CALLS, Window
+
+
+@pytest.mark.parametrize(
+    ("given_", "window"),
+    [
+        ({}, Window()),
+        ({"delay": None, "range": None}, Window()),
+        ({"delay": "0"}, Window(delay_s=0)),
+        ({"delay": "1.5", "duration": 2}, Window(delay_s=1.5, duration_s=2)),
+        ({"last": "30", "max_size": "2G"}, Window(last_s=30, max_bytes=2_000_000_000)),
+        ({"max_size": "500M"}, Window(max_bytes=500_000_000)),
+        ({"max_size": "1.5 GiB"}, Window(max_bytes=3 << 29)),
+        ({"max_size": 70000}, Window(max_bytes=70000)),
+        ({"range": "train step", "steps": "3..5"}, Window(range="train step", steps=(3, 5))),
+        ({"delay": 60, "duration": "5", "range": "x"}, Window(delay_s=60, duration_s=5, range="x")),
+        ({"steps": "7"}, Window(steps=(7, 7))),
+        ({"steps": 7}, Window(steps=(7, 7))),
+        ({"range": "@profiler"}, Window(range=PROFILER_CALLS)),
+    ],
+)
+def test_what_is_asked_for(given_: dict[str, Value | None], window: Window) -> None:
+    assert window_of(given_) == window
+    assert bool(window_of(given_)) == bool(window.parts)
+
+
+@pytest.mark.parametrize(
+    ("given_", "said"),
+    [
+        ({"delay": "-1"}, "0 or more"),
+        ({"delay": "soon"}, "not a number of seconds"),
+        ({"delay": "nan"}, "makes no window"),
+        ({"duration": "0"}, "more than 0"),
+        ({"duration": "inf"}, "makes no window"),
+        ({"last": "1e7"}, "at most 1,000,000"),
+        ({"max_size": "big"}, "not a size"),
+        ({"max_size": "-3M"}, "not a size"),
+        ({"max_size": "100"}, "65,536"),
+        ({"steps": "5..3"}, "Write --steps 3..5"),
+        ({"steps": "0..3"}, "counted from 1"),
+        ({"steps": "a..b"}, "write it as 3..5"),
+        ({"range": " "}, "has no name"),
+        ({"delay": "1", "last": "3"}, "--delay and --last cannot be combined"),
+        ({"range": "x", "last": "3"}, "--range and --last cannot be combined"),
+        ({"last": "1", "steps": "2"}, "--steps and --last cannot be combined"),
+        ({"colour": "red"}, "has no 'colour'"),
+    ],
+)
+def test_nonsense_is_one_line(given_: dict[str, Value | None], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        window_of(given_)
+    assert refused.value.exit_code == 2
+    assert "\n" not in str(refused.value)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["delay", "duration", "max_size", "last", "range", "steps"]), st.text())
+)
+def test_any_text_makes_a_window_or_a_line(given_: dict[str, str]) -> None:
+    try:
+        window = window_of(dict(given_))
+    except UsageError:
+        return
+    assert {part.replace("-", "_") for part in window.parts} == set(given_)
+    assert window.sentence or not given_
+
+
+def test_a_configuration_has_the_same_words() -> None:
+    text = '{"tools": [{"name": "rocprofv3_sys"}], "window": {"range": "step", "steps": "2..4", "max-size": "1G"}}'
+    configuration, unused = read_configuration(text, "here")
+    made = configured(configuration, unused)
+    assert made.window == Window(range="step", steps=(2, 4), max_bytes=10**9)
+    assert made.notices == ()
+    with pytest.raises(UsageError, match="cannot be combined"):
+        configured(read_configuration('{"window": {"delay": 1, "last": 2}}', "here")[0])
+    with pytest.raises(UsageError, match="window"):
+        read_configuration('{"window": {"delay": [1]}}', "here")
+
+
+def test_the_words_for_a_window() -> None:
+    assert Window().sentence == ""
+    assert Window(delay_s=5, duration_s=2.5).sentence == "from 5 s after the start, for 2.5 s"
+    assert Window(last_s=30, max_bytes=1 << 30).sentence == "the last 30 s, at most 1.00 GiB per process"
+    assert Window(range="a", steps=(2, 3)).sentence == "while the range 'a' is open, times 2 to 3"
+    assert Window(steps=(2, 3)).sentence == "steps 2 to 3"
