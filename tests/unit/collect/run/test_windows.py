@@ -14,19 +14,23 @@ import pytest
 
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.window_variables import window_variables
 from rocm_perf.collect.plan.planned import Plan, PlannedRun
 from rocm_perf.collect.request.request import Request
 from rocm_perf.collect.run import snapshots
-from rocm_perf.collect.run.layout import read_record
+from rocm_perf.collect.run.layout import read_record, write_record
+from rocm_perf.collect.run.outcome import look
 from rocm_perf.collect.run.session import Recorded, record
 from rocm_perf.collect.run.snapshots import SNAPSHOT_SIGNAL, Snapshots
+from rocm_perf.collect.run.unopened import unopened
 from rocm_perf.ingest.load import load
-from rocm_perf.model.collection import PassRecord
+from rocm_perf.model.collection import CollectionRecord, PassRecord
 from rocm_perf.model.window import PROFILER_CALLS, Window
+from tests.unit.backends.test_cupti import Stage, built, play_window, stage
 from tests.unit.collect.run.test_session import KERNEL
 from tests.unit.collect.sessions import Sessions, sessions
 
-__all__ = ["sessions"]
+__all__ = ["built", "sessions", "stage"]
 
 pytestmark = pytest.mark.launches
 
@@ -43,6 +47,11 @@ while not os.path.exists(os.path.join(folder, ".enough")):
         open(os.path.join(folder, ".turned"), "w").close()
     time.sleep(0.02)
 """
+
+RECORD = CollectionRecord(
+    run_id="r", host="h", pid=1, command=("app",), folder="/", started_at="2026-01-01T00:00:00Z", profiler="cupti",
+    window=Window(last_s=2),
+)  # fmt: skip
 
 
 def ring_plan(request: Request, _: Machine, folder: Path) -> tuple[Plan, ...]:
@@ -112,6 +121,32 @@ def test_a_run_is_read_without_its_snapshots(tmp_path: Path) -> None:
     kept.write_text((recorded.folder / "pass_1" / "1_kernel_trace.csv").read_text())
     assert load(recorded.folder.parent.parent).rows("dispatches") == 1
     assert load(recorded.folder / "snapshot-1").rows("dispatches") == 1
+
+
+@pytest.mark.native
+def test_a_snapshot_of_the_real_tracer_is_analysed_by_itself(stage: Stage) -> None:
+    assert play_window(stage, "ring", last_s=2).returncode == 0
+    home, said = stage.folder.parent, list[str]()
+    running = PassRecord(
+        number=1, profiler="cupti", purpose="trace", argv=(), folder="out", outcome="recorded"
+    )
+    write_record(home, RECORD)
+    Snapshots(home, running, 2, said.append).take()
+    whole, kept = load(stage.folder), load(home / "snapshot-1")
+    assert whole.rows("dispatches") == kept.rows("dispatches") > 0
+    assert kept.run.collection is not None
+    assert kept.run.collection.window == Window(last_s=2)
+    assert load(home).rows("dispatches") == whole.rows("dispatches")  # not twice
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("window", [Window(range="nowhere"), Window(delay_s=60)])
+def test_a_window_of_the_real_tracer_that_never_opened(stage: Stage, window: Window) -> None:
+    assert stage.play("windows", **window_variables(window)).returncode == 0
+    run = PlannedRun(number=1, purpose="trace", profiler="cupti", folder="out", command=Command(argv=()))
+    seen = look(stage.folder, run)
+    assert seen.outcome == "empty"
+    assert unopened(window, seen, 10**9).startswith("nothing was recorded")
 
 
 def snapshot_of(tmp_path: Path, said: list[str]) -> Snapshots:
