@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine
-from rocm_perf.backends.window_variables import window_variables
 from rocm_perf.collect.plan.planned import Plan, PlannedRun
 from rocm_perf.collect.request.request import Request
 from rocm_perf.collect.run import snapshots
@@ -26,7 +26,7 @@ from rocm_perf.collect.run.unopened import unopened
 from rocm_perf.ingest.load import load
 from rocm_perf.model.collection import CollectionRecord, PassRecord
 from rocm_perf.model.window import PROFILER_CALLS, Window
-from tests.unit.backends.test_cupti import Stage, built, play_window, stage
+from tests.unit.backends.test_cupti import TRACE, Stage, built, play_window, stage
 from tests.unit.collect.run.test_session import KERNEL
 from tests.unit.collect.sessions import Sessions, sessions
 
@@ -142,7 +142,7 @@ def test_a_snapshot_of_the_real_tracer_is_analysed_by_itself(stage: Stage) -> No
 @pytest.mark.native
 @pytest.mark.parametrize("window", [Window(range="nowhere"), Window(delay_s=60)])
 def test_a_window_of_the_real_tracer_that_never_opened(stage: Stage, window: Window) -> None:
-    assert stage.play("windows", **window_variables(window)).returncode == 0
+    assert stage.play("windows", replace(TRACE, window=window)).returncode == 0
     run = PlannedRun(number=1, purpose="trace", profiler="cupti", folder="out", command=Command(argv=()))
     seen = look(stage.folder, run)
     assert seen.outcome == "empty"
