@@ -153,10 +153,13 @@ def _gpu_line(gpu: GpuEnergy, trace: Trace) -> str:
 
 
 def _counted_j(trace: Trace, gpu: GpuEnergy) -> float | None:
-    """What the GPU's own energy counter advanced by."""
+    """What the GPU's own energy counter advanced by: it only rises."""
     import polars as pl
 
-    readings = trace.table("samples").filter(
+    from rocm_perf.analysis.basis.readings import HIGHEST, LOWEST
+
+    rows = trace.table("samples").filter(
         (pl.col("metric") == "energy_j") & pl.col("agent_id").eq_missing(gpu.agent_id)
-    )["value"]
-    return float(readings[-1] - readings[0]) if len(readings) > 1 else None
+    )
+    advance: float | None = rows.select(HIGHEST.last() - LOWEST.first()).item()
+    return advance if rows.height > 1 else None

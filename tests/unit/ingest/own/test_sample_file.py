@@ -37,6 +37,7 @@ def _write(path: Path, readings: list[Reading], **facts: object) -> Path:
     )
     file.add(readings)
     file.end({"readings": len(readings)})
+    file.close()
     return path
 
 
