@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from rocm_perf.collect.sampling.sample_rows import Row, RowFormat, write_all, write_lines
@@ -34,23 +34,26 @@ def draft_of(path: Path) -> Path:
 class ThinnedCopy:
     """The copy of a file whose last block becomes thinner: `block` is that of the copy."""
 
-    def __init__(self, path: Path, block: Block, facts: Mapping[str, object], grid: Grid) -> None:
+    def __init__(self, path: Path, original: Block, grid: Grid) -> None:
         self._path = path
-        self._original = block.format
+        self._original = original
         self._thinner = Thinner(grid)
         self._source = path.open("rb")
         self._handle = os.open(draft_of(path), _DRAFT, 0o644)
-        thinned = replace(block.format, is_thinned=True)
-        write_all(self._handle, self._source.read(block.start))
-        header_bytes = write_lines(self._handle, thinned.header(facts))
-        self._source.seek(block.rows_start)
-        self.block = Block(block.start, block.start + header_bytes, thinned)
+        self.block = Block(original.start, original.start, replace(original.format, is_thinned=True))
+
+    def begin(self, facts: Mapping[str, object]) -> None:
+        """Copy what earlier samplers wrote, and write the header."""
+        write_all(self._handle, self._source.read(self._original.start))
+        header_bytes = write_lines(self._handle, self.block.format.header(facts))
+        self.block = replace(self.block, rows_start=self.block.start + header_bytes)
+        self._source.seek(self._original.rows_start)
 
     def advance(self, rows: int) -> bool:
         """Copy so many rows more, and return whether that was all."""
-        lines = list(islice(self._source, rows))
-        for line in lines:
-            self._write(self._thinner.add(self._original.parsed(line.decode().rstrip("\n"))))
+        lines = [line.decode().rstrip("\n") for line in islice(self._source, rows)]
+        parsed = map(self._original.format.parsed, lines)
+        self._write(chain.from_iterable(map(self._thinner.add, parsed)))
         return len(lines) < rows
 
     def replace(self) -> int:
