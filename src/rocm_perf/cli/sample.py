@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import named_path, seconds
 from rocm_perf.cli.output import say, show, show_json
-from rocm_perf.errors import EmptyCaptureError, ToolAbsentError, UsageError
+from rocm_perf.errors import EmptyCaptureError, OutputError, ToolAbsentError, UsageError
 from rocm_perf.files import refuse_existing
 
 if TYPE_CHECKING:
@@ -67,12 +67,13 @@ class SampleCommand:
         args.output.unlink(missing_ok=True)
         with recording(Sampling(metrics=SAMPLED, interval_s=args.interval), args.output, machine) as sampler:
             code = _launch(args) if args.app else _wait(args.duration)
-        if not sampler.summary:
+        if not sampler.path.is_file():
             if code:
                 return code
             raise ToolAbsentError("no GPU could be read", "; ".join(sampler.notices))
         _report(args, sampler)
-        return code
+        ended_early = not sampler.summary
+        return code or (OutputError.exit_code if ended_early else 0)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -136,7 +137,8 @@ def _report(args: argparse.Namespace, sampler: Sampler) -> None:
         return
     # The program's own output stays alone on stdout.
     tell = say if args.app else show
-    for line in (*lines, sampler.summary, *(f"note: {notice}" for notice in sampler.notices)):
+    summary = [sampler.summary] if sampler.summary else []
+    for line in (*lines, *summary, *(f"note: {notice}" for notice in sampler.notices)):
         tell(line)
     tell(f"wrote {sampler.path}")
 
