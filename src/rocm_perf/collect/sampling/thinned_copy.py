@@ -27,8 +27,9 @@ class Block:
 
 
 def draft_of(path: Path) -> Path:
-    """Where the copy of a file is made: a hidden name, which nobody takes for a recording."""
-    return path.with_name(f".{path.name}.thinning")
+    """Where the copy of a file is made: beside it, under a hidden name, which nobody takes for a recording."""
+    file = Path(os.path.realpath(path))
+    return file.with_name(f".{file.name}.thinning")
 
 
 class ThinnedCopy:

@@ -62,9 +62,9 @@ def test_a_thinned_row_is_its_mean_from_start_to_end() -> None:
 
 def test_a_single_thinned_row_is_enough() -> None:
     found = energy(trace(samples=[{**power(2, 100), "start_ns": 0, "end_ns": 4 * NS_PER_S, "readings": 0}]))
-    assert [(gpu.energy.value, gpu.interval_ns, gpu.readings) for gpu in found.gpus] == [
-        (pytest.approx(400), 4 * NS_PER_S, 1)
-    ]
+    (gpu,) = found.gpus
+    assert gpu.energy.value == pytest.approx(400)
+    assert (gpu.interval_ns, gpu.readings) == (4 * NS_PER_S, 1)
 
 
 def test_kernels_side_by_side_share_and_do_not_add() -> None:
