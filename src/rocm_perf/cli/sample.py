@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import named_path, seconds
 from rocm_perf.cli.output import say, show, show_json
-from rocm_perf.errors import EmptyCaptureError, ToolAbsentError, UsageError
+from rocm_perf.errors import EmptyCaptureError, OutputError, ToolAbsentError, UsageError
 from rocm_perf.files import refuse_existing
 
 if TYPE_CHECKING:
@@ -67,12 +67,13 @@ class SampleCommand:
         args.output.unlink(missing_ok=True)
         with recording(Sampling(metrics=SAMPLED, interval_s=args.interval), args.output, machine) as sampler:
             code = _launch(args) if args.app else _wait(args.duration)
-        if not sampler.summary:
+        if not sampler.path.is_file():
             if code:
                 return code
             raise ToolAbsentError("no GPU could be read", "; ".join(sampler.notices))
         _report(args, sampler)
-        return code
+        ended_early = not sampler.summary
+        return code or (OutputError.exit_code if ended_early else 0)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -136,7 +137,8 @@ def _report(args: argparse.Namespace, sampler: Sampler) -> None:
         return
     # The program's own output stays alone on stdout.
     tell = say if args.app else show
-    for line in (*lines, sampler.summary, *(f"note: {notice}" for notice in sampler.notices)):
+    summary = [sampler.summary] if sampler.summary else []
+    for line in (*lines, *summary, *(f"note: {notice}" for notice in sampler.notices)):
         tell(line)
     tell(f"wrote {sampler.path}")
 
@@ -153,10 +155,13 @@ def _gpu_line(gpu: GpuEnergy, trace: Trace) -> str:
 
 
 def _counted_j(trace: Trace, gpu: GpuEnergy) -> float | None:
-    """What the GPU's own energy counter advanced by."""
+    """What the GPU's own energy counter advanced by: it only rises."""
     import polars as pl
 
-    readings = trace.table("samples").filter(
+    from rocm_perf.analysis.basis.readings import HIGHEST, LOWEST
+
+    rows = trace.table("samples").filter(
         (pl.col("metric") == "energy_j") & pl.col("agent_id").eq_missing(gpu.agent_id)
-    )["value"]
-    return float(readings[-1] - readings[0]) if len(readings) > 1 else None
+    )
+    advance: float | None = rows.select(HIGHEST.last() - LOWEST.first()).item()
+    return advance if rows.height > 1 else None

@@ -76,8 +76,8 @@ def _numbers(sensing: Sensing, clock: str, used: set[int]) -> dict[int, int]:
 def _placed(frame: pl.DataFrame, offset: int, numbers: dict[int, int]) -> pl.DataFrame:
     """The rows on the other clock, under the other GPU numbers. A GPU that the program cannot see has no number
     there, and its rows are left out."""
-    if "time_ns" in frame.columns and offset:
-        frame = frame.with_columns(pl.col("time_ns") + offset)
+    times = [name for name in ("time_ns", "start_ns", "end_ns") if name in frame.columns]
+    frame = frame.with_columns(pl.col(name) + offset for name in times)
     if not numbers:
         return frame
     number = pl.col("agent_id").replace_strict(numbers, default=None, return_dtype=pl.Int64)

@@ -151,9 +151,15 @@ def _scan(folder: Path, table: str, entry: TableFile) -> pl.LazyFrame:
         columns = dict(frame.collect_schema())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise _damaged(file, str(error).splitlines()[0]) from error
-    if columns != schema.SCHEMAS[table].dtypes:
+    contract = schema.SCHEMAS[table]
+    added = [column for column in contract.columns if column.name not in columns and not column.required]
+    if columns | {column.name: column.dtype for column in added} != contract.dtypes:
         raise _damaged(file, f"its columns are not those of {table}")
-    return frame
+    if not added:
+        return frame
+    # The bundle is older than these columns: what they hold was not recorded then.
+    nulls = (pl.lit(None, column.dtype).alias(column.name) for column in added)
+    return frame.with_columns(nulls).select(contract.names)
 
 
 def _damaged(file: Path, why: str) -> InputError:

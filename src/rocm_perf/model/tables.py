@@ -196,14 +196,19 @@ _SCHEMAS = (
     ),
     TableSchema(
         "samples",
-        "one reading of a sensor",
+        "one reading of a sensor, or several that were thinned to one row",
         (
-            _time("time_ns", "when"),
+            _time("time_ns", "when; of a thinned row the middle"),
             NODE,
             AGENT,
             _text("metric", "power_w, clock_mhz, vram_bytes, ...", required=True),
-            _real("value", "reading"),
+            _real("value", "reading; of a thinned row the mean over its time"),
             _text("unit", "unit of value"),
+            _time("start_ns", "start of a thinned row; null: a single reading"),
+            _time("end_ns", "end of a thinned row; null: a single reading"),
+            _real("lowest", "lowest reading of a thinned row"),
+            _real("highest", "highest reading of a thinned row"),
+            _count("readings", "readings of a thinned row"),
         ),
     ),
     TableSchema(

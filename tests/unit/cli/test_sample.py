@@ -80,6 +80,27 @@ def test_until_the_user_has_had_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("nvidia")
+def test_a_full_disk_ends_the_sampling_and_what_was_read_is_reported(tmp_path: Path) -> None:
+    code = (
+        "import argparse, resource, sys\nfrom rocm_perf.cli.sample import SampleCommand\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\np = argparse.ArgumentParser()\n"
+        "SampleCommand().prepare_parser(p)\nsys.exit(SampleCommand().run(p.parse_args(sys.argv[1:])))"
+    )
+    sample = [sys.executable, "-c", code, "--interval", "0.005"]
+    alone = subprocess.run(
+        [*sample, "--duration", "1"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert alone.returncode == 6
+    assert "peak 650.2 W" in alone.stdout
+    assert "note: the sampler ended early: cannot write" in alone.stdout
+    program = [sys.executable, "-c", "import time; time.sleep(1); print('done'); raise SystemExit(7)"]
+    around = subprocess.run(
+        [*sample, "--force", "--", *program], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (around.returncode, around.stdout) == (7, "done\n")
+
+
+@pytest.mark.usefixtures("nvidia")
 def test_bad_input_is_one_line_and_nothing_starts(tmp_path: Path) -> None:
     for words, said in (
         (("--interval", "1e-9"), "--interval 1e-09 is too short"),

@@ -324,6 +324,18 @@ def _refused(folder: Path, message: str) -> None:
         load(folder)
 
 
+def test_columns_that_were_added_since_are_null_in_an_older_bundle(tmp_path: Path) -> None:
+    samples = pl.DataFrame({"time_ns": [1], "metric": ["power_w"], "value": [2.0]})
+    folder = tmp_path / "older"
+    bundle.write(Trace({"samples": schema.conform("samples", samples)}), folder)
+    file = folder / "samples.parquet"
+    pl.read_parquet(file).drop("lowest", "start_ns").write_parquet(file)
+    table = bundle.read(_without_checksums(folder)).table("samples")
+    assert table.equals(schema.conform("samples", samples))
+    pl.read_parquet(file).drop("metric").write_parquet(file)
+    _refused(folder, "columns are not those of samples")
+
+
 def test_what_does_not_load(tmp_path: Path) -> None:
     good = tmp_path / "good"
     bundle.write(_trace(), good)

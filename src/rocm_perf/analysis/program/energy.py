@@ -12,6 +12,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.readings import HIGHEST, IS_THINNED, MEAN, READINGS
 from rocm_perf.analysis.program.ranges import step_spans
 from rocm_perf.analysis.time.families import family
 from rocm_perf.model.quantity import Quantity, unavailable
@@ -56,16 +57,30 @@ def energy(trace: Trace, steps: pl.DataFrame | None = None) -> Energy:
         families=_families(rows),
         steps=_steps(step_spans(trace) if steps is None else steps, curve),
         left_out=timed_dispatches(trace).height - shared.height,
-        limits=_limits(gpus, shared),
+        limits=_limits(gpus, shared, curve),
         kernels_unavailable=None if rows else _why_no_kernels(trace),
     )
 
 
 def _readings(trace: Trace, metric: str) -> pl.DataFrame:
-    """Readings in order; several at one instant count as their mean. GPUs with a single one are left out."""
-    readings = trace.table("samples").filter(pl.col("metric") == metric).drop_nulls(["time_ns", "value"])
-    means = readings.group_by(*_GPU, "time_ns").agg(pl.col("value").mean())
-    return means.filter(pl.len().over(_GPU) > 1).sort(*_GPU, "time_ns")
+    """Readings in order; several at one instant count as their mean. GPUs with a single one are left out.
+
+    A thinned row becomes two points, its mean at its start and at its end, which is where the next one begins."""
+    rows = trace.table("samples").filter(pl.col("metric") == metric).drop_nulls(["time_ns", "value"])
+    start = pl.when(IS_THINNED).then("start_ns").otherwise("time_ns")
+    points = pl.concat(
+        (
+            rows.filter(IS_THINNED).with_columns(time_ns="end_ns", opens=pl.lit(False)),
+            rows.with_columns(time_ns=start, opens=pl.lit(True)),
+        )
+    )
+    means = points.group_by(*_GPU, "time_ns", "opens").agg(
+        pl.col("value").mean(),
+        HIGHEST.max().alias("highest"),
+        READINGS.max().alias("readings"),
+        (pl.col("end_ns") - pl.col("start_ns")).max().alias("thinned_ns"),
+    )
+    return means.filter(pl.len().over(_GPU) > 1).sort(*_GPU, "time_ns", "opens")
 
 
 def _curve(power: pl.DataFrame) -> pl.DataFrame:
@@ -74,7 +89,7 @@ def _curve(power: pl.DataFrame) -> pl.DataFrame:
     rise = (pl.col("value").shift(-1) - pl.col("value")).over(_GPU)
     piece = ((pl.col("value") + rise / 2) * span / NS_PER_S).fill_null(0.0)
     return power.with_columns(
-        (rise / span).fill_null(0.0).alias("slope"),
+        pl.when(span > 0).then(rise / span).fill_null(0.0).alias("slope"),
         (piece.cum_sum().over(_GPU) - piece).alias("joules"),
         pl.col("time_ns").min().over(_GPU).alias("first_ns"),
         pl.col("time_ns").max().over(_GPU).alias("last_ns"),
@@ -86,7 +101,11 @@ def _until(curve: pl.DataFrame, points: pl.DataFrame) -> pl.Series:
     numbered = points.with_row_index("point").sort("time_ns")
     known = curve.select(*_GPU, pl.col("time_ns").alias("read_ns"), "time_ns", "value", "slope", "joules")
     placed = numbered.join_asof(
-        known.sort("time_ns"), on="time_ns", by=_GPU, strategy="backward", check_sortedness=False
+        known.sort("time_ns", maintain_order=True),
+        on="time_ns",
+        by=_GPU,
+        strategy="backward",
+        check_sortedness=False,
     ).sort("point")
     since = pl.col("time_ns") - pl.col("read_ns")
     power = pl.col("value") + pl.col("slope") * since / 2
@@ -193,20 +212,18 @@ def _families(rows: tuple[KernelEnergy, ...]) -> tuple[FamilyEnergy, ...]:
 
 def _gpus(trace: Trace, curve: pl.DataFrame, shared: pl.DataFrame) -> tuple[GpuEnergy, ...]:
     clocks = (
-        trace.table("samples")
-        .filter(pl.col("metric") == "clock_mhz")
-        .group_by(_GPU)
-        .agg(pl.col("value").mean().alias("clock"))
+        trace.table("samples").filter(pl.col("metric") == "clock_mhz").group_by(_GPU).agg(MEAN.alias("clock"))
     )
+    window = pl.col("time_ns").last() - pl.col("time_ns").first()
     busy = shared.group_by(_GPU).agg(pl.col("busy_j").first(), pl.col("kernels_of").first())
     table = (
         curve.group_by(_GPU, maintain_order=True)
         .agg(
-            pl.len().alias("readings"),
-            pl.col("time_ns").diff().median().alias("interval"),
-            (pl.col("time_ns").last() - pl.col("time_ns").first()).alias("window"),
+            pl.col("readings").filter("opens").sum(),
+            pl.coalesce(pl.col("time_ns").filter("opens").diff().median(), window).alias("interval"),
+            window.alias("window"),
             pl.col("joules").last(),
-            pl.col("value").max().alias("peak"),
+            pl.col("highest").max().alias("peak"),
         )
         .join(busy, on=_GPU, how="left", nulls_equal=True, maintain_order="left")
         .join(clocks, on=_GPU, how="left", nulls_equal=True, maintain_order="left")
@@ -255,11 +272,16 @@ def _steps(steps: pl.DataFrame, curve: pl.DataFrame) -> tuple[StepEnergy, ...]:
     return tuple(StepEnergy(*row) for row in sums.sort("start_ns").iter_rows())
 
 
-def _limits(gpus: tuple[GpuEnergy, ...], shared: pl.DataFrame) -> tuple[str, ...]:
+def _limits(gpus: tuple[GpuEnergy, ...], shared: pl.DataFrame, curve: pl.DataFrame) -> tuple[str, ...]:
     interval = max(gpu.interval_ns for gpu in gpus)
     limits = [
         f"power was read every {format_ns(interval)}; what it did in between is taken as a straight line"
     ]
+    thinned: Any = curve["thinned_ns"].median()
+    if thinned is not None:
+        limits.append(
+            f"older readings are thinned to {format_ns(thinned)}, of which each is taken as its mean"
+        )
     median = shared.select((pl.col("end_ns") - pl.col("start_ns")).median()).item() if shared.height else None
     if median is not None and median < interval:
         limits.append(

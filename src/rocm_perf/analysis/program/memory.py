@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.readings import HIGHEST, IS_THINNED, LOWEST
 from rocm_perf.analysis.basis.series import POINTS, highest
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.program.ranges import step_spans
@@ -87,16 +88,25 @@ def _from_allocations(changes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _from_samples(trace: Trace) -> pl.DataFrame:
+    """Levels as they were read; a thinned row begins with its lowest and reaches its highest in its middle."""
     readings = (
         trace.table("samples").filter(pl.col("metric").is_in(_SENSORS)).drop_nulls(["time_ns", "value"])
     )
-    return readings.sort("time_ns").select(
-        "node",
-        "agent_id",
-        pl.col("metric").alias("level"),
-        pl.lit("samples").alias("source"),
-        "time_ns",
-        pl.col("value").round().cast(pl.Int64).alias("bytes"),
+    ends = (
+        readings.filter(IS_THINNED).with_columns(time_ns="start_ns", level=LOWEST),
+        readings.with_columns(level=HIGHEST),
+    )
+    return (
+        pl.concat(ends)
+        .sort("time_ns", maintain_order=True)
+        .select(
+            "node",
+            "agent_id",
+            pl.col("metric").alias("level"),
+            pl.lit("samples").alias("source"),
+            "time_ns",
+            pl.col("level").round().cast(pl.Int64).alias("bytes"),
+        )
     )
 
 

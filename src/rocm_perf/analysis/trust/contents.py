@@ -8,6 +8,7 @@ from collections.abc import Callable
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_names
+from rocm_perf.analysis.basis.readings import HIGHEST, LOWEST, MEAN, READINGS
 from rocm_perf.model.results.contents import Excerpt
 from rocm_perf.model.trace import Trace
 
@@ -65,15 +66,14 @@ def _pc_samples(trace: Trace) -> Excerpt:
 
 
 def _samples(trace: Trace) -> Excerpt:
-    reading = pl.col("value")
     rows = (
         trace.table("samples")
         .group_by("agent_id", "metric", "unit")
         .agg(
-            pl.len().alias("readings"),
-            reading.min().alias("min"),
-            reading.mean().alias("mean"),
-            reading.max().alias("max"),
+            READINGS.sum().alias("readings"),
+            LOWEST.min().alias("min"),
+            MEAN.alias("mean"),
+            HIGHEST.max().alias("max"),
         )
     )
     return _excerpt("samples", "Sensor readings", rows.sort("metric", "agent_id"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.basis.readings import HIGHEST, LOWEST
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_bytes, format_count, format_ns
@@ -150,11 +151,10 @@ def impossible_samples(trace: Trace) -> list[Finding]:
     """Sensor readings outside of what a GPU can do; a factor of 1000 is named as such."""
     if not trace.has("samples"):
         return []
-    value = pl.col("value")
     extremes = (
         trace.lazy("samples")
         .group_by("metric", "node", "agent_id")
-        .agg(value.min().alias("low"), value.max().alias("high"))
+        .agg(LOWEST.min().alias("low"), HIGHEST.max().alias("high"))
     )
     rows = extremes.sort("metric", "node", "agent_id").collect()
     evidence = [text for row in rows.iter_rows(named=True) for text in _reading(row)]

@@ -12,12 +12,13 @@ import select
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rocm_perf.backends.sensors import METRICS, NoSensorsError, Reading, SensorGpu, Sensors, boot_ns
-from rocm_perf.collect.sampling.sample_file import SampleFile
+from rocm_perf.collect.sampling.sample_file import MOST_ROWS, SampleFile
 
 EXIT_NOTHING_TO_READ = 3
 EXIT_CANNOT_WRITE = 6
@@ -52,6 +53,7 @@ class Settings:
     rocm_paths: tuple[str, ...] = ()
     host: str = ""
     root: str = "/"
+    most_rows: int = MOST_ROWS  # of the file, for each GPU
 
 
 @dataclass
@@ -115,18 +117,21 @@ def main(argv: Sequence[str]) -> int:
 def record(settings: Settings, opened: Opened, metrics: Sequence[str]) -> None:
     """Write readings to the file until the end."""
     chosen = choose(opened.sensors.gpus, settings.gpus)
-    file = SampleFile(Path(settings.output), metrics)
-    first = chosen.renumbered(opened.sensors.read(tuple(chosen.gpus), metrics))
-    file.begin({**_about(settings, opened, chosen), "notices": [*opened.notices, *pairs(chosen, first)]})
-    file.add(first)
-    print(READY, flush=True)
+    file = SampleFile(
+        Path(settings.output), metrics, interval_s=settings.interval_s, most_rows=settings.most_rows
+    )
 
-    def read() -> None:
-        file.add(chosen.renumbered(opened.sensors.read(tuple(chosen.gpus), metrics)))
+    def read() -> list[Reading]:
+        return chosen.renumbered(opened.sensors.read(tuple(chosen.gpus), metrics))
 
-    start_cpu_s = _cpu_s()
-    tally = sample(read, int(settings.interval_s * 1e9), _stopped)
-    file.end(_account(tally, start_cpu_s))
+    with closing(file):
+        first = read()
+        file.begin({**_about(settings, opened, chosen), "notices": [*opened.notices, *pairs(chosen, first)]})
+        file.add(first)
+        print(READY, flush=True)
+        start_cpu_s = _cpu_s()
+        tally = sample(lambda: file.add(read()), int(settings.interval_s * 1e9), _stopped)
+        file.end(_account(tally, start_cpu_s))
 
 
 def sample(

@@ -23,6 +23,7 @@ import msgspec
 from rocm_perf.backends.machine import Machine
 from rocm_perf.collect.request.request import Sampling
 from rocm_perf.collect.sampling import visible
+from rocm_perf.collect.sampling.thinned_copy import draft_of
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.model.sample_file import COMMENT, FILE_NAME, TITLE
 from rocm_perf.units import format_count, format_ns, format_share
@@ -91,6 +92,7 @@ def recording(sampling: Sampling, path: Path, machine: Machine) -> Iterator[Samp
             yield sampler
         finally:
             ended = _stop(process)
+            draft_of(path).unlink(missing_ok=True)  # of a sampler that was killed
             log.seek(0)
             said = log.read().decode("utf-8", "replace").strip()
             sampler.summary, sampler.notices = _summarised(path, ended, said)

@@ -17,7 +17,17 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, Sensing, part
 from rocm_perf.ingest.system.smi_csv import METRICS, unit_of
 from rocm_perf.model.run import Loss
-from rocm_perf.model.sample_file import COMMENT, GPU, TIME, TITLE
+from rocm_perf.model.sample_file import (
+    COMMENT,
+    END,
+    GPU,
+    READINGS,
+    START,
+    TIME,
+    TITLE,
+    highest_of,
+    lowest_of,
+)
 
 Index = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
@@ -59,7 +69,7 @@ def read(source: Source) -> Part:
         table, lost = _table(block[2:], source.name)
         tables.append(table)
         losses += lost
-    samples = pl.concat(tables) if tables else pl.DataFrame()
+    samples = pl.concat(tables, how="diagonal") if tables else pl.DataFrame()
     if not samples.height:
         raise EmptyCaptureError(f"{source.name} holds no reading", "the sampler ended before its first one")
     return _part(begins, samples, losses)
@@ -91,10 +101,36 @@ def _table(lines: list[str], name: str) -> tuple[pl.DataFrame, list[Loss]]:
         name,
     )
     metrics = [column for column in dict.fromkeys(columns) if column in METRICS]
-    long = frame.select(
-        pl.col(TIME).alias("time_ns"), pl.col(GPU).alias("agent_id"), *(real(name) for name in metrics)
-    ).unpivot(metrics, index=["time_ns", "agent_id"], variable_name="metric")
-    return long.drop_nulls("value"), lost
+    pieces = [_readings(frame, metric) for metric in metrics]
+    return pl.concat(pieces) if pieces else pl.DataFrame(), lost
+
+
+def _readings(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """The rows of one metric."""
+    rows = frame.select(
+        pl.col(TIME).alias("time_ns"),
+        pl.col(GPU).alias("agent_id"),
+        pl.lit(metric).alias("metric"),
+        real(metric).alias("value"),
+        *_interval(set(frame.columns), metric),
+    )
+    return rows.drop_nulls("value")
+
+
+def _interval(columns: set[str], metric: str) -> list[pl.Expr]:
+    """What a thinned row says beside the mean; nothing where the file was never thinned."""
+    lowest, highest = lowest_of(metric), highest_of(metric)
+    if not {START, END, READINGS, lowest, highest} <= columns:
+        return []
+    is_thinned = (integer(START) < integer(END)) & (integer(READINGS) > 0)
+    cells = {
+        "start_ns": integer(START),
+        "end_ns": integer(END),
+        "lowest": real(lowest),
+        "highest": real(highest),
+        "readings": integer(READINGS),
+    }
+    return [pl.when(is_thinned).then(cell).alias(name) for name, cell in cells.items()]
 
 
 def _part(begins: list[Beginning], samples: pl.DataFrame, losses: list[Loss]) -> Part:

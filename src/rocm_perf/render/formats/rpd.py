@@ -161,8 +161,8 @@ class _Writer:
             pl.lit("gpu").alias("deviceType"),
             pl.coalesce("logical_index", "agent_id").alias("deviceId"),
             pl.col("metric").replace(_SENSORS).alias("monitorType"),
-            pl.col("time_ns").alias("start"),
-            pl.coalesce(until, "time_ns").alias("end"),
+            pl.coalesce("start_ns", "time_ns").alias("start"),
+            pl.coalesce("end_ns", until, "time_ns").alias("end"),
             pl.when(whole)
             .then(value.cast(pl.Int64, strict=False).cast(pl.String))
             .otherwise(value.cast(pl.String)),

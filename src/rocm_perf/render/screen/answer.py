@@ -47,7 +47,7 @@ _NOUNS = {
     "copies": ("copy", "copies"),
     "scratch": ("scratch event", "scratch events"),
     "counters": ("counter value", "counter values"),
-    "samples": ("sensor reading", "sensor readings"),
+    "samples": ("row of sensor readings", "rows of sensor readings"),
     "pc_samples": ("PC sample", "PC samples"),
     "kernels": ("kernel symbol", "kernel symbols"),
     "agents": ("device", "devices"),

@@ -37,6 +37,36 @@ def test_a_ramp_is_a_triangle() -> None:
     assert [row.energy_j, row.mean_power_w] == pytest.approx([350, 175])
 
 
+def test_a_thinned_row_is_its_mean_from_start_to_end() -> None:
+    thinned = {
+        **power(2, 100),
+        "start_ns": 0,
+        "end_ns": 4 * NS_PER_S,
+        "lowest": 10.0,
+        "highest": 700.0,
+        "readings": 40,
+    }
+    clock = {**power(2, 1000, metric="clock_mhz"), "readings": 3}
+    found = energy(
+        trace(
+            samples=[thinned, power(4, 300), power(5, 300), clock, power(5, 2000, metric="clock_mhz")],
+            dispatches=[ran("k", 1, 5), ran("edge", 4, 4)],
+        )
+    )
+    (gpu,) = found.gpus
+    assert [gpu.energy.value, gpu.busy_j] == pytest.approx([4 * 100 + 300, 3 * 100 + 300])
+    assert (gpu.peak_power_w, gpu.readings, gpu.window_ns) == (700, 42, 5 * NS_PER_S)
+    assert gpu.mean_clock.value == pytest.approx(1250)
+    assert "older readings are thinned to 4.00 s, of which each is taken as its mean" in found.limits
+
+
+def test_a_single_thinned_row_is_enough() -> None:
+    found = energy(trace(samples=[{**power(2, 100), "start_ns": 0, "end_ns": 4 * NS_PER_S, "readings": 0}]))
+    (gpu,) = found.gpus
+    assert gpu.energy.value == pytest.approx(400)
+    assert (gpu.interval_ns, gpu.readings) == (4 * NS_PER_S, 1)
+
+
 def test_kernels_side_by_side_share_and_do_not_add() -> None:
     account = energy(
         trace(

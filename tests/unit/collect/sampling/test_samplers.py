@@ -177,6 +177,30 @@ def _run_limited(
         os.close(writing)
 
 
+def test_hours_of_readings_are_thinned_and_that_is_told(
+    folder: Path, nvidia: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = samplers._settings
+
+    def small(sampling: Sampling, path: Path, machine: Machine) -> str:
+        return json.dumps({**json.loads(settings(sampling, path, machine)), "most_rows": 16})
+
+    monkeypatch.setattr(samplers, "_settings", small)
+    with samplers.sampling(Sampling(metrics=("power",), interval_s=0.005), folder, nvidia) as sampler:
+        time.sleep(1)
+    assert sampler is not None
+    assert sampler.summary
+    assert sampler.notices[0].startswith("readings are thinned to ")
+    rows = [line for line in (folder / "samples.csv").read_text().splitlines() if line[:1].isdigit()]
+    assert len(rows) < 2 * 20
+    trace = load(folder)
+    assert sampler.notices[0] in trace.run.notices
+    gpu = energy(trace).gpus[0]
+    assert gpu.readings > 40
+    assert gpu.energy.value == pytest.approx(650.25 * gpu.window_ns / 1e9)
+    assert sorted(path.name for path in folder.iterdir()) == [samplers.POWER_FILE, "samples.csv"]
+
+
 _PARENT = """
 import sys, time
 from pathlib import Path

@@ -37,6 +37,7 @@ def _write(path: Path, readings: list[Reading], **facts: object) -> Path:
     )
     file.add(readings)
     file.end({"readings": len(readings)})
+    file.close()
     return path
 
 
@@ -168,6 +169,35 @@ def test_beside_a_torch_trace_times_are_dates_and_gpus_are_the_programs(tmp_path
     result = energy(trace)
     assert [(kernel.kernel, round(kernel.energy_j, 6)) for kernel in result.kernels] == [("gemm", 50.0)]
     assert result.left_out == 0
+
+
+_THINNED = "time_ns,gpu,power_w,start_ns,end_ns,readings,power_w_min,power_w_max"
+
+
+def test_thinned_rows_are_read_and_moved_to_the_clock_of_a_torch_trace(tmp_path: Path) -> None:
+    first, middle, last = (BOOT + second * 10**9 for second in (0, 2, 4))
+    facts = json.dumps({"boot_ns": BOOT, "realtime_ns": REALTIME, "gpus": GPUS})
+    rows = f"{middle},1,100,{first},{last},40,10,700\n{last},1,100,,,,,\n"
+    (tmp_path / "samples.csv").write_text(f"# rocm-perf samples 1\n# {facts}\n{_THINNED}\n{rows}")
+    _kineto(tmp_path / "pass_1", device=0)
+    trace = load(tmp_path)
+    columns = ("start_ns", "time_ns", "end_ns", "lowest", "value", "highest", "readings")
+    assert trace.table("samples").select(columns).rows() == [
+        (REALTIME, REALTIME + 2 * 10**9, REALTIME + 4 * 10**9, 10.0, 100.0, 700.0, 40),
+        (None, REALTIME + 4 * 10**9, None, None, 100.0, None, None),
+    ]
+    assert energy(trace).kernels[0].energy_j == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("interval", ["9,5,3", "5,5,3", "1,5,0", "1,5,-1", "x,5,3", "1,,3", "1,5,"])
+def test_an_interval_that_cannot_be_is_a_single_reading(tmp_path: Path, interval: str) -> None:
+    path = tmp_path / "samples.csv"
+    path.write_text(
+        '# rocm-perf samples 1\n# {"boot_ns": 1, "realtime_ns": 2}\n' + f"{_THINNED}\n3,0,5,{interval},4,6\n"
+    )
+    (row,) = read(Source(path)).tables["samples"].rows(named=True)
+    assert (row["time_ns"], row["value"]) == (3, 5.0)
+    assert {row[name] for name in ("start_ns", "end_ns", "lowest", "highest", "readings")} == {None}
 
 
 def test_a_torch_trace_that_uses_hsa_nodes_is_recognised(tmp_path: Path) -> None:
