@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/environment.h"
 #include "cupti/activities.h"
 
 namespace {
@@ -23,8 +24,8 @@ void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::siz
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
-  const char* const domains = std::getenv("ROCM_PERF_CUPTI_DOMAINS");
-  rocm_perf::enable_activities(domains ? domains : "kernel,hip,copy,marker");
+  const std::string domains = rocm_perf::environment("ROCM_PERF_CUPTI_DOMAINS", "kernel,hip,copy,marker");
+  rocm_perf::enable_activities(domains, rocm_perf::call_choice(domains, true));
   cuptiActivityRegisterCallbacks(requested, completed);
   std::atexit([] { cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); });
   return 1;

@@ -134,7 +134,7 @@ def build_bare(work: Path) -> Path:
     headers = [
         word for folder in includes(Path(MACHINE.tools[CUPTI_HEADER].path)) for word in ("-I", str(folder))
     ]
-    parts = [NATIVE / "cupti" / name for name in ("activities.cpp", "calls.cpp")]
+    parts = [NATIVE / name for name in ("cupti/activities.cpp", "cupti/calls.cpp", "common/environment.cpp")]
     flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-I", str(NATIVE), *headers]
     linked = [str(cupti), f"-Wl,-rpath,{cupti.parent}"]
     subprocess.run(["g++", *flags, HERE / "bare.cpp", *parts, *linked, "-o", library], check=True)

@@ -23,7 +23,22 @@ std::uint8_t* buffer = nullptr;
 std::size_t room = 0, used = 0, lost = 0;
 std::map<std::size_t, unsigned> devices;
 std::set<CUpti_ActivityKind> kinds;
+std::set<std::pair<CUpti_ActivityKind, CUpti_CallbackId>> functions;  // of the APIs, chosen one by one
+bool has_begun = false;                                               // choices that come now have no effect
 std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
+
+bool is_recorded(const CUpti_Activity& activity) {
+  if (kinds.count(activity.kind)) return true;
+  const bool is_call = activity.kind == CUPTI_ACTIVITY_KIND_RUNTIME || activity.kind == CUPTI_ACTIVITY_KIND_DRIVER;
+  return is_call && functions.count({activity.kind, reinterpret_cast<const CUpti_ActivityAPI&>(activity).cbid});
+}
+
+CUptiResult choose(CUpti_ActivityKind kind, CUpti_CallbackId function, bool on) {
+  const std::lock_guard lock(guard);
+  if (has_begun) return CUPTI_SUCCESS;
+  on ? (void)functions.insert({kind, function}) : (void)functions.erase({kind, function});
+  return CUPTI_SUCCESS;
+}
 
 void hand_over() {
   if (buffer) complete(nullptr, 0, buffer, room, used);
@@ -42,7 +57,7 @@ extern "C" {
 
 void standin_put(const void* record, std::size_t size) {
   const std::lock_guard lock(guard);
-  if (!request || !kinds.count(static_cast<const CUpti_Activity*>(record)->kind)) return;  // nobody records
+  if (!request || !is_recorded(*static_cast<const CUpti_Activity*>(record))) return;
   const std::size_t needed = 8 + (size + 7) / 8 * 8;
   if (buffer && used + needed > room) hand_over();
   if (!buffer) {
@@ -71,6 +86,7 @@ unsigned long standin_now() {
 void standin_context_created(unsigned id, unsigned device) {
   if (!callback) return;
   devices[id] = device;
+  has_begun = true;
   CUpti_ResourceData data{};
   data.context = reinterpret_cast<CUcontext>(static_cast<std::size_t>(id));
   callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
@@ -92,6 +108,12 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(guard);
   kinds.insert(kind);
   return kind == CUPTI_ACTIVITY_KIND_OVERHEAD ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId function, uint8_t on) {
+  return choose(CUPTI_ACTIVITY_KIND_RUNTIME, function, on);
+}
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId function, uint8_t on) {
+  return choose(CUPTI_ACTIVITY_KIND_DRIVER, function, on);
 }
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(guard);

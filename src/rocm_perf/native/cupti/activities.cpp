@@ -29,8 +29,6 @@ constexpr Wanted kKinds[] = {
     {"copy", "fills", CUPTI_ACTIVITY_KIND_MEMSET},
     {"hip", "waits", CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
     {"hip", "events", CUPTI_ACTIVITY_KIND_CUDA_EVENT},
-    {"hsa", "API calls", CUPTI_ACTIVITY_KIND_RUNTIME},
-    {"hsa", "driver calls", CUPTI_ACTIVITY_KIND_DRIVER},
     {"allocation", "allocations", CUPTI_ACTIVITY_KIND_MEMORY2},
     {"marker", "NVTX ranges", CUPTI_ACTIVITY_KIND_MARKER},
     {"rccl", "NCCL's ranges", CUPTI_ACTIVITY_KIND_MARKER},
@@ -38,8 +36,8 @@ constexpr Wanted kKinds[] = {
 
 using Switch = CUptiResult (*)(CUpti_CallbackId, std::uint8_t);
 
-// The functions of one API that a verdict needs; all of them where this CUPTI cannot choose.
-struct Choice {
+// One of CUDA's two APIs.
+struct Api {
   const char* what;
   Switch one_function;
   CUpti_ActivityKind all;
@@ -48,22 +46,23 @@ struct Choice {
   bool (*is_wanted)(const std::string&);
 };
 
-const Choice kChoices[] = {
+const Api kApis[] = {
     {"API calls", cuptiActivityEnableRuntimeApi, CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API,
      CUPTI_RUNTIME_TRACE_CBID_SIZE, is_needed},
     {"driver calls", cuptiActivityEnableDriverApi, CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API,
      CUPTI_DRIVER_TRACE_CBID_SIZE, is_work},
 };
 
-CUptiResult switch_calls(const Choice& choice, bool on) {
-  if (!choice.one_function) return (on ? cuptiActivityEnable : cuptiActivityDisable)(choice.all);
-  Calls calls(choice.domain);
-  for (CUpti_CallbackId id = 1; id < choice.end; ++id)
-    if (choice.is_wanted(calls.name(id))) choice.one_function(id, on);
+// All functions also where this CUPTI cannot choose.
+CUptiResult switch_calls(const Api& api, CallChoice choice, bool on) {
+  if (choice == CallChoice::all || !api.one_function) return (on ? cuptiActivityEnable : cuptiActivityDisable)(api.all);
+  Calls calls(api.domain);
+  for (CUpti_CallbackId id = 1; id < api.end; ++id)
+    if (api.is_wanted(calls.name(id))) api.one_function(id, on);
   return CUPTI_SUCCESS;
 }
 
-bool chooses_calls(const std::string& domains) { return is_asked(domains, "hip") && !is_asked(domains, "hsa"); }
+bool records_calls(const std::string& domains) { return is_asked(domains, "hip") || is_asked(domains, "hsa"); }
 
 std::string problem(const char* what, CUptiResult result) {
   const char* text = nullptr;
@@ -77,23 +76,27 @@ bool is_asked(const std::string& domains, const std::string& domain) {
   return ("," + domains + ",").find("," + domain + ",") != std::string::npos;
 }
 
-std::vector<std::string> enable_activities(const std::string& domains) {
+CallChoice call_choice(const std::string& domains, bool before_first_call) {
+  return before_first_call && !is_asked(domains, "hsa") ? CallChoice::needed : CallChoice::all;
+}
+
+std::vector<std::string> enable_activities(const std::string& domains, CallChoice choice) {
   std::vector<std::string> problems;
   const auto note = [&problems](const char* what, CUptiResult result) {
     if (result != CUPTI_SUCCESS) problems.push_back(problem(what, result));
   };
   for (const Wanted& wanted : kKinds)
     if (is_asked(domains, wanted.domain)) note(wanted.what, cuptiActivityEnable(wanted.kind));
-  if (chooses_calls(domains))
-    for (const Choice& choice : kChoices) note(choice.what, switch_calls(choice, true));
+  if (records_calls(domains))
+    for (const Api& api : kApis) note(api.what, switch_calls(api, choice, true));
   return problems;
 }
 
-void disable_activities(const std::string& domains) {
+void disable_activities(const std::string& domains, CallChoice choice) {
   for (const Wanted& wanted : kKinds)
     if (is_asked(domains, wanted.domain)) cuptiActivityDisable(wanted.kind);
-  if (chooses_calls(domains))
-    for (const Choice& choice : kChoices) switch_calls(choice, false);
+  if (records_calls(domains))
+    for (const Api& api : kApis) switch_calls(api, choice, false);
 }
 
 }  // namespace rocm_perf

@@ -74,6 +74,7 @@ class Tracer {
 
   const std::string domains_;
   Window window_;
+  CallChoice calls_ = CallChoice::all;
   std::mutex switching_;  // of the next two
   bool is_recording_ = false;
   std::vector<std::string> refusals_;
@@ -117,7 +118,9 @@ std::int64_t cupti_time() {
 
 void Tracer::begin() {
   window_.tick(cupti_time());
-  if (window_.state() == Window::State::open) record(true);
+  const bool is_open = window_.state() == Window::State::open;
+  calls_ = call_choice(domains_, is_open);
+  if (is_open) record(true);
 }
 
 std::uint8_t* Tracer::empty_buffer() {
@@ -183,9 +186,9 @@ void Tracer::record(bool on) {
   if (on == is_recording_) return;
   is_recording_ = on;
   if (on)
-    refusals_ = enable_activities(domains_);
+    refusals_ = enable_activities(domains_, calls_);
   else
-    disable_activities(domains_);
+    disable_activities(domains_, calls_);
 }
 
 void Tracer::range_opened() {
