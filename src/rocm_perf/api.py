@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
 from rocm_perf.analysis.overview import overview
+from rocm_perf.analysis.parts.combine import combined, of_window
 from rocm_perf.analysis.time.hotspots import Grouping
+from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import load as _load
 from rocm_perf.ingest.load import Loaded
 from rocm_perf.model.document import Document
+from rocm_perf.model.time_window import TimeWindow
 from rocm_perf.model.trace import Trace
 
 
-def load(path: str | PathLike[str]) -> Trace:
-    """The run recorded at `path`: a file, a compressed file, a folder or a bundle."""
-    return _load.load(Path(path))
+def load(path: str | PathLike[str], *, window: TimeWindow | None = None) -> Trace:
+    """The run recorded at `path`: a file, a compressed file, a folder or a bundle; or what starts in a window of it."""
+    return _load.load(Path(path), window=window)
 
 
 def load_runs(*paths: str | PathLike[str]) -> list[Loaded]:
@@ -40,3 +44,32 @@ def analyze(recording: Trace | str | PathLike[str], *, grouping: Grouping = "ful
             recording, recording.run.sources[0].path if recording.run.sources else "trace", grouping
         )
     return overview(load(recording), str(recording), grouping)
+
+
+def analyze_window(
+    path: str | PathLike[str], window: TimeWindow, *, grouping: Grouping = "full", as_one: bool = False
+) -> Document:
+    """Everything that `rocm-perf analyze --window` says about a part of a recording."""
+    trace = _load.load(Path(path), as_one=as_one, window=window)
+    return of_window(overview(trace, str(path), grouping), window)
+
+
+def analyze_in_parts(
+    path: str | PathLike[str],
+    windows: Iterable[TimeWindow],
+    *,
+    grouping: Grouping = "full",
+    as_one: bool = False,
+) -> Document:
+    """The windows of a recording, analysed one after another, as one document: only one is in memory at a time.
+    Windows in which nothing starts are passed over, unless that is all of them."""
+    parts: list[tuple[TimeWindow, Document]] = []
+    nothing: EmptyCaptureError | None = None
+    for window in windows:
+        try:
+            parts.append((window, analyze_window(path, window, grouping=grouping, as_one=as_one)))
+        except EmptyCaptureError as error:
+            nothing = error
+    if not parts:
+        raise nothing or EmptyCaptureError(f"{path} was not divided into any part")
+    return combined(parts)

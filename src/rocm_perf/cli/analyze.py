@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path, positive
+from rocm_perf.cli.arguments import named_path, positive, size, window
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import RocmPerfError
@@ -14,6 +14,7 @@ from rocm_perf.errors import RocmPerfError
 if TYPE_CHECKING:
     from rocm_perf.ingest.load import Loaded
     from rocm_perf.model.document import Document
+    from rocm_perf.model.time_window import TimeWindow
 
 
 class AnalyzeCommand:
@@ -64,16 +65,36 @@ class AnalyzeCommand:
             "--each", action="store_true", help="report on every run of a folder that holds several"
         )
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
+        parser.add_argument(
+            "--window",
+            metavar="A..B",
+            type=window,
+            help="only what starts from A to B seconds (or 500ms, 2min) after the start of the recording",
+        )
+        parser.add_argument(
+            "--memory",
+            metavar="SIZE",
+            type=size,
+            help="the memory to get by with: 6G, 500M (default: 80 %% of what is available)",
+        )
+        parser.add_argument(
+            "--in-parts",
+            action="store_true",
+            help="analyse a recording that does not fit into memory part by part, and add the parts up",
+        )
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import overview
+        from rocm_perf.cli.analyze_size import windows_of
 
         names = _sections(args.show)
+        windows = windows_of(args)
         with reading_progress():
-            loaded = _load(args.paths, args.each, args.as_one)
-        documents = [overview(run.trace, run.label, args.by) for run in loaded if run.trace]
+            loaded = [] if windows else _load(args.paths, args.each, args.as_one)
+            documents = _of_windows(args, windows)
+        documents += [overview(run.trace, run.label, args.by) for run in loaded if run.trace]
         errors = [(run.label, run.error) for run in loaded if run.error]
         if args.output:
             _write(documents, args.output, args.force)
@@ -84,6 +105,18 @@ class AnalyzeCommand:
         for _, error in errors:
             say(str(error))
         return errors[0][1].exit_code if errors else 0
+
+
+def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> list[Document]:
+    """What is said of some windows of the one recording, or of all of it in parts; nothing without windows."""
+    if not windows:
+        return []
+    from rocm_perf import api
+
+    (path,) = args.paths
+    if args.in_parts:
+        return [api.analyze_in_parts(path, windows, grouping=args.by, as_one=args.as_one)]
+    return [api.analyze_window(path, windows[0], grouping=args.by, as_one=args.as_one)]
 
 
 def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:

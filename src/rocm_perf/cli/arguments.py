@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf.memory import parse_size
+
+if TYPE_CHECKING:
+    from rocm_perf.model.time_window import TimeWindow
 
 _MOST = 2**31 - 1  # fits wherever such a number is passed on
 _LONGEST_S = 1e6  # eleven days; the system cannot wait much longer at once
@@ -35,6 +41,24 @@ def seconds(text: str) -> float:
     if not 0 < value <= _LONGEST_S:
         raise argparse.ArgumentTypeError(f"must be more than 0 and at most {_LONGEST_S:,.0f} seconds")
     return value
+
+
+def size(text: str) -> int:
+    """A number of bytes, with or without a unit."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def window(text: str) -> TimeWindow:
+    """A window of a recording, A..B."""
+    from rocm_perf.model.time_window import parse_window
+
+    try:
+        return parse_window(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _whole(text: str, least: int) -> int:

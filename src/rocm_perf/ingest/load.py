@@ -9,21 +9,22 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError, UsageError
-from rocm_perf.ingest.io.source import Source, sources_of
+from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, UsageError
+from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.merge import merge
-from rocm_perf.ingest.own.run_folders import is_input, is_snapshot, placed_in_runs
+from rocm_perf.ingest.own.run_folders import placed_in_runs
 from rocm_perf.ingest.part import Part
+from rocm_perf.ingest.paths import Trouble, sources_at, walk
 from rocm_perf.ingest.place import place_of
-from rocm_perf.ingest.runs import Piece, group_by_process, split_runs
+from rocm_perf.ingest.runs import TIMED, Piece, group_by_process, split_runs
 from rocm_perf.ingest.sniff import sniff
+from rocm_perf.ingest.windows import cut_part, cut_pieces, surveyed_span
 from rocm_perf.model import bundle
 from rocm_perf.model.bounds import bounded
 from rocm_perf.model.run import Loss
+from rocm_perf.model.time_window import Span, TimeWindow
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns
-
-MAX_FILES = 20_000
 
 
 @dataclass(frozen=True)
@@ -36,42 +37,17 @@ class Loaded:
 
 
 @dataclass(frozen=True)
-class _Trouble:
-    """A file from which nothing was read, and why."""
-
-    name: str
-    error: RocmPerfError
-
-    @property
-    def file_name(self) -> str:
-        return self.name.rsplit("/", 1)[-1]
-
-    @property
-    def is_loss(self) -> bool:
-        """Whether the file is, or may be, a recording with content that could not be read."""
-        return not isinstance(self.error, NotARecordingError | EmptyCaptureError)
-
-
-@dataclass(frozen=True)
 class _ReadFiles:
     """What was read from some files."""
 
     pieces: list[Piece] = field(default_factory=list)
-    troubles: list[_Trouble] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _FolderContent:
-    """The files and bundles in a folder."""
-
-    files: list[Path] = field(default_factory=list)
-    bundles: list[Path] = field(default_factory=list)
-    troubles: list[_Trouble] = field(default_factory=list)
-
-
-def load(path: Path, *, as_one: bool = False) -> Trace:
-    """The one run at `path`; raises if there is none, or more than one (unless all files are to be `as_one`)."""
-    loaded = load_path(path, as_one=as_one)
+def load(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) -> Trace:
+    """The one run at `path`, or a window of it; raises if there is none, or more than one (unless all files are to be
+    `as_one`)."""
+    loaded = load_path(path, as_one=as_one, window=window)
     runs = [run for run in loaded if run.trace]
     if len(runs) > 1:
         raise UsageError(
@@ -86,16 +62,46 @@ def load(path: Path, *, as_one: bool = False) -> Trace:
     return trace
 
 
-def load_path(path: Path, *, as_one: bool = False) -> list[Loaded]:
-    """Every run at `path`, which may be a file or a folder; `as_one` takes all files as one run."""
+def load_path(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) -> list[Loaded]:
+    """Every run at `path`, which may be a file or a folder; `as_one` takes all files as one run, `window` what starts
+    in it."""
     if not os.path.exists(path):
         raise InputError(f"{path} does not exist", next_step="Check the path.")
+    if window is None:
+        return _load_whole(path, as_one)
+    try:
+        loaded = _load_whole(path, as_one, window)
+    except EmptyCaptureError as error:
+        raise _nothing_in(window, path) from error
+    return [_marked(run, window) for run in loaded]
+
+
+def _load_whole(path: Path, as_one: bool, window: TimeWindow | None = None) -> list[Loaded]:
     if path.is_dir():
-        return _load_folder(path, as_one)
-    files = _read_all([path])
+        return _load_folder(path, as_one, window)
+    files = _read_all([path], window)
     if not files.pieces and len(files.troubles) == 1:
         raise files.troubles[0].error
     return _as_runs(files, path, as_one)
+
+
+def _nothing_in(window: TimeWindow, path: Path) -> EmptyCaptureError:
+    return EmptyCaptureError(
+        f"nothing in {path} starts in the window {window}",
+        "a window counts from the start of the recording",
+        "Choose another one, or leave --window out.",
+    )
+
+
+def _marked(run: Loaded, window: TimeWindow) -> Loaded:
+    """The run with the notice that it is a part; raises if nothing of it is left."""
+    if run.trace is None:
+        return run
+    if not any(run.trace.rows(name) for name in TIMED):
+        raise _nothing_in(window, Path(run.label))
+    notice = f"a part only: what starts in the window {window}"
+    info = msgspec.structs.replace(run.trace.run, notices=(notice, *run.trace.run.notices))
+    return replace(run, trace=run.trace.described(info))
 
 
 def load_files(paths: list[Path]) -> list[Loaded]:
@@ -125,98 +131,64 @@ def _load_family(paths: list[Path]) -> list[Loaded]:
         return [Loaded(str(paths[0]), error=error)]
 
 
-def _load_folder(folder: Path, as_one: bool) -> list[Loaded]:
+def _load_folder(folder: Path, as_one: bool, window: TimeWindow | None) -> list[Loaded]:
     if bundle.is_bundle(folder):
-        return [Loaded(str(folder), bundle.read(folder))]
-    content = _walk(folder)
-    runs = [_load_bundle(path) for path in content.bundles]
-    files = _read_all(content.files)
+        return [Loaded(str(folder), _bundled(folder, window))]
+    content = walk(folder)
+    runs = [_load_bundle(path, window) for path in content.bundles]
+    files = _read_all(content.files, window)
     files.troubles.extend(content.troubles)
     if runs and not files.pieces:
         return runs
     return runs + _as_runs(files, folder, as_one)
 
 
-def _load_bundle(folder: Path) -> Loaded:
+def _bundled(folder: Path, window: TimeWindow | None) -> Trace:
+    trace = bundle.read(folder)
+    return trace if window is None else trace.part(window)
+
+
+def _load_bundle(folder: Path, window: TimeWindow | None) -> Loaded:
     try:
-        return Loaded(str(folder), bundle.read(folder))
+        return Loaded(str(folder), _bundled(folder, window))
     except RocmPerfError as error:
         return Loaded(str(folder), error=error)
 
 
-def _walk(folder: Path) -> _FolderContent:
-    """Plain files and bundles below a folder. Hidden ones (such as a half-written bundle) and linked folders are
-    skipped; pipes, devices and broken links are reported."""
-    content = _FolderContent()
-
-    def cannot_list(error: OSError) -> None:
-        name = str(error.filename)
-        content.troubles.append(
-            _Trouble(name, InputError(f"cannot read {name}", error.strerror or str(error)))
-        )
-
-    for root, folders, names in os.walk(folder, onerror=cannot_list):
-        here = Path(root)
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and not is_snapshot(here, name)
-        )
-        if here != folder and bundle.is_bundle(here):
-            content.bundles.append(here)
-            folders.clear()
-            continue
-        files = (here / name for name in sorted(names) if not name.startswith("."))
-        for path in files:
-            if os.path.isfile(path):
-                content.files.extend([] if is_input(path) else [path])
-            else:
-                content.troubles.append(_Trouble(str(path), _not_a_file(path)))
-        if len(content.files) > MAX_FILES:
-            raise InputError(
-                f"{folder} holds more than {MAX_FILES:,} files", next_step="Name the folder of one run."
-            )
-    content.files.sort()
-    return content
-
-
-def _sources(path: Path) -> list[Source]:
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise _not_a_file(path)
-    try:
-        return sources_of(path)
-    except OSError as error:
-        raise InputError(
-            f"cannot read {path}", error.strerror or str(error), "Check its access rights."
-        ) from error
-
-
-def _not_a_file(path: Path) -> InputError:
-    if not os.path.exists(path):
-        return NotARecordingError(f"{path} is a broken link")
-    return NotARecordingError(
-        f"{path} is not a file", "a pipe or device can be read only once", "Save it to a file first."
-    )
-
-
-def _read_all(paths: list[Path]) -> _ReadFiles:
+def _read_all(paths: list[Path], window: TimeWindow | None = None) -> _ReadFiles:
     files = _ReadFiles()
-    for path in paths:
-        try:
-            sources = _sources(path)
-        except RocmPerfError as error:
-            files.troubles.append(_Trouble(str(path), error))
+    listed = [entry for path in paths for entry in _listed(path)]
+    sources = [entry for entry in listed if isinstance(entry, Source)]
+    span = surveyed_span(window, sources) if window else None
+    for entry in listed:
+        if isinstance(entry, Trouble):
+            files.troubles.append(entry)
             continue
-        for source in sources:
-            try:
-                files.pieces.append(_read(source))
-            except RocmPerfError as error:
-                files.troubles.append(_Trouble(source.name, error))
+        try:
+            files.pieces.append(_read(entry, span))
+        except RocmPerfError as error:
+            files.troubles.append(Trouble(entry.name, error))
+    if window and span is None:
+        files.pieces[:] = cut_pieces(window, files.pieces)
     return files
 
 
-def _read(source: Source) -> Piece:
+def _listed(path: Path) -> list[Source] | list[Trouble]:
+    try:
+        return sources_at(path)
+    except RocmPerfError as error:
+        return [Trouble(str(path), error)]
+
+
+def _read(source: Source, span: Span | None) -> Piece:
     try:
         adapter = sniff(source)
-        part = _within_bounds(adapter.read(source), source.name)
+        if span is None:
+            part = _within_bounds(adapter.read(source), source.name)
+        elif adapter.read_span is None:
+            part = cut_part(span, _within_bounds(adapter.read(source), source.name))
+        else:
+            part = _within_bounds(adapter.read_span(source, span), source.name)
         return Piece(source=source, adapter=adapter, part=part, place=place_of(source))
     except MemoryError as error:
         raise InputError(
@@ -267,7 +239,7 @@ def _require_rows(pieces: list[Piece], path: Path) -> None:
     )
 
 
-def _with_troubles(trace: Trace, troubles: list[_Trouble]) -> Trace:
+def _with_troubles(trace: Trace, troubles: list[Trouble]) -> Trace:
     """The trace with the files that were not read: a loss if broken, a notice if foreign or empty."""
     if not troubles:
         return trace
@@ -282,7 +254,7 @@ def _with_troubles(trace: Trace, troubles: list[_Trouble]) -> Trace:
     run = msgspec.structs.replace(
         trace.run, losses=trace.run.losses + losses, notices=trace.run.notices + notices
     )
-    return Trace({name: trace.table(name) for name in trace}, run)
+    return trace.described(run)
 
 
 def _some(names: list[str]) -> str:
@@ -306,7 +278,7 @@ def _length(trace: Trace) -> str:
     return f"{count} over {format_ns(length)}" if length else count
 
 
-def _nothing(path: Path, troubles: list[_Trouble]) -> RocmPerfError:
+def _nothing(path: Path, troubles: list[Trouble]) -> RocmPerfError:
     """The error for a folder or an archive without a readable recording."""
     if not troubles:
         return EmptyCaptureError(

@@ -9,9 +9,11 @@ import polars as pl
 
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.peek import Peek
+from rocm_perf.ingest.survey import Survey
 from rocm_perf.model import schema
 from rocm_perf.model.collection import CollectionRecord
 from rocm_perf.model.run import Loss
+from rocm_perf.model.time_window import Span
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,5 @@ class Adapter:
     claims: Callable[[Peek], bool]
     read: Callable[[Source], Part]
     fills: tuple[str, ...] = field(default=())  # tables it can fill
+    survey: Callable[[Source], Survey] | None = None  # where counting is cheaper than reading
+    read_span: Callable[[Source, Span], Part] | None = None  # where a part can be read without the rest

@@ -12,7 +12,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part
 from rocm_perf.ingest.place import Place
 
-_TIMED = ("dispatches", "api_calls", "ops", "copies", "ranges", "allocations", "scratch")
+TIMED = ("dispatches", "api_calls", "ops", "copies", "ranges", "allocations", "scratch")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Group:
             span
             for piece in self.pieces
             for name, frame in piece.part.tables.items()
-            if name in _TIMED and (span := _span(frame))
+            if name in TIMED and (span := _span(frame))
         ]
         return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else None
 

@@ -10,6 +10,7 @@ from rocm_perf.errors import InputError
 from rocm_perf.model import schema
 from rocm_perf.model.bounds import fault
 from rocm_perf.model.run import RunInfo
+from rocm_perf.model.time_window import UNCUT, TimeWindow, within
 
 Frame = pl.DataFrame | pl.LazyFrame
 
@@ -59,6 +60,22 @@ class Trace:
         if isinstance(frame, pl.LazyFrame):
             return int(_collected(name, frame.select(pl.len())).item())
         return frame.height
+
+    def part(self, window: TimeWindow) -> Trace:
+        """What starts in a window, which counts from the first start of all. Tables on disk stay there."""
+        starts = [
+            start
+            for name, frame in self._frames.items()
+            if name not in UNCUT
+            and "start_ns" in schema.SCHEMAS[name].dtypes
+            and (start := _collected(name, frame.lazy().select(pl.col("start_ns").min())).item()) is not None
+        ]
+        span = window.at(min(starts, default=0))
+        return Trace({name: within(name, frame, span) for name, frame in self._frames.items()}, self.run)
+
+    def described(self, run: RunInfo) -> Trace:
+        """The same tables with another description of the run."""
+        return Trace(self._frames, run)
 
     def __iter__(self) -> Iterator[str]:
         """The names of the tables that have rows."""

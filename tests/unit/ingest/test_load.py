@@ -17,6 +17,7 @@ import pytest
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, UsageError
 from rocm_perf.ingest import load as module
+from rocm_perf.ingest import paths
 from rocm_perf.ingest import sniff as sniffing
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.load import load, load_files, load_path
@@ -323,7 +324,7 @@ def test_folders_without_a_recording(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_far_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_FILES", 2)
+    monkeypatch.setattr(paths, "MAX_FILES", 2)
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text("x")
     with pytest.raises(InputError, match="more than 2 files"):

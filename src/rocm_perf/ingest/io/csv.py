@@ -10,17 +10,21 @@ import re
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import HEAD_BYTES, Reader, Source
 from rocm_perf.model.run import Loss
+from rocm_perf.model.time_window import WHOLE, Span, within_span
 
 _MAX_FIELD = 16 << 20
 _MAX_COLUMNS = 20_000  # each costs about 4 KB, even when it is empty
+_PIECE_BYTES = 16 << 20
 _SMALL_CELLS = 1_000_000
 _BLANK_LINES = re.compile(rb"\n[\r\n]+")
 
 
-def read_csv(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
-    """All rows as text, and the losses."""
+def read_csv(source: Source, span: Span = WHOLE, moment: str = "") -> tuple[pl.DataFrame, list[Loss]]:
+    """All rows as text, or those whose column `moment` lies in a span; and the losses."""
+    if span != WHOLE:
+        return _read_span(source, span, moment)
     content = source.read()
     losses = [Loss(source.name, content.damage)] if content.damage else []
     data = content.data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
@@ -30,6 +34,31 @@ def read_csv(source: Source) -> tuple[pl.DataFrame, list[Loss]]:
     if whole != data:
         losses.append(Loss(source.name, "the last row breaks off", 1))
     return parse_csv(whole, source.name), losses
+
+
+def _read_span(source: Source, span: Span, moment: str) -> tuple[pl.DataFrame, list[Loss]]:
+    """Piece by piece, so that only the rows of the span are ever in memory."""
+    losses: list[Loss] = []
+    kept: list[pl.DataFrame] = []
+    with source.reader() as reader:
+        first, rest = _first_line(reader)
+        while piece := rest + reader.read(_PIECE_BYTES):
+            whole, _, rest = piece.rpartition(b"\n")
+            if not whole:  # the last line, without an end
+                whole, rest = piece, b""
+            rows = parse_csv(first + whole + b"\n", source.name) if whole.strip() else pl.DataFrame()
+            kept += [within_span(rows, integer(moment), span)] if rows.height else []
+        losses += [Loss(source.name, reader.damage)] if reader.damage else []
+    if not kept:
+        raise EmptyCaptureError(f"{source.name} is empty", "the profiler recorded nothing there")
+    return pl.concat(kept), losses
+
+
+def _first_line(reader: Reader) -> tuple[bytes, bytes]:
+    """The line with the names of the columns, and what was read behind it."""
+    head = reader.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    first, end, rest = head.partition(b"\n")
+    return first + end, rest
 
 
 def _without_cut_row(data: bytes) -> bytes:

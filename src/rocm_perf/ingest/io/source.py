@@ -27,6 +27,7 @@ from rocm_perf.units import format_bytes
 CHUNK_BYTES = 512 << 10
 STORED_CHUNK_BYTES = 256 << 10  # of a compressed file at a time, to notice a decompression bomb early
 HEAD_BYTES = 64 << 10
+OUTLINE_BYTES = 4 << 20  # enough to tell how far a file expands
 MAX_ZIP_MEMBERS = 10_000
 
 # A recording expands 10 to 40 times; a bomb a thousand times or more.
@@ -90,6 +91,25 @@ class Source:
             data = reader.read(size)
             return Content(data, reader.damage)
 
+    def outline(self, size: int = OUTLINE_BYTES) -> tuple[bytes, int]:
+        """The first bytes, decompressed, and about how many there are in all."""
+        with self.reader() as reader:
+            head = reader.read(size)
+            if self.is_plain:
+                return head, max(self.stored_bytes, len(head))
+            stored, expanded = reader.stored_bytes_read, len(head)
+            for chunk in reader:
+                if reader.stored_bytes_read > stored:  # what was read so far is expanded whole
+                    return head, self.stored_bytes * expanded // stored
+                expanded += len(chunk)
+        return head, expanded
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes on disk are the content itself."""
+        with _explained(self.name), self._open() as raw:
+            return self.member is None and not _is_packed(raw.read(4))
+
     def read(self) -> Content:
         """The whole content, decompressed."""
         with self.reader() as reader:
@@ -108,9 +128,7 @@ class Source:
     def local_file(self) -> Iterator[Path]:
         """A plain file with the decompressed content: the file itself, or a temporary one. This is for formats that
         need random access, so a truncated stream is refused."""
-        with _explained(self.name), self._open() as raw:
-            packed = self.member is not None or _is_packed(raw.read(4))
-        if not packed:
+        if self.is_plain:
             yield self.path
             return
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
@@ -164,6 +182,11 @@ class Reader:
         self._progress = PROGRESS.get()
         self._expansion: Iterator[bytes] | None = None
         self._chunks = self._guarded()
+
+    @property
+    def stored_bytes_read(self) -> int:
+        """How much of the file has been read, before decompression."""
+        return self._raw.tell()
 
     def __iter__(self) -> Reader:
         return self

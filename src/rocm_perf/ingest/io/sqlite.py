@@ -13,14 +13,22 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from rocm_perf.errors import InputError
 from rocm_perf.ingest.io.source import Source
+from rocm_perf.model.time_window import Span
 
 MAGIC = b"SQLite format 3\x00"
 BATCH_ROWS = 65_536
+SAMPLED_ROWS = 1_000
+LEAST_ROW_BYTES = 20
+EDGE_ROWS = (
+    10_000  # a profiler writes its buffers one after another: the first row is not always the earliest
+)
+Choice = Sequence[int | str] | Span  # of the values of a column
 _SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 
 # What a value of the wrong type becomes: the number it spells, else null (a plain CAST gives 0).
@@ -33,6 +41,17 @@ _EXACT_REAL = """COALESCE(CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST
 # SQLite stores any bytes as text, but a Polars string must be UTF-8: text is fetched as bytes and then decoded.
 _EXACT_TEXT = "COALESCE(CAST(CAST({0} AS TEXT) AS BLOB), x'01')"
 _NULL_TEXT = b"\x01"
+
+
+Row = tuple[int | None, ...]
+
+
+class Outline(NamedTuple):
+    """About how many rows a table has, by its keys; its first and last rows, and some evenly over all of them."""
+
+    rows: int
+    edges: list[Row]
+    sampled: list[Row]
 
 
 @dataclass(frozen=True)
@@ -59,11 +78,11 @@ class Database:
         integers: Sequence[str] = (),
         reals: Sequence[str] = (),
         texts: Sequence[str] = (),
-        only: Mapping[str, Sequence[int | str]] | None = None,
+        only: Mapping[str, Choice] | None = None,
     ) -> pl.DataFrame:
         """The requested columns that the table has; null where a value is missing.
 
-        `only` keeps the rows whose column has one of the values.
+        `only` keeps the rows whose column has one of the values, or lies in the span.
         """
         present = set(self.columns(table))
         kinds: dict[str, pl.DataType] = {
@@ -99,6 +118,26 @@ class Database:
             pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in rows.columns
         ]
         return rows.with_columns(missing).select(wanted.keys())
+
+    def outline(self, table: str, key: str, *columns: str) -> Outline:
+        """The size of a table, and some columns of a few of its rows, without reading all of it."""
+        self._require(table)
+        chosen = ", ".join(f'"{column}"' for column in columns)
+        [(low,)], [(high,)] = (self._rows(f'SELECT {end}("{key}") FROM "{table}"') for end in ("MIN", "MAX"))
+        first_key, last_key = _whole(low) or 0, _whole(high) or -1
+        step = max((last_key - first_key) // SAMPLED_ROWS, 1)
+        keys = ", ".join(str(number) for number in range(first_key, last_key + 1, step))
+        # Keys can have holes, but a row cannot be smaller than its cells.
+        count = min(last_key - first_key + 1, self.file.stat().st_size // LEAST_ROW_BYTES)
+        queries = (
+            *(f'ORDER BY "{key}" {order} LIMIT {EDGE_ROWS}' for order in ("ASC", "DESC")),
+            f'WHERE "{key}" IN ({keys}) ORDER BY "{key}"',
+        )
+        first, last, sampled = (
+            [tuple(map(_whole, row)) for row in self._rows(f'SELECT {chosen} FROM "{table}" {query}')]
+            for query in queries
+        )
+        return Outline(count, edges=first + last, sampled=sampled)
 
     def _typed(self, kinds: Mapping[str, pl.DataType], rows: str) -> pl.DataFrame:
         """The driver infers a column's type from its first rows and fails on values that do not fit. Real
@@ -167,9 +206,20 @@ def _is_virtual(sql: object) -> bool:
     return bool(re.match(r"\s*CREATE\s+VIRTUAL\b", str(sql), re.IGNORECASE))
 
 
-def _where(only: Mapping[str, Sequence[int | str]]) -> str:
-    tests = [f'"{column}" IN ({", ".join(map(_literal, values))})' for column, values in only.items()]
+def _where(only: Mapping[str, Choice]) -> str:
+    tests = [test for column, choice in only.items() for test in _tests(column, choice)]
     return f" WHERE {' AND '.join(tests)}" if tests else ""
+
+
+def _tests(column: str, choice: Choice) -> list[str]:
+    if not isinstance(choice, Span):
+        return [f'"{column}" IN ({", ".join(map(_literal, choice))})']
+    ends = ((">=", choice.start_ns), ("<", choice.end_ns))
+    return [f'"{column}" {sign} {end}' for sign, end in ends if end is not None]
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _literal(value: int | str) -> str:

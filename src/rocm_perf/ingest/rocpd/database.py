@@ -15,13 +15,15 @@ import polars as pl
 from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.source import Source
-from rocm_perf.ingest.io.sqlite import open_database
+from rocm_perf.ingest.io.sqlite import Outline, open_database
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.rocpd import info as rocpd_info
 from rocm_perf.ingest.rocpd import samples as rocpd_samples
 from rocm_perf.ingest.rocpd.tables import MAIN_TABLE, Lookup, Run, extdata, runs_of
+from rocm_perf.ingest.survey import Survey
 from rocm_perf.model.run import Loss
+from rocm_perf.model.time_window import WHOLE, Span
 
 _AXES = tuple((size, axis) for size in ("grid", "workgroup") for axis in "xyz")
 _SPAN = ("pid", "tid", "start", "end", "event_id")
@@ -33,13 +35,20 @@ _REGION = (*_SPAN, "name_id")
 _COPY = (*_SPAN, "name_id", "dst_agent_id", "src_agent_id", "size", "queue_id", "stream_id")
 _ALLOCATION = (*_SPAN, "agent_id", "address", "size", "queue_id", "stream_id")
 
+_LARGE = {
+    "kernel_dispatch": "dispatches",
+    "region": "api_calls",
+    "memory_copy": "copies",
+    "memory_allocate": "allocations",
+}
+
 Tables = dict[str, pl.DataFrame]
 
 
-def read(source: Source) -> Part:
-    """The tables of every process in the file."""
+def read(source: Source, span: Span = WHOLE) -> Part:
+    """The tables of every process in the file, or what of them starts in the span."""
     with open_database(source) as database:
-        runs = runs_of(database)
+        runs = runs_of(database, span)
         if not runs:
             raise InputError(
                 f"{source.name} holds no process",
@@ -53,6 +62,29 @@ def read(source: Source) -> Part:
     if not recorded:
         _refuse(source, losses)
     return part("rocprofv3", {**info, **recorded}, losses, clock="boot", **facts)
+
+
+def survey(source: Source) -> Survey:
+    """The rows of the large tables by their largest id, and the time they cover by a few of their rows."""
+    total = Survey(in_part=True)
+    with open_database(source) as database:
+        for run in runs_of(database):
+            for table, name in _LARGE.items():
+                if run.has_column(table, "start") and run.has_column(table, "end"):
+                    outline = database.outline(f"rocpd_{table}{run.suffix}", "id", "start", "end")
+                    total += _surveyed(name, outline)
+    return total
+
+
+def _surveyed(name: str, outline: Outline) -> Survey:
+    times = [time for row in outline.edges for time in row if time]
+    return Survey(
+        rows={name: outline.rows},
+        first_ns=min(times, default=None),
+        last_ns=max(times, default=None),
+        moments=tuple(sorted(start for start, _ in outline.sampled if start)),
+        in_part=True,
+    )
 
 
 def _merged(processes: list[Tables], nodes: list[int]) -> Tables:
@@ -86,9 +118,9 @@ def _recorded(run: Run) -> Tables:
     """The tables of one process that have rows."""
     with ThreadPoolExecutor(2) as pool:  # one query keeps one core busy
         dispatched = pool.submit(run.timed, "kernel_dispatch", _DISPATCH)
-        happened = pool.submit(run.frame, "event", ("id", "category_id", "stack_id"))
+        happened = pool.submit(run.events)
         called = pool.submit(run.timed, "region", _REGION)
-    events = Lookup(happened.result())
+    events = happened.result()
     dispatches = _dispatches(run, dispatched.result(), events)
     launched = dispatches.select("dispatch_id", "agent_id", "pid").with_columns(
         dispatched.result()["event_id"]
@@ -206,5 +238,7 @@ ADAPTERS = (
         recognised_by=f"SQLite tables {MAIN_TABLE}*",
         claims=_claims,
         read=read,
+        survey=survey,
+        read_span=read,
     ),
 )

@@ -4,7 +4,7 @@ table means in another."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,8 +13,9 @@ import polars as pl
 
 from rocm_perf.errors import InputError
 from rocm_perf.ingest import domains
-from rocm_perf.ingest.io.sqlite import Database
+from rocm_perf.ingest.io.sqlite import Choice, Database
 from rocm_perf.model.run import Loss
+from rocm_perf.model.time_window import WHOLE, Span
 
 MAIN_TABLE = "rocpd_kernel_dispatch"
 _SUFFIXED = re.compile(MAIN_TABLE + r"(|_[0-9A-Za-z_\-]+)")
@@ -55,6 +56,23 @@ class Lookup:
         return self.get(wanted, column)[column]
 
 
+class RangedLookup(Lookup):
+    """Rows by their id, of a table that is too large to be held: each question reads the range of its ids."""
+
+    def __init__(self, read: Callable[[Span], pl.DataFrame]) -> None:
+        self._read = read
+        self._range = Span(0, 0)
+        super().__init__(read(self._range))
+
+    def get(self, wanted: pl.Series, *columns: str) -> pl.DataFrame:
+        low, high = wanted.min(), wanted.max()
+        asked = Span(low, high + 1) if isinstance(low, int) and isinstance(high, int) else Span(0, 0)
+        if asked != self._range:
+            self._range = asked
+            super().__init__(self._read(asked))
+        return super().get(wanted, *columns)
+
+
 @dataclass(frozen=True)
 class Run:
     """One recorded process: the tables that share a suffix or, in tables without one, a guid."""
@@ -62,6 +80,7 @@ class Run:
     database: Database
     suffix: str
     guid: str | None = None
+    during: Span = WHOLE  # the part that is read
     losses: list[Loss] = field(default_factory=list)
 
     def lose(self, what: str, records: int | None = None) -> None:
@@ -79,7 +98,7 @@ class Run:
         integers: Sequence[str] = (),
         reals: Sequence[str] = (),
         texts: Sequence[str] = (),
-        only: Mapping[str, Sequence[int | str]] | None = None,
+        only: Mapping[str, Choice] | None = None,
     ) -> pl.DataFrame:
         """All requested columns: null where this release lacks the column, no rows where it lacks the table."""
         kinds = {
@@ -116,11 +135,18 @@ class Run:
                 return pl.DataFrame(
                     schema=dict.fromkeys(integers, pl.Int64()) | dict.fromkeys(texts, pl.String())
                 )
-        rows = self.frame(table, integers, texts=texts)
+        rows = self.frame(table, integers, texts=texts, only={times[0]: self.during})
         untimed = rows.height - rows.drop_nulls(times).height
         if untimed:
             self.lose(f"rows of rocpd_{table} without a usable {' or '.join(times)}", untimed)
         return rows.drop_nulls(times) if untimed else rows
+
+    def events(self) -> Lookup:
+        """The category and the stack id of each event; of a part, those that are asked for."""
+        columns = ("id", "category_id", "stack_id")
+        if self.during == WHOLE:
+            return Lookup(self.frame("event", columns))
+        return RangedLookup(lambda ids: self.frame("event", columns, only={"id": ids}))
 
     @cached_property
     def strings(self) -> Lookup:
@@ -204,18 +230,18 @@ class Run:
         )
 
 
-def runs_of(database: Database) -> list[Run]:
-    """The processes of a file, in the order of its tables."""
+def runs_of(database: Database, span: Span = WHOLE) -> list[Run]:
+    """The processes of a file, in the order of its tables; `span` is the part of them that will be read."""
     runs: list[Run] = []
     for suffix in (match.group(1) for table in database.tables if (match := _SUFFIXED.fullmatch(table))):
-        run = Run(database, suffix)
+        run = Run(database, suffix, during=span)
         guids = (
             run.frame("info_process", texts=["guid"])["guid"]
             .drop_nulls()
             .unique(maintain_order=True)
             .to_list()
         )
-        runs += [run] if len(guids) < 2 else [Run(database, suffix, guid) for guid in guids]
+        runs += [run] if len(guids) < 2 else [Run(database, suffix, guid, span) for guid in guids]
     return runs
 
 

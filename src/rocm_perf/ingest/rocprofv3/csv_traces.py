@@ -8,15 +8,19 @@ nanoseconds of the node's boot clock.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import polars as pl
 
 from rocm_perf.ingest import agents, domains
 from rocm_perf.ingest.io.csv import drop_incomplete, hexadecimal, integer, read_csv, real
+from rocm_perf.ingest.io.csv_pieces import outline_csv
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
+from rocm_perf.ingest.survey import Survey
 from rocm_perf.model.run import Loss
+from rocm_perf.model.time_window import WHOLE, Span
 
 # Names that one column has had, newest first: rocprofv3 7.x, `rocpd convert` 7.1, rocprofv3 6.x.
 _LDS = ("LDS_Block_Size", "Lds_Block_Size", "Group_Segment_Size")
@@ -25,7 +29,8 @@ _VGPRS = ("VGPR_Count", "Vgpr_Count")
 _AGPRS = ("Accum_VGPR_Count", "Accum_Vgpr_Count")
 _SGPRS = ("SGPR_Count", "Sgpr_Count")
 
-_SPAN = ("Start_Timestamp", "End_Timestamp")
+_START = "Start_Timestamp"
+_SPAN = (_START, "End_Timestamp")
 _KERNEL_TRACE = frozenset({"Kind", "Agent_Id", "Queue_Id", "Kernel_Name", *_SPAN})
 _API_TRACE = frozenset({"Domain", "Function", "Process_Id", "Thread_Id", *_SPAN})
 _COPY_TRACE = frozenset({"Kind", "Direction", "Source_Agent_Id", "Destination_Agent_Id", *_SPAN})
@@ -37,9 +42,9 @@ _COUNTERS = frozenset(
 _AGENT_INFO = frozenset({"Node_Id", "Agent_Type", "Gfx_Target_Version", "Wave_Front_Size", "Name"})
 
 
-def read_kernel_trace(source: Source) -> Part:
+def read_kernel_trace(source: Source, span: Span = WHOLE) -> Part:
     """Dispatches; the id of a dispatch is its row where the release did not record one."""
-    frame, losses = read_csv(source)
+    frame, losses = read_csv(source, span, _START)
     dispatches = frame.select(
         _dispatch_id(frame),
         domains.kernel_name(pl.col("Kernel_Name")).alias("kernel"),
@@ -60,9 +65,9 @@ def read_kernel_trace(source: Source) -> Part:
     return _part({"dispatches": dispatches}, losses + lost)
 
 
-def read_api_trace(source: Source) -> Part:
+def read_api_trace(source: Source, span: Span = WHOLE) -> Part:
     """API calls; the marker domains become ranges."""
-    frame, losses = read_csv(source)
+    frame, losses = read_csv(source, span, _START)
     calls = frame.select(
         domains.normalised(pl.col("Domain")).alias("domain"),
         pl.col("Function").alias("name"),
@@ -76,9 +81,9 @@ def read_api_trace(source: Source) -> Part:
     return _part({"api_calls": calls.filter(pl.col("domain") != "marker"), "ranges": markers}, losses + lost)
 
 
-def read_copy_trace(source: Source) -> Part:
+def read_copy_trace(source: Source, span: Span = WHOLE) -> Part:
     """Copies. No release writes how many bytes were moved."""
-    frame, losses = read_csv(source)
+    frame, losses = read_csv(source, span, _START)
     copies = frame.select(
         domains.copy_kind(pl.col("Direction")).alias("kind"),
         *_times(),
@@ -90,8 +95,8 @@ def read_copy_trace(source: Source) -> Part:
     return _part({"copies": copies}, losses + lost)
 
 
-def read_allocation_trace(source: Source) -> Part:
-    frame, losses = read_csv(source)
+def read_allocation_trace(source: Source, span: Span = WHOLE) -> Part:
+    frame, losses = read_csv(source, span, _START)
     address = "Address" if "Address" in frame.columns else "Starting_Address"
     allocations = frame.select(
         domains.allocation_operation(pl.col("Operation")).alias("operation"),
@@ -105,8 +110,8 @@ def read_allocation_trace(source: Source) -> Part:
     return _part({"allocations": allocations}, losses + lost)
 
 
-def read_scratch_trace(source: Source) -> Part:
-    frame, losses = read_csv(source)
+def read_scratch_trace(source: Source, span: Span = WHOLE) -> Part:
+    frame, losses = read_csv(source, span, _START)
     flags = next((name for name in ("Alloc_Flags", "Alloc_flags") if name in frame.columns), None)
     scratch = frame.select(
         pl.col("Operation").alias("operation"),
@@ -233,6 +238,25 @@ def _with_columns(required: frozenset[str], forbidden: str = "") -> Callable[[Pe
     return lambda peek: required <= set(peek.csv_header) and forbidden not in peek.csv_header
 
 
+def _timed_adapter(
+    name: str, title: str, required: frozenset[str], read: Callable[..., Part], forbidden: str = ""
+) -> Adapter:
+    """An adapter of rows with times, which can also be surveyed and read in part."""
+    whole = _adapter(name, title, required, read, forbidden)
+    return replace(whole, survey=_survey, read_span=read)
+
+
+def _survey(source: Source) -> Survey:
+    outline = outline_csv(source, _START)
+    return Survey(
+        rows={"CSV": outline.rows},
+        first_ns=min(outline.moments, default=None),
+        last_ns=max(outline.moments, default=None),
+        moments=outline.moments if outline.is_even else (),
+        in_part=True,
+    )
+
+
 def _adapter(
     name: str, title: str, required: frozenset[str], read: Callable[[Source], Part], forbidden: str = ""
 ) -> Adapter:
@@ -248,26 +272,26 @@ def _adapter(
 
 ADAPTERS = (
     _adapter("rocprofv3-counters-csv", "rocprofv3 counter_collection.csv", _COUNTERS, read_counters),
-    _adapter(
+    _timed_adapter(
         "rocprofv3-kernel-csv",
         "rocprofv3 kernel_trace.csv (16 to 23 columns)",
         _KERNEL_TRACE,
         read_kernel_trace,
     ),
-    _adapter(
+    _timed_adapter(
         "rocprofv3-api-csv",
         "rocprofv3 hip, hsa, marker, rccl, ... _api_trace.csv",
         _API_TRACE,
         read_api_trace,
     ),
-    _adapter("rocprofv3-copy-csv", "rocprofv3 memory_copy_trace.csv", _COPY_TRACE, read_copy_trace),
-    _adapter(
+    _timed_adapter("rocprofv3-copy-csv", "rocprofv3 memory_copy_trace.csv", _COPY_TRACE, read_copy_trace),
+    _timed_adapter(
         "rocprofv3-allocation-csv",
         "rocprofv3 memory_allocation_trace.csv",
         _ALLOCATION_TRACE,
         read_allocation_trace,
     ),
-    _adapter(
+    _timed_adapter(
         "rocprofv3-scratch-csv",
         "rocprofv3 scratch_memory_trace.csv",
         _SCRATCH_TRACE,

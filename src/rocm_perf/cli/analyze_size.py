@@ -1,0 +1,83 @@
+"""Whether what `analyze` is asked for fits into memory: which windows to read, or why it is refused."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from rocm_perf.errors import NotSupportedError, UsageError
+from rocm_perf.memory import usable_bytes
+from rocm_perf.units import format_count
+
+if TYPE_CHECKING:
+    from rocm_perf.ingest.survey import Survey
+    from rocm_perf.model.time_window import TimeWindow
+
+_NOUNS = {
+    "dispatches": ("dispatch", "dispatches"),
+    "api_calls": ("API call", "API calls"),
+    "copies": ("copy", "copies"),
+}
+
+
+def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
+    """The windows to analyse: the one asked for, those that fit one by one with `--in-parts`, none for all at once.
+
+    Raises NotSupportedError if that takes more memory than may be used.
+    """
+    if args.window is not None and args.in_parts:
+        raise UsageError("--window and --in-parts exclude each other", next_step="Leave one of them out.")
+    if (args.window is not None or args.in_parts) and (len(args.paths) > 1 or args.each):
+        raise UsageError("a window is that of one recording", next_step="Name one path, without --each.")
+    limit = args.memory or usable_bytes()
+    asked = [args.window] if args.window is not None else []
+    if limit is None:
+        return asked
+    from rocm_perf.ingest.size import survey_paths
+
+    survey = survey_paths(args.paths, limit)
+    if survey.peak_bytes(args.window) <= limit:
+        return asked
+    parts = survey.windows(limit)
+    if args.in_parts and parts:
+        return parts
+    raise _too_large(args.paths, survey, limit, args.window)
+
+
+def _too_large(paths: list[Path], survey: Survey, limit: int, asked: TimeWindow | None) -> NotSupportedError:
+    where = f"the window {asked} of {paths[0]}" if asked else ", ".join(map(str, paths))
+    counts = [
+        _count(name, rows) for name, rows in survey.rows.items() if rows >= sum(survey.rows.values()) / 100
+    ]
+    return NotSupportedError(
+        f"{where} does not fit into memory",
+        f"about {' and '.join(counts)} in all take about {_gigabytes(survey.peak_bytes(asked))} to analyse, and "
+        f"{_gigabytes(limit)} may be used",
+        _next_step(paths, survey, limit),
+    )
+
+
+def _next_step(paths: list[Path], survey: Survey, limit: int) -> str:
+    windows = survey.windows(limit) if len(paths) == 1 else []
+    if len(windows) > 1:
+        command = f"rocm-perf analyze {quote(str(paths[0]))} --memory {limit}"
+        return (
+            f"Analyse a part that fits: {command} --window {windows[0]}; or all of it in {len(windows)} parts: "
+            f"{command} --in-parts"
+        )
+    if len(paths) > 1:
+        return "Name fewer paths, or allow more with --memory."
+    return (
+        "Allow more with --memory, use a larger machine, or record a shorter time; a part of it cannot be read by "
+        "itself."
+    )
+
+
+def _count(name: str, rows: int) -> str:
+    return format_count(rows, *_NOUNS.get(name, (f"row of {name}", f"rows of {name}")))
+
+
+def _gigabytes(value: int) -> str:
+    return f"{value / 1e9:.1f} GB" if value >= 1e8 else f"{value / 1e6:.1f} MB"

@@ -1,0 +1,93 @@
+"""The files at a path that may be recordings, and those that cannot be."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError
+from rocm_perf.ingest.io.source import Source, sources_of
+from rocm_perf.ingest.own.run_folders import is_input, is_snapshot
+from rocm_perf.model import bundle
+
+MAX_FILES = 20_000
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A file from which nothing was read, and why."""
+
+    name: str
+    error: RocmPerfError
+
+    @property
+    def file_name(self) -> str:
+        return self.name.rsplit("/", 1)[-1]
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether the file is, or may be, a recording with content that could not be read."""
+        return not isinstance(self.error, NotARecordingError | EmptyCaptureError)
+
+
+@dataclass(frozen=True)
+class FolderContent:
+    """The files and bundles in a folder."""
+
+    files: list[Path] = field(default_factory=list)
+    bundles: list[Path] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+
+
+def walk(folder: Path) -> FolderContent:
+    """Plain files and bundles below a folder. Hidden ones (such as a half-written bundle) and linked folders are
+    skipped; pipes, devices and broken links are reported."""
+    content = FolderContent()
+
+    def cannot_list(error: OSError) -> None:
+        name = str(error.filename)
+        content.troubles.append(
+            Trouble(name, InputError(f"cannot read {name}", error.strerror or str(error)))
+        )
+
+    for root, folders, names in os.walk(folder, onerror=cannot_list):
+        here = Path(root)
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and not is_snapshot(here, name)
+        )
+        if here != folder and bundle.is_bundle(here):
+            content.bundles.append(here)
+            folders.clear()
+            continue
+        files = (here / name for name in sorted(names) if not name.startswith("."))
+        for path in files:
+            if os.path.isfile(path):
+                content.files.extend([] if is_input(path) else [path])
+            else:
+                content.troubles.append(Trouble(str(path), _not_a_file(path)))
+        if len(content.files) > MAX_FILES:
+            raise InputError(
+                f"{folder} holds more than {MAX_FILES:,} files", next_step="Name the folder of one run."
+            )
+    content.files.sort()
+    return content
+
+
+def sources_at(path: Path) -> list[Source]:
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise _not_a_file(path)
+    try:
+        return sources_of(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot read {path}", error.strerror or str(error), "Check its access rights."
+        ) from error
+
+
+def _not_a_file(path: Path) -> InputError:
+    if not os.path.exists(path):
+        return NotARecordingError(f"{path} is a broken link")
+    return NotARecordingError(
+        f"{path} is not a file", "a pipe or device can be read only once", "Save it to a file first."
+    )

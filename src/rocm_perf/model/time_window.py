@@ -1,0 +1,94 @@
+"""A part of a recording, chosen by time: what starts in it belongs to it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import polars as pl
+
+from rocm_perf.model.tables import SCHEMAS
+from rocm_perf.units import NS_PER_MS, NS_PER_S, NS_PER_US
+
+_UNITS = {"": NS_PER_S, "s": NS_PER_S, "ms": NS_PER_MS, "us": NS_PER_US, "ns": 1, "min": 60 * NS_PER_S}
+_TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)")
+_MOST_NS = 1 << 55  # more than a year, as of any span
+MOMENTS = ("start_ns", "time_ns")  # the columns by which a table is cut
+UNCUT = ("processes",)  # they start before what they do
+
+AnyFrame = TypeVar("AnyFrame", pl.DataFrame, pl.LazyFrame, pl.DataFrame | pl.LazyFrame)
+
+
+class Span(NamedTuple):
+    """From `start_ns` to before `end_ns`, on the clock of the recording; None where it is open."""
+
+    start_ns: int | None
+    end_ns: int | None
+
+
+WHOLE = Span(None, None)
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """From `start_ns` to before `end_ns`, counted from the start of the recording; without an end, up to its last."""
+
+    start_ns: int = 0
+    end_ns: int | None = None
+
+    def at(self, origin_ns: int) -> Span:
+        """The same on a clock on which the recording starts at `origin_ns`. One from 0 on has no start: whatever
+        comes before the first known time belongs to it."""
+        return Span(
+            self.start_ns + origin_ns if self.start_ns else None,
+            None if self.end_ns is None else self.end_ns + origin_ns,
+        )
+
+    def __str__(self) -> str:
+        return f"{_seconds(self.start_ns)}..{'' if self.end_ns is None else _seconds(self.end_ns)}"
+
+
+def parse_window(text: str) -> TimeWindow:
+    """The window that `A..B` names, in seconds unless a unit says otherwise; raises ValueError if it names none."""
+    first, dots, last = text.partition("..")
+    if not dots or not (first.strip() or last.strip()):
+        raise ValueError(f"{text!r} is not a window such as 10s..25s")
+    window = TimeWindow(_nanoseconds(first) or 0, _nanoseconds(last))
+    if window.end_ns is not None and window.end_ns <= window.start_ns:
+        raise ValueError(f"the window {text} ends before it starts")
+    return window
+
+
+def within(table: str, frame: AnyFrame, span: Span) -> AnyFrame:
+    """The rows of a table that start in the span; every row of one without times."""
+    columns = () if table in UNCUT else SCHEMAS[table].dtypes
+    moment = next((name for name in MOMENTS if name in columns), None)
+    return frame if moment is None else within_span(frame, pl.col(moment), span)
+
+
+def within_span(frame: AnyFrame, moment: pl.Expr, span: Span) -> AnyFrame:
+    """The rows whose moment lies in the span."""
+    if span.start_ns is not None:
+        frame = frame.filter(moment >= span.start_ns)
+    return frame if span.end_ns is None else frame.filter(moment < span.end_ns)
+
+
+def _nanoseconds(text: str) -> int | None:
+    text = text.strip().lower()
+    if not text:
+        return None
+    match = _TIME.fullmatch(text)
+    factor = _UNITS.get(match.group(2)) if match else None
+    if match is None or factor is None:
+        raise ValueError(
+            f"{text!r} is not a time: use seconds, or a unit of {', '.join(filter(None, _UNITS))}"
+        )
+    value = float(match.group(1)) * factor
+    if value > _MOST_NS:
+        raise ValueError(f"{text} is longer than any recording")
+    return round(value)
+
+
+def _seconds(value_ns: int) -> str:
+    return f"{value_ns / NS_PER_S:.9f}".rstrip("0").rstrip(".") + "s"

@@ -1,0 +1,182 @@
+"""Windows of recordings: what is read of each format, and what a survey tells beforehand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from bench.make_rocpd import make as make_rocpd
+
+from rocm_perf.errors import EmptyCaptureError
+from rocm_perf.ingest.io import csv
+from rocm_perf.ingest.load import load
+from rocm_perf.ingest.size import survey_paths
+from rocm_perf.ingest.survey import FLOOR_BYTES, Survey
+from rocm_perf.model import bundle
+from rocm_perf.model.time_window import TimeWindow, parse_window
+from rocm_perf.model.trace import Trace
+from tests.unit.ingest import recordings as make
+
+ROWS = 2_000  # one every 5 us: 10 ms in all
+TABLES = ("dispatches", "api_calls")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    file = tmp_path / "results.db"
+    make_rocpd(file, ROWS, ROWS)
+    return file
+
+
+def _joined(parts: list[Trace], table: str) -> pl.DataFrame:
+    return pl.concat([part.table(table) for part in parts])
+
+
+def _windows(*ends_ms: int) -> list[TimeWindow]:
+    ends = [end * 10**6 for end in ends_ms]
+    return [TimeWindow(start, end) for start, end in zip([0, *ends], [*ends, None], strict=True)]
+
+
+@pytest.mark.parametrize("form", ["rocpd", "bundle"])
+def test_the_windows_of_a_recording_are_all_of_it(database: Path, tmp_path: Path, form: str) -> None:
+    whole = load(database)
+    path = database
+    if form == "bundle":
+        path = tmp_path / "bundle"
+        bundle.write(whole, path)
+    parts = [load(path, window=window) for window in _windows(3, 4, 9)]
+    for table in TABLES:
+        assert all(part.rows(table) for part in parts)
+        assert _joined(parts, table).sort("start_ns").equals(whole.table(table).sort("start_ns"))
+    assert all(part.rows("processes") == whole.rows("processes") for part in parts)
+
+
+def test_a_part_says_that_it_is_one(database: Path) -> None:
+    part = load(database, window=parse_window("2ms..3ms"))
+    assert part.run.notices[0].endswith("what starts in the window 0.002s..0.003s")
+
+
+def test_a_window_counts_from_the_earliest_time_of_all_files(tmp_path: Path) -> None:
+    make.kernel_trace(tmp_path / "7_kernel_trace.csv", start=1000, count=5)  # starts at 1020, 1040, ...
+    make.api_trace(tmp_path / "7_hip_api_trace.csv", pid=7, start=1000)
+    part = load(tmp_path, window=TimeWindow(40, 80))
+    assert part.table("dispatches")["start_ns"].to_list() == [1040, 1060]
+    assert part.rows("api_calls") == 0
+
+
+def test_files_that_are_read_whole_are_cut(tmp_path: Path) -> None:
+    kernels = [
+        {
+            "ph": "X",
+            "cat": "kernel",
+            "name": "k",
+            "ts": 10.0 * n,
+            "dur": 5,
+            "pid": 0,
+            "tid": 7,
+            "args": {"device": 0},
+        }
+        for n in range(1, 6)
+    ]
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": kernels}))
+    part = load(file, window=TimeWindow(10_000, 30_000))
+    assert part.table("dispatches")["start_ns"].to_list() == [20_000, 30_000]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_csv_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: object) -> None:
+    file = make.kernel_trace(tmp_path / "7_kernel_trace.csv", count=1000, kernel="f<int, 4>(a, b)")
+    file.write_bytes(pack(file.read_bytes().rstrip(b"\n")))  # type: ignore[operator]
+    whole = load(file).table("dispatches")
+    monkeypatch.setattr(csv, "_PIECE_BYTES", 1000)
+    windows = [TimeWindow(0, 5_000), TimeWindow(5_000, 12_345), TimeWindow(12_345, None)]
+    parts = [load(file, window=window) for window in windows]
+    assert _joined(parts, "dispatches").equals(whole)
+    assert [part.rows("dispatches") for part in parts] == [250, 368, 382]
+
+
+@pytest.mark.parametrize("form", ["rocpd", "csv", "bundle"])
+def test_a_window_without_anything_in_it(database: Path, tmp_path: Path, form: str) -> None:
+    paths = {"rocpd": database, "csv": tmp_path / "7_kernel_trace.csv", "bundle": tmp_path / "bundle"}
+    make.kernel_trace(paths["csv"])
+    bundle.write(load(database), paths["bundle"])
+    with pytest.raises(EmptyCaptureError, match=r"starts in the window 1000s\.\.: a window counts from"):
+        load(paths[form], window=parse_window("1000.."))
+
+
+# Surveys
+
+
+def test_a_database_is_surveyed_without_being_read(database: Path) -> None:
+    survey = survey_paths([database], limit_bytes=1)
+    whole = load(database)
+    assert survey.rows == {table: whole.rows(table) for table in TABLES}
+    assert survey.first_ns == whole.table("api_calls")["start_ns"].min()
+    assert survey.in_part
+
+
+def test_a_bundle_is_surveyed_by_its_manifest(database: Path, tmp_path: Path) -> None:
+    whole = load(database)
+    bundle.write(whole, tmp_path / "bundle")
+    survey = survey_paths([tmp_path / "bundle"], limit_bytes=1 << 60)
+    assert {table: survey.rows[table] for table in TABLES} == {table: whole.rows(table) for table in TABLES}
+    assert survey.first_ns == whole.table("api_calls")["start_ns"].min()
+
+
+@pytest.mark.parametrize("count", [100, 50_000])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_csv_files_are_surveyed_by_some_of_their_rows(tmp_path: Path, pack: object, count: int) -> None:
+    file = make.kernel_trace(tmp_path / "7_kernel_trace.csv", count=count, kernel="f<int, 4>(a, b)")
+    data = file.read_bytes()
+    file.write_bytes(pack(data))  # type: ignore[operator]
+    survey = survey_paths([file], limit_bytes=1)
+    assert survey.rows["CSV"] == pytest.approx(count, rel=0.2)
+    assert survey.first_ns == 1020
+    if len(data) < 4 << 20 or file.read_bytes() == data:
+        middle = survey.moments[len(survey.moments) // 2]
+        assert middle == pytest.approx(1000 + 10 * count, rel=0.1)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_other_files_are_surveyed_by_their_bytes(tmp_path: Path, pack: object) -> None:
+    events = [{"ph": "X", "cat": "x", "name": f"e{n}", "ts": n, "dur": 1, "args": {}} for n in range(100_000)]
+    file = tmp_path / "trace.json"
+    file.write_bytes(pack(json.dumps({"traceEvents": events}).encode()))  # type: ignore[operator]
+    survey = survey_paths([file], limit_bytes=1)
+    assert survey.rows["events"] == pytest.approx(100_000, rel=0.2)
+    assert not survey.in_part
+
+
+def test_small_files_are_not_opened(database: Path) -> None:
+    assert survey_paths([database], limit_bytes=1 << 40).rows == {}
+
+
+def test_what_cannot_be_read_counts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "noise.bin").write_bytes(b"\x00" * 1000)
+    assert survey_paths([tmp_path, tmp_path / "missing"], limit_bytes=1).rows == {}
+
+
+def test_windows_hold_about_the_same_number_of_rows() -> None:
+    # Two thirds of the rows lie in the first tenth of the time.
+    moments = tuple(range(200)) + tuple(range(200, 2000, 18))
+    survey = Survey({"dispatches": 3_000_000}, 0, 2000, moments, in_part=True)
+    windows = survey.windows(FLOOR_BYTES + survey.row_bytes // 3)
+    assert windows == [TimeWindow(0, 100), TimeWindow(100, 200), TimeWindow(200, None)]
+    assert all(survey.peak_bytes(window) <= FLOOR_BYTES + survey.row_bytes // 3 + 1 for window in windows)
+
+
+@pytest.mark.parametrize(
+    "survey",
+    [
+        Survey({"dispatches": 1 << 62}, 0, 10, (0, 5, 10), in_part=True),
+        Survey({"events": 10**9}),
+        Survey({"dispatches": 10**9}, None, None, in_part=True),
+    ],
+    ids=["more parts than moments", "cannot be read in part", "without times"],
+)
+def test_where_no_window_fits(survey: Survey) -> None:
+    assert survey.windows(10**9) == []
