@@ -19,6 +19,9 @@ _NOUNS = {
     "dispatches": ("dispatch", "dispatches"),
     "api_calls": ("API call", "API calls"),
     "copies": ("copy", "copies"),
+    "events": ("event", "events"),
+    "CSV": ("CSV row", "CSV rows"),
+    "rows": ("row", "rows"),
 }
 
 
