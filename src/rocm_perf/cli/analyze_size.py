@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rocm_perf.ingest.survey import Survey
     from rocm_perf.model.time_window import TimeWindow
 
+_ALWAYS_TRIED = 2  # times what the program takes by itself, however little memory is left
 _NOUNS = {
     "dispatches": ("dispatch", "dispatches"),
     "api_calls": ("API call", "API calls"),
@@ -34,12 +35,14 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
         raise UsageError("--window and --in-parts exclude each other", next_step="Leave one of them out.")
     if (args.window is not None or args.in_parts) and (len(args.paths) > 1 or args.each):
         raise UsageError("a window is that of one recording", next_step="Name one path, without --each.")
-    limit = args.memory or usable_bytes()
+    from rocm_perf.ingest.size import survey_paths
+    from rocm_perf.ingest.survey import FLOOR_BYTES
+
     asked = [args.window] if args.window is not None else []
+    usable = usable_bytes()
+    limit = args.memory or (None if usable is None else max(usable, _ALWAYS_TRIED * FLOOR_BYTES))
     if limit is None:
         return asked
-    from rocm_perf.ingest.size import survey_paths
-
     survey = survey_paths(args.paths, limit)
     if survey.peak_bytes(args.window) <= limit:
         return asked
@@ -51,15 +54,20 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
 
 def _too_large(paths: list[Path], survey: Survey, limit: int, asked: TimeWindow | None) -> NotSupportedError:
     where = f"the window {asked} of {paths[0]}" if asked else ", ".join(map(str, paths))
-    counts = [
-        _count(name, rows) for name, rows in survey.rows.items() if rows >= sum(survey.rows.values()) / 100
-    ]
     return NotSupportedError(
         f"{where} does not fit into memory",
-        f"about {' and '.join(counts)} in all take about {_gigabytes(survey.peak_bytes(asked))} to analyse, and "
-        f"{_gigabytes(limit)} may be used",
+        f"{_rows(survey, asked)} about {_size(survey.peak_bytes(asked))} to analyse, and {_size(limit)} may be used",
         _next_step(paths, survey, limit),
     )
+
+
+def _rows(survey: Survey, asked: TimeWindow | None) -> str:
+    """The rows of the large tables, and the verb for what is needed for them or for the window."""
+    large = sum(survey.rows.values()) / 100
+    counts = " and ".join(_count(name, rows) for name, rows in survey.rows.items() if rows > large)
+    if not counts:
+        return "even a small recording takes"
+    return f"this part of about {counts} takes" if asked else f"about {counts} take"
 
 
 def _next_step(paths: list[Path], survey: Survey, limit: int) -> str:
@@ -70,6 +78,8 @@ def _next_step(paths: list[Path], survey: Survey, limit: int) -> str:
             f"Analyse a part that fits: {command} --window {windows[0]}; or all of it in {len(windows)} parts: "
             f"{command} --in-parts"
         )
+    if survey.in_part and len(paths) == 1:
+        return "Allow more with --memory: no part of it is small enough."
     if len(paths) > 1:
         return "Name fewer paths, or allow more with --memory."
     return (
@@ -82,5 +92,5 @@ def _count(name: str, rows: int) -> str:
     return format_count(rows, *_NOUNS.get(name, (f"row of {name}", f"rows of {name}")))
 
 
-def _gigabytes(value: int) -> str:
-    return f"{value / 1e9:.1f} GB" if value >= 1e8 else f"{value / 1e6:.1f} MB"
+def _size(value: int) -> str:
+    return f"{value / 1e9:.1f} GB" if value >= 10**9 else f"{value / 1e6:.0f} MB"

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 from rocm_perf.model.time_window import TimeWindow
 
-# Peak memory of `analyze` for each row, and without any: rocpd databases of 1 and 2 million dispatches, calls and both,
-# and a torch trace of 5 million events, on 2026-11-16 (bench/README.md). A little more than was measured.
-BYTES_PER_ROW = {"dispatches": 900, "api_calls": 600, "events": 450, "CSV": 1_300}
-OTHER_BYTES_PER_ROW = 600
-FLOOR_BYTES = 300_000_000
+# Peak memory of `analyze` for each row, and of the program alone: docs/large-recordings.md says what was measured.
+BYTES_PER_ROW = {"dispatches": 1_000, "api_calls": 650, "events": 450, "CSV": 1_400}
+OTHER_BYTES_PER_ROW = 650
+FLOOR_BYTES = 150_000_000
 
 
 @dataclass(frozen=True)

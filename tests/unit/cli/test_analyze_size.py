@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from bench.make_rocpd import make as make_rocpd
 
+from rocm_perf.cli import analyze_size
 from rocm_perf.cli.main import main
 from tests.unit.ingest import recordings as make
 
 ROWS = 20_000
-MEMORY = "310MB"  # 10 MB beside the floor: of the 30 MB that so many dispatches and calls take
+MEMORY = "160MB"  # 10 MB beside the program itself: so many dispatches and calls take 33 MB
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +31,10 @@ def test_what_does_not_fit_is_refused_with_the_command_that_does(
     assert main(["analyze", str(database), "--memory", MEMORY]) == 4
     error = capsys.readouterr().err
     assert "does not fit into memory: about 20,000 dispatches and 20,000 API calls" in error
-    assert "take about 0.3 GB to analyse, and 0.3 GB may be used" in error
+    assert "take about 183 MB to analyse, and 160 MB may be used" in error
     commands = re.findall(r"rocm-perf (analyze .*?)(?:;|$)", error)
     assert len(commands) == 2
-    for command, rows in zip(commands, (6_000, ROWS), strict=True):
+    for command, rows in zip(commands, (5_000, ROWS), strict=True):
         assert main([*shlex.split(command), "--json"]) == 0
         (document,) = json.loads(capsys.readouterr().out)["runs"]
         assert document["tables"]["dispatches"] == pytest.approx(rows, rel=0.15)
@@ -53,13 +54,13 @@ def test_a_part_says_on_the_screen_that_it_is_one(database: Path, capsys: pytest
 
 def test_parts_say_on_the_screen_what_they_are(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", str(database), "--memory", MEMORY, "--in-parts"]) == 0
-    assert "analysed in 3 parts and added up" in capsys.readouterr().out
+    assert "analysed in 4 parts and added up" in capsys.readouterr().out
 
 
 def test_a_folder_of_csv_files_in_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make.kernel_trace(tmp_path / "7_kernel_trace.csv", count=20_000)
     make.agent_info(tmp_path / "7_agent_info.csv")
-    assert main(["analyze", str(tmp_path), "--memory", "310MB", "--in-parts"]) == 0
+    assert main(["analyze", str(tmp_path), "--memory", "160MB", "--in-parts"]) == 0
     assert "20,000 dispatches of 1 kernel" in capsys.readouterr().out
 
 
@@ -68,8 +69,24 @@ def test_what_cannot_be_read_in_part(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "trace.json"
     file.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
     for options in ((), ("--in-parts",), ("--window", "0..10us")):
-        assert main(["analyze", str(file), "--memory", "301MB", *options]) == 4
+        assert main(["analyze", str(file), "--memory", "151MB", *options]) == 4
         assert "a part of it cannot be read by itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("memory", ["100MB", "150.001MB"])
+def test_too_little_memory_for_anything(
+    database: Path, capsys: pytest.CaptureFixture[str], memory: str
+) -> None:
+    assert main(["analyze", str(database), "--memory", memory, "--in-parts"]) == 4
+    assert "no part of it is small enough" in capsys.readouterr().err
+
+
+def test_a_small_recording_is_always_tried(
+    database: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyze_size, "usable_bytes", lambda: 1)
+    assert main(["analyze", str(database)]) == 0
+    assert "20,000 dispatches" in capsys.readouterr().out
 
 
 def test_what_fits_is_analysed_at_once_with_in_parts(
