@@ -11,7 +11,7 @@ from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
 
 THREAD = ["node", "pass_id", "rank", "pid", "tid"]
-_CALL = ["node", "pass_id", "rank", "pid", "correlation_id"]
+CALL = ["node", "pass_id", "rank", "pid", "correlation_id"]
 _OP = [*THREAD, "category", "name", "op_id", "sequence", "start_ns", "end_ns"]
 _FOREVER = 2**63 - 1
 
@@ -92,7 +92,7 @@ def nested_ops(trace: Trace) -> pl.DataFrame:
 def with_launch(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     """GPU work with when and where the host launched it: launch_ns, launch_end_ns and launch_tid, null where no
     call carries its correlation id."""
-    return work.join(_launches(trace), on=_CALL, how="left", nulls_equal=True, maintain_order="left")
+    return work.join(_launches(trace), on=CALL, how="left", nulls_equal=True, maintain_order="left")
 
 
 @once_per_trace
@@ -102,11 +102,11 @@ def _launches(trace: Trace) -> pl.DataFrame:
         trace.table("api_calls")
         .drop_nulls(["correlation_id", "start_ns"])
         .select(
-            *_CALL,
+            *CALL,
             pl.col("start_ns").alias("launch_ns"),
             pl.col("end_ns").alias("launch_end_ns"),
             pl.col("tid").alias("launch_tid"),
         )
         .sort("launch_ns", descending=True)
-        .unique(_CALL, keep="first", maintain_order=True)
+        .unique(CALL, keep="first", maintain_order=True)
     )

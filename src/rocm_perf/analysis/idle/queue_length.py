@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.nested import with_launch
+from rocm_perf.analysis.basis.nested import CALL, with_launch
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.series import highest
 from rocm_perf.model.quantity import Quantity
@@ -26,11 +26,12 @@ _STARVED = "1 - |union of [launch_ns, end_ns]| / window_ns"
 CHARTS = 100  # of the busiest streams; the others have no series
 
 _STREAM = ["node", "agent_id", "stream_id"]
+_NEEDED = list(dict.fromkeys((*_STREAM, *CALL, "start_ns", "end_ns")))
 
 
 def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
     """One row for each stream, busiest first; without rows where no launch is recorded."""
-    kernels = with_launch(trace, timed_dispatches(trace))
+    kernels = with_launch(trace, timed_dispatches(trace).select(_NEEDED))
     # A launch that seems to follow its kernel is an error of the clocks: the kernel did not wait.
     given = pl.min_horizontal("launch_ns", "start_ns")
     launched = kernels.drop_nulls("launch_ns").with_columns(given.alias("launch_ns"))
