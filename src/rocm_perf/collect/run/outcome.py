@@ -10,7 +10,7 @@ import polars as pl
 
 from rocm_perf.collect.plan.planned import PlannedRun
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
-from rocm_perf.ingest.load import load
+from rocm_perf.ingest.load import load, load_files
 from rocm_perf.model.collection import Outcome
 from rocm_perf.model.trace import Trace
 
@@ -41,6 +41,7 @@ class Seen:
     missing: tuple[str, ...] = ()  # those that must have rows and have none
     explanation: str = ""
     lost: str = ""  # what could not be read
+    reason: str = ""  # why it is empty, where the recorder left a word
 
 
 def look(folder: Path, run: PlannedRun) -> Seen:
@@ -53,11 +54,20 @@ def look(folder: Path, run: PlannedRun) -> Seen:
     try:
         trace = load(folder, as_one=True)
     except EmptyCaptureError:
-        return Seen("empty", explanation=f"{run.profiler} wrote files without a single record")
+        return Seen(
+            "empty",
+            explanation=f"{run.profiler} wrote files without a single record",
+            reason=_recorders_reason([Path(path) for path in written]),
+        )
     except RocmPerfError as error:
         reason = (error.why or error.what).replace(f"{folder}{os.sep}", "")
         return Seen("failed", explanation=f"what {run.profiler} wrote cannot be read: {reason.rstrip('.')}")
     return compared(trace, run)
+
+
+def _recorders_reason(files: list[Path]) -> str:
+    errors = [loaded.error for loaded in load_files(files) if isinstance(loaded.error, EmptyCaptureError)]
+    return next((error.why for error in errors if error.why), "")
 
 
 def compared(trace: Trace, run: PlannedRun) -> Seen:

@@ -16,6 +16,8 @@ def unopened(window: Window, seen: Seen, wall_ns: int) -> str:
         return (
             f"nothing was recorded because the window opens {window.delay_s:g} s after the start, and {ran}"
         )
+    if seen.reason and window.range:
+        return f"nothing was recorded ({window.sentence}): {seen.reason}; {ran}"
     if not window.range and window.steps is None:
         return f"nothing was recorded ({window.sentence}): no work of the GPU was seen then; {ran}"
     return f"nothing was recorded ({window.sentence}): that never came, or no work of the GPU was seen then; {ran}"

@@ -146,7 +146,9 @@ def test_a_window_of_the_real_tracer_that_never_opened(stage: Stage, window: Win
     run = PlannedRun(number=1, purpose="trace", profiler="cupti", folder="out", command=Command(argv=()))
     seen = look(stage.folder, run)
     assert seen.outcome == "empty"
-    assert unopened(window, seen, 10**9).startswith("nothing was recorded")
+    said = unopened(window, seen, 10**9)
+    assert said.startswith("nothing was recorded")
+    assert not window.range or "the range never opened" in said
 
 
 def snapshot_of(tmp_path: Path, said: list[str]) -> Snapshots:
