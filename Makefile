@@ -58,7 +58,7 @@ test-coverage: $(READY) $(TOOLS) ## which share of the lines `make test` reaches
 	$(PYTEST) -m $(QUICK) --cov --cov-report= $(PYTEST_ARGS)
 	@rm -f .coverage.*  # of programs that a test killed
 	@for package in $(dir $(wildcard src/rocm_perf/*/__init__.py)); do echo "$$package $$($(BIN)/coverage report --include="$$package*" --format=total) %"; done
-	@echo "all $$($(BIN)/coverage report --format=total) %"
+	@echo "all $$($(BIN)/coverage report --include="src/rocm_perf/*" --format=total) %"
 
 lint: $(READY) ## ruff, mypy strict, import layers, clang-format
 	$(BIN)/ruff check .

@@ -127,6 +127,15 @@ def test_a_bundle_is_surveyed_by_its_manifest(database: Path, tmp_path: Path) ->
     assert survey.first_ns == whole.table("api_calls")["start_ns"].min()
 
 
+def test_a_bundle_with_texts_for_times_is_surveyed_without_them(database: Path, tmp_path: Path) -> None:
+    bundle.write(load(database), tmp_path / "bundle")
+    file = tmp_path / "bundle" / "api_calls.parquet"
+    pl.read_parquet(file).with_columns(pl.lit("soon").alias("start_ns")).write_parquet(file)
+    survey = survey_paths([tmp_path / "bundle"], limit_bytes=1 << 60)
+    assert survey.rows["api_calls"] == ROWS
+    assert isinstance(survey.first_ns, int)
+
+
 @pytest.mark.parametrize("count", [100, 50_000])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_csv_files_are_surveyed_by_some_of_their_rows(tmp_path: Path, pack: object, count: int) -> None:
