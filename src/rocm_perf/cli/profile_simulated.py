@@ -33,7 +33,7 @@ def profile_simulated(args: argparse.Namespace) -> int:
     trace = api.simulate(source, args.device)
     bundle.write(trace, target, overwrite=args.force_overwrite)
     say(f"recorded {target}")
-    return _report(target, args.json)
+    return 0 if args.no_analyze else _report(target, args.json)
 
 
 def _free_name(source: Path) -> Path:

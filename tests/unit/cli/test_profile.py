@@ -26,6 +26,19 @@ def test_profile_records_a_bundle_and_reports(
     assert first.table("dispatches").equals(second.table("dispatches"))
 
 
+def test_without_analysis_a_run_is_only_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["profile", "--no-analyze", "--device", "sim:MI300X", "--", WORKLOAD]) == 0
+    assert capsys.readouterr().out == ""
+    assert load(Path("sync_in_loop-1")).rows("dispatches") == 360
+    main(["profile", "--no-analyze", "-d", "runs", "--profiler", "timing", "--", "true"])
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("rocm-perf: recorded in runs")
+    assert said.endswith("rocm-perf analyze reads it")
+
+
 def test_profile_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "broken.toml"
     broken.write_text('[kernel.k]\nduration_us = 1\n[[thread]]\nsteps = [{launch = "q"}]\n')

@@ -34,29 +34,9 @@ _OPERATOR = re.compile(
 # What follows an operator: `e` an expression, `t` a type, `n` a name, `s` the scope of one, `*` expressions until `E`.
 _UNARY = ("ps", "ng", "ad", "de", "co", "nt", "nx", "sz", "az", "te", "tw", "pp", "mm", "sp", "sZ")
 _BINARY = (
-    *(
-        "pl",
-        "mi",
-        "ml",
-        "dv",
-        "rm",
-        "an",
-        "or",
-        "eo",
-        "ls",
-        "rs",
-        "aa",
-        "oo",
-        "eq",
-        "ne",
-        "lt",
-        "gt",
-        "le",
-        "ge",
-        "ss",
-    ),
-    *("pL", "mI", "mL", "dV", "rM", "aN", "oR", "eO", "lS", "rS", "aS", "cm", "pm", "ix", "ds"),
-)
+    "pl", "mi", "ml", "dv", "rm", "an", "or", "eo", "ls", "rs", "aa", "oo", "eq", "ne", "lt", "gt", "le", "ge", "ss",
+    "pL", "mI", "mL", "dV", "rM", "aN", "oR", "eO", "lS", "rS", "aS", "cm", "pm", "ix", "ds",
+)  # fmt: skip
 _CASTS = ("sc", "cc", "rc", "dc")
 _OPERANDS = {
     **dict.fromkeys(_UNARY, "e"),
