@@ -56,6 +56,10 @@ def merge(groups: list[Group]) -> Trace:
             tables.setdefault(name, []).append((setting, _filled_in(frame, setting)))
     first = groups[0].pieces[0].source.name
     merged, lost = on_one_clock({name: _join(name, frames) for name, frames in tables.items()}, first)
+    for (
+        name
+    ) in merged:  # Polars may panic on texts that are joined over a first chunk that a filter has emptied
+        merged[name] = merged[name].rechunk()
     if "ranges" in merged:
         merged["ranges"] = with_depth(merged["ranges"])
     merged["nodes"] = nodes

@@ -4,6 +4,7 @@ instructions, samples, measured peaks, GPUs, counters that exist. They let any r
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 
 import polars as pl
 
@@ -220,7 +221,7 @@ def _without_empty(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cell(value: object) -> str:
-    if value is None:
+    if value is None or (isinstance(value, float) and not isfinite(value)):
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)

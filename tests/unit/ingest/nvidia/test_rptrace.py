@@ -140,3 +140,14 @@ def test_segments_of_a_ring_are_one_process(tmp_path: Path) -> None:
     assert trace.rows("dispatches") == 4
     assert trace.table("dispatches").filter(pl.col("pid") != 6).is_empty()
     assert trace.run.losses == ()
+
+
+def test_the_processes_of_a_run_become_tables_of_one_piece(tmp_path: Path) -> None:
+    for pid in (6, 7):
+        data = rptrace.small().replace(
+            rptrace.document(rptrace.BEGINNING), rptrace.document({**rptrace.BEGINNING, "pid": pid})
+        )
+        (tmp_path / f"rank-{pid}.rptrace").write_bytes(data)
+    trace = rocm_perf.load(tmp_path)
+    assert trace.rows("dispatches") == 4
+    assert {trace.table(name).n_chunks() for name in trace} == {1}

@@ -1,0 +1,18 @@
+"""Excerpts of tables that are not about kernels in time."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.trust.contents import excerpts
+from rocm_perf.model import schema
+from rocm_perf.model.trace import Trace
+
+
+def test_a_reading_that_is_no_number_is_left_empty() -> None:
+    rows = [
+        {"time_ns": time, "agent_id": 0, "metric": "power_w", "value": float("nan"), "unit": "W"}
+        for time in (1, 2)
+    ]
+    (shown,) = excerpts(Trace({"samples": schema.conform("samples", pl.DataFrame(rows))}))
+    assert "nan" not in str(shown.rows)
