@@ -56,10 +56,6 @@ def merge(groups: list[Group]) -> Trace:
             tables.setdefault(name, []).append((setting, _filled_in(frame, setting)))
     first = groups[0].pieces[0].source.name
     merged, lost = on_one_clock({name: _join(name, frames) for name, frames in tables.items()}, first)
-    for (
-        name
-    ) in merged:  # Polars may panic on texts that are joined over a first chunk that a filter has emptied
-        merged[name] = merged[name].rechunk()
     if "ranges" in merged:
         merged["ranges"] = with_depth(merged["ranges"])
     merged["nodes"] = nodes
@@ -148,11 +144,12 @@ def _filled_in(frame: pl.DataFrame, setting: _Setting) -> pl.DataFrame:
 
 
 def _join(name: str, frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFrame:
+    """One table of one piece: Polars may panic on texts that are joined over a first chunk which a filter emptied."""
     if len(frames) == 1:
         return frames[0][1]
     if name == "dispatches":
-        return _join_dispatches(frames)
-    table = pl.concat([frame for _, frame in frames])
+        return _join_dispatches(frames).rechunk()
+    table = pl.concat([frame for _, frame in frames], rechunk=True)
     if name == "instructions":
         return table.unique(["dispatch_id", "code_object", "pc", "text"], keep="first", maintain_order=True)
     return _first_known(table, _KEYED[name]) if name in _KEYED else table

@@ -56,7 +56,7 @@ def read_blocks(source: Source, columns: Mapping[str, Sequence[str]]) -> Blocks:
         except (_DamagedBlockError, struct.error) as error:
             blocks.damage = f"is damaged at byte {stream.position:,} ({error}): the rest is missing"
         blocks.damage = blocks.damage or stream.damage
-    blocks.tables = {letter: pl.concat(frames) for letter, frames in pieces.items()}
+    blocks.tables = {letter: pl.concat(frames, rechunk=True) for letter, frames in pieces.items()}
     return blocks
 
 
