@@ -100,7 +100,7 @@ def _begin(is_child: bool) -> None:
 
 
 def _load_neighbour(name: str) -> ModuleType:
-    """A neighbouring file; its folder is no longer on the path."""
+    """The module in the file beside this one, whose folder is no longer on the path."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

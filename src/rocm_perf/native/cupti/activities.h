@@ -11,7 +11,7 @@ bool is_asked(const std::string& domains, const std::string& domain);  // `domai
 // Which calls of CUDA's APIs CUPTI hands over. Those that a verdict needs are launches, waits, copies, allocations and
 // graphs: a torch program makes a dozen calls a launch, and each that is recorded takes time of the program.
 enum class CallChoice {
-  needed,  // chosen before the program's first call; a choice that came later had no effect (H200, CUDA 13.0)
+  needed,  // chosen before the program's first call; one made when a range opened recorded no call (H200, CUDA 13.0)
   all,     // with the domain hsa, and in windows
 };
 

@@ -18,7 +18,7 @@ from rocm_perf.render.formats import cells
 from rocm_perf.render.formats.kineto_events import joined, json_texts
 
 _ROWS_AT_ONCE = 100_000
-_MOST_IDLE_GPUS = 64  # that are named because one with a higher number is in use
+_MOST_IDLE_GPUS = 64  # given a label, as rocprof does, because a GPU with a higher number is in use
 _MARKERS, _COPY, _HIP, _HSA, _FIRST_GPU, _FIRST_BARRIER = 0, 1, 2, 3, 6, 518
 _COPY_NAMES = {
     "H2D": "CopyHostToDevice",
