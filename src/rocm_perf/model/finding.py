@@ -9,6 +9,21 @@ import msgspec
 from rocm_perf.model.quantity import Quantity
 
 Severity = Literal["info", "warning", "error"]
+Kind = Literal[  # what a finding is about; None for doubts about the recording that conclude nothing
+    "host-bound",  # the host launches too slowly
+    "sync",  # the host waits for the GPU, and launches too late because of it
+    "copies",
+    "communication",
+    "kernel",  # a kernel is the limit, and nothing says why
+    "kernel-memory",
+    "kernel-compute",
+    "kernel-latency-or-occupancy",
+    "lds-or-cache",
+    "startup",
+    "unrecorded-work",  # what matters is not in the recording
+    "nothing-to-gain",
+    "cannot-tell",
+]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -22,3 +37,4 @@ class Finding(msgspec.Struct, frozen=True):
     projected_speedup: Quantity | None = None
     remedy: str = ""
     next_command: str = ""
+    kind: Kind | None = None
