@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from rocm_perf.analysis.overview import overview
+from rocm_perf.analysis.overview import examine, overview
 from rocm_perf.analysis.parts.combine import combined, of_window
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.errors import EmptyCaptureError
@@ -37,13 +37,15 @@ def simulate(workload: str | PathLike[str], device: str = "sim:MI300X") -> Trace
     return record(run(read_workload(Path(workload)), find_gpu(device)))
 
 
-def analyze(recording: Trace | str | PathLike[str], *, grouping: Grouping = "full") -> Document:
-    """Everything that `rocm-perf analyze` says about a recording."""
+def analyze(
+    recording: Trace | str | PathLike[str], *, grouping: Grouping = "full", whole: bool = False
+) -> Document:
+    """Everything that `rocm-perf analyze` says about a recording: about its steady state, unless the whole is wanted."""
     if isinstance(recording, Trace):
-        return overview(
-            recording, recording.run.sources[0].path if recording.run.sources else "trace", grouping
-        )
-    return overview(load(recording), str(recording), grouping)
+        trace, label = recording, recording.run.sources[0].path if recording.run.sources else "trace"
+    else:
+        trace, label = load(recording), str(recording)
+    return overview(trace, label, grouping) if whole else examine(trace, label, grouping)
 
 
 def analyze_window(

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from rocm_perf.analysis.phases.focus import focused
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.analysis.verdict.findings import conclusions
 from rocm_perf.model.document import TOPICS, Document
@@ -19,17 +20,27 @@ from rocm_perf.version import __version__
 _HERE = "rocm_perf.analysis"
 
 
-def overview(trace: Trace, label: str, grouping: Grouping = "full") -> Document:
-    """Every analysis of one run. What cannot be said carries the reason why."""
+def examine(trace: Trace, label: str, grouping: Grouping = "full") -> Document:
+    """Every analysis of the steady state of a run, or of all its work where nothing repeats."""
+    return overview(focused(trace), label, grouping, whole=trace)
+
+
+def overview(trace: Trace, label: str, grouping: Grouping = "full", whole: Trace | None = None) -> Document:
+    """Every analysis of one run, or of the part of `whole` that it is. What cannot be said carries the reason why."""
     chosen = {"grouping": grouping}
+    whole = trace if whole is None else whole
     document = Document(
         label=label,
         producer=f"rocm-perf {__version__}",
         run=trace.run,
         formulas=formulas(),
-        **{field: answer for topic in TOPICS for field, answer in _answers(topic, trace, chosen)},
+        **{
+            field: answer
+            for topic in TOPICS
+            for field, answer in _answers(topic, whole if topic.whole else trace, chosen)
+        },
     )
-    projections, findings = conclusions(document, trace)
+    projections, findings = conclusions(document, trace, whole)
     return msgspec.structs.replace(document, projections=projections, findings=findings)
 
 

@@ -67,9 +67,11 @@ class AnalyzeCommand:
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
         parser.add_argument(
             "--window",
-            metavar="A..B",
+            metavar="W",
             type=window,
-            help="only what starts from A to B seconds (or 500ms, 2min) after the start of the recording",
+            default="steady",
+            help="steady (the steps that repeat; the default), all, or A..B: what starts from A to B seconds (or 500ms, "
+            "2min) after the start of the recording",
         )
         parser.add_argument(
             "--memory",
@@ -86,7 +88,7 @@ class AnalyzeCommand:
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.analysis.overview import overview
+        from rocm_perf.analysis.overview import examine, overview
         from rocm_perf.cli.analyze_size import windows_of
 
         names = _sections(args.show)
@@ -94,7 +96,8 @@ class AnalyzeCommand:
         with reading_progress():
             loaded = [] if windows else _load(args.paths, args.each, args.as_one)
             documents = _of_windows(args, windows)
-        documents += [overview(run.trace, run.label, args.by) for run in loaded if run.trace]
+        analyse = overview if args.window == "all" else examine
+        documents += [analyse(run.trace, run.label, args.by) for run in loaded if run.trace]
         errors = [(run.label, run.error) for run in loaded if run.error]
         if args.output:
             _write(documents, args.output, args.force)

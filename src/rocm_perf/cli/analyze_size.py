@@ -31,25 +31,26 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
 
     Raises NotSupportedError if that takes more memory than may be used.
     """
-    if args.window is not None and args.in_parts:
+    chosen = None if isinstance(args.window, str) else args.window
+    if chosen is not None and args.in_parts:
         raise UsageError("--window and --in-parts exclude each other", next_step="Leave one of them out.")
-    if (args.window is not None or args.in_parts) and (len(args.paths) > 1 or args.each):
+    if (chosen is not None or args.in_parts) and (len(args.paths) > 1 or args.each):
         raise UsageError("a window is that of one recording", next_step="Name one path, without --each.")
     from rocm_perf.ingest.size import survey_paths
     from rocm_perf.ingest.survey import FLOOR_BYTES
 
-    asked = [args.window] if args.window is not None else []
+    asked = [chosen] if chosen is not None else []
     usable = usable_bytes()
     limit = args.memory or (None if usable is None else max(usable, _ALWAYS_TRIED * FLOOR_BYTES))
     if limit is None:
         return asked
     survey = survey_paths(args.paths, limit)
-    if survey.peak_bytes(args.window) <= limit:
+    if survey.peak_bytes(chosen) <= limit:
         return asked
     parts = survey.windows(limit)
     if args.in_parts and parts:
         return parts
-    raise _too_large(args.paths, survey, limit, args.window)
+    raise _too_large(args.paths, survey, limit, chosen)
 
 
 def _too_large(paths: list[Path], survey: Survey, limit: int, asked: TimeWindow | None) -> NotSupportedError:

@@ -51,12 +51,12 @@ def size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def window(text: str) -> TimeWindow:
-    """A window of a recording, A..B."""
-    from rocm_perf.model.time_window import parse_window
+def window(text: str) -> TimeWindow | str:
+    """A window of a recording, A..B, or one that has a name."""
+    from rocm_perf.model.time_window import NAMED, parse_window
 
     try:
-        return parse_window(text)
+        return text if text in NAMED else parse_window(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

@@ -53,10 +53,10 @@ class CompareCommand:
 
 
 def _findings(trace: Trace, label: str) -> tuple[Finding, ...]:
-    from rocm_perf.analysis.overview import overview
+    from rocm_perf.analysis.overview import examine
     from rocm_perf.analysis.trust.sanity import sanity
 
-    document = overview(trace, label)
+    document = examine(trace, label)
     return (*document.findings, *document.coverage.holes, *sanity(trace))
 
 

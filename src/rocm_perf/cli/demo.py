@@ -90,13 +90,13 @@ def workload_file(name: str) -> Path:
 
 def _profile(name: str, folder: Path, console: Console) -> Document:
     from rocm_perf import api
-    from rocm_perf.analysis.overview import overview
+    from rocm_perf.analysis.overview import examine
     from rocm_perf.model import bundle
     from rocm_perf.render.screen.terminal import View, print_document
 
     trace = api.simulate(workload_file(name), DEVICE)
     bundle.write(trace, folder / name, overwrite=True)
-    document = overview(trace, str(folder / name))
+    document = examine(trace, str(folder / name))
     print_document(document, console, View(top=6, width=console.width))
     return document
 

@@ -139,10 +139,10 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
         trace = recorded.trace
     if trace is None:
         return
-    from rocm_perf.analysis.overview import overview
+    from rocm_perf.analysis.overview import examine
 
     with status(f"analysing {format_count(trace.rows('dispatches'), 'kernel')}"):
-        document = overview(trace, str(_run_folder(recorded)))
+        document = examine(trace, str(_run_folder(recorded)))
     if args.json:
         from rocm_perf.render import json
 

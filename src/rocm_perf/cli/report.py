@@ -27,7 +27,7 @@ class ReportCommand:
         parser.add_argument("--force", action="store_true", help="replace the file")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.analysis.overview import overview
+        from rocm_perf.analysis.overview import examine
         from rocm_perf.files import write_whole
         from rocm_perf.ingest import load
         from rocm_perf.render.report.markdown import markdown
@@ -36,7 +36,7 @@ class ReportCommand:
             raise UsageError(f"cannot write {args.output}", next_step="A report is a .md file.")
         with reading_progress():
             trace = load.load(args.path, as_one=args.as_one)
-        text = markdown(overview(trace, str(args.path)))
+        text = markdown(examine(trace, str(args.path)))
         if args.output is None:
             show(text.rstrip("\n"))
             return 0

@@ -24,6 +24,7 @@ from rocm_perf.model.results.memory import Memory
 from rocm_perf.model.results.metrics import Metrics
 from rocm_perf.model.results.operators import Operators, QueueLength
 from rocm_perf.model.results.path import CriticalPath
+from rocm_perf.model.results.phases import Phases
 from rocm_perf.model.results.ranges import Ranges
 from rocm_perf.model.results.roofline import Roofline
 from rocm_perf.model.results.scorecard import Score
@@ -60,6 +61,13 @@ TOPICS = (
             "devices": "time.busy:device_times",
             "queues": "time.busy:queue_times",
         },
+        on_first_screen=True,
+    ),
+    Topic(
+        "phases",
+        "phases:phases_section",
+        {"phases": "phases.build:phases"},
+        whole=True,
         on_first_screen=True,
     ),
     Topic("gaps", "idle:gaps_section", {"gaps": "idle.gaps:gaps"}, findings="idle.gaps:gap_findings"),
@@ -124,20 +132,31 @@ TOPICS = (
         {"thread_trace": "kernels.instructions:thread_trace"},
     ),
     Topic("pc-samples", "instructions:pc_samples_section", {"pc_samples": "kernels.pc_samples:pc_samples"}),
-    Topic("ranges", "program:ranges_section", {"ranges": "program.ranges:ranges"}),
-    Topic("memory", "program:memory_section", {"memory": "program.memory:memory"}),
-    Topic("energy", "program:energy_section", {"energy": "program.energy:energy"}),
-    Topic("sanity", "verdicts:sanity_section", {"sanity": "trust.sanity:sanity"}, on_first_screen=True),
+    Topic("ranges", "program:ranges_section", {"ranges": "program.ranges:ranges"}, whole=True),
+    Topic("memory", "program:memory_section", {"memory": "program.memory:memory"}, whole=True),
+    Topic("energy", "program:energy_section", {"energy": "program.energy:energy"}, whole=True),
     Topic(
-        "coverage", "verdicts:coverage_section", {"coverage": "trust.coverage:coverage"}, on_first_screen=True
+        "sanity",
+        "verdicts:sanity_section",
+        {"sanity": "trust.sanity:sanity"},
+        whole=True,
+        on_first_screen=True,
+    ),
+    Topic(
+        "coverage",
+        "verdicts:coverage_section",
+        {"coverage": "trust.coverage:coverage"},
+        whole=True,
+        on_first_screen=True,
     ),
     Topic(
         "tables",
         "verdicts:tables_section",
         {"tables": "trust.contents:table_rows", "excerpts": "trust.contents:excerpts"},
+        whole=True,
         on_first_screen=True,
     ),
-    Topic("recording", "recording:recording_section", {"overhead": "trust.overhead:overhead"}),
+    Topic("recording", "recording:recording_section", {"overhead": "trust.overhead:overhead"}, whole=True),
 )
 
 
@@ -149,6 +168,7 @@ class Document(msgspec.Struct, frozen=True):
     run: RunInfo
     overhead: Quantity  # of the profiler, on the wall time of the whole program
     tables: dict[str, int]
+    phases: Phases
     agents: tuple[Agent, ...]
     wall_ns: int | None
     devices: tuple[DeviceTime, ...]

@@ -17,6 +17,8 @@ _MOST_NS = 1 << 55  # more than a year, as of any span
 MOMENTS = ("start_ns", "time_ns")  # the columns by which a table is cut
 UNCUT = ("processes",)  # they start before what they do
 
+NAMED = ("steady", "all")  # the part that repeats, or the work where nothing does; the whole recording
+
 AnyFrame = TypeVar("AnyFrame", pl.DataFrame, pl.LazyFrame, pl.DataFrame | pl.LazyFrame)
 
 
@@ -53,7 +55,7 @@ def parse_window(text: str) -> TimeWindow:
     """The window that `A..B` names, in seconds unless a unit says otherwise; raises ValueError if it names none."""
     first, dots, last = text.partition("..")
     if not dots or not (first.strip() or last.strip()):
-        raise ValueError(f"{text!r} is not a window such as 10s..25s")
+        raise ValueError(f"{text!r} is not a window such as 10s..25s, steady or all")
     window = TimeWindow(_nanoseconds(first) or 0, _nanoseconds(last))
     if window.end_ns is not None and window.end_ns <= window.start_ns:
         raise ValueError(f"the window {text} ends before it starts")

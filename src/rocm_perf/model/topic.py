@@ -24,6 +24,7 @@ class Topic:
     parameters: tuple[str, ...] = ()  # what `analyze` lets the user choose, and its answers take
     concludes: tuple[str, ...] = ()  # fields that the verdict fills once all other fields have their answer
     formulas: tuple[str, ...] = ()  # modules with FORMULAS beside those of `answers`
+    whole: bool = False  # it speaks of the whole recording, also where the others speak of its steady state
     on_first_screen: bool = False  # the first screen has it already, and does not offer it again
 
     @property

@@ -102,7 +102,7 @@ def _from_ranges(trace: Trace, kernels: pl.DataFrame) -> Found | None:
     best: Found | None = None
     most = _INSIDE_SHARE * kernels.height
     for name in _repeated(ranges):
-        counted = _counted(disjoint(ranges.filter(pl.col("name") == name), []), kernels)
+        counted = _counted(disjoint(ranges.filter(_alike(pl.col("name")) == name), []), kernels)
         inside = int(counted["kernels"].sum())
         if counted.height >= FEWEST_STEPS and (inside > most or _is_outer(best, counted, inside == most)):
             best, most = (f"ranges named {name!r}", counted), inside
@@ -116,9 +116,16 @@ def _is_outer(best: Found | None, counted: pl.DataFrame, as_many: bool) -> bool:
 
 def _repeated(ranges: pl.DataFrame) -> list[str]:
     """Names of ranges that recur, longest in all first."""
-    names = ranges.group_by("name").agg(pl.len().alias("count"), _length().sum().alias("length"))
+    names = ranges.group_by(_alike(pl.col("name"))).agg(
+        pl.len().alias("count"), _length().sum().alias("length")
+    )
     often = names.filter(pl.col("count") >= FEWEST_STEPS).sort("length", "name", descending=[True, False])
     return often["name"].head(_CANDIDATES).to_list()
+
+
+def _alike(name: pl.Expr) -> pl.Expr:
+    """The name without its numbers: "step 17" is one of the steps."""
+    return name.str.replace_all(r"\d+", "#")
 
 
 def _counted(windows: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
@@ -136,16 +143,21 @@ def _counted(windows: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _from_sequence(kernels: pl.DataFrame) -> Found | None:
-    """Steps begin where a kernel recurs that runs once a step; what comes before the first is warm-up."""
-    names = kernels["name"].rank("dense").cast(pl.Int64)
+    """Steps begin where a launch recurs that is made once a step; what comes before the first is warm-up.
+
+    The kernels of one graph launch are one launch, so that the layers inside a graph are not steps.
+    """
+    heads = kernels.with_row_index("row").filter(_is_head(kernels))
+    names = heads["name"].rank("dense").cast(pl.Int64)
     distances = _distances(names)
     period = _period(names, distances)
     if period is None:
         return None
-    ranked = distances.filter(pl.col("distance") == period).sort("regular", "first", descending=[True, False])
-    begins = names == ranked["name"][0]
+    begins = heads["row"].gather(_begins(names, distances, period))
+    at = pl.Series(range(kernels.height)).is_in(begins.cast(pl.Int64).implode())
+    head = pl.Series(range(kernels.height)).is_in(heads["row"].cast(pl.Int64).implode())
     blocks = (
-        kernels.with_columns(begins.cast(pl.Int64).cum_sum().alias("block"))
+        kernels.with_columns(block=at.cast(pl.Int64).cum_sum(), head=head)
         .filter(pl.col("block") > 0)
         .group_by("block", maintain_order=True)
         .agg(
@@ -153,17 +165,34 @@ def _from_sequence(kernels: pl.DataFrame) -> Found | None:
             pl.col("end_ns").max(),
             pl.len().cast(pl.Int64).alias("kernels"),
             _length().sum().alias("length"),
+            pl.col("head").sum().cast(pl.Int64).alias("launches"),
         )
     )
     until = pl.coalesce(pl.col("start_ns").shift(-1), "end_ns").alias("end_ns")
     whole = blocks.with_columns(until).filter(
         (pl.col("block") < blocks.height)
-        | (pl.col("kernels") == period)  # the recording may end within a step
+        | (pl.col("launches") == period)  # the recording may end within a step
     )
-    usual = whole.filter((pl.col("kernels") - period).abs() <= _UNLIKE * period)
+    usual = whole.filter((pl.col("launches") - period).abs() <= _UNLIKE * period)
     if whole.height < FEWEST_STEPS or usual["kernels"].sum() < _INSIDE_SHARE * kernels.height:
         return None
-    return _BY_SEQUENCE, whole.drop("block")
+    return _BY_SEQUENCE, whole.drop("block", "launches")
+
+
+def _is_head(kernels: pl.DataFrame) -> pl.Series:
+    """Whether a kernel is the first of its launch, or the only one; without a launch, each is one."""
+    same = [pl.col(name) == pl.col(name).shift(1) for name in ("launch_start", "tid")]
+    return kernels.select(~pl.all_horizontal(same).fill_null(False)).to_series()
+
+
+def _begins(names: pl.Series, distances: pl.DataFrame, period: int) -> pl.Series:
+    """Where steps begin: at a launch made once a step, or as far before it as the first two steps are alike."""
+    ranked = distances.filter(pl.col("distance") == period).sort("regular", "first", descending=[True, False])
+    places = (names == ranked["name"][0]).arg_true().cast(pl.Int64)
+    first, second = int(places[0]), int(places[1])
+    before = range(1, min(first, period - 1) + 1)
+    alike = next((back - 1 for back in before if names[first - back] != names[second - back]), len(before))
+    return places - alike
 
 
 def _distances(names: pl.Series) -> pl.DataFrame:

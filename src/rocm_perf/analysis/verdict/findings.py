@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from shlex import quote
 
-import msgspec
+from msgspec.structs import replace
 
 from rocm_perf.analysis.graph.build import build
 from rocm_perf.analysis.graph.graph import Graph
-from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
-from rocm_perf.analysis.path.joined import Captured, Fused
+from rocm_perf.analysis.path.changes import Change
 from rocm_perf.analysis.path.whatif import whatif
-from rocm_perf.analysis.path.wrappers import sync_wrappers
+from rocm_perf.analysis.verdict.ranking import ranked
+from rocm_perf.analysis.verdict.recurring import recurring_idle
+from rocm_perf.analysis.verdict.setting import setting
+from rocm_perf.analysis.verdict.startup import is_mostly_startup, startup_findings
+from rocm_perf.analysis.verdict.themes import THEMED, THEMES, Run, Theme
 from rocm_perf.errors import UsageError
 from rocm_perf.model.document import TOPICS, Document
 from rocm_perf.model.finding import Finding
@@ -23,71 +25,33 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_ns
 
 MOST = 10
-_GAP = "gap-"  # findings about idle time: their times do not overlap
 _WORTH = 0.01  # of the wall: what a change must save to be proposed
 
 
-@dataclass(frozen=True)
-class _Run:
-    """The run that changes are applied to."""
+def conclusions(
+    document: Document, trace: Trace, whole: Trace
+) -> tuple[tuple[Projection, ...], tuple[Finding, ...]]:
+    """The projections that were made, and the findings: doubts first, then what is worth most.
 
-    document: Document
-    graph: Graph
-    trace: Trace
-
-
-@dataclass(frozen=True)
-class _Theme:
-    """Findings with one remedy, which are shown as one. `show` is the section that holds the evidence."""
-
-    members: tuple[str, ...]
-    change: Callable[[_Run], Change | None]
-    show: str
-
-
-def _fused(run: _Run) -> Change | None:
-    rows = run.document.slivers.rows
-    return Fused(rows[0].kernels) if rows else None
-
-
-_THEMES = (
-    _Theme(
-        ("sync-after-every-kernel", "gap-host-sync"),
-        lambda run: SyncsRemoved(sync_wrappers(run.trace, run.graph)),
-        "sync,gaps",
-    ),
-    _Theme(
-        ("launch-bound", "gap-framework", "gap-launch-latency", "gap-host-api", "gap-queue-gap"),
-        lambda _: Captured(),
-        "gaps,launches",
-    ),
-    _Theme(("copies-in-steady-state", "gap-copy"), lambda _: CopiesAsync(overlapped=True), "copies"),
-    _Theme(("slivers",), _fused, "steps"),
-)
-_HOST_BOUND = frozenset({*_THEMES[1].members, "gap-host-busy"})
-_THEMED = frozenset(name for theme in _THEMES for name in theme.members)
-
-
-def conclusions(document: Document, trace: Trace) -> tuple[tuple[Projection, ...], tuple[Finding, ...]]:
-    """The projections that were made, and the findings, most time at stake first."""
-    run = _Run(document, build(trace), trace)
+    `trace` is the judged part, which the document is about; `whole` is the recording that it was cut from.
+    """
+    run = Run(document, build(trace), trace, setting(trace))
     waiting = list(_topic_findings(document))
     projections: list[Projection] = []
-    findings: list[Finding] = []
-    spoken_for = 0
-    for theme in _THEMES:
+    findings = [finding for finding in waiting if finding.id not in THEMED]
+    for theme in THEMES:
         members = [finding for finding in waiting if finding.id in theme.members]
-        waiting = [finding for finding in waiting if finding.id not in theme.members]
-        projection = _projected(run.graph, theme.change(run)) if members and not run.graph.empty else None
+        if not members:
+            continue
+        projection = _projected(run.graph, theme.change(run)) if not run.graph.empty else None
         if projection is not None:
             projections.append(projection)
-        merged = _as_one(_in_order(members, theme), projection, spoken_for)
-        findings += [_with_command(finding, document, theme.show) for finding in merged]
-        spoken_for = max(spoken_for, _beyond_gaps(members, projection))
-    findings += waiting
-    findings = [_with_profilers_part(finding, document) for finding in findings]
-    findings.sort(key=lambda finding: -(finding.time_at_stake_ns or 0))
-    return tuple(projections), tuple(findings[:MOST])
+        findings += _as_one(run, theme, members, projection)
+    findings = [_worded(finding, run) for finding in findings]
+    startup = startup_findings(document, ())
+    order = ranked(findings, document)
+    order = [*startup, *order] if is_mostly_startup(document) else [*order, *startup]
+    return tuple(projections), tuple(order[:MOST])
 
 
 def _topic_findings(document: Document) -> Iterator[Finding]:
@@ -95,26 +59,8 @@ def _topic_findings(document: Document) -> Iterator[Finding]:
     for topic in TOPICS:
         if topic.findings:
             for finding in resolve("rocm_perf.analysis", topic.findings)(document):
-                shown = "" if finding.id in _THEMED else topic.shown_by
+                shown = "" if finding.id in THEMED else topic.shown_by
                 yield _with_command(finding, document, shown) if shown else finding
-
-
-def _with_profilers_part(finding: Finding, document: Document) -> Finding:
-    """The finding, with what the profiler itself adds to what it is about: a traced launch takes the host longer."""
-    collection = document.run.collection
-    cost_ns = collection.launch_cost_ns if collection else None
-    if finding.id not in _HOST_BOUND or not cost_ns or not document.launches.calls:
-        return finding
-    added_ns = round(cost_ns * document.launches.calls)
-    sentence = (
-        f"{format_ns(added_ns)} of the host's time is the profiler's, or more: it adds {format_ns(cost_ns)} to a "
-        "launch of a small program on this machine"
-    )
-    return msgspec.structs.replace(finding, evidence=(*finding.evidence, sentence))
-
-
-def _in_order(members: Sequence[Finding], theme: _Theme) -> list[Finding]:
-    return sorted(members, key=lambda finding: theme.members.index(finding.id))
 
 
 def _projected(graph: Graph, change: Change | None) -> Projection | None:
@@ -128,33 +74,58 @@ def _projected(graph: Graph, change: Change | None) -> Projection | None:
     return projection if projection.saved_ns else None
 
 
-def _as_one(members: list[Finding], projection: Projection | None, spoken_for: int) -> list[Finding]:
+def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projection | None) -> list[Finding]:
     """One finding with the evidence of all. One whose remedy would bring next to nothing is left out.
 
-    Without a projection the idle time is at stake, less what the remedy of another finding would already save.
+    Without a projection the idle time that recurs is at stake, at most.
     """
-    if not members or (projection and projection.saved_ns < _WORTH * projection.recorded_wall_ns):
+    idle = recurring_idle(run.document)
+    stake = projection.saved_ns if projection else sum(idle.get(cause, 0) for cause in theme.causes)
+    if theme.causes and not projection:
+        members = [member for member in members if stake]
+    if not members or stake < _WORTH * run.graph.wall_ns:
         return []
-    members = sorted(members, key=lambda member: -(member.time_at_stake_ns or 0))
-    idle = max(_idle(members) - spoken_for, 0)
-    evidence = dict.fromkeys(line for member in members for line in member.evidence)
-    return [
-        msgspec.structs.replace(
-            members[0],
-            evidence=tuple(evidence),
-            time_at_stake_ns=projection.saved_ns if projection else idle or members[0].time_at_stake_ns,
-            projected_speedup=projection.speedup if projection else members[0].projected_speedup,
-        )
-    ]
+    largest = max(members, key=lambda member: member.time_at_stake_ns or 0)
+    title, remedy = theme.words(run, largest)
+    ordered = sorted(members, key=lambda member: -(member.time_at_stake_ns or 0))
+    evidence = dict.fromkeys(line for member in ordered for line in member.evidence)
+    merged = replace(
+        largest,
+        id=theme.id,
+        kind=theme.kind,
+        title=title,
+        remedy=remedy,
+        evidence=tuple(evidence),
+        time_at_stake_ns=stake or largest.time_at_stake_ns,
+        projected_speedup=projection.speedup if projection else None,
+    )
+    merged = _with_profilers_part(merged, run.document) if theme.kind == "host-bound" else merged
+    return [_with_command(merged, run.document, theme.show)]
 
 
-def _idle(members: list[Finding]) -> int:
-    return sum(member.time_at_stake_ns or 0 for member in members if member.id.startswith(_GAP))
+def _with_profilers_part(finding: Finding, document: Document) -> Finding:
+    """The finding, with what the profiler itself adds to what it is about: a traced launch takes the host longer."""
+    collection = document.run.collection
+    cost_ns = collection.launch_cost_ns if collection else None
+    if not cost_ns or not document.launches.calls:
+        return finding
+    added_ns = round(cost_ns * document.launches.calls)
+    sentence = (
+        f"{format_ns(added_ns)} of the host's time is the profiler's, or more: it adds {format_ns(cost_ns)} to a "
+        "launch of a small program on this machine"
+    )
+    return replace(finding, evidence=(*finding.evidence, sentence))
 
 
-def _beyond_gaps(members: list[Finding], projection: Projection | None) -> int:
-    """What a change saves beyond the idle time that its own findings are about."""
-    return max(projection.saved_ns - _idle(members), 0) if projection else 0
+def _worded(finding: Finding, run: Run) -> Finding:
+    """The finding in the words of the GPU's vendor."""
+    word = run.setting.worded
+    return replace(
+        finding,
+        title=word(finding.title),
+        remedy=word(finding.remedy),
+        evidence=tuple(map(word, finding.evidence)),
+    )
 
 
 def _with_command(finding: Finding, document: Document, shown: str) -> Finding:
@@ -162,4 +133,4 @@ def _with_command(finding: Finding, document: Document, shown: str) -> Finding:
     if finding.next_command:
         return finding
     command = f"rocm-perf analyze {quote(document.label)} --show {shown}"
-    return msgspec.structs.replace(finding, next_command=command)
+    return replace(finding, next_command=command)

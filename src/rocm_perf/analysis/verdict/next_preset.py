@@ -9,9 +9,9 @@ from rocm_perf.units import format_share
 
 _IDLE = 0.4  # of the wall: from here on the host holds the GPU back more than its kernels do
 _GEMM = 0.5  # of the kernel time: from here on arithmetic is the likelier limit
-_BY_FINDING = {
-    "exposed-communication": ("communication", "the GPU waits for collectives"),
-    "copies-in-steady-state": ("memory", "copies recur in every step"),
+_BY_KIND = {
+    "communication": ("communication", "the GPU waits for collectives"),
+    "copies": ("memory", "copies recur in every step"),
 }
 _BY_LABEL = {"compute": "compute", "LDS": "compute", "divergence": "compute", "occupancy": "compute"}
 
@@ -28,8 +28,8 @@ def next_preset(document: Document) -> Worth | None:
     if not document.hotspots.rows or document.tables.get("counters"):
         return None
     for finding in document.findings[:1]:
-        if finding.id in _BY_FINDING:
-            return Worth(*_BY_FINDING[finding.id])
+        if finding.kind in _BY_KIND:
+            return Worth(*_BY_KIND[finding.kind])
     idle = _idle_share(document)
     if idle is not None and idle >= _IDLE:
         return Worth("api_overhead", f"the GPU is idle for {format_share(idle)} of the time")

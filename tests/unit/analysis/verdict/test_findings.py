@@ -38,7 +38,7 @@ def test_a_loop_that_synchronises_gets_the_gain_of_the_fixed_one() -> None:
     workload = replace(read_workload(EXAMPLES / "sync_in_loop.toml"), noise=0.0)
     document = example("sync_in_loop")
     first = document.findings[0]
-    assert first.id == "sync-after-every-kernel"
+    assert first.id == "synchronisation"
     assert first.projected_speedup is not None
     true = sim.wall_if(workload, MI300X) / sim.wall_if(workload, MI300X, sim.SyncsHoisted())
     assert first.projected_speedup.value == pytest.approx(true, rel=0.02)
@@ -67,7 +67,7 @@ def test_at_most_ten_most_at_stake_first_none_above_the_wall(name: str) -> None:
 
 
 def test_the_hoisted_loop_no_longer_has_the_finding() -> None:
-    assert "sync-after-every-kernel" not in {finding.id for finding in example("sync_hoisted").findings}
+    assert "synchronisation" not in {finding.id for finding in example("sync_hoisted").findings}
 
 
 def test_a_kernel_on_the_path_comes_with_what_it_would_bring() -> None:
@@ -110,7 +110,7 @@ def test_a_host_bound_program_is_told_what_the_profiler_adds() -> None:
     )
     document = overview(traced, "run")
     added = format_ns(2000 * document.launches.calls)
-    finding = found(document, "launch-bound")
+    finding = found(document, "host-bound")
     assert any(line.startswith(f"{added} of the host's time is the profiler's") for line in finding.evidence)
-    before = found(example("slivers"), "launch-bound")
+    before = found(example("slivers"), "host-bound")
     assert finding.evidence[:-1] == before.evidence

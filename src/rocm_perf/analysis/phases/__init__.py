@@ -1,0 +1,1 @@
+"""Which part of a recording is the work that repeats, and the recording cut to it."""

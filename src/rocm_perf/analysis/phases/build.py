@@ -1,0 +1,114 @@
+"""Divides a recording into its phases."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.phases.carried import carried_over
+from rocm_perf.analysis.phases.pauses import pauses
+from rocm_perf.analysis.phases.windows import steady, working_span
+from rocm_perf.analysis.time.steps import steps
+from rocm_perf.model.quantity import unavailable
+from rocm_perf.model.results.phases import Pause, Phase, PhaseName, Phases
+from rocm_perf.model.time_window import Span
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "phases.steady": "the longest run of whole steps after warm-up without one that takes over 3 times the median and "
+    "over 5 % of all steps together; where the GPU ends over 10 % later than the host's steps, its own time of them",
+    "phases.pauses": "idle times of all GPUs longer than 5 % of the time from the first to the last work, of which "
+    "fewer than 3 others are at least half as long",
+}
+SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")  # the tables with a start and an end
+
+
+@once_per_trace
+def phases(trace: Trace) -> Phases:
+    """The phases of the timed pass. Nodes have clocks of their own: a recording of several is not divided."""
+    work = launched_work(trace)
+    whole = _whole(trace)
+    if not work.height or whole is None:
+        return _undivided("no kernel and no copy with times was recorded", whole)
+    if work["node"].n_unique() > 1:
+        return _undivided("nodes have clocks of their own", whole)
+    carried = carried_over(work)
+    own = work.filter(~carried)
+    repeated = steps(trace)
+    found = steady(repeated, own)
+    judged = found.span if found else _after(working_span(own), work.filter(carried))
+    first_ns = int(own["start_ns"].min())  # type: ignore[arg-type]
+    return Phases(
+        rows=_rows(whole, first_ns, judged, "steady" if found else "work"),
+        origin_ns=whole.start_ns or 0,
+        found_by=repeated.found_by if found else repeated.unavailable or "too few steps are alike",
+        steps=len(found.steps) if found else 0,
+        step_ns=repeated.duration_ns,
+        kernels_per_step=repeated.kernels_per_step,
+        carried_over=int(carried.sum()),
+        pauses=() if found else _pauses(own, whole),
+    )
+
+
+def _whole(trace: Trace) -> Span | None:
+    """From the first start to the last end of anything in the timed pass."""
+    number = timed_pass(trace) or 0
+    ends = [
+        trace.lazy(name)
+        .filter(pl.col("pass_id") == number, pl.col("end_ns") >= pl.col("start_ns"))
+        .select(first=pl.col("start_ns").min(), last=pl.col("end_ns").max())
+        for name in SPANS
+        if trace.has(name)
+    ]
+    if not ends:
+        return None
+    first, last = pl.concat(ends).select(pl.col("first").min(), pl.col("last").max()).collect().row(0)
+    return None if first is None else Span(first, last)
+
+
+def _undivided(why: str, whole: Span | None) -> Phases:
+    formula = "median over the steps"
+    return Phases(
+        rows=(),
+        origin_ns=(whole.start_ns or 0) if whole else 0,
+        found_by="",
+        steps=0,
+        step_ns=unavailable("ns", formula, why),
+        kernels_per_step=unavailable("kernels", formula, why),
+        carried_over=0,
+        pauses=(),
+        unavailable=why,
+    )
+
+
+def _rows(whole: Span, first_work_ns: int, judged: Span, name: PhaseName) -> tuple[Phase, ...]:
+    """The phases in their order, without empty ones."""
+    origin, last = whole.start_ns or 0, whole.end_ns or 0
+    start, end = judged.start_ns or origin, min(judged.end_ns or last, last)
+    bounds: list[tuple[PhaseName, int, int]] = [
+        ("before", origin, min(first_work_ns, start)),
+        ("start-up", min(first_work_ns, start), start),
+        (name, start, end),
+        ("end", end, last),
+    ]
+    return tuple(
+        Phase(name=phase, start_ns=since - origin, end_ns=until - origin)
+        for phase, since, until in bounds
+        if until > since
+    )
+
+
+def _after(span: Span, carried: pl.DataFrame) -> Span:
+    """The span from the end of what was carried over on."""
+    ended = carried["end_ns"].max()
+    return Span(max(span.start_ns or 0, ended), span.end_ns) if isinstance(ended, int) else span
+
+
+def _pauses(work: pl.DataFrame, whole: Span) -> tuple[Pause, ...]:
+    origin = whole.start_ns or 0
+    rows = pauses(work).sort("start_ns").select("since_ns", "start_ns", "name").iter_rows()
+    return tuple(
+        Pause(start_ns=since - origin, end_ns=until - origin, after=name) for since, until, name in rows
+    )

@@ -1,0 +1,43 @@
+"""A recording cut to the part that findings are about."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.phases.build import phases
+from rocm_perf.model.time_window import Span
+from rocm_perf.model.trace import Trace
+
+# What is cut: everything with a start that belongs to the program's own time. Counters, samples and descriptions stay.
+_CUT = ("dispatches", "copies", "api_calls", "ops", "ranges", "collectives", "links", "scratch")
+_MOMENTS = {"links": "effect_ns"}
+
+
+@once_per_trace
+def focused(trace: Trace) -> Trace:
+    """What starts in the steady state, or in the work where nothing repeats; all of a recording without phases."""
+    division = phases(trace)
+    judged = division.judged
+    if judged is None or judged.duration_ns == division.wall_ns:
+        return trace
+    origin = division.origin_ns
+    return cut(trace, Span(judged.start_ns + origin, judged.end_ns + origin))
+
+
+def cut(trace: Trace, span: Span) -> Trace:
+    """What starts in the span; further passes, which ran at other times, stay whole."""
+    number = timed_pass(trace) or 0
+    tables = {
+        name: _inside(trace.table(name), _MOMENTS.get(name, "start_ns"), span, number)
+        if name in _CUT
+        else trace.table(name)
+        for name in trace
+    }
+    return Trace(tables, trace.run)
+
+
+def _inside(table: pl.DataFrame, moment: str, span: Span, number: int) -> pl.DataFrame:
+    inside = pl.col(moment).is_between(span.start_ns, span.end_ns, closed="left")
+    return table.filter(inside | (pl.col("pass_id") != number))

@@ -1,0 +1,76 @@
+"""When the steady state lasts: from the steps that repeat, or from the work itself where nothing does."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import NamedTuple
+
+import polars as pl
+
+from rocm_perf.analysis.time.steps import FEWEST_STEPS, step_time
+from rocm_perf.model.results.kernels import Step, Steps
+from rocm_perf.model.time_window import Span
+
+_FEW = 0.5  # of the usual kernels: a step with fewer is not a whole one
+_LONG = 3  # usual lengths, and
+_LONG_SHARE = 0.05  # of all steps together: such a step holds something else as well, unless
+_ALIKE = 0.5  # as many others as steps need are at least half as long
+_MOST = 0.5  # of the kernels: a steady state with fewer is not what the program does
+_AHEAD = 0.1  # of the steps' time: where the GPU ends this much later, the host runs ahead
+
+
+class Steady(NamedTuple):
+    """The steps of the steady state, and when it lasts."""
+
+    steps: tuple[Step, ...]
+    span: Span
+
+
+def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
+    """None where too few steps are alike."""
+    usual = _usual_steps(repeated)
+    if len(usual) < FEWEST_STEPS:
+        return None
+    inside = work.filter(_within(usual, step_time(repeated)))
+    return Steady(usual, _span(usual, inside)) if inside.height >= _MOST * work.height else None
+
+
+def working_span(work: pl.DataFrame) -> Span:
+    """From the first launch, or the first work where launches are not recorded, to the end of the last work."""
+    began = work.select(pl.min_horizontal("launch_start", "start_ns").min()).item()
+    return Span(began, work["end_ns"].max())  # type: ignore[arg-type]
+
+
+def _usual_steps(repeated: Steps) -> tuple[Step, ...]:
+    """The longest run of steps without one that is cut off, or holds something else as well; none of the warm-up."""
+    if repeated.steady_from_ns is None:
+        return ()
+    warm = [step for step in repeated.steps if step.start_ns >= repeated.steady_from_ns]
+    kernels = repeated.kernels_per_step.value or 0
+    longest = _longest(warm, repeated.duration_ns.value or 0)
+    runs = groupby(warm, lambda step: step.kernels >= _FEW * kernels and step.duration_ns <= longest)
+    return max((tuple(run) for usual, run in runs if usual), key=len, default=())
+
+
+def _longest(steps: list[Step], usual_ns: float) -> float:
+    """The longest that a step may be: far longer ones hold something else as well, if they do not recur."""
+    lengths = sorted((step.duration_ns for step in steps), reverse=True)
+    far = max(_LONG * usual_ns, _LONG_SHARE * sum(lengths))
+    recurs = lengths[FEWEST_STEPS] if len(lengths) > FEWEST_STEPS else 0
+    return max(far, recurs / _ALIKE)
+
+
+def _within(steps: tuple[Step, ...], moment: pl.Expr) -> pl.Expr:
+    return moment.is_between(steps[0].start_ns, steps[-1].end_ns, closed="left")
+
+
+def _span(steps: tuple[Step, ...], work: pl.DataFrame) -> Span:
+    """The time of the steps and of the work they launched. A host that runs ahead has its time behind it when the GPU
+    begins: then the GPU's time counts."""
+    first, last = steps[0].start_ns, steps[-1].end_ns
+    began, ended = work["start_ns"].min(), work["end_ns"].max()
+    if not isinstance(began, int) or not isinstance(ended, int):
+        return Span(first, last)
+    if ended > last + _AHEAD * (last - first):
+        return Span(began, ended)
+    return Span(first, max(last, ended))

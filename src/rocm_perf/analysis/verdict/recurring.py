@@ -1,0 +1,37 @@
+"""Idle time that recurs: that of the judged part without its pauses, by cause, as one GPU has it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rocm_perf.model.document import Document
+
+
+def recurring_idle(document: Document) -> dict[str, int]:
+    """Nanoseconds of each cause, shared out over the GPUs."""
+    idle = Counter({row.cause: row.total_ns for row in document.gaps.causes})
+    idle.subtract(_in_pauses(document))
+    gpus = max(len(document.devices), 1)
+    return {str(cause): spent // gpus for cause, spent in idle.items() if spent > 0}
+
+
+def judged_ns(document: Document) -> int:
+    """The time that is judged: the wall without the pauses."""
+    return max((document.wall_ns or 0) - sum(pause.duration_ns for pause in document.phases.pauses), 0)
+
+
+def kernel_share_of_rest(document: Document) -> float:
+    """The part of that time in which the busiest GPU runs kernels."""
+    rest = judged_ns(document)
+    return max((device.kernel_ns for device in document.devices), default=0) / rest if rest else 0.0
+
+
+def _in_pauses(document: Document) -> Counter[str]:
+    """What of the causes lies in pauses. A pause of all GPUs is, or lies within, an idle time of each."""
+    origin = document.phases.origin_ns
+    pauses = [(pause.start_ns + origin, pause.end_ns + origin) for pause in document.phases.pauses]
+    causes: Counter[str] = Counter()
+    for gap in document.gaps.worst:
+        if any(gap.start_ns <= since and until <= gap.end_ns for since, until in pauses):
+            causes.update(gap.causes)
+    return causes

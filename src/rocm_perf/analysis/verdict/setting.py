@@ -1,0 +1,53 @@
+"""What a program is built from: whose GPUs it uses, and what it already does. Advice must fit it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from rocm_perf.analysis.basis.launched import launched_kernels, timed_calls
+from rocm_perf.model.trace import Trace
+
+_NVIDIA_CALL = r"^cu(da)?[A-Z]"
+_TORCH_KERNEL = r"at::(native|cuda|hip)|triton_|aten"
+_GRAPH_LAUNCH = "GraphLaunch"
+_MOSTLY = 0.5
+# What NVIDIA calls the same thing.
+_NVIDIA_WORDS = {"HIP graph": "CUDA graph", "roctx": "NVTX", "RCCL": "NCCL", "LDS": "shared memory"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Facts about the program that decide which advice applies."""
+
+    nvidia: bool
+    torch: bool
+    host_recorded: bool
+    uses_graphs: bool  # most kernels are launched by graphs already
+
+    @property
+    def graph(self) -> str:
+        return "CUDA graph" if self.nvidia else "HIP graph"
+
+    def worded(self, text: str) -> str:
+        """The text in the words of the GPU's vendor."""
+        if not self.nvidia:
+            return text
+        for ours, theirs in _NVIDIA_WORDS.items():
+            text = text.replace(ours, theirs)
+        return text
+
+
+def setting(trace: Trace) -> Setting:
+    """What the names of calls and kernels show."""
+    calls = timed_calls(trace)["name"].unique()
+    kernels = launched_kernels(trace).select("name", "launch_name")
+    graphs = kernels["launch_name"].str.contains(_GRAPH_LAUNCH).fill_null(False)
+    operators = trace.lazy("ops").filter(pl.col("name").str.starts_with("aten::")).head(1).collect()
+    return Setting(
+        nvidia=bool(calls.str.contains(_NVIDIA_CALL).any()),
+        torch=operators.height > 0 or bool(kernels["name"].unique().str.contains(_TORCH_KERNEL).any()),
+        host_recorded=calls.len() > 0,
+        uses_graphs=bool(kernels.height) and int(graphs.sum()) >= _MOSTLY * kernels.height,
+    )

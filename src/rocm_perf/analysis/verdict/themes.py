@@ -1,0 +1,160 @@
+"""Themes: findings with one remedy, told as one, and the change to the graph that the remedy is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rocm_perf.analysis.graph.graph import Graph
+from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
+from rocm_perf.analysis.path.joined import Captured, Fused
+from rocm_perf.analysis.path.wrappers import sync_wrappers
+from rocm_perf.analysis.verdict.recurring import judged_ns
+from rocm_perf.analysis.verdict.setting import Setting
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count, format_ns
+
+_OFTEN_NS = (
+    1_000_000  # launches this close to one another are one stream of work; further apart, the host does more
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The judged part of a recording, which changes are applied to."""
+
+    document: Document
+    graph: Graph
+    trace: Trace
+    setting: Setting
+
+
+@dataclass(frozen=True)
+class Theme:
+    """`causes` are those of idle time that belong to it; `show` is the section that holds the evidence."""
+
+    id: str
+    kind: Kind
+    members: tuple[str, ...]
+    causes: tuple[str, ...]
+    show: str
+    change: Callable[[Run], Change | None]
+    words: Callable[[Run, Finding], tuple[str, str]]  # title and remedy, of the finding with most time
+
+
+def _as_found(_: Run, finding: Finding) -> tuple[str, str]:
+    return finding.title, finding.remedy
+
+
+def _fused(run: Run) -> Change | None:
+    rows = run.document.slivers.rows
+    return Fused(rows[0].kernels) if rows else None
+
+
+def _captured(run: Run) -> Change | None:
+    return None if run.setting.uses_graphs else Captured()
+
+
+def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
+    """How a slow host shows: launches one after another that take too long, or other work between them."""
+    kernels = sum(device.dispatches for device in run.document.devices)
+    every_ns = judged_ns(run.document) * len(run.document.devices) / kernels if kernels else 0
+    inside_calls = finding.id == "gap-host-api"
+    if not kernels or every_ns > _OFTEN_NS:
+        return _other_work(run, inside_calls, finding)
+    each_ns = sum(device.kernel_ns for device in run.document.devices) / kernels
+    per_step = run.document.phases.kernels_per_step.value if run.document.phases.steps else None
+    of_step = f"{per_step:,.0f} kernels a step, " if per_step else ""
+    title = (
+        f"The host launches too slowly: {of_step}one kernel every {format_ns(every_ns)}, "
+        f"each runs {format_ns(each_ns)}"
+    )
+    return title, _launch_remedy(run.setting)
+
+
+def _other_work(run: Run, inside_calls: bool, finding: Finding) -> tuple[str, str]:
+    if inside_calls:
+        called = ", ".join(row.call for row in run.document.gaps.calls[:2] if row.cause == "host_api")
+        return f"The GPU waits while the host is inside other calls: {called}", finding.remedy
+    return (
+        "The GPU waits while the host does other work, outside any call that was recorded",
+        "Move that work out of the loop, or into another thread that prepares the next input; "
+        "ranges (roctx) around the parts of the program show which part it is.",
+    )
+
+
+def _launch_remedy(setting: Setting) -> str:
+    if setting.uses_graphs:
+        return "Graphs are used already: put more of the step into each graph, or give each kernel more work."
+    if setting.torch:
+        return (
+            f"Replay each step as one {setting.graph} (torch.cuda.graph, or torch.compile with "
+            'mode="reduce-overhead"), or give each launch more work (a larger batch).'
+        )
+    return f"Capture the sequence into a {setting.graph}, fuse small kernels, or give each launch more work."
+
+
+def _sync_words(run: Run, finding: Finding) -> tuple[str, str]:
+    """Which call waits, and how often."""
+    functions = [row for row in run.document.sync.functions if "Memcpy" not in row.name]
+    if not functions:
+        return finding.title, finding.remedy
+    steps = run.document.phases.steps
+    calls = run.document.sync.total.calls
+    often = f"{calls / steps:,.0f} times a step" if steps and calls >= steps else format_count(calls, "time")
+    wait = "Wait once, before the host reads a result"
+    torch = " (no .item(), .cpu() or torch.cuda.synchronize() in the loop)" if run.setting.torch else ""
+    return (
+        f"The host waits for the GPU {often}, in {functions[0].name}, and launches late because of it",
+        f"{wait}, not in every iteration{torch}: a stream keeps its kernels in order by itself.",
+    )
+
+
+THEMES = (
+    Theme(
+        id="synchronisation",
+        kind="sync",
+        members=("sync-after-every-kernel", "gap-host-sync"),
+        causes=("host_sync",),
+        show="sync,gaps",
+        change=lambda run: SyncsRemoved(sync_wrappers(run.trace, run.graph)),
+        words=_sync_words,
+    ),
+    Theme(
+        id="host-bound",
+        kind="host-bound",
+        members=(
+            "launch-bound",
+            "gap-framework",
+            "gap-launch-latency",
+            "gap-host-api",
+            "gap-queue-gap",
+            "gap-host-busy",
+        ),
+        causes=("framework", "host_busy", "host_api", "launch_latency", "queue_gap"),
+        show="gaps,launches",
+        change=_captured,
+        words=_host_words,
+    ),
+    Theme(
+        id="copies",
+        kind="copies",
+        members=("copies-in-steady-state", "gap-copy"),
+        causes=("copy",),
+        show="copies",
+        change=lambda _: CopiesAsync(overlapped=True),
+        words=_as_found,
+    ),
+    Theme(
+        id="fusion",
+        kind="kernel-latency-or-occupancy",
+        members=("slivers",),
+        causes=(),
+        show="steps",
+        change=_fused,
+        words=_as_found,
+    ),
+)
+THEMED = frozenset(name for theme in THEMES for name in theme.members)

@@ -1,0 +1,57 @@
+"""The section on the phases of a recording."""
+
+from __future__ import annotations
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.results.phases import Phase, Phases
+from rocm_perf.render.sections.section import Columns, Section, grids, number, share, text, time
+from rocm_perf.units import format_count, format_ns
+
+_NAMES = {
+    "before": "before the first GPU work",
+    "start-up": "start-up",
+    "steady": "steady",
+    "work": "work",
+    "end": "end",
+}
+
+
+def phases_section(document: Document, top: int) -> Section:
+    """When each phase begins and ends, and the pauses."""
+    phases = document.phases
+    if phases.unavailable:
+        return Section("Phases", unavailable=phases.unavailable)
+    wall = phases.wall_ns
+    columns: Columns[Phase] = (
+        text("phase", lambda row: _NAMES[row.name]),
+        number("from", lambda row: time(row.start_ns)),
+        number("to", lambda row: time(row.end_ns)),
+        number("length", lambda row: time(row.duration_ns)),
+        number("share", lambda row: share(row.duration_ns / wall)),
+    )
+    return Section("Phases", lines=tuple(_lines(phases)), grids=grids("", phases.rows, columns, top))
+
+
+def phase_line(phases: Phases) -> str:
+    """All phases in one line: "start-up 0.49 s | steady 482 ms: 200 steps of 2.41 ms | end 0.21 s"."""
+    return " | ".join(_phase(row, phases) for row in phases.rows)
+
+
+def _phase(row: Phase, phases: Phases) -> str:
+    length = f"{_NAMES[row.name]} {format_ns(row.duration_ns)}"
+    if row.name != "steady" or phases.step_ns.value is None:
+        return length
+    return f"{length}: {format_count(phases.steps, 'step')} of {format_ns(phases.step_ns.value)}"
+
+
+def _lines(phases: Phases) -> list[str]:
+    how = "Found by" if phases.steps else "Nothing repeats"
+    lines = [f"{how}: {phases.found_by}."]
+    if phases.carried_over:
+        count = format_count(phases.carried_over, "kernel")
+        lines.append(f"{count} at the start were launched before the recording began, and count for nothing.")
+    lines += [
+        f"Pause of {format_ns(pause.duration_ns)} before {pause.after}, which does not recur."
+        for pause in phases.pauses
+    ]
+    return lines
