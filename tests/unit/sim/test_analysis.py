@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from rocm_perf.analysis.idle.sync import SYNC_CALL, waiting
+from rocm_perf.analysis.basis.calls import SYNC_CALL
+from rocm_perf.analysis.idle.sync import waiting
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.trust.coverage import coverage

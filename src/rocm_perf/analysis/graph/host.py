@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.calls import SYNC_CALL
 from rocm_perf.analysis.basis.launched import call_key
 from rocm_perf.analysis.graph.graph import START
-from rocm_perf.analysis.idle.sync import SYNC_CALL
 from rocm_perf.model.trace import Trace
 
 PROCESS = ["node", "pid"]

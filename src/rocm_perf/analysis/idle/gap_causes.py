@@ -8,9 +8,9 @@ from typing import get_args
 
 import polars as pl
 
+from rocm_perf.analysis.basis.calls import COPY_CALL, SYNC_CALL
 from rocm_perf.analysis.basis.intervals import count_between, disjoint, overlap_ns, overlaps_ns
 from rocm_perf.analysis.basis.launched import GPU, THREAD, delay
-from rocm_perf.analysis.idle.sync import COPY_CALL, SYNC_CALL
 from rocm_perf.analysis.time.families import is_collective
 from rocm_perf.model.results.gaps import Cause
 

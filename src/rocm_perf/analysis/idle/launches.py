@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.calls import GRAPH_CALL
 from rocm_perf.analysis.basis.intervals import holes, union_ns
 from rocm_perf.analysis.basis.launched import GPU, delay, launched_kernels, launched_work, timed_calls
 from rocm_perf.analysis.basis.stakes import of_one_gpu
@@ -21,7 +22,6 @@ FORMULAS = {
     "launches.functions.share": "union of the function's calls over all threads / wall_ns",
 }
 
-GRAPH_CALL = r"^(hip|cuda|cu)GraphLaunch"
 _CALL_KEY = ["node", "pid", "correlation_id"]
 
 # A kernel that runs for less time than it takes to launch leaves the GPU waiting for the host.

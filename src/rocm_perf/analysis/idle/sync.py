@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.calls import COPY_CALL, SYNC_CALL
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns, union_ns
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -23,9 +24,7 @@ FORMULAS = {
     "sync.lost_ns": "total_ns - useful_ns",
 }
 
-SYNC_CALL = r"(Device|Stream|Event|Ctx|Context)Synchronize|^hsa_signal_wait"
 _DEVICE_WIDE = r"(Device|Ctx|Context)Synchronize"
-COPY_CALL = r"^(hip|cuda|cu)Memcpy"
 _SCOPES = {
     "device": _DEVICE_WIDE,
     "stream": "StreamSynchronize",

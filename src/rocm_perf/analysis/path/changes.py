@@ -9,8 +9,8 @@ from typing import Protocol
 
 import polars as pl
 
+from rocm_perf.analysis.basis.calls import SYNC_CALL
 from rocm_perf.analysis.graph.graph import START, Graph
-from rocm_perf.analysis.idle.sync import SYNC_CALL
 from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count
 

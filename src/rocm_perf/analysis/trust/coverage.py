@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from rocm_perf.analysis.basis.calls import HOST_CALL, LAUNCH_CALL
 from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.finding import Finding
@@ -18,9 +19,6 @@ FORMULAS = {
     "coverage.paired": "dispatches whose (node, process, pass, correlation id) is that of a recorded API call",
 }
 
-# hipLaunchKernel, hipExtModuleLaunchKernel, cuLaunchKernelEx, cudaGraphLaunch, ...
-LAUNCH_CALL = r"^(hip|cuda|cu)(Ext|Module|Drv)*Launch|^(hip|cuda|cu)GraphLaunch"
-HOST_CALL = r"LaunchHostFunc"  # runs a function of the host in stream order
 _KEY = ["node", "pid", "pass_id", "correlation_id"]
 
 # A stream that ran regularly and then stays silent this many times its longest pause has vanished.

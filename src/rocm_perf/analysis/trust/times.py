@@ -8,6 +8,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.profiled_times import times_are_not_kernels
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_S, NS_PER_US, format_count, format_ns, format_share
@@ -68,21 +69,15 @@ def zero_durations(trace: Trace) -> list[Finding]:
 
 def equal_durations(trace: Trace) -> list[Finding]:
     """Different kernels with exactly the same duration: the times were assigned, not measured."""
-    dispatches = timed_dispatches(trace)
-    if dispatches.height < _MANY or dispatches["kernel"].n_unique() < 2:
-        return []
-    lengths = dispatches.select(_LENGTH.alias("length"))["length"]
-    if lengths.n_unique() != 1 or not lengths[0]:
+    reason = times_are_not_kernels(trace)
+    if reason is None:
         return []
     return [
         Finding(
             id="equal-durations",
             severity="error",
             title="All kernels have exactly the same duration",
-            evidence=(
-                f"{dispatches.height:,} dispatches of {dispatches['kernel'].n_unique():,} kernels: "
-                f"{format_ns(lengths[0])} each",
-            ),
+            evidence=(reason,),
             remedy="These are the profiler's measuring ranges, not kernel times: take times from a separate trace.",
         )
     ]

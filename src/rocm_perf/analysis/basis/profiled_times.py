@@ -1,0 +1,48 @@
+"""Whether the times of a recording are the program's, or those of a profiler that stopped the program to measure."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_ns
+
+_MANY = 20  # fewer kernels may have one length by chance
+_LENGTH = pl.col("end_ns") - pl.col("start_ns")
+
+
+@once_per_trace
+def times_are_not_kernels(trace: Trace) -> str | None:
+    """Why the times of dispatches are not those of kernels: different kernels have exactly one length."""
+    dispatches = timed_dispatches(trace)
+    if dispatches.height < _MANY or dispatches["kernel"].n_unique() < 2:
+        return None
+    lengths = dispatches.select(_LENGTH.alias("length"))["length"]
+    if lengths.n_unique() != 1 or not lengths[0]:
+        return None
+    return (
+        f"{dispatches.height:,} dispatches of {dispatches['kernel'].n_unique():,} kernels: "
+        f"{format_ns(lengths[0])} each"
+    )
+
+
+@once_per_trace
+def idle_is_the_profilers(trace: Trace) -> str | None:
+    """Why the time between kernels is the profiler's: it ran them one by one to count, or kept no times of theirs."""
+    if times_are_not_kernels(trace):
+        return "the times are the profiler's measuring ranges, not those of kernels"
+    if trace.has("dispatches") and _counted_while_timed(trace):
+        return (
+            "kernels ran one by one while their counters were read: the time between them is the profiler's"
+        )
+    return None
+
+
+def _counted_while_timed(trace: Trace) -> bool:
+    """Whether counters were collected in the pass whose times are shown."""
+    if not trace.has("counters"):
+        return False
+    passes = trace.lazy("counters").select((pl.col("pass_id") == (timed_pass(trace) or 0)).any())
+    return bool(passes.collect().item())

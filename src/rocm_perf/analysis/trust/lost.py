@@ -1,0 +1,173 @@
+"""GPU work that ran, but is not in the recording: launches and replays of graphs that left less than they should have,
+and files that hold some of their dispatches only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from rocm_perf.analysis.basis.calls import (
+    CAPTURE_BEGINS,
+    CAPTURE_ENDS,
+    GRAPH_CALL,
+    HOST_CALL,
+    LAUNCH_CALL,
+    SYNC_CALL,
+)
+from rocm_perf.analysis.basis.intervals import disjoint
+from rocm_perf.analysis.basis.launched import THREAD, call_key, timed_calls
+from rocm_perf.analysis.basis.passes import shown_pass, timed_copies, timed_dispatches
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.model.trace import Trace
+
+_PROCESS = ("node", "pid")
+_NUMBERED = ("node", "pid", "pass_id")
+_SHORT = 0.9  # of its like: graphs for other batch sizes differ by a few kernels
+_UNLINKED = 0.5  # of what replays lack: with so many kernels of no known launch, they are here but not linked
+
+
+class Replays(NamedTuple):
+    """Replays of graphs, compared with one another."""
+
+    function: str
+    launched: int
+    short: int  # that left fewer kernels and copies than their like, or none
+    empty: int  # of those: none
+    usual: int  # kernels and copies of a whole replay; 0 where no replay left any
+    missing: int  # kernels and copies that their like had
+
+
+class Excerpts(NamedTuple):
+    """Dispatches whose own numbers say that others are missing between them."""
+
+    recorded: int
+    numbered: int  # from the first number to the last
+    runs: int  # of consecutive numbers
+    first: int
+    last: int
+
+
+@once_per_trace
+def launches(trace: Trace) -> pl.DataFrame:
+    """Calls that should have left work on the GPU, with how much they `left`.
+
+    Not among them: calls inside another launching call, launches that a graph captured, and those at the end of which
+    nothing shows that they ran before the recording stopped.
+    """
+    calls = timed_calls(trace).drop_nulls("correlation_id")
+    name = pl.col("name").str
+    launching = name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
+    outer = disjoint(_uncaptured(calls, launching), THREAD)
+    counted = outer.with_columns(call_key()).join(_work(trace), on="call_key", how="left")
+    left = counted.with_columns(pl.col("left").fill_null(0))
+    return left.filter(~_pending(left, calls.filter(name.contains(SYNC_CALL))))
+
+
+def _uncaptured(calls: pl.DataFrame, launching: pl.Expr) -> pl.DataFrame:
+    name = pl.col("name").str
+    mark = pl.when(name.contains(CAPTURE_BEGINS)).then(True).when(name.contains(CAPTURE_ENDS)).then(False)
+    marked = calls.select(*calls.columns, launching.alias("launching"), mark.alias("capturing")).filter(
+        pl.col("launching") | pl.col("capturing").is_not_null()
+    )
+    within = pl.col("capturing").forward_fill().over(_PROCESS).fill_null(False)
+    return marked.sort("start_ns").filter(pl.col("launching") & ~within).drop("launching", "capturing")
+
+
+def _work(trace: Trace) -> pl.DataFrame:
+    """How many kernels and copies carry the key of each call."""
+    columns = (*_PROCESS, "correlation_id")
+    work = pl.concat([timed_dispatches(trace).select(columns), timed_copies(trace).select(columns)])
+    keyed = work.drop_nulls("correlation_id").select(call_key())
+    return keyed.group_by("call_key").agg(pl.len().cast(pl.Int64).alias("left"))
+
+
+def _pending(launched: pl.DataFrame, syncs: pl.DataFrame) -> pl.Series:
+    """Launches after the last one that left work, and after the last wait for the GPU."""
+    waited = syncs.group_by(_PROCESS).agg(pl.col("start_ns").max().alias("waited"))
+    joined = launched.join(waited, on=_PROCESS, how="left", nulls_equal=True, maintain_order="left")
+    fruitful = pl.col("start_ns").filter(pl.col("left") > 0).max().over(_PROCESS)
+    return (
+        joined.select((pl.col("start_ns") > fruitful) & (pl.col("start_ns") > pl.col("waited").fill_null(0)))
+        .to_series()
+        .fill_null(False)
+    )
+
+
+@once_per_trace
+def replays(trace: Trace) -> Replays | None:
+    """None where no graph was replayed, or where every replay left what its like did."""
+    graphs = launches(trace).filter(pl.col("name").str.contains(GRAPH_CALL))
+    if not graphs.height:
+        return None
+    whole = _whole_sizes(graphs["left"])
+    judged = graphs.select("name", "left", _like(graphs["left"], whole).alias("like"))
+    short = judged.filter(pl.col("left") < pl.col("like")) if whole else judged
+    missing = int((short["like"] - short["left"]).sum()) if whole else 0
+    if not short.height or unlinked(trace) > _UNLINKED * missing:
+        return None
+    return Replays(
+        function=graphs["name"][0],
+        launched=graphs.height,
+        short=short.height,
+        empty=int((short["left"] == 0).sum()),
+        usual=whole[-1] if whole else 0,
+        missing=missing,
+    )
+
+
+def _whole_sizes(left: pl.Series) -> list[int]:
+    """Sizes that come more than once, since different graphs have their own, or else the largest; in their order."""
+    counts = left.filter(left > 0).value_counts()
+    again: list[int] = counts.filter(pl.col("count") > 1)["left"].sort().to_list()
+    return again or counts["left"].sort().to_list()[-1:]
+
+
+def _like(left: pl.Series, whole: list[int]) -> pl.Series:
+    """The size that each replay should have: the next whole one, but its own where little is missing."""
+    sizes = {size: next((one for one in whole if _SHORT * one >= size), size) for size in left.unique()}
+    like: pl.Series = left.replace_strict(sizes, return_dtype=pl.Int64)
+    return like
+
+
+@once_per_trace
+def unlinked(trace: Trace) -> int:
+    """Kernels whose launch is not in the recording."""
+    calls = timed_calls(trace).select(call_key()).drop_nulls()
+    kernels = timed_dispatches(trace).select(call_key())
+    return kernels.join(calls, on="call_key", how="anti").height
+
+
+@once_per_trace
+def fruitless(trace: Trace) -> tuple[int, int]:
+    """How many single launches left nothing, and of how many."""
+    single = launches(trace).filter(~pl.col("name").str.contains(GRAPH_CALL))
+    return single.filter(pl.col("left") == 0).height, single.height
+
+
+@once_per_trace
+def excerpts(trace: Trace) -> Excerpts | None:
+    """The process with most dispatches missing between its first number and its last; None where none are.
+
+    Copies may be numbered together with kernels: what they explain is not missing.
+    """
+    rows = trace.lazy("dispatches").filter(pl.col("pass_id") == (shown_pass(trace) or 0))
+    number = pl.col("dispatch_id")
+    rising = number.sort()
+    counted = (
+        rows.drop_nulls("dispatch_id")
+        .unique([*_NUMBERED, "dispatch_id"])
+        .group_by(_NUMBERED)
+        .agg(
+            pl.len().cast(pl.Int64).alias("recorded"),
+            (number.max() - number.min() + 1).alias("numbered"),
+            (1 + (rising.diff() > 1).sum()).cast(pl.Int64).alias("runs"),
+            number.min().alias("first"),
+            number.max().alias("last"),
+        )
+        .with_columns((pl.col("numbered") - pl.col("recorded")).alias("absent"))
+        .filter(pl.col("absent") > trace.rows("copies"))
+        .sort("absent", descending=True)
+        .collect()
+    )
+    return Excerpts(**counted.drop(*_NUMBERED, "absent").row(0, named=True)) if counted.height else None

@@ -1,0 +1,200 @@
+"""What makes a recording unable to tell: said first, since idle time, totals or times mean little there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.analysis.basis.calls import GRAPH_CALL
+from rocm_perf.analysis.basis.intervals import union_ns
+from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times_are_not_kernels
+from rocm_perf.analysis.idle.unrecorded import carried_over, unrecorded_waits
+from rocm_perf.analysis.time.busy import device_times
+from rocm_perf.analysis.time.hotspots import hotspots
+from rocm_perf.analysis.trust.lost import Replays, excerpts, fruitless, launches, replays, unlinked
+from rocm_perf.analysis.verdict.host_only import host_only
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.times import DeviceTime
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count, format_ns, format_share
+
+# From these shares on, what is missing changes what is said about the rest.
+_MISSING = 0.2  # of the numbered dispatches
+_LOST = 0.05  # of the launches, or of the kernels of graphs
+_WAITED = 0.1  # of the GPU's window
+
+
+def doubts(trace: Trace) -> tuple[Finding, ...]:
+    """Findings that come before all others, the most fundamental first; empty for a recording that can tell."""
+    return tuple(finding for check in _CHECKS if (finding := check(trace)) is not None)
+
+
+def _not_kernel_times(trace: Trace) -> Finding | None:
+    reason = times_are_not_kernels(trace)
+    if reason is None:
+        return None
+    return Finding(
+        id="times-of-the-profiler",
+        severity="error",
+        kind="cannot-tell",
+        title="The times are the profiler's, not the program's: no kernel was timed",
+        evidence=(f"all kernels have exactly the same duration: {reason}", *_measured_launches(trace)),
+        remedy="Use the counted values only. For times, record once more without the profiler that counts "
+        "(in PyTorch: torch.profiler without profiler metrics).",
+    )
+
+
+def _measured_launches(trace: Trace) -> list[str]:
+    """How long each launch took, in which the profiler measured its kernel."""
+    calls = launches(trace)
+    if not calls.height:
+        return []
+    mean = calls.select((pl.col("end_ns") - pl.col("start_ns")).mean()).item()
+    name = calls["name"].mode().sort()[0]
+    return [
+        f"{calls.height:,} calls such as {name} take {format_ns(mean)} on average: each kernel is measured inside"
+    ]
+
+
+def _thinned(trace: Trace) -> Finding | None:
+    found = excerpts(trace)
+    if found is None or idle_is_the_profilers(trace) or found.recorded > (1 - _MISSING) * found.numbered:
+        return None
+    absent = found.numbered - found.recorded
+    return Finding(
+        id="dispatches-missing",
+        severity="warning",
+        kind="unrecorded-work",
+        title=f"{format_share(absent / found.numbered)} of the dispatches are missing from the recording",
+        evidence=(
+            f"{found.recorded:,} of the {found.numbered:,} dispatches from Dispatch_Id {found.first:,} to "
+            f"{found.last:,} are here, in {format_count(found.runs, 'run')} of consecutive numbers",
+            *_within_runs(trace),
+        ),
+        remedy="Idle time and totals of the whole mean nothing; kernels may be compared with one another. Record "
+        "without a kernel filter, and keep every row of the file.",
+    )
+
+
+def _within_runs(trace: Trace) -> list[str]:
+    """How busy the GPU was between dispatches that follow one another, and with what."""
+    new = (pl.col("dispatch_id").diff() != 1).fill_null(True)
+    numbered = (
+        timed_dispatches(trace).sort("node", "pid", "dispatch_id").with_columns(new.cum_sum().alias("run"))
+    )
+    runs = union_ns(numbered, ["run"]).filter(pl.col("count") > 1)
+    share = runs.select((pl.col("union_ns") / (pl.col("last_ns") - pl.col("first_ns"))).median()).item()
+    rows = hotspots(trace, "short").rows
+    busy = [f"within a run the GPU is busy {format_share(share)} of the time (median)"] if share else []
+    return [
+        *busy,
+        f"{rows[0].short_name} takes {format_share(rows[0].share)} of the kernel time that is here",
+    ]
+
+
+def _lost_replays(trace: Trace) -> Finding | None:
+    found = replays(trace)
+    if found is None or not trace.has("dispatches") or found.missing < _LOST * _of_graphs(trace, found):
+        return None
+    none = f", {found.empty:,} of them none" if 0 < found.empty < found.short else ""
+    fewer = "left no kernel" if found.empty == found.short else "left fewer kernels than others"
+    whole = (
+        f"a whole replay leaves {found.usual:,}: about {found.missing:,} kernels and copies are missing"
+        if found.usual
+        else "what a replay runs is not in the recording at all"
+    )
+    return Finding(
+        id="graph-kernels-lost",
+        severity="error",
+        kind="unrecorded-work",
+        title=f"{found.short:,} of {found.launched:,} graph replays {fewer} in the recording",
+        evidence=(f"{found.function}: {found.short:,} of {found.launched:,} {fewer}{none}", whole),
+        remedy="The GPU ran them, so what looks like idle time may be work: trust no idle time and no total here. "
+        "Record again with a newer profiler or another one (rocprofv3 --kernel-trace, or torch.profiler), or "
+        "record a run without graphs.",
+    )
+
+
+def _of_graphs(trace: Trace, found: Replays) -> int:
+    """Kernels and copies that replays of graphs left and should have left."""
+    graphs = launches(trace).filter(pl.col("name").str.contains(GRAPH_CALL))
+    return int(graphs["left"].sum()) + found.missing
+
+
+def _lost_launches(trace: Trace) -> Finding | None:
+    lost, launched = fruitless(trace)
+    if not lost or not trace.has("dispatches") or lost < _LOST * launched:
+        return None
+    if (
+        2 * (unlinked(trace) - carried_over(trace).height) > lost
+    ):  # kernels are here, but their ids say nothing
+        return None
+    return Finding(
+        id="kernels-lost",
+        severity="error",
+        kind="unrecorded-work",
+        title=f"{lost:,} of {format_count(launched, 'launch', 'launches')} left no kernel in the recording",
+        evidence=(
+            f"{format_share(lost / launched)} of the launching calls have no kernel with their correlation id",
+        ),
+        remedy="What looks like idle time may be kernels that were not recorded: trust no idle time and no total "
+        "here. Record again without a kernel filter, with a larger buffer, and let the program end by itself.",
+    )
+
+
+def _waited_for_others(trace: Trace) -> Finding | None:
+    waits = (
+        unrecorded_waits(trace)
+        .filter("inside")
+        .with_columns((pl.col("end_ns") - pl.col("start_ns")).alias("ns"))
+    )
+    devices = device_times(trace)
+    waited = int(waits["ns"].sum())
+    if not waited or waited < _WAITED * sum(row.window_ns for row in devices):
+        return None
+    longest = waits.sort("ns", descending=True).row(0, named=True)
+    call = longest["call"]
+    return Finding(
+        id="waits-for-unrecorded-work",
+        severity="warning",
+        kind="unrecorded-work",
+        title=f"For {format_ns(waited)} the GPU worked on something that is not in the recording",
+        evidence=(
+            *_what_waited(longest),
+            *([f"the host spent that time inside {call}, which waits for the GPU"] if call else []),
+            *_apart_from_waits(waits, devices),
+        ),
+        remedy="Not idle time: work from before the recording, or of another process, occupied the GPU. Begin the "
+        "recording some steps earlier, or record every process that uses this GPU.",
+    )
+
+
+def _what_waited(wait: dict[str, Any]) -> list[str]:
+    name, length = short_name(wait["name"]), format_ns(wait["ns"])
+    if wait["held"]:
+        return [f"{name} began {length} after its launch, and nothing that was recorded ran before it"]
+    return [f"before {name} the host waited {length} for the GPU, and nothing that was recorded ran"]
+
+
+def _apart_from_waits(waits: pl.DataFrame, devices: tuple[DeviceTime, ...]) -> list[str]:
+    window = sum(row.window_ns for row in devices) - int(waits["ns"].sum())
+    busy = sum(row.busy_ns for row in devices)
+    return (
+        [f"in the remaining {format_ns(window)} the GPU is busy {format_share(busy / window)} of the time"]
+        if window
+        else []
+    )
+
+
+_CHECKS: tuple[Callable[[Trace], Finding | None], ...] = (
+    host_only,
+    _not_kernel_times,
+    _thinned,
+    _lost_replays,
+    _lost_launches,
+    _waited_for_others,
+)

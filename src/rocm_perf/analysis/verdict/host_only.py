@@ -1,0 +1,108 @@
+"""What recordings without any GPU work can tell: start-up, that the GPU's part was not recorded, or nothing."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.calls import COPY_CALL, HOST_CALL, LAUNCH_CALL
+from rocm_perf.analysis.basis.intervals import total_union_ns
+from rocm_perf.analysis.basis.launched import timed_calls
+from rocm_perf.analysis.idle.first_calls import startup_calls
+from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.first_calls import OneOffCall
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count, format_ns, format_share
+
+_GPU = ("dispatches", "copies", "summaries", "counters", "pc_samples", "instructions", "waves", "metrics")
+_SHOWN = 3
+_MOST = 0.5  # of the time inside calls
+_LARGE = 0.2  # of the wall
+# Calls that ask about devices or register code, and set nothing in motion.
+_QUERY = r"Get(Device|Version|Error|LastError|Attribute|Propert|Limit|Count)|^hipPeek|DriverGetVersion|^__hip|^hipInit"
+_ABOUT = ("nodes", "processes")
+_FOLLOW = "Record the process that launches: launchers, servers and test runners start it as their child."
+
+
+def host_only(trace: Trace) -> Finding | None:
+    """The conclusion of a recording that holds nothing of the GPU; None where it holds something."""
+    if any(trace.has(table) for table in _GPU):
+        return None
+    calls = timed_calls(trace)
+    if not calls.height:
+        return _nothing(trace)
+    name = pl.col("name").str
+    if not calls.filter(~name.contains(_QUERY)).height:
+        return _queries(calls)
+    return _start_up(trace, calls) or _no_kernels(calls)
+
+
+def _nothing(trace: Trace) -> Finding:
+    held = [f"{trace.rows(table):,} {table}" for table in trace if table not in _ABOUT]
+    listed = f"it holds {', '.join(held)}, and neither GPU work nor calls of a GPU runtime"
+    return Finding(
+        id="nothing-recorded",
+        severity="error",
+        kind="cannot-tell",
+        title="No work of a GPU was recorded" if held else "The recording is empty",
+        evidence=(listed,) if held else ("no call, no kernel and no copy is in it",),
+        remedy=f"Nothing can be concluded. {_FOLLOW} Record kernels and calls: rocprofv3 --kernel-trace --hip-trace "
+        "(--hsa-trace for a program that does not use HIP), or torch.profiler with GPU activities.",
+    )
+
+
+def _queries(calls: pl.DataFrame) -> Finding:
+    names = ", ".join(calls["name"].unique(maintain_order=True).head(_SHOWN))
+    return Finding(
+        id="nothing-recorded",
+        severity="error",
+        kind="cannot-tell",
+        title="The recording is practically empty: the GPU was never used in it",
+        evidence=(
+            f"{format_count(calls.height, 'call')} asking about devices or registering code ({names}), and no work",
+        ),
+        remedy=f"Nothing can be concluded. The recording ended before the work began, or is of another process. "
+        f"{_FOLLOW}",
+    )
+
+
+def _start_up(trace: Trace, calls: pl.DataFrame) -> Finding | None:
+    first, wall = startup_calls(trace), wall_ns(trace) or 0
+    spent = sum(call.total_ns for call in first)
+    if spent < _MOST * total_union_ns(calls) or spent < _LARGE * wall:
+        return None
+    return Finding(
+        id="start-up",
+        severity="info",
+        kind="startup",
+        title=f"Start-up: {first[0].name} and other first calls take {format_share(spent / wall)} of the recording",
+        evidence=(
+            f"{format_ns(spent)} of {format_ns(wall)}: {', '.join(_described(call) for call in first[:_SHOWN])}",
+            "no kernel is in the recording: nothing can be said about the program once it is warm",
+        ),
+        time_at_stake_ns=spent,
+        remedy="These calls cost that much once per process: keep the process alive, and create streams and memory "
+        "once. To judge the program, record its kernels over several warm iterations (rocprofv3 --kernel-trace).",
+    )
+
+
+def _described(call: OneOffCall) -> str:
+    others = f" (usually {format_ns(call.usual_ns)})" if call.usual_ns else ""
+    times = "" if call.calls == 1 else f" in {call.calls:,} calls"
+    return f"{call.name} {format_ns(call.total_ns)}{times}{others}"
+
+
+def _no_kernels(calls: pl.DataFrame) -> Finding:
+    name = pl.col("name").str
+    launched = calls.filter(name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)).height
+    copied = calls.filter(name.contains(COPY_CALL)).height
+    used = f"{format_count(launched, 'launch', 'launches')} and {format_count(copied, 'copying call')}"
+    return Finding(
+        id="gpu-not-recorded",
+        severity="error",
+        kind="unrecorded-work" if launched or copied else "cannot-tell",
+        title="What the GPU did is not in the recording: it holds calls of the host only",
+        evidence=(f"{format_count(calls.height, 'call')}, {used} among them, but no kernel and no copy",),
+        remedy="Record the GPU as well: rocprofv3 --kernel-trace --memory-copy-trace beside --hip-trace, or "
+        "torch.profiler with GPU activities.",
+    )
