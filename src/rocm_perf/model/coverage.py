@@ -17,12 +17,13 @@ class Coverage(msgspec.Struct, frozen=True):
     paired: int | None  # dispatches whose launching call was recorded
     launches_without_kernels: int | None
     kernels_without_launches: int | None
+    missing: int | None  # kernels and copies that launches and replays of graphs should have left
     lost_records: int | None  # records known to be missing; None if some loss has no count
     holes: tuple[Finding, ...] = ()
 
     @property
     def paired_share(self) -> float | None:
-        """Share of the dispatches whose launching call was recorded."""
+        """Share of the dispatches, recorded or missing, whose launching call and kernel are both in the recording."""
         if self.paired is None or not self.dispatched:
             return None
-        return self.paired / self.dispatched
+        return self.paired / (self.dispatched + (self.missing or 0))

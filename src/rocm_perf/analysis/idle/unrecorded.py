@@ -1,5 +1,4 @@
-"""Work of the GPU that the recording does not hold: what was launched before it began, and waits behind work that
-nothing shows."""
+"""Waits behind work of the GPU that the recording does not hold: from before it began, or of another process."""
 
 from __future__ import annotations
 
@@ -14,10 +13,8 @@ from rocm_perf.units import NS_PER_MS
 
 # A queue takes microseconds to begin what it was given, and a waiting host as long to wake up.
 LONG_WAIT_NS = 5 * NS_PER_MS
-_PAIRED = 0.95  # of the work after the first with a launch: with less, ids do not tell what was launched when
 _NOTHING = 0.01  # of a wait: work that covers no more of it is not what was waited for
 _PROCESS = ("node", "pid")
-_STREAM = (*_PROCESS, "agent_id", "queue_id", "stream_id")
 _HOST_WORK = rf"{HOST_CALL}|StreamWaitValue"  # streams may wait for the host itself
 _WAIT = {
     "node": pl.Int32,
@@ -33,23 +30,6 @@ _WAIT = {
 _SPAN = ("start_ns", "end_ns")
 _SIGNAL = "^hsa_"  # threads of the runtime wait for signals all the time
 _CALL = {"name": "call", "start_ns": "called", "end_ns": "returned"}
-
-
-@once_per_trace
-def carried_over(trace: Trace) -> pl.DataFrame:
-    """Kernels and copies that were launched before the recording began: rows of launched_work without a launch, on
-    each stream before the first one that has a launch. None where the launches of later work are missing too."""
-    work = launched_work(trace)
-    known = pl.col("launch_start").is_not_null()
-    first = pl.col("start_ns").filter(known).min()
-    placed = work.with_columns(
-        first.over(_STREAM).alias("of_stream"), first.over(_PROCESS).alias("of_process")
-    ).drop_nulls("of_process")
-    early = pl.col("start_ns") < pl.coalesce("of_stream", "of_process")
-    later = placed.filter(~early)
-    if not later.height or later.filter(known).height < _PAIRED * later.height:
-        return work.clear()
-    return placed.filter(early).select(work.columns)
 
 
 @once_per_trace

@@ -31,7 +31,14 @@ OF_ONE_PART = (
     "steps, slivers, steady copies, communication, operators, queue lengths, roofline, bottlenecks, metrics, "
     "instructions, ranges, memory and energy"
 )
-_COUNTS = ("dispatched", "launched", "paired", "launches_without_kernels", "kernels_without_launches")
+_COUNTS = (
+    "dispatched",
+    "launched",
+    "paired",
+    "launches_without_kernels",
+    "kernels_without_launches",
+    "missing",
+)
 
 
 def combined(parts: Sequence[tuple[TimeWindow, Document]]) -> Document:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.phases.carried import carried_over
 from rocm_perf.analysis.phases.pauses import pauses
 from rocm_perf.analysis.phases.windows import steady, working_span
 from rocm_perf.analysis.time.steps import steps

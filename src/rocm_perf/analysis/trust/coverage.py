@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import HOST_CALL, LAUNCH_CALL
 from rocm_perf.analysis.basis.passes import shown_pass
+from rocm_perf.analysis.trust.lost import launches, replays, single_losses
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.run import Loss
@@ -15,7 +15,10 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_share
 
 FORMULAS = {
-    "coverage.launched": "host calls whose name is one that launches kernels or graphs",
+    "coverage.launched": "host calls whose name is one that launches kernels or graphs, without calls inside such "
+    "calls and those that a graph captured",
+    "coverage.missing": "launches that left nothing + what replays of a graph lack of the kernels and copies that "
+    "whole replays leave (sizes that come more than once, else the largest)",
     "coverage.paired": "dispatches whose (node, process, pass, correlation id) is that of a recorded API call",
 }
 
@@ -32,11 +35,8 @@ def coverage(trace: Trace) -> Coverage:
     everything = trace.table("dispatches")
     shown = pl.col("pass_id") == (shown_pass(trace) or 0)
     dispatches = everything.filter(shown)
-    name = pl.col("name").str
-    launch = shown & name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
-    launches = trace.lazy("api_calls").filter(launch).select(*_KEY, "name").collect()
-    launched = launches.height if _has_runtime_calls(trace) else None
-    paired, orphans, fruitless = _pair(trace, dispatches, launches) if launched is not None else (None,) * 3
+    launched = launches(trace).height if _has_runtime_calls(trace) else None
+    paired, fruitless = _pair(trace, dispatches) if launched is not None else (None, None)
     known = [loss.records for loss in trace.run.losses]
     return Coverage(
         asked=trace.run.asked,
@@ -45,11 +45,12 @@ def coverage(trace: Trace) -> Coverage:
         dispatched=dispatches.height,
         paired=paired,
         launches_without_kernels=fruitless,
-        kernels_without_launches=orphans,
+        kernels_without_launches=None if paired is None else dispatches.height - paired,
+        missing=_missing(trace, fruitless),
         lost_records=None if None in known else sum(records or 0 for records in known),
         holes=(
             *_lost(trace),
-            *_unpaired(dispatches.height, orphans, fruitless),
+            *_unpaired(dispatches.height, paired, fruitless),
             *_asked_but_absent(trace),
             *_counters_without_dispatches(trace, everything),
             *_bad_times(dispatches),
@@ -69,18 +70,23 @@ def _has_runtime_calls(trace: Trace) -> bool:
     )
 
 
-def _pair(
-    trace: Trace, dispatches: pl.DataFrame, launches: pl.DataFrame
-) -> tuple[int | None, int | None, int | None]:
-    """Dispatches with a recorded call, dispatches without, launches without a dispatch."""
+def _pair(trace: Trace, dispatches: pl.DataFrame) -> tuple[int | None, int | None]:
+    """Dispatches with a recorded call, and launches that left nothing."""
     keyed = dispatches.select(_KEY).drop_nulls("correlation_id")
     if not keyed.height:
-        return None, None, None
+        return None, None
     calls = trace.lazy("api_calls").select(_KEY).drop_nulls("correlation_id").unique().collect()
     paired = keyed.join(calls, on=_KEY, how="semi", nulls_equal=True).height
-    timed = launches.drop_nulls("correlation_id")
-    fruitless = timed.join(keyed.unique(), on=_KEY, how="anti", nulls_equal=True).height
-    return paired, dispatches.height - paired, fruitless
+    identified = launches(trace).drop_nulls("correlation_id")
+    return paired, identified.filter(pl.col("left") == 0).height
+
+
+def _missing(trace: Trace, fruitless: int | None) -> int | None:
+    """Kernels and copies that launches and replays of graphs should have left."""
+    if fruitless is None:
+        return None
+    lost = replays(trace)
+    return single_losses(trace).lost + (lost.missing if lost else 0)
 
 
 def _lost(trace: Trace) -> list[Finding]:
@@ -103,8 +109,9 @@ def _describe(loss: Loss) -> str:
     return what if loss.records is None else f"{what} ({loss.records:,})"
 
 
-def _unpaired(dispatched: int, orphans: int | None, fruitless: int | None) -> list[Finding]:
+def _unpaired(dispatched: int, paired: int | None, fruitless: int | None) -> list[Finding]:
     findings = []
+    orphans = 0 if paired is None else dispatched - paired
     if orphans:
         share = format_share(orphans / dispatched)
         findings.append(

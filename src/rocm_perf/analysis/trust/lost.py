@@ -15,9 +15,10 @@ from rocm_perf.analysis.basis.calls import (
     LAUNCH_CALL,
     SYNC_CALL,
 )
+from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import disjoint
-from rocm_perf.analysis.basis.launched import THREAD, call_key, timed_calls
-from rocm_perf.analysis.basis.passes import shown_pass, timed_copies, timed_dispatches
+from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls
+from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
 
@@ -38,6 +39,13 @@ class Replays(NamedTuple):
     missing: int  # kernels and copies that their like had
 
 
+class SingleLosses(NamedTuple):
+    """Launches of single kernels that left nothing, of all of them."""
+
+    lost: int
+    launched: int
+
+
 class Excerpts(NamedTuple):
     """Dispatches whose own numbers say that others are missing between them."""
 
@@ -50,18 +58,18 @@ class Excerpts(NamedTuple):
 
 @once_per_trace
 def launches(trace: Trace) -> pl.DataFrame:
-    """Calls that should have left work on the GPU, with how much they `left`.
+    """Calls that launch work on the GPU, with how much they `left` in the recording, and whether they were `pending`
+    when it ended: nothing shows that they ran by then.
 
-    Not among them: calls inside another launching call, launches that a graph captured, and those at the end of which
-    nothing shows that they ran before the recording stopped.
+    Not among them: calls inside another launching call, and launches that a graph captured.
     """
-    calls = timed_calls(trace).drop_nulls("correlation_id")
+    calls = timed_calls(trace)
     name = pl.col("name").str
     launching = name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
     outer = disjoint(_uncaptured(calls, launching), THREAD)
     counted = outer.with_columns(call_key()).join(_work(trace), on="call_key", how="left")
     left = counted.with_columns(pl.col("left").fill_null(0))
-    return left.filter(~_pending(left, calls.filter(name.contains(SYNC_CALL))))
+    return left.with_columns(_pending(left, calls.filter(name.contains(SYNC_CALL))).alias("pending"))
 
 
 def _uncaptured(calls: pl.DataFrame, launching: pl.Expr) -> pl.DataFrame:
@@ -77,9 +85,10 @@ def _uncaptured(calls: pl.DataFrame, launching: pl.Expr) -> pl.DataFrame:
 def _work(trace: Trace) -> pl.DataFrame:
     """How many kernels and copies carry the key of each call."""
     columns = (*_PROCESS, "correlation_id")
-    work = pl.concat([timed_dispatches(trace).select(columns), timed_copies(trace).select(columns)])
+    of_pass = pl.col("pass_id") == (shown_pass(trace) or 0)
+    work = pl.concat(trace.lazy(table).filter(of_pass).select(columns) for table in ("dispatches", "copies"))
     keyed = work.drop_nulls("correlation_id").select(call_key())
-    return keyed.group_by("call_key").agg(pl.len().cast(pl.Int64).alias("left"))
+    return keyed.group_by("call_key").agg(pl.len().cast(pl.Int64).alias("left")).collect()
 
 
 def _pending(launched: pl.DataFrame, syncs: pl.DataFrame) -> pl.Series:
@@ -94,10 +103,15 @@ def _pending(launched: pl.DataFrame, syncs: pl.DataFrame) -> pl.Series:
     )
 
 
+def finished(trace: Trace) -> pl.DataFrame:
+    """Launches whose id tells what they left, and that were not pending at the end."""
+    return launches(trace).drop_nulls("correlation_id").filter(~pl.col("pending"))
+
+
 @once_per_trace
 def replays(trace: Trace) -> Replays | None:
     """None where no graph was replayed, or where every replay left what its like did."""
-    graphs = launches(trace).filter(pl.col("name").str.contains(GRAPH_CALL))
+    graphs = finished(trace).filter(pl.col("name").str.contains(GRAPH_CALL))
     if not graphs.height:
         return None
     whole = _whole_sizes(graphs["left"])
@@ -132,17 +146,16 @@ def _like(left: pl.Series, whole: list[int]) -> pl.Series:
 
 @once_per_trace
 def unlinked(trace: Trace) -> int:
-    """Kernels whose launch is not in the recording."""
-    calls = timed_calls(trace).select(call_key()).drop_nulls()
-    kernels = timed_dispatches(trace).select(call_key())
-    return kernels.join(calls, on="call_key", how="anti").height
+    """Kernels whose launch is not in the recording, although it began before them."""
+    kernels = launched_kernels(trace)
+    return kernels.filter(kernels["launch_end"].is_null() & ~carried_over(kernels)).height
 
 
-@once_per_trace
-def fruitless(trace: Trace) -> tuple[int, int]:
-    """How many single launches left nothing, and of how many."""
-    single = launches(trace).filter(~pl.col("name").str.contains(GRAPH_CALL))
-    return single.filter(pl.col("left") == 0).height, single.height
+def single_losses(trace: Trace) -> SingleLosses:
+    """Launches of single kernels that finished and left nothing; none where their kernels are here without a link."""
+    single = finished(trace).filter(~pl.col("name").str.contains(GRAPH_CALL))
+    lost = single.filter(pl.col("left") == 0).height
+    return SingleLosses(lost if unlinked(trace) <= _UNLINKED * lost else 0, single.height)
 
 
 @once_per_trace

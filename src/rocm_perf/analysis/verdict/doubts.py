@@ -12,10 +12,10 @@ from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times_are_not_kernels
-from rocm_perf.analysis.idle.unrecorded import carried_over, unrecorded_waits
+from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.hotspots import hotspots
-from rocm_perf.analysis.trust.lost import Replays, excerpts, fruitless, launches, replays, unlinked
+from rocm_perf.analysis.trust.lost import Replays, excerpts, launches, replays
 from rocm_perf.analysis.verdict.host_only import host_only
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.times import DeviceTime
@@ -126,12 +126,8 @@ def _of_graphs(trace: Trace, found: Replays) -> int:
 
 
 def _lost_launches(trace: Trace) -> Finding | None:
-    lost, launched = fruitless(trace)
+    lost, launched = single_losses(trace)
     if not lost or not trace.has("dispatches") or lost < _LOST * launched:
-        return None
-    if (
-        2 * (unlinked(trace) - carried_over(trace).height) > lost
-    ):  # kernels are here, but their ids say nothing
         return None
     return Finding(
         id="kernels-lost",

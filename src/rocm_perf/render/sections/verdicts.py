@@ -110,8 +110,9 @@ def pairing(coverage: Coverage) -> str:
     launches = format_count(coverage.launched, "launch", "launches")
     if coverage.paired is None:
         return f"{kernels} and {launches} recorded, without ids to pair them"
-    paired = format_share(coverage.paired / coverage.dispatched)
-    return f"{launches}, {kernels} recorded, {coverage.paired:,} paired ({paired})"
+    paired = format_share(coverage.paired_share or 0)
+    missing = f", about {coverage.missing:,} missing" if coverage.missing else ""
+    return f"{launches}, {kernels} recorded{missing}, {coverage.paired:,} paired ({paired})"
 
 
 def tables_section(document: Document, top: int) -> Section:
