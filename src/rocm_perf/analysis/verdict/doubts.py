@@ -15,7 +15,7 @@ from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.hotspots import hotspots
-from rocm_perf.analysis.trust.lost import Replays, excerpts, launches, replays
+from rocm_perf.analysis.trust.lost import Replays, excerpts, launches, replays, single_losses
 from rocm_perf.analysis.verdict.host_only import host_only
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.times import DeviceTime
