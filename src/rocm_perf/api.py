@@ -40,7 +40,7 @@ def simulate(workload: str | PathLike[str], device: str = "sim:MI300X") -> Trace
 def analyze(
     recording: Trace | str | PathLike[str], *, grouping: Grouping = "full", whole: bool = False
 ) -> Document:
-    """Everything that `rocm-perf analyze` says about a recording: about its steady state, unless the whole is wanted."""
+    """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted."""
     if isinstance(recording, Trace):
         trace, label = recording, recording.run.sources[0].path if recording.run.sources else "trace"
     else:

@@ -70,8 +70,8 @@ class AnalyzeCommand:
             metavar="W",
             type=window,
             default="steady",
-            help="steady (the steps that repeat; the default), all, or A..B: what starts from A to B seconds (or 500ms, "
-            "2min) after the start of the recording",
+            help="steady (the steps that repeat; the default), all, or A..B: what starts from A to B seconds (or "
+            "500ms, 2min) after the start of the recording",
         )
         parser.add_argument(
             "--memory",

@@ -7,7 +7,9 @@ import polars as pl
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.pauses import pauses
 from rocm_perf.analysis.phases.windows import steady, working_span
 from rocm_perf.analysis.time.steps import steps
@@ -19,7 +21,7 @@ from rocm_perf.model.trace import Trace
 FORMULAS = {
     "phases.steady": "the longest run of whole steps after warm-up without one that takes over 3 times the median and "
     "over 5 % of all steps together; where the GPU ends over 10 % later than the host's steps, its own time of them",
-    "phases.pauses": "idle times of all GPUs longer than 5 % of the time from the first to the last work, of which "
+    "phases.pauses": "idle times of all GPUs longer than 2 % of the time from the first to the last work, of which "
     "fewer than 3 others are at least half as long",
 }
 SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")  # the tables with a start and an end
@@ -38,7 +40,9 @@ def phases(trace: Trace) -> Phases:
     own = work.filter(~carried)
     repeated = steps(trace)
     found = steady(repeated, own)
-    judged = found.span if found else _after(working_span(own), work.filter(carried))
+    judged = (
+        found.span if found else _after(working_span(own), _before_the_work(trace, work.filter(carried), own))
+    )
     first_ns = int(own["start_ns"].min())  # type: ignore[arg-type]
     return Phases(
         rows=_rows(whole, first_ns, judged, "steady" if found else "work"),
@@ -48,7 +52,7 @@ def phases(trace: Trace) -> Phases:
         step_ns=repeated.duration_ns,
         kernels_per_step=repeated.kernels_per_step,
         carried_over=int(carried.sum()),
-        pauses=() if found else _pauses(own, whole),
+        pauses=() if found or idle_is_the_profilers(trace) else _pauses(own, whole, judged),
     )
 
 
@@ -100,15 +104,22 @@ def _rows(whole: Span, first_work_ns: int, judged: Span, name: PhaseName) -> tup
     )
 
 
-def _after(span: Span, carried: pl.DataFrame) -> Span:
-    """The span from the end of what was carried over on."""
-    ended = carried["end_ns"].max()
-    return Span(max(span.start_ns or 0, ended), span.end_ns) if isinstance(ended, int) else span
+def _before_the_work(trace: Trace, carried: pl.DataFrame, own: pl.DataFrame) -> int | None:
+    """The end of what was carried over, and of early waits for work that is not in the recording."""
+    half_ns = own["start_ns"].median()
+    waits = unrecorded_waits(trace).filter(pl.col("end_ns") <= half_ns)
+    ended: int | None = pl.concat([carried["end_ns"], waits["end_ns"]]).max()  # type: ignore[assignment]
+    return ended
 
 
-def _pauses(work: pl.DataFrame, whole: Span) -> tuple[Pause, ...]:
+def _after(span: Span, ended: int | None) -> Span:
+    return span if ended is None else Span(max(span.start_ns or 0, ended), span.end_ns)
+
+
+def _pauses(work: pl.DataFrame, whole: Span, judged: Span) -> tuple[Pause, ...]:
     origin = whole.start_ns or 0
-    rows = pauses(work).sort("start_ns").select("since_ns", "start_ns", "name").iter_rows()
+    inside = work.filter(pl.col("start_ns") >= judged.start_ns)
+    rows = pauses(inside).sort("start_ns").select("since_ns", "start_ns", "name").iter_rows()
     return tuple(
         Pause(start_ns=since - origin, end_ns=until - origin, after=name) for since, until, name in rows
     )

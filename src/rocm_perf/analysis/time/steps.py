@@ -192,7 +192,8 @@ def _begins(names: pl.Series, distances: pl.DataFrame, period: int) -> pl.Series
     first, second = int(places[0]), int(places[1])
     before = range(1, min(first, period - 1) + 1)
     alike = next((back - 1 for back in before if names[first - back] != names[second - back]), len(before))
-    return places - alike
+    begins: pl.Series = places - alike
+    return begins
 
 
 def _distances(names: pl.Series) -> pl.DataFrame:

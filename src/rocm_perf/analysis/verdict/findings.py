@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from shlex import quote
 
 from msgspec.structs import replace
 
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times_are_not_kernels
 from rocm_perf.analysis.graph.build import build
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import Change
 from rocm_perf.analysis.path.whatif import whatif
+from rocm_perf.analysis.verdict.doubts import doubts
 from rocm_perf.analysis.verdict.ranking import ranked
 from rocm_perf.analysis.verdict.recurring import recurring_idle
 from rocm_perf.analysis.verdict.setting import setting
@@ -25,6 +27,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_ns
 
 MOST = 10
+_IDLE_TIME = frozenset(name for theme in THEMES if theme.causes for name in theme.members)
 _WORTH = 0.01  # of the wall: what a change must save to be proposed
 
 
@@ -35,8 +38,13 @@ def conclusions(
 
     `trace` is the judged part, which the document is about; `whole` is the recording that it was cut from.
     """
+    doubtful = doubts(whole)
+    if times_are_not_kernels(whole):
+        return (), doubtful
     run = Run(document, build(trace), trace, setting(trace))
     waiting = list(_topic_findings(document))
+    if doubtful or idle_is_the_profilers(whole):
+        waiting = [finding for finding in waiting if not _is_about_idle_time(finding)]
     projections: list[Projection] = []
     findings = [finding for finding in waiting if finding.id not in THEMED]
     for theme in THEMES:
@@ -48,10 +56,14 @@ def conclusions(
             projections.append(projection)
         findings += _as_one(run, theme, members, projection)
     findings = [_worded(finding, run) for finding in findings]
-    startup = startup_findings(document, ())
+    startup = [] if doubtful else startup_findings(document, whole)
     order = ranked(findings, document)
     order = [*startup, *order] if is_mostly_startup(document) else [*order, *startup]
-    return tuple(projections), tuple(order[:MOST])
+    return tuple(projections), (*doubtful, *order)[:MOST]
+
+
+def _is_about_idle_time(finding: Finding) -> bool:
+    return finding.id in _IDLE_TIME
 
 
 def _topic_findings(document: Document) -> Iterator[Finding]:
@@ -80,10 +92,10 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
     Without a projection the idle time that recurs is at stake, at most.
     """
     idle = recurring_idle(run.document)
-    stake = projection.saved_ns if projection else sum(idle.get(cause, 0) for cause in theme.causes)
-    if theme.causes and not projection:
-        members = [member for member in members if stake]
-    if not members or stake < _WORTH * run.graph.wall_ns:
+    stake = sum(idle.get(cause, 0) for cause in theme.causes)
+    if projection:
+        stake = min(projection.saved_ns, _most(run, idle))
+    if stake < _WORTH * run.graph.wall_ns:
         return []
     largest = max(members, key=lambda member: member.time_at_stake_ns or 0)
     title, remedy = theme.words(run, largest)
@@ -96,11 +108,18 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
         title=title,
         remedy=remedy,
         evidence=tuple(evidence),
-        time_at_stake_ns=stake or largest.time_at_stake_ns,
+        time_at_stake_ns=stake,
         projected_speedup=projection.speedup if projection else None,
     )
     merged = _with_profilers_part(merged, run.document) if theme.kind == "host-bound" else merged
     return [_with_command(merged, run.document, theme.show)]
+
+
+def _most(run: Run, idle: Mapping[str, int]) -> int:
+    """What no remedy for idle time or copies can exceed: the time in which the busiest GPU runs no kernel."""
+    exposed = max((device.busy_ns - device.kernel_ns for device in run.document.devices), default=0)
+    kernels = sum(row.gap_ns for row in run.document.slivers.rows)
+    return sum(idle.values()) + exposed + kernels
 
 
 def _with_profilers_part(finding: Finding, document: Document) -> Finding:

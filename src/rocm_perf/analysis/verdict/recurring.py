@@ -9,10 +9,10 @@ from rocm_perf.model.document import Document
 
 def recurring_idle(document: Document) -> dict[str, int]:
     """Nanoseconds of each cause, shared out over the GPUs."""
-    idle = Counter({row.cause: row.total_ns for row in document.gaps.causes})
+    idle: Counter[str] = Counter({row.cause: row.total_ns for row in document.gaps.causes})
     idle.subtract(_in_pauses(document))
     gpus = max(len(document.devices), 1)
-    return {str(cause): spent // gpus for cause, spent in idle.items() if spent > 0}
+    return {cause: spent // gpus for cause, spent in idle.items() if spent > 0}
 
 
 def judged_ns(document: Document) -> int:

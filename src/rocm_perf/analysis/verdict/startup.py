@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.idle.first_calls import startup_calls
 from rocm_perf.analysis.verdict.recurring import kernel_share_of_rest
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_ns, format_share
 
+_CALLS = 3
 _LARGE = 0.5  # of the recording
 _WORKING = 0.5  # of the rest in kernels: then that work is worth judging, however long start-up was
 
@@ -26,8 +29,8 @@ def is_mostly_startup(document: Document) -> bool:
     return one_off_ns(document) > _LARGE * phases.wall_ns and kernel_share_of_rest(document) < _WORKING
 
 
-def startup_findings(document: Document, calls: tuple[str, ...]) -> list[Finding]:
-    """One finding where start-up is a large part; `calls` are the longest that the host makes once."""
+def startup_findings(document: Document, whole: Trace) -> list[Finding]:
+    """One finding where start-up is a large part of the whole recording."""
     phases, spent = document.phases, one_off_ns(document)
     if not phases.rows or spent <= _LARGE * phases.wall_ns:
         return []
@@ -39,15 +42,16 @@ def startup_findings(document: Document, calls: tuple[str, ...]) -> list[Finding
             severity="info" if phases.steps else "warning",
             title=f"{format_share(spent / wall)} of the recording is start-up: "
             f"{format_ns(spent)} of {format_ns(wall)} happen once",
-            evidence=tuple(_evidence(document, calls)),
+            evidence=tuple(_evidence(document, whole)),
             remedy=_remedy(document),
         )
     ]
 
 
-def _evidence(document: Document, calls: tuple[str, ...]) -> list[str]:
+def _evidence(document: Document, whole: Trace) -> list[str]:
     before = document.phases.phase("before")
-    lines = [f"longest calls: {', '.join(calls)}"] if calls else []
+    calls = [f"{call.name} {format_ns(call.total_ns)}" for call in startup_calls(whole)[:_CALLS]]
+    lines = [f"calls that took long once: {', '.join(calls)}"] if calls else []
     if before is not None:
         lines.append(f"{format_ns(before.duration_ns)} before the first GPU work")
     lines += [

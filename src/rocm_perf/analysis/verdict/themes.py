@@ -14,7 +14,7 @@ from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import format_count, format_ns
+from rocm_perf.units import format_count, format_ns, format_share
 
 _OFTEN_NS = (
     1_000_000  # launches this close to one another are one stream of work; further apart, the host does more
@@ -112,6 +112,17 @@ def _sync_words(run: Run, finding: Finding) -> tuple[str, str]:
     )
 
 
+def _unknown_words(run: Run, finding: Finding) -> tuple[str, str]:
+    """How much the GPU works, where nothing says why it does not work more."""
+    busy = max((device.busy_ns for device in run.document.devices), default=0)
+    share = format_share(busy / max(judged_ns(run.document), 1))
+    reason = run.document.gaps.not_attributed or "the recording does not say what the host did"
+    return (
+        f"The GPU works {share} of the time, and the recording does not show why not more: {reason}",
+        finding.remedy,
+    )
+
+
 THEMES = (
     Theme(
         id="synchronisation",
@@ -137,6 +148,24 @@ THEMES = (
         show="gaps,launches",
         change=_captured,
         words=_host_words,
+    ),
+    Theme(
+        id="host-not-recorded",
+        kind="unrecorded-work",
+        members=("gap-nothing-recorded",),
+        causes=("nothing_recorded",),
+        show="gaps",
+        change=lambda _: None,
+        words=_unknown_words,
+    ),
+    Theme(
+        id="streams",
+        kind="sync",
+        members=("gap-event",),
+        causes=("event",),
+        show="gaps,path",
+        change=lambda _: None,
+        words=_as_found,
     ),
     Theme(
         id="copies",

@@ -144,7 +144,7 @@ def _decoded(text: str, where: str) -> Any:
     except (msgspec.DecodeError, RecursionError) as error:
         try:
             return ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             raise UsageError(f"{where} is not valid JSON", str(error)) from error
 
 

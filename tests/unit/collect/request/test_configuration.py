@@ -105,6 +105,7 @@ def test_the_literal_of_a_dictionary_is_taken_too() -> None:
     ("text", "words"),
     [
         ("{", "not valid JSON"),
+        ("{[]: 1}", "not valid JSON"),  # a literal that cannot be evaluated
         ("[1]", "one JSON object"),
         ('{"tools": {"name": "x"}}', r"\$\.tools"),
         ('{"tools": [{"name": 5}]}', r"\$\.tools\[0\]\.name"),
