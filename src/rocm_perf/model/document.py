@@ -50,7 +50,6 @@ TOPICS = (
         "scorecard",
         "verdicts:scorecard_section",
         {"scorecard": "verdict.scorecard:scorecard"},
-        on_first_screen=True,
     ),
     Topic(
         "gpus",
@@ -78,7 +77,7 @@ TOPICS = (
         {"launches": "idle.launches:launches"},
         findings="idle.launches:launch_findings",
     ),
-    Topic("host", "launching:host_section", {"domains": "time.totals:domain_totals"}, on_first_screen=True),
+    Topic("host", "launching:host_section", {"domains": "time.totals:domain_totals"}),
     Topic(
         "kernels",
         "kernels:kernels_section",

@@ -11,31 +11,38 @@ from rich.table import Table
 from rich.text import Text
 
 from rocm_perf.model.document import Document
-from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.contents import Excerpt
 from rocm_perf.model.results.times import DeviceTime, Hotspot
 from rocm_perf.render.grid import fitted, whole
-from rocm_perf.render.lines import MARKS, height, labelled, line, marked, paragraph
+from rocm_perf.render.lines import height, labelled, line, marked, paragraph
+from rocm_perf.render.screen.finding import Detail, finding_lines
+from rocm_perf.render.screen.headline import headline
 from rocm_perf.render.sections.idle import idle_line
 from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
 from rocm_perf.render.sections.kernels import bottleneck_labels, kernel_counts, path_scores
 from rocm_perf.render.sections.program import energy_section
 from rocm_perf.render.sections.recording import recorded_line
-from rocm_perf.render.sections.section import Columns, code, count, grids, number, share, text, time, worth
+from rocm_perf.render.sections.section import Columns, code, count, grids, number, share, text, time
 from rocm_perf.render.sections.verdicts import (
     NO_FINDINGS,
     excerpt_grid,
     notable_excerpts,
     pairing,
-    scorecard_line,
 )
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 LINES = 40
-_KERNELS, _FEWEST_KERNELS = 10, 5
-# Findings shown, how many of them with a remedy, lines of evidence each: the first plan that leaves room for kernels.
-_FINDINGS = ((5, 5, 2), (5, 5, 1), (5, 3, 1), (5, 1, 1), (3, 1, 1), (2, 1, 1), (1, 1, 1))
+_KERNELS, _FEWEST_KERNELS = 10, 3
+# Findings shown, and how much of each: the first plan that leaves room for kernels.
+_FINDINGS = (
+    (3, Detail(reasons=2)),
+    (3, Detail(reasons=1)),
+    (2, Detail(reasons=2)),
+    (2, Detail(reasons=1)),
+    (1, Detail(reasons=1)),
+    (1, Detail(reasons=1, lines=3)),  # for a recording with names or texts of any length
+)
 _AROUND_KERNELS = 4  # a blank line, the heading, the columns, the line about the rest
 _HOLES = 3
 
@@ -86,10 +93,13 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     if run.command:
         yield line((f"$ {run.command}", "dim"))
     yield from _recorded(document, view)
+    for sentence in headline(document):
+        yield from paragraph(sentence, view.width, 3)
     most = 2 if view.brief else 4
-    for device in document.devices[:most]:
+    several = document.devices if len(document.devices) > 1 else ()
+    for device in several[:most]:
         yield line(*_device(device))
-    if len(document.devices) > most:
+    if len(several) > most:
         yield line((f"and {format_count(len(document.devices) - most, 'more GPU')} (--show gpus)", "dim"))
     if document.gaps.gaps and document.gaps.idle_ns:
         yield from labelled("Idle", idle_line(document.gaps), view.width, 2)
@@ -140,46 +150,20 @@ def _contents(document: Document) -> str:
     return f"No kernel times here; the recording holds {', '.join(counts)}."
 
 
-def _findings(document: Document, view: View, shown: int, explained: int, evidence: int) -> Iterator[Text]:
-    findings = document.findings
+def _findings(document: Document, view: View, shown: int, detail: Detail) -> Iterator[Text]:
+    later = [finding for finding in document.findings[1:] if finding.kind == "startup"]
+    findings = [finding for finding in document.findings if finding not in later]
     if not document.devices and not findings:
         return
     yield Text()
-    if findings:
-        yield line(("What holds it back", "bold"))
-    else:
+    if not findings:
         yield from labelled("What holds it back", NO_FINDINGS, view.width, 2)
     for place, finding in enumerate(findings[:shown]):
-        more = _added_options(finding, document)
-        yield line(
-            (f" {place + 1} ", MARKS[finding.severity][1]),
-            (finding.title, "bold"),
-            (f"  {more}" if more else "", "dim"),
-        )
-        yield from paragraph(_worth_and_evidence(finding), view.width, evidence, indent="   ")
-        if place < explained:
-            yield from _remedy(finding, view, more)
+        yield from finding_lines(place + 1, finding, document, detail, view.width)
     if len(findings) > shown and not view.brief:
         yield line((f"   and {format_count(len(findings) - shown, 'more finding')} (--show findings)", "dim"))
-    if scores := scorecard_line(document.scorecard) if not view.brief else "":
-        yield from labelled("Scorecard", scores, view.width, 2)
-
-
-def _worth_and_evidence(finding: Finding) -> str:
-    return ": ".join(part for part in (worth(finding), "; ".join(finding.evidence)) if part)
-
-
-def _added_options(finding: Finding, document: Document) -> str:
-    """The options that the next command adds to `analyze` of this recording; empty where it is another command."""
-    again = f"rocm-perf analyze {document.label} "
-    return finding.next_command.removeprefix(again) if finding.next_command.startswith(again) else ""
-
-
-def _remedy(finding: Finding, view: View, more: str) -> Iterator[Text]:
-    if finding.remedy:
-        yield from paragraph(finding.remedy, view.width, 2, indent="   ", style="dim")
-    if finding.next_command and not more:
-        yield line((f"   $ {finding.next_command}", "dim"))
+    for finding in later[: 0 if view.brief else 1]:
+        yield from labelled("Start-up", f"{finding.title}; {finding.evidence[0]}", view.width, 2)
 
 
 def _kernels(document: Document, view: View, rows: int) -> Iterator[RenderableType]:
@@ -215,34 +199,11 @@ def _kernel_table(document: Document, spots: tuple[Hotspot, ...], view: View) ->
 
 
 def _tail(document: Document, view: View) -> Iterator[RenderableType]:
-    if document.domains or document.copies:
-        yield Text()
-    if document.domains:
-        yield from labelled("Host", _host(document), view.width, 2)
-    if document.copies:
-        yield from labelled("Copies", _copies(document), view.width, 2)
     for excerpt in notable_excerpts(document)[: 1 if view.brief else 2]:
         yield from _excerpt(excerpt, document, view)
     yield from _trust(document, view)
     if not view.brief and (more := beyond_first_screen(document)):
         yield from labelled("More", f"--show any of {', '.join(more)}, or all", view.width, 2)
-
-
-def _host(document: Document) -> str:
-    return "; ".join(
-        f"{row.domain} {format_ns(row.union_ns)} in {format_count(row.calls, 'call')} "
-        f"({row.busiest} {format_ns(row.busiest_ns)})"
-        for row in document.domains[:4]
-    )
-
-
-def _copies(document: Document) -> str:
-    parts = []
-    for copy in document.copies[:4]:
-        size = "" if copy.size_bytes is None else f", {format_bytes(copy.size_bytes)}"
-        rate = "" if copy.bandwidth.value is None else f" at {copy.bandwidth.value:.3g} GB/s"
-        parts.append(f"{copy.copies:,} {copy.kind} in {format_ns(copy.total_ns)}{size}{rate}")
-    return "; ".join(parts)
 
 
 def _excerpt(excerpt: Excerpt, document: Document, view: View) -> Iterator[RenderableType]:

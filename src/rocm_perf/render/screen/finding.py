@@ -1,0 +1,76 @@
+"""A finding on the first screen: what it is, how it is known, what it is worth, what to do, where to look closer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding
+from rocm_perf.render.lines import MARKS, labelled, line, paragraph, uncut
+from rocm_perf.units import format_ns
+
+_INDENT = "   "
+_LABEL = 5  # the longest of why, worth, do, see
+_MUCH = 100  # times as fast: beyond that the number says no more than "nearly all of it"
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much of each finding is shown; None: all of it, wrapped."""
+
+    reasons: int
+    lines: int | None = None
+
+
+def finding_lines(
+    number: int, finding: Finding, document: Document, detail: Detail, width: int
+) -> Iterator[Text]:
+    """The lines of one finding, its title behind its number."""
+    first, *rest = paragraph(finding.title, width, detail.lines, indent=_INDENT, style="bold")
+    yield line((f"{number}  ", MARKS[finding.severity][1]), (first.plain.lstrip(), "bold"))
+    yield from rest
+    inner = width - len(_INDENT)
+    for label, text in _facts(finding, document, detail.reasons):
+        for row in labelled(label, text, inner, detail.lines, room=_LABEL):
+            yield Text(_INDENT, no_wrap=True, overflow="ellipsis").append_text(row)
+    if finding.next_command:
+        yield uncut(_INDENT, ("see".ljust(_LABEL), "bold"), "  ", finding.next_command)
+
+
+def _facts(finding: Finding, document: Document, reasons: int) -> Iterator[tuple[str, str]]:
+    if finding.evidence and reasons:
+        yield "why", "; ".join(finding.evidence[:reasons])
+    if value := worth(finding, document):
+        yield "worth", value
+    if finding.remedy:
+        yield "do", finding.remedy
+
+
+def worth(finding: Finding, document: Document) -> str:
+    """What the remedy saves, of each step where there are steps, and how that is known."""
+    stake, phases = finding.time_at_stake_ns, document.phases
+    if stake is None:
+        return ""
+    wall = document.wall_ns or 0
+    part = (
+        f"{format_ns(stake / phases.steps)} of each step"
+        if phases.steps
+        else f"{format_ns(stake)} of {format_ns(wall)}"
+    )
+    basis = _basis(finding)
+    known = f", {basis}" if basis else ""
+    if not 0 < stake < wall:
+        return f"{part}{known}"
+    ratio = wall / (wall - stake)
+    times = f"{ratio:.1f} times as fast" if ratio >= 1.95 else f"{ratio:.2f} times as fast"
+    return f"{part} ({times if ratio < _MUCH else 'nearly all of it'}){known}"
+
+
+def _basis(finding: Finding) -> str:
+    gain = finding.projected_speedup
+    if gain is None or "at most" in gain.formula:
+        return "at most"
+    return "re-timed"
