@@ -127,7 +127,7 @@ def sliver_findings(document: Document) -> list[Finding]:
             f"occurrence, the gaps between them {format_ns(first.gap_ns / first.occurrences)}",
         ),
         time_at_stake_ns=result.saving_ns,
-        remedy="Fuse them into one kernel (torch.compile does so by itself; else write or take a fused one); a HIP graph "
-        "shortens at least the gaps.",
+        remedy="Fuse them into one kernel (torch.compile does so by itself; else write or take a fused one); a HIP "
+        "graph shortens at least the gaps.",
     )
     return [of_one_gpu(finding, document)]

@@ -40,7 +40,8 @@ def startup_findings(document: Document, whole: Trace) -> list[Finding]:
             id="startup",
             kind="startup",
             severity="info" if phases.steps else "warning",
-            title=f"{format_share(spent / wall)} of the recording happens once: {format_ns(spent)} of {format_ns(wall)}",
+            title=f"{format_share(spent / wall)} of the recording happens once: {format_ns(spent)} of "
+            f"{format_ns(wall)}",
             evidence=tuple(_evidence(document, whole)),
             remedy=_remedy(document),
         )

@@ -30,7 +30,7 @@ from rocm_perf.render.sections.verdicts import (
     notable_excerpts,
     pairing,
 )
-from rocm_perf.units import format_bytes, format_count, format_ns, format_share
+from rocm_perf.units import format_count, format_ns, format_share
 
 LINES = 40
 _KERNELS, _FEWEST_KERNELS = 10, 3
