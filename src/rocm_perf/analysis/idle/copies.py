@@ -154,6 +154,7 @@ def copy_findings(document: Document) -> list[Finding]:
     finding = Finding(
         id="copies-in-steady-state",
         severity="warning",
+        kind="copies",
         title="Data crosses between host and GPU in every step",
         evidence=tuple(_evidence(row) for row in every[:5]),
         time_at_stake_ns=spent,

@@ -20,6 +20,7 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 _FREEING_CALL = r"^(hip|cuda|cu)(Host|Mem)?Free(Host|Array)?(_v\d)?$"
 _STREAM_WAIT = r"^(hip|cuda|cu)StreamWaitEvent"
 _FREE = "free"
+_HELD_CAUSES = ("event", "queue_gap", "launch_latency")
 _CALL_CAUSES = ("host_sync", "copy", "host_api")
 _PROCESS = ("node", "pid")
 
@@ -66,12 +67,18 @@ def host_windows(gaps: pl.DataFrame) -> pl.DataFrame:
 
 
 def attribute(
-    gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame, operators: pl.DataFrame
+    gaps: pl.DataFrame,
+    calls: pl.DataFrame,
+    work: pl.DataFrame,
+    *,
+    operators: pl.DataFrame,
+    waits: pl.DataFrame,
 ) -> pl.DataFrame:
     """One column of nanoseconds for each cause.
 
     `gaps` are rows of launched_work that end a gap, with since_ns and before_launch_start (when the work before
-    them was launched); `calls` are host_calls; `operators` are the processes whose operators are recorded.
+    them was launched); `calls` are host_calls; `operators` are the processes whose operators are recorded; `waits`
+    are unrecorded_waits.
     """
     known = gaps.filter(pl.col("launch_end").is_not_null())
     unknown = gaps.filter(pl.col("launch_end").is_null())
@@ -79,7 +86,19 @@ def attribute(
     nothing = unknown.with_columns(_length().alias("nothing_recorded"))
     filled = pl.concat([divided, nothing], how="diagonal_relaxed")
     missing = [pl.lit(0, pl.Int64).alias(cause) for cause in CAUSES if cause not in filled.columns]
-    return filled.with_columns(missing).with_columns(pl.col(CAUSES).fill_null(0))
+    return _moved(filled.with_columns(missing).with_columns(pl.col(CAUSES).fill_null(0)), waits)
+
+
+def _moved(gaps: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
+    """The gaps with the time in waits behind unrecorded work moved to that cause."""
+    spans = gaps.select(*GPU, pl.col("since_ns").alias("start_ns"), pl.col("start_ns").alias("end_ns"))
+    for held, causes in ((True, _HELD_CAUSES), (False, ("host_sync",))):
+        left = overlap_ns(spans, waits.filter(pl.col("held") == held), GPU)
+        for cause in causes:
+            moved = pl.Series(pl.select(pl.min_horizontal(gaps[cause], left)).to_series())
+            gaps = gaps.with_columns(gaps[cause] - moved, gaps["unrecorded"] + moved)
+            left = left - moved
+    return gaps
 
 
 def synchronised(gaps: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:

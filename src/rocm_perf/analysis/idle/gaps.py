@@ -10,6 +10,7 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import holes, overlap_ns
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.gap_causes import (
     CAUSES,
@@ -19,8 +20,11 @@ from rocm_perf.analysis.idle.gap_causes import (
     longest_calls,
     synchronised,
 )
+from rocm_perf.analysis.idle.gap_ranges import idle_ranges
+from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
+from rocm_perf.analysis.time.families import is_collective
 from rocm_perf.model.document import Document
-from rocm_perf.model.finding import Finding
+from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.gaps import Bin, CallTime, CauseTime, Gap, Gaps, Level, PlaceGaps
 from rocm_perf.model.trace import Trace
@@ -48,6 +52,7 @@ _PLACES: dict[Level, tuple[str, ...]] = {
     "stream": (*GPU, "stream_id"),
 }
 _PLACE = (*GPU, "queue_id", "stream_id")
+_HOST_CAUSES = ("framework", "host_busy", "host_api")
 _STEPS = [step * 10**decade for decade in range(19) for step in (1, 2, 5)]
 _EDGES = pl.Series([*_STEPS, (1 << 63) - 1], dtype=pl.Int64)  # no time is longer
 _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded launch"
@@ -64,6 +69,7 @@ def gaps(trace: Trace) -> Gaps:
             gaps=0,
             causes=(),
             calls=(),
+            ranges=(),
             places=(),
             median_ns=None,
             p90_ns=None,
@@ -78,7 +84,11 @@ def gaps(trace: Trace) -> Gaps:
     operators = _processes_with_operators(trace)
     places = work.select(_PLACE).unique()
     alike = _same_as(places)
-    by_level = {level: _attributed_gaps(work, level, calls, operators) for level in set(alike.values())}
+    waits = unrecorded_waits(trace)
+    by_level = {
+        level: attribute(_idle(work, level), calls, work, operators=operators, waits=waits)
+        for level in set(alike.values())
+    }
     sums = {level: _sums(frame) for level, frame in by_level.items()}
     idle = by_level["gpu"]
     length = idle["start_ns"] - idle["since_ns"]
@@ -87,6 +97,7 @@ def gaps(trace: Trace) -> Gaps:
         gaps=idle.height,
         causes=_causes(idle),
         calls=_calls(idle, calls),
+        ranges=idle_ranges(trace, idle),
         places=tuple(place for level in _PLACES for place in _places(places, sums[alike[level]], level)),
         median_ns=length.median(),
         p90_ns=length.quantile(0.9, "nearest"),
@@ -95,6 +106,7 @@ def gaps(trace: Trace) -> Gaps:
         histogram=_histogram(length),
         worst=tuple(_worst(idle, work, calls)),
         sync_between=_sync_between(idle, calls),
+        doubt=idle_is_the_profilers(trace) or _only_collectives(work),
         not_attributed=_why_not(idle, recorded),
     )
 
@@ -111,11 +123,8 @@ def _same_as(places: pl.DataFrame) -> dict[Level, Level]:
     }
 
 
-def _attributed_gaps(
-    work: pl.DataFrame, level: Level, calls: pl.DataFrame, operators: pl.DataFrame
-) -> pl.DataFrame:
-    idle = holes(work, _PLACES[level], then=["launch_start"], before=["launch_start"])
-    return attribute(idle, calls, work, operators)
+def _idle(work: pl.DataFrame, level: Level) -> pl.DataFrame:
+    return holes(work, _PLACES[level], then=["launch_start"], before=["launch_start"])
 
 
 def _processes_with_operators(trace: Trace) -> pl.DataFrame:
@@ -227,6 +236,14 @@ def _sync_between(idle: pl.DataFrame, calls: pl.DataFrame) -> Quantity:
     return ratio(between, known.height, _SYNC_FORMULA, "with_sync", "gaps")
 
 
+def _only_collectives(work: pl.DataFrame) -> str | None:
+    """Ranks that communicate also compute: without their other kernels, idle time is not theirs."""
+    kernels = work.filter(pl.col("kind") == "kernel")["name"]
+    if not kernels.len() or not is_collective(kernels).all():
+        return None
+    return "only collectives are in the recording: what ran between them is not"
+
+
 def _why_not(idle: pl.DataFrame, recorded: pl.DataFrame) -> str | None:
     unknown = idle.filter(pl.col("launch_end").is_null())
     if not unknown.height:
@@ -248,7 +265,21 @@ _EXPLANATIONS: dict[str, str] = {
     "event": "a stream waits for another",
     "collective": "compute waits for communication",
     "queue_gap": "gaps between queued kernels",
+    "unrecorded": "it works on something that was not recorded",
     "nothing_recorded": "the recording cannot say why",
+}
+_KINDS: dict[str, Kind] = {
+    "host_sync": "sync",
+    "host_api": "host-bound",
+    "copy": "copies",
+    "framework": "host-bound",
+    "host_busy": "host-bound",
+    "launch_latency": "host-bound",
+    "event": "host-bound",
+    "collective": "communication",
+    "queue_gap": "host-bound",
+    "unrecorded": "unrecorded-work",
+    "nothing_recorded": "cannot-tell",
 }
 _REMEDIES: dict[str, str] = {
     "host_sync": "Synchronise once, before the host reads a result, not after each launch (in PyTorch: no .item(), "
@@ -272,9 +303,9 @@ def gap_findings(document: Document) -> list[Finding]:
     """One finding for each large cause of idle time."""
     result = document.gaps
     window_ns = sum(device.window_ns for device in document.devices)
-    if not window_ns or result.idle_ns < _IDLE_SHARE * window_ns:
+    if not window_ns or result.doubt or result.idle_ns < _IDLE_SHARE * window_ns:
         return []
-    large = (row for row in result.causes if row.share >= _CAUSE_SHARE)
+    large = (row for row in result.causes if row.share >= _CAUSE_SHARE and row.cause != "unrecorded")
     return [of_one_gpu(_finding(row, result, window_ns), document) for row in large]
 
 
@@ -286,6 +317,7 @@ def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:
         f"({format_ns(result.idle_ns)} of {format_ns(window_ns)})"
     ]
     evidence += [f"inside {inside}"] if inside else []
+    evidence += _inside_ranges(result) if row.cause in _HOST_CAUSES else []
     evidence += [result.not_attributed] if row.cause == "nothing_recorded" and result.not_attributed else []
     return Finding(
         id=f"gap-{row.cause.replace('_', '-')}",
@@ -294,4 +326,13 @@ def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:
         evidence=tuple(evidence),
         time_at_stake_ns=row.total_ns,
         remedy=_REMEDIES[row.cause],
+        kind=_KINDS[row.cause],
     )
+
+
+def _inside_ranges(result: Gaps) -> list[str]:
+    """The range that explains the host's part, if the program named one."""
+    return [
+        f"{format_ns(row.idle_ns)} of the {format_ns(result.idle_ns)} idle are inside {row.name}"
+        for row in result.ranges[:1]
+    ]

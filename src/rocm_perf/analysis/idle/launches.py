@@ -128,12 +128,18 @@ def launch_findings(document: Document) -> list[Finding]:
     called, count = document.launches.call_ns, document.launches.calls
     kernel_ns = sum(device.kernel_ns for device in document.devices)
     idle_ns = document.gaps.idle_ns
-    if not kernel_ns or called < _SHORT_SHARE * kernel_ns or idle_ns < _IDLE_SHARE * kernel_ns:
+    if (
+        document.gaps.doubt
+        or not kernel_ns
+        or called < _SHORT_SHARE * kernel_ns
+        or idle_ns < _IDLE_SHARE * kernel_ns
+    ):
         return []
     mean = format_ns(called / count)
     finding = Finding(
         id="launch-bound",
         severity="warning",
+        kind="host-bound",
         title="Launching takes about as long as the kernels run",
         evidence=(
             f"{format_count(count, 'launching call')} took {format_ns(called)} ({mean} each)",

@@ -45,7 +45,7 @@ _LOST_OF_WALL = "lost_ns / wall_ns"
 def sync_findings(document: Document) -> list[Finding]:
     """The pattern "synchronises after every kernel", where it costs something."""
     sync, devices = document.sync, document.devices
-    if not sync.total.calls or not devices:
+    if not sync.total.calls or not devices or document.gaps.doubt:
         return []
     kernels = sum(device.dispatches for device in devices)
     busiest = devices[0]
@@ -63,6 +63,7 @@ def sync_findings(document: Document) -> list[Finding]:
         Finding(
             id="sync-after-every-kernel",
             severity="warning",
+            kind="sync",
             title="The program synchronises after nearly every kernel",
             evidence=(
                 f"{format_count(sync.total.calls, 'synchronising call')} for {format_count(kernels, 'kernel')}",

@@ -112,7 +112,7 @@ def sliver_findings(document: Document) -> list[Finding]:
     """Findings about short kernels whose fusion could save enough of the kernel time."""
     result = document.slivers
     busy_ns = sum(device.kernel_ns for device in document.devices)
-    if not result.rows or result.saving_ns < _WORTH * busy_ns:
+    if not result.rows or document.gaps.doubt or result.saving_ns < _WORTH * busy_ns:
         return []
     first = result.rows[0]
     names = ", ".join(dict.fromkeys(short_name(kernel) for kernel in first.kernels))

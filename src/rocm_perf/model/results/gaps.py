@@ -18,6 +18,7 @@ Cause = Literal[
     "event",  # launched, and held back by an event of another stream
     "collective",  # launched, and held back by a collective of another stream
     "queue_gap",  # everything had been launched; the queue was slow
+    "unrecorded",  # launched or awaited, while nothing that was recorded ran: the GPU worked on something else
     "nothing_recorded",  # the launching call is not in the recording
 ]
 Level = Literal["gpu", "queue", "stream"]
@@ -38,6 +39,14 @@ class CallTime(msgspec.Struct, frozen=True):
     cause: Cause
     call: str
     total_ns: int
+
+
+class RangeTime(msgspec.Struct, frozen=True):
+    """One named range that launching threads were in while the GPU was idle."""
+
+    name: str
+    idle_ns: int  # of the idle time before launches, inside the range
+    total_ns: int  # of the range
 
 
 class Gap(msgspec.Struct, frozen=True):
@@ -90,6 +99,7 @@ class Gaps(msgspec.Struct, frozen=True):
     gaps: int
     causes: tuple[CauseTime, ...]  # longest first
     calls: tuple[CallTime, ...]  # longest first
+    ranges: tuple[RangeTime, ...]  # those that hold most of the host's part, the most specific first
     places: tuple[PlaceGaps, ...]
     median_ns: float | None
     p90_ns: float | None
@@ -98,5 +108,6 @@ class Gaps(msgspec.Struct, frozen=True):
     histogram: tuple[Bin, ...]
     worst: tuple[Gap, ...]
     sync_between: Quantity  # share of gaps with a synchronising call between the launches on both sides
+    doubt: str | None = None  # why this is not the program's idle time: nothing is concluded from it
     not_attributed: str | None = None  # why some or all of the time has the cause nothing_recorded
     unavailable: str | None = None

@@ -1,0 +1,48 @@
+"""Which named part of the program a launching thread was in while the GPU stood idle."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
+from rocm_perf.analysis.basis.launched import THREAD
+from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.idle.gap_causes import host_windows
+from rocm_perf.model.results.gaps import RangeTime
+from rocm_perf.model.trace import Trace
+
+_EXPLAINS = 0.5  # of the host's part of the idle time
+_WHOLE = 0.8  # of the time between the first gap and the last: a range that long names no part
+_MOST_NAMES = 200  # of ranges; programs that number them have thousands, none of which holds most of the time
+
+
+def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
+    """Ranges that hold most of the idle time before launches, the shortest in all first: it says most.
+
+    `idle` are gaps with launch_end, of whole GPUs.
+    """
+    known = idle.filter(pl.col("launch_end").is_not_null())
+    columns = [*THREAD, "start_ns", "since_ns", "launch_end"]
+    windows = disjoint(host_windows(known.select(columns)), THREAD)
+    ranges = _ranges(trace, windows)
+    if not windows.height or not ranges.height:
+        return ()
+    total = int((windows["end_ns"] - windows["start_ns"]).sum())
+    span = int(windows["end_ns"].max() - windows["start_ns"].min())  # type: ignore[operator]
+    spent = pl.col("end_ns") - pl.col("start_ns")
+    timed = ranges.with_columns(overlap_ns(ranges, windows, THREAD).alias("idle"), spent.alias("total"))
+    names = timed.group_by("name").agg(pl.col("idle", "total").sum())
+    telling = names.filter((pl.col("idle") >= _EXPLAINS * total) & (pl.col("total") <= _WHOLE * span))
+    rows = telling.sort("total", "name").iter_rows()
+    return tuple(RangeTime(name=name, idle_ns=inside, total_ns=whole) for name, inside, whole in rows)
+
+
+def _ranges(trace: Trace, windows: pl.DataFrame) -> pl.DataFrame:
+    """Spans on launching threads by name, those of one name disjoint; the names with most time."""
+    of_pass = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (pl.col("end_ns") > pl.col("start_ns"))
+    columns = ["name", *THREAD, "start_ns", "end_ns"]
+    spans = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu")).select(columns)
+    mine = spans.join(windows.select(THREAD).unique(), on=THREAD, how="semi", nulls_equal=True)
+    spent = (pl.col("end_ns") - pl.col("start_ns")).sum()
+    names = mine.group_by("name").agg(spent.alias("spent")).top_k(_MOST_NAMES, by="spent")
+    return disjoint(mine.join(names, on="name", how="semi"), ["name", *THREAD])
