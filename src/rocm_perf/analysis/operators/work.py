@@ -1,19 +1,21 @@
 """FLOPs and bytes of one torch operator, from the recorded shapes and types alone.
 
-Analytical: every tensor is read or written once, and an operation counts once however the kernel does it. What
-has no formula here says so. A multiply-add is two FLOPs; attention counts the two products of the forward pass
-and the five of the backward one (FlashAttention, Dao et al. 2022, recomputes the scores).
+Analytical: every tensor is read or written once, and an operation counts once however the kernel does it. A tensor
+given as `out=` is only written; one that is changed in place is read and written. What has no formula here says so. A
+multiply-add is two FLOPs; attention counts the two products of the forward pass and the five of the backward one
+(FlashAttention, Dao et al. 2022, recomputes the scores).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
 import msgspec
 
+from rocm_perf.analysis.operators.promotion import floating, promoted, type_bytes
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.torch_call import Argument, arguments
 
@@ -21,6 +23,9 @@ BASIS = "analytical from shapes"
 _BYTES = f"each tensor read or written once ({BASIS})"
 
 Shape = tuple[int, ...]
+
+# Floating-point types as torch numbers them in recorded arguments (c10/core/ScalarType.h), and their bytes.
+_TYPE_BYTES = {"5": 2, "6": 4, "7": 8, "15": 2, "23": 1, "24": 1, "25": 1, "26": 1}
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -39,6 +44,15 @@ class _Counted:
     output_bytes: int | None = None  # where the type is another
 
 
+@dataclass(frozen=True)
+class _Formula:
+    """How an operator's work is counted."""
+
+    count: Callable[[tuple[Argument, ...]], _Counted]
+    arguments: int | None = None  # of its schema; tensors behind them are given as `out=`
+    in_place: bool = False  # it writes its first argument
+
+
 class _NoFormulaError(ValueError):
     """The recorded arguments are not those that the formula needs."""
 
@@ -53,8 +67,8 @@ def operator_work(name: str, shapes: str | None, dtypes: str | None, inputs: str
     if formula is None:
         return _unknown(f"no formula for {name}")
     try:
-        counted = formula(known)
-        moved = _moved(known, counted)
+        counted = formula.count(known[: formula.arguments])
+        moved = _moved(known, counted, formula)
     except (_NoFormulaError, IndexError, ValueError) as error:
         return _unknown(f"the recorded arguments of {name} do not fit its formula ({error})")
     return Work(Quantity(counted.flops, "FLOP", f"{counted.formula} ({BASIS})"), Quantity(moved, "B", _BYTES))
@@ -64,10 +78,19 @@ def _unknown(reason: str) -> Work:
     return Work(unavailable("FLOP", BASIS, reason), unavailable("B", BASIS, reason))
 
 
-def _moved(known: tuple[Argument, ...], counted: _Counted) -> int:
+def _moved(known: tuple[Argument, ...], counted: _Counted, formula: _Formula) -> int:
+    given = known[formula.arguments :] if formula.arguments is not None else ()
+    read = _size(known[: formula.arguments])
+    written = _size(known[:1] if formula.in_place else given)
+    if written:
+        return read + written
     width = counted.output_bytes or _tensor(known, counted.output_of).element_bytes or 0
-    read = sum((a.element_bytes or 0) * a.elements for a in known if a.kind == "tensor")
     return read + width * counted.output_elements
+
+
+def _size(known: tuple[Argument, ...]) -> int:
+    """The bytes of the tensors among the arguments."""
+    return sum((argument.element_bytes or 0) * argument.elements for argument in known if argument.kind == "tensor")
 
 
 def _tensor(known: tuple[Argument, ...], place: int, dimensions: int | None = None) -> Argument:
@@ -83,6 +106,11 @@ def _integers(known: tuple[Argument, ...], place: int, count: int) -> list[int]:
     if len(values) not in (1, count):
         raise _NoFormulaError(f"argument {place} is not a list of {count}")
     return values * count if len(values) == 1 else values
+
+
+def _asked_bytes(known: tuple[Argument, ...], place: int) -> int | None:
+    """The size of the element type that the call asks for; None where it asks for none."""
+    return _TYPE_BYTES.get(known[place].text) if place < len(known) else None
 
 
 def _true(known: tuple[Argument, ...], place: int) -> bool:
@@ -102,6 +130,12 @@ def _mm(left: int, batched: bool = False) -> Callable[[tuple[Argument, ...]], _C
         return _product(many, m, b[-1], k, left)
 
     return count
+
+
+def _scaled_mm(known: tuple[Argument, ...]) -> _Counted:
+    """The product of two matrices of 8 bits. The scales moved to the third place in torch 2.5, the type behind them."""
+    asked = 6 if len(known) > 3 and known[2].kind == known[3].kind == "tensor" else 3
+    return replace(_mm(0)(known), output_bytes=_asked_bytes(known, asked))
 
 
 def _product(batch: int, m: int, n: int, k: int, output_of: int) -> _Counted:
@@ -216,6 +250,12 @@ def _batch_norm(known: tuple[Argument, ...]) -> _Counted:
     return _per_element(7 if training else 4, steps)(known)
 
 
+def _softmax(known: tuple[Argument, ...]) -> _Counted:
+    """The third argument says whether halves become floats, or which type the result has."""
+    counted = _per_element(5, "maximum, subtract, exponential, sum, divide")(known)
+    return replace(counted, output_bytes=4 if _true(known, 2) else _asked_bytes(known, 2))
+
+
 def _broadcast(*shapes: Shape) -> Shape:
     longest = max((len(shape) for shape in shapes), default=0)
     aligned = [(1,) * (longest - len(shape)) + shape for shape in shapes]
@@ -228,19 +268,23 @@ def _broadcast(*shapes: Shape) -> Shape:
     return tuple(sizes)
 
 
-def _elementwise(
-    operations: int, output_bytes: int | None = None
-) -> Callable[[tuple[Argument, ...]], _Counted]:
+def _elementwise(operations: int, output: Callable[[str], str] = str) -> Callable[[tuple[Argument, ...]], _Counted]:
+    """`output` is the type of the result, given the type that the inputs are promoted to."""
+
     def count(known: tuple[Argument, ...]) -> _Counted:
         tensors = [argument for argument in known if argument.kind == "tensor"]
-        if not tensors:
+        common = promoted(tensors)
+        if common is None:
             raise _NoFormulaError("it has no tensor")
         elements = prod(_broadcast(*(tensor.shape for tensor in tensors)))
-        widest = max(tensor.element_bytes or 0 for tensor in tensors)
         text = f"{operations} * {elements} elements"
-        return _Counted(operations * elements, text, elements, output_bytes=output_bytes or widest)
+        return _Counted(operations * elements, text, elements, output_bytes=type_bytes(output(common)))
 
     return count
+
+
+def _truth(_: str) -> str:
+    return "bool"
 
 
 def _copy(known: tuple[Argument, ...]) -> _Counted:
@@ -256,67 +300,91 @@ def _clone(known: tuple[Argument, ...]) -> _Counted:
 
 _LAYER_NORM = _per_element(7, "mean, variance, normalise, scale, shift")
 _RMS_NORM = _per_element(4, "square, sum, normalise, scale")
-_SOFTMAX = _per_element(5, "maximum, subtract, exponential, sum, divide")
 
-_ONE = (
-    "add sub rsub mul div relu threshold neg abs sqrt rsqrt exp log tanh sigmoid gelu silu mish sin cos pow "
-    "maximum minimum clamp clamp_min clamp_max reciprocal erf square leaky_relu hardtanh floor ceil round"
-)
-_TWO = "addcmul addcdiv lerp gelu_backward silu_backward tanh_backward sigmoid_backward threshold_backward"
-_COMPARE = "eq ne lt le gt ge isnan isinf logical_not logical_and logical_or"
+# Elementwise operators by the number of arguments in their schemas (native_functions.yaml): tensors behind are `out=`.
+_ONE = {
+    1: "relu neg abs square floor ceil round",
+    2: "mul maximum minimum pow clamp_min clamp_max leaky_relu",
+    3: "add sub rsub threshold clamp hardtanh",
+}
+_ONE_FLOATING = {1: "sqrt rsqrt exp log tanh sigmoid silu mish sin cos reciprocal erf", 2: "div gelu"}
+_TWO = {
+    2: "silu_backward tanh_backward sigmoid_backward",
+    3: "lerp gelu_backward threshold_backward",
+    4: "addcmul addcdiv",
+}
+_COMPARE = {1: "isnan isinf logical_not", 2: "eq ne lt le gt ge logical_and logical_or"}
 
-_FORMULAS: dict[str, Callable[[tuple[Argument, ...]], _Counted]] = {
-    "mm": _mm(0),
-    "_scaled_mm": _mm(0),
-    "addmm": _mm(1),
-    "_addmm_activation": _mm(1),
-    "bmm": _mm(0, batched=True),
-    "baddbmm": _mm(1, batched=True),
-    "linear": _linear,
-    "rocm_unquantized_gemm": _linear,
-    "matmul": _matmul,
-    "mv": _matmul,
-    "dot": _matmul,
-    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _convolution(3, 4, 5)),
-    **dict.fromkeys(("convolution", "_convolution"), _convolution(3, 4, 5, 6)),
-    "miopen_convolution": _convolution(4, 3, 5),
-    "cudnn_convolution": _convolution(3, 2, 4),
-    "convolution_backward": _convolution_backward,
-    "scaled_dot_product_attention": _attention(5),
-    "_scaled_dot_product_flash_attention": _attention(4),
-    "_scaled_dot_product_flash_attention_for_cpu": _attention(4),
-    "_scaled_dot_product_efficient_attention": _attention(6),
-    "_scaled_dot_product_cudnn_attention": _attention(6),
-    "_flash_attention_forward": _attention(8, heads_first=False, packed=3),
-    "_efficient_attention_forward": _attention(9, heads_first=False, packed=4),
-    "_scaled_dot_product_flash_attention_backward": _attention(11, first=1, products=5),
-    "_scaled_dot_product_efficient_attention_backward": _attention(11, first=1, products=5),
-    "_flash_attention_backward": _attention(11, first=1, heads_first=False, packed=6, products=5),
-    "layer_norm": _LAYER_NORM,
-    "native_layer_norm": _LAYER_NORM,
-    "rms_norm": _RMS_NORM,
-    "_fused_rms_norm": _RMS_NORM,
-    **dict.fromkeys(
-        (
-            "batch_norm",
-            "native_batch_norm",
-            "miopen_batch_norm",
-            "cudnn_batch_norm",
-            "_batch_norm_impl_index",
-        ),
-        _batch_norm,
+
+def _each(
+    names: dict[int, str], count: Callable[[tuple[Argument, ...]], _Counted]
+) -> dict[str, _Formula]:
+    return {name: _Formula(count, number) for number, listed in names.items() for name in listed.split()}
+
+
+def _all(*names: str, count: Callable[[tuple[Argument, ...]], _Counted]) -> dict[str, _Formula]:
+    """Operators whose `out=` variants nobody calls: every tensor is read."""
+    return dict.fromkeys(names, _Formula(count))
+
+
+_FORMULAS: dict[str, _Formula] = {
+    "mm": _Formula(_mm(0), 2),
+    "_scaled_mm": _Formula(_scaled_mm, 8),
+    "addmm": _Formula(_mm(1), 5),
+    "_addmm_activation": _Formula(_mm(1), 6),
+    "bmm": _Formula(_mm(0, batched=True), 2),
+    "baddbmm": _Formula(_mm(1, batched=True), 5),
+    "linear": _Formula(_linear, 3),
+    "rocm_unquantized_gemm": _Formula(_linear),
+    **dict.fromkeys(("matmul", "mv", "dot"), _Formula(_matmul, 2)),
+    **_all("conv1d", "conv2d", "conv3d", count=_convolution(3, 4, 5)),
+    **_all("convolution", "_convolution", count=_convolution(3, 4, 5, 6)),
+    **_all("miopen_convolution", count=_convolution(4, 3, 5)),
+    **_all("cudnn_convolution", count=_convolution(3, 2, 4)),
+    **_all("convolution_backward", count=_convolution_backward),
+    **_all("scaled_dot_product_attention", count=_attention(5)),
+    **_all(
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        count=_attention(4),
     ),
-    **dict.fromkeys(("softmax", "_softmax", "log_softmax", "_log_softmax"), _SOFTMAX),
-    **dict.fromkeys(_ONE.split(), _elementwise(1)),
-    **dict.fromkeys(_TWO.split(), _elementwise(2)),
-    **dict.fromkeys(_COMPARE.split(), _elementwise(1, output_bytes=1)),
-    "copy_": _copy,
-    "clone": _clone,
-    "contiguous": _clone,
+    **_all(
+        "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention", count=_attention(6)
+    ),
+    **_all("_flash_attention_forward", count=_attention(8, heads_first=False, packed=3)),
+    **_all("_efficient_attention_forward", count=_attention(9, heads_first=False, packed=4)),
+    **_all(
+        "_scaled_dot_product_flash_attention_backward",
+        "_scaled_dot_product_efficient_attention_backward",
+        count=_attention(11, first=1, products=5),
+    ),
+    **_all(
+        "_flash_attention_backward", count=_attention(11, first=1, heads_first=False, packed=6, products=5)
+    ),
+    **_all("layer_norm", "native_layer_norm", count=_LAYER_NORM),
+    **_all("rms_norm", "_fused_rms_norm", count=_RMS_NORM),
+    **_all(
+        "batch_norm",
+        "native_batch_norm",
+        "miopen_batch_norm",
+        "cudnn_batch_norm",
+        "_batch_norm_impl_index",
+        count=_batch_norm,
+    ),
+    **dict.fromkeys(("softmax", "_softmax", "log_softmax", "_log_softmax"), _Formula(_softmax, 3)),
+    **_each(_ONE, _elementwise(1)),
+    **_each(_ONE_FLOATING, _elementwise(1, floating)),
+    **_each(_TWO, _elementwise(2)),
+    **_each(_COMPARE, _elementwise(1, _truth)),
+    "copy_": _Formula(_copy),
+    **_all("clone", "contiguous", count=_clone),
 }
 
 
-def _formula(name: str) -> Callable[[tuple[Argument, ...]], _Counted] | None:
-    """The formula for the name without its library; `add_` computes what `add` does."""
+def _formula(name: str) -> _Formula | None:
+    """The formula for the name without its library; `add_` computes what `add` does, in place."""
     bare = name.rsplit("::", maxsplit=1)[-1]
-    return _FORMULAS.get(bare) or _FORMULAS.get(bare.removesuffix("_"))
+    if bare in _FORMULAS:
+        return _FORMULAS[bare]
+    plain = _FORMULAS.get(bare.removesuffix("_"))
+    return replace(plain, in_place=True) if plain else None
