@@ -162,7 +162,11 @@ def test_what_is_not_known_says_why(name: str, shapes: str | None, types: str | 
     assert reason in str(cost.flops.unavailable)
 
 
-HALF, FLOAT, NUMBER = "c10::BFloat16", "float", "double"  # a Python number is written as a double without dimensions
+HALF, FLOAT, NUMBER = (
+    "c10::BFloat16",
+    "float",
+    "double",
+)  # a Python number is written as a double without dimensions
 
 
 @pytest.mark.parametrize(
