@@ -72,7 +72,7 @@ def test_every_analysis_answers_or_says_why_not(specimens: Path, name: str) -> N
 def test_sums_are_bounded(specimens: Path, name: str) -> None:
     trace = recording(specimens / name)
     found = operators(trace)
-    total = kernel_ns(trace)
+    total = gpu_ns(trace)
     assert found.total_ns == total
     assert found.owned_ns + found.unowned_ns == total
     assert sum(group.gpu_self_ns for group in found.categories) == found.owned_ns <= total
@@ -86,15 +86,19 @@ def test_sums_are_bounded(specimens: Path, name: str) -> None:
     assert sum(work.gpu_ns for work in found.kernel_work) <= found.owned_ns
     for queue in queue_lengths(trace):
         assert 0 <= float(queue.starved.value or 0) <= float(queue.empty.value or 0) <= 1
-        assert max(queue.series) == queue.longest <= queue.dispatches
+        assert max(queue.series) == queue.longest <= queue.dispatches + queue.copies
     for span in ranges(trace).rows:
         assert 0 <= span.own_kernels <= span.kernels <= trace.rows("dispatches")
         assert span.gpu_ns <= total
         assert span.gap_ns >= 0
 
 
-def kernel_ns(trace: Trace) -> int:
-    spans = trace.table("dispatches").select("start_ns", "end_ns").iter_rows()
+def gpu_ns(trace: Trace) -> int:
+    spans = [
+        span
+        for table in ("dispatches", "copies")
+        for span in trace.table(table).select("start_ns", "end_ns").iter_rows()
+    ]
     return sum(end - start for start, end in spans if start is not None and end is not None and end >= start)
 
 

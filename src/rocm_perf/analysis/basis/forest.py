@@ -40,7 +40,7 @@ def subtree_max(parents: pl.Series, own: pl.Series) -> pl.Series:
     return maxima
 
 
-def is_outermost(kind: str) -> pl.Expr:
+def is_outermost(*kind: str) -> pl.Expr:
     """Whether a row lies in none of its kind: a total over a kind counts only these. The frame may hold a part of the
     rows, and needs the columns `row` and `behind`."""
     around = pl.col("behind").cum_max().shift(1).over(kind)

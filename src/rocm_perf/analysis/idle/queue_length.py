@@ -1,4 +1,4 @@
-"""Outstanding launches: how many kernels a stream had been given and had not started, over time."""
+"""Outstanding launches: how many kernels, copies and fills a stream had been given and had not started, over time."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.nested import CALL, with_launch
-from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.series import highest
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.operators import QueueLength
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
-    "queue_length.series": "kernels launched - kernels started, on one stream; the longest within each step",
-    "queue_length.mean": "sum over kernels of (start_ns - launch_ns) / window_ns",
-    "queue_length.window_ns": "last end - first launch of the stream's kernels whose launch is recorded",
+    "queue_length.series": "kernels, copies and fills launched - those started, on one stream; the longest within each "
+    "step",
+    "queue_length.mean": "sum over kernels, copies and fills of (start_ns - launch_ns) / window_ns",
+    "queue_length.window_ns": "last end - first launch of the stream's work whose launch is recorded",
 }
 _EMPTY = "1 - |union of [launch_ns, start_ns]| / window_ns"
 _STARVED = "1 - |union of [launch_ns, end_ns]| / window_ns"
@@ -31,10 +32,10 @@ _NEEDED = list(dict.fromkeys((*_STREAM, *CALL, "start_ns", "end_ns")))
 
 def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
     """One row for each stream, busiest first; without rows where no launch is recorded."""
-    kernels = with_launch(trace, timed_dispatches(trace).select(_NEEDED))
-    # A launch that seems to follow its kernel is an error of the clocks: the kernel did not wait.
+    work = with_launch(trace, _work(trace))
+    # A launch that seems to follow its work is an error of the clocks: the work did not wait.
     given = pl.min_horizontal("launch_ns", "start_ns")
-    launched = kernels.drop_nulls("launch_ns").with_columns(given.alias("launch_ns"))
+    launched = work.drop_nulls("launch_ns").with_columns(given.alias("launch_ns"))
     if not launched.height:
         return ()
     waiting = _union(launched, "launch_ns", "start_ns").rename({"union_ns": "waiting_ns"})
@@ -42,15 +43,16 @@ def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
     table = (
         launched.group_by(_STREAM, maintain_order=True)
         .agg(
-            pl.len().alias("dispatches"),
+            pl.col("is_kernel").sum().alias("dispatches"),
+            (~pl.col("is_kernel")).sum().alias("copies"),
             pl.col("launch_ns").min().alias("first_ns"),
             (pl.col("end_ns").max() - pl.col("launch_ns").min()).alias("window_ns"),
             (pl.col("start_ns") - pl.col("launch_ns")).sum().alias("wait_ns"),
         )
         .join(waiting.select(*_STREAM, "waiting_ns"), on=_STREAM, nulls_equal=True)
         .join(present.select(*_STREAM, "present_ns"), on=_STREAM, nulls_equal=True)
-        .join(_unpaired(kernels), on=_STREAM, how="left", nulls_equal=True)
-        .sort("dispatches", descending=True)
+        .join(_unpaired(work), on=_STREAM, how="left", nulls_equal=True)
+        .sort("dispatches", "copies", descending=True)
         .with_row_index("stream")
     )
     levels = _levels(launched.join(table.select("stream", *_STREAM), on=_STREAM, nulls_equal=True))
@@ -65,13 +67,24 @@ def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
     )
 
 
-def _union(kernels: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
-    spans = kernels.select(*_STREAM, pl.col(start).alias("start_ns"), pl.col(end).alias("end_ns"))
+def _work(trace: Trace) -> pl.DataFrame:
+    """Kernels, copies and fills. Where a recorder does not name the stream of a copy, its queue is not known."""
+    kernels, copies = timed_dispatches(trace).select(_NEEDED), timed_copies(trace).select(_NEEDED)
+    return pl.concat(
+        [
+            kernels.with_columns(pl.lit(True).alias("is_kernel")),
+            copies.drop_nulls("stream_id").with_columns(pl.lit(False).alias("is_kernel")),
+        ]
+    )
+
+
+def _union(work: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    spans = work.select(*_STREAM, pl.col(start).alias("start_ns"), pl.col(end).alias("end_ns"))
     return union_ns(spans, _STREAM)
 
 
-def _unpaired(kernels: pl.DataFrame) -> pl.DataFrame:
-    return kernels.group_by(_STREAM).agg(pl.col("launch_ns").is_null().sum().alias("unpaired"))
+def _unpaired(work: pl.DataFrame) -> pl.DataFrame:
+    return work.group_by(_STREAM).agg(pl.col("launch_ns").is_null().sum().alias("unpaired"))
 
 
 def _row(row: Mapping[str, Any], longest: int, levels: pl.DataFrame | None) -> QueueLength:
@@ -82,6 +95,7 @@ def _row(row: Mapping[str, Any], longest: int, levels: pl.DataFrame | None) -> Q
         agent_id=row["agent_id"],
         stream_id=row["stream_id"],
         dispatches=row["dispatches"],
+        copies=row["copies"],
         unpaired=row["unpaired"],
         window_ns=window,
         longest=longest,
@@ -105,16 +119,16 @@ def _without(covered: int, window: int, formula: str) -> Quantity:
     )
 
 
-def _levels(kernels: pl.DataFrame) -> pl.DataFrame:
+def _levels(work: pl.DataFrame) -> pl.DataFrame:
     """The length of each stream's queue from each change on. Leaving comes before arriving, so an empty instant stays
     empty."""
-    waited = kernels.filter(pl.col("start_ns") > pl.col("launch_ns"))
+    waited = work.filter(pl.col("start_ns") > pl.col("launch_ns"))
     changes = pl.concat(
         waited.select("stream", pl.col(column).alias("time_ns"), pl.lit(change, pl.Int64).alias("change"))
         for column, change in (("launch_ns", 1), ("start_ns", -1))
     )
     ordered = changes.sort("stream", "time_ns", "change")
-    # Every kernel that arrives leaves, so the sum is back at 0 where the next stream begins.
+    # All work that arrives leaves, so the sum is back at 0 where the next stream begins.
     steps = ordered.with_columns(pl.col("change").cum_sum().alias("level"))
     return steps.unique(["stream", "time_ns"], keep="last", maintain_order=True).select(
         "stream", "time_ns", "level"

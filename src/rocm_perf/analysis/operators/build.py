@@ -8,10 +8,13 @@ from typing import Any
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
+from rocm_perf.analysis.basis.forest import is_outermost
 from rocm_perf.analysis.operators import call_sites
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.kernels import kernel_work, kernels_of_shapes, sequences
+from rocm_perf.analysis.operators.peaks import Peaks, floating_type, peaks
 from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.model.quantity import Quantity, unavailable
@@ -28,9 +31,9 @@ from rocm_perf.model.trace import Trace
 
 FORMULAS = {
     "operators.host_self_ns": "duration - durations of the operators directly inside it",
-    "operators.gpu_self_ns": "sum of the durations of the kernels launched by the operator itself",
+    "operators.gpu_self_ns": "sum of the durations of the kernels, copies and fills launched by the operator itself",
     "operators.gpu_total_ns": "gpu_self_ns of the operator and of everything inside it; calls inside a call of the "
-    "same operator count once",
+    "same operator (of one line: with the same arguments) count once",
     "operators.tflops": "analytical FLOPs of the calls that ran on the GPU / their gpu_total_ns / 1000",
     "operators.unowned_ns": "total_ns - sum of gpu_self_ns over all operators",
 }
@@ -46,7 +49,7 @@ _TBYTES = "bytes / gpu_total_ns / 1000"
 def operators(trace: Trace) -> Operators:
     """All operators of the timed pass, or why there are none."""
     tree = operator_tree(trace)
-    total = int(tree.kernels["gpu_ns"].sum())
+    total = sum(int(work["gpu_ns"].sum()) for work in (tree.kernels, tree.copies))
     rows = tree.operators
     if not rows.height:
         return Operators(
@@ -65,7 +68,7 @@ def operators(trace: Trace) -> Operators:
     owned = int(rows["gpu_self_ns"].sum())
     modules, sites = call_sites.modules(tree, links), call_sites.call_sites(tree, links)
     return Operators(
-        categories=_categories(_operators(tree, links)),
+        categories=_categories(_operators(tree, links, peaks(trace))),
         modules=modules,
         call_sites=sites,
         kernel_work=kernel_work(tree),
@@ -118,8 +121,8 @@ def _categories(operators: Iterable[Operator]) -> tuple[OperatorCategory, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.gpu_self_ns, -row.host_self_ns, row.name)))
 
 
-def _operators(tree: OperatorTree, links: pl.DataFrame) -> list[Operator]:
-    shapes, common = _shapes(tree), sequences(tree)
+def _operators(tree: OperatorTree, links: pl.DataFrame, highest: Peaks) -> list[Operator]:
+    shapes, common = _shapes(tree, highest), sequences(tree)
     backward = _backward(tree, links)
     table = tree.operators.group_by("name").agg(*_sums(), pl.col("copy_ns").sum(), pl.col("dispatches").sum())
     ordered = table.sort(["gpu_self_ns", "host_self_ns", "name"], descending=[True, True, False])
@@ -171,8 +174,9 @@ def _backward(tree: OperatorTree, links: pl.DataFrame) -> dict[str, tuple[tuple[
     return {name: (tuple(others), ns) for name, others, ns in table.iter_rows()}
 
 
-def _shapes(tree: OperatorTree) -> dict[str, list[OperatorShape]]:
-    operators = tree.operators
+def _shapes(tree: OperatorTree, highest: Peaks) -> dict[str, list[OperatorShape]]:
+    # A call inside one of its name but of other arguments has a line, and a total, of its own.
+    operators = tree.operators.with_columns(is_outermost(*_SHAPE).alias("outermost"))
     longest = pl.col("op_id").sort_by("gpu_total_ns", "row", descending=[True, False]).first()
     table = (
         operators.group_by(_SHAPE)
@@ -187,13 +191,21 @@ def _shapes(tree: OperatorTree) -> dict[str, list[OperatorShape]]:
     result: dict[str, list[OperatorShape]] = defaultdict(list)
     for row in table.iter_rows(named=True):
         key = (row["name"], row["shapes"], row["dtypes"])
-        result[row["name"]].append(_shape(row, kernels.get(key, ())))
+        result[row["name"]].append(_shape(row, kernels.get(key, ()), highest))
     return result
 
 
-def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...]) -> OperatorShape:
+def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest: Peaks) -> OperatorShape:
     work = operator_work(row["name"], row["shapes"], row["dtypes"], row["sample"])
     gpu = row["gpu_total_ns"]
+    tflops = _rate(work.flops, row["flops_on_gpu"], gpu, "TFLOP/s", _TFLOPS)
+    tbytes = _rate(work.bytes, row["bytes_on_gpu"], gpu, "TB/s", _TBYTES)
+    if tflops.value is not None:
+        dtype = floating_type(row["shapes"], row["dtypes"])
+        tflops = replace(tflops, doubt=highest.flops_doubt(tflops.value, dtype))
+    if tbytes.value is not None:
+        doubt = highest.bytes_doubt(tbytes.value, row["bytes"] / row["calls"])
+        tbytes = replace(tbytes, doubt=doubt)
     return OperatorShape(
         shapes=_compact(row["shapes"]),
         dtypes=_compact(row["dtypes"]),
@@ -204,8 +216,8 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...]) -> Opera
         gpu_total_ns=gpu,
         flops=_total(work.flops, row["flops"]),
         bytes=_total(work.bytes, row["bytes"]),
-        tflops=_rate(work.flops, row["flops_on_gpu"], gpu, "TFLOP/s", _TFLOPS),
-        tbytes=_rate(work.bytes, row["bytes_on_gpu"], gpu, "TB/s", _TBYTES),
+        tflops=tflops,
+        tbytes=tbytes,
         kernels=kernels,
     )
 

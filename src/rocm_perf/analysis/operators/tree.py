@@ -28,7 +28,8 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 class OperatorTree:
     """`spans`: operators and Python frames as they nest, each with operator (the nearest operator around it) and its
     times. `operators`: the operators among them, with their arguments, own times and whether they are the outermost of
-    their name. `kernels` and `copies`: GPU work with owner (a row of spans) and `known`, how that is known."""
+    their name. `kernels` and `copies`: GPU work with owner (a row of spans) and `known`, how that is known. GPU times
+    are those of kernels, copies and fills."""
 
     spans: pl.DataFrame
     operators: pl.DataFrame
@@ -96,13 +97,14 @@ def _by_recorded_id(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) ->
 def _with_times(spans: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame) -> pl.DataFrame:
     """The spans with their length, and the GPU work that they own, themselves and with everything inside them."""
     count = spans.height
-    own = _at_owner(count, kernels, pl.col("gpu_ns").sum())
+    copying = _at_owner(count, copies, pl.col("gpu_ns").sum())
+    own = _at_owner(count, kernels, pl.col("gpu_ns").sum()) + copying
     dispatches = _at_owner(count, kernels, pl.len())
     return spans.with_columns(
         _LENGTH.alias("host_ns"),
         own.alias("gpu_self_ns"),
         dispatches.alias("dispatches"),
-        _at_owner(count, copies, pl.col("gpu_ns").sum()).alias("copy_ns"),
+        copying.alias("copy_ns"),
         subtree_sums(spans["behind"], own).alias("gpu_total_ns"),
         subtree_sums(spans["behind"], dispatches).alias("dispatches_below"),
     )

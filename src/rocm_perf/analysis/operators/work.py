@@ -1,26 +1,26 @@
 """FLOPs and bytes of one torch operator, from the recorded shapes and types alone.
 
-Analytical: every tensor is read or written once, and an operation counts once however the kernel does it. What
-has no formula here says so. A multiply-add is two FLOPs; attention counts the two products of the forward pass
-and the five of the backward one (FlashAttention, Dao et al. 2022, recomputes the scores).
+Analytical: every tensor is read or written once, and an operation counts once however the kernel does it. A tensor
+given as `out=` is only written; one that is changed in place is read and written. What has no formula here says so. A
+multiply-add is two FLOPs; attention counts the two products of the forward pass and the five of the backward one
+(FlashAttention, Dao et al. 2022, recomputes the scores).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
 
 import msgspec
 
+from rocm_perf.analysis.operators import counting
+from rocm_perf.analysis.operators.counting import Count, Counted, NoFormulaError, tensor_at
+from rocm_perf.analysis.operators.promotion import floating
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.torch_call import Argument, arguments
 
 BASIS = "analytical from shapes"
 _BYTES = f"each tensor read or written once ({BASIS})"
-
-Shape = tuple[int, ...]
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -31,16 +31,12 @@ class Work(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class _Counted:
-    flops: int
-    formula: str
-    output_elements: int
-    output_of: int = 0  # the argument whose type the output has
-    output_bytes: int | None = None  # where the type is another
+class _Formula:
+    """How an operator's work is counted."""
 
-
-class _NoFormulaError(ValueError):
-    """The recorded arguments are not those that the formula needs."""
+    count: Count
+    arguments: int | None = None  # of its schema; tensors behind them are given as `out=`
+    in_place: bool = False  # it writes its first argument
 
 
 @lru_cache(maxsize=65_536)
@@ -53,9 +49,9 @@ def operator_work(name: str, shapes: str | None, dtypes: str | None, inputs: str
     if formula is None:
         return _unknown(f"no formula for {name}")
     try:
-        counted = formula(known)
-        moved = _moved(known, counted)
-    except (_NoFormulaError, IndexError, ValueError) as error:
+        counted = formula.count(known[: formula.arguments])
+        moved = _moved(known, counted, formula)
+    except (NoFormulaError, IndexError, ValueError) as error:
         return _unknown(f"the recorded arguments of {name} do not fit its formula ({error})")
     return Work(Quantity(counted.flops, "FLOP", f"{counted.formula} ({BASIS})"), Quantity(moved, "B", _BYTES))
 
@@ -64,259 +60,108 @@ def _unknown(reason: str) -> Work:
     return Work(unavailable("FLOP", BASIS, reason), unavailable("B", BASIS, reason))
 
 
-def _moved(known: tuple[Argument, ...], counted: _Counted) -> int:
-    width = counted.output_bytes or _tensor(known, counted.output_of).element_bytes or 0
-    read = sum((a.element_bytes or 0) * a.elements for a in known if a.kind == "tensor")
+def _moved(known: tuple[Argument, ...], counted: Counted, formula: _Formula) -> int:
+    given = known[formula.arguments :] if formula.arguments is not None else ()
+    read = _size(known[: formula.arguments])
+    written = _size(known[:1] if formula.in_place else given)
+    if written:
+        return read + written
+    width = counted.output_bytes or tensor_at(known, counted.output_of).element_bytes or 0
     return read + width * counted.output_elements
 
 
-def _tensor(known: tuple[Argument, ...], place: int, dimensions: int | None = None) -> Argument:
-    argument = known[place]
-    if argument.kind != "tensor" or (dimensions is not None and len(argument.shape) != dimensions):
-        raise _NoFormulaError(f"argument {place} is not the tensor it expects")
-    return argument
+def _size(known: tuple[Argument, ...]) -> int:
+    """The bytes of the tensors among the arguments."""
+    return sum(
+        (argument.element_bytes or 0) * argument.elements for argument in known if argument.kind == "tensor"
+    )
 
 
-def _integers(known: tuple[Argument, ...], place: int, count: int) -> list[int]:
-    """A list of integers; a single one stands for all, as in torch."""
-    values = [int(word) for word in known[place].text.strip("[]() ").split(",") if word.strip()]
-    if len(values) not in (1, count):
-        raise _NoFormulaError(f"argument {place} is not a list of {count}")
-    return values * count if len(values) == 1 else values
+# Elementwise operators by the number of arguments in their schemas (native_functions.yaml): tensors behind are `out=`.
+_ONE = {
+    1: "relu neg abs square floor ceil round",
+    2: "mul maximum minimum pow clamp_min clamp_max leaky_relu",
+    3: "add sub rsub threshold clamp hardtanh",
+}
+_ONE_FLOATING = {1: "sqrt rsqrt exp log tanh sigmoid silu mish sin cos reciprocal erf", 2: "div gelu"}
+_TWO = {
+    2: "silu_backward tanh_backward sigmoid_backward",
+    3: "lerp gelu_backward threshold_backward",
+    4: "addcmul addcdiv",
+}
+_COMPARE = {1: "isnan isinf logical_not", 2: "eq ne lt le gt ge logical_and logical_or"}
 
 
-def _true(known: tuple[Argument, ...], place: int) -> bool:
-    return place < len(known) and known[place].text in ("True", "1")
+def _each(names: dict[int, str], count: Count) -> dict[str, _Formula]:
+    return {name: _Formula(count, number) for number, listed in names.items() for name in listed.split()}
 
 
-# --- matrix products -----------------------------------------------------------------------------------------
+def _all(*names: str, count: Count) -> dict[str, _Formula]:
+    """Operators whose `out=` variants nobody calls: every tensor is read."""
+    return dict.fromkeys(names, _Formula(count))
 
 
-def _mm(left: int, batched: bool = False) -> Callable[[tuple[Argument, ...]], _Counted]:
-    def count(known: tuple[Argument, ...]) -> _Counted:
-        a, b = (_tensor(known, place, 3 if batched else 2).shape for place in (left, left + 1))
-        *batch, m, k = a
-        if b[-2] != k:
-            raise _NoFormulaError("the inner sizes differ")
-        many = prod(batch)
-        return _product(many, m, b[-1], k, left)
-
-    return count
-
-
-def _product(batch: int, m: int, n: int, k: int, output_of: int) -> _Counted:
-    text = f"2 * {batch} * {m} * {n} * {k}" if batch != 1 else f"2 * {m} * {n} * {k}"
-    return _Counted(2 * batch * m * n * k, text, batch * m * n, output_of)
-
-
-def _linear(known: tuple[Argument, ...]) -> _Counted:
-    *rows, k = _tensor(known, 0).shape
-    n, inner = _tensor(known, 1, 2).shape
-    if inner != k:
-        raise _NoFormulaError("the inner sizes differ")
-    return _product(1, prod(rows), n, k, 0)
-
-
-def _matmul(known: tuple[Argument, ...]) -> _Counted:
-    a, b = _tensor(known, 0).shape, _tensor(known, 1).shape
-    left = a if len(a) > 1 else (1, *a)
-    right = b if len(b) > 1 else (*b, 1)
-    if left[-1] != right[-2]:
-        raise _NoFormulaError("the inner sizes differ")
-    batch = prod(_broadcast(left[:-2], right[:-2]))
-    return _product(batch, left[-2], right[-1], left[-1], 0)
-
-
-# --- convolutions --------------------------------------------------------------------------------------------
-
-
-def _convolution(
-    stride: int, padding: int, dilation: int, transposed: int | None = None
-) -> Callable[[tuple[Argument, ...]], _Counted]:
-    """Places of the arguments; an output element takes one multiply-add for each weight that reaches it."""
-
-    def count(known: tuple[Argument, ...]) -> _Counted:
-        data, weight = _tensor(known, 0).shape, _tensor(known, 1).shape
-        axes = len(weight) - 2
-        if len(data) != axes + 2:
-            raise _NoFormulaError("input and weight have different numbers of axes")
-        if transposed is not None and _true(known, transposed):
-            raise _NoFormulaError("it is transposed")
-        steps, pads, gaps = (_integers(known, place, axes) for place in (stride, padding, dilation))
-        sizes = [
-            (size + 2 * pad - gap * (taps - 1) - 1) // step + 1
-            for size, pad, gap, taps, step in zip(data[2:], pads, gaps, weight[2:], steps, strict=True)
-        ]
-        outputs = data[0] * weight[0] * prod(sizes)
-        each = prod(weight[1:])
-        return _Counted(2 * outputs * each, f"2 * {outputs} outputs * {each} weights", outputs)
-
-    return count
-
-
-def _convolution_backward(known: tuple[Argument, ...]) -> _Counted:
-    """The gradients of input and weight cost what the forward pass costs, each where it is asked for."""
-    gradient, data, weight = (_tensor(known, place) for place in range(3))
-    transposed = _true(known, 7)
-    each = prod(weight.shape[1:])
-    points = data.elements if transposed else gradient.elements
-    asked = [word.strip() == "True" for word in known[10].text.strip("[]").split(",")][:2]
-    outputs = asked[0] * data.elements + asked[1] * weight.elements
-    flops = 2 * points * each * sum(asked)
-    return _Counted(flops, f"2 * {points} outputs * {each} weights * {sum(asked)} gradients", outputs)
-
-
-# --- attention -----------------------------------------------------------------------------------------------
-
-
-def _attention(
-    causal: int, *, first: int = 0, heads_first: bool = True, packed: int | None = None, products: int = 2
-) -> Callable[[tuple[Argument, ...]], _Counted]:
-    """Places of query and of the causal flag; `packed` is where sequence offsets are, if given."""
-
-    def count(known: tuple[Argument, ...]) -> _Counted:
-        if packed is not None and packed < len(known) and known[packed].kind == "tensor":
-            raise _NoFormulaError("the sequences are packed and their lengths are not recorded")
-        query, key, value = (_tensor(known, first + place, 4).shape for place in range(3))
-        seat = 2 if heads_first else 1
-        heads = query[3 - seat]
-        rows, columns, depth = query[seat], key[seat], query[3]
-        pairs = _causal_pairs(rows, columns) if _true(known, causal) else rows * columns
-        shared = (products + 1) // 2 * depth + products // 2 * value[3]
-        flops = 2 * query[0] * heads * pairs * shared
-        text = f"2 * {query[0]} * {heads} heads * {pairs} pairs * {shared}"
-        outputs = query[0] * heads * rows * value[3]
-        if products > 2:
-            outputs = prod(query) + prod(key) + prod(value)
-        return _Counted(flops, text, outputs, first)
-
-    return count
-
-
-def _causal_pairs(rows: int, columns: int) -> int:
-    """Row i sees the first i + 1 columns, and never more than there are."""
-    triangle = min(rows, columns)
-    return triangle * (triangle + 1) // 2 + max(0, rows - columns) * columns
-
-
-# --- normalisation, softmax, elementwise ---------------------------------------------------------------------
-
-
-def _per_element(operations: int, steps: str) -> Callable[[tuple[Argument, ...]], _Counted]:
-    def count(known: tuple[Argument, ...]) -> _Counted:
-        elements = _tensor(known, 0).elements
-        return _Counted(operations * elements, f"{operations} * {elements} elements: {steps}", elements)
-
-    return count
-
-
-def _batch_norm(known: tuple[Argument, ...]) -> _Counted:
-    training = _true(known, 5)
-    steps = "mean, variance, scale, shift" if training else "scale and shift by recorded statistics"
-    return _per_element(7 if training else 4, steps)(known)
-
-
-def _broadcast(*shapes: Shape) -> Shape:
-    longest = max((len(shape) for shape in shapes), default=0)
-    aligned = [(1,) * (longest - len(shape)) + shape for shape in shapes]
-    sizes = []
-    for column in zip(*aligned, strict=True):
-        wide = {size for size in column if size != 1}
-        if len(wide) > 1:
-            raise _NoFormulaError("the shapes do not broadcast")
-        sizes.append(wide.pop() if wide else 1)
-    return tuple(sizes)
-
-
-def _elementwise(
-    operations: int, output_bytes: int | None = None
-) -> Callable[[tuple[Argument, ...]], _Counted]:
-    def count(known: tuple[Argument, ...]) -> _Counted:
-        tensors = [argument for argument in known if argument.kind == "tensor"]
-        if not tensors:
-            raise _NoFormulaError("it has no tensor")
-        elements = prod(_broadcast(*(tensor.shape for tensor in tensors)))
-        widest = max(tensor.element_bytes or 0 for tensor in tensors)
-        text = f"{operations} * {elements} elements"
-        return _Counted(operations * elements, text, elements, output_bytes=output_bytes or widest)
-
-    return count
-
-
-def _copy(known: tuple[Argument, ...]) -> _Counted:
-    """Reads the source and writes the target; both are arguments already."""
-    target, source = _tensor(known, 0), _tensor(known, 1)
-    _broadcast(target.shape, source.shape)
-    return _Counted(0, "0: moves data", 0)
-
-
-def _clone(known: tuple[Argument, ...]) -> _Counted:
-    return _Counted(0, "0: moves data", _tensor(known, 0).elements)
-
-
-_LAYER_NORM = _per_element(7, "mean, variance, normalise, scale, shift")
-_RMS_NORM = _per_element(4, "square, sum, normalise, scale")
-_SOFTMAX = _per_element(5, "maximum, subtract, exponential, sum, divide")
-
-_ONE = (
-    "add sub rsub mul div relu threshold neg abs sqrt rsqrt exp log tanh sigmoid gelu silu mish sin cos pow "
-    "maximum minimum clamp clamp_min clamp_max reciprocal erf square leaky_relu hardtanh floor ceil round"
-)
-_TWO = "addcmul addcdiv lerp gelu_backward silu_backward tanh_backward sigmoid_backward threshold_backward"
-_COMPARE = "eq ne lt le gt ge isnan isinf logical_not logical_and logical_or"
-
-_FORMULAS: dict[str, Callable[[tuple[Argument, ...]], _Counted]] = {
-    "mm": _mm(0),
-    "_scaled_mm": _mm(0),
-    "addmm": _mm(1),
-    "_addmm_activation": _mm(1),
-    "bmm": _mm(0, batched=True),
-    "baddbmm": _mm(1, batched=True),
-    "linear": _linear,
-    "rocm_unquantized_gemm": _linear,
-    "matmul": _matmul,
-    "mv": _matmul,
-    "dot": _matmul,
-    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _convolution(3, 4, 5)),
-    **dict.fromkeys(("convolution", "_convolution"), _convolution(3, 4, 5, 6)),
-    "miopen_convolution": _convolution(4, 3, 5),
-    "cudnn_convolution": _convolution(3, 2, 4),
-    "convolution_backward": _convolution_backward,
-    "scaled_dot_product_attention": _attention(5),
-    "_scaled_dot_product_flash_attention": _attention(4),
-    "_scaled_dot_product_flash_attention_for_cpu": _attention(4),
-    "_scaled_dot_product_efficient_attention": _attention(6),
-    "_scaled_dot_product_cudnn_attention": _attention(6),
-    "_flash_attention_forward": _attention(8, heads_first=False, packed=3),
-    "_efficient_attention_forward": _attention(9, heads_first=False, packed=4),
-    "_scaled_dot_product_flash_attention_backward": _attention(11, first=1, products=5),
-    "_scaled_dot_product_efficient_attention_backward": _attention(11, first=1, products=5),
-    "_flash_attention_backward": _attention(11, first=1, heads_first=False, packed=6, products=5),
-    "layer_norm": _LAYER_NORM,
-    "native_layer_norm": _LAYER_NORM,
-    "rms_norm": _RMS_NORM,
-    "_fused_rms_norm": _RMS_NORM,
-    **dict.fromkeys(
-        (
-            "batch_norm",
-            "native_batch_norm",
-            "miopen_batch_norm",
-            "cudnn_batch_norm",
-            "_batch_norm_impl_index",
-        ),
-        _batch_norm,
+_FORMULAS: dict[str, _Formula] = {
+    "mm": _Formula(counting.mm(0), 2),
+    "_scaled_mm": _Formula(counting.scaled_mm, 8),
+    "addmm": _Formula(counting.mm(1), 5),
+    "_addmm_activation": _Formula(counting.mm(1), 6),
+    "bmm": _Formula(counting.mm(0, batched=True), 2),
+    "baddbmm": _Formula(counting.mm(1, batched=True), 5),
+    "linear": _Formula(counting.linear, 3),
+    "rocm_unquantized_gemm": _Formula(counting.linear),
+    **dict.fromkeys(("matmul", "mv", "dot"), _Formula(counting.matmul, 2)),
+    **_all("conv1d", "conv2d", "conv3d", count=counting.convolution(3, 4, 5)),
+    **_all("convolution", "_convolution", count=counting.convolution(3, 4, 5, 6)),
+    **_all("miopen_convolution", count=counting.convolution(4, 3, 5)),
+    **_all("cudnn_convolution", count=counting.convolution(3, 2, 4)),
+    **_all("convolution_backward", count=counting.convolution_backward),
+    **_all("scaled_dot_product_attention", count=counting.attention(5)),
+    **_all(
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        count=counting.attention(4),
     ),
-    **dict.fromkeys(("softmax", "_softmax", "log_softmax", "_log_softmax"), _SOFTMAX),
-    **dict.fromkeys(_ONE.split(), _elementwise(1)),
-    **dict.fromkeys(_TWO.split(), _elementwise(2)),
-    **dict.fromkeys(_COMPARE.split(), _elementwise(1, output_bytes=1)),
-    "copy_": _copy,
-    "clone": _clone,
-    "contiguous": _clone,
+    **_all(
+        "_scaled_dot_product_efficient_attention",
+        "_scaled_dot_product_cudnn_attention",
+        count=counting.attention(6),
+    ),
+    **_all("_flash_attention_forward", count=counting.attention(8, heads_first=False, packed=3)),
+    **_all("_efficient_attention_forward", count=counting.attention(9, heads_first=False, packed=4)),
+    **_all(
+        "_scaled_dot_product_flash_attention_backward",
+        "_scaled_dot_product_efficient_attention_backward",
+        count=counting.attention(11, first=1, products=5),
+    ),
+    **_all(
+        "_flash_attention_backward",
+        count=counting.attention(11, first=1, heads_first=False, packed=6, products=5),
+    ),
+    **_all("layer_norm", "native_layer_norm", count=counting.LAYER_NORM),
+    **_all("rms_norm", "_fused_rms_norm", count=counting.RMS_NORM),
+    **_all(
+        "batch_norm",
+        "native_batch_norm",
+        "miopen_batch_norm",
+        "cudnn_batch_norm",
+        "_batch_norm_impl_index",
+        count=counting.batch_norm,
+    ),
+    **dict.fromkeys(("softmax", "_softmax", "log_softmax", "_log_softmax"), _Formula(counting.softmax, 3)),
+    **_each(_ONE, counting.elementwise(1)),
+    **_each(_ONE_FLOATING, counting.elementwise(1, floating)),
+    **_each(_TWO, counting.elementwise(2)),
+    **_each(_COMPARE, counting.elementwise(1, counting.truth)),
+    "copy_": _Formula(counting.copy),
+    **_all("clone", "contiguous", count=counting.clone),
 }
 
 
-def _formula(name: str) -> Callable[[tuple[Argument, ...]], _Counted] | None:
-    """The formula for the name without its library; `add_` computes what `add` does."""
+def _formula(name: str) -> _Formula | None:
+    """The formula for the name without its library; `add_` computes what `add` does, in place."""
     bare = name.rsplit("::", maxsplit=1)[-1]
-    return _FORMULAS.get(bare) or _FORMULAS.get(bare.removesuffix("_"))
+    if bare in _FORMULAS:
+        return _FORMULAS[bare]
+    plain = _FORMULAS.get(bare.removesuffix("_"))
+    return replace(plain, in_place=True) if plain else None

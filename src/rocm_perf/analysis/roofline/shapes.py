@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,16 +10,15 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.operators.categories import operator_category
+from rocm_perf.analysis.operators.peaks import floating_type
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
 from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
-from rocm_perf.model.torch_call import arguments
 
 _ON_MATRIX_UNITS = ("GEMM", "convolution", "attention")
-_SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8": "f8"}
 _HALVES = ("f16", "bf16", "f8")
 
 # What kernel names say of f32 products: cuBLAS and cutlass name tf32 (s1688 is its instruction), Tensile its MFMA.
@@ -79,18 +77,8 @@ def _call(row: Mapping[str, Any]) -> _Call:
     work = operator_work(name, shapes, dtypes, inputs)
     if work.flops.value is None or work.bytes.value is None:
         return _Call(None, None, None, "", reason=work.flops.unavailable or work.bytes.unavailable or "")
-    ceiling, note = _ceiling(row["kernel"], name, _dtype(shapes, dtypes))
+    ceiling, note = _ceiling(row["kernel"], name, floating_type(shapes, dtypes))
     return _Call(float(work.flops.value), float(work.bytes.value), ceiling, work.flops.formula, note)
-
-
-def _dtype(shapes: str | None, dtypes: str | None) -> str | None:
-    """The floating-point type that most elements have."""
-    elements: Counter[str] = Counter()
-    for argument in arguments(shapes, dtypes) or ():
-        short = _SHORT.get((argument.dtype or "").partition("_")[0])
-        if argument.kind == "tensor" and short:
-            elements[short] += argument.elements
-    return max(elements, key=lambda dtype: elements[dtype]) if elements else None
 
 
 def _ceiling(kernel: str, operator: str, dtype: str | None) -> tuple[str | None, str]:

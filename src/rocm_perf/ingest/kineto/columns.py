@@ -92,11 +92,18 @@ class Columns:
         elif category == "fwdbwd":
             for phase in ("s", "f"):
                 self._append(f"flow_{phase}", [e for e in events if e.ph == phase])
+        elif category == "Operator":
+            self._add_operators_of_2021([e for e in events if e.ph == "X"])
         elif category == "cpu_instant_event":
             self._append("memory", [e for e in events if e.args.delta_bytes is not None])
         else:
             self._note_ranks(events if not category else ())
             self._append(CATEGORIES.get(category, "other"), [e for e in events if e.ph == "X"])
+
+    def _add_operators_of_2021(self, events: list[Event]) -> None:
+        """Add operators and the user's ranges, steps among them, which had no category of their own then."""
+        self._append("range", [event for event in events if _is_range(event)])
+        self._append("operator", [event for event in events if not _is_range(event)])
 
     def _append(self, group: str, events: list[Event]) -> None:
         if not events:
@@ -119,6 +126,12 @@ class Columns:
                 rank = _int(parts[1])
                 if rank is not None:
                     self.rank_of_process[pid] = rank
+
+
+def _is_range(event: Event) -> bool:
+    """Whether an operator of 2021 is a record_function: it has no library, no arguments and no place in autograd."""
+    args = event.args
+    return "::" not in event.name and args.sequence is None and not (bytes(args.shapes) or bytes(args.dtypes))
 
 
 def nanoseconds(microseconds: pl.Series) -> pl.Series:

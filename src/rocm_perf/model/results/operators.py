@@ -47,7 +47,7 @@ class KernelSequence(msgspec.Struct, frozen=True):
 
 class Operator(msgspec.Struct, frozen=True):
     """All calls of one operator. `self` leaves out what operators inside it did; `total` counts a call inside another
-    call of the same operator once."""
+    call of the same operator once. GPU times are those of kernels, copies and fills."""
 
     name: str
     category: str
@@ -56,7 +56,7 @@ class Operator(msgspec.Struct, frozen=True):
     host_total_ns: int
     gpu_self_ns: int
     gpu_total_ns: int
-    copy_ns: int  # copies and fills that it caused itself
+    copy_ns: int  # copies and fills among gpu_self_ns
     dispatches: int
     backward: tuple[str, ...]  # the operators of the backward pass that belong to it
     backward_gpu_ns: int | None  # None if no backward operator is linked
@@ -99,13 +99,14 @@ class KernelWork(msgspec.Struct, frozen=True):
 
 
 class QueueLength(msgspec.Struct, frozen=True):
-    """Kernels launched and not yet started on one stream, over time."""
+    """Kernels, copies and fills launched and not yet started on one stream, over time."""
 
     node: int
     agent_id: int | None
     stream_id: int | None
     dispatches: int
-    unpaired: int  # dispatches without a recorded launch: not counted
+    copies: int  # and fills
+    unpaired: int  # of both, without a recorded launch: not counted
     window_ns: int
     longest: int
     mean: float
@@ -117,7 +118,7 @@ class QueueLength(msgspec.Struct, frozen=True):
 
 
 class Operators(msgspec.Struct, frozen=True):
-    """Operators of a run. owned_ns + unowned_ns = total_ns, the summed kernel time."""
+    """Operators of a run. owned_ns + unowned_ns = total_ns, the summed time of kernels, copies and fills."""
 
     categories: tuple[OperatorCategory, ...]
     modules: tuple[Place, ...]

@@ -20,6 +20,7 @@ from rocm_perf.render.sections.section import (
     Section,
     code,
     count,
+    doubts,
     grids,
     known,
     number,
@@ -97,7 +98,7 @@ def operators_section(document: Document, top: int) -> Section:
             *grids("Lines of Python", operators.call_sites, _PLACE_COLUMNS, top),
             *grids("Most frequent sequences of kernels", _sequences(operators), _SEQUENCE_COLUMNS, top),
         ),
-        notes=tuple(_notes(operators)),
+        notes=(*_doubts(operators), *_notes(operators)),
     )
 
 
@@ -143,12 +144,12 @@ def _shape(shape: OperatorShape, roofs: Roofs) -> Iterator[_Node]:
 def _lines(operators: Operators, queues: tuple[QueueLength, ...]) -> Iterator[str]:
     if operators.total_ns:
         yield (
-            f"Operators own {format_ns(operators.owned_ns)} of {format_ns(operators.total_ns)} kernel time "
+            f"Operators own {format_ns(operators.owned_ns)} of {format_ns(operators.total_ns)} GPU time "
             f"({share(operators.owned_ns / operators.total_ns)})."
         )
     for queue in queues[:2]:
         yield (
-            f"Kernels launched and waiting on stream {known(queue.stream_id)}: at most {queue.longest:,}, mean "
+            f"Work launched and waiting on stream {known(queue.stream_id)}: at most {queue.longest:,}, mean "
             f"{rate(queue.mean)}; for {share(queue.starved)} of the time the GPU waits for the host."
         )
         if queue.longest > 0:
@@ -169,6 +170,12 @@ def _sequences(operators: Operators) -> list[tuple[str, KernelSequence]]:
 def _sequence(sequence: KernelSequence) -> str:
     more = f" and {sequence.more} more" if sequence.more else ""
     return " > ".join(sequence.kernels) + more
+
+
+def _doubts(operators: Operators) -> tuple[str, ...]:
+    """What the question marks in the tree mean."""
+    tree = _tree(operators, {})
+    return doubts(rate for node in tree for rate in (node.tflops, node.tbytes) if rate is not None)
 
 
 def _notes(operators: Operators) -> Iterator[str]:

@@ -67,6 +67,30 @@ def test_streams_stand_alone_and_kernels_without_a_launch_are_counted() -> None:
     assert by_stream == {0: (1, 1, 1), 3: (1, 0, 1)}
 
 
+def test_copies_and_fills_wait_like_kernels() -> None:
+    """A stream that only copies is not starved, and a kernel behind a copy is not alone in the queue."""
+    copy = {"agent_id": 0, "stream_id": 0, "correlation_id": 2, "start_ns": 20, "end_ns": 60}
+    launched = [
+        call("hipLaunchKernel", 0, 1, 1),
+        call("hipMemcpyAsync", 5, 6, 2),
+        call("hipMemsetAsync", 5, 6, 3),
+    ]
+    queued = trace(
+        api_calls=launched,
+        dispatches=[kernel("k", 10, 20, correlation_id=1)],
+        copies=[
+            {**copy, "kind": "H2D"},
+            {**copy, "kind": "MEMSET", "stream_id": 4, "correlation_id": 3, "start_ns": 5, "end_ns": 10},
+            {**copy, "kind": "D2H", "stream_id": None, "correlation_id": 9},
+        ],
+    )
+    mixed, fills = queue_lengths(queued)
+    assert (mixed.dispatches, mixed.copies, mixed.window_ns, mixed.longest) == (1, 1, 60, 2)
+    assert mixed.starved.value == 0
+    assert mixed.mean == (10 + 15) / 60
+    assert (fills.stream_id, fills.dispatches, fills.copies, fills.longest) == (4, 0, 1, 0)
+
+
 def test_a_launch_after_its_kernel_means_no_wait() -> None:
     skewed = trace(
         api_calls=[call("hipLaunchKernel", 50, 51, 1)], dispatches=[kernel("k", 40, 60, correlation_id=1)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rocm_perf.analysis.operators.build import NO_OPERATORS, operators
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.tree import BY_ID, BY_LAUNCH, UNOWNED
-from rocm_perf.model.results.operators import Operator, Operators
+from rocm_perf.model.results.operators import Operator, Operators, OperatorShape
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, trace
 
@@ -80,15 +80,15 @@ def named(attribution: Operators, name: str) -> Operator:
 def test_who_owns_a_kernel_and_how_that_is_known() -> None:
     attribution = operators(step())
     assert attribution.owned_by == {BY_LAUNCH: 3, BY_ID: 1, UNOWNED: 1}
-    assert (attribution.total_ns, attribution.owned_ns, attribution.unowned_ns) == (775, 725, 50)
+    assert (attribution.total_ns, attribution.owned_ns, attribution.unowned_ns) == (805, 755, 50)
 
 
 def test_self_and_total_times() -> None:
     attribution = operators(step())
     linear, mm = named(attribution, "aten::linear"), named(attribution, "aten::mm")
     assert (linear.calls, linear.host_total_ns, linear.host_self_ns) == (2, 80, 30)
-    assert (linear.gpu_self_ns, linear.gpu_total_ns) == (25, 325)
-    assert (mm.calls, mm.gpu_self_ns, mm.dispatches, mm.copy_ns) == (3, 700, 3, 30)
+    assert (linear.gpu_self_ns, linear.gpu_total_ns) == (25, 355)
+    assert (mm.calls, mm.gpu_self_ns, mm.dispatches, mm.copy_ns) == (3, 730, 3, 30)
     assert (linear.category, mm.category) == ("GEMM", "GEMM")
 
 
@@ -99,13 +99,69 @@ def test_shapes_with_their_kernels_work_and_rates() -> None:
         "[[4,8],[8,2]]",
         2,
         12,
-        300,
+        330,
     )
     assert (forward.flops.value, forward.bytes.value) == (2 * 2 * 4 * 8 * 2, 2 * 4 * (32 + 16 + 8))
-    assert forward.tflops.value == 256 / 300 / 1000
+    assert forward.tflops.value == 256 / 330 / 1000
     assert [(row.kernel, row.dispatches, row.gpu_ns) for row in forward.kernels] == [("Cijk_mm", 2, 300)]
     other = next(shape for shape in mm.shapes if not shape.shapes)
     assert "record_shapes=True" in str(other.tflops.unavailable)
+
+
+def test_a_call_inside_one_of_its_name_keeps_its_total() -> None:
+    """`div` by a Python number calls `div` by a tensor: each line has the time of its calls, the operator once."""
+    nested = trace(
+        ops=[
+            op("aten::div", 0, 100, 1, shapes="[[8], []]", dtypes='["float", "Scalar"]'),
+            op("aten::div", 10, 90, 2, shapes="[[8], []]", dtypes='["float", "long int"]'),
+            op("aten::div", 20, 80, 3, shapes="[[8], []]", dtypes='["float", "long int"]'),
+        ],
+        api_calls=[call("hipLaunchKernel", 30, 31, 1, **HOST)],
+        dispatches=[kernel("divide", 200, 300, pid=1, correlation_id=1)],
+    )
+    div = named(operators(nested), "aten::div")
+    assert (div.calls, div.gpu_self_ns, div.gpu_total_ns) == (3, 100, 100)
+    totals = {shape.dtypes: (shape.calls, shape.gpu_total_ns) for shape in div.shapes}
+    assert totals == {'["float","Scalar"]': (1, 100), '["float","long int"]': (2, 100)}
+    assert all(shape.tbytes.known for shape in div.shapes)
+
+
+def product(length_ns: int, size: int, **agent: object) -> OperatorShape:
+    """The one line of a product of square bf16 matrices that takes this long."""
+    recorded = trace(
+        ops=[
+            op(
+                "aten::mm",
+                0,
+                50,
+                1,
+                shapes=f"[[{size}, {size}], [{size}, {size}]]",
+                dtypes=f'["{HALF}", "{HALF}"]',
+            )
+        ],
+        api_calls=[call("hipLaunchKernel", 10, 11, 1, **HOST)],
+        dispatches=[kernel("Cijk", 100, 100 + length_ns, pid=1, correlation_id=1)],
+        agents=[{"agent_id": 0, "kind": "GPU", **agent}],
+    )
+    (line,) = named(operators(recorded), "aten::mm").shapes
+    return line
+
+
+HALF = "c10::BFloat16"
+MI300X = {"gfx": "gfx942", "name": "AMD Instinct MI300X"}  # 5.3 TB/s, 1,307.4 TFLOP/s of dense bf16
+
+
+def test_a_rate_above_the_peak_of_the_gpu_is_doubted() -> None:
+    possible = product(1_000_000, 4096, **MI300X)
+    assert (possible.tflops.doubt, possible.tbytes.doubt) == (None, None)
+    fast = product(50_000, 4096, **MI300X)
+    assert str(fast.tflops.doubt).startswith("above the 1,307 TFLOP/s of AMD Instinct MI300X in bf16: ")
+    assert fast.tbytes.doubt is None
+    cached = product(1_000, 1024, **MI300X)
+    assert "a call's 6.00 MiB fit the last cache before it (256 MiB)" in str(cached.tbytes.doubt)
+    beyond = product(50_000, 16384, **MI300X)
+    assert "it moves less than its shapes say" in str(beyond.tbytes.doubt)
+    assert product(50_000, 16384, name="some GPU").tbytes.doubt is None
 
 
 def test_backward_is_linked_by_sequence_and_counts_for_the_module_of_its_forward() -> None:
@@ -141,7 +197,7 @@ def test_recorded_links_come_first() -> None:
 
 def test_call_sites_are_the_innermost_functions_outside_torch() -> None:
     (site,) = operators(step()).call_sites
-    assert (site.name, site.calls, site.gpu_ns, site.dispatches) == ("train.py(7): step", 2, 325, 3)
+    assert (site.name, site.calls, site.gpu_ns, site.dispatches) == ("train.py(7): step", 2, 355, 3)
 
 
 def test_sequences_of_an_outer_operator_hold_what_is_inside_it() -> None:

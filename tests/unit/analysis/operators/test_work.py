@@ -131,7 +131,7 @@ def test_batch_norm_knows_training_from_inference() -> None:
 
 
 def test_elementwise_broadcasts_and_copies_compute_nothing() -> None:
-    assert work("aten::add_", [[4, 1, 3], [5, 1], []], ["float", "c10::Half", "Scalar"]) == (
+    assert work("aten::add", [[4, 1, 3], [5, 1], []], ["float", "c10::Half", "Scalar"]) == (
         60,
         4 * 12 + 2 * 5 + 4 * 60,
     )
@@ -160,3 +160,68 @@ def test_what_is_not_known_says_why(name: str, shapes: str | None, types: str | 
     cost = operator_work(name, shapes, types)
     assert cost.flops.value is None
     assert reason in str(cost.flops.unavailable)
+
+
+HALF, FLOAT, NUMBER = (
+    "c10::BFloat16",
+    "float",
+    "double",
+)  # a Python number is written as a double without dimensions
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "dtypes", "moved"),
+    [
+        ("aten::mul", [[8, 4], []], [HALF, NUMBER], 2 * 32 + 8 + 2 * 32),
+        ("aten::add", [[8, 4], [], []], ["int", "long int", "Scalar"], 4 * 32 + 8 + 4 * 32),
+        ("aten::mul", [[8, 4], []], ["int", NUMBER], 4 * 32 + 8 + 4 * 32),
+        ("aten::add", [[8, 4], [8, 4], []], [HALF, "c10::Half", "Scalar"], 2 * 2 * 32 + 4 * 32),
+        ("aten::mul", [[8, 4], []], ["bool", "long int"], 32 + 8 + 8 * 32),
+        ("aten::div", [[8, 4], []], ["long int", "long int"], 8 * 32 + 8 + 4 * 32),
+        ("aten::sqrt", [[8, 4]], ["short"], 2 * 32 + 4 * 32),
+        ("aten::gt", [[8, 4], []], [HALF, NUMBER], 2 * 32 + 8 + 32),
+        ("aten::mul", [[], []], [HALF, "float"], 2 + 4 + 4),
+    ],
+)
+def test_a_number_beside_a_tensor_does_not_widen_the_result(
+    name: str, shapes: list[object], dtypes: list[str], moved: int
+) -> None:
+    """The result has the type that torch.result_type names."""
+    assert work(name, shapes, dtypes)[1] == moved
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "out"),
+    [
+        ("aten::mm", [[8, 4], [4, 2]], [8, 2]),
+        ("aten::bmm", [[3, 8, 4], [3, 4, 2]], [3, 8, 2]),
+        ("aten::addmm", [[2], [8, 4], [4, 2], [], []], [8, 2]),
+        ("aten::add", [[8, 4], [1, 4], []], [8, 4]),
+        ("aten::mul", [[8, 4], [4]], [8, 4]),
+        ("aten::relu", [[8, 4]], [8, 4]),
+        ("aten::_softmax", [[8, 4], [], []], [8, 4]),
+    ],
+)
+def test_a_tensor_given_as_out_is_only_written(name: str, inputs: list[object], out: list[int]) -> None:
+    """The same call with and without `out=` does the same work."""
+    dtypes = [HALF if shape else "Scalar" for shape in inputs]
+    assert work(name, [*inputs, out], [*dtypes, HALF]) == work(name, inputs, dtypes)
+    wider = work(name, [*inputs, out], [*dtypes, FLOAT])[1]
+    assert wider == work(name, inputs, dtypes)[1] + 2 * prod(out)  # type: ignore[operator]
+
+
+def test_what_is_changed_in_place_keeps_its_type() -> None:
+    assert work("aten::add_", [[8, 4], [8, 4], []], [HALF, FLOAT, "Scalar"])[1] == (2 + 4 + 2) * 32
+    assert work("aten::mul_", [[8, 4], []], ["int", NUMBER])[1] == 4 * 32 + 8 + 4 * 32
+
+
+def test_the_type_that_a_call_asks_for_is_written() -> None:
+    eight = "c10::Float8_e4m3fnuz"
+    shapes: list[object] = [[8, 4], [4, 2], [], [], [], [], [], []]
+    types = [eight, eight, FLOAT, FLOAT, "", "", "Scalar", "Scalar"]
+    new = work("aten::_scaled_mm", shapes, types, ["", "", "", "", "", "", "15", "True"])
+    assert new == (2 * 8 * 4 * 2, 32 + 8 + 4 + 4 + 2 * 16)
+    older = [eight, eight, "", "Scalar", FLOAT, FLOAT, "", "Scalar"]
+    assert work("aten::_scaled_mm", shapes, older, ["", "", "", "15", "", "", "", "True"]) == new
+    halves = work("aten::_softmax", [[8, 4], [], []], [HALF, "Scalar", "Scalar"], ["", "-1", "True"])
+    assert halves[1] == (2 + 4) * 32

@@ -136,6 +136,28 @@ def test_an_operator_with_a_stream_is_not_gpu_work(tmp_path: Path) -> None:
     assert part.tables["dispatches"]["kernel"].to_list() == ["void k<1, 2>(int)"]
 
 
+def test_ranges_that_2021_wrote_as_operators_are_ranges(tmp_path: Path) -> None:
+    """PyTorch 1.8 to 1.10 had one category for operators, autograd nodes and the user's ranges."""
+    part = read(
+        tmp_path,
+        trace(
+            span("Operator", "ProfilerStep#5", "90", "30", **{"External id": 1}),
+            span("Operator", "Optimizer.step#SGD.step", "95", "3", **{"External id": 2}),
+            span("Operator", "my forward", "99", "9", **{"External id": 3}),
+            span("Operator", "aten::mm", "99.5", "8", **{"External id": 4}),
+            span("Operator", "AddmmBackward", "100", "2", **{"External id": 5, "Sequence number": 7}),
+            span("Operator", "detach_", "101", "1", **{"External id": 6, "Input Dims": [[32]]}),
+        ),
+    )
+    assert part.tables["ops"]["name"].to_list() == ["aten::mm", "AddmmBackward", "detach_"]
+    assert part.tables["ranges"]["name"].to_list() == [
+        "ProfilerStep#5",
+        "Optimizer.step#SGD.step",
+        "my forward",
+    ]
+    assert set(part.tables["ranges"]["source"]) == {"record_function"}
+
+
 def test_kernels_without_a_launch_are_kept(tmp_path: Path) -> None:
     assert read(tmp_path, trace(KERNEL)).tables["dispatches"].height == 1
 
