@@ -13,7 +13,7 @@ from rocm_perf.arch.metrics import MetricTable, by_kernel
 from rocm_perf.model.results.bottleneck import Evidence
 from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples
 from rocm_perf.model.results.roofline import KernelRoofline
-from rocm_perf.units import format_share
+from rocm_perf.units import format_bytes, format_share
 
 _METRICS: dict[str, tuple[str, str, str]] = {
     # metric: measurement, source, what it says
@@ -31,6 +31,7 @@ _METRICS: dict[str, tuple[str, str, str]] = {
     "achieved_occupancy": ("occupancy", "wave counters", "{} of the wave slots are taken on average"),
 }
 _CONFLICTS = "lds_conflict_rate"
+LITTLE = 1.0  # FLOP/B: every GPU of the catalogue computes several times more for each byte
 METRICS = frozenset((*_METRICS, _CONFLICTS))
 
 
@@ -44,6 +45,20 @@ def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:
         says = f"it reaches {format_share(share)} of {position} ({point.basis})"
         doubt = point.percent_of_roof.doubt if position == point.position else None
         yield Evidence(name=name, value=share, unit="", says=says, source=source, doubt=doubt)
+
+
+def of_intensity(point: KernelRoofline) -> Iterator[Evidence]:
+    """That it computes next to nothing for what it moves, where both were counted whole."""
+    intensity = point.operational_intensity
+    if intensity.value is not None and intensity.doubt is None and intensity.value < LITTLE:
+        moved = format_bytes(float(point.bytes.value or 0))
+        yield Evidence(
+            name="little_work",
+            value=float(intensity.value),
+            unit="FLOP/B",
+            says=f"it moves {moved} and computes {intensity.value:.2g} FLOPs for each byte: memory sets its pace",
+            source="operations and bytes",
+        )
 
 
 def _share_of(position: str) -> tuple[str, str]:
