@@ -65,7 +65,7 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None) -> Bottlenecks:
                 of_roofline(point),
                 of_intensity(point),
                 of_profiler(point),
-                launched.get((point.gpu, point.kernel), ()),
+                _unless_counted(launched.get((point.gpu, point.kernel), ()), point),
                 tabled.get(point.kernel, ()),
                 of_counters(counted.get((point.gpu, point.kernel), {})),
                 *_instruments(point.kernel, traced, sampled),
@@ -90,6 +90,11 @@ def _of_launches(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evid
         for key, evidence in more.items():
             by_kernel.setdefault(key, []).append(evidence)
     return by_kernel
+
+
+def _unless_counted(evidence: Iterable[Evidence], point: KernelRoofline) -> list[Evidence]:
+    """What the launches tell; bytes that the grid implies are worth nothing where the real ones are known."""
+    return [one for one in evidence if one.name != "grid_bytes" or not point.bytes.known]
 
 
 def _instruments(

@@ -1,7 +1,7 @@
 """Bytes that a kernel must move, from its grid and the type of its arrays, where nothing else says what it moves.
 
-An inference: every work-item reads one element and writes one. A stencil or a copy does at least that; kernels that
-share elements between work-items (products, reductions) do not, and are left out.
+An inference: every work-item reads one element and writes one. A stencil or a copy does at least that; of a gather or
+a scatter one side may stay in cache; kernels that share elements between work-items (products, reductions) are left out.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from rocm_perf.units import format_share
 SOURCE = "grid and element type"
 _LEAST_ITEMS = 1 << 20  # smaller arrays fit the caches
 _SHARED = ("gemm", "convolution", "attention", "reduction", "softmax", "sort", "collective")
+_ONE_SIDED = ("embedding",)
 _PLAUSIBLE = 1.0  # of the peak: more was not moved
 
 
@@ -47,13 +48,14 @@ def _evidence(kernel: str, device: Device, *, items: int, spent_ns: int, each: f
     name = element_type(kernel)
     if name is None or family(kernel).name in _SHARED:
         return None
-    size = element_bytes(name)
-    rate = 2 * size * items / spent_ns / 1000  # TB/s
+    size, sides = element_bytes(name), 1 if family(kernel).name in _ONE_SIDED else 2
+    rate = sides * size * items / spent_ns / 1000  # TB/s
     peak, of = _peak(device)
     if rate / peak > _PLAUSIBLE:
         return None
+    moves = f"moves one {name} ({size} B)" if sides == 1 else f"reads one {name} and writes one (2 x {size} B)"
     says = (
-        f"if each of its {each:,.0f} work-items reads one {name} and writes one (2 x {size} B), it moves at least "
+        f"if each of its {each:,.0f} work-items {moves}, it moves at least "
         f"{rate:.2f} TB/s, {format_share(rate / peak)} of {of}"
     )
     return Evidence(name="grid_bytes", value=rate / peak, unit="", says=says, source=SOURCE)

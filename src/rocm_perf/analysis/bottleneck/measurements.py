@@ -32,7 +32,8 @@ _METRICS: dict[str, tuple[str, str, str]] = {
 }
 _CONFLICTS = "lds_conflict_rate"
 LITTLE = 1.0  # FLOP/B: every GPU of the catalogue computes several times more for each byte
-METRICS = frozenset((*_METRICS, _CONFLICTS))
+_CONFLICT_CYCLES = "lds_conflict_cycles"
+METRICS = frozenset((*_METRICS, _CONFLICTS, _CONFLICT_CYCLES))
 
 
 def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:
@@ -42,9 +43,16 @@ def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:
             continue
         name, source = _share_of(position)
         share = min(1.0, percent / 100)
-        says = f"it reaches {format_share(share)} of {position} ({point.basis})"
+        says = f"it reaches {format_share(share)} of {_roof(position)} ({point.basis})"
         doubt = point.percent_of_roof.doubt if position == point.position else None
         yield Evidence(name=name, value=share, unit="", says=says, source=source, doubt=doubt)
+
+
+def _roof(position: str) -> str:
+    """`compute (f16 matrix)` -> `the peak of the f16 matrix units`."""
+    kind, _, name = position.partition(" (")
+    name = name.removesuffix(")")
+    return f"the peak of the {name} units" if kind == "compute" else f"the bandwidth of {name}"
 
 
 def of_intensity(point: KernelRoofline) -> Iterator[Evidence]:
@@ -117,6 +125,9 @@ def of_counters(metrics: Mapping[str, tuple[float, str | None]]) -> Iterator[Evi
                 source="LDS conflict counters",
                 doubt=doubt,
             )
+        elif metric == _CONFLICT_CYCLES:
+            says = f"an LDS instruction loses {value:.2g} cycles to bank conflicts"
+            yield Evidence(name=metric, value=value, unit="cycles", says=says, source="LDS conflict counters")
         elif 0 <= value <= 1:
             name, source, says = _METRICS[metric]
             yield Evidence(

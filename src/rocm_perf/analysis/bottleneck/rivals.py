@@ -103,7 +103,14 @@ def _basis(slow: _Contender, fast: _Contender) -> str:
     if not alike:
         return ""
     counts = " and ".join(format_count(one.calls, "launch", "launches") for one in (slow, fast))
-    return f"{counts}, one after the other, {alike}"
+    return f"{counts}, one after the other, {alike}{_grids(slow, fast)}"
+
+
+def _grids(slow: _Contender, fast: _Contender) -> str:
+    """How differently they divide the work, where that is recorded and far apart."""
+    if slow.items is None or fast.items is None or slow.items == fast.items:
+        return ""
+    return f"; {slow.name} runs {slow.items:,} work-items, {fast.name} {fast.items:,}"
 
 
 def _alike(slow: _Contender, fast: _Contender) -> str:

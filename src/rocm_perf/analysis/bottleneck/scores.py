@@ -14,7 +14,7 @@ FORMULAS = {
     "bottleneck.memory bandwidth": "max(memory_share, l2_share); compute_share and l2_hit_rate are shown with it",
     "bottleneck.memory latency": "memory_wait * room(memory_share); memory_wait_at_most if nothing tells more",
     "bottleneck.LDS": "max(lds_share, lds_busy, lds_wait), and lds_conflicts * (1 - max(compute_share, memory_share)) "
-    "where the LDS is active a tenth of the time or more, or how much is not known",
+    "where the LDS is active a tenth of the time or more, or how much is not known, at most wait_share",
     "bottleneck.scratch": "scratch / 1024 B, at most 1, * (1 - max(compute_share, matrix_busy)); wait_share and "
     "memory_share are shown with it",
     "bottleneck.occupancy": "(1 - occupancy) * room(compute_share, memory_share); occupancy_limit if not measured",
@@ -94,6 +94,8 @@ def _lds(measured: Measured) -> _Scored:
     shares = _known(measured, "compute_share", "memory_share")
     counts = "lds_busy" not in measured or measured["lds_busy"].value >= USED
     lost = _most(measured, conflicts) * (1 - _most(measured, shares)) if counts else 0.0
+    if "wait_share" in measured:  # waves lose no more than they wait
+        lost = min(lost, measured["wait_share"].value)
     return max(_most(measured, names), lost), names + conflicts + _known(measured, "wait_share")
 
 
