@@ -89,8 +89,6 @@ TOPICS = (
         "families",
         "kernels:families_section",
         {"families": "time.families:family_totals"},
-        findings="time.families:family_findings",
-        evidence="families,operators",
     ),
     Topic(
         "steps",
@@ -122,7 +120,7 @@ TOPICS = (
         "roofline:bottlenecks_section",
         {"bottlenecks": "bottleneck:bottlenecks"},
         findings="verdict.kernel_findings:kernel_findings",
-        evidence="bottlenecks,roofline,path",
+        evidence="bottlenecks,roofline,families",
     ),
     Topic("metrics", "metrics:metrics_section", {"metrics": "kernels.counter_metrics:counter_metrics"}),
     Topic(

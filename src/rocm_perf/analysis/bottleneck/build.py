@@ -6,18 +6,26 @@ from collections.abc import Iterable, Mapping
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application, would_tell_more
+from rocm_perf.analysis.bottleneck.grid_bytes import grid_byte_evidence
 from rocm_perf.analysis.bottleneck.launch import launch_evidence
 from rocm_perf.analysis.bottleneck.measurements import (
     METRICS,
     counted_metrics,
     of_counters,
+    of_intensity,
     of_profiler,
     of_roofline,
     of_samples,
     of_thread_trace,
     of_waits,
 )
+from rocm_perf.analysis.bottleneck.nature import streams
+from rocm_perf.analysis.bottleneck.rivals import rivals
 from rocm_perf.analysis.bottleneck.scores import label_scores
+from rocm_perf.analysis.bottleneck.scratch import scratch_evidence
+from rocm_perf.analysis.bottleneck.suspects import defect, suspect
+from rocm_perf.analysis.bottleneck.tables import table_evidence
+from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.kernels.instructions import thread_trace
 from rocm_perf.analysis.kernels.pc_samples import pc_samples
 from rocm_perf.analysis.roofline.build import roofline
@@ -25,7 +33,7 @@ from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device, devices
 from rocm_perf.analysis.time.families import family
 from rocm_perf.arch.gpu import Gpu
-from rocm_perf.model.results.bottleneck import Bottleneck, Bottlenecks, Evidence, LabelScore
+from rocm_perf.model.results.bottleneck import Bottleneck, Bottlenecks, Evidence, Label, LabelScore
 from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.trace import Trace
@@ -35,6 +43,7 @@ THIN = "too little evidence: only the launch itself is backed by two independent
 UNDECIDED = "no measurement points to one cause: all scores are below {least:g}"
 COLLECTIVE = "a collective lasts until its slowest rank has come: compare the ranks"
 LEAST = 0.3  # a lower score points nowhere
+HALF = 0.5  # a lower score leaves room for a plainer cause
 
 
 def bottlenecks(trace: Trace, *, gpu: Gpu | None = None) -> Bottlenecks:
@@ -42,17 +51,22 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None) -> Bottlenecks:
     known = devices(trace, gpu)
     points = roofline(trace, gpu=gpu)
     counted = counted_metrics(metric_tables(trace, known, METRICS), known)
-    launches = launch_evidence(trace, known) if trace.has("dispatches") else {}
+    launched = _of_launches(trace, known)
+    tabled = table_evidence(trace)
     traced = {row.kernel: row for row in thread_trace(trace).kernels if row.kernel is not None}
     sampled = {row.kernel: row for row in pc_samples(trace).kernels if row.kernel is not None}
     app = application(trace.run)
     rows = []
     for point in points.kernels:
+        nature = streams(point.kernel)
         measured = _measured(
             (
+                [nature] if nature else [],
                 of_roofline(point),
+                of_intensity(point),
                 of_profiler(point),
-                launches.get((point.gpu, point.kernel), ()),
+                _unless_counted(launched.get((point.gpu, point.kernel), ()), point),
+                tabled.get(point.kernel, ()),
                 of_counters(counted.get((point.gpu, point.kernel), {})),
                 *_instruments(point.kernel, traced, sampled),
             )
@@ -64,7 +78,23 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None) -> Bottlenecks:
         _bottleneck(name, _measured(_instruments(name, traced, sampled)), known[0], None, app)
         for name in others
     ]
-    return Bottlenecks(tuple(rows), unavailable=None if rows else NOTHING)
+    return Bottlenecks(tuple(rows), rivals(trace), unavailable=None if rows else NOTHING)
+
+
+def _of_launches(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evidence]]:
+    """What the dispatches themselves tell of each kernel: grid, times, registers, scratch."""
+    if not trace.has("dispatches"):
+        return {}
+    by_kernel = launch_evidence(trace, known)
+    for more in (scratch_evidence(trace, known), grid_byte_evidence(trace, known)):
+        for key, evidence in more.items():
+            by_kernel.setdefault(key, []).append(evidence)
+    return by_kernel
+
+
+def _unless_counted(evidence: Iterable[Evidence], point: KernelRoofline) -> list[Evidence]:
+    """What the launches tell; bytes that the grid implies are worth nothing where the real ones are known."""
+    return [one for one in evidence if one.name != "grid_bytes" or not point.bytes.known]
 
 
 def _instruments(
@@ -91,6 +121,7 @@ def _bottleneck(
     collective = family(kernel).name == "collective"
     first = sure[0] if sure and _value(sure[0]) >= LEAST and not collective else None
     second = sure[1] if first and len(sure) > 1 else None
+    likely = None if collective else _likely(measured, first)
     return Bottleneck(
         kernel=kernel,
         short_name=short_name(kernel),
@@ -104,7 +135,17 @@ def _bottleneck(
         scores=scores,
         evidence=tuple(measured.values()),
         would_tell_more=would_tell_more(measured, device, app),
+        suspect=likely[0] if likely else None,
+        because=likely[1] if likely else None,
     )
+
+
+def _likely(measured: dict[str, Evidence], proven: LabelScore | None) -> tuple[Label, str] | None:
+    """What one kind of evidence points to where nothing is proven, or where what is proven explains less than half."""
+    if proven is None:
+        return suspect(measured)
+    plain = defect(measured) if _value(proven) < HALF else None
+    return plain if plain and plain[0] != proven.label else None
 
 
 def _value(score: LabelScore) -> float:

@@ -13,7 +13,7 @@ from rocm_perf.arch.metrics import MetricTable, by_kernel
 from rocm_perf.model.results.bottleneck import Evidence
 from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples
 from rocm_perf.model.results.roofline import KernelRoofline
-from rocm_perf.units import format_share
+from rocm_perf.units import format_bytes, format_share
 
 _METRICS: dict[str, tuple[str, str, str]] = {
     # metric: measurement, source, what it says
@@ -31,7 +31,9 @@ _METRICS: dict[str, tuple[str, str, str]] = {
     "achieved_occupancy": ("occupancy", "wave counters", "{} of the wave slots are taken on average"),
 }
 _CONFLICTS = "lds_conflict_rate"
-METRICS = frozenset((*_METRICS, _CONFLICTS))
+LITTLE = 1.0  # FLOP/B: every GPU of the catalogue computes several times more for each byte
+_CONFLICT_CYCLES = "lds_conflict_cycles"
+METRICS = frozenset((*_METRICS, _CONFLICTS, _CONFLICT_CYCLES))
 
 
 def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:
@@ -41,9 +43,30 @@ def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:
             continue
         name, source = _share_of(position)
         share = min(1.0, percent / 100)
-        says = f"it reaches {format_share(share)} of {position} ({point.basis})"
+        says = f"it reaches {format_share(share)} of {_roof(position)} ({point.basis})"
         doubt = point.percent_of_roof.doubt if position == point.position else None
         yield Evidence(name=name, value=share, unit="", says=says, source=source, doubt=doubt)
+
+
+def _roof(position: str) -> str:
+    """`compute (f16 matrix)` -> `the peak of the f16 matrix units`."""
+    kind, _, name = position.partition(" (")
+    name = name.removesuffix(")")
+    return f"the peak of the {name} units" if kind == "compute" else f"the bandwidth of {name}"
+
+
+def of_intensity(point: KernelRoofline) -> Iterator[Evidence]:
+    """That it computes next to nothing for what it moves, where both were counted whole."""
+    intensity = point.operational_intensity
+    if intensity.value is not None and intensity.doubt is None and intensity.value < LITTLE:
+        moved = format_bytes(float(point.bytes.value or 0))
+        yield Evidence(
+            name="little_work",
+            value=float(intensity.value),
+            unit="FLOP/B",
+            says=f"it moves {moved} and computes {intensity.value:.2g} FLOPs for each byte: memory sets its pace",
+            source="operations and bytes",
+        )
 
 
 def _share_of(position: str) -> tuple[str, str]:
@@ -102,6 +125,9 @@ def of_counters(metrics: Mapping[str, tuple[float, str | None]]) -> Iterator[Evi
                 source="LDS conflict counters",
                 doubt=doubt,
             )
+        elif metric == _CONFLICT_CYCLES:
+            says = f"an LDS instruction loses {value:.2g} cycles to bank conflicts"
+            yield Evidence(name=metric, value=value, unit="cycles", says=says, source="LDS conflict counters")
         elif 0 <= value <= 1:
             name, source, says = _METRICS[metric]
             yield Evidence(

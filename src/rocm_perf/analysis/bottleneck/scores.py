@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from rocm_perf.analysis.bottleneck.suspects import USED
 from rocm_perf.analysis.roofline.regime import NEAR_DATA_SHEET
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Evidence, Label, LabelScore
@@ -12,7 +13,10 @@ FORMULAS = {
     "bottleneck.compute": "max(compute_share, matrix_busy, vector_busy); memory_share is shown with it",
     "bottleneck.memory bandwidth": "max(memory_share, l2_share); compute_share and l2_hit_rate are shown with it",
     "bottleneck.memory latency": "memory_wait * room(memory_share); memory_wait_at_most if nothing tells more",
-    "bottleneck.LDS": "max(lds_share, lds_busy, lds_wait); lds_conflicts if none of them is known",
+    "bottleneck.LDS": "max(lds_share, lds_busy, lds_wait), and lds_conflicts * (1 - max(compute_share, memory_share)) "
+    "where the LDS is active a tenth of the time or more, or how much is not known, at most wait_share",
+    "bottleneck.scratch": "scratch / 1024 B, at most 1, * (1 - max(compute_share, matrix_busy)); wait_share and "
+    "memory_share are shown with it",
     "bottleneck.occupancy": "(1 - occupancy) * room(compute_share, memory_share); occupancy_limit if not measured",
     "bottleneck.launch/latency": "max(empty_units, short)",
     "bottleneck.divergence": "(1 - lanes) * room(memory_share)",
@@ -24,6 +28,7 @@ Measured = Mapping[str, Evidence]
 _Scored = tuple[float, tuple[str, ...]] | None  # the score, and the measurements that it rests on
 
 INDEPENDENT = 2
+_MUCH_SCRATCH = 1024  # bytes a work-item: more than the 256 vector registers of a lane hold
 
 
 def label_scores(measured: Measured) -> tuple[LabelScore, ...]:
@@ -81,11 +86,25 @@ def _memory_latency(measured: Measured) -> _Scored:
 
 
 def _lds(measured: Measured) -> _Scored:
+    """Conflicts count for what the kernel is away from its roofs: near one, they cost nothing."""
     names = _known(measured, "lds_share", "lds_busy", "lds_wait")
-    beside = _known(measured, "lds_conflicts")
-    if names:
-        return _most(measured, names), names + beside
-    return (_most(measured, beside), beside) if beside else None
+    conflicts = _known(measured, "lds_conflicts")
+    if not names and not conflicts:
+        return None
+    shares = _known(measured, "compute_share", "memory_share")
+    counts = "lds_busy" not in measured or measured["lds_busy"].value >= USED
+    lost = _most(measured, conflicts) * (1 - _most(measured, shares)) if counts else 0.0
+    if "wait_share" in measured:  # waves lose no more than they wait
+        lost = min(lost, measured["wait_share"].value)
+    return max(_most(measured, names), lost), names + conflicts + _known(measured, "wait_share")
+
+
+def _scratch(measured: Measured) -> _Scored:
+    if "scratch" not in measured:
+        return None
+    room = 1 - _most(measured, _known(measured, "compute_share", "matrix_busy"))
+    beside = _known(measured, "wait_share", "memory_share")
+    return min(1.0, measured["scratch"].value / _MUCH_SCRATCH) * room, ("scratch", *beside)
 
 
 def _occupancy(measured: Measured) -> _Scored:
@@ -121,6 +140,7 @@ _RULES: dict[Label, Callable[[Measured], _Scored]] = {
     "memory bandwidth": _bandwidth,
     "memory latency": _memory_latency,
     "LDS": _lds,
+    "scratch": _scratch,
     "occupancy": _occupancy,
     "launch/latency": _launch,
     "divergence": _divergence,

@@ -65,6 +65,7 @@ def all_families(parts: Sequence[Families]) -> Families:
         rows=tuple(replace(row, share=row.total_ns / total if total else 0.0) for row in rows),
         gemm_share=pooled([part.gemm_share for part in parts]),
         unclassified_share=pooled([part.unclassified_share for part in parts]),
+        fused_saving_ns=sum(part.fused_saving_ns or 0 for part in parts),
     )
 
 

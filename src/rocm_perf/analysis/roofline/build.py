@@ -134,6 +134,8 @@ def _kernels(recording: _Recording, work: Work) -> tuple[KernelRoofline, ...]:
 
 def _why_not(metric: str, recording: _Recording, place: int, by_shapes: str | None) -> str:
     table, device = recording.tables[place], recording.devices[place]
+    if table is not None and device.may_be and metric not in device.metrics:
+        return f"they are counted differently on {' and '.join(device.may_be)}, and the counters fit both"
     if table is not None:
         return why_not(table, metric)
     if recording.trace.has("counters") and device.chip is None:

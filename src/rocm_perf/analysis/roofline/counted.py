@@ -40,7 +40,7 @@ def metric_tables(
             tables.append(None)
             continue
         recorded = counters.join(own, on=_DISPATCH, how="semi", nulls_equal=True)
-        asked = sorted(names & metrics_of(device.chip.gfx).keys())
+        asked = sorted(names & device.metrics)
         tables.append(evaluate(recorded, own.drop("gpu"), device.chip, asked))
     return tuple(tables)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.arch import catalog
+from rocm_perf.arch.chip_of_counters import agreed_metrics, chips_of_counters
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.matching import Match, match
+from rocm_perf.arch.metrics import metrics_of
 from rocm_perf.model.trace import Trace
 
 NOT_RECORDED = (
@@ -34,6 +37,7 @@ class Device:
     identified_by: str = ""
     notes: tuple[str, ...] = ()
     reason: str = ""
+    may_be: tuple[str, ...] = ()  # chips among which its counters do not decide; `chip` is one of them
 
     @property
     def memory(self) -> str:
@@ -43,6 +47,13 @@ class Device:
     def serves(self, constants: Mapping[str, float]) -> bool:
         """Whether a formula with these constants means something on it."""
         return self.gpu is not None or constants.keys() <= _OF_CHIP
+
+    @property
+    def metrics(self) -> frozenset[str]:
+        """The metrics that mean the same whichever of its possible chips it is."""
+        if self.chip is None:
+            return frozenset()
+        return agreed_metrics(self.may_be) if self.may_be else frozenset(metrics_of(self.chip.gfx))
 
 
 _UNKNOWN = Device(
@@ -68,7 +79,27 @@ def devices(trace: Trace, gpu: Gpu | None = None) -> tuple[Device, ...]:
     for row in rows.iter_rows(named=True):
         groups.setdefault(_model(row), []).append(row)
     models = tuple(_device(members) for members in groups.values())
-    return models if len(models) == 1 or (models and _described(trace, rows)) else (*models, _UNKNOWN)
+    if not models:
+        return (_undescribed(trace),)
+    return models if len(models) == 1 or _described(trace, rows) else (*models, _UNKNOWN)
+
+
+@once_per_trace
+def _undescribed(trace: Trace) -> Device:
+    """A GPU that no row describes: its counters may tell the chip, but never the product, so it has no peaks."""
+    names = trace.lazy("counters").select(pl.col("counter").unique()).collect().to_series()
+    chips = chips_of_counters(names.drop_nulls())
+    if not chips:
+        return _UNKNOWN
+    alone = chips[0] if len(chips) == 1 else None
+    return replace(
+        _UNKNOWN,
+        name=f"unknown GPU ({' or '.join(chips)} by its counters)",
+        gfx=alone,
+        chip=catalog.gpus_of(chips[0])[0],
+        may_be=() if alone else chips,
+        identified_by="the names of its counters",
+    )
 
 
 def on_device(dispatches: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:

@@ -138,7 +138,7 @@ def _percent(amount: Amount, time: Quantity, ceiling: Ceiling | None, device: De
     if time.value is None:
         return unavailable("%", _PERCENT, time.unavailable or "")
     if ceiling is None or not ceiling.rate.value:
-        if not amount.value:
+        if not amount.value and device.gpu is not None:  # without peaks, none at all is near anything
             return Quantity(value=0, unit="%", formula=_PERCENT, inputs={"amount": 0})
         return unavailable(
             "%", _PERCENT, device.reason or NO_CEILING.format(name=amount.ceiling, gpu=device.name)

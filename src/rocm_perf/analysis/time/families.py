@@ -14,6 +14,7 @@ from rocm_perf.analysis.basis.names import LONGEST, demangle, short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
+from rocm_perf.analysis.time.fusible import BASIS, FUSIBLE, fused_saving_ns
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -30,9 +31,9 @@ FORMULAS = {
 OTHER = Family("other", "")
 _SHARE = "kernel time of the family / kernel time of all"
 
-# Kernels that mostly pass data on, and the share of the kernel time from which on that is worth a word.
-_FUSIBLE = ("elementwise", "normalisation", "copy", "softmax", "reduction")
-_FUSIBLE_SHARE = 0.4
+UNFUSED = "unfused-kernels"
+_FUSIBLE_SHARE = 0.4  # of the kernel time: from here on it is worth a word
+_FRAMEWORKS = frozenset(("PyTorch", "inductor"))  # whose compiler fuses kernels
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -76,19 +77,41 @@ def is_collective(names: pl.Series) -> pl.Series:
 
 @once_per_trace
 def family_totals(trace: Trace) -> Families:
-    """Kernel time by family."""
+    """Kernel time by family, of all dispatches or, where none was kept, of the profiler's own statistics."""
     dispatches = timed_dispatches(trace)
-    if not dispatches.height:
+    kernels = _of_dispatches(dispatches) if dispatches.height else _of_summaries(trace)
+    if not kernels.height:
         why = "the recording holds no kernels with times"
         nothing = unavailable("", _SHARE, why)
         return Families((), nothing, nothing, unavailable=why)
-    length = pl.col("end_ns") - pl.col("start_ns")
-    kernels = dispatches.group_by("kernel").agg(pl.len().alias("calls"), length.sum().alias("total"))
     kernels = kernels.with_columns(families(kernels["kernel"]).alias("family"))
     total = int(kernels["total"].sum())
     rows = tuple(_row(part, total) for part in kernels.partition_by("family"))
     ordered = tuple(sorted(rows, key=lambda row: (-row.total_ns, row.family)))
-    return Families(ordered, _share(ordered, "gemm", total), _share(ordered, "other", total))
+    return Families(
+        rows=ordered,
+        gemm_share=_share(ordered, "gemm", total),
+        unclassified_share=_share(ordered, "other", total),
+        fused_saving_ns=_fused(dispatches, kernels) if dispatches.height else None,
+    )
+
+
+def _of_dispatches(dispatches: pl.DataFrame) -> pl.DataFrame:
+    length = pl.col("end_ns") - pl.col("start_ns")
+    return dispatches.group_by("kernel").agg(pl.len().alias("calls"), length.sum().alias("total"))
+
+
+def _of_summaries(trace: Trace) -> pl.DataFrame:
+    rows = trace.table("summaries").filter(pl.col("domain") == "kernel").drop_nulls("total_ns")
+    total = pl.col("total_ns").sum().round().cast(pl.Int64).alias("total")
+    return rows.group_by(pl.col("name").alias("kernel")).agg(pl.col("calls").sum(), total)
+
+
+def _fused(dispatches: pl.DataFrame, kernels: pl.DataFrame) -> int:
+    by_kernel = dict(kernels.select("kernel", "family").iter_rows())
+    return fused_saving_ns(
+        dispatches, pl.col("kernel").replace_strict(by_kernel, default=None, return_dtype=pl.String)
+    )
 
 
 def _row(part: pl.DataFrame, total: int) -> FamilyTotal:
@@ -114,22 +137,36 @@ def _patterns() -> tuple[tuple[Rule, re.Pattern[str]], ...]:
     return tuple((rule, re.compile(rule.pattern)) for rule in rules())
 
 
+def uses_a_framework(document: Document) -> bool:
+    """Whether the kernels are a framework's, whose compiler can fuse them."""
+    return any(_FRAMEWORKS & set(row.libraries) for row in document.families.rows)
+
+
 def family_findings(document: Document) -> list[Finding]:
-    """More time in kernels that pass data on than in those that compute."""
-    passing = [row for row in document.families.rows if row.family in _FUSIBLE]
-    spent, share = sum(row.total_ns for row in passing), sum(row.share for row in passing)
-    if share < _FUSIBLE_SHARE or sum(row.kernels for row in passing) < 2:
+    """More time in a framework's kernels that pass data on than in those that compute."""
+    passing = [row for row in document.families.rows if row.family in FUSIBLE]
+    share, saved = sum(row.share for row in passing), document.families.fused_saving_ns
+    several = sum(row.kernels for row in passing) > 1
+    if share < _FUSIBLE_SHARE or not several or not uses_a_framework(document):
         return []
+    bound = f"at most {format_ns(saved)} to gain: {BASIS}" if saved is not None else ""
     finding = Finding(
-        id="unfused-kernels",
+        id=UNFUSED,
         severity="info",
-        title=f"{format_share(share)} of the kernel time moves data between kernels",
+        title=f"{format_share(share)} of the kernel time is unfused {_names(passing)} kernels",
         evidence=(
             *(f"{row.family}: {format_ns(row.total_ns)} in {row.calls:,} calls" for row in passing),
-            "at stake is at most this: a fused kernel still reads and writes its data once",
+            "each reads its inputs from memory and writes its result back, and computes little",
+            *([bound] if bound else []),
         ),
-        time_at_stake_ns=spent,
-        remedy="Such kernels read and write memory and compute little: fuse them (torch.compile, or fused "
-        "kernels such as those of aiter or Liger), and keep one memory layout and one dtype along the way.",
+        time_at_stake_ns=saved,
+        remedy="Fuse them (torch.compile, or fused kernels such as those of aiter or Liger), and keep one memory "
+        "layout and one data type along the way.",
+        kind="kernel-memory",
     )
     return [of_one_gpu(finding, document)]
+
+
+def _names(rows: list[FamilyTotal]) -> str:
+    """The two largest."""
+    return " and ".join(row.family for row in sorted(rows, key=lambda row: -row.total_ns)[:2])

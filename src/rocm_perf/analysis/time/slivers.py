@@ -7,7 +7,7 @@ import polars as pl
 from rocm_perf.analysis.basis.launched import launched_kernels
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import of_one_gpu
-from rocm_perf.analysis.time.families import families
+from rocm_perf.analysis.time.families import families, uses_a_framework
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -30,6 +30,11 @@ _LONGEST = 64  # kernels in a sequence
 _FLOOR = 0.05
 # Kernels of libraries that no compiler fuses into their neighbours.
 _NOT_FUSED = ("gemm", "convolution", "attention", "collective", "sort")
+_COMPILE = (
+    "Fuse them: torch.compile turns such chains into one Triton kernel; where it cannot, a fused library kernel (aiter, "
+    "apex, Liger) or a HIP graph shortens at least the gaps."
+)
+_BY_HAND = "Write one kernel instead of the sequence, or replay it as a HIP graph, which shortens at least the gaps."
 _STREAM = ("node", "pid", "agent_id", "queue_id", "stream_id")
 _BASIS = (
     f"kernels shorter than {SHORT_NS // NS_PER_US} us, of other families than {', '.join(_NOT_FUSED)}, less than "
@@ -127,7 +132,6 @@ def sliver_findings(document: Document) -> list[Finding]:
             f"occurrence, the gaps between them {format_ns(first.gap_ns / first.occurrences)}",
         ),
         time_at_stake_ns=result.saving_ns,
-        remedy="Fuse them into one kernel (torch.compile does so by itself; else write or take a fused one); a HIP "
-        "graph shortens at least the gaps.",
+        remedy=_COMPILE if uses_a_framework(document) else _BY_HAND,
     )
     return [of_one_gpu(finding, document)]

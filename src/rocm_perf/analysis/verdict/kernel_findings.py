@@ -1,68 +1,71 @@
-"""Kernels that the wall time hangs on: what holds each back, and what a faster one would bring."""
+"""Kernels that hold the time: what limits each, how far it is from what it could reach, and what to do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.time.families import UNFUSED, family_findings
+from rocm_perf.analysis.time.fusible import FUSIBLE
+from rocm_perf.analysis.verdict.kernel_case import Case, finding_of, instrument_finding
+from rocm_perf.analysis.verdict.kernel_headroom import headroom
+from rocm_perf.analysis.verdict.kernel_instruments import Instrument, instruments
+from rocm_perf.analysis.verdict.kernel_subjects import Subject, subjects
+from rocm_perf.analysis.verdict.precision import ID as SINGLE_PRECISION
+from rocm_perf.analysis.verdict.precision import is_plain, precision_findings
+from rocm_perf.analysis.verdict.ranking import UNKNOWN
+from rocm_perf.analysis.verdict.tiny_launches import tiny_launch_findings
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.quantity import Quantity
-from rocm_perf.model.results.bottleneck import Bottleneck
-from rocm_perf.model.results.path import KernelOnPath
-from rocm_perf.units import format_count, format_ns, format_share
 
 _KERNELS = 3
-_SHARE = 0.10  # of the critical path: from here on a kernel is worth a finding of its own
-_PROJECTION = "wall_ns / (wall_ns - impact_ns): every dispatch of the kernel 10 % shorter"
-
-_REMEDIES = {
-    "compute": "It runs near what its units can do: use a lower precision or a better algorithm, and check that matrix "
-    "units are used.",
-    "memory bandwidth": "It runs near what memory gives: fuse it with its neighbours, keep data in LDS or registers, "
-    "use a narrower dtype.",
-    "memory latency": "It waits for memory that is not busy: more loads in flight (unrolling, wider loads), better "
-    "locality, higher occupancy.",
-    "LDS": "LDS holds it back: pad or swizzle the layout against bank conflicts, move what fits into registers.",
-    "occupancy": "Too few waves hide its waits: spend fewer registers or less LDS (rocm-perf kernels FILE names the "
-    "step that gains a wave).",
-    "launch/latency": "It is too short or too small to fill the GPU: batch it, fuse it with its neighbours, or capture "
-    "the sequence into a HIP graph.",
-    "divergence": "Lanes of a wave take different ways: sort or group the work, or move the branch out of the kernel.",
-    "waiting": "Waves wait for one another: fewer barriers, more work between them.",
-}
+_SHARE = 0.10  # of the kernel time: from here on a kernel is worth a finding of its own
 
 
-def kernel_findings(document: Document) -> Iterator[Finding]:
-    """The kernels with the largest part of the critical path."""
-    labels = {row.kernel: row for row in document.bottlenecks.kernels}
-    for kernel in document.path.by_kernel[:_KERNELS]:
-        if kernel.critical_path_score >= _SHARE:
-            yield _finding(kernel, document.path.wall_ns, labels.get(kernel.kernel))
+def kernel_findings(document: Document) -> list[Finding]:
+    """What an expert says of the kernels, what is worth most first; never silent where kernels were recorded."""
+    listed = subjects(document)
+    together = [*family_findings(document), *precision_findings(listed, document)]
+    seen = instruments(document)
+    weighed = [(float(finding.time_at_stake_ns or 0), finding) for finding in together]
+    for subject in _chosen(listed, together):
+        finding = finding_of(_case(subject, listed, seen, document))
+        weighed.append((_weight(finding, subject), finding))
+    ordered = [finding for _, finding in sorted(weighed, key=lambda pair: -pair[0])]
+    named = frozenset(kernel for subject in listed for kernel in subject.kernels)
+    apart = [instrument_finding(one, document) for one in seen if one.kernel not in named]
+    return [*ordered, *apart, *tiny_launch_findings(document)]
 
 
-def _finding(kernel: KernelOnPath, wall_ns: int, held: Bottleneck | None) -> Finding:
-    saved, name = kernel.impact_ns, short_name(kernel.kernel)
-    label = held.label if held else None
-    evidence = [
-        f"{format_ns(kernel.path_ns)} of {format_ns(wall_ns)} in "
-        f"{format_count(kernel.dispatches, 'dispatch', 'dispatches')}",
-        f"10 % off each takes {format_ns(saved)} off the wall ({kernel.impact_basis})",
-    ]
-    if held is not None:
-        evidence.append(f"held back by {label}: {held.reason}" if label else held.reason)
-    return Finding(
-        id=f"kernel-{name}",
-        severity="info",
-        title=f"{format_share(kernel.critical_path_score)} of the critical path is {name}",
-        evidence=tuple(evidence),
-        time_at_stake_ns=saved,
-        projected_speedup=Quantity(
-            value=wall_ns / (wall_ns - saved),
-            unit="x",
-            formula=_PROJECTION,
-            inputs={"wall_ns": wall_ns, "impact_ns": saved},
-        ),
-        remedy=_REMEDIES[label] if label else "",
-        next_command=next(iter(held.would_tell_more), "") if held else "",
+def _chosen(listed: Sequence[Subject], together: Sequence[Finding]) -> list[Subject]:
+    """The costliest kernels that no finding about several tells of; the costliest of all where none is large."""
+    ids = {finding.id for finding in together}
+    apart = [subject for subject in listed if not _told(subject, ids)]
+    large = [subject for subject in apart if subject.share >= _SHARE]
+    return large[:_KERNELS] or ([] if together else apart[:1])
+
+
+def _told(subject: Subject, ids: set[str]) -> bool:
+    fused = UNFUSED in ids and subject.family in FUSIBLE
+    return fused or (SINGLE_PRECISION in ids and is_plain(subject))
+
+
+def _case(
+    subject: Subject, listed: Sequence[Subject], seen: Sequence[Instrument], document: Document
+) -> Case:
+    rivals = (rival for rival in document.bottlenecks.rivals if rival.slow in subject.kernels)
+    rival = next(rivals, None)
+    faster = next((one for one in listed if rival and rival.fast in one.kernels), None)
+    return Case(
+        subject=subject,
+        document=document,
+        room=headroom(subject, listed, document),
+        rival=rival,
+        rival_label=faster.label if faster else None,
+        instrument=next((one for one in seen if one.kernel in subject.kernels), None),
     )
+
+
+def _weight(finding: Finding, subject: Subject) -> float:
+    """For the order: what it is worth, or a third of its time where nobody can tell."""
+    stake = finding.time_at_stake_ns
+    return UNKNOWN * subject.total_ns if stake is None else float(stake)

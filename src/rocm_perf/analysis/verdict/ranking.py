@@ -17,7 +17,7 @@ KERNEL_KINDS: tuple[Kind, ...] = (
 )
 # What nobody measured counts, for the order alone, as if a third of it could go: kernels whose roof is unknown, and
 # idle time whose cause is.
-_UNKNOWN = 1 / 3
+UNKNOWN = 1 / 3
 _UNSURE: tuple[Kind, ...] = ("cannot-tell", "unrecorded-work")
 
 
@@ -40,12 +40,12 @@ def kernel_weight(kernels: Sequence[Finding], document: Document) -> float:
         return known
     gpus = max(len(document.devices), 1)
     spent = sum(device.kernel_ns for device in document.devices) - document.communication.exposed_ns
-    return max(known, _UNKNOWN * min(spent / gpus, judged_ns(document)))
+    return max(known, UNKNOWN * min(spent / gpus, judged_ns(document)))
 
 
 def _weight(finding: Finding) -> float:
     stake = finding.time_at_stake_ns or 0
-    return stake * _UNKNOWN if finding.kind in _UNSURE else stake
+    return stake * UNKNOWN if finding.kind in _UNSURE else stake
 
 
 def _weight_of(findings: Sequence[Finding]) -> float:

@@ -13,6 +13,7 @@ Label = Literal[
     "memory bandwidth",
     "memory latency",
     "LDS",
+    "scratch",
     "occupancy",
     "launch/latency",
     "divergence",
@@ -54,10 +55,25 @@ class Bottleneck(msgspec.Struct, frozen=True):
     scores: tuple[LabelScore, ...]  # highest first
     evidence: tuple[Evidence, ...]
     would_tell_more: tuple[str, ...]  # commands that would measure more
+    suspect: Label | None = None  # what one kind of evidence alone points to, where it is not proven
+    because: str | None = None  # the name of the evidence that points there
+
+
+class Rival(msgspec.Struct, frozen=True):
+    """Kernels that seem to solve one problem, of which one is slower than another."""
+
+    slow: str
+    fast: str
+    slow_ns: float  # median of a dispatch
+    fast_ns: float
+    calls: int  # of the slow one
+    total_ns: int  # of the slow one
+    basis: str  # what makes them rivals
 
 
 class Bottlenecks(msgspec.Struct, frozen=True):
-    """All kernels, longest total time first."""
+    """All kernels, longest total time first. `rivals`: the most time to gain first."""
 
     kernels: tuple[Bottleneck, ...]
+    rivals: tuple[Rival, ...] = ()
     unavailable: str | None = None

@@ -521,3 +521,13 @@ def test_the_simulators_truth() -> None:
         assert row.calls == row.dispatches == 3
     assert (by_kernel["gemm"].position, by_kernel["gemm"].regime) == ("compute (bf16 matrix)", "compute")
     assert (by_kernel["stream"].position, by_kernel["stream"].regime) == ("memory (HBM)", "memory")
+
+
+def test_counters_alone_tell_the_chip_but_no_peak() -> None:
+    """A pmc_perf.csv without its sysinfo.csv: bytes follow from the counters, shares of a peak do not."""
+    values = {"TCC_EA0_RDREQ_128B_sum": 1000.0, "TCC_EA0_RDREQ_sum": 1000.0, "TCC_EA0_RDREQ_32B_sum": 0.0}
+    chart = roofline(trace(dispatches=[dispatch(0, 10_000)], counters=counted(0, values)))
+    (row,) = chart.kernels
+    assert row.bytes.value == 128_000
+    assert row.percent_of_roof.value is None
+    assert NOT_RECORDED in row.reason

@@ -1,0 +1,55 @@
+"""What the name of a kernel says of its numbers: the type of its elements, and whether matrix units multiply them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from rocm_perf.analysis.basis.names import LONGEST, demangle
+
+_SIZES = {
+    "double": 8,
+    "float": 4,
+    "int": 4,
+    "unsigned int": 4,
+    "long": 8,
+    "unsigned long": 8,
+    "__half": 2,
+    "_Float16": 2,
+    "c10::Half": 2,
+    "c10::BFloat16": 2,
+    "__hip_bfloat16": 2,
+    "__nv_bfloat16": 2,
+}
+_TYPE = "|".join(re.escape(name) for name in sorted(_SIZES, key=len, reverse=True))
+_POINTER = re.compile(rf"(?<![\w:])(?:const )?({_TYPE})(?: const)?\s*\*")
+_PARAMETERS = re.compile(r"\(([^()]*)\)[^()]*$")
+
+# cuBLAS and cuDNN say sgemm and scudnn for products in single precision outside the tensor cores, whose kernels name
+# their instruction instead (h884, s1688, tf32); CUTLASS says simt.
+_PLAIN_F32 = re.compile(r"(?<![a-z])s(?:gemm|cudnn)|simt_s|implicit_convolve_s|_ffma_", re.IGNORECASE)
+_MATRIX_UNITS = re.compile(r"tf32|xf32|884|1688|16816|xmma_gemm_(?!f32f32)|mfma|xdl|wmma|tensorop", re.IGNORECASE)
+
+
+@lru_cache(maxsize=65_536)
+def element_type(kernel: str) -> str | None:
+    """The widest floating-point type that a kernel's parameters point to: what its arrays are made of.
+
+    Integer arrays beside them hold indices; alone, they are the data.
+    """
+    parameters = _PARAMETERS.search(demangle(kernel)[:LONGEST])
+    types = set(_POINTER.findall(parameters.group(1))) if parameters else set()
+    if not types:
+        return None
+    data = {name for name in types if not name.endswith(("int", "long"))} or types
+    return max(data, key=lambda name: (_SIZES[name], name))
+
+
+def element_bytes(type_name: str) -> int:
+    """The size of one element."""
+    return _SIZES[type_name]
+
+
+def is_plain_f32_product(kernel: str) -> bool:
+    """Whether the name says: a product in single precision that leaves the matrix units idle."""
+    return bool(_PLAIN_F32.search(kernel)) and not _MATRIX_UNITS.search(kernel)

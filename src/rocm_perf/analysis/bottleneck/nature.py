@@ -1,0 +1,33 @@
+"""Kernels whose kind of work says what limits them, before anything is measured."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.time.families import family
+from rocm_perf.model.results.bottleneck import Evidence
+
+SOURCE = "kind of kernel"
+_STREAMS = {
+    "elementwise": "an elementwise kernel reads and writes each value once and computes little",
+    "copy": "a copy computes nothing",
+    "normalisation": "a normalisation reads and writes each value a few times and computes little",
+    "softmax": "a softmax reads and writes each value a few times and computes little",
+    "reduction": "a reduction reads each value once and computes little",
+    "embedding": "a gather or scatter moves values and computes nothing",
+    "optimiser": "an optimiser step reads and writes each weight once and computes little",
+    "quantisation": "a conversion reads and writes each value once and computes little",
+}
+# A product of a matrix and one vector uses each element of the matrix once.
+_MATRIX_VECTOR = re.compile(r"gemv|mat_?vec|mmvq", re.IGNORECASE)
+_ONCE = "a product of a matrix and a vector reads each weight once and uses it once: memory sets its pace"
+
+
+def streams(kernel: str) -> Evidence | None:
+    """That its kind of work is a matter of memory bandwidth, if it is."""
+    if _MATRIX_VECTOR.search(short_name(kernel)):
+        says: str | None = _ONCE
+    else:
+        says = _STREAMS.get(family(kernel).name)
+    return Evidence(name="streams", value=1.0, unit="", says=says, source=SOURCE) if says else None

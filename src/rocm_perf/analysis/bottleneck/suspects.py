@@ -1,0 +1,69 @@
+"""What one kind of evidence alone points to, where two independent ones prove nothing: the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rocm_perf.model.results.bottleneck import Evidence, Label
+
+Measured = Mapping[str, Evidence]
+
+CONFLICTS = 0.5  # of the LDS cycles
+USED = 0.1  # of the time: an LDS that is active less costs little, whatever its conflicts
+SPILL_BYTES = 128  # a work-item; a few words are kept in the L1 cache
+EMPTY = 0.5  # of the compute units
+NEAR = 0.35  # of a data-sheet peak, as the roofline has it
+STILL = 0.4  # of the traced cycles, or of the PC samples
+STREAMED = 0.1  # of the memory's peak: what the grid alone implies is the least that is moved
+WAITING = 0.6  # of the time of its waves
+BUSY = 0.5  # of the time: units this busy are the limit
+
+
+def defect(measured: Measured) -> tuple[Label, str] | None:
+    """Something that no good kernel has, and the measurement that shows it."""
+    if _value(measured, "lds_conflicts") >= CONFLICTS and _value(measured, "lds_busy", 1.0) >= USED:
+        return "LDS", "lds_conflicts"
+    computing = max(_value(measured, name) for name in ("compute_share", "matrix_busy", "vector_busy"))
+    if _value(measured, "scratch") >= SPILL_BYTES and computing < BUSY:
+        return "scratch", "scratch"
+    if _value(measured, "empty_units") >= EMPTY:
+        return "launch/latency", "empty_units"
+    return None
+
+
+def suspect(measured: Measured) -> tuple[Label, str] | None:
+    """What a kernel is likely held back by, and the measurement that says so."""
+    return defect(measured) or _still(measured) or _near(measured) or _by_nature(measured)
+
+
+def _still(measured: Measured) -> tuple[Label, str] | None:
+    waits: dict[str, Label] = {
+        "memory_wait": "memory latency",
+        "barrier_wait": "waiting",
+        "lds_wait": "LDS",
+    }
+    seen = {name: _value(measured, name) for name in waits}
+    most = max(seen, key=lambda name: seen[name])
+    return (waits[most], most) if sum(seen.values()) >= STILL else None
+
+
+def _near(measured: Measured) -> tuple[Label, str] | None:
+    shares: dict[str, Label] = {"compute_share": "compute", "memory_share": "memory bandwidth"}
+    most = max(shares, key=lambda name: _value(measured, name))
+    return (shares[most], most) if _value(measured, most) >= NEAR else None
+
+
+def _by_nature(measured: Measured) -> tuple[Label, str] | None:
+    if _value(measured, "grid_bytes") >= STREAMED:
+        return "memory bandwidth", "grid_bytes"
+    for name in ("little_work", "streams"):
+        if name in measured:
+            return "memory bandwidth", name
+    if _value(measured, "wait_share") >= WAITING:
+        return "memory latency", "wait_share"
+    return None
+
+
+def _value(measured: Measured, name: str, otherwise: float = 0.0) -> float:
+    """The measured value; what was not measured supports nothing."""
+    return measured[name].value if name in measured else otherwise

@@ -1,0 +1,32 @@
+"""Kernels that pass data on, one after the other: what one kernel instead of each unbroken run would save."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.model.results.kernels import FamilyName
+
+# Kernels that mostly pass data on.
+FUSIBLE: tuple[FamilyName, ...] = ("elementwise", "normalisation", "copy", "softmax", "reduction")
+BASIS = (
+    "one kernel instead of each unbroken run of them on a stream, taking as long as the longest of the run: it still "
+    "reads and writes its data once"
+)
+_STREAM = ("node", "pid", "agent_id", "queue_id", "stream_id")
+
+
+def fused_saving_ns(dispatches: pl.DataFrame, family: pl.Expr) -> int:
+    """The time of all kernels of the runs but the longest of each. `family` is the family of each dispatch."""
+    length = pl.col("end_ns") - pl.col("start_ns")
+    ordered = dispatches.select(
+        *_STREAM, "start_ns", length.alias("length"), family.is_in(FUSIBLE).alias("fusible")
+    ).sort(*_STREAM, "start_ns")
+    elsewhere = pl.struct(_STREAM) != pl.struct(_STREAM).shift(1)
+    begins = (elsewhere | ~pl.col("fusible") | ~pl.col("fusible").shift(1)).fill_null(True)
+    runs = (
+        ordered.with_columns(begins.cum_sum().alias("run"))
+        .filter("fusible")
+        .group_by("run")
+        .agg((pl.col("length").sum() - pl.col("length").max()).alias("saved"))
+    )
+    return int(runs["saved"].sum())

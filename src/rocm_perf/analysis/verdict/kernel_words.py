@@ -1,0 +1,90 @@
+"""What is said of a kernel, in words that need no knowledge of profilers: the cause, and what to do about it."""
+
+from __future__ import annotations
+
+from rocm_perf.model.finding import Kind
+from rocm_perf.model.results.bottleneck import Label
+
+KINDS: dict[Label, Kind] = {
+    "compute": "kernel-compute",
+    "memory bandwidth": "kernel-memory",
+    "memory latency": "kernel-latency-or-occupancy",
+    "LDS": "lds-or-cache",
+    "scratch": "kernel-memory",
+    "occupancy": "kernel-latency-or-occupancy",
+    "launch/latency": "kernel-latency-or-occupancy",
+    "divergence": "kernel-latency-or-occupancy",
+    "waiting": "kernel-latency-or-occupancy",
+}
+
+CAUSES: dict[Label, str] = {
+    "compute": "arithmetic sets its pace",
+    "memory bandwidth": "memory bandwidth sets its pace",
+    "memory latency": "it waits for memory",
+    "LDS": "LDS, the memory inside a compute unit, slows it down",
+    "scratch": "it works in scratch memory",
+    "occupancy": "too few waves run at once to hide its waits",
+    "launch/latency": "it does not fill the GPU",
+    "divergence": "lanes of its waves take different ways",
+    "waiting": "its waves wait for one another",
+}
+# Where one measurement says more than the label.
+CLOSER = {
+    "lds_conflicts": "bank conflicts in LDS slow it down",
+    "empty_units": "too few workgroups for the GPU",
+    "short": "too short to fill the GPU",
+}
+
+REMEDIES: dict[Label, str] = {
+    "compute": "Use a narrower data type or a faster algorithm; check that the matrix units do the products.",
+    "memory bandwidth": "Move fewer bytes: fuse it with its neighbours, reuse what is in cache, use a narrower data "
+    "type, read neighbouring addresses.",
+    "memory latency": "Keep more loads in flight: unroll, load wider, prefetch, run more waves at once.",
+    "LDS": "Keep less in LDS, or read it wider.",
+    "scratch": "Get each work-item's data back into registers: fewer items per work-item, smaller tiles, arrays "
+    "indexed by constants, fully unrolled loops, a higher register limit (__launch_bounds__).",
+    "occupancy": "Use fewer registers or less LDS per work-item (rocm-perf kernels FILE names the step that gains a "
+    "wave).",
+    "launch/latency": "Give each launch more work: a larger problem, smaller tiles, a split along the summed "
+    "dimension (split-K), or one launch for several problems.",
+    "divergence": "Sort or group the work so that the lanes of a wave do the same, or move the branch out of the "
+    "kernel.",
+    "waiting": "Wait less often: fewer barriers, more work between them, several stages in flight.",
+}
+CLOSER_REMEDIES = {
+    "lds_conflicts": "Pad the rows of the tile by one element, or swizzle its layout, so that the lanes of a wave hit "
+    "different banks.",
+}
+RIVAL_REMEDY = (
+    "Use {}, or compare the two: how each divides the work among work-items and reads memory. What it moves and where "
+    "its waves wait would tell why."
+)
+UNKNOWN_REMEDY = "Count what it moves and computes, and see where its waves wait."
+NEAR = {  # by whether arithmetic is the roof
+    False: "it is near what memory gives: nothing to gain in the kernel itself, only by moving fewer bytes (fusion, a "
+    "narrower data type)",
+    True: "it is near what these units reach: nothing to gain in the kernel itself, only with a narrower data type or "
+    "less arithmetic",
+}
+TOO_SHORT = (
+    "each dispatch lasts only {}: starting and ending weigh as much as the work, so judge it on a larger problem"
+)
+
+# Measurements that speak for a cause.
+SUPPORT: dict[Label, tuple[str, ...]] = {
+    "compute": ("compute_share", "matrix_busy", "vector_busy"),
+    "memory bandwidth": ("memory_share", "l2_share", "grid_bytes", "little_work", "streams"),
+    "memory latency": ("memory_wait", "wait_share"),
+    "LDS": ("lds_conflicts", "lds_busy", "lds_wait", "lds_share"),
+    "scratch": ("scratch", "l1_share", "wait_share"),
+    "occupancy": ("occupancy", "occupancy_limit"),
+    "launch/latency": ("empty_units", "short"),
+    "divergence": ("lanes",),
+    "waiting": ("barrier_wait",),
+}
+# What has to be measured before a cause can be named.
+COUNTED = {
+    "bytes": ("memory_share", "little_work"),
+    "arithmetic": ("compute_share", "matrix_busy", "vector_busy", "little_work"),
+    "waits": ("wait_share", "memory_wait", "barrier_wait"),
+}
