@@ -58,7 +58,9 @@ def build(trace: Trace) -> Graph:
         ],
         how="diagonal_relaxed",
     )
-    return _assembled(_nodes(parts, wall), edges, wall, parts, missing(trace, parts.calls, parts.items))
+    nodes = _nodes(parts, wall)
+    lacking = missing(trace, parts.calls, parts.items)
+    return _assembled(nodes, edges, wall, parts, lacking)
 
 
 def domains(trace: Trace, number: int) -> pl.DataFrame:
@@ -85,6 +87,7 @@ def _parts(trace: Trace, number: int, origins: pl.DataFrame) -> _Parts:
         issued_ns=pl.coalesce("issued", "issued_ns")
     )
     items, more = with_delays(items.drop("issued"))
+    calls = host.with_works(calls, pl.concat([items["call"], waited["call"]]))
     return _numbered(calls, items, device.meetings(items), waited, estimates + more)
 
 
@@ -238,15 +241,18 @@ def _collective_edges(parts: _Parts) -> pl.DataFrame:
 
 
 def _end_edges(parts: _Parts, extents: pl.DataFrame) -> pl.DataFrame:
-    """The last call of every thread; it may go on after that, or make none at all."""
+    """The last call of every thread that works with a GPU; it may go on after that. Where none does: of every thread."""
     known = parts.calls.select(host.PROCESS).unique()
     extents = extents.join(known, on=host.PROCESS, how="semi")
-    threads = parts.calls.group_by(host.THREAD).agg(pl.col("out").last(), pl.col("end_ns").last())
-    threads = threads.join(extents, on=host.THREAD, how="full", coalesce=True).select(
+    threads = parts.calls.group_by(host.THREAD).agg(pl.col("out", "end_ns", "works").last())
+    threads = threads.join(extents, on=host.THREAD, how="full", coalesce=True)
+    return threads.filter(pl.col("works") | ~pl.col("works").any()).select(
         cause=pl.col("out").fill_null(START),
         usual=pl.max_horizontal(pl.col("last_ns") - pl.col("end_ns").fill_null(0), 0),
+        effect=pl.lit(parts.end, pl.Int64),
+        kind=pl.lit("end"),
+        rule=pl.lit("end"),
     )
-    return threads.with_columns(effect=pl.lit(parts.end, pl.Int64), kind=pl.lit("end"), rule=pl.lit("end"))
 
 
 def _assembled(
@@ -261,7 +267,8 @@ def _assembled(
         cause=position.gather(edges["cause"]),
         effect=position.gather(edges["effect"]),
     ).filter(pl.col("cause") < pl.col("effect"))
-    edges = pl.concat([edges, *_loose(nodes.height, edges)], how="diagonal_relaxed")
+    aside = position.gather(parts.calls.filter(~pl.col("works"))["out"])
+    edges = pl.concat([edges, *_loose(nodes.height, edges, aside)], how="diagonal_relaxed")
     ends = (nodes["start_ns"] + nodes["duration_ns"]).gather(edges["cause"])
     edges = edges.with_columns(observed=nodes["start_ns"].gather(edges["effect"]) - ends)
     edges = edges.with_columns(lag_ns=pl.min_horizontal("observed", "usual"))
@@ -270,10 +277,12 @@ def _assembled(
     late = (pl.col("observed") - pl.col("lag_ns")) * len(EDGE_KINDS.categories) + pl.col("kind").to_physical()
     edges = edges.sort("effect", late, descending=[False, True], maintain_order=True)
     binding = (pl.col("effect") != pl.col("effect").shift(-1)).fill_null(True)
-    edges = edges.with_columns(binding=binding).select(
+    edges = edges.with_columns(binding=binding)
+    after_all = pl.col("binding") & (pl.col("kind") == "end") & (pl.col("observed") > pl.col("usual"))
+    edges = edges.select(
         "cause",
         "effect",
-        "kind",
+        pl.when(after_all).then(pl.lit("unrecorded", EDGE_KINDS)).otherwise("kind").alias("kind"),
         "rule",
         "binding",
         lag_ns=pl.when("binding").then("observed").otherwise("lag_ns"),
@@ -281,15 +290,15 @@ def _assembled(
     return Graph(nodes=nodes, edges=edges, wall_ns=wall, estimates=tuple(parts.estimates), missing=lacking)
 
 
-def _loose(count: int, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What nothing holds is held by the start, and what holds nothing holds the end."""
+def _loose(count: int, edges: pl.DataFrame, aside: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What nothing holds is held by the start, and what holds nothing holds the end, unless it is set aside."""
     first = pl.DataFrame({"effect": _others(1, count, edges["effect"])}).select(
         cause=pl.lit(START, pl.Int64),
         effect="effect",
         kind=pl.lit("unrecorded", EDGE_KINDS),
         rule=pl.lit("unrecorded", RULE_NAMES),
     )
-    last = pl.DataFrame({"cause": _others(1, count - 1, edges["cause"])}).select(
+    last = pl.DataFrame({"cause": _others(1, count - 1, edges["cause"].append(aside))}).select(
         cause="cause",
         effect=pl.lit(count - 1, pl.Int64),
         kind=pl.lit("end", EDGE_KINDS),

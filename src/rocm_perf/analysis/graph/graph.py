@@ -81,9 +81,11 @@ def forward(graph: Graph) -> list[int]:
 
 
 def retimed_wall_ns(graph: Graph) -> int:
-    """The wall time that the nodes and lags of the graph give: the last end of all."""
-    ends = pl.Series(forward(graph), dtype=pl.Int64) + graph.nodes["duration_ns"]
-    return int(ends.max())
+    """The wall time that the nodes and lags of the graph give: the last end of the GPU's work, and of the threads
+    that hold the end."""
+    times = pl.Series(forward(graph), dtype=pl.Int64)
+    ends = (times + graph.nodes["duration_ns"]).filter(graph.nodes["lane"].is_not_null())
+    return max(times[-1], ends.max() or 0)  # type: ignore[type-var]
 
 
 def slack(graph: Graph) -> pl.Series:
@@ -102,7 +104,9 @@ def slack(graph: Graph) -> pl.Series:
 
 def _weighted(graph: Graph) -> pl.DataFrame:
     durations = graph.nodes["duration_ns"].gather(graph.edges["cause"])
-    return graph.edges.select("cause", "effect", (pl.col("lag_ns") + durations).alias("weight"))
+    # A lag is negative where the two overlapped; still no effect starts before its cause does.
+    weight = pl.max_horizontal(pl.col("lag_ns") + durations, 0)
+    return graph.edges.select("cause", "effect", weight.alias("weight"))
 
 
 def _rows(part: pl.DataFrame) -> zip[tuple[int, int, int]]:

@@ -73,7 +73,7 @@ def _scopes(names: pl.Series) -> pl.DataFrame:
 def extents(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
     """The last end of each thread's operators and ranges: host time that may follow its last call."""
     ops = trace.lazy("ops").filter(pl.col("category") == "operator")
-    ranges = trace.lazy("ranges").filter(~pl.col("on_gpu"))
+    ranges = trace.lazy("ranges").filter(~pl.col("on_gpu") & (pl.col("source") != "profiler"))
     spans = [placed(frame, number, origins).select(*THREAD, "end_ns") for frame in (ops, ranges)]
     return pl.concat(spans).group_by(THREAD).agg(pl.col("end_ns").max().alias("last_ns")).collect()
 
@@ -96,6 +96,16 @@ def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.Da
         bounds, left_on="start_ns", right_on="at_ns", by="thread", strategy="backward", check_sortedness=False
     )
     return placed_calls.drop("at_ns").sort("call").with_columns(pl.col("section").fill_null(-1))
+
+
+def with_works(calls: pl.DataFrame, known: pl.Series) -> pl.DataFrame:
+    """Each call with `works`: whether its thread starts or awaits anything on a GPU, or no thread does.
+
+    `known` are the calls that do. Nothing waits for the calls of any other thread, a profiler's own for instance.
+    """
+    threads = calls["thread"].gather(known.drop_nulls()).unique()
+    works = pl.col("thread").is_in(threads.implode()) if threads.len() else pl.lit(True)
+    return calls.with_columns(works=works)
 
 
 def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
