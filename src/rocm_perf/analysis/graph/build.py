@@ -44,13 +44,14 @@ def build(trace: Trace) -> Graph:
     origins = spans.select("node", "origin_ns")
     wall = int(spans["wall_ns"].max() or 0)  # type: ignore[arg-type]
     parts = _parts(trace, number, origins)
-    links = crossings.event_waits(trace, number, origins, parts.items)
+    links = crossings.event_waits(trace, number, origins, parts.calls, parts.items)
     edges = pl.concat(
         [
             host.program_edges(parts.calls),
             _call_edges(parts.calls),
             _launch_edges(parts.items),
             _stream_edges(parts.items),
+            _assumed_edges(parts.items),
             _crossing_edges(parts.items, links),
             _sync_edges(parts),
             _collective_edges(parts),
@@ -194,7 +195,17 @@ def _stream_edges(items: pl.DataFrame) -> pl.DataFrame:
         effect="into",
         kind=pl.lit("stream"),
         rule=pl.when(pl.col("lane_kind") == "stream").then(pl.lit("stream")).otherwise(pl.lit("queue")),
-        usual=pl.when(pl.col("call").is_not_null()).then("gap"),
+        usual="gap",
+    )
+
+
+def _assumed_edges(items: pl.DataFrame) -> pl.DataFrame:
+    order = crossings.assumed_order(items)
+    return order.select(
+        cause=items["out"].gather(order["cause"]),
+        effect=items["into"].gather(order["effect"]),
+        kind=pl.lit("stream"),
+        rule=pl.lit("assumed"),
     )
 
 
