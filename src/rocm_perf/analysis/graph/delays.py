@@ -25,11 +25,11 @@ def with_own_time(
         calls.join(release, on="call", how="left", maintain_order="left")
         .join(limits, on="call", how="left", maintain_order="left")
         .with_columns(
-            blocking=pl.col("scope").is_not_null() | pl.col("copy_ns").is_not_null(),
+            blocking=pl.col("scope").is_not_null() | pl.col("release_ns").is_not_null(),
             length=pl.col("end_ns") - pl.col("start_ns"),
         )
         .with_columns(
-            group=pl.when(pl.col("copy_ns").is_not_null()).then(pl.lit("copies")).otherwise("name"),
+            group=pl.when(pl.col("scope").is_null()).then(pl.lit("copies")).otherwise("name"),
             most=pl.min_horizontal("length", pl.col("copy_ns") - pl.col("start_ns")),
         )
     )
