@@ -20,6 +20,7 @@ def with_own_time(
     """Each call with `own_ns`, what it takes by itself, and `blocking`, whether it may wait for the GPU."""
     release = waited.group_by("call").agg(pl.col("end_ns").max().alias("release_ns"))
     copies = waited.filter(pl.col("rule") == "own copy").join(rows.select("item", "start_ns"), on="item")
+    copying = waited.filter(pl.col("rule").is_in(["own copy", "copy wait"]))["call"]
     limits = copies.select("call", pl.col("start_ns").alias("copy_ns"))
     calls = (
         calls.join(release, on="call", how="left", maintain_order="left")
@@ -29,7 +30,7 @@ def with_own_time(
             length=pl.col("end_ns") - pl.col("start_ns"),
         )
         .with_columns(
-            group=pl.when(pl.col("scope").is_null()).then(pl.lit("copies")).otherwise("name"),
+            group=pl.when(pl.col("call").is_in(copying.implode())).then(pl.lit("copies")).otherwise("name"),
             most=pl.min_horizontal("length", pl.col("copy_ns") - pl.col("start_ns")),
         )
     )
@@ -42,9 +43,10 @@ def with_own_time(
 
 
 def _free_calls(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Blocking functions where they did not wait, and what starting a copy takes."""
-    waiting = pl.col("release_ns") > pl.col("start_ns")
-    syncs = calls.filter(pl.col("scope").is_not_null() & ~waiting.fill_null(False))
+    """Functions that wait at times where they did not, and what starting a copy takes."""
+    waiting = (pl.col("release_ns") > pl.col("start_ns")).fill_null(False)
+    waits_at_times = calls.filter(pl.col("blocking") & (pl.col("group") == pl.col("name")))["name"].unique()
+    syncs = calls.filter(pl.col("group").is_in(waits_at_times.implode()) & ~waiting)
     starts = next(
         (copy_starts for copy_starts in _copy_starts(calls, rows) if copy_starts.height),
         calls.clear().select(value="length"),

@@ -23,6 +23,7 @@ EDGE_KINDS = pl.Enum(
 # How an edge is known. Everything but "recorded" is a rule, and says which.
 RULES = {
     "thread": "recorded",
+    "turn": "inferred: threads that take turns, the one silent while the other makes calls, wait for each other",
     "call": "recorded",
     "correlation": "recorded",
     "stream": "inferred: items of one stream that do not overlap run in order",
@@ -35,6 +36,7 @@ RULES = {
     "stream sync": "inferred: a stream wait ends after the last work of the stream whose end fits best",
     "event sync": "inferred: a wait for an event ends after the work that ended last before it",
     "own copy": "inferred: the call returned only when its own copy had all but ended",
+    "full queue": "inferred: a long launch, with hundreds before it in its queue, returned when one of them had ended",
     "copy wait": "inferred: a copy that is not recorded held its call until the work before it had ended",
     "members": "inferred: the n-th collective of one name, size and group on each rank is one",
     "unrecorded": "inferred: nothing recorded explains its start",

@@ -9,6 +9,10 @@ from rocm_perf.analysis.graph.host import PROCESS
 _PAIRS = 1 << 20  # of a wait and a lane, at a time
 _COPY_CALL = "Memcpy"
 _COPY = "copy wait"
+# A launch waits for room in its queue where so many are in it (680 on an A100, 1,022 are a limit of CUDA), and it
+# then takes this long or longer.
+_QUEUED = 256
+_HELD_NS = 50_000
 # How much of a copy from pageable memory is done when its call returns, at least: the last piece is staged by then, and
 # on its way (0.77 to 0.99 on an H100 and an H200).
 _COPIED = 0.75
@@ -20,7 +24,7 @@ _SKEW_NS = 100_000  # between the clocks of host and GPU: 20 us in torch traces 
 
 def waits(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Pairs of a blocking call and an item that it waited for: call, item, rule, end_ns of the item."""
-    pairs = [_own_copies(calls, rows)]
+    pairs = [_own_copies(calls, rows), _full_queues(calls, rows)]
     syncs = pl.concat([calls.filter(pl.col("scope").is_not_null()), _unrecorded_copies(calls, rows)])
     if syncs.height and rows.height:
         last = _last_launched(syncs, rows)
@@ -44,6 +48,21 @@ def _own_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         .unique("call", keep="last", maintain_order=True)
         .with_columns(rule=pl.lit("own copy"))
     )
+
+
+def _full_queues(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Launches that took long while hundreds of their stream had yet to run: they returned when one of those had."""
+    lasted = pl.col("end_ns") - pl.col("start_ns")
+    long = calls.filter(pl.col("scope").is_null() & (lasted > _HELD_NS)).select("call", returned_ns="end_ns")
+    turn = pl.col("call_ns").rank("dense").over("lane").cast(pl.Int64)
+    launches = rows.drop_nulls("call").select("lane", "call", turn=turn)
+    held = long.join(launches.unique("call"), on="call").sort("returned_ns")
+    done = pl.int_range(1, pl.len() + 1).over("lane")
+    ended = rows.sort("end_ns").select("lane", "item", "end_ns", done=done)
+    freed = held.join_asof(
+        ended, left_on="returned_ns", right_on="end_ns", by="lane", coalesce=False, check_sortedness=False
+    )
+    return freed.filter(pl.col("turn") - pl.col("done") >= _QUEUED).with_columns(rule=pl.lit("full queue"))
 
 
 def _unrecorded_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
