@@ -9,6 +9,7 @@ import polars as pl
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.graph import crossings, device, host
+from rocm_perf.analysis.graph.default_stream import default_order
 from rocm_perf.analysis.graph.delays import with_delays, with_own_time
 from rocm_perf.analysis.graph.estimates import usual, with_usual
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START, Graph
@@ -52,7 +53,7 @@ def build(trace: Trace) -> Graph:
             _launch_edges(parts.items),
             _stream_edges(parts.items),
             _assumed_edges(parts.items),
-            _crossing_edges(parts.items, links),
+            _crossing_edges(parts, links),
             _sync_edges(parts),
             _collective_edges(parts),
             _end_edges(parts, host.extents(trace, number, origins)),
@@ -80,7 +81,8 @@ def domains(trace: Trace, number: int) -> pl.DataFrame:
 def _parts(trace: Trace, number: int, origins: pl.DataFrame) -> _Parts:
     calls, owners = host.host_calls(trace, number, origins)
     calls = host.with_sections(calls, trace, number, origins)
-    items = device.with_befores(device.items(trace, number, origins, calls, owners))
+    items = device.items(trace, number, origins, calls, owners)
+    items = device.with_gpu_ends(device.with_befores(items))
     waited = waits(calls, items)
     calls, estimates = with_own_time(calls, items, waited)
     issued = calls.filter("blocking").select("call", issued=pl.col("start_ns") + pl.col("own_ns"))
@@ -209,12 +211,19 @@ def _assumed_edges(items: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _crossing_edges(items: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    late = crossings.late_starts(items, links)
-    crossing = pl.concat([links.with_columns(rule=pl.lit("event")), late], how="diagonal_relaxed")
+def _crossing_edges(parts: _Parts, links: pl.DataFrame) -> pl.DataFrame:
+    late = crossings.late_starts(parts.items, links)
+    default = default_order(parts.items, parts.calls, late)
+    crossing = pl.concat(
+        [
+            links.with_columns(rule=pl.lit("event")),
+            late.select("cause", "effect", "rule"),
+            default.with_columns(rule=pl.lit("default stream")),
+        ]
+    )
     return crossing.select(
-        cause=items["out"].gather(crossing["cause"]),
-        effect=items["into"].gather(crossing["effect"]),
+        cause=parts.items["out"].gather(crossing["cause"]),
+        effect=parts.items["into"].gather(crossing["effect"]),
         kind=pl.when(pl.col("rule") == "room").then(pl.lit("capacity")).otherwise(pl.lit("event")),
         rule="rule",
         usual=pl.lit(0),

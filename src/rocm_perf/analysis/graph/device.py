@@ -126,6 +126,18 @@ def with_befores(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def with_gpu_ends(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each item with `gpu_end`, the last end of what other streams of its GPU had started before it."""
+    lanes = rows.select("node", "agent_id", "lane").unique()
+    shared = lanes.filter(pl.len().over("node", "agent_id") > 1)
+    if not shared.height:
+        return rows.with_columns(gpu_end=pl.lit(None, pl.Int64))
+    ordered = rows.sort("start_ns").select(
+        "item", gpu_end=pl.col("end_ns").cum_max().shift(1).over("node", "agent_id")
+    )
+    return rows.with_columns(ordered.sort("item")["gpu_end"])
+
+
 def _drained() -> pl.Expr:
     """When the next item of a stream may start: its last workgroups may still run, a stream is in order all the same."""
     return pl.col("end_ns") - ((pl.col("end_ns") - pl.col("start_ns")) * DRAIN).cast(pl.Int64)

@@ -31,6 +31,7 @@ RULES = {
     "assumed": "assumed: no launch is recorded; it follows what its GPU ran last, or still runs",
     "event": "recorded",
     "wait": "inferred: it started when work of another stream ended, after a call that waits for an event",
+    "default stream": "inferred: the default stream and one that it was seen to wait for, or to hold, run in order",
     "room": "inferred: it started when other work of the same GPU ended or drained, later than its own stream explains",
     "device sync": "inferred: a device-wide wait ends after the last work launched before it on each stream",
     "stream sync": "inferred: a stream wait ends after the last work of the stream whose end fits best",

@@ -111,3 +111,33 @@ def test_threads_side_by_side_do_not_take_turns() -> None:
         calls.append(call("hipLaunchKernel", at, at + 4_000, number + 1, pid=7, tid=number % 2))
         kernels.append(launched("a", at + 7_000, at + 9_000, number + 1))
     assert "turn" not in set(build(trace(api_calls=calls, dispatches=kernels)).edges["rule"])
+
+
+def default_stream(overlap: bool) -> Trace:
+    """Rounds of a kernel on one stream, and of a copy on the default stream that waits for it, or does not."""
+    calls, kernels, copies = [], [], []
+    for number in range(6):
+        at = number * 200_000
+        calls += [
+            call("hipLaunchKernel", at, at + 5_000, 2 * number + 1, **MAIN),
+            call("hipMemcpy", at + 6_000, at + 190_000, 2 * number + 2, **MAIN),
+        ]
+        kernels.append({**launched("a", at + 8_000, at + 108_000, 2 * number + 1), "stream_id": 3})
+        start = at + (60_000 if overlap and number == 4 else 110_000)
+        copies.append(
+            {"kind": "D2H", "size_bytes": 10**6, "start_ns": start, "end_ns": start + 70_000, "agent_id": 0,
+             "stream_id": 0, "correlation_id": 2 * number + 2, "pid": 7}
+        )  # fmt: skip
+    return trace(api_calls=calls, dispatches=kernels, copies=copies)
+
+
+def test_the_default_stream_and_a_stream_that_blocks_run_in_order() -> None:
+    graph = build(default_stream(overlap=False))
+    assert graph.edges.filter(rule="default stream").height == 11  # each after the other, but the first of all
+    assert forward(graph) == graph.nodes["start_ns"].to_list()
+    free = whatif(graph, CopiesAsync())
+    assert free.wall_ns >= 6 * (100_000 + 70_000)
+
+
+def test_a_stream_that_overlaps_the_default_stream_does_not_block() -> None:
+    assert not build(default_stream(overlap=True)).edges.filter(rule="default stream").height
