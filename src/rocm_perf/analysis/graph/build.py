@@ -9,6 +9,7 @@ import polars as pl
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.graph import crossings, device, host
+from rocm_perf.analysis.graph.default_stream import default_order
 from rocm_perf.analysis.graph.delays import with_delays, with_own_time
 from rocm_perf.analysis.graph.estimates import usual, with_usual
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START, Graph
@@ -44,21 +45,24 @@ def build(trace: Trace) -> Graph:
     origins = spans.select("node", "origin_ns")
     wall = int(spans["wall_ns"].max() or 0)  # type: ignore[arg-type]
     parts = _parts(trace, number, origins)
-    links = crossings.event_waits(trace, number, origins, parts.items)
+    links = crossings.event_waits(trace, number, origins, parts.calls, parts.items)
     edges = pl.concat(
         [
             host.program_edges(parts.calls),
             _call_edges(parts.calls),
             _launch_edges(parts.items),
             _stream_edges(parts.items),
-            _crossing_edges(parts.items, links),
+            _assumed_edges(parts.items),
+            _crossing_edges(parts, links),
             _sync_edges(parts),
             _collective_edges(parts),
             _end_edges(parts, host.extents(trace, number, origins)),
         ],
         how="diagonal_relaxed",
     )
-    return _assembled(_nodes(parts, wall), edges, wall, parts, missing(trace, parts.calls, parts.items))
+    nodes = _nodes(parts, wall)
+    lacking = missing(trace, parts.calls, parts.items)
+    return _assembled(nodes, edges, wall, parts, lacking)
 
 
 def domains(trace: Trace, number: int) -> pl.DataFrame:
@@ -77,7 +81,8 @@ def domains(trace: Trace, number: int) -> pl.DataFrame:
 def _parts(trace: Trace, number: int, origins: pl.DataFrame) -> _Parts:
     calls, owners = host.host_calls(trace, number, origins)
     calls = host.with_sections(calls, trace, number, origins)
-    items = device.with_befores(device.items(trace, number, origins, calls, owners))
+    items = device.items(trace, number, origins, calls, owners)
+    items = device.with_gpu_ends(device.with_befores(items))
     waited = waits(calls, items)
     calls, estimates = with_own_time(calls, items, waited)
     issued = calls.filter("blocking").select("call", issued=pl.col("start_ns") + pl.col("own_ns"))
@@ -85,6 +90,7 @@ def _parts(trace: Trace, number: int, origins: pl.DataFrame) -> _Parts:
         issued_ns=pl.coalesce("issued", "issued_ns")
     )
     items, more = with_delays(items.drop("issued"))
+    calls = host.with_works(calls, pl.concat([items["call"], waited["call"]]))
     return _numbered(calls, items, device.meetings(items), waited, estimates + more)
 
 
@@ -191,16 +197,33 @@ def _stream_edges(items: pl.DataFrame) -> pl.DataFrame:
         effect="into",
         kind=pl.lit("stream"),
         rule=pl.when(pl.col("lane_kind") == "stream").then(pl.lit("stream")).otherwise(pl.lit("queue")),
-        usual=pl.when(pl.col("call").is_not_null()).then("gap"),
+        usual="gap",
     )
 
 
-def _crossing_edges(items: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    late = crossings.late_starts(items, links)
-    crossing = pl.concat([links.with_columns(rule=pl.lit("event")), late], how="diagonal_relaxed")
+def _assumed_edges(items: pl.DataFrame) -> pl.DataFrame:
+    order = crossings.assumed_order(items)
+    return order.select(
+        cause=items["out"].gather(order["cause"]),
+        effect=items["into"].gather(order["effect"]),
+        kind=pl.lit("stream"),
+        rule=pl.lit("assumed"),
+    )
+
+
+def _crossing_edges(parts: _Parts, links: pl.DataFrame) -> pl.DataFrame:
+    late = crossings.late_starts(parts.items, links)
+    default = default_order(parts.items, parts.calls, late)
+    crossing = pl.concat(
+        [
+            links.with_columns(rule=pl.lit("event")),
+            late.select("cause", "effect", "rule"),
+            default.with_columns(rule=pl.lit("default stream")),
+        ]
+    )
     return crossing.select(
-        cause=items["out"].gather(crossing["cause"]),
-        effect=items["into"].gather(crossing["effect"]),
+        cause=parts.items["out"].gather(crossing["cause"]),
+        effect=parts.items["into"].gather(crossing["effect"]),
         kind=pl.when(pl.col("rule") == "room").then(pl.lit("capacity")).otherwise(pl.lit("event")),
         rule="rule",
         usual=pl.lit(0),
@@ -238,15 +261,18 @@ def _collective_edges(parts: _Parts) -> pl.DataFrame:
 
 
 def _end_edges(parts: _Parts, extents: pl.DataFrame) -> pl.DataFrame:
-    """The last call of every thread; it may go on after that, or make none at all."""
+    """The last call of every thread that works with a GPU; it may go on after that. Where none does: of every thread."""
     known = parts.calls.select(host.PROCESS).unique()
     extents = extents.join(known, on=host.PROCESS, how="semi")
-    threads = parts.calls.group_by(host.THREAD).agg(pl.col("out").last(), pl.col("end_ns").last())
-    threads = threads.join(extents, on=host.THREAD, how="full", coalesce=True).select(
+    threads = parts.calls.group_by(host.THREAD).agg(pl.col("out", "end_ns", "works").last())
+    threads = threads.join(extents, on=host.THREAD, how="full", coalesce=True)
+    return threads.filter(pl.col("works") | ~pl.col("works").any()).select(
         cause=pl.col("out").fill_null(START),
         usual=pl.max_horizontal(pl.col("last_ns") - pl.col("end_ns").fill_null(0), 0),
+        effect=pl.lit(parts.end, pl.Int64),
+        kind=pl.lit("end"),
+        rule=pl.lit("end"),
     )
-    return threads.with_columns(effect=pl.lit(parts.end, pl.Int64), kind=pl.lit("end"), rule=pl.lit("end"))
 
 
 def _assembled(
@@ -261,7 +287,8 @@ def _assembled(
         cause=position.gather(edges["cause"]),
         effect=position.gather(edges["effect"]),
     ).filter(pl.col("cause") < pl.col("effect"))
-    edges = pl.concat([edges, *_loose(nodes.height, edges)], how="diagonal_relaxed")
+    aside = position.gather(parts.calls.filter(~pl.col("works"))["out"])
+    edges = pl.concat([edges, *_loose(nodes.height, edges, aside)], how="diagonal_relaxed")
     ends = (nodes["start_ns"] + nodes["duration_ns"]).gather(edges["cause"])
     edges = edges.with_columns(observed=nodes["start_ns"].gather(edges["effect"]) - ends)
     edges = edges.with_columns(lag_ns=pl.min_horizontal("observed", "usual"))
@@ -270,10 +297,12 @@ def _assembled(
     late = (pl.col("observed") - pl.col("lag_ns")) * len(EDGE_KINDS.categories) + pl.col("kind").to_physical()
     edges = edges.sort("effect", late, descending=[False, True], maintain_order=True)
     binding = (pl.col("effect") != pl.col("effect").shift(-1)).fill_null(True)
-    edges = edges.with_columns(binding=binding).select(
+    edges = edges.with_columns(binding=binding)
+    after_all = pl.col("binding") & (pl.col("kind") == "end") & (pl.col("observed") > pl.col("usual"))
+    edges = edges.select(
         "cause",
         "effect",
-        "kind",
+        pl.when(after_all).then(pl.lit("unrecorded", EDGE_KINDS)).otherwise("kind").alias("kind"),
         "rule",
         "binding",
         lag_ns=pl.when("binding").then("observed").otherwise("lag_ns"),
@@ -281,15 +310,15 @@ def _assembled(
     return Graph(nodes=nodes, edges=edges, wall_ns=wall, estimates=tuple(parts.estimates), missing=lacking)
 
 
-def _loose(count: int, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What nothing holds is held by the start, and what holds nothing holds the end."""
+def _loose(count: int, edges: pl.DataFrame, aside: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What nothing holds is held by the start, and what holds nothing holds the end, unless it is set aside."""
     first = pl.DataFrame({"effect": _others(1, count, edges["effect"])}).select(
         cause=pl.lit(START, pl.Int64),
         effect="effect",
         kind=pl.lit("unrecorded", EDGE_KINDS),
         rule=pl.lit("unrecorded", RULE_NAMES),
     )
-    last = pl.DataFrame({"cause": _others(1, count - 1, edges["cause"])}).select(
+    last = pl.DataFrame({"cause": _others(1, count - 1, edges["cause"].append(aside))}).select(
         cause="cause",
         effect=pl.lit(count - 1, pl.Int64),
         kind=pl.lit("end", EDGE_KINDS),

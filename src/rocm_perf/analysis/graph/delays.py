@@ -20,16 +20,17 @@ def with_own_time(
     """Each call with `own_ns`, what it takes by itself, and `blocking`, whether it may wait for the GPU."""
     release = waited.group_by("call").agg(pl.col("end_ns").max().alias("release_ns"))
     copies = waited.filter(pl.col("rule") == "own copy").join(rows.select("item", "start_ns"), on="item")
+    copying = waited.filter(pl.col("rule").is_in(["own copy", "copy wait"]))["call"]
     limits = copies.select("call", pl.col("start_ns").alias("copy_ns"))
     calls = (
         calls.join(release, on="call", how="left", maintain_order="left")
         .join(limits, on="call", how="left", maintain_order="left")
         .with_columns(
-            blocking=pl.col("scope").is_not_null() | pl.col("copy_ns").is_not_null(),
+            blocking=pl.col("scope").is_not_null() | pl.col("release_ns").is_not_null(),
             length=pl.col("end_ns") - pl.col("start_ns"),
         )
         .with_columns(
-            group=pl.when(pl.col("copy_ns").is_not_null()).then(pl.lit("copies")).otherwise("name"),
+            group=pl.when(pl.col("call").is_in(copying.implode())).then(pl.lit("copies")).otherwise("name"),
             most=pl.min_horizontal("length", pl.col("copy_ns") - pl.col("start_ns")),
         )
     )
@@ -42,9 +43,10 @@ def with_own_time(
 
 
 def _free_calls(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Blocking functions where they did not wait, and what starting a copy takes."""
-    waiting = pl.col("release_ns") > pl.col("start_ns")
-    syncs = calls.filter(pl.col("scope").is_not_null() & ~waiting.fill_null(False))
+    """Functions that wait at times where they did not, and what starting a copy takes."""
+    waiting = (pl.col("release_ns") > pl.col("start_ns")).fill_null(False)
+    waits_at_times = calls.filter(pl.col("blocking") & (pl.col("group") == pl.col("name")))["name"].unique()
+    syncs = calls.filter(pl.col("group").is_in(waits_at_times.implode()) & ~waiting)
     starts = next(
         (copy_starts for copy_starts in _copy_starts(calls, rows) if copy_starts.height),
         calls.clear().select(value="length"),
@@ -55,8 +57,8 @@ def _free_calls(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _copy_starts(calls: pl.DataFrame, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Calls that copy and do not block; else blocking ones up to the copy, where the stream was idle; else launches."""
-    idle = pl.col("before_end").is_null() | (pl.col("before_end") <= pl.col("call_ns"))
+    """Calls that copy and do not block; else blocking ones up to the copy, where the GPU was idle; else launches."""
+    idle = (pl.max_horizontal("before_end", "gpu_end") <= pl.col("call_ns")).fill_null(True)
     copying = rows.filter((pl.col("kind") == "copy") & pl.col("graph_id").is_null())
     free = calls.filter(~pl.col("blocking"))
     yield free.join(copying, on="call", how="semi").select(value="length")
@@ -75,11 +77,7 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
         gap_group=pl.when(inner).then(pl.lit("within a graph")).otherwise(pl.col("kind")),
         inner=inner,
     )
-    idle = pl.col("before_end").is_null() | (pl.col("before_end") <= pl.col("issued_ns"))
-    latencies = rows.filter(launched & idle & ~inner).select(
-        "launch_group", value=pl.col("start_ns") - pl.col("issued_ns")
-    )
-    table, estimates = usual(latencies, "launch latency", "launch_group")
+    table, estimates = usual(_latencies(rows.filter(launched & ~inner)), "launch latency", "launch_group")
     rows = with_usual(rows, table, "launch_group", "latency")
     ready = (pl.col("issued_ns") + pl.col("latency") <= pl.col("before_end")) | inner
     gaps = rows.filter(launched & ready).select("gap_group", value=pl.col("start_ns") - pl.col("before_end"))
@@ -89,3 +87,19 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
         table = pl.concat([table, assumed])
         more.append(Estimate(name="queue gap, kernel", value_ns=ASSUMED_GAP_NS, samples=0, how=_ASSUMED_GAP))
     return with_usual(rows, table, "gap_group", "gap"), estimates + more
+
+
+def _latencies(launched: pl.DataFrame) -> pl.DataFrame:
+    """From launch to start, where the GPU was idle by then; of what was never launched on an idle GPU, where its stream
+    was, but no more than kernels take: it may have waited for other streams."""
+    idle = pl.col("before_end").is_null() | (pl.col("before_end") <= pl.col("issued_ns"))
+    samples = launched.filter(idle).select(
+        "launch_group",
+        value=pl.col("start_ns") - pl.col("issued_ns"),
+        alone=(pl.col("gpu_end") <= pl.col("issued_ns")).fill_null(True),
+    )
+    alone = samples.filter("alone").drop("alone")
+    rest = samples.drop("alone").join(alone, on="launch_group", how="anti")
+    most = alone.filter(pl.col("launch_group") == "kernel")["value"].median()
+    return pl.concat([alone, rest.with_columns(pl.min_horizontal("value", pl.lit(most, pl.Int64)))])
+

@@ -7,7 +7,7 @@ import polars as pl
 from rocm_perf.model.results.path import Estimate
 
 _HOW = {
-    "launch latency": "median from the end of the launching call to the start, where the stream was idle by then",
+    "launch latency": "median from the end of the launching call to the start, where the GPU was idle by then",
     "queue gap": "median between items of a stream, where the later one had been launched in time",
     "graph gap": "median between items of one graph launch",
     "return": "median from the end of the work to the return of the call that waited for it",

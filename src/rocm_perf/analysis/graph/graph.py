@@ -23,17 +23,22 @@ EDGE_KINDS = pl.Enum(
 # How an edge is known. Everything but "recorded" is a rule, and says which.
 RULES = {
     "thread": "recorded",
+    "turn": "inferred: threads that take turns, the one silent while the other makes calls, wait for each other",
     "call": "recorded",
     "correlation": "recorded",
     "stream": "inferred: items of one stream that do not overlap run in order",
     "queue": "inferred: no stream is recorded; items of one queue that do not overlap run in order",
+    "assumed": "assumed: no launch is recorded; it follows what its GPU ran last, or still runs",
     "event": "recorded",
     "wait": "inferred: it started when work of another stream ended, after a call that waits for an event",
-    "room": "inferred: it started when other work of the same GPU ended, later than its own stream explains",
+    "default stream": "inferred: the default stream and one that it was seen to wait for, or to hold, run in order",
+    "room": "inferred: it started when other work of the same GPU ended or drained, later than its own stream explains",
     "device sync": "inferred: a device-wide wait ends after the last work launched before it on each stream",
     "stream sync": "inferred: a stream wait ends after the last work of the stream whose end fits best",
     "event sync": "inferred: a wait for an event ends after the work that ended last before it",
-    "own copy": "inferred: the call returned only after its own copy had ended",
+    "own copy": "inferred: the call returned only when its own copy had all but ended",
+    "full queue": "inferred: a long launch, with hundreds before it in its queue, returned when one of them had ended",
+    "copy wait": "inferred: a copy that is not recorded held its call until the work before it had ended",
     "members": "inferred: the n-th collective of one name, size and group on each rank is one",
     "unrecorded": "inferred: nothing recorded explains its start",
     "end": "recorded",
@@ -81,9 +86,11 @@ def forward(graph: Graph) -> list[int]:
 
 
 def retimed_wall_ns(graph: Graph) -> int:
-    """The wall time that the nodes and lags of the graph give: the last end of all."""
-    ends = pl.Series(forward(graph), dtype=pl.Int64) + graph.nodes["duration_ns"]
-    return int(ends.max())
+    """The wall time that the nodes and lags of the graph give: the last end of the GPU's work, and of the threads
+    that hold the end."""
+    times = pl.Series(forward(graph), dtype=pl.Int64)
+    ends = (times + graph.nodes["duration_ns"]).filter(graph.nodes["lane"].is_not_null())
+    return max(times[-1], ends.max() or 0)  # type: ignore[type-var]
 
 
 def slack(graph: Graph) -> pl.Series:
@@ -102,7 +109,9 @@ def slack(graph: Graph) -> pl.Series:
 
 def _weighted(graph: Graph) -> pl.DataFrame:
     durations = graph.nodes["duration_ns"].gather(graph.edges["cause"])
-    return graph.edges.select("cause", "effect", (pl.col("lag_ns") + durations).alias("weight"))
+    # A lag is negative where the two overlapped; still no effect starts before its cause does.
+    weight = pl.max_horizontal(pl.col("lag_ns") + durations, 0)
+    return graph.edges.select("cause", "effect", weight.alias("weight"))
 
 
 def _rows(part: pl.DataFrame) -> zip[tuple[int, int, int]]:

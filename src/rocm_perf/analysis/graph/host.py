@@ -14,6 +14,7 @@ THREAD = [*PROCESS, "tid"]
 _DEVICE_WIDE = r"(Device|Ctx|Context)Synchronize|^(hip|cuda)Free$"
 _EVENT = r"EventSynchronize"
 _WAIT_EVENT = r"StreamWaitEvent"
+_TURN_CALLS = 8  # in a row: threads that merely run side by side mix their calls
 
 
 def placed(frame: pl.LazyFrame, number: int, origins: pl.DataFrame) -> pl.LazyFrame:
@@ -73,7 +74,7 @@ def _scopes(names: pl.Series) -> pl.DataFrame:
 def extents(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
     """The last end of each thread's operators and ranges: host time that may follow its last call."""
     ops = trace.lazy("ops").filter(pl.col("category") == "operator")
-    ranges = trace.lazy("ranges").filter(~pl.col("on_gpu"))
+    ranges = trace.lazy("ranges").filter(~pl.col("on_gpu") & (pl.col("source") != "profiler"))
     spans = [placed(frame, number, origins).select(*THREAD, "end_ns") for frame in (ops, ranges)]
     return pl.concat(spans).group_by(THREAD).agg(pl.col("end_ns").max().alias("last_ns")).collect()
 
@@ -98,12 +99,56 @@ def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.Da
     return placed_calls.drop("at_ns").sort("call").with_columns(pl.col("section").fill_null(-1))
 
 
+def with_works(calls: pl.DataFrame, known: pl.Series) -> pl.DataFrame:
+    """Each call with `works`: whether its thread starts or awaits anything on a GPU, or no thread does.
+
+    `known` are the calls that do. Nothing waits for the calls of any other thread, a profiler's own for instance.
+    """
+    threads = calls["thread"].gather(known.drop_nulls()).unique()
+    works = pl.col("thread").is_in(threads.implode()) if threads.len() else pl.lit(True)
+    return calls.with_columns(works=works)
+
+
 def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
-    """Each call of a thread after the one before, or after the start; what lies between is the host's own time."""
+    """Each call of a thread after the one before, or after the start; what lies between is the host's own time, unless
+    it was another thread's turn."""
+    turns = _turns(calls)
     same = pl.col("thread") == pl.col("thread").shift(1)
-    return calls.select(
+    by_thread = calls.select(
         cause=pl.when(same).then(pl.col("out").shift(1)).otherwise(START),
         effect="into",
         kind=pl.lit("program"),
         rule=pl.lit("thread"),
+        usual=pl.when(pl.col("into").is_in(turns["effect"].implode())).then(0),
     )
+    return pl.concat([by_thread, turns.with_columns(kind=pl.lit("program"), rule=pl.lit("turn"))], how="diagonal")
+
+
+def _turns(calls: pl.DataFrame) -> pl.DataFrame:
+    """Where threads of a process take turns, as forward and backward passes do: the last call of the one, the first of
+    the other (cause, effect). Several calls in a row, each way, with the other thread silent, are a turn."""
+    working = calls.filter("works")
+    if working["thread"].n_unique() < 2:
+        return pl.DataFrame(schema={"cause": pl.Int64, "effect": pl.Int64})
+    stints = (
+        working.sort("start_ns")
+        .with_columns(stint=pl.col("thread").rle_id().over(PROCESS))
+        .group_by(*PROCESS, "stint", maintain_order=True)
+        .agg(
+            pl.col("thread").first(),
+            size=pl.len(),
+            effect=pl.col("into").first(),
+            began=pl.col("start_ns").first(),
+            cause=pl.col("out").last(),
+            ended=pl.col("end_ns").max(),
+        )
+    )
+    stints = stints.with_columns(
+        pl.col("cause", "size").shift(1).over(PROCESS).name.prefix("other_"),
+        other_ended=pl.col("ended").shift(1).over(PROCESS),
+        silence=pl.col("began") - pl.col("ended").shift(1).over("thread"),
+    )
+    several = (pl.col("size") >= _TURN_CALLS) & (pl.col("other_size") >= _TURN_CALLS)
+    handed_over = pl.col("began") - pl.col("other_ended")
+    soon = (handed_over >= 0) & (handed_over <= pl.col("silence") // 2).fill_null(True)
+    return stints.filter(several & soon).select(cause="other_cause", effect="effect")

@@ -22,6 +22,8 @@ def _absent(trace: Trace, items: pl.DataFrame) -> list[str]:
         lines.append("no timed kernels or copies: the path is that of the host")
     if not trace.has("api_calls"):
         lines.append("no API calls: launches and waits of the host are not seen")
+        if _several_streams(items):
+            lines.append("the order of streams is assumed: work follows what its GPU ran last, or still runs")
     elif not trace.has("links") and _several_streams(items):
         lines.append("no recorded events between streams: waits of one for another are inferred from times")
     return lines

@@ -7,7 +7,15 @@ import polars as pl
 from rocm_perf.analysis.graph.host import PROCESS
 
 _PAIRS = 1 << 20  # of a wait and a lane, at a time
-_BLOCKING_COPY = "Memcpy"
+_COPY_CALL = "Memcpy"
+_COPY = "copy wait"
+# A launch waits for room in its queue where so many are in it (680 on an A100, 1,022 are a limit of CUDA), and it
+# then takes this long or longer.
+_QUEUED = 256
+_HELD_NS = 50_000
+# How much of a copy from pageable memory is done when its call returns, at least: the last piece is staged by then, and
+# on its way (0.77 to 0.99 on an H100 and an H200).
+_COPIED = 0.75
 
 # A wait's end may follow the work's by less than the usual return; by much less, and it waited for something else.
 _EARLIEST_RETURN = 0.8
@@ -16,29 +24,51 @@ _SKEW_NS = 100_000  # between the clocks of host and GPU: 20 us in torch traces 
 
 def waits(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Pairs of a blocking call and an item that it waited for: call, item, rule, end_ns of the item."""
-    pairs = [_own_copies(calls, rows)]
-    syncs = calls.filter(pl.col("scope").is_not_null())
+    pairs = [_own_copies(calls, rows), _full_queues(calls, rows)]
+    syncs = pl.concat([calls.filter(pl.col("scope").is_not_null()), _unrecorded_copies(calls, rows)])
     if syncs.height and rows.height:
         last = _last_launched(syncs, rows)
-        usual = _usual_return_ns(last)
-        pairs += [_device(last), _stream(last, usual), _event(syncs, rows, usual)]
+        usual = _usual_return_ns(last.filter(pl.col("scope") != _COPY))
+        pairs += [_device(last), _stream(last, usual), _event(syncs, rows, usual), _copy(last)]
     return pl.concat([frame.select("call", "item", "rule", "end_ns") for frame in pairs])
 
 
 def _own_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Copies that ended before the call that made them: of pageable memory, or asked to block."""
+    """Copies that had all but ended when the call that made them returned: of pageable memory, or asked to block."""
+    copied = pl.col("start_ns") + _COPIED * (pl.col("end_ns") - pl.col("start_ns"))
     copies = rows.filter(
         (pl.col("kind") == "copy")
-        & (pl.col("end_ns") <= pl.col("issued_ns"))
+        & (copied <= pl.col("issued_ns"))
         & (pl.col("start_ns") >= pl.col("call_ns"))
     )
     names = calls.select("call", pl.col("name").alias("function"))
-    copies = copies.join(names, on="call").filter(pl.col("function").str.contains(_BLOCKING_COPY))
+    copies = copies.join(names, on="call").filter(pl.col("function").str.contains(_COPY_CALL))
     return (
         copies.sort("end_ns")
         .unique("call", keep="last", maintain_order=True)
         .with_columns(rule=pl.lit("own copy"))
     )
+
+
+def _full_queues(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Launches that took long while hundreds of their stream had yet to run: they returned when one of those had."""
+    lasted = pl.col("end_ns") - pl.col("start_ns")
+    long = calls.filter(pl.col("scope").is_null() & (lasted > _HELD_NS)).select("call", returned_ns="end_ns")
+    turn = pl.col("call_ns").rank("dense").over("lane").cast(pl.Int64)
+    launches = rows.drop_nulls("call").select("lane", "call", turn=turn)
+    held = long.join(launches.unique("call"), on="call").sort("returned_ns")
+    done = pl.int_range(1, pl.len() + 1).over("lane")
+    ended = rows.sort("end_ns").select("lane", "item", "end_ns", done=done)
+    freed = held.join_asof(
+        ended, left_on="returned_ns", right_on="end_ns", by="lane", coalesce=False, check_sortedness=False
+    )
+    return freed.filter(pl.col("turn") - pl.col("done") >= _QUEUED).with_columns(rule=pl.lit("full queue"))
+
+
+def _unrecorded_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Calls that copy, where the copy itself was not recorded: they may have waited for the stream before it."""
+    copying = calls.filter(pl.col("scope").is_null() & pl.col("name").str.contains(_COPY_CALL))
+    return copying.join(rows.select("call"), on="call", how="anti").with_columns(scope=pl.lit(_COPY))
 
 
 def _last_launched(syncs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -114,6 +144,13 @@ def _usual_return_ns(last: pl.DataFrame) -> float:
 
 def _device(last: pl.DataFrame) -> pl.DataFrame:
     return last.filter(pl.col("scope") == "device sync").with_columns(rule=pl.col("scope"))
+
+
+def _copy(last: pl.DataFrame) -> pl.DataFrame:
+    """The work of the stream that the thread used last, where the call began before its end and returned after it."""
+    waited = pl.col("end_ns").is_between("start_ns", "returned_ns", closed="right")
+    mine = (pl.col("scope") == _COPY) & (pl.col("lane") == pl.col("used_lane"))
+    return last.filter(mine & waited).with_columns(rule=pl.col("scope"))
 
 
 def _stream(last: pl.DataFrame, usual_ns: float) -> pl.DataFrame:

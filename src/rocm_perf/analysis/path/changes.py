@@ -15,6 +15,7 @@ from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count
 
 _MOST_NS = 1 << 62  # times are added as 64-bit integers
+_COPY_RULES = ["own copy", "copy wait"]  # why a call that copies waited
 _SMALL_BYTES = 1 << 16  # copies up to this size show what starting one takes
 
 
@@ -79,18 +80,22 @@ class FasterKernels:
         refuse_overflow(graph.nodes["duration_ns"], 1 / self.factor)
         shorter = (pl.col("duration_ns") / self.factor).round().cast(pl.Int64)
         hit = is_kernel & pl.col("name").is_in(matching)
+        hits = graph.nodes.select(hit).to_series()
         nodes = graph.nodes.with_columns(
-            pl.when(hit).then(shorter).otherwise("duration_ns").alias("duration_ns")
+            pl.when(hits).then(shorter).otherwise("duration_ns").alias("duration_ns")
         )
+        # What started while such a kernel drained still does: the overlap becomes shorter with the kernel.
+        overlaps = hits.gather(graph.edges["cause"]) & (graph.edges["lag_ns"] < 0)
+        drained = (pl.col("lag_ns") / self.factor).round().cast(pl.Int64)
+        edges = graph.edges.with_columns(pl.when(overlaps).then(drained).otherwise("lag_ns").alias("lag_ns"))
         count = format_count(len(matching), "kernel")
-        return changed(
-            graph, f"every dispatch of {count} takes 1/{self.factor:g} of its time", nodes, graph.edges
-        )
+        return changed(graph, f"every dispatch of {count} takes 1/{self.factor:g} of its time", nodes, edges)
 
 
 @dataclass(frozen=True)
 class SyncsRemoved:
-    """Stream and device syncs vanish; the last of each thread and stream stays.
+    """Stream and device syncs vanish, and small copies to the host no longer block; the last of each thread and stream
+    stays.
 
     `wrappers` (see wrappers.py): the host time around each call that vanishes with it. Without, all of it stays.
     """
@@ -189,14 +194,25 @@ class ScaledHost:
 
 
 def _syncs(graph: Graph) -> pl.DataFrame:
-    """Returns of stream and device syncs, each with its call and the lane that it waits for (null: the device)."""
+    """Returns of stream and device syncs and of small copies to the host that waited, each with its call and the lane
+    that it waits for (null: the device)."""
     returns = numbered(graph).filter(pl.col("kind") == "return")
     functions = [name for name in names(returns, SYNC_CALL) if "EventSynchronize" not in name]
-    returns = returns.filter(pl.col("name").is_in(functions))
+    by_name = pl.col("name").is_in(functions)
+    returns = returns.filter(by_name | pl.col("id").is_in(_read_backs(graph).implode()))
     calls = graph.edges.filter(pl.col("kind") == "call").select(call="cause", id="effect")
-    waits = graph.edges.filter(pl.col("rule") == "stream sync")
+    waits = graph.edges.filter(pl.col("rule").is_in(["stream sync", *_COPY_RULES]))
     lanes = waits.select(id="effect").with_columns(waits_for=graph.nodes["lane"].gather(waits["cause"]))
     return returns.drop("call").join(calls, on="id").join(lanes, on="id", how="left")
+
+
+def _read_backs(graph: Graph) -> pl.Series:
+    """Returns of calls that read a small result back, as .item() does: a synchronisation by another name. A copy that
+    was not recorded counts, for it waited, and only what goes to the host has to."""
+    waits = graph.edges.filter(pl.col("rule").is_in(_COPY_RULES))
+    copies = graph.nodes.select("kind", "name", "size_bytes")[waits["cause"]]
+    small = (copies["name"] == "D2H") & (copies["size_bytes"] <= _SMALL_BYTES)
+    return waits.filter(small.fill_null(False) | (waits["rule"] == "copy wait"))["effect"]
 
 
 def _unwaited(edges: pl.DataFrame, returns: pl.Series) -> pl.DataFrame:

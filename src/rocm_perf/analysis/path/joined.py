@@ -103,7 +103,7 @@ def _launches(graph: Graph) -> pl.DataFrame:
     """Calls that start one kernel or copy and do not wait, by thread and time; those of a `run` follow one another
     on one stream, without a range mark or long host work between them."""
     nodes = numbered(graph)
-    held = graph.edges.filter(pl.col("kind") == "sync").select("effect")
+    held = graph.edges.filter((pl.col("kind") == "sync") & (pl.col("rule") != "full queue")).select("effect")
     waiting = graph.edges.filter(pl.col("kind") == "call").join(held, on="effect", how="semi")["cause"]
     items = (
         nodes.filter(pl.col("call").is_not_null())
