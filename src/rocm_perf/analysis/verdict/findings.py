@@ -13,8 +13,8 @@ from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import Change
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.verdict.doubts import doubts
-from rocm_perf.analysis.verdict.ranking import ranked
-from rocm_perf.analysis.verdict.recurring import recurring_idle
+from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked
+from rocm_perf.analysis.verdict.recurring import judged_ns, recurring_idle
 from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.analysis.verdict.startup import is_mostly_startup, startup_findings
 from rocm_perf.analysis.verdict.themes import THEMED, THEMES, Run, Theme
@@ -28,7 +28,7 @@ from rocm_perf.units import format_ns
 
 MOST = 10
 _IDLE_TIME = frozenset(name for theme in THEMES if theme.causes for name in theme.members)
-_WORTH = 0.01  # of the wall: what a change must save to be proposed
+_WORTH = 0.03  # of the judged time: what a change must save to be proposed, and kernels must take to be looked at
 
 
 def conclusions(
@@ -55,6 +55,8 @@ def conclusions(
         if projection is not None:
             projections.append(projection)
         findings += _as_one(run, theme, members, projection)
+    if is_mostly_startup(document) or _kernel_ns(document) < _WORTH * judged_ns(document):
+        findings = [finding for finding in findings if finding.kind not in KERNEL_KINDS] or findings
     findings = [_worded(finding, run) for finding in findings]
     startup = [] if doubtful else startup_findings(document, whole)
     order = ranked(findings, document)
@@ -95,7 +97,7 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
     stake = sum(idle.get(cause, 0) for cause in theme.causes)
     if projection:
         stake = min(projection.saved_ns, _most(run, idle))
-    if stake < _WORTH * run.graph.wall_ns:
+    if stake < _WORTH * judged_ns(run.document):
         return []
     largest = max(members, key=lambda member: member.time_at_stake_ns or 0)
     title, remedy = theme.words(run, largest)
@@ -113,6 +115,11 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
     )
     merged = _with_profilers_part(merged, run.document) if theme.kind == "host-bound" else merged
     return [_with_command(merged, run.document, theme.show)]
+
+
+def _kernel_ns(document: Document) -> int:
+    """The kernel time of the busiest GPU, or that of all kernels where only their sums were recorded."""
+    return max((device.kernel_ns for device in document.devices), default=document.hotspots.total_ns)
 
 
 def _most(run: Run, idle: Mapping[str, int]) -> int:
