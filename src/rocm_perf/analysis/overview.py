@@ -28,11 +28,12 @@ def examine(trace: Trace, label: str, grouping: Grouping = "full") -> Document:
 def overview(trace: Trace, label: str, grouping: Grouping = "full", whole: Trace | None = None) -> Document:
     """Every analysis of one run, or of the part of `whole` that it is. What cannot be said carries the reason why."""
     chosen = {"grouping": grouping}
-    whole = trace if whole is None else whole
+    steady, whole = whole is not None, whole or trace
     document = Document(
         label=label,
         producer=f"rocm-perf {__version__}",
         run=trace.run,
+        steady=steady,
         formulas=formulas(),
         **{
             field: answer

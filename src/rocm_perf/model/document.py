@@ -35,7 +35,7 @@ from rocm_perf.model.run import RunInfo
 from rocm_perf.model.topic import Topic
 
 SCHEMA_VERSION = 2
-HEADER = ("label", "producer", "run", "formulas", "schema_version")  # fields that are not answers
+HEADER = ("label", "producer", "run", "steady", "formulas", "schema_version")  # fields that are not answers
 
 # In the order of a report.
 TOPICS = (
@@ -163,6 +163,7 @@ class Document(msgspec.Struct, frozen=True):
     label: str
     producer: str
     run: RunInfo
+    steady: bool  # it is about the judged part of the recording, not about all of it
     overhead: Quantity  # of the profiler, on the wall time of the whole program
     tables: dict[str, int]
     phases: Phases
@@ -200,3 +201,8 @@ class Document(msgspec.Struct, frozen=True):
     projections: tuple[Projection, ...] = ()  # what the changes that findings propose would bring
     findings: tuple[Finding, ...] = ()  # what to do next, most time at stake first
     schema_version: int = SCHEMA_VERSION
+
+    @property
+    def judged_steps(self) -> int:
+        """The steps that the document is about; 0 where it is about the whole recording, or nothing repeats."""
+        return self.phases.steps if self.steady else 0

@@ -28,7 +28,7 @@ def test_the_answer_comes_first(pair: tuple[str, str], capsys: pytest.CaptureFix
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "sync_in_loop -> sync_hoisted"
     assert "x faster" in lines[1]
-    assert any(line.startswith("- gone: The program synchronises") for line in lines)
+    assert any(line.startswith("- gone: The host waits for the GPU") for line in lines)
     assert len(lines) <= 40
 
 

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def document(folder: Path) -> Document:
-    return rocm_perf.analyze(folder)
+    return rocm_perf.analyze(folder, whole=True)
 
 
 def test_the_truth_it_states_is_the_truth_that_is_analysed(document: Document) -> None:

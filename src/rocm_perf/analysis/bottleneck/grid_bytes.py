@@ -53,7 +53,9 @@ def _evidence(kernel: str, device: Device, *, items: int, spent_ns: int, each: f
     peak, of = _peak(device)
     if rate / peak > _PLAUSIBLE:
         return None
-    moves = f"moves one {name} ({size} B)" if sides == 1 else f"reads one {name} and writes one (2 x {size} B)"
+    moves = (
+        f"moves one {name} ({size} B)" if sides == 1 else f"reads one {name} and writes one (2 x {size} B)"
+    )
     says = (
         f"if each of its {each:,.0f} work-items {moves}, it moves at least "
         f"{rate:.2f} TB/s, {format_share(rate / peak)} of {of}"

@@ -54,7 +54,9 @@ def _only_process(rows: pl.DataFrame) -> int:
 
 def _recorded(links: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """Waits that the recorder timed on the host only: the last event that the process recorded before is the one."""
-    events = calls.filter(pl.col("name").str.contains(_RECORD_EVENT)).select("node", "pid", cause_ns="start_ns")
+    events = calls.filter(pl.col("name").str.contains(_RECORD_EVENT)).select(
+        "node", "pid", cause_ns="start_ns"
+    )
     return links.drop("cause_ns").sort("effect_ns").join_asof(
         events.sort("cause_ns"),
         left_on="effect_ns",
@@ -67,8 +69,14 @@ def _recorded(links: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
 
 def _between(links: pl.DataFrame, lanes: pl.DataFrame, *, ended: str, started: str) -> pl.DataFrame:
     """The last item of the one stream by the time of the cause, the first of the other from that of the effect on."""
-    before = lanes.select(*_TRACK, cause_ns=ended, cause="item", cause_end="end_ns").drop_nulls().sort("cause_ns")
-    after = lanes.select(*_TRACK, effect_ns=started, effect="item", start="start_ns").drop_nulls().sort("effect_ns")
+    before = (
+        lanes.select(*_TRACK, cause_ns=ended, cause="item", cause_end="end_ns").drop_nulls().sort("cause_ns")
+    )
+    after = (
+        lanes.select(*_TRACK, effect_ns=started, effect="item", start="start_ns")
+        .drop_nulls()
+        .sort("effect_ns")
+    )
     with_causes = (
         links.rename({"cause_track": "track"})
         .sort("cause_ns")

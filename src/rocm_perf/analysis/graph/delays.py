@@ -102,4 +102,3 @@ def _latencies(launched: pl.DataFrame) -> pl.DataFrame:
     rest = samples.drop("alone").join(alone, on="launch_group", how="anti")
     most = alone.filter(pl.col("launch_group") == "kernel")["value"].median()
     return pl.concat([alone, rest.with_columns(pl.min_horizontal("value", pl.lit(most, pl.Int64)))])
-

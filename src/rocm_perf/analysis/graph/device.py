@@ -146,7 +146,10 @@ def _drained() -> pl.Expr:
 def _last_ended(rest: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """The asof join of starts with ends, where items of a lane overlap; items without length precede nothing."""
     ended = rows.filter(pl.col("end_ns") > pl.col("start_ns")).select(
-        "lane", _drained().alias("drained"), pl.col("end_ns").alias("before_end"), pl.col("item").alias("before")
+        "lane",
+        _drained().alias("drained"),
+        pl.col("end_ns").alias("before_end"),
+        pl.col("item").alias("before"),
     )
     joined = (
         rest.select("item", "lane", "start_ns")

@@ -121,7 +121,9 @@ def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
         rule=pl.lit("thread"),
         usual=pl.when(pl.col("into").is_in(turns["effect"].implode())).then(0),
     )
-    return pl.concat([by_thread, turns.with_columns(kind=pl.lit("program"), rule=pl.lit("turn"))], how="diagonal")
+    return pl.concat(
+        [by_thread, turns.with_columns(kind=pl.lit("program"), rule=pl.lit("turn"))], how="diagonal"
+    )
 
 
 def _turns(calls: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import dropwhile, groupby
 from typing import NamedTuple
 
 import polars as pl
@@ -11,6 +11,7 @@ from rocm_perf.analysis.time.steps import FEWEST_STEPS, step_time
 from rocm_perf.model.results.kernels import Step, Steps
 from rocm_perf.model.time_window import Span
 
+_WARM_UP = 1.5  # usual lengths: until a step takes no longer, the program is warming up
 _FEW = 0.5  # of the usual kernels: a step with fewer is not a whole one
 _LONG = 3  # usual lengths, and
 _LONG_SHARE = 0.05  # of all steps together: such a step holds something else as well, unless
@@ -43,11 +44,10 @@ def working_span(work: pl.DataFrame) -> Span:
 
 def _usual_steps(repeated: Steps) -> tuple[Step, ...]:
     """The longest run of steps without one that is cut off, or holds something else as well; none of the warm-up."""
-    if repeated.steady_from_ns is None:
-        return ()
-    warm = [step for step in repeated.steps if step.start_ns >= repeated.steady_from_ns]
+    usual_ns = repeated.duration_ns.value or 0
+    warm = list(dropwhile(lambda step: step.duration_ns > _WARM_UP * usual_ns, repeated.steps))
     kernels = repeated.kernels_per_step.value or 0
-    longest = _longest(warm, repeated.duration_ns.value or 0)
+    longest = _longest(warm, usual_ns)
     runs = groupby(warm, lambda step: step.kernels >= _FEW * kernels and step.duration_ns <= longest)
     return max((tuple(run) for usual, run in runs if usual), key=len, default=())
 

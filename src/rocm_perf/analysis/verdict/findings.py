@@ -28,7 +28,9 @@ from rocm_perf.units import format_ns
 
 MOST = 10
 _IDLE_TIME = frozenset(name for theme in THEMES if theme.causes for name in theme.members)
-_WORTH = 0.03  # of the judged time: what a change must save to be proposed, and kernels must take to be looked at
+_WORTH = (
+    0.03  # of the judged time: what a change must save to be proposed, and kernels must take to be looked at
+)
 
 
 def conclusions(

@@ -58,12 +58,15 @@ def _traced(row: KernelInstructions) -> Instrument:
     evidence = (
         f"traced waves stand still {format_share(still)} of the cycles of their instructions",
         _class_words(latency),
-        "costliest: " + ", ".join(f"{cost.text} ({format_share(cost.share)})" for cost in row.hottest[:_NAMED]),
+        "costliest: "
+        + ", ".join(f"{cost.text} ({format_share(cost.share)})" for cost in row.hottest[:_NAMED]),
     )
     return Instrument(
         kernel=row.kernel,
         label=label,
-        title=_stands_still(instructions, still) if label != "compute" else "its waves compute most of the time",
+        title=_stands_still(instructions, still)
+        if label != "compute"
+        else "its waves compute most of the time",
         evidence=evidence,
         share=sum(_waits(waits).values()) if label and label != "compute" else None,
     )

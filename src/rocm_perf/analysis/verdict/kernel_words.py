@@ -66,9 +66,7 @@ NEAR = {  # by whether arithmetic is the roof
     True: "it is near what these units reach: nothing to gain in the kernel itself, only with a narrower data type or "
     "less arithmetic",
 }
-TOO_SHORT = (
-    "each dispatch lasts only {}: starting and ending weigh as much as the work, so judge it on a larger problem"
-)
+TOO_SHORT = "each dispatch lasts only {}: starting and ending weigh as much as the work, so judge it on a larger problem"
 
 # Measurements that speak for a cause.
 SUPPORT: dict[Label, tuple[str, ...]] = {

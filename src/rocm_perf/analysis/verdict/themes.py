@@ -65,7 +65,7 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     if not kernels or every_ns > _OFTEN_NS:
         return _other_work(run, inside_calls, finding)
     each_ns = sum(device.kernel_ns for device in run.document.devices) / kernels
-    per_step = run.document.phases.kernels_per_step.value if run.document.phases.steps else None
+    per_step = run.document.phases.kernels_per_step.value if run.document.judged_steps else None
     of_step = f"{per_step:,.0f} kernels a step, " if per_step else ""
     title = (
         f"The host launches too slowly: {of_step}one kernel every {format_ns(every_ns)}, "
@@ -101,7 +101,7 @@ def _sync_words(run: Run, finding: Finding) -> tuple[str, str]:
     functions = [row for row in run.document.sync.functions if "Memcpy" not in row.name]
     if not functions:
         return finding.title, finding.remedy
-    steps = run.document.phases.steps
+    steps = run.document.judged_steps
     calls = run.document.sync.total.calls
     often = f"{calls / steps:,.0f} times a step" if steps and calls >= steps else format_count(calls, "time")
     wait = "Wait once, before the host reads a result"
@@ -112,14 +112,15 @@ def _sync_words(run: Run, finding: Finding) -> tuple[str, str]:
     )
 
 
-def _unknown_words(run: Run, finding: Finding) -> tuple[str, str]:
+def _unknown_words(run: Run, _: Finding) -> tuple[str, str]:
     """How much the GPU works, where nothing says why it does not work more."""
     busy = max((device.busy_ns for device in run.document.devices), default=0)
     share = format_share(busy / max(judged_ns(run.document), 1))
     reason = run.document.gaps.not_attributed or "the recording does not say what the host did"
     return (
         f"The GPU works {share} of the time, and the recording does not show why not more: {reason}",
-        finding.remedy,
+        "Record the host's calls as well: rocm-perf profile does so by itself (rocprofv3: --hip-trace beside "
+        "--kernel-trace, or --sys-trace).",
     )
 
 

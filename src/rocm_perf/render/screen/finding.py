@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -37,7 +38,24 @@ def finding_lines(
         for row in labelled(label, text, inner, detail.lines, room=_LABEL):
             yield Text(_INDENT, no_wrap=True, overflow="ellipsis").append_text(row)
     if finding.next_command:
-        yield uncut(_INDENT, ("see".ljust(_LABEL), "bold"), "  ", finding.next_command)
+        yield from _command(finding.next_command, width)
+
+
+def _command(command: str, width: int) -> Iterator[Text]:
+    """A command to copy, continued on further lines where it is too long."""
+    head = _INDENT + "see".ljust(_LABEL + 2)
+    first, *more = textwrap.wrap(
+        command,
+        width - 2,
+        initial_indent=head,
+        subsequent_indent=2 * _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    ends = [" \\"] * len(more) + [""]
+    yield uncut((head, "bold"), first[len(head) :] + ends[0])
+    for row, end in zip(more, ends[1:], strict=True):
+        yield uncut(row + end)
 
 
 def _facts(finding: Finding, document: Document, reasons: int) -> Iterator[tuple[str, str]]:
@@ -51,15 +69,11 @@ def _facts(finding: Finding, document: Document, reasons: int) -> Iterator[tuple
 
 def worth(finding: Finding, document: Document) -> str:
     """What the remedy saves, of each step where there are steps, and how that is known."""
-    stake, phases = finding.time_at_stake_ns, document.phases
+    stake, steps = finding.time_at_stake_ns, document.judged_steps
     if stake is None:
         return ""
     wall = document.wall_ns or 0
-    part = (
-        f"{format_ns(stake / phases.steps)} of each step"
-        if phases.steps
-        else f"{format_ns(stake)} of {format_ns(wall)}"
-    )
+    part = f"{format_ns(stake / steps)} of each step" if steps else f"{format_ns(stake)} of {format_ns(wall)}"
     basis = _basis(finding)
     known = f", {basis}" if basis else ""
     if not 0 < stake < wall:

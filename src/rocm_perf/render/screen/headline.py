@@ -43,7 +43,7 @@ def _working(document: Document) -> str:
         if len(document.devices) == 1
         else f"the busiest of {len(document.devices)} GPUs works"
     )
-    steps = document.phases.steps
+    steps = document.judged_steps
     if steps:
         return f"In a step {gpu} {format_ns(busy / steps)} of {format_ns(window / steps)} {share}"
     return f"{gpu[0].upper()}{gpu[1:]} {format_ns(busy)} of {format_ns(window)} {share}"

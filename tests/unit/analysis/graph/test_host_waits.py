@@ -133,7 +133,9 @@ def default_stream(overlap: bool) -> Trace:
 
 def test_the_default_stream_and_a_stream_that_blocks_run_in_order() -> None:
     graph = build(default_stream(overlap=False))
-    assert graph.edges.filter(rule="default stream").height == 11  # each after the other, but the first of all
+    assert (
+        graph.edges.filter(rule="default stream").height == 11
+    )  # each after the other, but the first of all
     assert forward(graph) == graph.nodes["start_ns"].to_list()
     free = whatif(graph, CopiesAsync())
     assert free.wall_ns >= 6 * (100_000 + 70_000)

@@ -43,7 +43,7 @@ def test_matrix_products_ask_for_compute(busy: Document) -> None:
 
 
 def test_the_first_finding_decides(busy: Document) -> None:
-    finding = Finding("exposed-communication", "warning", "waits")
+    finding = Finding("exposed-communication", "warning", "waits", kind="communication")
     worth = next_preset(msgspec.structs.replace(busy, findings=(finding, *busy.findings)))
     assert worth is not None
     assert worth.preset == "communication"
