@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
-from rocm_perf.analysis.idle.gaps import gap_findings, gaps
+from rocm_perf.analysis.idle.gap_findings import gap_findings
+from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.idle.launches import launch_findings, launches
 from rocm_perf.analysis.idle.sync import waiting
 from rocm_perf.analysis.time.busy import device_times

@@ -69,7 +69,7 @@ TOPICS = (
         whole=True,
         on_first_screen=True,
     ),
-    Topic("gaps", "idle:gaps_section", {"gaps": "idle.gaps:gaps"}, findings="idle.gaps:gap_findings"),
+    Topic("gaps", "idle:gaps_section", {"gaps": "idle.gaps:gaps"}, findings="idle.gap_findings:gap_findings"),
     Topic("sync", "idle:sync_section", {"sync": "idle.sync:waiting"}, findings="idle.sync:sync_findings"),
     Topic(
         "launches",

@@ -41,8 +41,8 @@ def idle_is_the_profilers(trace: Trace) -> str | None:
 
 
 def _counted_while_timed(trace: Trace) -> bool:
-    """Whether counters were collected in the pass whose times are shown."""
+    """Whether counters, or metrics made of them, were collected in the pass whose times are shown."""
     if not trace.has("counters"):
-        return False
+        return trace.has("metrics")
     passes = trace.lazy("counters").select((pl.col("pass_id") == (timed_pass(trace) or 0)).any())
     return bool(passes.collect().item())

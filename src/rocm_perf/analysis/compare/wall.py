@@ -36,6 +36,7 @@ _TITLES = {
     "event": "GPU idle: waiting for another stream",
     "collective": "GPU idle: waiting for a collective",
     "queue_gap": "GPU idle: between queued kernels",
+    "unrecorded": "GPU busy with what was not recorded",
     "nothing_recorded": "GPU idle: cause not recorded",
 }
 

@@ -15,6 +15,9 @@ from rocm_perf.units import NS_PER_US
 
 _FEW = 3  # calls of a function in the whole recording: no more than that is not part of a loop
 _OUTLIER = 10  # times the median of the function: a call this long did something that the others did not
+_LOADING = (
+    r"ModuleLoad|LibraryLoad|LinkCreate|LinkComplete|CtxCreate|PrimaryCtxRetain"  # however often it is called
+)
 _LEAST_NS = 100 * NS_PER_US
 _PROCESS = ("node", "pid")
 
@@ -24,7 +27,7 @@ def startup_calls(trace: Trace, until_ns: int | None = None) -> tuple[OneOffCall
 
     Waiting for the GPU does not count, nor the part of a call in which the GPU worked, recorded or not.
     """
-    calls = _one_off(trace)
+    calls = one_off_calls(trace)
     early = calls if until_ns is None else calls.filter(pl.col("start_ns") < until_ns)
     totals = early.group_by("name").agg(
         pl.len().alias("calls"), pl.col("own").sum().alias("total"), pl.col("usual").first()
@@ -37,16 +40,18 @@ def startup_calls(trace: Trace, until_ns: int | None = None) -> tuple[OneOffCall
 
 
 @once_per_trace
-def _one_off(trace: Trace) -> pl.DataFrame:
-    """Outermost calls that took far longer than their function does otherwise: name, start_ns, own, usual."""
+def one_off_calls(trace: Trace) -> pl.DataFrame:
+    """Outermost calls that took far longer than their function does otherwise, with `own` (their time without that of
+    the GPU) and `usual` (the median of the others)."""
     columns = (*THREAD, "name", "start_ns", "end_ns")
     outer = disjoint(timed_calls(trace).select(columns), THREAD)
     outer = outer.filter(~pl.col("name").str.contains(SYNC_CALL))
     spans = (*_PROCESS, "start_ns", "end_ns")
     elsewhere = pl.concat([launched_work(trace).select(spans), unrecorded_waits(trace).select(spans)])
     busy = overlap_ns(outer, elsewhere, _PROCESS)
-    own = outer.select("name", "start_ns", (pl.col("end_ns") - pl.col("start_ns") - busy).alias("own"))
-    median, often = pl.col("own").median().over("name"), pl.len().over("name") > _FEW
-    long = (pl.col("own") >= _LEAST_NS) & (~often | (pl.col("own") > _OUTLIER * median))
+    own = outer.with_columns((pl.col("end_ns") - pl.col("start_ns") - busy).alias("own"))
+    few = (pl.len().over("name") <= _FEW) | pl.col("name").str.contains(_LOADING)
+    outlier = pl.col("own") > _OUTLIER * pl.col("own").median().over("name")
+    long = (pl.col("own") >= _LEAST_NS) & (few | outlier)
     usual = pl.col("own").filter(~pl.col("long")).median().over("name").alias("usual")
     return own.with_columns(long.alias("long")).with_columns(usual).filter("long").drop("long")

@@ -27,8 +27,10 @@ def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
     ranges = _ranges(trace, windows)
     if not windows.height or not ranges.height:
         return ()
-    total = int((windows["end_ns"] - windows["start_ns"]).sum())
-    span = int(windows["end_ns"].max() - windows["start_ns"].min())  # type: ignore[operator]
+    total, span = windows.select(
+        (pl.col("end_ns") - pl.col("start_ns")).sum(),
+        span=pl.col("end_ns").max() - pl.col("start_ns").min(),
+    ).row(0)
     spent = pl.col("end_ns") - pl.col("start_ns")
     timed = ranges.with_columns(overlap_ns(ranges, windows, THREAD).alias("idle"), spent.alias("total"))
     names = timed.group_by("name").agg(pl.col("idle", "total").sum())
@@ -38,10 +40,12 @@ def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
 
 
 def _ranges(trace: Trace, windows: pl.DataFrame) -> pl.DataFrame:
-    """Spans on launching threads by name, those of one name disjoint; the names with most time."""
+    """Ranges and outermost operators of launching threads by name, those of one name disjoint; the longest names."""
     of_pass = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (pl.col("end_ns") > pl.col("start_ns"))
     columns = ["name", *THREAD, "start_ns", "end_ns"]
-    spans = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu")).select(columns)
+    ranges = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu")).select(columns)
+    operators = trace.table("ops").filter(of_pass & (pl.col("category") == "operator")).select(columns)
+    spans = pl.concat([ranges, disjoint(operators, THREAD)])
     mine = spans.join(windows.select(THREAD).unique(), on=THREAD, how="semi", nulls_equal=True)
     spent = (pl.col("end_ns") - pl.col("start_ns")).sum()
     names = mine.group_by("name").agg(spent.alias("spent")).top_k(_MOST_NAMES, by="spent")

@@ -11,7 +11,7 @@ from rocm_perf.analysis.basis.intervals import holes, overlap_ns
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
-from rocm_perf.analysis.basis.stakes import of_one_gpu
+from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.gap_causes import (
     CAUSES,
     attribute,
@@ -23,12 +23,9 @@ from rocm_perf.analysis.idle.gap_causes import (
 from rocm_perf.analysis.idle.gap_ranges import idle_ranges
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.time.families import is_collective
-from rocm_perf.model.document import Document
-from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.gaps import Bin, CallTime, CauseTime, Gap, Gaps, Level, PlaceGaps
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import format_count, format_ns, format_share
 
 FORMULAS = {
     "gaps.idle_ns": "sum over GPUs of the time between first and last work in which no kernel and no copy ran",
@@ -36,23 +33,19 @@ FORMULAS = {
     "(host_sync, copy, host_api; outside of calls framework where operators are recorded, else host_busy); then "
     "launch_latency, up to the 90th percentile (at most 3 medians) of launches that found the GPU idle; then, where "
     "a wait for an event was called between the two launches, copy, collective or event while such work of the "
-    "process ran elsewhere, and event if nothing ran for more than 10 latencies; else queue_gap",
+    "process ran elsewhere, and event if nothing ran for more than 10 latencies; else queue_gap. Of these, unrecorded: "
+    "5 ms or more in which work was launched, or the host waited for the GPU, and nothing recorded ran",
     "gaps.sync_between": "gaps with a synchronising call between the launches on both sides / gaps with known launches",
 }
 
 WORST = 20
-_CALLS_PER_GAP = 3
-_IDLE_SHARE = (
-    0.05  # of the window of all GPUs, and of the idle time for a cause, from which on it is worth a word
-)
-_CAUSE_SHARE = 0.2
+CALLS_PER_GAP = 3
 _PLACES: dict[Level, tuple[str, ...]] = {
     "gpu": GPU,
     "queue": (*GPU, "queue_id"),
     "stream": (*GPU, "stream_id"),
 }
 _PLACE = (*GPU, "queue_id", "stream_id")
-_HOST_CAUSES = ("framework", "host_busy", "host_api")
 _STEPS = [step * 10**decade for decade in range(19) for step in (1, 2, 5)]
 _EDGES = pl.Series([*_STEPS, (1 << 63) - 1], dtype=pl.Int64)  # no time is longer
 _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded launch"
@@ -69,6 +62,7 @@ def gaps(trace: Trace) -> Gaps:
             gaps=0,
             causes=(),
             calls=(),
+            first_uses=(),
             ranges=(),
             places=(),
             median_ns=None,
@@ -97,6 +91,7 @@ def gaps(trace: Trace) -> Gaps:
         gaps=idle.height,
         causes=_causes(idle),
         calls=_calls(idle, calls),
+        first_uses=_calls(idle, host_calls(one_off_calls(trace), work)),
         ranges=idle_ranges(trace, idle),
         places=tuple(place for level in _PLACES for place in _places(places, sums[alike[level]], level)),
         median_ns=length.median(),
@@ -224,7 +219,7 @@ def _gap(one: pl.DataFrame, calls: pl.DataFrame) -> Gap:
         causes=causes,
         before=row["before"],
         after=row["name"],
-        calls=tuple(longest_calls(one, calls, _CALLS_PER_GAP)),
+        calls=tuple(longest_calls(one, calls, CALLS_PER_GAP)),
     )
 
 
@@ -253,86 +248,3 @@ def _why_not(idle: pl.DataFrame, recorded: pl.DataFrame) -> str | None:
     if not unknown["correlation_id"].count():
         return "the recording does not say which call launched what"
     return f"the calls that launched what ends {unknown.height:,} of {idle.height:,} gaps are not in the recording"
-
-
-_EXPLANATIONS: dict[str, str] = {
-    "host_sync": "the host waits for it and launches late",
-    "host_api": "the host is inside other calls",
-    "copy": "it waits for copies",
-    "framework": "the framework prepares the next kernel",
-    "host_busy": "the host does something else",
-    "launch_latency": "launches arrive late",
-    "event": "a stream waits for another",
-    "collective": "compute waits for communication",
-    "queue_gap": "gaps between queued kernels",
-    "unrecorded": "it works on something that was not recorded",
-    "nothing_recorded": "the recording cannot say why",
-}
-_KINDS: dict[str, Kind] = {
-    "host_sync": "sync",
-    "host_api": "host-bound",
-    "copy": "copies",
-    "framework": "host-bound",
-    "host_busy": "host-bound",
-    "launch_latency": "host-bound",
-    "event": "host-bound",
-    "collective": "communication",
-    "queue_gap": "host-bound",
-    "unrecorded": "unrecorded-work",
-    "nothing_recorded": "cannot-tell",
-}
-_REMEDIES: dict[str, str] = {
-    "host_sync": "Synchronise once, before the host reads a result, not after each launch (in PyTorch: no .item(), "
-    ".cpu() or torch.cuda.synchronize() inside the loop).",
-    "host_api": "Take other calls than launches out of the loop: allocate once or from a pool, load modules before; "
-    "if launches dominate, use a HIP graph.",
-    "copy": "Copy asynchronously from pinned memory on a stream of its own, ahead of the kernels that need the data.",
-    "framework": "The host is too slow to feed the GPU: torch.compile, HIP graphs (torch.cuda.graph), larger batches.",
-    "host_busy": "The program does something else between launches: record ranges (roctx) around its parts to see "
-    "what, or let another thread do it.",
-    "launch_latency": "Launch ahead of need, several kernels at a time, or capture the loop into a HIP graph.",
-    "event": "A stream waits for another: check whether the dependency is needed, and start the awaited work earlier.",
-    "collective": "Compute waits for communication: overlap it (bucketing, prefetching in FSDP or DDP).",
-    "queue_gap": "Everything was launched: a HIP graph shortens the gaps between kernels, fusion removes them.",
-    "nothing_recorded": "Record the host as well: rocprofv3 --hip-trace --kernel-trace (or --sys-trace), or "
-    "torch.profiler with CPU activities.",
-}
-
-
-def gap_findings(document: Document) -> list[Finding]:
-    """One finding for each large cause of idle time."""
-    result = document.gaps
-    window_ns = sum(device.window_ns for device in document.devices)
-    if not window_ns or result.doubt or result.idle_ns < _IDLE_SHARE * window_ns:
-        return []
-    large = (row for row in result.causes if row.share >= _CAUSE_SHARE and row.cause != "unrecorded")
-    return [of_one_gpu(_finding(row, result, window_ns), document) for row in large]
-
-
-def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:
-    calls = [call for call in result.calls if call.cause == row.cause][:_CALLS_PER_GAP]
-    inside = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls)
-    evidence = [
-        f"{format_ns(row.total_ns)} in {format_count(row.gaps, 'gap')}, {format_share(row.share)} of the idle time "
-        f"({format_ns(result.idle_ns)} of {format_ns(window_ns)})"
-    ]
-    evidence += [f"inside {inside}"] if inside else []
-    evidence += _inside_ranges(result) if row.cause in _HOST_CAUSES else []
-    evidence += [result.not_attributed] if row.cause == "nothing_recorded" and result.not_attributed else []
-    return Finding(
-        id=f"gap-{row.cause.replace('_', '-')}",
-        severity="info" if row.cause == "nothing_recorded" else "warning",
-        title=f"The GPU is idle: {_EXPLANATIONS[row.cause]}",
-        evidence=tuple(evidence),
-        time_at_stake_ns=row.total_ns,
-        remedy=_REMEDIES[row.cause],
-        kind=_KINDS[row.cause],
-    )
-
-
-def _inside_ranges(result: Gaps) -> list[str]:
-    """The range that explains the host's part, if the program named one."""
-    return [
-        f"{format_ns(row.idle_ns)} of the {format_ns(result.idle_ns)} idle are inside {row.name}"
-        for row in result.ranges[:1]
-    ]

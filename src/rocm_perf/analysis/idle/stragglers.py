@@ -27,7 +27,7 @@ def straggler(trace: Trace) -> Straggler | None:
     lost = waits.join(last.unique(_TURN), on=_TURN, nulls_equal=True)
     by_last = lost.group_by("last").agg(pl.col("waited").sum()).sort("waited", descending=True)
     name, most = by_last.row(0)
-    if most < _NEARLY_ALWAYS * by_last["waited"].sum() or not most:
+    if not most or most < _NEARLY_ALWAYS * int(by_last["waited"].sum()):
         return None
     return _named(name, waits, last)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.idle.sync import waiting
 from rocm_perf.analysis.program.memory import memory
 from rocm_perf.analysis.time.busy import device_times
@@ -49,10 +52,11 @@ _KERNELS = _Target(
 
 def scorecard(trace: Trace) -> tuple[Score, ...]:
     """A recording against every target that one run can be held to."""
+    reason = idle_is_the_profilers(trace)
     return scores(
         gemm_share=family_totals(trace).gemm_share,
-        sync_share=waiting(trace).lost_share,
-        gap_share=gap_share(device_times(trace)),
+        sync_share=_doubted(waiting(trace).lost_share, reason),
+        gap_share=_doubted(gap_share(device_times(trace)), reason),
         memory_growth=memory_growth(memory(trace)),
     )
 
@@ -68,6 +72,10 @@ def scores(
         _score(_MEMORY, memory_growth),
         _correctness(),
     )
+
+
+def _doubted(value: Quantity, reason: str | None) -> Quantity:
+    return replace(value, doubt=reason) if reason else value
 
 
 def gap_share(devices: tuple[DeviceTime, ...]) -> Quantity:

@@ -99,6 +99,7 @@ class Gaps(msgspec.Struct, frozen=True):
     gaps: int
     causes: tuple[CauseTime, ...]  # longest first
     calls: tuple[CallTime, ...]  # longest first
+    first_uses: tuple[CallTime, ...]  # of these the part in one-off calls: loading of code, initialisation
     ranges: tuple[RangeTime, ...]  # those that hold most of the host's part, the most specific first
     places: tuple[PlaceGaps, ...]
     median_ns: float | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_perf.model.document import Document
-from rocm_perf.model.results.gaps import Bin, CallTime, CauseTime, Gap, Gaps, PlaceGaps
+from rocm_perf.model.results.gaps import Bin, CallTime, CauseTime, Gap, Gaps, PlaceGaps, RangeTime
 from rocm_perf.model.results.sync import Sync, Waiting
 from rocm_perf.render.sections.section import (
     Columns,
@@ -31,6 +31,7 @@ CAUSES = {
     "event": "event of another stream",
     "collective": "collective",
     "queue_gap": "queue gaps",
+    "unrecorded": "work that was not recorded",
     "nothing_recorded": "nothing recorded",
 }
 _LEAST_SHARE = 0.015  # of the idle time: smaller causes are left out of the line
@@ -55,6 +56,11 @@ _CALL_COLUMNS: Columns[CallTime] = (
     number("idle", lambda row: time(row.total_ns)),
     text("cause", lambda row: CAUSES[row.cause]),
     code("inside", lambda row: row.call),
+)
+_RANGE_COLUMNS: Columns[RangeTime] = (
+    number("idle", lambda row: time(row.idle_ns)),
+    number("of", lambda row: time(row.total_ns)),
+    text("range", lambda row: row.name),
 )
 _PLACE_COLUMNS: Columns[PlaceGaps] = (
     number("idle", lambda row: time(row.idle_ns)),
@@ -96,10 +102,11 @@ def gaps_section(document: Document, top: int) -> Section:
         grids=(
             *grids("By cause", gaps.causes, _CAUSE_COLUMNS),
             *grids("Calls that the launching thread was in", gaps.calls, _CALL_COLUMNS, top),
+            *grids("Ranges that hold most of it", gaps.ranges, _RANGE_COLUMNS, top),
             *grids("By queue and stream", _queues(gaps), _PLACE_COLUMNS, top),
             *grids("Longest gaps", gaps.worst, columns, top),
         ),
-        notes=(gaps.not_attributed,) if gaps.not_attributed else (),
+        notes=tuple(note for note in (gaps.doubt, gaps.not_attributed) if note),
     )
 
 

@@ -1,0 +1,125 @@
+"""What idle time says: a finding for each large cause of it, and the range or call that explains it."""
+
+from __future__ import annotations
+
+from rocm_perf.analysis.basis.stakes import of_one_gpu
+from rocm_perf.analysis.idle.gaps import CALLS_PER_GAP
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.model.results.gaps import CallTime, CauseTime, Gaps
+from rocm_perf.units import format_count, format_ns, format_share
+
+# From these shares on it is worth a word.
+_IDLE_SHARE = 0.05  # of the window of all GPUs
+_CAUSE_SHARE = 0.2  # of the idle time
+_FIRST_USE = 0.5  # of the idle time inside calls
+_HOST_CAUSES = ("framework", "host_busy", "host_api")
+
+_EXPLANATIONS: dict[str, str] = {
+    "host_sync": "the host waits for it and launches late",
+    "host_api": "the host is inside other calls",
+    "copy": "it waits for copies",
+    "framework": "the framework prepares the next kernel",
+    "host_busy": "the host does something else",
+    "launch_latency": "launches arrive late",
+    "event": "a stream waits for another",
+    "collective": "compute waits for communication",
+    "queue_gap": "gaps between queued kernels",
+    "unrecorded": "it works on something that was not recorded",
+    "nothing_recorded": "the recording cannot say why",
+}
+_KINDS: dict[str, Kind] = {
+    "host_sync": "sync",
+    "host_api": "host-bound",
+    "copy": "copies",
+    "framework": "host-bound",
+    "host_busy": "host-bound",
+    "launch_latency": "host-bound",
+    "event": "host-bound",
+    "collective": "communication",
+    "queue_gap": "host-bound",
+    "unrecorded": "unrecorded-work",
+    "nothing_recorded": "cannot-tell",
+}
+_REMEDIES: dict[str, str] = {
+    "host_sync": "Synchronise once, before the host reads a result, not after each launch (in PyTorch: no .item(), "
+    ".cpu() or torch.cuda.synchronize() inside the loop).",
+    "host_api": "Take other calls than launches out of the loop: allocate once or from a pool, load modules before; "
+    "if launches dominate, use a HIP graph.",
+    "copy": "Copy asynchronously from pinned memory on a stream of its own, ahead of the kernels that need the data.",
+    "framework": "The host is too slow to feed the GPU: torch.compile, HIP graphs (torch.cuda.graph), larger batches.",
+    "host_busy": "The program does something else between launches: record ranges (roctx) around its parts to see "
+    "what, or let another thread do it.",
+    "launch_latency": "Launch ahead of need, several kernels at a time, or capture the loop into a HIP graph.",
+    "event": "A stream waits for another: check whether the dependency is needed, and start the awaited work earlier.",
+    "collective": "Compute waits for communication: overlap it (bucketing, prefetching in FSDP or DDP).",
+    "queue_gap": "Everything was launched: a HIP graph shortens the gaps between kernels, fusion removes them.",
+    "nothing_recorded": "Record the host as well: rocprofv3 --hip-trace --kernel-trace (or --sys-trace), or "
+    "torch.profiler with CPU activities.",
+}
+
+
+def gap_findings(document: Document) -> list[Finding]:
+    """One finding for each large cause of idle time."""
+    result = document.gaps
+    window_ns = sum(device.window_ns for device in document.devices)
+    if not window_ns or result.doubt or result.idle_ns < _IDLE_SHARE * window_ns:
+        return []
+    large = (row for row in result.causes if row.share >= _CAUSE_SHARE and row.cause != "unrecorded")
+    return [of_one_gpu(_finding(row, result, window_ns), document) for row in large]
+
+
+def _first_uses(row: CauseTime, result: Gaps) -> list[CallTime]:
+    """The one-off calls that most of a cause is spent in; none where they are not most of it."""
+    calls = [call for call in result.first_uses if call.cause == row.cause]
+    return calls if sum(call.total_ns for call in calls) >= _FIRST_USE * row.total_ns else []
+
+
+def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:
+    if row.cause == "host_api" and (calls := _first_uses(row, result)):
+        return _first_use_finding(row, calls, result)
+    calls = [call for call in result.calls if call.cause == row.cause][:CALLS_PER_GAP]
+    inside = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls)
+    evidence = [
+        f"{format_ns(row.total_ns)} in {format_count(row.gaps, 'gap')}, {format_share(row.share)} of the idle time "
+        f"({format_ns(result.idle_ns)} of {format_ns(window_ns)})"
+    ]
+    evidence += [f"inside {inside}"] if inside else []
+    evidence += _inside_ranges(result) if row.cause in _HOST_CAUSES else []
+    evidence += [result.not_attributed] if row.cause == "nothing_recorded" and result.not_attributed else []
+    return Finding(
+        id=f"gap-{row.cause.replace('_', '-')}",
+        severity="info" if row.cause == "nothing_recorded" else "warning",
+        title=f"The GPU is idle: {_EXPLANATIONS[row.cause]}",
+        evidence=tuple(evidence),
+        time_at_stake_ns=row.total_ns,
+        remedy=_REMEDIES[row.cause],
+        kind=_KINDS[row.cause],
+    )
+
+
+def _first_use_finding(row: CauseTime, calls: list[CallTime], result: Gaps) -> Finding:
+    spent = sum(call.total_ns for call in calls)
+    longest = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls[:CALLS_PER_GAP])
+    return Finding(
+        id="gap-first-use",
+        severity="warning",
+        kind="startup",
+        title=f"The GPU waits for first uses: code is loaded and devices are set up inside {calls[0].call}",
+        evidence=(
+            f"{format_ns(spent)} of the {format_ns(result.idle_ns)} idle are inside calls that took far longer than "
+            f"their function usually does, or were made a few times only: {longest}",
+            f"{format_ns(row.total_ns)} of idle time inside calls in all",
+        ),
+        time_at_stake_ns=spent,
+        remedy="It happens once: run every kernel of the loop once before what is timed (a warm-up), and record after "
+        "it. Where start-up itself matters, load code ahead instead of on first use.",
+    )
+
+
+def _inside_ranges(result: Gaps) -> list[str]:
+    """The range that explains the host's part, if the program named one."""
+    return [
+        f"{format_ns(row.idle_ns)} of the {format_ns(result.idle_ns)} idle are inside {row.name}"
+        for row in result.ranges[:1]
+    ]
