@@ -139,9 +139,14 @@ def _whole_sizes(left: pl.Series) -> list[int]:
 
 def _like(left: pl.Series, whole: list[int]) -> pl.Series:
     """The size that each replay should have: the next whole one, but its own where little is missing."""
-    sizes = {size: next((one for one in whole if _SHORT * one >= size), size) for size in left.unique()}
+    sizes = {size: _whole_size(size, whole) for size in left.unique()}
     like: pl.Series = left.replace_strict(sizes, return_dtype=pl.Int64)
     return like
+
+
+def _whole_size(size: int, whole: list[int]) -> int:
+    larger = next((one for one in whole if one >= size), size)
+    return larger if size < _SHORT * larger else size
 
 
 @once_per_trace
