@@ -58,3 +58,16 @@ def test_none_at_all_says_so() -> None:
     recording = trace(dispatches=[kernel("mul_mat_q", 0, 100)])
     assert communication(recording).unavailable == "no kernel that communicates was recorded"
     assert communication_findings(document(recording)) == []
+
+
+def test_copies_hide_communication_as_kernels_do() -> None:
+    copies = [{"kind": "H2D", "start_ns": 70, "end_ns": 95, "agent_id": 0, "stream_id": 2}]
+    recording = half_hidden()
+    beside = trace(dispatches=recording.table("dispatches").to_dicts(), copies=copies)
+    assert communication(beside).exposed_ns == 40 - 25
+
+
+def test_the_kernel_that_communicates_is_named() -> None:
+    (finding,) = communication_findings(document(half_hidden()))
+    assert "ncclDevKernel_AllReduce_Sum_f32_RING_LL" in finding.evidence[0]
+    assert finding.kind == "communication"
