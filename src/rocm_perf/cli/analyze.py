@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rocm_perf.cli.arguments import named_path, positive, size, window
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
-from rocm_perf.errors import RocmPerfError
+from rocm_perf.errors import EmptyCaptureError, RocmPerfError
 
 if TYPE_CHECKING:
     from rocm_perf.ingest.load import Loaded
@@ -126,7 +126,10 @@ def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:
     from rocm_perf.ingest import load
 
     if len(paths) == 1 and not each:
-        return [load.Loaded(str(paths[0]), load.load(paths[0], as_one=as_one))]
+        try:
+            return [load.Loaded(str(paths[0]), load.load(paths[0], as_one=as_one))]
+        except EmptyCaptureError as error:
+            return [load.empty(paths[0], error)]
     return load.load_files(paths)
 
 

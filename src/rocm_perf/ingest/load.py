@@ -29,7 +29,7 @@ from rocm_perf.units import format_count, format_ns
 
 @dataclass(frozen=True)
 class Loaded:
-    """One run, or why it could not be read."""
+    """One run, or why it could not be read; of a file in which nothing was recorded, both."""
 
     label: str
     trace: Trace | None = None
@@ -127,8 +127,15 @@ def _load_family(paths: list[Path]) -> list[Loaded]:
             return bad
         _require_rows(files.pieces, paths[0])
         return [Loaded(_label(files.pieces), merge(group_by_process(files.pieces))), *bad]
+    except EmptyCaptureError as error:
+        return [empty(paths[0], error)]
     except RocmPerfError as error:
         return [Loaded(str(paths[0]), error=error)]
+
+
+def empty(path: Path, error: EmptyCaptureError) -> Loaded:
+    """A file in which nothing was recorded: that is a conclusion too."""
+    return Loaded(str(path), Trace({}), error)
 
 
 def _load_folder(folder: Path, as_one: bool, window: TimeWindow | None) -> list[Loaded]:
@@ -235,7 +242,9 @@ def _require_rows(pieces: list[Piece], path: Path) -> None:
     if losses:
         raise InputError(f"{path} holds no usable record", f"{losses[0].source}: {losses[0].what}")
     raise EmptyCaptureError(
-        f"{path} holds no record", "the profiler recorded nothing", "Check what it printed when it ran."
+        f"{path} holds no record",
+        "the profiler recorded nothing",
+        "Check what it printed when it ran, and that it was of the process that launches kernels.",
     )
 
 
