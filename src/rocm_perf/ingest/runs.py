@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import polars as pl
 
@@ -105,10 +106,7 @@ def split_runs(groups: list[Group]) -> list[list[Group]]:
 
 def _inferred_runs(groups: list[Group]) -> list[list[Group]]:
     if any(piece.part.tool in _FOLDER_TOOLS for group in groups for piece in group.pieces):
-        folders: dict[str, list[Group]] = {}
-        for group in groups:
-            folders.setdefault(group.place.set_key[0], []).append(group)
-        return list(folders.values())
+        return _workloads(groups)
     timed = [group for group in groups if group.span]
     rest = [group for group in groups if not group.span]
     if not timed:
@@ -123,6 +121,18 @@ def _inferred_runs(groups: list[Group]) -> list[list[Group]]:
     for group in rest:
         _home(runs, group).append(group)
     return runs
+
+
+def _workloads(groups: list[Group]) -> list[list[Group]]:
+    """One run per folder. A folder of tables alone, which the tool made afterwards, belongs to the one above it."""
+    folders: dict[Path, list[Group]] = {}
+    for group in groups:
+        folders.setdefault(Path(group.place.set_key[0]), []).append(group)
+    for folder in sorted(folders, key=lambda path: -len(path.parts)):
+        above = next((parent for parent in folder.parents if parent in folders), None)
+        if above is not None and not _kernel_names(folders[folder]):
+            folders[above] += folders.pop(folder)
+    return list(folders.values())
 
 
 def _overlapping(groups: list[Group]) -> list[list[Group]]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
 from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.load import load_path
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.rocprof_compute import config
@@ -313,3 +314,19 @@ def test_specimen_roofline_of_eight_gpus(specimens: Path) -> None:
     )
     assert (part.tables["ceilings"].height, hbm["value"]) == (80, 2021.7013)
     assert part.notices == ("not measured on any GPU (recorded as 0): mfma_bf16, mfma_i8",)
+
+
+def test_tables_in_a_folder_of_their_own_belong_to_the_workload_above(tmp_path: Path) -> None:
+    (tmp_path / "analyze").mkdir()
+    (tmp_path / "pmc_perf.csv").write_text(WIDE)
+    (tmp_path / "analyze" / "2.1_Speed-of-Light.csv").write_text(ANALYSIS)
+    (run,) = load_path(tmp_path)
+    assert run.trace is not None
+    assert (run.trace.rows("dispatches"), run.trace.rows("metrics")) == (2, 2)
+
+
+def test_workloads_beside_one_another_are_runs_of_their_own(tmp_path: Path) -> None:
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pmc_perf.csv").write_text(WIDE)
+    assert len(load_path(tmp_path)) == 2
