@@ -322,7 +322,7 @@ def test_tables_in_a_folder_of_their_own_belong_to_the_workload_above(tmp_path: 
     (tmp_path / "analyze" / "2.1_Speed-of-Light.csv").write_text(ANALYSIS)
     (run,) = load_path(tmp_path)
     assert run.trace is not None
-    assert (run.trace.rows("dispatches"), run.trace.rows("metrics")) == (2, 2)
+    assert (run.trace.rows("dispatches"), run.trace.rows("metrics")) == (2, 3)
 
 
 def test_workloads_beside_one_another_are_runs_of_their_own(tmp_path: Path) -> None:
