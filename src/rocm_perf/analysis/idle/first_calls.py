@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import SYNC_CALL
+from rocm_perf.analysis.basis.calls import COPY_CALL, LAUNCH_CALL, SYNC_CALL
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.launched import THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.model.results.first_calls import OneOffCall
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import NS_PER_US
+from rocm_perf.units import NS_PER_MS, NS_PER_US
 
 _FEW = 3  # calls of a function in the whole recording: no more than that is not part of a loop
 _OUTLIER = 10  # times the median of the function: a call this long did something that the others did not
@@ -19,6 +19,7 @@ _LOADING = (
     r"ModuleLoad|LibraryLoad|LinkCreate|LinkComplete|CtxCreate|PrimaryCtxRetain"  # however often it is called
 )
 _LEAST_NS = 100 * NS_PER_US
+_TOO_LONG_NS = 10 * NS_PER_MS  # to start a kernel or a copy, while the GPU runs nothing
 _PROCESS = ("node", "pid")
 
 
@@ -50,8 +51,13 @@ def one_off_calls(trace: Trace) -> pl.DataFrame:
     elsewhere = pl.concat([launched_work(trace).select(spans), unrecorded_waits(trace).select(spans)])
     busy = overlap_ns(outer, elsewhere, _PROCESS)
     own = outer.with_columns((pl.col("end_ns") - pl.col("start_ns") - busy).alias("own"))
-    few = (pl.len().over("name") <= _FEW) | pl.col("name").str.contains(_LOADING)
-    outlier = pl.col("own") > _OUTLIER * pl.col("own").median().over("name")
-    long = (pl.col("own") >= _LEAST_NS) & (few | outlier)
-    usual = pl.col("own").filter(~pl.col("long")).median().over("name").alias("usual")
-    return own.with_columns(long.alias("long")).with_columns(usual).filter("long").drop("long")
+    name = pl.col("name").str
+    works = name.contains(LAUNCH_CALL) | name.contains(
+        COPY_CALL
+    )  # a window of one step may hold few of these
+    few = (pl.len().over("name") <= _FEW) & (~works | (pl.col("own") >= _TOO_LONG_NS))
+    usual = pl.col("own").quantile(0.5, "lower").over("name")
+    outlier = few | name.contains(_LOADING) | (pl.col("own") > _OUTLIER * usual)
+    long = (pl.col("own") >= _LEAST_NS) & outlier
+    others = pl.col("own").filter(~pl.col("long")).median().over("name").alias("usual")
+    return own.with_columns(long.alias("long")).with_columns(others).filter("long").drop("long")

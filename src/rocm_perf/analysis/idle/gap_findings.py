@@ -66,7 +66,8 @@ def gap_findings(document: Document) -> list[Finding]:
     if not window_ns or result.doubt or result.idle_ns < _IDLE_SHARE * window_ns:
         return []
     large = (row for row in result.causes if row.share >= _CAUSE_SHARE and row.cause != "unrecorded")
-    return [of_one_gpu(_finding(row, result, window_ns), document) for row in large]
+    findings = (_finding(row, document, window_ns) for row in large)
+    return [of_one_gpu(finding, document) for finding in findings if finding is not None]
 
 
 def _first_uses(row: CauseTime, result: Gaps) -> list[CallTime]:
@@ -75,9 +76,15 @@ def _first_uses(row: CauseTime, result: Gaps) -> list[CallTime]:
     return calls if sum(call.total_ns for call in calls) >= _FIRST_USE * row.total_ns else []
 
 
-def _finding(row: CauseTime, result: Gaps, window_ns: int) -> Finding:
+def _finding(row: CauseTime, document: Document, window_ns: int) -> Finding | None:
+    result = document.gaps
     if row.cause == "host_api" and (calls := _first_uses(row, result)):
-        return _first_use_finding(row, calls, result)
+        paused_ns = sum(pause.duration_ns for pause in document.phases.pauses)  # told as start-up
+        return (
+            _first_use_finding(row, calls, result)
+            if row.total_ns - paused_ns > _IDLE_SHARE * window_ns
+            else None
+        )
     calls = [call for call in result.calls if call.cause == row.cause][:CALLS_PER_GAP]
     inside = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls)
     evidence = [

@@ -8,11 +8,12 @@ from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.launched import THREAD
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.idle.gap_causes import host_windows
+from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.model.results.gaps import RangeTime
 from rocm_perf.model.trace import Trace
 
 _EXPLAINS = 0.5  # of the host's part of the idle time
-_WHOLE = 0.8  # of the time between the first gap and the last: a range that long names no part
+_WHOLE = 0.9  # of the wall: a range that long names no part of the program
 _MOST_NAMES = 200  # of ranges; programs that number them have thousands, none of which holds most of the time
 
 
@@ -27,14 +28,12 @@ def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
     ranges = _ranges(trace, windows)
     if not windows.height or not ranges.height:
         return ()
-    total, span = windows.select(
-        (pl.col("end_ns") - pl.col("start_ns")).sum(),
-        span=pl.col("end_ns").max() - pl.col("start_ns").min(),
-    ).row(0)
+    idle_ns = int((windows["end_ns"] - windows["start_ns"]).sum())
     spent = pl.col("end_ns") - pl.col("start_ns")
     timed = ranges.with_columns(overlap_ns(ranges, windows, THREAD).alias("idle"), spent.alias("total"))
     names = timed.group_by("name").agg(pl.col("idle", "total").sum())
-    telling = names.filter((pl.col("idle") >= _EXPLAINS * total) & (pl.col("total") <= _WHOLE * span))
+    explains = pl.col("idle") >= _EXPLAINS * idle_ns
+    telling = names.filter(explains & (pl.col("total") <= _WHOLE * (wall_ns(trace) or 0)))
     rows = telling.sort("total", "name").iter_rows()
     return tuple(RangeTime(name=name, idle_ns=inside, total_ns=whole) for name, inside, whole in rows)
 

@@ -127,7 +127,7 @@ def _of_graphs(trace: Trace, found: Replays) -> int:
 
 def _lost_launches(trace: Trace) -> Finding | None:
     lost, launched = single_losses(trace)
-    if not lost or not trace.has("dispatches") or lost < _LOST * launched:
+    if not lost or lost < _LOST * launched or not (trace.has("dispatches") or trace.has("copies")):
         return None
     return Finding(
         id="kernels-lost",

@@ -19,7 +19,10 @@ _SHOWN = 3
 _MOST = 0.5  # of the time inside calls
 _LARGE = 0.2  # of the wall
 # Calls that ask about devices or register code, and set nothing in motion.
-_QUERY = r"Get(Device|Version|Error|LastError|Attribute|Propert|Limit|Count)|^hipPeek|DriverGetVersion|^__hip|^hipInit"
+_QUERY = (
+    r"Get(Device|Version|Error|LastError|Attribute|Propert|Limit|Count)|^hipPeek|DriverGetVersion|^__hip|^hipInit"
+    r"|^hsa_\w*(get_\w*info|iterate|get_major|get_extension|status_string)"
+)
 _ABOUT = ("nodes", "processes")
 _FOLLOW = "Record the process that launches: launchers, servers and test runners start it as their child."
 

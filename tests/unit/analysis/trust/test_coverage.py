@@ -124,3 +124,23 @@ def test_streams_that_fall_silent_are_in_order() -> None:
 )
 def test_which_calls_launch(name: str, launches: bool) -> None:
     assert coverage(trace(api_calls=[call(name, 0, 1, 1)])).launched == int(launches)
+
+
+def test_replays_that_left_nothing_count_as_missing() -> None:
+    kernels = [kernel("a", i, i + 1, correlation_id=replay) for replay in range(4) for i in range(30)]
+    calls = [call("hipGraphLaunch", 0, 1, replay) for replay in range(32)]
+    result = coverage(trace(dispatches=kernels, api_calls=[*calls, call("hipDeviceSynchronize", 50, 60)]))
+    assert (result.dispatched, result.paired, result.missing) == (120, 120, 28 * 30)
+    assert result.paired_share == 120 / (32 * 30)
+
+
+def test_launches_that_a_graph_captured_were_no_launches() -> None:
+    calls = [
+        call("hipStreamBeginCapture", 0, 1),
+        call("hipLaunchKernel", 2, 3, 7),
+        call("hipStreamEndCapture", 4, 5),
+        call("hipGraphLaunch", 6, 7, 8),
+    ]
+    result = coverage(trace(dispatches=[kernel("a", 8, 9, correlation_id=8)], api_calls=calls))
+    assert (result.launched, result.launches_without_kernels, result.missing) == (1, 0, 0)
+    assert not result.holes

@@ -199,6 +199,13 @@ def test_launches_that_leave_nothing_are_lost_work() -> None:
     assert finding.title.startswith("49 of 99 launches left no kernel")  # the last may not have run yet
 
 
+def test_copies_without_the_kernels_between_them_are_half_of_the_work() -> None:
+    copies = [{"kind": "H2D", "start_ns": at * MS, "end_ns": at * MS + US} for at in range(9)]
+    calls = [call("hipLaunchKernel", at * MS, at * MS + US, at) for at in range(9)]
+    assert first(trace(copies=copies, api_calls=calls)).id == "kernels-lost"
+    assert doubts(trace(copies=copies, api_calls=[call("hipMemcpy", 0, US)])) == ()
+
+
 def test_launches_that_a_graph_captures_leave_nothing() -> None:
     captured = (
         call("hipStreamBeginCapture", 50 * MS - 30 * US, 50 * MS - 29 * US),

@@ -1,0 +1,132 @@
+"""What explains idle time: named ranges, first uses, work that was not recorded; and when nothing is concluded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocm_perf.analysis.idle.gap_findings import gap_findings
+from rocm_perf.analysis.idle.gaps import gaps
+from rocm_perf.analysis.idle.launches import launch_findings
+from rocm_perf.analysis.idle.sync import sync_findings
+from rocm_perf.analysis.time.slivers import sliver_findings
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import NS_PER_MS, NS_PER_US
+from tests.unit.analysis.documents import document
+from tests.unit.analysis.traces import Row, call, kernel, trace
+
+MS, US = NS_PER_MS, NS_PER_US
+STEPS = 6
+
+
+def loop(busy_ms: int, launch_us: Sequence[int] = (5,) * STEPS, **tables: Sequence[Row]) -> Trace:
+    """A step of 100 ms: a launch, and a kernel that begins as the launch returns; the rest is the host's."""
+    calls, kernels = [], []
+    for step, spent in enumerate(launch_us):
+        start = step * 100 * MS
+        calls.append(call("hipLaunchKernel", start, start + spent * US, step, tid=7, pid=1))
+        begin = start + (spent + 5) * US
+        kernels.append(kernel("k", begin, begin + busy_ms * MS + step, correlation_id=step, pid=1))
+    return trace(api_calls=calls, dispatches=kernels, **tables)
+
+
+def span(name: str, start_ms: float, end_ms: float, **more: object) -> Row:
+    return {
+        "name": name,
+        **({} if "category" in more else {"source": "record_function"}),
+        "start_ns": round(start_ms * MS),
+        "end_ns": round(end_ms * MS),
+        "pid": 1,
+        "tid": 7,
+        **more,
+    }
+
+
+def each_step(name: str, start_ms: float, end_ms: float, **more: object) -> list[Row]:
+    return [span(name, step * 100 + start_ms, step * 100 + end_ms, **more) for step in range(STEPS)]
+
+
+def test_the_range_that_holds_the_idle_time_is_named() -> None:
+    ranges = [*each_step("step", 0, 100), *each_step("next batch", 25, 95), *each_step("loss", 95, 99)]
+    recording = loop(20, ranges=ranges)
+    (named,) = gaps(recording).ranges
+    assert (named.name, named.idle_ns) == ("next batch", 5 * 70 * MS)
+    (finding,) = gap_findings(document(recording))
+    assert finding.kind == "host-bound"
+    assert "350 ms of the 400 ms idle are inside next batch" in finding.evidence
+
+
+def test_outermost_operators_name_it_too() -> None:
+    ops = [
+        *each_step("enumerate(DataLoader)", 25, 95, category="operator"),
+        *each_step("aten::copy_", 30, 90, category="operator"),
+    ]
+    (named,) = gaps(loop(20, ops=ops)).ranges
+    assert named.name == "enumerate(DataLoader)"
+
+
+def test_a_range_beside_the_idle_time_does_not_explain_it() -> None:
+    assert gaps(loop(20, ranges=[*each_step("forward", 0, 25), *each_step("step", 0, 100)])).ranges == ()
+    assert gaps(loop(20, ranges=each_step("next batch", 25, 95, tid=8))).ranges == ()
+
+
+def test_launches_that_load_code_are_first_uses() -> None:
+    recording = loop(20, [5, 60_000, 5, 60_000, 5, 5])
+    (finding,) = [one for one in gap_findings(document(recording)) if one.kind == "startup"]
+    assert finding.id == "gap-first-use"
+    assert "hipLaunchKernel" in finding.title
+    assert finding.time_at_stake_ns == 120 * MS
+
+
+def test_launches_that_are_all_slow_are_the_hosts() -> None:
+    kinds = {finding.id: finding.kind for finding in gap_findings(document(loop(20, [60_000] * STEPS)))}
+    assert kinds["gap-host-api"] == "host-bound"
+
+
+def test_waits_behind_unrecorded_work_are_not_idle_time() -> None:
+    kernels = [
+        kernel("earlier", 10 * US, 20 * US, correlation_id=1),
+        kernel("awaited", 400 * MS, 410 * MS, correlation_id=2, stream_id=3),
+    ]
+    calls = [call("hipLaunchKernel", 0, 5 * US, 1), call("hipLaunchKernel", 30 * US, 35 * US, 2)]
+    recording = trace(dispatches=kernels, api_calls=calls)
+    causes = {row.cause: row.total_ns for row in gaps(recording).causes}
+    assert causes["unrecorded"] == 400 * MS - 35 * US
+    assert sum(causes.values()) == gaps(recording).idle_ns
+    assert gap_findings(document(recording)) == []
+
+
+def counted(recording: Trace, pass_id: int = 0) -> Trace:
+    row = {"counter": "SQ_WAVES", "value": 1.0, "dispatch_id": 0, "pass_id": pass_id}
+    counters = trace(counters=[row]).table("counters")
+    return Trace({**{name: recording.table(name) for name in recording}, "counters": counters})
+
+
+def test_nothing_is_concluded_from_the_idle_time_of_a_counter_pass() -> None:
+    calls = [
+        call("hipDeviceSynchronize", step * 100 * MS + 21 * MS, step * 100 * MS + 99 * MS)
+        for step in range(STEPS)
+    ]
+    waiting = loop(20)
+    recording = Trace(
+        {
+            "dispatches": waiting.table("dispatches"),
+            "api_calls": trace(api_calls=[*waiting.table("api_calls").to_dicts(), *calls]).table("api_calls"),
+        }
+    )
+    findings = (gap_findings, sync_findings, launch_findings, sliver_findings)
+    plain, profiled = document(recording), document(counted(recording))
+    assert [one.id for find in findings for one in find(plain)]
+    assert [one.id for find in findings for one in find(profiled)] == []
+    assert profiled.gaps.doubt is not None
+    assert {score.id: score.verdict for score in profiled.scorecard}["gap-share"] == "unknown"
+
+
+def test_counters_of_another_pass_leave_the_times_alone() -> None:
+    assert gaps(counted(loop(20), pass_id=1)).doubt is None
+
+
+def test_nothing_is_concluded_from_the_time_between_collectives_alone() -> None:
+    reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+    alone = [kernel(reduce, at * MS, at * MS + 10 * US) for at in range(9)]
+    assert gaps(trace(dispatches=alone)).doubt is not None
+    assert gaps(trace(dispatches=[*alone, kernel("gemm", 9 * MS, 10 * MS)])).doubt is None
