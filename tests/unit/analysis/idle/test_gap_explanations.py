@@ -26,7 +26,7 @@ def loop(busy_ms: int, launch_us: Sequence[int] = (5,) * STEPS, **tables: Sequen
         calls.append(call("hipLaunchKernel", start, start + spent * US, step, tid=7, pid=1))
         begin = start + (spent + 5) * US
         kernels.append(kernel("k", begin, begin + busy_ms * MS + step, correlation_id=step, pid=1))
-    return trace(api_calls=calls, dispatches=kernels, **tables)
+    return trace((), (), api_calls=calls, dispatches=kernels, **tables)
 
 
 def span(name: str, start_ms: float, end_ms: float, **more: object) -> Row:

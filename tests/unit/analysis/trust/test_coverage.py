@@ -128,7 +128,7 @@ def test_which_calls_launch(name: str, launches: bool) -> None:
 
 def test_replays_that_left_nothing_count_as_missing() -> None:
     kernels = [kernel("a", i, i + 1, correlation_id=replay) for replay in range(4) for i in range(30)]
-    calls = [call("hipGraphLaunch", 0, 1, replay) for replay in range(32)]
+    calls = [call("hipGraphLaunch", replay, replay + 1, replay) for replay in range(32)]
     result = coverage(trace(dispatches=kernels, api_calls=[*calls, call("hipDeviceSynchronize", 50, 60)]))
     assert (result.dispatched, result.paired, result.missing) == (120, 120, 28 * 30)
     assert result.paired_share == 120 / (32 * 30)

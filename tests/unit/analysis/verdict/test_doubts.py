@@ -99,7 +99,7 @@ def test_one_other_length_is_a_measurement() -> None:
 
 def numbered(numbers: Sequence[int], **tables: Sequence[Row]) -> Trace:
     kernels = [kernel("gemv", at * 10 * US, at * 10 * US + 8 * US, dispatch_id=at) for at in numbers]
-    return trace(dispatches=kernels, **tables)
+    return trace((), (), dispatches=kernels, **tables)
 
 
 def test_numbers_tell_that_dispatches_are_missing() -> None:
@@ -226,7 +226,7 @@ def held_back(*, launched_at: int, host: str, until: int, copying: bool = False)
         call(host, 100 * US, until + 50 * US, 3),
     ]
     copies = [{"kind": "H2D", "start_ns": 30 * US, "end_ns": until - US, "agent_id": 0, "stream_id": 3}]
-    return trace(dispatches=kernels, api_calls=calls, **({"copies": copies} if copying else {}))
+    return trace(dispatches=kernels, api_calls=calls, copies=copies if copying else [])
 
 
 def test_a_launch_held_back_by_nothing_recorded_waits_for_other_work() -> None:
