@@ -11,7 +11,8 @@ import msgspec
 
 from rocm_perf.arch import counter_table
 from rocm_perf.arch.counter_names import Resolved, matching, no_counters, resolve
-from rocm_perf.arch.counters import chip
+from rocm_perf.arch.counters import chip, counters
+from rocm_perf.arch.metric_recipes import recipes
 from rocm_perf.errors import UsageError
 
 
@@ -20,6 +21,7 @@ class CounterSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     title: str
     counters: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()  # whose counters it has
     includes: tuple[str, ...] = ()
 
 
@@ -59,6 +61,13 @@ def counter_set(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*inherited, *known.counters)))
 
 
+def set_metrics(name: str) -> tuple[str, ...]:
+    """The metrics of a set, whatever the chip."""
+    known = counter_sets()[name]
+    inherited = (metric for included in known.includes for metric in set_metrics(included))
+    return tuple(dict.fromkeys((*inherited, *known.metrics)))
+
+
 def resolve_set(name: str, gfx: str, rocm: str | None = None) -> SetOn:
     """The set on a chip, with wildcards expanded to the counters of the chip."""
     gfx = chip(gfx)
@@ -71,6 +80,7 @@ def resolve_set(name: str, gfx: str, rocm: str | None = None) -> SetOn:
             present += resolved.means
         else:
             (replaced if resolved.means else dropped).append(resolved)
+    present += (counter for metric in set_metrics(name) for counter in _counted_for(metric, gfx, rocm))
     return SetOn(
         name=name,
         gfx=gfx,
@@ -80,9 +90,17 @@ def resolve_set(name: str, gfx: str, rocm: str | None = None) -> SetOn:
     )
 
 
+def _counted_for(metric: str, gfx: str, rocm: str | None) -> list[str]:
+    """What the chip counts for a metric; nothing where it has no formula, or lacks its counters."""
+    known = counters(gfx, rocm).keys()
+    usable = (recipe for recipe in recipes(gfx, metric) if recipe.askable and recipe.counters <= known)
+    best = next(usable, None)
+    return sorted(best.counters) if best else []
+
+
 def _resolve(asked: str, gfx: str, rocm: str | None) -> Resolved:
-    if counters := matching(asked, gfx, rocm):
-        return Resolved(asked=asked, gfx=gfx, standing="exists", means=counters)
+    if means := matching(asked, gfx, rocm):
+        return Resolved(asked=asked, gfx=gfx, standing="exists", means=means)
     resolved = resolve(asked, gfx, rocm)
     if "*" in asked and not resolved.means:
         why = no_counters(gfx, rocm) or "no counter of this chip matches"

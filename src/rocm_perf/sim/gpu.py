@@ -54,6 +54,7 @@ class SimGpu:
                 )
         compute = sum(amount / peaks[dtype] for dtype, amount in kernel.flops.items())
         moved = [amount / self.rates[level] for level, amount in kernel.bytes.items()]
+        moved.append(kernel.bytes.get("lds", 0.0) * (1 + kernel.lds_conflicts) / self.rates["lds"])
         # TFLOP/s and TB/s are 1e3 per nanosecond.
         limit: float = max([compute, *moved]) / 1e3 / self.rates["efficiency"]
         return max(1000 * self.costs_us["kernel_floor"], limit) / kernel.speedup

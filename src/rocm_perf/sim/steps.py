@@ -29,6 +29,7 @@ class Kernel:
     sgprs: int = 32
     lds_bytes: int = 0
     scratch_bytes: int = 0
+    lds_conflicts: float = 0.0  # LDS cycles lost to bank conflicts, for each useful one
     speedup: float = 1.0  # what-if: the same work in less time
 
     @property

@@ -22,7 +22,7 @@ _LARGEST_COUNT = (1 << 31) - 1  # of a grid, of registers, of repetitions
 
 _WORKLOAD_KEYS = {"name", "seed", "noise", "command", "streams", "kernel", "graph", "thread"}
 _COUNTS = {"vgprs": 32, "agprs": 0, "sgprs": 32, "lds_bytes": 0, "scratch_bytes": 0}
-_KERNEL_KEYS = {"flops", "bytes", "matrix", "duration_us", "grid", "workgroup", "symbol", *_COUNTS}
+_KERNEL_KEYS = {"flops", "bytes", "matrix", "duration_us", "grid", "workgroup", "symbol", "lds_conflicts", *_COUNTS}
 _VERBS: dict[str, set[str]] = {
     "launch": {"stream"},
     "copy": {"stream", "bytes", "pinned", "blocking"},
@@ -127,6 +127,7 @@ class _Reader:
             duration_us=duration,
             grid=self._size((*path, "grid"), entry.get("grid", [1024])),
             workgroup=self._size((*path, "workgroup"), entry.get("workgroup", [256])),
+            lds_conflicts=self._number((*path, "lds_conflicts"), entry.get("lds_conflicts", 0.0)),
             **counts,
         )
 

@@ -16,6 +16,7 @@ from rocm_perf.errors import UsageError
 TABLE = Path(__file__).parents[2] / "golden" / "counter_sets.tsv"
 COLUMNS = ("set", "chips", "present", "replaced", "dropped")
 NAMES = (
+    "verdict",
     "compute_bound",
     "memory_bound",
     "communication_bound",
@@ -57,7 +58,16 @@ def test_a_set_asks_only_for_what_exists(name: str, gfx: str) -> None:
 
 def test_compute_bound_is_whole_on_mi300() -> None:
     on_chip = resolve_set("compute_bound", "gfx942:sramecc+:xnack-")
-    assert (len(on_chip.present), on_chip.replaced, on_chip.dropped, on_chip.gfx) == (12, (), (), "gfx942")
+    assert (on_chip.replaced, on_chip.dropped, on_chip.gfx) == ((), (), "gfx942")
+    assert set(counter_set("compute_bound")) <= set(on_chip.present)
+
+
+def test_metrics_bring_what_the_chip_counts_for_them() -> None:
+    """On the MI300X the bytes need TCC_BUBBLE, and the operations those of the matrix units."""
+    for name in ("verdict", "compute_bound", "memory_bound", "full_profile"):
+        assert {"TCC_BUBBLE_sum", "SQ_INSTS_VALU_MFMA_MOPS_F16"} <= set(resolve_set(name, "gfx942").present)
+    assert "TCC_BUBBLE_sum" not in resolve_set("verdict", "gfx90a").present
+    assert resolve_set("verdict", "gfx1151").counters == ()
 
 
 def test_wildcards_become_what_the_chip_has() -> None:
