@@ -28,7 +28,9 @@ _PARAMETERS = re.compile(r"\(([^()]*)\)[^()]*$")
 # cuBLAS and cuDNN say sgemm and scudnn for products in single precision outside the tensor cores, whose kernels name
 # their instruction instead (h884, s1688, tf32); CUTLASS says simt.
 _PLAIN_F32 = re.compile(r"(?<![a-z])s(?:gemm|cudnn)|simt_s|implicit_convolve_s|_ffma_", re.IGNORECASE)
-_MATRIX_UNITS = re.compile(r"tf32|xf32|884|1688|16816|xmma_gemm_(?!f32f32)|mfma|xdl|wmma|tensorop", re.IGNORECASE)
+_MATRIX_UNITS = re.compile(
+    r"tf32|xf32|884|1688|16816|xmma_gemm_(?!f32f32)|mfma|xdl|wmma|tensorop", re.IGNORECASE
+)
 
 
 @lru_cache(maxsize=65_536)
@@ -38,7 +40,7 @@ def element_type(kernel: str) -> str | None:
     Integer arrays beside them hold indices; alone, they are the data.
     """
     parameters = _PARAMETERS.search(demangle(kernel)[:LONGEST])
-    types = set(_POINTER.findall(parameters.group(1))) if parameters else set()
+    types: set[str] = set(_POINTER.findall(parameters.group(1))) if parameters else set()
     if not types:
         return None
     data = {name for name in types if not name.endswith(("int", "long"))} or types

@@ -1,7 +1,7 @@
 """Bytes that a kernel must move, from its grid and the type of its arrays, where nothing else says what it moves.
 
 An inference: every work-item reads one element and writes one. A stencil or a copy does at least that; of a gather or
-a scatter one side may stay in cache; kernels that share elements between work-items (products, reductions) are left out.
+a scatter one side may stay in cache; kernels whose work-items share elements (products, reductions) are left out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def _evidence(kernel: str, device: Device, *, items: int, spent_ns: int, each: f
     peak, of = _peak(device)
     if rate / peak > _PLAUSIBLE:
         return None
-    moves = f"moves one {name} ({size} B)" if sides == 1 else f"reads one {name} and writes one (2 x {size} B)"
+    moves = (
+        f"moves one {name} ({size} B)" if sides == 1 else f"reads one {name} and writes one (2 x {size} B)"
+    )
     says = (
         f"if each of its {each:,.0f} work-items {moves}, it moves at least "
         f"{rate:.2f} TB/s, {format_share(rate / peak)} of {of}"

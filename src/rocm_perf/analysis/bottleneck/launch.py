@@ -78,7 +78,11 @@ def _short(frame: pl.DataFrame) -> list[tuple[Key, Evidence]]:
     floor = frame["duration_ns"].min()
     medians = frame.drop_nulls("duration_ns").group_by(_KERNEL).agg(pl.col("duration_ns").median())
     if not isinstance(floor, int) or floor > _FLOOR_NS:
-        return [((gpu, kernel), _brief(median)) for gpu, kernel, median in medians.iter_rows() if median < _BRIEF_NS]
+        return [
+            ((gpu, kernel), _brief(median))
+            for gpu, kernel, median in medians.iter_rows()
+            if median < _BRIEF_NS
+        ]
     return [
         (
             (gpu, kernel),

@@ -21,7 +21,9 @@ _STREAMS = {
 }
 # A product of a matrix and one vector uses each element of the matrix once.
 _MATRIX_VECTOR = re.compile(r"gemv|mat_?vec|mmvq", re.IGNORECASE)
-_RUNTIME = "the runtime copies and fills buffers with it: each dispatch is a hipMemcpy or hipMemset of the program"
+_RUNTIME = (
+    "the runtime copies and fills buffers with it: each dispatch is a hipMemcpy or hipMemset of the program"
+)
 _ONCE = "a product of a matrix and a vector reads each weight once and uses it once: memory sets its pace"
 
 

@@ -19,9 +19,7 @@ _SAYS = (
 
 def scratch(size_bytes: float) -> Evidence:
     """The evidence of this much scratch per work-item."""
-    return Evidence(
-        name="scratch", value=size_bytes, unit="B", says=_SAYS.format(size_bytes), source=SOURCE
-    )
+    return Evidence(name="scratch", value=size_bytes, unit="B", says=_SAYS.format(size_bytes), source=SOURCE)
 
 
 def scratch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, Evidence]:

@@ -74,9 +74,7 @@ def _memory(values: _Values) -> Iterator[Evidence]:
     peak = values.get((_FABRIC[0], "peak"))
     moved = [part for part in parts if part is not None]
     if peak and len(moved) == len(_FABRIC):
-        yield from _share(
-            "memory_share", sum(moved) / peak, "bytes", "it reaches {} of the memory bandwidth"
-        )
+        yield from _share("memory_share", sum(moved) / peak, "bytes", "it reaches {} of the memory bandwidth")
 
 
 def _waits(values: _Values) -> Iterator[Evidence]:

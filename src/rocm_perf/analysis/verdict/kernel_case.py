@@ -66,7 +66,9 @@ class Case:
         if self.instrument and self.instrument.label:
             return self.instrument.label
         label = self.subject.label
-        return None if self.rival and label == self.rival_label else label  # what both have explains no difference
+        return (
+            None if self.rival and label == self.rival_label else label
+        )  # what both have explains no difference
 
     @property
     def closer(self) -> str:
@@ -218,7 +220,10 @@ def _unknown(case: Case) -> str:
     """Which kinds of measurement are missing, and what those that exist rule out."""
     missing = [what for what, names in COUNTED.items() if not any(map(case.subject.evidence, names))]
     if case.subject.points:
-        known = {"bytes": case.subject.points[0].bytes.known, "arithmetic": case.subject.points[0].flops.known}
+        known = {
+            "bytes": case.subject.points[0].bytes.known,
+            "arithmetic": case.subject.points[0].flops.known,
+        }
         missing = [what for what in missing if not known.get(what, False)]
     if not missing:
         return "what was recorded points to no one cause"
@@ -275,7 +280,7 @@ def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:
     return Quantity(value=wall / (wall - stake_ns), unit="x", formula=_SPEEDUP, inputs=inputs)
 
 
-def instrument_finding(one: Instrument, document: Document) -> Finding:
+def instrument_finding(one: Instrument) -> Finding:
     """What is said of a traced or sampled kernel whose times were not recorded."""
     name = short_name(one.kernel) if one.kernel else "The sampled kernel"
     return Finding(

@@ -1,4 +1,4 @@
-"""What a thread trace or PC samples say of a kernel: where its waves stand still, at which instructions, and for what."""
+"""What a thread trace or PC samples say of a kernel: where its waves stand still, and what they wait for."""
 
 from __future__ import annotations
 
@@ -58,12 +58,15 @@ def _traced(row: KernelInstructions) -> Instrument:
     evidence = (
         f"traced waves stand still {format_share(still)} of the cycles of their instructions",
         _class_words(latency),
-        "costliest: " + ", ".join(f"{cost.text} ({format_share(cost.share)})" for cost in row.hottest[:_NAMED]),
+        "costliest: "
+        + ", ".join(f"{cost.text} ({format_share(cost.share)})" for cost in row.hottest[:_NAMED]),
     )
     return Instrument(
         kernel=row.kernel,
         label=label,
-        title=_stands_still(instructions, still) if label != "compute" else "its waves compute most of the time",
+        title=_stands_still(instructions, still)
+        if label != "compute"
+        else "its waves compute most of the time",
         evidence=evidence,
         share=sum(_waits(waits).values()) if label and label != "compute" else None,
     )

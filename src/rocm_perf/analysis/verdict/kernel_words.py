@@ -70,7 +70,7 @@ NEAR = {  # by whether arithmetic is the roof
     "less arithmetic",
 }
 TOO_SHORT = (
-    "each dispatch lasts only {}: starting and ending weigh as much as the work, so judge it on a larger problem"
+    "each dispatch lasts only {}: starting and ending weigh as much as the work; judge it on a larger problem"
 )
 
 # Measurements that speak for a cause.

@@ -52,7 +52,9 @@ class Families(msgspec.Struct, frozen=True):
     gemm_share: Quantity
     unclassified_share: Quantity
     unavailable: str | None = None
-    fused_saving_ns: int | None = None  # what one kernel instead of each run of kernels that pass data on saves
+    fused_saving_ns: int | None = (
+        None  # what one kernel instead of each run of kernels that pass data on saves
+    )
 
 
 class Step(msgspec.Struct, frozen=True):
