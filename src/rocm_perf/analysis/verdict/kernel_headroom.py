@@ -79,8 +79,8 @@ def _below_best(subject: Subject, points: Sequence[KernelRoofline], best: Kernel
     rate, best_rate = (_tflops(point) for point in (points[0], best))
     itself = best.short_name == subject.name
     of = "its fastest call" if itself else best.short_name
-    says = f"it computes {rate}; {of} reaches {best_rate} on the same units, {_percent(best):.0f} % of their data-sheet "
-        "peak"
+    of_peak = f"{_percent(best):.0f} % of their data-sheet peak"
+    says = f"it computes {rate}; {of} reaches {best_rate} on the same units, {of_peak}"
     return Headroom(
         share=1 - reached,
         reached=reached,
