@@ -30,6 +30,9 @@ _TENSILE = re.compile(
     r".*?(MT\d+x\d+x\d+)"
 )
 
+# cuBLAS, cuDNN and MIOpen: the problem and the tile likewise.
+_TILED = re.compile(r"^((?:sm\d{2,3}_xmma|igemm)_\w{1,80}?_(?:tilesize|bt)\d+x\d+x\d+)_\w+$")
+
 LONGEST = 16_384  # characters of a name that are looked at; the longest of real kernels have a few thousand
 # Characters of a mangled name with its references written out. In 100,000 names of functions, among them the kernels of
 # CUTLASS, flash attention and bitsandbytes, kernels had at most 21,000. Text is seldom longer, at worst 40 times.
@@ -62,6 +65,9 @@ def short_name(name: str) -> str:
     tensile = _TENSILE.match(text)
     if tensile:
         return f"{tensile.group(1)} {tensile.group(2)}"
+    tiled = _TILED.match(text)
+    if tiled:
+        return tiled.group(1)
     plain = _OPERATOR.sub("operator", _LAMBDA.sub("lambda", text.replace(_ANONYMOUS, "")))
     word = _last_word(_outside_brackets(plain))
     if not word:

@@ -25,9 +25,9 @@ from rocm_perf.analysis.bottleneck.scores import label_scores
 from rocm_perf.analysis.bottleneck.scratch import scratch_evidence
 from rocm_perf.analysis.bottleneck.suspects import defect, suspect
 from rocm_perf.analysis.bottleneck.tables import table_evidence
-from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.kernels.instructions import thread_trace
 from rocm_perf.analysis.kernels.pc_samples import pc_samples
+from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.build import roofline
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device, devices

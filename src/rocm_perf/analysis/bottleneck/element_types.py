@@ -40,7 +40,7 @@ def element_type(kernel: str) -> str | None:
     Integer arrays beside them hold indices; alone, they are the data.
     """
     parameters = _PARAMETERS.search(demangle(kernel)[:LONGEST])
-    types = set(_POINTER.findall(parameters.group(1))) if parameters else set()
+    types: set[str] = set(_POINTER.findall(parameters.group(1))) if parameters else set()
     if not types:
         return None
     data = {name for name in types if not name.endswith(("int", "long"))} or types

@@ -1,7 +1,7 @@
 """Bytes that a kernel must move, from its grid and the type of its arrays, where nothing else says what it moves.
 
 An inference: every work-item reads one element and writes one. A stencil or a copy does at least that; of a gather or
-a scatter one side may stay in cache; kernels that share elements between work-items (products, reductions) are left out.
+a scatter one side may stay in cache; kernels whose work-items share elements (products, reductions) are left out.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from rocm_perf.units import format_count, format_ns, format_share
 
 # The shortest dispatch shows what any dispatch costs, if it is short enough to hold nothing else.
 _FLOOR_NS = 5_000
+_BRIEF_NS = 10_000  # where no floor is seen: a few times what an empty dispatch takes
 _RESOURCES = ["vgprs", "agprs", "sgprs", "lds_bytes", "workgroup_size", "workgroups"]
 _KERNEL = ["gpu", "kernel"]
 
@@ -75,9 +76,13 @@ def _grid(row: Mapping[str, Any]) -> Evidence:
 
 def _short(frame: pl.DataFrame) -> list[tuple[Key, Evidence]]:
     floor = frame["duration_ns"].min()
-    if not isinstance(floor, int) or floor > _FLOOR_NS:
-        return []
     medians = frame.drop_nulls("duration_ns").group_by(_KERNEL).agg(pl.col("duration_ns").median())
+    if not isinstance(floor, int) or floor > _FLOOR_NS:
+        return [
+            ((gpu, kernel), _brief(median))
+            for gpu, kernel, median in medians.iter_rows()
+            if median < _BRIEF_NS
+        ]
     return [
         (
             (gpu, kernel),
@@ -87,6 +92,11 @@ def _short(frame: pl.DataFrame) -> list[tuple[Key, Evidence]]:
         )
         for gpu, kernel, median in medians.iter_rows()
     ]
+
+
+def _brief(median: float) -> Evidence:
+    says = f"a dispatch lasts {format_ns(median)}, little more than starting and ending one takes"
+    return Evidence(name="brief", value=median, unit="ns", says=says, source="time")
 
 
 def _short_says(median: float, floor: int) -> str:

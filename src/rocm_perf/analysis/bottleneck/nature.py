@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.families import RUNTIME, family
 from rocm_perf.model.results.bottleneck import Evidence
 
 SOURCE = "kind of kernel"
@@ -21,13 +21,18 @@ _STREAMS = {
 }
 # A product of a matrix and one vector uses each element of the matrix once.
 _MATRIX_VECTOR = re.compile(r"gemv|mat_?vec|mmvq", re.IGNORECASE)
+_RUNTIME = (
+    "the runtime copies and fills buffers with it: each dispatch is a hipMemcpy or hipMemset of the program"
+)
 _ONCE = "a product of a matrix and a vector reads each weight once and uses it once: memory sets its pace"
 
 
 def streams(kernel: str) -> Evidence | None:
     """That its kind of work is a matter of memory bandwidth, if it is."""
-    if _MATRIX_VECTOR.search(short_name(kernel)):
-        says: str | None = _ONCE
-    else:
-        says = _STREAMS.get(family(kernel).name)
+    kind = family(kernel)
+    says = _STREAMS.get(kind.name)
+    if kind.library == RUNTIME:
+        says = _RUNTIME
+    elif _MATRIX_VECTOR.search(short_name(kernel)):
+        says = _ONCE
     return Evidence(name="streams", value=1.0, unit="", says=says, source=SOURCE) if says else None

@@ -61,7 +61,7 @@ def _by_nature(measured: Measured) -> tuple[Label, str] | None:
             return "memory bandwidth", name
     if _value(measured, "wait_share") >= WAITING:
         return "memory latency", "wait_share"
-    return None
+    return ("launch/latency", "brief") if "brief" in measured else None
 
 
 def _value(measured: Measured, name: str, otherwise: float = 0.0) -> float:

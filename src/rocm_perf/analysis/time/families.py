@@ -20,6 +20,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.kernels import Families, Family, FamilyName, FamilyTotal
+from rocm_perf.model.results.times import Hotspot
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_ns, format_share
 
@@ -33,6 +34,7 @@ _SHARE = "kernel time of the family / kernel time of all"
 
 UNFUSED = "unfused-kernels"
 _FUSIBLE_SHARE = 0.4  # of the kernel time: from here on it is worth a word
+RUNTIME = "ROCm runtime"  # copies and fills that the program asked for as such
 _FRAMEWORKS = frozenset(("PyTorch", "inductor"))  # whose compiler fuses kernels
 
 
@@ -108,10 +110,14 @@ def _of_summaries(trace: Trace) -> pl.DataFrame:
 
 
 def _fused(dispatches: pl.DataFrame, kernels: pl.DataFrame) -> int:
-    by_kernel = dict(kernels.select("kernel", "family").iter_rows())
-    return fused_saving_ns(
-        dispatches, pl.col("kernel").replace_strict(by_kernel, default=None, return_dtype=pl.String)
-    )
+    fusible = {kernel: is_fusible(kernel) for kernel in kernels["kernel"]}
+    return fused_saving_ns(dispatches, pl.col("kernel").replace_strict(fusible, default=False))
+
+
+def is_fusible(kernel: str) -> bool:
+    """Whether it mostly passes data on, and a compiler could make it a part of its neighbours."""
+    kind = family(kernel)
+    return kind.name in FUSIBLE and kind.library != RUNTIME
 
 
 def _row(part: pl.DataFrame, total: int) -> FamilyTotal:
@@ -142,22 +148,38 @@ def uses_a_framework(document: Document) -> bool:
     return any(_FRAMEWORKS & set(row.libraries) for row in document.families.rows)
 
 
+def unfused(document: Document) -> dict[str, list[Hotspot]]:
+    """The kernels that a framework's compiler could fuse, by family; none of a program that uses no framework."""
+    by_family: dict[str, list[Hotspot]] = {}
+    for spot in document.hotspots.rows if uses_a_framework(document) else ():
+        if is_fusible(spot.kernel):
+            by_family.setdefault(family(spot.kernel).name, []).append(spot)
+    return dict(sorted(by_family.items(), key=lambda pair: -_spent(pair[1])))
+
+
+def _spent(spots: list[Hotspot]) -> int:
+    return sum(spot.total_ns for spot in spots)
+
+
 def family_findings(document: Document) -> list[Finding]:
     """More time in a framework's kernels that pass data on than in those that compute."""
-    passing = [row for row in document.families.rows if row.family in FUSIBLE]
-    share, saved = sum(row.share for row in passing), document.families.fused_saving_ns
-    several = sum(row.kernels for row in passing) > 1
-    if share < _FUSIBLE_SHARE or not several or not uses_a_framework(document):
+    passing = unfused(document)
+    share = sum(spot.share for spots in passing.values() for spot in spots)
+    if share < _FUSIBLE_SHARE or sum(map(len, passing.values())) < 2:
         return []
-    bound = f"at most {format_ns(saved)} to gain: {BASIS}" if saved is not None else ""
+    saved = document.families.fused_saving_ns
+    bound = [f"at most {format_ns(saved)} to gain: {BASIS}"] if saved is not None else []
     finding = Finding(
         id=UNFUSED,
         severity="info",
-        title=f"{format_share(share)} of the kernel time is unfused {_names(passing)} kernels",
+        title=f"{format_share(share)} of the kernel time is unfused {' and '.join(list(passing)[:2])} kernels",
         evidence=(
-            *(f"{row.family}: {format_ns(row.total_ns)} in {row.calls:,} calls" for row in passing),
+            *(
+                f"{name}: {format_ns(_spent(spots))} in {sum(spot.calls for spot in spots):,} calls"
+                for name, spots in passing.items()
+            ),
             "each reads its inputs from memory and writes its result back, and computes little",
-            *([bound] if bound else []),
+            *bound,
         ),
         time_at_stake_ns=saved,
         remedy="Fuse them (torch.compile, or fused kernels such as those of aiter or Liger), and keep one memory "
@@ -165,8 +187,3 @@ def family_findings(document: Document) -> list[Finding]:
         kind="kernel-memory",
     )
     return [of_one_gpu(finding, document)]
-
-
-def _names(rows: list[FamilyTotal]) -> str:
-    """The two largest."""
-    return " and ".join(row.family for row in sorted(rows, key=lambda row: -row.total_ns)[:2])

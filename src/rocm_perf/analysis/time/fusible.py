@@ -15,12 +15,12 @@ BASIS = (
 _STREAM = ("node", "pid", "agent_id", "queue_id", "stream_id")
 
 
-def fused_saving_ns(dispatches: pl.DataFrame, family: pl.Expr) -> int:
-    """The time of all kernels of the runs but the longest of each. `family` is the family of each dispatch."""
+def fused_saving_ns(dispatches: pl.DataFrame, fusible: pl.Expr) -> int:
+    """The time of all kernels of the runs but the longest of each. `fusible` says which dispatches pass data on."""
     length = pl.col("end_ns") - pl.col("start_ns")
-    ordered = dispatches.select(
-        *_STREAM, "start_ns", length.alias("length"), family.is_in(FUSIBLE).alias("fusible")
-    ).sort(*_STREAM, "start_ns")
+    ordered = dispatches.select(*_STREAM, "start_ns", length.alias("length"), fusible.alias("fusible")).sort(
+        *_STREAM, "start_ns"
+    )
     elsewhere = pl.struct(_STREAM) != pl.struct(_STREAM).shift(1)
     begins = (elsewhere | ~pl.col("fusible") | ~pl.col("fusible").shift(1)).fill_null(True)
     runs = (

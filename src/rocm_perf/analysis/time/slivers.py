@@ -31,8 +31,8 @@ _FLOOR = 0.05
 # Kernels of libraries that no compiler fuses into their neighbours.
 _NOT_FUSED = ("gemm", "convolution", "attention", "collective", "sort")
 _COMPILE = (
-    "Fuse them: torch.compile turns such chains into one Triton kernel; where it cannot, a fused library kernel (aiter, "
-    "apex, Liger) or a HIP graph shortens at least the gaps."
+    "Fuse them: torch.compile turns such chains into one Triton kernel; where it cannot, a fused library kernel "
+    "(aiter, apex, Liger) or a HIP graph shortens at least the gaps."
 )
 _BY_HAND = (
     "Write one kernel instead of the sequence, or replay it as a HIP graph, which shortens at least the gaps."

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rocm_perf.analysis.basis.names import demangle, short_name
+from rocm_perf.analysis.bottleneck.advice import application
+from rocm_perf.analysis.time.families import RUNTIME
 from rocm_perf.analysis.verdict.kernel_headroom import Headroom, worth
 from rocm_perf.analysis.verdict.kernel_instruments import Instrument
 from rocm_perf.analysis.verdict.kernel_subjects import Subject
@@ -18,9 +20,12 @@ from rocm_perf.analysis.verdict.kernel_words import (
     NEAR,
     REMEDIES,
     RIVAL_REMEDY,
+    RUNTIME_CAUSE,
+    RUNTIME_REMEDY,
     SUPPORT,
     TOO_SHORT,
     UNKNOWN_REMEDY,
+    UNMEASURED,
 )
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -53,7 +58,7 @@ class Case:
     @property
     def because(self) -> str | None:
         """The name of the measurement that points to the cause, where one alone does."""
-        return self.subject.main.because if self.subject.main else None
+        return self.subject.main.because if self.subject.main else "streams"
 
     @property
     def label(self) -> Label | None:
@@ -113,9 +118,7 @@ def _gained(case: Case) -> float | None:
 
 def finding_of(case: Case) -> Finding:
     """What is said of the kernel."""
-    stake, main = case.stake_ns, case.subject.main
-    proven = case.label is not None and case.because is None
-    more = main.would_tell_more[0] if main and main.would_tell_more and not proven else ""
+    stake = case.stake_ns
     return Finding(
         id=f"kernel-{case.subject.name}",
         severity="info",
@@ -124,9 +127,18 @@ def finding_of(case: Case) -> Finding:
         time_at_stake_ns=stake,
         projected_speedup=_speedup(case.document, stake),
         remedy=_remedy(case),
-        next_command=more,
+        next_command=_next_command(case),
         kind=case.kind,
     )
+
+
+def _next_command(case: Case) -> str:
+    """What would tell more; nothing where the cause is proven and its evidence can be looked at."""
+    main = case.subject.main
+    if main is None:
+        return f"rocm-perf profile --counters full_profile -- {application(case.document.run) or 'APP'}"
+    proven = case.label is not None and case.because is None
+    return "" if proven else next(iter(main.would_tell_more), "")
 
 
 def _title(case: Case) -> str:
@@ -142,8 +154,11 @@ def _cause(case: Case) -> str:
         return case.instrument.title
     if case.room is not None and case.room.near:
         return "it is near its roof"
+    if case.subject.library == RUNTIME:
+        return RUNTIME_CAUSE
     if case.label is not None:
-        return CLOSER.get(case.closer) or CAUSES[case.label]
+        probably = "probably " if case.because in UNMEASURED else ""
+        return probably + (CLOSER.get(case.closer) or CAUSES[case.label])
     if case.room is not None and case.kind != "kernel":
         return f"it reaches {format_share(case.room.reached)} of what it could"
     return "why cannot be told"
@@ -174,7 +189,12 @@ def _evidence(case: Case, stake_ns: int | None) -> Iterator[str]:
         yield f"a dispatch moves {format_bytes(float(point.bytes.value))}, {point.tbytes.value:.2f} TB/s"
     if case.kind == "kernel":
         yield _unknown(case)
-    yield from _odd_dispatches(subject)
+    faster = sum(row.impact_ns for row in subject.on_path)
+    if stake_ns is None and faster:
+        yield f"each tenth that it gets faster saves {format_ns(faster)} of the wall (re-timed)"
+    if case.label != "launch/latency":
+        yield from _too_short(subject)
+    yield from _slow_dispatch(subject)
 
 
 def _rivalry(rival: Rival) -> str:
@@ -224,11 +244,16 @@ def _in_full(subject: Subject) -> Iterator[str]:
         yield f"its full name: {name}"
 
 
-def _odd_dispatches(subject: Subject) -> Iterator[str]:
-    """Dispatches that are too short to judge, or so much slower than the others that they are another case."""
+def _too_short(subject: Subject) -> Iterator[str]:
+    """That its dispatches are too few and too short to judge."""
+    usual = subject.spots[0].median_ns
+    if usual and usual < _SHORT_NS and subject.total_ns < 1000 * _SHORT_NS:
+        yield TOO_SHORT.format(format_ns(usual))
+
+
+def _slow_dispatch(subject: Subject) -> Iterator[str]:
+    """A dispatch that is so much slower than the others that it is another case."""
     spot = subject.spots[0]
-    if spot.median_ns and spot.median_ns < _SHORT_NS and subject.calls * spot.median_ns < 1000 * _SHORT_NS:
-        yield TOO_SHORT.format(format_ns(spot.median_ns))
     slowest, usual = spot.max_ns, spot.median_ns
     if slowest and usual and slowest >= _SPREAD * usual and slowest - usual >= _WEIGHTY * spot.total_ns:
         yield (
@@ -240,6 +265,8 @@ def _odd_dispatches(subject: Subject) -> Iterator[str]:
 def _remedy(case: Case) -> str:
     if case.rival is not None and case.label is None:
         return RIVAL_REMEDY.format(short_name(case.rival.fast))
+    if case.subject.library == RUNTIME:
+        return RUNTIME_REMEDY
     if case.label is None:
         return REMEDIES[_ROOFS[case.kind]] if case.kind in _ROOFS else UNKNOWN_REMEDY
     return CLOSER_REMEDIES.get(case.closer) or REMEDIES[case.label]
@@ -253,7 +280,7 @@ def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:
     return Quantity(value=wall / (wall - stake_ns), unit="x", formula=_SPEEDUP, inputs=inputs)
 
 
-def instrument_finding(one: Instrument, document: Document) -> Finding:
+def instrument_finding(one: Instrument) -> Finding:
     """What is said of a traced or sampled kernel whose times were not recorded."""
     name = short_name(one.kernel) if one.kernel else "The sampled kernel"
     return Finding(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocm_perf.analysis.time.families import UNFUSED, family_findings
-from rocm_perf.analysis.time.fusible import FUSIBLE
+from rocm_perf.analysis.time.families import UNFUSED, family_findings, is_fusible
 from rocm_perf.analysis.verdict.kernel_case import Case, finding_of, instrument_finding
 from rocm_perf.analysis.verdict.kernel_headroom import headroom
 from rocm_perf.analysis.verdict.kernel_instruments import Instrument, instruments
@@ -26,13 +25,16 @@ def kernel_findings(document: Document) -> list[Finding]:
     listed = subjects(document)
     together = [*family_findings(document), *precision_findings(listed, document)]
     seen = instruments(document)
-    weighed = [(float(finding.time_at_stake_ns or 0), finding) for finding in together]
+    weighed = [
+        (_weight(finding, [one for one in listed if _told(one, {finding.id})]), finding)
+        for finding in together
+    ]
     for subject in _chosen(listed, together):
         finding = finding_of(_case(subject, listed, seen, document))
-        weighed.append((_weight(finding, subject), finding))
+        weighed.append((_weight(finding, [subject]), finding))
     ordered = [finding for _, finding in sorted(weighed, key=lambda pair: -pair[0])]
     named = frozenset(kernel for subject in listed for kernel in subject.kernels)
-    apart = [instrument_finding(one, document) for one in seen if one.kernel not in named]
+    apart = [instrument_finding(one) for one in seen if one.kernel not in named]
     return [*ordered, *apart, *tiny_launch_findings(document)]
 
 
@@ -45,7 +47,7 @@ def _chosen(listed: Sequence[Subject], together: Sequence[Finding]) -> list[Subj
 
 
 def _told(subject: Subject, ids: set[str]) -> bool:
-    fused = UNFUSED in ids and subject.family in FUSIBLE
+    fused = UNFUSED in ids and all(map(is_fusible, subject.kernels))
     return fused or (SINGLE_PRECISION in ids and is_plain(subject))
 
 
@@ -65,7 +67,7 @@ def _case(
     )
 
 
-def _weight(finding: Finding, subject: Subject) -> float:
-    """For the order: what it is worth, or a third of its time where nobody can tell."""
+def _weight(finding: Finding, about: Sequence[Subject]) -> float:
+    """For the order: what it is worth, or a third of the time it is about where nobody can tell."""
     stake = finding.time_at_stake_ns
-    return UNKNOWN * subject.total_ns if stake is None else float(stake)
+    return UNKNOWN * sum(subject.total_ns for subject in about) if stake is None else float(stake)

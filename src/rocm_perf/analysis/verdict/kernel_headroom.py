@@ -42,7 +42,7 @@ def headroom(subject: Subject, others: Sequence[Subject], document: Document) ->
     best = _best(subject, others) if _on_matrix_units(usable[0]) else None
     if best is not None:
         return _below_best(subject, usable, best)
-    return _below_peak(subject, usable, document)
+    return _below_peak(usable, document)
 
 
 def _usable(point: KernelRoofline) -> bool:
@@ -79,7 +79,8 @@ def _below_best(subject: Subject, points: Sequence[KernelRoofline], best: Kernel
     rate, best_rate = (_tflops(point) for point in (points[0], best))
     itself = best.short_name == subject.name
     of = "its fastest call" if itself else best.short_name
-    says = f"it computes {rate}; {of} reaches {best_rate} on the same units, {_percent(best):.0f} % of the data-sheet peak"
+    of_peak = f"{_percent(best):.0f} % of their data-sheet peak"
+    says = f"it computes {rate}; {of} reaches {best_rate} on the same units, {of_peak}"
     return Headroom(
         share=1 - reached,
         reached=reached,
@@ -95,7 +96,7 @@ def _tflops(point: KernelRoofline) -> str:
     return f"{value:,.0f} TFLOP/s" if value is not None else "an unknown rate"
 
 
-def _below_peak(subject: Subject, points: Sequence[KernelRoofline], document: Document) -> Headroom:
+def _below_peak(points: Sequence[KernelRoofline], document: Document) -> Headroom:
     reached = min(1.0, _mean_percent(points) / 100)
     point = points[0]
     measured = _is_measured(point, document)

@@ -1,4 +1,4 @@
-"""What a thread trace or PC samples say of a kernel: where its waves stand still, at which instructions, and for what."""
+"""What a thread trace or PC samples say of a kernel: where its waves stand still, and what they wait for."""
 
 from __future__ import annotations
 

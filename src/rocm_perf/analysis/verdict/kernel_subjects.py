@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.bottleneck.nature import streams
 from rocm_perf.analysis.time.families import family
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.bottleneck import Bottleneck, Evidence, Label
@@ -42,6 +43,10 @@ class Subject:
         return family(self.spots[0].kernel).name
 
     @property
+    def library(self) -> str:
+        return family(self.spots[0].kernel).library
+
+    @property
     def main(self) -> Bottleneck | None:
         """What holds back the costliest instance of which a cause is known, or the costliest."""
         caused = (row for row in self.held if row.label or row.suspect)
@@ -50,11 +55,14 @@ class Subject:
     @property
     def label(self) -> Label | None:
         """What holds it back: what one plain sign points to, or what is proven."""
-        return (self.main.suspect or self.main.label) if self.main else None
+        if self.main is None:
+            return "memory bandwidth" if streams(self.spots[0].kernel) else None
+        return self.main.suspect or self.main.label
 
     def evidence(self, name: str) -> Evidence | None:
         """One measurement of the instance that speaks for all."""
-        measured = self.main.evidence if self.main else ()
+        nature = streams(self.spots[0].kernel)
+        measured = self.main.evidence if self.main else ([nature] if nature else [])
         return next((evidence for evidence in measured if evidence.name == name), None)
 
     def saved_ns(self, share: float) -> int:

@@ -33,6 +33,7 @@ CLOSER = {
     "lds_conflicts": "bank conflicts in LDS slow it down",
     "empty_units": "too few workgroups for the GPU",
     "short": "too short to fill the GPU",
+    "brief": "too short to fill the GPU",
 }
 
 REMEDIES: dict[Label, str] = {
@@ -55,6 +56,8 @@ CLOSER_REMEDIES = {
     "lds_conflicts": "Pad the rows of the tile by one element, or swizzle its layout, so that the lanes of a wave hit "
     "different banks.",
 }
+RUNTIME_CAUSE = "it copies and fills buffers for the program"
+RUNTIME_REMEDY = "Copy less often and in larger pieces (hipMemcpy, hipMemset), or keep the data where it is."
 RIVAL_REMEDY = (
     "Use {}, or compare the two: how each divides the work among work-items and reads memory. What it moves and where "
     "its waves wait would tell why."
@@ -66,7 +69,9 @@ NEAR = {  # by whether arithmetic is the roof
     True: "it is near what these units reach: nothing to gain in the kernel itself, only with a narrower data type or "
     "less arithmetic",
 }
-TOO_SHORT = "each dispatch lasts only {}: starting and ending weigh as much as the work, so judge it on a larger problem"
+TOO_SHORT = (
+    "each dispatch lasts only {}: starting and ending weigh as much as the work; judge it on a larger problem"
+)
 
 # Measurements that speak for a cause.
 SUPPORT: dict[Label, tuple[str, ...]] = {
@@ -76,10 +81,11 @@ SUPPORT: dict[Label, tuple[str, ...]] = {
     "LDS": ("lds_conflicts", "lds_busy", "lds_wait", "lds_share"),
     "scratch": ("scratch", "l1_share", "wait_share"),
     "occupancy": ("occupancy", "occupancy_limit"),
-    "launch/latency": ("empty_units", "short"),
+    "launch/latency": ("empty_units", "short", "brief"),
     "divergence": ("lanes",),
     "waiting": ("barrier_wait",),
 }
+UNMEASURED = ("streams", "grid_bytes", "wait_share", "brief")  # signs that make a cause likely, no more
 # What has to be measured before a cause can be named.
 COUNTED = {
     "bytes": ("memory_share", "little_work"),

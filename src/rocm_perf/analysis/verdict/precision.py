@@ -33,6 +33,8 @@ def precision_findings(listed: Sequence[Subject], document: Document) -> Iterato
     spent = sum(subject.total_ns for subject in plain)
     faster = _speedup(document)
     saved = round(sum(subject.saved_ns(1.0) for subject in plain) * (1 - 1 / faster if faster else 1))
+    if not saved:
+        return
     yield Finding(
         id=ID,
         severity="info",

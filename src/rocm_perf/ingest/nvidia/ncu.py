@@ -14,6 +14,7 @@ import polars as pl
 from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest.io.csv import drop_incomplete, integer, parse_csv, real
 from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.nvidia.spelling import demangled_spelling
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model.run import Loss
@@ -34,7 +35,9 @@ _LAUNCH = (
     "CC",
 )
 _NO_METRIC = re.compile(
-    r"(Kernel Time|Section Name|Invocations|.*Domain.*|.*_Range.*|Rule .*|Estimated Speedup.*)"
+    r"(Kernel Time|Section Name|Invocations|.*Domain.*|.*_Range.*|Rule .*|Estimated Speedup.*"
+    # what the device is, repeated for every kernel
+    r"|device__attribute_.*|(nvlink|c2clink|numa)__.*)"
 )
 
 _PREFIXES = {
@@ -127,10 +130,11 @@ def _quoted_rows(lines: list[bytes]) -> list[bytes]:
 
 
 def _launches(table: pl.DataFrame) -> pl.DataFrame:
+    names = {name: demangled_spelling(name) for name in table["Kernel Name"].drop_nulls().unique()}
     blocks, threads = _sizes(table, "Grid Size"), _sizes(table, "Block Size")
     return table.select(
         integer("ID").alias("dispatch_id"),
-        pl.col("Kernel Name").alias("kernel"),
+        pl.col("Kernel Name").replace_strict(names, default=None, return_dtype=pl.String).alias("kernel"),
         _optional(table, "Process ID").alias("pid"),
         _optional(table, "Device").alias("agent_id"),
         _optional(table, "Stream").alias("stream_id"),
@@ -228,13 +232,14 @@ def _with_resources(dispatches: pl.DataFrame, readings: pl.DataFrame) -> pl.Data
 def _agents(table: pl.DataFrame) -> pl.DataFrame:
     if not {"Device", "CC"} <= set(table.columns):
         return pl.DataFrame()
-    name = "device__attribute_display_name"
+    name, units = "device__attribute_display_name", "device__attribute_multiprocessor_count"
     rows = table.select(
         integer("Device").alias("agent_id"),
         pl.lit("GPU").alias("kind"),
         ("sm_" + pl.col("CC").str.extract(r"^(\d+\.\d+)$").str.replace(".", "", literal=True)).alias("gfx"),
         (pl.col(name) if name in table.columns else pl.lit(None, pl.String)).alias("name"),
         pl.lit("NVIDIA").alias("vendor"),
+        _optional(table, units).alias("cu_count"),
     )
     return rows.drop_nulls("agent_id").unique("agent_id", keep="first", maintain_order=True)
 

@@ -115,8 +115,8 @@ def test_a_kernel_as_short_as_an_empty_one() -> None:
 
 def test_no_floor_is_seen_where_every_dispatch_is_long() -> None:
     (kernel,) = bottlenecks(trace(agents=[MI300X], dispatches=[dispatch(304, 6000)])).kernels
-    assert [row.name for row in kernel.evidence] == ["empty_units"]
-    assert kernel.label is None
+    assert [row.name for row in kernel.evidence] == ["empty_units", "brief"]
+    assert (kernel.label, kernel.suspect, kernel.because) == (None, "launch/latency", "brief")
 
 
 def test_registers_alone_are_thin_evidence() -> None:

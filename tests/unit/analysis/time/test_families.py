@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from itertools import accumulate
 from pathlib import Path
 from typing import get_args
 
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from rocm_perf.analysis.time.families import families, family, family_findings, family_totals, rules
+from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.kernels import FamilyName
 from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import kernel, trace
@@ -112,13 +114,46 @@ def test_totals_and_the_gemm_share() -> None:
     assert (result.gemm_share.value, result.unclassified_share.value) == (0.6, 0.0)
 
 
-def test_kernels_that_pass_data_on_are_worth_fusing_if_there_are_several() -> None:
-    def found(*names: str) -> list[int | None]:
-        kernels = [kernel(name, 40 * i, 40 * i + 40) for i, name in enumerate(names)]
-        return [one.time_at_stake_ns for one in family_findings(document(trace(dispatches=kernels)))]
+ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)"
+MUL = "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>>(int)"
 
-    assert found("mul_mat_q", "scale_f32") == []
-    assert found("mul_mat_q", "scale_f32", "add_f32") == [80]
+
+def unfused(*kernels: tuple[str, int]) -> list[Finding]:
+    """What is said of kernels of these lengths, one after the other on a stream."""
+    ends = list(accumulate(length for _, length in kernels))
+    rows = [kernel(name, end - length, end) for (name, length), end in zip(kernels, ends, strict=True)]
+    return family_findings(document(trace(dispatches=rows)))
+
+
+def test_a_fused_kernel_still_takes_as_long_as_the_longest_of_its_run() -> None:
+    (finding,) = unfused((ADD, 40), (MUL, 60), ("Cijk_A", 50), (ADD, 40))
+    assert finding.time_at_stake_ns == 40  # of the first run; the single kernel behind the product stays
+    assert finding.kind == "kernel-memory"
+    assert finding.title == "73.7 % of the kernel time is unfused elementwise kernels"
+    assert "torch.compile" in finding.remedy
+
+
+def test_one_such_kernel_has_nothing_to_be_fused_with() -> None:
+    assert unfused((ADD, 40), ("Cijk_A", 40)) == []
+
+
+def test_a_program_with_kernels_of_its_own_is_not_told_to_compile() -> None:
+    """No framework's compiler would see them."""
+    assert unfused(("scale_f32", 40), ("add_f32", 40), ("mul_mat_q", 40)) == []
+
+
+def test_copies_of_the_runtime_are_not_fused() -> None:
+    assert unfused(("__amd_rocclr_copyBuffer", 90), ("__amd_rocclr_fillBufferAligned", 90), (ADD, 40)) == []
+
+
+def test_statistics_alone_have_families_too() -> None:
+    rows = [
+        {"domain": "kernel", "name": name, "calls": 10, "total_ns": 100.0} for name in (ADD, MUL, "Cijk_A")
+    ]
+    recorded = trace(summaries=rows)
+    assert family_totals(recorded).rows[0].calls == 20
+    (finding,) = family_findings(document(recorded))
+    assert finding.time_at_stake_ns is None  # nothing says which follow one another
 
 
 def test_no_kernels_no_share() -> None:

@@ -1,0 +1,303 @@
+"""What is said of the kernels that hold the time: where it is the answer, and where it is tempting but wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from rocm_perf.analysis.verdict.kernel_findings import kernel_findings
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.documents import document
+from tests.unit.analysis.traces import Row, kernel, trace
+
+MI300X: Row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx942", "name": "AMD Instinct MI300X", "cu_count": 304}
+FLOPS = [
+    *(f"SQ_INSTS_VALU_{op}_{t}" for op in ("ADD", "MUL", "TRANS", "FMA") for t in ("F16", "F32", "F64")),
+    *(f"SQ_INSTS_VALU_MFMA_MOPS_{t}" for t in ("F8", "F16", "BF16", "F32", "F64")),
+]
+READS = ["TCC_BUBBLE_sum", "TCC_EA0_RDREQ_sum", "TCC_EA0_RDREQ_32B_sum"]
+WORK = dict.fromkeys([*FLOPS, *READS, "TCC_EA0_WRREQ_sum", "TCC_EA0_WRREQ_64B_sum"], 0.0)
+PEAK_READS = 5.3e12 * 100e-6 / 64  # requests of 64 bytes that the memory serves in 100 us
+
+
+def said(recording: Trace) -> list[Finding]:
+    return list(kernel_findings(document(recording)))
+
+
+def counted(values: Mapping[str, float], groups: int = 10_000, **tables: Sequence[Row]) -> Trace:
+    """A kernel of so many workgroups and 100 us on an MI300X."""
+    flat = {f"{name}_{axis}": 1 for name in ("grid", "workgroup") for axis in "yz"}
+    rows = [kernel("k", 0, 100_000, dispatch_id=1, pid=1, grid_x=256 * groups, workgroup_x=256, **flat)]
+    at = {"dispatch_id": 1, "agent_id": 0, "pid": 1}
+    counters = [{**at, "counter": name, "value": value} for name, value in values.items()]
+    return trace(agents=[MI300X], dispatches=rows, counters=counters, **tables)
+
+
+def series(*kernels: tuple[str, int], **more: object) -> Trace:
+    """Kernels of these lengths, one after the other."""
+    rows, end = [], 0
+    for number, (name, length) in enumerate(kernels):
+        rows.append(kernel(name, end, end + length, dispatch_id=number, **more))
+        end += length
+    return trace(dispatches=rows)
+
+
+def one(findings: Sequence[Finding]) -> Finding:
+    (finding,) = findings
+    return finding
+
+
+# --- never silent ---------------------------------------------------------------------------------------------------
+
+
+def test_the_costliest_kernel_is_named_even_if_nothing_says_why() -> None:
+    first, _ = said(series(("slow", 700_000), ("other", 300_000)))
+    assert first.title == "slow takes 70.0 % of the kernel time: why cannot be told"
+    assert first.kind == "kernel"
+    assert first.time_at_stake_ns is None
+    assert "no bytes, no arithmetic and no waits were counted" in first.evidence[1]
+    assert first.next_command.startswith("rocm-perf profile --counters full_profile")
+
+
+def test_many_small_kernels_leave_the_largest_to_be_named() -> None:
+    names = [(f"k{number}", 100_000 + number) for number in range(20)]
+    assert [finding.id for finding in said(series(*names))] == ["kernel-k19"]
+
+
+def test_instances_of_one_template_are_one_kernel() -> None:
+    first, *_ = said(series(("void k<1>(int)", 400_000), ("void k<2>(int)", 300_000), ("other", 300_000)))
+    assert first.title.startswith("k takes 70.0 %")
+
+
+def test_collectives_wait_for_others_and_are_not_slow_kernels() -> None:
+    assert said(series(("ncclDevKernel_AllReduce", 900_000))) == []
+
+
+def test_no_kernels_no_findings() -> None:
+    assert said(trace()) == []
+
+
+# --- roofs ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_kernel_near_the_memorys_peak_has_nothing_to_gain_by_itself() -> None:
+    finding = one(said(counted({**WORK, "TCC_EA0_RDREQ_sum": 0.8 * PEAK_READS})))
+    assert (finding.kind, finding.time_at_stake_ns) == ("kernel-memory", 0)
+    assert any("nothing to gain in the kernel itself" in line for line in finding.evidence)
+
+
+def test_a_kernel_at_half_of_the_peak_is_worth_the_other_half_at_most() -> None:
+    finding = one(said(counted({**WORK, "TCC_EA0_RDREQ_sum": 0.5 * PEAK_READS})))
+    assert finding.kind == "kernel-memory"
+    assert finding.time_at_stake_ns == pytest.approx(50_000, rel=0.01)
+    assert any("50.0 % of the data-sheet peak of the memory (HBM)" in line for line in finding.evidence)
+    assert any("at most 50.0 us" in line for line in finding.evidence)
+
+
+def test_a_ceiling_that_was_measured_is_the_roof_and_said_so() -> None:
+    measured = [{"ceiling": "hbm", "value": 4000.0, "unit": "GB/s", "agent_id": 0}]
+    finding = one(said(counted({**WORK, "TCC_EA0_RDREQ_sum": 0.5 * PEAK_READS}, ceilings=measured)))
+    assert any("what was measured on this machine" in line for line in finding.evidence)
+    assert finding.time_at_stake_ns == pytest.approx(100_000 * (1 - 2.65 / 4), rel=0.01)
+
+
+def test_no_score_has_a_bare_name() -> None:
+    finding = one(said(counted({**WORK, "TCC_EA0_RDREQ_sum": 0.5 * PEAK_READS})))
+    assert "_share" not in " ".join([finding.title, *finding.evidence, finding.remedy])
+
+
+# --- causes ----------------------------------------------------------------------------------------------------------
+
+
+def test_bank_conflicts_are_the_cause_where_memory_is_far_from_its_peak() -> None:
+    conflicts = {"SQ_LDS_BANK_CONFLICT": 94.0, "SQ_LDS_IDX_ACTIVE": 100.0}
+    finding = one(said(counted({**WORK, **conflicts, "TCC_EA0_RDREQ_sum": 0.32 * PEAK_READS})))
+    assert finding.kind == "lds-or-cache"
+    assert finding.title.endswith("bank conflicts in LDS slow it down")
+    assert "banks" in finding.remedy
+
+
+def test_bank_conflicts_near_the_memorys_peak_are_not() -> None:
+    conflicts = {"SQ_LDS_BANK_CONFLICT": 60.0, "SQ_LDS_IDX_ACTIVE": 100.0}
+    finding = one(said(counted({**WORK, **conflicts, "TCC_EA0_RDREQ_sum": 0.8 * PEAK_READS})))
+    assert finding.kind == "kernel-memory"
+
+
+def test_scratch_is_the_story_of_a_kernel_that_spills() -> None:
+    finding = one(said(series(("k", 900_000), scratch_bytes=696)))
+    assert (finding.kind, finding.time_at_stake_ns) == ("kernel-memory", None)
+    assert finding.title.endswith("it works in scratch memory")
+
+
+def test_too_few_workgroups_are_worth_the_empty_units_at_most() -> None:
+    finding = one(said(counted({"SQ_WAVES": 304.0}, groups=76)))
+    assert finding.kind == "kernel-latency-or-occupancy"
+    assert finding.title.endswith("too few workgroups for the GPU")
+    assert finding.time_at_stake_ns == 75_000
+
+
+def test_a_copy_is_a_matter_of_memory_only_probably() -> None:
+    finding = one(said(series(("copy_kernel", 900_000))))
+    assert finding.kind == "kernel-memory"
+    assert "probably" in finding.title
+
+
+def test_a_first_call_that_is_slow_is_told_apart() -> None:
+    finding = one(said(series(("k", 900_000), *[("k", 100_000)] * 5)))
+    assert any("its slowest dispatch takes 900 us" in line for line in finding.evidence)
+
+
+# --- rivals -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_slow_rival_is_named_with_the_ratio_and_what_it_is_worth() -> None:
+    first, *_ = said(series(*[("stencil_a", 300_000)] * 5, *[("stencil_b", 100_000)] * 5))
+    assert first.title == "stencil_a takes 3.0 times as long as its rival stencil_b"
+    assert first.time_at_stake_ns == 1_000_000
+    assert "Use stencil_b" in first.remedy
+
+
+def test_what_both_rivals_have_is_not_the_difference() -> None:
+    first, *_ = said(series(*[("stencil_a", 300_000)] * 5, *[("stencil_b", 100_000)] * 5, scratch_bytes=1024))
+    assert first.kind == "kernel"
+
+
+# --- precision ---------------------------------------------------------------------------------------------------------
+
+SGEMM, HALF = "volta_sgemm_64x64_nt", "volta_h884gemm_128x64"
+
+
+def test_products_in_single_precision_leave_the_matrix_units_idle() -> None:
+    first, *_ = said(series((SGEMM, 600_000), ("other", 400_000)))
+    assert (first.id, first.kind) == ("single-precision-products", "kernel-compute")
+    assert SGEMM in first.evidence[0]
+    assert first.time_at_stake_ns == 600_000
+
+
+def test_products_on_tensor_cores_are_not_told_to_be() -> None:
+    assert {finding.id for finding in said(series((HALF, 900_000)))} == {f"kernel-{HALF}"}
+
+
+def test_a_few_products_are_not_the_story() -> None:
+    ids = {finding.id for finding in said(series((SGEMM, 100_000), ("other", 900_000)))}
+    assert "single-precision-products" not in ids
+
+
+def test_a_gpu_without_matrix_units_has_none_to_use() -> None:
+    pascal: Row = {"agent_id": 0, "kind": "GPU", "gfx": "sm_60", "name": "Tesla P100"}
+    name = "maxwell_sgemm_128x64_nn"
+    recorded = trace(agents=[pascal], dispatches=[kernel(name, 0, 900_000, dispatch_id=1)])
+    assert {finding.id for finding in said(recorded)} == {f"kernel-{name}"}
+
+
+# --- thread traces and PC samples -----------------------------------------------------------------------------------------
+
+
+def instruction(text: str, latency: int, stall: int) -> Row:
+    return {
+        "kernel": "gemm",
+        "text": text,
+        "hits": 10,
+        "latency_cycles": latency,
+        "stall_cycles": stall,
+        "idle_cycles": 0,
+    }
+
+
+def test_a_thread_trace_names_the_instructions_that_waves_stand_still_at() -> None:
+    rows = [
+        instruction("s_waitcnt vmcnt(0)", 400, 390),
+        instruction("s_barrier", 350, 340),
+        instruction("v_add_f32 v0, v0, v1", 240, 20),
+        instruction("v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]", 10, 0),
+    ]
+    finding = one(said(trace(instructions=rows)))
+    assert finding.kind == "kernel-latency-or-occupancy"
+    assert "s_waitcnt vmcnt(0) and s_barrier" in finding.title
+    assert any("matrix instructions 1.0 %" in line for line in finding.evidence)
+
+
+def test_waves_that_multiply_most_of_the_time_are_not_waiting() -> None:
+    rows = [
+        instruction("v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]", 800, 100),
+        instruction("s_waitcnt vmcnt(0)", 100, 90),
+    ]
+    assert one(said(trace(instructions=rows))).kind == "kernel-compute"
+
+
+def test_a_traced_kernel_that_was_timed_is_told_once() -> None:
+    rows = [instruction("s_waitcnt vmcnt(0)", 900, 900), instruction("v_add_f32 v0, v0, v1", 100, 0)]
+    finding = one(said(trace(instructions=rows, dispatches=[kernel("gemm", 0, 100_000, dispatch_id=1)])))
+    assert (finding.id, finding.kind) == ("kernel-gemm", "kernel-memory")
+    assert finding.time_at_stake_ns == 90_000
+
+
+def samples(**counts: int) -> Trace:
+    texts = {
+        "load": "global_load_b128 v[0:3], v[0:1], off",
+        "use": "v_add_f32_e32 v0, v0, v2",
+        "other": "v_mul_f32_e32 v8, v9, v9",
+        "wait": "s_waitcnt vmcnt(0)",
+        "barrier": "s_barrier",
+    }
+    return trace(
+        pc_samples=[
+            {"instruction": texts[name], "method": "host_trap", "dispatch_id": 1}
+            for name, count in counts.items()
+            for _ in range(count)
+        ]
+    )
+
+
+def test_samples_at_the_use_of_a_load_are_waits_for_memory() -> None:
+    finding = one(said(samples(use=96, load=4)))
+    assert finding.kind == "kernel-memory"
+    assert "96.0 % of its samples are at v_add_f32_e32 v0, v0, v2" in finding.title
+    assert any("it uses what global_load_b128 v[0:3], v[0:1], off loads" in line for line in finding.evidence)
+
+
+def test_samples_at_one_instruction_that_uses_no_load_are_a_wait_for_its_inputs() -> None:
+    assert one(said(samples(other=96, load=4))).kind == "kernel-latency-or-occupancy"
+
+
+def test_samples_at_a_wait_for_loads_are_waits_for_memory() -> None:
+    assert one(said(samples(wait=60, other=40))).kind == "kernel-memory"
+
+
+def test_samples_at_waits_of_two_kinds_are_latency() -> None:
+    assert one(said(samples(wait=30, barrier=30, other=40))).kind == "kernel-latency-or-occupancy"
+
+
+# --- statistics alone ------------------------------------------------------------------------------------------------------
+
+
+def statistics(*rows: tuple[str, int, int]) -> Trace:
+    return trace(
+        summaries=[
+            {
+                "domain": "kernel",
+                "name": name,
+                "calls": calls,
+                "total_ns": float(each * calls),
+                "mean_ns": float(each),
+            }
+            for name, calls, each in rows
+        ]
+    )
+
+
+def test_a_million_tiny_launches() -> None:
+    first, second = said(statistics(("moe", 10_000, 900_000), ("add_f32", 1_000_000, 300)))
+    assert (first.id, first.kind) == ("kernel-moe", "kernel")
+    assert (second.id, second.kind) == ("tiny-launches", "host-bound")
+    assert second.title == "99.0 % of the launches run for 300 ns each"
+
+
+def test_long_kernels_are_no_tiny_launches() -> None:
+    assert [finding.id for finding in said(statistics(("moe", 100_000, 90_000)))] == ["kernel-moe"]
+
+
+def test_a_time_line_says_more_than_its_statistics() -> None:
+    assert "tiny-launches" not in {finding.id for finding in said(series(*[("k", 1000)] * 50))}
