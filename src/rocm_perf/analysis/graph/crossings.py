@@ -96,8 +96,14 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     )
     awaited = known.select(item="effect", event_ns=rows["end_ns"].gather(known["cause"]) + _SIGNAL_NS)
     awaited = awaited.group_by("item").agg(pl.col("event_ns").max())
-    launched = rows.filter(pl.col("issued_ns").is_not_null()).join(awaited, on="item", how="left")
-    late = launched.with_columns(ready=ready).filter(pl.col("start_ns") > pl.col("ready"))
+    launched = rows.filter(pl.col("issued_ns").is_not_null())
+    if awaited.height:
+        launched = launched.join(awaited, on="item", how="left")
+    else:
+        launched = launched.with_columns(event_ns=pl.lit(None, pl.Int64))
+    late = launched.filter(pl.col("start_ns") > ready).select(
+        *_GPU, "item", "kind", "lane", "call", "start_ns", "last_wait", "before_call", ready=ready
+    )
     ended = rows.select(*_GPU, other_end="end_ns", cause="item", lane_of="lane")
     candidates = late.sort("start_ns").join_asof(
         ended.sort("other_end"),
@@ -149,6 +155,7 @@ def assumed_order(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _holders(starts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """The items with what their GPU was busy with at their start: of all that started before, the last to end."""
+    rows = rows if starts.height else rows.clear()
     busy = (
         rows.sort(*_GPU, "start_ns", "end_ns", "item")
         .with_columns(reach=pl.col("end_ns").cum_max().over(_GPU))
