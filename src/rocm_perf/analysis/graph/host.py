@@ -6,7 +6,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.calls import SYNC_CALL
 from rocm_perf.analysis.basis.launched import call_key
-from rocm_perf.analysis.graph.graph import START
+from rocm_perf.analysis.graph.graph import EDGE_KINDS, RULE_NAMES, START
 from rocm_perf.model.trace import Trace
 
 PROCESS = ["node", "pid"]
@@ -117,11 +117,12 @@ def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
     by_thread = calls.select(
         cause=pl.when(same).then(pl.col("out").shift(1)).otherwise(START),
         effect="into",
-        kind=pl.lit("program"),
-        rule=pl.lit("thread"),
+        kind=pl.lit("program", EDGE_KINDS),
+        rule=pl.lit("thread", RULE_NAMES),
         usual=pl.when(pl.col("into").is_in(turns["effect"].implode())).then(0),
     )
-    return pl.concat([by_thread, turns.with_columns(kind=pl.lit("program"), rule=pl.lit("turn"))], how="diagonal")
+    by_turn = turns.with_columns(kind=pl.lit("program", EDGE_KINDS), rule=pl.lit("turn", RULE_NAMES))
+    return pl.concat([by_thread, by_turn], how="diagonal")
 
 
 def _turns(calls: pl.DataFrame) -> pl.DataFrame:
