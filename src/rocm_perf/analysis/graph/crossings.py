@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.graph.delays import ASSUMED_GAP_NS
+from rocm_perf.analysis.graph.delays import ASSUMED_GAP_NS, SIGNAL_NS
 from rocm_perf.model.trace import Trace
 
 _GPU = ["node", "agent_id"]
 _TRACK = ["node", "pid", "track"]
 _RECORD_EVENT = r"EventRecord"
-# The longest that a signal takes between streams: 15 us on an MI300X between RCCL and a copy.
-_SIGNAL_NS = 20_000
 
 
 def event_waits(
@@ -94,7 +92,7 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     ready = pl.max_horizontal(
         pl.col("issued_ns") + pl.col("latency"), pl.col("before_end") + pl.col("gap"), "event_ns"
     )
-    awaited = known.select(item="effect", event_ns=rows["end_ns"].gather(known["cause"]) + _SIGNAL_NS)
+    awaited = known.select(item="effect", event_ns=rows["end_ns"].gather(known["cause"]) + SIGNAL_NS)
     awaited = awaited.group_by("item").agg(pl.col("event_ns").max())
     launched = rows.filter(pl.col("issued_ns").is_not_null())
     if awaited.height:
@@ -115,7 +113,7 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
     )  # fmt: skip
     near = (pl.col("lane_of") != pl.col("lane")) & (
-        (pl.col("start_ns") - pl.col("other_end") <= _SIGNAL_NS) & (pl.col("other_end") > pl.col("ready"))
+        (pl.col("start_ns") - pl.col("other_end") <= SIGNAL_NS) & (pl.col("other_end") > pl.col("ready"))
     )
     near = near.fill_null(False)
     waited = (pl.col("last_wait") < pl.col("call")) & (
@@ -133,7 +131,7 @@ def _crowded_out(late: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Kernels that started long after they were ready, while one of another stream ran: as its last blocks left room."""
     kernels = rows.filter(pl.col("kind") == "kernel")
     waiting = late.filter(
-        (pl.col("kind") == "kernel") & (pl.col("start_ns") - pl.col("ready") > _SIGNAL_NS)
+        (pl.col("kind") == "kernel") & (pl.col("start_ns") - pl.col("ready") > SIGNAL_NS)
     ).select("item", "lane", "ready", "start_ns", *_GPU)
     held = _holders(waiting, kernels)
     crowded = held.filter(
