@@ -23,6 +23,10 @@ _SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
 _ORDER = {"start": 0, "return": 1, "api": 2, "op": 2, "arrival": 3, "kernel": 3, "copy": 3, "collective": 3,
           "meeting": 4, "end": 6}  # fmt: skip
 _TRANSFER = 5
+# What edges and nodes are made of; the rest of an item has done its work by then.
+_KEPT = ["node", "pid", "agent_id", "rank", "lane_kind", "lane", "track", "kind", "name", "row", "size_bytes", "item",
+         "start_ns", "end_ns", "call", "call_ns", "issued_ns", "last_wait", "before", "before_end", "before_call",
+         "inner", "latency", "gap"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def _numbered(
     meetings = arrivals + met.height
     met = met.with_columns(node_id=meetings + pl.col("meeting"))
     end = meetings + met["meeting"].n_unique()
-    items = items.join(met, on="item", how="left", maintain_order="left").with_columns(
+    items = items.select(_KEPT).join(met, on="item", how="left", maintain_order="left").with_columns(
         out=first + pl.col("item"), into=pl.coalesce("arrival", first + pl.col("item"))
     )
     return _Parts(calls, items, met, waited, end, estimates)
@@ -174,7 +178,7 @@ def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
 def _call_edges(calls: pl.DataFrame) -> pl.DataFrame:
     """Edges from the start of a blocking call to its return: never sooner than what it does by itself."""
     return calls.filter("blocking").select(
-        cause="into", effect="out", kind=pl.lit("call"), rule=pl.lit("call"), usual=pl.lit(0)
+        cause="into", effect="out", kind=pl.lit("call", EDGE_KINDS), rule=pl.lit("call", RULE_NAMES), usual=pl.lit(0)
     )
 
 
@@ -184,8 +188,8 @@ def _launch_edges(items: pl.DataFrame) -> pl.DataFrame:
     return calls.select(
         cause=pl.col("call") + 1,
         effect="into",
-        kind=pl.lit("launch"),
-        rule=pl.lit("correlation"),
+        kind=pl.lit("launch", EDGE_KINDS),
+        rule=pl.lit("correlation", RULE_NAMES),
         usual="latency",
     )
 
@@ -195,8 +199,10 @@ def _stream_edges(items: pl.DataFrame) -> pl.DataFrame:
     return befores.select(
         cause=items["out"].gather(befores["before"]),
         effect="into",
-        kind=pl.lit("stream"),
-        rule=pl.when(pl.col("lane_kind") == "stream").then(pl.lit("stream")).otherwise(pl.lit("queue")),
+        kind=pl.lit("stream", EDGE_KINDS),
+        rule=pl.when(pl.col("lane_kind") == "stream")
+        .then(pl.lit("stream", RULE_NAMES))
+        .otherwise(pl.lit("queue", RULE_NAMES)),
         usual="gap",
     )
 
@@ -206,8 +212,8 @@ def _assumed_edges(items: pl.DataFrame) -> pl.DataFrame:
     return order.select(
         cause=items["out"].gather(order["cause"]),
         effect=items["into"].gather(order["effect"]),
-        kind=pl.lit("stream"),
-        rule=pl.lit("assumed"),
+        kind=pl.lit("stream", EDGE_KINDS),
+        rule=pl.lit("assumed", RULE_NAMES),
     )
 
 
@@ -216,15 +222,17 @@ def _crossing_edges(parts: _Parts, links: pl.DataFrame) -> pl.DataFrame:
     default = default_order(parts.items, parts.calls, late)
     crossing = pl.concat(
         [
-            links.with_columns(rule=pl.lit("event")),
-            late.select("cause", "effect", "rule"),
-            default.with_columns(rule=pl.lit("default stream")),
+            links.with_columns(rule=pl.lit("event", RULE_NAMES)),
+            late.cast({"rule": RULE_NAMES}),
+            default.with_columns(rule=pl.lit("default stream", RULE_NAMES)),
         ]
     )
     return crossing.select(
         cause=parts.items["out"].gather(crossing["cause"]),
         effect=parts.items["into"].gather(crossing["effect"]),
-        kind=pl.when(pl.col("rule") == "room").then(pl.lit("capacity")).otherwise(pl.lit("event")),
+        kind=pl.when(pl.col("rule") == "room")
+        .then(pl.lit("capacity", EDGE_KINDS))
+        .otherwise(pl.lit("event", EDGE_KINDS)),
         rule="rule",
         usual=pl.lit(0),
     )
@@ -242,15 +250,19 @@ def _sync_edges(parts: _Parts) -> pl.DataFrame:
     return with_usual(pairs, table, "rule", "usual").select(
         cause=parts.items["out"].gather(pairs["item"]),
         effect="out",
-        kind=pl.lit("sync"),
-        rule="rule",
+        kind=pl.lit("sync", EDGE_KINDS),
+        rule=pl.col("rule").cast(RULE_NAMES),
         usual="usual",
     )
 
 
 def _collective_edges(parts: _Parts) -> pl.DataFrame:
     """Every member comes to the meeting; from there on the bytes move, on every member."""
-    shape = {"kind": pl.lit("collective"), "rule": pl.lit("members"), "usual": pl.lit(0)}
+    shape = {
+        "kind": pl.lit("collective", EDGE_KINDS),
+        "rule": pl.lit("members", RULE_NAMES),
+        "usual": pl.lit(0),
+    }
     leaving = parts.items.filter(pl.col("arrival").is_not_null())
     return pl.concat(
         [
@@ -270,8 +282,8 @@ def _end_edges(parts: _Parts, extents: pl.DataFrame) -> pl.DataFrame:
         cause=pl.col("out").fill_null(START),
         usual=pl.max_horizontal(pl.col("last_ns") - pl.col("end_ns").fill_null(0), 0),
         effect=pl.lit(parts.end, pl.Int64),
-        kind=pl.lit("end"),
-        rule=pl.lit("end"),
+        kind=pl.lit("end", EDGE_KINDS),
+        rule=pl.lit("end", RULE_NAMES),
     )
 
 
@@ -282,8 +294,6 @@ def _assembled(
     position = nodes["id"].arg_sort().cast(pl.Int64)  # ids are the numbers from 0 on, each once
     nodes = nodes.drop("id").with_columns(call=position.gather(nodes["call"]))
     edges = edges.with_columns(
-        pl.col("kind").cast(EDGE_KINDS),
-        pl.col("rule").cast(RULE_NAMES),
         cause=position.gather(edges["cause"]),
         effect=position.gather(edges["effect"]),
     ).filter(pl.col("cause") < pl.col("effect"))
@@ -318,7 +328,7 @@ def _loose(count: int, edges: pl.DataFrame, aside: pl.Series) -> tuple[pl.DataFr
         kind=pl.lit("unrecorded", EDGE_KINDS),
         rule=pl.lit("unrecorded", RULE_NAMES),
     )
-    last = pl.DataFrame({"cause": _others(1, count - 1, edges["cause"].append(aside))}).select(
+    last = pl.DataFrame({"cause": _others(1, count - 1, pl.concat([edges["cause"], aside]))}).select(
         cause="cause",
         effect=pl.lit(count - 1, pl.Int64),
         kind=pl.lit("end", EDGE_KINDS),

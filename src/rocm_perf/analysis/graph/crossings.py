@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.graph.delays import ASSUMED_GAP_NS
+from rocm_perf.analysis.graph.delays import ASSUMED_GAP_NS, SIGNAL_NS
 from rocm_perf.model.trace import Trace
 
 _GPU = ["node", "agent_id"]
 _TRACK = ["node", "pid", "track"]
 _RECORD_EVENT = r"EventRecord"
-# The longest that a signal takes between streams: 15 us on an MI300X between RCCL and a copy.
-_SIGNAL_NS = 20_000
 
 
 def event_waits(
@@ -102,10 +100,16 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     ready = pl.max_horizontal(
         pl.col("issued_ns") + pl.col("latency"), pl.col("before_end") + pl.col("gap"), "event_ns"
     )
-    awaited = known.select(item="effect", event_ns=rows["end_ns"].gather(known["cause"]) + _SIGNAL_NS)
+    awaited = known.select(item="effect", event_ns=rows["end_ns"].gather(known["cause"]) + SIGNAL_NS)
     awaited = awaited.group_by("item").agg(pl.col("event_ns").max())
-    launched = rows.filter(pl.col("issued_ns").is_not_null()).join(awaited, on="item", how="left")
-    late = launched.with_columns(ready=ready).filter(pl.col("start_ns") > pl.col("ready"))
+    launched = rows.filter(pl.col("issued_ns").is_not_null())
+    if awaited.height:
+        launched = launched.join(awaited, on="item", how="left")
+    else:
+        launched = launched.with_columns(event_ns=pl.lit(None, pl.Int64))
+    late = launched.filter(pl.col("start_ns") > ready).select(
+        *_GPU, "item", "kind", "lane", "call", "start_ns", "last_wait", "before_call", ready=ready
+    )
     ended = rows.select(*_GPU, other_end="end_ns", cause="item", lane_of="lane")
     candidates = late.sort("start_ns").join_asof(
         ended.sort("other_end"),
@@ -117,7 +121,7 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
     )  # fmt: skip
     near = (pl.col("lane_of") != pl.col("lane")) & (
-        (pl.col("start_ns") - pl.col("other_end") <= _SIGNAL_NS) & (pl.col("other_end") > pl.col("ready"))
+        (pl.col("start_ns") - pl.col("other_end") <= SIGNAL_NS) & (pl.col("other_end") > pl.col("ready"))
     )
     near = near.fill_null(False)
     waited = (pl.col("last_wait") < pl.col("call")) & (
@@ -135,7 +139,7 @@ def _crowded_out(late: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Kernels that started long after they were ready, while one of another stream ran: as its last blocks left room."""
     kernels = rows.filter(pl.col("kind") == "kernel")
     waiting = late.filter(
-        (pl.col("kind") == "kernel") & (pl.col("start_ns") - pl.col("ready") > _SIGNAL_NS)
+        (pl.col("kind") == "kernel") & (pl.col("start_ns") - pl.col("ready") > SIGNAL_NS)
     ).select("item", "lane", "ready", "start_ns", *_GPU)
     held = _holders(waiting, kernels)
     crowded = held.filter(
@@ -157,6 +161,7 @@ def assumed_order(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _holders(starts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """The items with what their GPU was busy with at their start: of all that started before, the last to end."""
+    rows = rows if starts.height else rows.clear()
     busy = (
         rows.sort(*_GPU, "start_ns", "end_ns", "item")
         .with_columns(reach=pl.col("end_ns").cum_max().over(_GPU))

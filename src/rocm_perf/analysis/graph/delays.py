@@ -11,6 +11,8 @@ from rocm_perf.model.results.path import Estimate
 
 # Where no kernel was launched while the one before it ran, the recording cannot show the gap between kernels.
 ASSUMED_GAP_NS = 1500
+# The longest that a signal takes between streams: 15 us on an MI300X between RCCL and a copy.
+SIGNAL_NS = 20_000
 _ASSUMED_GAP = "assumed: what an H200 takes between kernels of a stream; traces of AMD GPUs show less"
 
 
@@ -77,11 +79,18 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
         gap_group=pl.when(inner).then(pl.lit("within a graph")).otherwise(pl.col("kind")),
         inner=inner,
     )
-    table, estimates = usual(_latencies(rows.filter(launched & ~inner)), "launch latency", "launch_group")
-    rows = with_usual(rows, table, "launch_group", "latency")
+    idle = pl.col("before_end").is_null() | (pl.col("before_end") <= pl.col("issued_ns"))
+    latencies = rows.filter(launched & idle & ~inner).select(
+        group="launch_group", value=pl.col("start_ns") - pl.col("issued_ns"), alone=_alone("issued_ns")
+    )
+    table, estimates = usual(_undisturbed(latencies), "launch latency", "group")
+    rows = with_usual(rows, table.rename({"group": "launch_group"}), "launch_group", "latency")
     ready = (pl.col("issued_ns") + pl.col("latency") <= pl.col("before_end")) | inner
-    gaps = rows.filter(launched & ready).select("gap_group", value=pl.col("start_ns") - pl.col("before_end"))
-    table, more = usual(gaps, "queue gap", "gap_group")
+    gaps = rows.filter(launched & ready).select(
+        group="gap_group", value=pl.col("start_ns") - pl.col("before_end"), alone=_alone("before_end")
+    )
+    table, more = usual(_undisturbed(gaps), "queue gap", "group")
+    table = table.rename({"group": "gap_group"})
     if not table.filter(pl.col("gap_group") == "kernel").height:
         assumed = pl.DataFrame({"gap_group": ["kernel"], "usual": [ASSUMED_GAP_NS]}, schema=table.schema)
         table = pl.concat([table, assumed])
@@ -89,16 +98,16 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
     return with_usual(rows, table, "gap_group", "gap"), estimates + more
 
 
-def _latencies(launched: pl.DataFrame) -> pl.DataFrame:
-    """From launch to start, where the GPU was idle by then; of what was never launched on an idle GPU, where its stream
-    was, but no more than kernels take: it may have waited for other streams."""
-    idle = pl.col("before_end").is_null() | (pl.col("before_end") <= pl.col("issued_ns"))
-    samples = launched.filter(idle).select(
-        "launch_group",
-        value=pl.col("start_ns") - pl.col("issued_ns"),
-        alone=(pl.col("gpu_end") <= pl.col("issued_ns")).fill_null(True),
-    )
+
+def _alone(since: str) -> pl.Expr:
+    """Whether other streams of the GPU had nothing more to do by then."""
+    return (pl.col("gpu_end") <= pl.col(since)).fill_null(True)
+
+
+def _undisturbed(samples: pl.DataFrame) -> pl.DataFrame:
+    """Delays while other streams of the GPU were idle. Of a group without any the shortest, and no more than a signal
+    takes: the others may have waited for those streams."""
     alone = samples.filter("alone").drop("alone")
-    rest = samples.drop("alone").join(alone, on="launch_group", how="anti")
-    most = alone.filter(pl.col("launch_group") == "kernel")["value"].median()
-    return pl.concat([alone, rest.with_columns(pl.min_horizontal("value", pl.lit(most, pl.Int64)))])
+    rest = samples.drop("alone").join(alone, on="group", how="anti")
+    shortest = pl.min_horizontal(pl.col("value").min(), SIGNAL_NS)
+    return pl.concat([alone, rest.group_by("group").agg(value=shortest)])

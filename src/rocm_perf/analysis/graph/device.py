@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from rocm_perf.analysis.basis.launched import with_calls
@@ -51,9 +53,13 @@ def _dispatches(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFram
     kernels = rows.select(
         "row", *_placement(), pl.col("kernel").alias("name"), "graph_id", kind=pl.lit("kernel")
     ).collect()
-    return kernels.join(_collectives(trace, number, origins), on=_SPAN, how="left").select(
+    collectives = _collectives(trace, number, origins)
+    if not collectives.height:
+        absent = {**_COLLECTIVE, "size_bytes": pl.Int64()}
+        return kernels.select("kind", *_with_nulls(absent))
+    return kernels.join(collectives, on=_SPAN, how="left").select(
         pl.when(pl.col("collective").is_null()).then("kind").otherwise(pl.lit("collective")).alias("kind"),
-        *_COLUMNS,
+        *_TYPES,
     )
 
 
@@ -64,16 +70,13 @@ def _copies(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
         rows.with_columns(pl.coalesce("agent_id", device).alias("agent_id"))
         .select("row", *_placement(), pl.col("kind").alias("name"), "size_bytes")
         .collect()
-        .select(
-            pl.lit("copy").alias("kind"),
-            *(
-                pl.lit(None, dtype).alias(name)
-                if name in _COLLECTIVE | {"graph_id": pl.Int64}
-                else pl.col(name)
-                for name, dtype in _TYPES.items()
-            ),
-        )
+        .select(pl.lit("copy").alias("kind"), *_with_nulls({**_COLLECTIVE, "graph_id": pl.Int64()}))
     )
+
+
+def _with_nulls(absent: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """The columns of an item, null where its table has none of the kind."""
+    return [pl.lit(None, absent[name]).alias(name) if name in absent else pl.col(name) for name in _TYPES]
 
 
 _COLLECTIVE = {"collective": pl.String(), "group": pl.String(), "group_size": pl.Int64()}
@@ -82,7 +85,6 @@ _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "rank": pl.Int32, "agent_id": pl.Int64, "stream_id": pl.Int64, "queue_id": pl.Int64, "correlation_id": pl.Int64,
     "graph_id": pl.Int64, "size_bytes": pl.Int64, **_COLLECTIVE,
 }  # fmt: skip
-_COLUMNS = list(_TYPES)
 _SPAN = ["node", "pid", "agent_id", "start_ns", "end_ns"]
 
 

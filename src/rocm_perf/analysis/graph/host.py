@@ -6,7 +6,8 @@ import polars as pl
 
 from rocm_perf.analysis.basis.calls import SYNC_CALL
 from rocm_perf.analysis.basis.launched import call_key
-from rocm_perf.analysis.graph.graph import START
+from rocm_perf.analysis.graph.graph import EDGE_KINDS, RULE_NAMES, START
+from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.trace import Trace
 
 PROCESS = ["node", "pid"]
@@ -80,23 +81,38 @@ def extents(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
-    """Each call with the number of range ends and starts on its thread before it: steps of a program differ in it."""
-    ranges = placed(trace.lazy("ranges").filter(~pl.col("on_gpu")), number, origins)
+    """Each call with the number of marks on its thread before it: bounds of steps where ranges show them, else of all
+    ranges."""
     threads = calls.select(*THREAD, "thread").unique()
-    bounds = (
-        pl.concat([ranges.select(*THREAD, at_ns=name) for name in ("start_ns", "end_ns")])
-        .join(threads.lazy(), on=THREAD)
-        .select("thread", "at_ns")
-        .sort("at_ns")
-        .with_columns(section=pl.int_range(pl.len(), dtype=pl.Int64))
-        .collect()
-    )
+    marks = _step_marks(trace, origins, threads)
+    if marks is None:
+        marks = _range_marks(trace, number, origins, threads)
+    bounds = marks.sort("at_ns").with_columns(section=pl.int_range(pl.len(), dtype=pl.Int64))
     if not bounds.height:
         return calls.with_columns(section=pl.lit(-1, pl.Int64))
     placed_calls = calls.sort("start_ns").join_asof(
         bounds, left_on="start_ns", right_on="at_ns", by="thread", strategy="backward", check_sortedness=False
     )
     return placed_calls.drop("at_ns").sort("call").with_columns(pl.col("section").fill_null(-1))
+
+
+def _step_marks(trace: Trace, origins: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFrame | None:
+    """Starts and ends of the steps that ranges show, for each thread; None without any, or of several processes."""
+    repeated = steps(trace) if threads.select(PROCESS).unique().height == 1 else None
+    if repeated is None or not repeated.steps or not repeated.host_times:
+        return None
+    times = {time for step in repeated.steps for time in (step.start_ns, step.end_ns)}
+    at = pl.DataFrame({"at_ns": sorted(times)}, schema={"at_ns": pl.Int64}) - origins["origin_ns"][0]
+    return threads.select("thread").join(at, how="cross")
+
+
+def _range_marks(
+    trace: Trace, number: int, origins: pl.DataFrame, threads: pl.DataFrame
+) -> pl.DataFrame:
+    """Starts and ends of the ranges of each thread."""
+    ranges = placed(trace.lazy("ranges").filter(~pl.col("on_gpu")), number, origins)
+    marks = pl.concat([ranges.select(*THREAD, at_ns=name) for name in ("start_ns", "end_ns")])
+    return marks.join(threads.lazy(), on=THREAD).select("thread", "at_ns").collect()
 
 
 def with_works(calls: pl.DataFrame, known: pl.Series) -> pl.DataFrame:
@@ -117,13 +133,12 @@ def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
     by_thread = calls.select(
         cause=pl.when(same).then(pl.col("out").shift(1)).otherwise(START),
         effect="into",
-        kind=pl.lit("program"),
-        rule=pl.lit("thread"),
+        kind=pl.lit("program", EDGE_KINDS),
+        rule=pl.lit("thread", RULE_NAMES),
         usual=pl.when(pl.col("into").is_in(turns["effect"].implode())).then(0),
     )
-    return pl.concat(
-        [by_thread, turns.with_columns(kind=pl.lit("program"), rule=pl.lit("turn"))], how="diagonal"
-    )
+    by_turn = turns.with_columns(kind=pl.lit("program", EDGE_KINDS), rule=pl.lit("turn", RULE_NAMES))
+    return pl.concat([by_thread, by_turn], how="diagonal")
 
 
 def _turns(calls: pl.DataFrame) -> pl.DataFrame:

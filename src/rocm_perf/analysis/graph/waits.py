@@ -54,6 +54,7 @@ def _full_queues(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Launches that took long while hundreds of their stream had yet to run: they returned when one of those had."""
     lasted = pl.col("end_ns") - pl.col("start_ns")
     long = calls.filter(pl.col("scope").is_null() & (lasted > _HELD_NS)).select("call", returned_ns="end_ns")
+    rows = rows if long.height else rows.clear()
     turn = pl.col("call_ns").rank("dense").over("lane").cast(pl.Int64)
     launches = rows.drop_nulls("call").select("lane", "call", turn=turn)
     held = long.join(launches.unique("call"), on="call").sort("returned_ns")

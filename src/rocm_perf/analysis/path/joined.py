@@ -11,6 +11,7 @@ import polars as pl
 
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import changed, names, numbered
+from rocm_perf.analysis.time.steps import period
 from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count
 
@@ -19,6 +20,7 @@ from rocm_perf.units import format_count
 ASSUMED_GRAPH_NODE_NS = 1300
 ASSUMED_GRAPH_GAP_NS = 100
 
+_LONG_RUN = 0.05  # of all launches: in shorter runs no loop is looked for but an exact one
 _LONGEST_HOST_GAP_NS = 1_000_000  # launches further apart have other work between them
 _QUESTIONS = (
     r"Get|Query|IsCapturing|Attribute|CallConfiguration|Occupancy|Peek"  # calls that a graph does without
@@ -141,13 +143,30 @@ def _runs(launches: pl.DataFrame) -> list[list[str]]:
 def _loops(runs: Sequence[Names]) -> list[list[Segment]]:
     """A run that comes again is the body of a loop; else the passes of a loop within it, if it has one."""
     seen = Counter(tuple(run) for run in runs)
-    return [list(_passes(run, seen[tuple(run)] > 1)) for run in runs]
+    long = _LONG_RUN * sum(len(run) for run in runs)
+    return [list(_passes(run, seen[tuple(run)] > 1, len(run) >= long)) for run in runs]
 
 
-def _passes(run: Names, again: bool) -> Iterator[Segment]:
-    period = len(run) if again else _period(run)
-    if again or 2 * period <= len(run):
-        yield from ((start, min(period, len(run) - start)) for start in range(0, len(run), period))
+def _passes(run: Names, again: bool, long: bool) -> Iterator[Segment]:
+    """The whole run if it comes again; what it repeats from its start to its end; of a long one, what it repeats."""
+    if again:
+        yield 0, len(run)
+    elif 2 * (exact := _period(run)) <= len(run):
+        yield from ((start, min(exact, len(run) - start)) for start in range(0, len(run), exact))
+    elif long and (length := period(pl.Series(run))):
+        yield from _repetitions(run, length)
+
+
+def _repetitions(run: Names, length: int) -> Iterator[Segment]:
+    """Sequences of this length that come twice in a row or more, wherever in the run they begin."""
+    place, one = 0, run[:0]
+    while place + length <= len(run):
+        here = run[place : place + length]
+        if here in (one, run[place + length : place + 2 * length]):
+            yield place, length
+            place, one = place + length, here
+        else:
+            place += 1
 
 
 def _period(run: Names) -> int:

@@ -27,7 +27,10 @@ def focused(trace: Trace) -> Trace:
 
 
 def cut(trace: Trace, span: Span) -> Trace:
-    """What starts in the span; further passes, which ran at other times, stay whole."""
+    """What starts in the span; further passes, which ran at other times, stay whole.
+
+    A call that goes on after the span waits for what is no longer there: it ends with the span, or its last GPU work.
+    """
     number = timed_pass(trace) or 0
     tables = {
         name: _inside(trace.table(name), _MOMENTS.get(name, "start_ns"), span, number)
@@ -35,7 +38,17 @@ def cut(trace: Trace, span: Span) -> Trace:
         else trace.table(name)
         for name in trace
     }
+    if "api_calls" in tables:
+        ends = (tables[name]["end_ns"].max() for name in ("dispatches", "copies") if name in tables)
+        until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
+        tables["api_calls"] = _ended(tables["api_calls"], until, number)
     return Trace(tables, trace.run)
+
+
+def _ended(calls: pl.DataFrame, until: pl.Expr, number: int) -> pl.DataFrame:
+    """The calls, those of the pass ended by then."""
+    end = pl.when(pl.col("pass_id") == number).then(pl.min_horizontal("end_ns", until)).otherwise("end_ns")
+    return calls.with_columns(end.alias("end_ns"))
 
 
 def _inside(table: pl.DataFrame, moment: str, span: Span, number: int) -> pl.DataFrame:

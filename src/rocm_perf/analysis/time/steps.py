@@ -142,6 +142,12 @@ def _counted(windows: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     return table.select("start_ns", "end_ns", pl.col("kernels", "length").fill_null(0))
 
 
+def period(names: pl.Series) -> int | None:
+    """The length of the sequence that nearly all of these names, in their order, belong to; None if none repeats."""
+    numbers = names.rank("dense").cast(pl.Int64)
+    return _period(numbers, _distances(numbers))
+
+
 def _from_sequence(kernels: pl.DataFrame) -> Found | None:
     """Steps begin where a launch recurs that is made once a step; what comes before the first is warm-up.
 

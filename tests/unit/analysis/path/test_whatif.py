@@ -150,6 +150,21 @@ def test_without_a_recorded_graph_its_cost_is_assumed_aloud() -> None:
     )
 
 
+def test_a_step_becomes_one_graph_though_its_layers_have_ranges_of_their_own() -> None:
+    layer = '{push = "layer"}, {launch = "small"}, {launch = "big"}, {pop = true}'
+    step = f'{{push = "step"}}, {layer}, {layer}, {layer}, {{pop = true}}, {{cpu = "x", us = 5}}'
+    projection = whatif(graph_of(steps(f"{{repeat = 20, steps = [{step}]}}")), Captured())
+    assert any(line.startswith("120 launches become 20 graph launches") for line in projection.assumptions)
+
+
+def test_a_loop_between_other_launches_is_captured() -> None:
+    body = ", ".join(f'{{launch = "{name}"}}' for name in ("small", "big", "big"))
+    once = '{launch = "big"}, {launch = "small"}, {launch = "small"}'
+    workload = steps(f'{once}, {{repeat = 20, steps = [{body}]}}, {once}, {{sync = "device"}}')
+    projection = whatif(graph_of(workload), Captured())
+    assert any("60 launches become 20 graph launches" in line for line in projection.assumptions)
+
+
 def test_a_launch_that_comes_once_is_not_captured() -> None:
     workload = steps('{launch = "big"}, {launch = "small"}, {sync = "device"}')
     assert whatif(graph_of(workload), Captured()).saved_ns == 0
