@@ -99,15 +99,15 @@ def test_every_counter_that_the_verdict_reads_is_recorded(preset: str, gfx: str)
     passes = [frozenset(names) for names in asked(preset, gfx)]
     for metric in READ:
         ways = [way for way in recipes(gfx, metric) if way.askable and way.counters <= counters(gfx).keys()]
-        had = any(all(any(group.recorded_in(each) for each in passes) for group in way.groups) for way in ways)
+        had = any(
+            all(any(group.recorded_in(each) for each in passes) for group in way.groups) for way in ways
+        )
         assert had or not ways, metric
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_on_nvidia_too(preset: str) -> None:
-    names = frozenset(
-        name.replace(".", "_") for name in ncu_metrics(presets()[preset].counters, "sm_90")
-    )
+    names = frozenset(name.replace(".", "_") for name in ncu_metrics(presets()[preset].counters, "sm_90"))
     for metric in READ:
         ways = [way for way in recipes("sm_90", metric) if way.askable]
         assert not ways or any(way.counters <= names for way in ways), metric

@@ -121,8 +121,10 @@ def _numbered(
     meetings = arrivals + met.height
     met = met.with_columns(node_id=meetings + pl.col("meeting"))
     end = meetings + met["meeting"].n_unique()
-    items = items.select(_KEPT).join(met, on="item", how="left", maintain_order="left").with_columns(
-        out=first + pl.col("item"), into=pl.coalesce("arrival", first + pl.col("item"))
+    items = (
+        items.select(_KEPT)
+        .join(met, on="item", how="left", maintain_order="left")
+        .with_columns(out=first + pl.col("item"), into=pl.coalesce("arrival", first + pl.col("item")))
     )
     return _Parts(calls, items, met, waited, end, estimates)
 
@@ -178,7 +180,11 @@ def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
 def _call_edges(calls: pl.DataFrame) -> pl.DataFrame:
     """Edges from the start of a blocking call to its return: never sooner than what it does by itself."""
     return calls.filter("blocking").select(
-        cause="into", effect="out", kind=pl.lit("call", EDGE_KINDS), rule=pl.lit("call", RULE_NAMES), usual=pl.lit(0)
+        cause="into",
+        effect="out",
+        kind=pl.lit("call", EDGE_KINDS),
+        rule=pl.lit("call", RULE_NAMES),
+        usual=pl.lit(0),
     )
 
 

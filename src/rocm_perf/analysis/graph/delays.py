@@ -98,7 +98,6 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
     return with_usual(rows, table, "gap_group", "gap"), estimates + more
 
 
-
 def _alone(since: str) -> pl.Expr:
     """Whether other streams of the GPU had nothing more to do by then."""
     return (pl.col("gpu_end") <= pl.col(since)).fill_null(True)

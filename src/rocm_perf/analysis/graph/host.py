@@ -106,9 +106,7 @@ def _step_marks(trace: Trace, origins: pl.DataFrame, threads: pl.DataFrame) -> p
     return threads.select("thread").join(at, how="cross")
 
 
-def _range_marks(
-    trace: Trace, number: int, origins: pl.DataFrame, threads: pl.DataFrame
-) -> pl.DataFrame:
+def _range_marks(trace: Trace, number: int, origins: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFrame:
     """Starts and ends of the ranges of each thread."""
     ranges = placed(trace.lazy("ranges").filter(~pl.col("on_gpu")), number, origins)
     marks = pl.concat([ranges.select(*THREAD, at_ns=name) for name in ("start_ns", "end_ns")])

@@ -11,4 +11,3 @@ def test_a_call_that_waits_for_what_is_cut_off_ends_with_the_last_work_that_is_l
     part = cut(trace(dispatches=kernels, api_calls=calls), Span(80, 300))
     assert part.table("dispatches")["kernel"].to_list() == ["a", "b"]
     assert part.table("api_calls")["end_ns"].to_list() == [95, 350]
-

@@ -90,18 +90,19 @@ def test_a_crowded_recording_stays_within_forty_lines(width: int) -> None:
     assert all(len(line) <= width for line in lines)
     assert "Finding number 0" in text
     assert "more findings (--show findings)" in text
-    assert text.count("family::kernel_") + text.count("kernel_") >= 5
+    assert text.count("kernel_") >= 4
 
 
 def test_the_answer_names_cause_gain_remedy_and_verdict() -> None:
     text = " ".join(shown(simulated("sync_in_loop")).split())
     for text_part in (
-        "busy 33.2 % of 7.00 ms, idle 4.68 ms",
+        "before the first GPU work 23.9 us | steady 7.01 ms: 60 steps of 117 us",
+        "The GPU works 2.32 ms of 7.03 ms (33.1 %): the host's waiting is the limit.",
         "Idle host sync 46 %, launch latency 31 %, other host calls 23 %",
-        "1 The program synchronises after nearly every kernel",
-        "4.14 ms at stake, projected 2.43x: 360 synchronising calls for 360 kernels",
-        "synchronise once, before the host reads a result",
-        "Scorecard missed GEMM 71.8 % (below 60 %), sync 51.1 % (below 5 %)",
+        "1 The host waits for the GPU 360 times, in hipStreamSynchronize, and launches late because of it",
+        "why 360 synchronising calls for 360 kernels",
+        "worth 4.14 ms of 7.03 ms (2.4 times as fast), re-timed",
+        "do Wait once, before the host reads a result",
         "share total calls mean path",
         "360 launches, 360 kernels recorded, 360 paired (100.0 %)",
         "More --show any of projections, gaps, sync, launches, families",
@@ -109,15 +110,14 @@ def test_the_answer_names_cause_gain_remedy_and_verdict() -> None:
         assert text_part in text
 
 
-def test_a_next_command_on_the_same_recording_is_short() -> None:
-    document = simulated("sync_in_loop")
-    finding = Finding(
-        "x", "info", "Something", ("seen",), next_command=f"rocm-perf analyze {document.label} --show sync"
-    )
-    text = shown(msgspec.structs.replace(document, findings=(finding,)))
-    assert "1 Something  --show sync" in text
-    other = msgspec.structs.replace(finding, next_command="rocm-perf doctor")
-    assert "$ rocm-perf doctor" in shown(msgspec.structs.replace(document, findings=(other,)))
+def test_a_long_command_is_continued_as_a_shell_reads_it() -> None:
+    command = f"rocm-perf analyze {'folder/' * 9}run --show sync,gaps"
+    finding = Finding("x", "info", "Something", ("seen",), next_command=command)
+    document = msgspec.structs.replace(simulated("sync_in_loop"), findings=(finding,))
+    lines = shown(document).splitlines()
+    start = next(place for place, text in enumerate(lines) if text.startswith("   see"))
+    said = " ".join(lines[start : start + 3]).replace("\\", " ").split()
+    assert " ".join(said[1:]).startswith(command)
 
 
 def test_top_and_full_names() -> None:

@@ -1,0 +1,31 @@
+"""When nothing is left to gain: the GPU works nearly all the time, near what it can give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocm_perf.analysis.verdict.recurring import judged_ns
+from rocm_perf.analysis.verdict.themed import WORTH
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding
+from rocm_perf.units import format_share
+
+
+def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Finding]:
+    """One finding that says so, where every other one has a known worth, and none is worth much."""
+    judged = judged_ns(document)
+    stakes = [finding.time_at_stake_ns for finding in findings]
+    if not stakes or not judged or any(stake is None or stake >= WORTH * judged for stake in stakes):
+        return []
+    busy = max((device.busy_ns for device in document.devices), default=0)
+    return [
+        Finding(
+            id="nothing-to-gain",
+            severity="info",
+            kind="nothing-to-gain",
+            title=f"Nothing large is left to gain: the GPU works {format_share(busy / judged)} of the time, and its "
+            "kernels are near what they can reach",
+            evidence=tuple(finding.evidence[0] for finding in findings[:2] if finding.evidence),
+            remedy="Faster only by doing less: another algorithm, a narrower data type, or more GPUs.",
+        )
+    ]

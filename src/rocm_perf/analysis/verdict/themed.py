@@ -1,0 +1,118 @@
+"""Findings of one theme as one, each worth what re-timing its remedy saves; time that two would save is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from shlex import quote
+
+from msgspec.structs import replace
+
+from rocm_perf.analysis.graph.graph import Graph
+from rocm_perf.analysis.path.changes import Change
+from rocm_perf.analysis.path.whatif import whatif
+from rocm_perf.analysis.verdict.recurring import judged_ns, recurring_idle
+from rocm_perf.analysis.verdict.themes import THEMES, Run, Theme
+from rocm_perf.errors import UsageError
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.whatif import Projection
+from rocm_perf.units import format_ns
+
+WORTH = (
+    0.03  # of the judged time: what a change must save to be proposed, and kernels must take to be looked at
+)
+
+
+def themed(run: Run, members: Sequence[Finding]) -> tuple[list[Projection], list[Finding]]:
+    """The projections that were made, and one finding for each theme that has members."""
+    projections: list[Projection] = []
+    findings: list[Finding] = []
+    for theme in THEMES:
+        own = [finding for finding in members if finding.id in theme.members]
+        if not own:
+            continue
+        projection = _projected(run.graph, theme.change(run)) if not run.graph.empty else None
+        if projection is not None:
+            projections.append(projection)
+        findings += _as_one(run, theme, own, projection)
+    return projections, _told_once(findings, run)
+
+
+def with_command(finding: Finding, document: Document, shown: str) -> Finding:
+    """The finding with the command that shows what the finding rests on, unless it has one of its own."""
+    if finding.next_command:
+        return finding
+    command = f"rocm-perf analyze {quote(document.label)} --show {shown}"
+    return replace(finding, next_command=command)
+
+
+def _projected(graph: Graph, change: Change | None) -> Projection | None:
+    """None where the change has nothing to act on in this recording."""
+    if change is None:
+        return None
+    try:
+        projection = whatif(graph, change)
+    except UsageError:
+        return None
+    return projection if projection.saved_ns else None
+
+
+def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projection | None) -> list[Finding]:
+    """One finding with the evidence of all. One whose remedy would bring next to nothing is left out.
+
+    Without a projection the idle time that recurs is at stake, at most.
+    """
+    idle = recurring_idle(run.document)
+    stake = sum(idle.get(cause, 0) for cause in theme.causes)
+    if projection:
+        stake = min(projection.saved_ns, _most(run, idle))
+    if stake < WORTH * judged_ns(run.document):
+        return []
+    largest = max(members, key=lambda member: member.time_at_stake_ns or 0)
+    title, remedy = theme.words(run, largest)
+    ordered = sorted(members, key=lambda member: -(member.time_at_stake_ns or 0))
+    evidence = dict.fromkeys(line for member in ordered for line in member.evidence)
+    merged = replace(
+        largest,
+        id=theme.id,
+        kind=theme.kind,
+        title=title,
+        remedy=remedy,
+        evidence=tuple(evidence),
+        time_at_stake_ns=stake,
+        projected_speedup=projection.speedup if projection else None,
+    )
+    merged = _with_profilers_part(merged, run.document) if theme.kind == "host-bound" else merged
+    return [with_command(merged, run.document, theme.show)]
+
+
+def _told_once(findings: Sequence[Finding], run: Run) -> list[Finding]:
+    """The findings, most worth first, each with what those before it leave of the time without kernels."""
+    left, kept = _most(run, recurring_idle(run.document)), []
+    for finding in sorted(findings, key=lambda one: -(one.time_at_stake_ns or 0)):
+        stake = min(finding.time_at_stake_ns or 0, left)
+        if stake >= WORTH * judged_ns(run.document):
+            kept.append(replace(finding, time_at_stake_ns=stake))
+            left -= stake
+    return kept
+
+
+def _most(run: Run, idle: Mapping[str, int]) -> int:
+    """What no remedy for idle time or copies can exceed: the time in which the busiest GPU runs no kernel."""
+    exposed = max((device.busy_ns - device.kernel_ns for device in run.document.devices), default=0)
+    kernels = sum(row.gap_ns for row in run.document.slivers.rows)
+    return sum(idle.values()) + exposed + kernels
+
+
+def _with_profilers_part(finding: Finding, document: Document) -> Finding:
+    """The finding, with what the profiler itself adds to what it is about: a traced launch takes the host longer."""
+    collection = document.run.collection
+    cost_ns = collection.launch_cost_ns if collection else None
+    if not cost_ns or not document.launches.calls:
+        return finding
+    added_ns = round(cost_ns * document.launches.calls)
+    sentence = (
+        f"{format_ns(added_ns)} of the host's time is the profiler's, or more: it adds {format_ns(cost_ns)} to a "
+        "launch of a small program on this machine"
+    )
+    return replace(finding, evidence=(*finding.evidence, sentence))
