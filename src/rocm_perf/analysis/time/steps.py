@@ -22,6 +22,7 @@ FORMULAS = {
 _PROFILER_STEP = r"^ProfilerStep"
 FEWEST_STEPS = 3
 _INSIDE_SHARE = 0.5  # of the kernels: what holds fewer of them is not a step
+_ALONE_SHARE = 0.8  # of them: one kernel over and over is a loop only if there is little else
 _UNLIKE = 0.1  # of the kernels of a step may be missing or added
 _WARM_UP = 1.5  # medians: the first steps are steady once they take no longer
 _CANDIDATES = 32
@@ -180,7 +181,8 @@ def _from_sequence(kernels: pl.DataFrame) -> Found | None:
         | (pl.col("launches") == period)  # the recording may end within a step
     )
     usual = whole.filter((pl.col("launches") - period).abs() <= _UNLIKE * period)
-    if whole.height < FEWEST_STEPS or usual["kernels"].sum() < _INSIDE_SHARE * kernels.height:
+    inside = _INSIDE_SHARE if period > 1 else _ALONE_SHARE
+    if whole.height < FEWEST_STEPS or usual["kernels"].sum() < inside * kernels.height:
         return None
     return _BY_SEQUENCE, whole.drop("block", "launches")
 

@@ -15,6 +15,7 @@ from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.hotspots import hotspots
+from rocm_perf.analysis.time.totals import copy_totals
 from rocm_perf.analysis.trust.lost import Replays, excerpts, launches, replays, single_losses
 from rocm_perf.analysis.verdict.host_only import host_only
 from rocm_perf.model.finding import Finding
@@ -23,7 +24,8 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
 # From these shares on, what is missing changes what is said about the rest.
-_MISSING = 0.2  # of the numbered dispatches
+_MISSING = 0.2  # of the numbered dispatches, which are at least
+_NUMBERED = 100  # : a few numbers may have gone to other things
 _LOST = 0.05  # of the launches, or of the kernels of graphs
 _WAITED = 0.1  # of the GPU's window
 
@@ -62,7 +64,9 @@ def _measured_launches(trace: Trace) -> list[str]:
 
 def _thinned(trace: Trace) -> Finding | None:
     found = excerpts(trace)
-    if found is None or idle_is_the_profilers(trace) or found.recorded > (1 - _MISSING) * found.numbered:
+    if found is None or found.numbered < _NUMBERED or idle_is_the_profilers(trace):
+        return None
+    if found.recorded > (1 - _MISSING) * found.numbered:
         return None
     absent = found.numbered - found.recorded
     return Finding(
@@ -186,8 +190,25 @@ def _apart_from_waits(waits: pl.DataFrame, devices: tuple[DeviceTime, ...]) -> l
     )
 
 
+def _only_copies(trace: Trace) -> Finding | None:
+    if not trace.has("copies") or any(trace.has(table) for table in ("dispatches", "api_calls", "counters")):
+        return None
+    copies = copy_totals(trace)
+    listed = ", ".join(f"{row.copies:,} {row.kind} in {format_ns(row.total_ns)}" for row in copies[:3])
+    return Finding(
+        id="only-copies",
+        severity="warning",
+        kind="unrecorded-work",
+        title="Only copies were recorded: what ran between them is not in the recording",
+        evidence=(listed,),
+        remedy="Record kernels and calls as well: rocm-perf profile -- APP (rocprofv3: --kernel-trace --hip-trace "
+        "beside --memory-copy-trace).",
+    )
+
+
 _CHECKS: tuple[Callable[[Trace], Finding | None], ...] = (
     host_only,
+    _only_copies,
     _not_kernel_times,
     _thinned,
     _lost_replays,

@@ -14,6 +14,7 @@ from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked
 from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.analysis.verdict.startup import is_mostly_startup, startup_findings
+from rocm_perf.analysis.verdict.statistics_only import statistics_findings
 from rocm_perf.analysis.verdict.themed import WORTH, themed, with_command
 from rocm_perf.analysis.verdict.themes import THEMED, THEMES, Run
 from rocm_perf.model.document import TOPICS, Document
@@ -41,7 +42,7 @@ def conclusions(
     if doubtful or idle_is_the_profilers(whole):
         waiting = [finding for finding in waiting if not _is_about_idle_time(finding)]
     projections, merged = themed(run, waiting)
-    alone = [finding for finding in waiting if finding.id not in THEMED]
+    alone = [finding for finding in waiting if finding.id not in THEMED] + statistics_findings(whole)
     findings = [_worded(finding, run) for finding in _worth_a_look([*merged, *alone], document)]
     order = [*nothing_to_gain(findings, document), *ranked(findings, document)]
     startup = [] if doubtful else startup_findings(document, whole)

@@ -24,7 +24,7 @@ def one_off_ns(document: Document) -> int:
 def is_mostly_startup(document: Document) -> bool:
     """Whether nothing repeats, most of the recording happens once, and the rest is not GPU work either."""
     phases = document.phases
-    if not phases.rows or phases.steps:
+    if not phases.rows or phases.steps or not document.hotspots.rows:
         return False
     return one_off_ns(document) > _LARGE * phases.wall_ns and kernel_share_of_rest(document) < _WORKING
 
@@ -32,7 +32,7 @@ def is_mostly_startup(document: Document) -> bool:
 def startup_findings(document: Document, whole: Trace) -> list[Finding]:
     """One finding where start-up is a large part of the whole recording."""
     phases, spent = document.phases, one_off_ns(document)
-    if not phases.rows or spent <= _LARGE * phases.wall_ns:
+    if not phases.rows or not document.hotspots.rows or spent <= _LARGE * phases.wall_ns:
         return []
     wall = phases.wall_ns
     return [

@@ -105,7 +105,7 @@ def test_the_answer_names_cause_gain_remedy_and_verdict() -> None:
         "do Wait once, before the host reads a result",
         "share total calls mean path",
         "360 launches, 360 kernels recorded, 360 paired (100.0 %)",
-        "More --show any of projections, gaps, sync, launches, families",
+        "More --show any of projections, scorecard, gaps, sync, launches, host",
     ):
         assert text_part in text
 

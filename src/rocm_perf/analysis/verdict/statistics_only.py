@@ -1,0 +1,121 @@
+"""What a profiler's own sums can tell where no single event was recorded: calls of the host, copies, collectives."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.calls import COPY_CALL, LAUNCH_CALL, SYNC_CALL
+from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import NS_PER_MS, format_count, format_ns, format_share
+
+_MOST = 0.5  # of the summed time
+_MUCH = 0.2  # of the kernel time: collectives that take more come first
+_FEW = 4  # calls of a function, each of at least
+_LONG_NS = NS_PER_MS  # : it is made once, not in a loop
+_SHOWN = 3
+_RECORD = "Record the program's kernels and calls with their times: rocm-perf profile -- APP."
+_WORDS: dict[str, tuple[Kind, str, str]] = {
+    "once": (
+        "startup",
+        "Start-up: calls that are made a few times take {share} of the time in calls",
+        "They cost that much once per process: keep the process alive, and judge the program by warm iterations. ",
+    ),
+    "waiting": (
+        "cannot-tell",
+        "The host waits for the GPU in {share} of its time in calls; for what cannot be told",
+        "A wait lasts as long as the kernels it waits for, which are not in the file. ",
+    ),
+    "copying": (
+        "cannot-tell",
+        "Copying calls take {share} of the time in calls; whether they copy or wait cannot be told",
+        "A blocking copy also waits for the kernels before it, which are not in the file. ",
+    ),
+    "launching": (
+        "host-bound",
+        "Launching takes {share} of the time in calls",
+        "Launch less often: larger kernels, fusion, or a HIP graph. ",
+    ),
+    "other": ("cannot-tell", "Only sums over calls were recorded: no call stands out", ""),
+}
+
+
+def statistics_findings(trace: Trace) -> list[Finding]:
+    """What the sums point to; nothing where single kernels, copies or calls were recorded."""
+    if any(trace.has(table) for table in ("dispatches", "copies", "api_calls")) or not trace.has("summaries"):
+        return []
+    sums = trace.table("summaries").drop_nulls("total_ns").filter(pl.col("total_ns") > 0)
+    kernels = sums.filter(pl.col("domain") == "kernel")
+    if kernels.height:
+        return _collectives(kernels)
+    return _calls(sums) if sums.height else []
+
+
+def _collectives(kernels: pl.DataFrame) -> list[Finding]:
+    """Collectives that take a large part of the kernel time."""
+    talking = kernels.filter(is_collective(kernels["name"])).sort("total_ns", descending=True)
+    share = float(talking["total_ns"].sum()) / float(kernels["total_ns"].sum())
+    if share < _MUCH:
+        return []
+    first = talking.row(0, named=True)
+    return [
+        Finding(
+            id="collectives",
+            severity="warning",
+            kind="communication",
+            title=f"Collectives take {format_share(share)} of the kernel time",
+            evidence=(
+                f"{first['name'].partition('(')[0]}: {format_ns(first['total_ns'])} in "
+                f"{format_count(first['calls'] or 0, 'call')}, the longest {format_ns(first['max_ns'] or 0)}",
+                "a collective lasts until its slowest rank has come, and may run beside other kernels: neither shows "
+                "in sums",
+            ),
+            time_at_stake_ns=round(float(talking["total_ns"].sum())),
+            remedy="Record the ranks with their times, and see who comes last and what runs beside the collectives: "
+            "rocm-perf profile --preset communication -- APP.",
+        )
+    ]
+
+
+def _calls(sums: pl.DataFrame) -> list[Finding]:
+    classes = sums.with_columns(_class().alias("class"))
+    totals = (
+        classes.group_by("class").agg(pl.col("total_ns").sum()).sort("total_ns", "class", descending=True)
+    )
+    name, spent = totals.row(0)
+    share = spent / float(sums["total_ns"].sum())
+    kind, title, remedy = _WORDS[name if share >= _MOST else "other"]
+    longest = classes.sort("total_ns", descending=True).head(_SHOWN).iter_rows(named=True)
+    return [
+        Finding(
+            id="statistics-of-calls",
+            severity="info",
+            kind=kind,
+            title=title.format(share=format_share(share)),
+            evidence=(
+                ", ".join(
+                    f"{row['name']} {format_ns(row['total_ns'])} in {format_count(row['calls'] or 0, 'call')}"
+                    for row in longest
+                ),
+                "the file holds sums, no kernel and no point in time",
+            ),
+            remedy=remedy + _RECORD,
+        )
+    ]
+
+
+def _class() -> pl.Expr:
+    name = pl.col("name").str
+    once = (pl.col("calls") <= _FEW) & (pl.col("total_ns") >= _LONG_NS * pl.col("calls"))
+    return (
+        pl.when(name.contains(SYNC_CALL))
+        .then(pl.lit("waiting"))
+        .when(once)
+        .then(pl.lit("once"))
+        .when(name.contains(COPY_CALL) | (pl.col("domain") == "copy"))
+        .then(pl.lit("copying"))
+        .when(name.contains(LAUNCH_CALL))
+        .then(pl.lit("launching"))
+        .otherwise(pl.lit("other"))
+    )
