@@ -226,7 +226,8 @@ def held_back(*, launched_at: int, host: str, until: int, copying: bool = False)
         call(host, 100 * US, until + 50 * US, 3),
     ]
     copies = [{"kind": "H2D", "start_ns": 30 * US, "end_ns": until - US, "agent_id": 0, "stream_id": 3}]
-    return trace(dispatches=kernels, api_calls=calls, copies=copies if copying else [])
+    recorded = {"copies": copies} if copying else {}
+    return trace((), (), dispatches=kernels, api_calls=calls, **recorded)
 
 
 def test_a_launch_held_back_by_nothing_recorded_waits_for_other_work() -> None:
