@@ -129,7 +129,13 @@ def _counted(
 def counters(kernel: Kernel, gpu: Gpu, duration_ns: float) -> dict[str, float]:
     """Every counter that the model knows, for one dispatch."""
     one = _Dispatch(kernel, gpu, duration_ns)
-    return {"GRBM_GUI_ACTIVE": one.cycles * gpu.dies, **_waves(one), **_work(one), **_memory(one), **_lds(one)}
+    return {
+        "GRBM_GUI_ACTIVE": one.cycles * gpu.dies,
+        **_waves(one),
+        **_work(one),
+        **_memory(one),
+        **_lds(one),
+    }
 
 
 def _waves(one: _Dispatch) -> dict[str, float]:
@@ -150,7 +156,9 @@ def _work(one: _Dispatch) -> dict[str, float]:
     """Multiply-adds of the vector units, or operations of the matrix units; the others count none."""
     gpu, kernel = one.gpu, one.kernel
     types = ("F16", "F32", "F64")
-    counted = dict.fromkeys((f"SQ_INSTS_VALU_{op}_{t}" for op in ("ADD", "MUL", "FMA", "TRANS") for t in types), 0.0)
+    counted = dict.fromkeys(
+        (f"SQ_INSTS_VALU_{op}_{t}" for op in ("ADD", "MUL", "FMA", "TRANS") for t in types), 0.0
+    )
     counted |= dict.fromkeys((f"SQ_INSTS_VALU_MFMA_MOPS_{t}" for t in _MATRIX_TYPES), 0.0)
     for dtype, amount in kernel.flops.items():
         if kernel.matrix:

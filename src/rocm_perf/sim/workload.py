@@ -22,7 +22,17 @@ _LARGEST_COUNT = (1 << 31) - 1  # of a grid, of registers, of repetitions
 
 _WORKLOAD_KEYS = {"name", "seed", "noise", "command", "streams", "kernel", "graph", "thread"}
 _COUNTS = {"vgprs": 32, "agprs": 0, "sgprs": 32, "lds_bytes": 0, "scratch_bytes": 0}
-_KERNEL_KEYS = {"flops", "bytes", "matrix", "duration_us", "grid", "workgroup", "symbol", "lds_conflicts", *_COUNTS}
+_KERNEL_KEYS = {
+    "flops",
+    "bytes",
+    "matrix",
+    "duration_us",
+    "grid",
+    "workgroup",
+    "symbol",
+    "lds_conflicts",
+    *_COUNTS,
+}
 _VERBS: dict[str, set[str]] = {
     "launch": {"stream"},
     "copy": {"stream", "bytes", "pinned", "blocking"},
