@@ -1,5 +1,6 @@
 """Hardware counters of the GPUs that the stand-ins know: a part of AMD's public definitions (ROCm 7.0), the blocks
-they are counted in, and how many of a block fit into one pass."""
+they are counted in, and how many of a block fit into one pass. Before 7.0, gfx942 had neither TCC_BUBBLE nor what it
+brings to FETCH_SIZE, nor the operations on 8-bit floats."""
 
 from __future__ import annotations
 
@@ -64,6 +65,7 @@ _DERIVED_GFX9 = {
 _FETCH = {
     "gfx942": "(TCC_BUBBLE_sum*128+(TCC_EA0_RDREQ_sum-TCC_BUBBLE_sum-TCC_EA0_RDREQ_32B_sum)*64"
     "+TCC_EA0_RDREQ_32B_sum*32)/1024",
+    "gfx942 before 7.0": "(TCC_EA0_RDREQ_32B_sum*32+(TCC_EA0_RDREQ_sum-TCC_EA0_RDREQ_32B_sum)*128)/1024",
     "gfx90a": "(TCC_EA_RDREQ_32B_sum*32+(TCC_EA_RDREQ_sum-TCC_EA_RDREQ_32B_sum)*64)/1024",
     "gfx11": "(GL2C_EA_RDREQ_32B_sum*32+GL2C_EA_RDREQ_64B_sum*64+GL2C_EA_RDREQ_96B_sum*96"
     "+GL2C_EA_RDREQ_128B_sum*128)/1024",
@@ -80,8 +82,9 @@ def hardware(gfx: str, rocm: Version) -> list[str]:
     if gfx.startswith("gfx11"):
         return [] if gfx == "gfx1151" and rocm < (7, 2) else sorted(_GFX11.split())
     ea = "TCC_EA0" if gfx == "gfx942" else "TCC_EA"
-    matrix = [*_MATRIX, "F8"] if gfx == "gfx942" else _MATRIX
-    own = ["TCC_BUBBLE"] if gfx == "gfx942" else ["TCP_TCP_LATENCY"]
+    is_new = gfx == "gfx942" and rocm >= (7, 0)
+    matrix = [*_MATRIX, "F8"] if is_new else _MATRIX
+    own = ["TCC_BUBBLE"] if is_new else [] if gfx == "gfx942" else ["TCP_TCP_LATENCY"]
     mops = [f"SQ_INSTS_VALU_MFMA_{part}{kind}" for part in ("", "MOPS_") for kind in matrix]
     return sorted([*_GFX9.split(), *_EA.format(ea=ea).split(), *_MATH, *mops, *own])
 
@@ -95,7 +98,8 @@ def derived(gfx: str, rocm: Version) -> dict[str, str]:
     unsummed = ("TA_TA_BUSY", "GL2C_MC_WRREQ_STALL") if family == "gfx11" else ()
     summed = [name for name in base if _SUMMED.match(name) and name not in unsummed]
     sums = {f"{name}_sum": f"reduce({name},sum)" for name in summed}
-    own = {"FETCH_SIZE": _FETCH[family], "WRITE_SIZE": _WRITE[family]}
+    fetch = "gfx942 before 7.0" if gfx == "gfx942" and rocm < (7, 0) else family
+    own = {"FETCH_SIZE": _FETCH[fetch], "WRITE_SIZE": _WRITE[family]}
     if gfx != "gfx942":
         block = "GL2C" if family == "gfx11" else "TCC"
         own["L2CacheHit"] = f"100*reduce({block}_HIT,sum)/(reduce({block}_HIT,sum)+reduce({block}_MISS,sum))"
