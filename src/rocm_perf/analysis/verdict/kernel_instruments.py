@@ -106,9 +106,10 @@ def _label_of(waits: Mapping[Label, float], computing: float) -> Label | None:
 
 
 def _sampled(row: KernelSamples) -> Instrument:
-    top = row.instructions[0]
-    causes = _sampled_causes(row.instructions)
-    loaded = _loaded_by(top, row.instructions)
+    instructions = _by_text(row.instructions)
+    top = instructions[0]
+    causes = _sampled_causes(instructions)
+    loaded = _loaded_by(top, instructions)
     classes = {count.name: count.share for count in row.classes}
     computing = classes.get("VALU", 0.0) + classes.get("matrix", 0.0)
     label: Label | None
@@ -122,6 +123,26 @@ def _sampled(row: KernelSamples) -> Instrument:
         title=f"{format_share(top.share)} of its samples are at {top.name}",
         evidence=tuple(_sample_evidence(row, top, loaded)),
         share=None,
+    )
+
+
+def _by_text(counts: Sequence[SampleCount]) -> list[SampleCount]:
+    """The samples of each instruction, wherever it stands in the source; most samples first."""
+    merged: dict[str, SampleCount] = {}
+    for count in counts:
+        before = merged.get(count.name)
+        merged[count.name] = count if before is None else _sum(before, count)
+    return sorted(merged.values(), key=lambda count: -count.samples)
+
+
+def _sum(one: SampleCount, other: SampleCount) -> SampleCount:
+    """Both together, at the source line of the one with more samples."""
+    larger = max(one, other, key=lambda count: count.samples)
+    return SampleCount(
+        name=one.name,
+        samples=one.samples + other.samples,
+        share=one.share + other.share,
+        source=larger.source,
     )
 
 
