@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from shlex import quote
 
 from rocm_perf.analysis.basis.names import demangle, short_name
 from rocm_perf.analysis.bottleneck.advice import application
@@ -31,6 +32,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Label, Rival
+from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 _SHORT_NS = 10_000  # a dispatch this short ends before the memory of a large GPU is busy
@@ -185,8 +187,8 @@ def _evidence(case: Case, stake_ns: int | None) -> Iterator[str]:
         yield NEAR[room.computes]
     elif room is not None and case.rival is None and stake_ns and _gained(case) == room.share:
         yield worth(room.share, stake_ns)
-    elif point is not None and point.bytes.value and point.tbytes.value:
-        yield f"a dispatch moves {format_bytes(float(point.bytes.value))}, {point.tbytes.value:.2f} TB/s"
+    elif point is not None and room is None:
+        yield from _moved(point)
     if case.kind == "kernel":
         yield _unknown(case)
     faster = sum(row.impact_ns for row in subject.on_path)
@@ -195,6 +197,20 @@ def _evidence(case: Case, stake_ns: int | None) -> Iterator[str]:
     if case.label != "launch/latency":
         yield from _too_short(subject)
     yield from _slow_dispatch(subject)
+
+
+def _moved(point: KernelRoofline) -> Iterator[str]:
+    """The bytes of a dispatch and their rate, where they were counted but no peak is known."""
+    if point.bytes.value and point.tbytes.value:
+        doubt = point.bytes.doubt
+        rate = (
+            f"{point.tbytes.value:.2f} TB/s"
+            if point.tbytes.value >= 0.1
+            else f"{1000 * point.tbytes.value:.1f} GB/s"
+        )
+        least = "at least " if doubt else ""
+        said = f" ({doubt})" if doubt else ""
+        yield f"a dispatch moves {least}{format_bytes(float(point.bytes.value))}, {rate}{said}"
 
 
 def _rivalry(rival: Rival) -> str:
@@ -280,7 +296,7 @@ def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:
     return Quantity(value=wall / (wall - stake_ns), unit="x", formula=_SPEEDUP, inputs=inputs)
 
 
-def instrument_finding(one: Instrument) -> Finding:
+def instrument_finding(one: Instrument, document: Document) -> Finding:
     """What is said of a traced or sampled kernel whose times were not recorded."""
     name = short_name(one.kernel) if one.kernel else "The sampled kernel"
     return Finding(
@@ -289,5 +305,6 @@ def instrument_finding(one: Instrument) -> Finding:
         title=f"{name}: {one.title}",
         evidence=one.evidence,
         remedy=REMEDIES[one.label] if one.label else UNKNOWN_REMEDY,
+        next_command=f"rocm-perf analyze {quote(document.label)} --show {one.shown_by}",
         kind=KINDS[one.label] if one.label else "kernel",
     )

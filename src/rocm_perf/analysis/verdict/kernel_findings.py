@@ -34,7 +34,7 @@ def kernel_findings(document: Document) -> list[Finding]:
         weighed.append((_weight(finding, [subject]), finding))
     ordered = [finding for _, finding in sorted(weighed, key=lambda pair: -pair[0])]
     named = frozenset(kernel for subject in listed for kernel in subject.kernels)
-    apart = [instrument_finding(one) for one in seen if one.kernel not in named]
+    apart = [instrument_finding(one, document) for one in seen if one.kernel not in named]
     return [*ordered, *apart, *tiny_launch_findings(document)]
 
 
