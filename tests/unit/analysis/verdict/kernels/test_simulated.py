@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rocm_perf.analysis.verdict.kernel_findings import kernel_findings
+from rocm_perf.analysis.verdict.kernels.findings import kernel_findings
 from rocm_perf.model import schema
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from rocm_perf.analysis.verdict.kernel_findings import kernel_findings
+from rocm_perf.analysis.verdict.kernels.findings import kernel_findings
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.documents import document
-from tests.unit.analysis.traces import Row, kernel, trace
+from tests.unit.analysis.traces import Row, call, kernel, trace
 
 MI300X: Row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx942", "name": "AMD Instinct MI300X", "cu_count": 304}
 FLOPS = [
@@ -73,6 +73,12 @@ def test_instances_of_one_template_are_one_kernel() -> None:
 
 def test_collectives_wait_for_others_and_are_not_slow_kernels() -> None:
     assert said(series(("ncclDevKernel_AllReduce", 900_000))) == []
+
+
+def test_kernels_beside_a_slow_host_are_beside_the_point() -> None:
+    kernels = [kernel("k", 0, 1000), kernel("k", 1_000_000, 1_001_000)]
+    assert said(trace(dispatches=kernels, api_calls=[call("hipMalloc", 2000, 900_000)])) == []
+    assert said(trace(dispatches=kernels)) != []  # counters leave such gaps
 
 
 def test_no_kernels_no_findings() -> None:
