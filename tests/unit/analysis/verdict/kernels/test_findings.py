@@ -32,7 +32,7 @@ def counted(values: Mapping[str, float], groups: int = 10_000, **tables: Sequenc
     rows = [kernel("k", 0, 100_000, dispatch_id=1, pid=1, grid_x=256 * groups, workgroup_x=256, **flat)]
     at = {"dispatch_id": 1, "agent_id": 0, "pid": 1}
     counters = [{**at, "counter": name, "value": value} for name, value in values.items()]
-    return trace(agents=[MI300X], dispatches=rows, counters=counters, **tables)
+    return trace(agents=[MI300X], dispatches=rows, counters=counters, **tables)  # type: ignore[arg-type]
 
 
 def series(*kernels: tuple[str, int], **more: object) -> Trace:
