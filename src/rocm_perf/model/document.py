@@ -119,7 +119,7 @@ TOPICS = (
         "bottlenecks",
         "roofline:bottlenecks_section",
         {"bottlenecks": "bottleneck:bottlenecks"},
-        findings="verdict.kernel_findings:kernel_findings",
+        findings="verdict.kernels.findings:kernel_findings",
         evidence="bottlenecks,roofline,families",
     ),
     Topic("metrics", "metrics:metrics_section", {"metrics": "kernels.counter_metrics:counter_metrics"}),

@@ -94,7 +94,8 @@ def _of_launches(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evid
 
 def _unless_counted(evidence: Iterable[Evidence], point: KernelRoofline) -> list[Evidence]:
     """What the launches tell; bytes that the grid implies are worth nothing where the real ones are known."""
-    return [one for one in evidence if one.name != "grid_bytes" or not point.bytes.known]
+    counted = point.bytes.known and point.bytes.doubt is None
+    return [one for one in evidence if one.name != "grid_bytes" or not counted]
 
 
 def _instruments(

@@ -41,11 +41,20 @@ _PART_COLUMNS: Columns[tuple[KernelRoofline, WorkPart]] = (
     text("peak", lambda row: row[1].ceiling),
     code("kernel", lambda row: row[0].short_name),
 )
+
+
+def _held_back(row: Bottleneck) -> str:
+    """The cause that is proven, or the one that is likely."""
+    if row.suspect:
+        return f"likely {row.suspect}"
+    return row.label or "unknown"
+
+
 _BOTTLENECK_COLUMNS: Columns[Bottleneck] = (
     number("time", lambda row: time(row.total_ns)),
     number("score", lambda row: rate(row.score)),
     number("margin", lambda row: rate(row.margin)),
-    text("held back by", lambda row: row.label or "unknown"),
+    text("held back by", _held_back),
     text("second", lambda row: row.second or ""),
     code("kernel", lambda row: row.short_name),
 )
@@ -125,4 +134,5 @@ def bottlenecks_section(document: Document, top: int) -> Section:
 def _item(row: Bottleneck) -> Item:
     """A kernel, and what its measurements say."""
     details = tuple(piece.says for piece in row.evidence)
-    return Item(f"{row.short_name}: {row.label or row.reason}", details)
+    named = row.label or row.suspect
+    return Item(f"{row.short_name}: {_held_back(row) if named else row.reason}", details)

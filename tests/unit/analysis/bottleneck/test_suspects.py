@@ -32,7 +32,7 @@ def says(row: Bottleneck, name: str) -> str:
     return next(evidence.says for evidence in row.evidence if evidence.name == name)
 
 
-# --- defects -----------------------------------------------------------------------------------------------------
+# --- defects ---
 
 
 def test_bank_conflicts_are_the_cause_of_a_kernel_far_from_its_roofs() -> None:
@@ -77,7 +77,7 @@ def test_the_likeliest_cause(values: dict[str, float], label: str | None) -> Non
     assert (likely[0] if likely else None) == label
 
 
-# --- scratch ------------------------------------------------------------------------------------------------------
+# --- scratch ---
 
 
 def test_scratch_is_read_from_the_dispatch() -> None:
@@ -92,7 +92,7 @@ def test_no_scratch_and_unknown_scratch_are_no_evidence() -> None:
         assert "scratch" not in {evidence.name for evidence in one("k", 100_000, more=more).evidence}
 
 
-# --- bytes that the grid implies -------------------------------------------------------------------------------------
+# --- bytes that the grid implies ---
 
 CUBE: Row = {
     "grid_x": 512**3,
@@ -137,7 +137,7 @@ def test_a_long_computation_over_a_grid_is_not_memory() -> None:
     assert one("void series(double*, double const*)", 200_000_000, MI300X, CUBE).suspect is None
 
 
-# --- names ---------------------------------------------------------------------------------------------------------
+# --- names ---
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_matrix_times_a_vector_is_a_matter_of_memory() -> None:
     assert streams("void mul_mat_q<(ggml_type)2>(char const*)") is None
 
 
-# --- rocprof-compute -------------------------------------------------------------------------------------------------
+# --- rocprof-compute ---
 
 
 def table(**values: float) -> list[Row]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rocm_perf.analysis.roofline.amounts import SHAPES
 from rocm_perf.analysis.roofline.ceilings import MATRIX
 from rocm_perf.analysis.roofline.regime import IMPLAUSIBLE
-from rocm_perf.analysis.verdict.kernel_subjects import Subject
+from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.units import format_ns, format_share

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from rocm_perf.analysis.verdict.kernel_findings import kernel_findings
+from rocm_perf.analysis.verdict.kernels.findings import kernel_findings
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.documents import document
-from tests.unit.analysis.traces import Row, kernel, trace
+from tests.unit.analysis.traces import Row, call, kernel, trace
 
 MI300X: Row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx942", "name": "AMD Instinct MI300X", "cu_count": 304}
 FLOPS = [
@@ -32,7 +32,7 @@ def counted(values: Mapping[str, float], groups: int = 10_000, **tables: Sequenc
     rows = [kernel("k", 0, 100_000, dispatch_id=1, pid=1, grid_x=256 * groups, workgroup_x=256, **flat)]
     at = {"dispatch_id": 1, "agent_id": 0, "pid": 1}
     counters = [{**at, "counter": name, "value": value} for name, value in values.items()]
-    return trace(agents=[MI300X], dispatches=rows, counters=counters, **tables)
+    return trace(agents=[MI300X], dispatches=rows, counters=counters, **tables)  # type: ignore[arg-type]
 
 
 def series(*kernels: tuple[str, int], **more: object) -> Trace:
@@ -49,7 +49,7 @@ def one(findings: Sequence[Finding]) -> Finding:
     return finding
 
 
-# --- never silent ---------------------------------------------------------------------------------------------------
+# --- never silent ---
 
 
 def test_the_costliest_kernel_is_named_even_if_nothing_says_why() -> None:
@@ -75,11 +75,17 @@ def test_collectives_wait_for_others_and_are_not_slow_kernels() -> None:
     assert said(series(("ncclDevKernel_AllReduce", 900_000))) == []
 
 
+def test_kernels_beside_a_slow_host_are_beside_the_point() -> None:
+    kernels = [kernel("k", 0, 1000), kernel("k", 1_000_000, 1_001_000)]
+    assert said(trace(dispatches=kernels, api_calls=[call("hipMalloc", 2000, 900_000)])) == []
+    assert said(trace(dispatches=kernels)) != []  # counters leave such gaps
+
+
 def test_no_kernels_no_findings() -> None:
     assert said(trace()) == []
 
 
-# --- roofs ---------------------------------------------------------------------------------------------------------
+# --- roofs ---
 
 
 def test_a_kernel_near_the_memorys_peak_has_nothing_to_gain_by_itself() -> None:
@@ -108,7 +114,7 @@ def test_no_score_has_a_bare_name() -> None:
     assert "_share" not in " ".join([finding.title, *finding.evidence, finding.remedy])
 
 
-# --- causes ----------------------------------------------------------------------------------------------------------
+# --- causes ---
 
 
 def test_bank_conflicts_are_the_cause_where_memory_is_far_from_its_peak() -> None:
@@ -149,7 +155,7 @@ def test_a_first_call_that_is_slow_is_told_apart() -> None:
     assert any("its slowest dispatch takes 900 us" in line for line in finding.evidence)
 
 
-# --- rivals -----------------------------------------------------------------------------------------------------------
+# --- rivals ---
 
 
 def test_the_slow_rival_is_named_with_the_ratio_and_what_it_is_worth() -> None:
@@ -164,7 +170,7 @@ def test_what_both_rivals_have_is_not_the_difference() -> None:
     assert first.kind == "kernel"
 
 
-# --- precision ---------------------------------------------------------------------------------------------------------
+# --- precision ---
 
 SGEMM, HALF = "volta_sgemm_64x64_nt", "volta_h884gemm_128x64"
 
@@ -192,7 +198,7 @@ def test_a_gpu_without_matrix_units_has_none_to_use() -> None:
     assert {finding.id for finding in said(recorded)} == {f"kernel-{name}"}
 
 
-# --- thread traces and PC samples -----------------------------------------------------------------------------------------
+# --- thread traces and PC samples ---
 
 
 def instruction(text: str, latency: int, stall: int) -> Row:
@@ -266,11 +272,26 @@ def test_samples_at_a_wait_for_loads_are_waits_for_memory() -> None:
     assert one(said(samples(wait=60, other=40))).kind == "kernel-memory"
 
 
+def test_an_instruction_counts_wherever_it_stands_in_the_source() -> None:
+    rows = [
+        {
+            "instruction": "s_waitcnt vmcnt(0)",
+            "source": f"k.cpp:{line}",
+            "method": "stochastic",
+            "dispatch_id": 1,
+        }
+        for line in range(4)
+    ]
+    rows += [{"instruction": "v_mul_f32_e32 v8, v9, v9", "method": "stochastic", "dispatch_id": 1}] * 2
+    finding = one(said(trace(pc_samples=rows)))
+    assert "66.7 % of its samples are at s_waitcnt vmcnt(0)" in finding.title
+
+
 def test_samples_at_waits_of_two_kinds_are_latency() -> None:
     assert one(said(samples(wait=30, barrier=30, other=40))).kind == "kernel-latency-or-occupancy"
 
 
-# --- statistics alone ------------------------------------------------------------------------------------------------------
+# --- statistics alone ---
 
 
 def statistics(*rows: tuple[str, int, int]) -> Trace:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf.analysis.time.families import UNFUSED, family_findings, is_fusible
-from rocm_perf.analysis.verdict.kernel_case import Case, finding_of, instrument_finding
-from rocm_perf.analysis.verdict.kernel_headroom import headroom
-from rocm_perf.analysis.verdict.kernel_instruments import Instrument, instruments
-from rocm_perf.analysis.verdict.kernel_subjects import Subject, subjects
-from rocm_perf.analysis.verdict.precision import ID as SINGLE_PRECISION
-from rocm_perf.analysis.verdict.precision import is_plain, precision_findings
+from rocm_perf.analysis.verdict.kernels.case import Case
+from rocm_perf.analysis.verdict.kernels.headroom import headroom
+from rocm_perf.analysis.verdict.kernels.instruments import Instrument, instruments
+from rocm_perf.analysis.verdict.kernels.precision import ID as SINGLE_PRECISION
+from rocm_perf.analysis.verdict.kernels.precision import is_plain, precision_findings
+from rocm_perf.analysis.verdict.kernels.subjects import Subject, subjects
+from rocm_perf.analysis.verdict.kernels.tiny_launches import tiny_launch_findings
+from rocm_perf.analysis.verdict.kernels.wording import finding_of, instrument_finding
 from rocm_perf.analysis.verdict.ranking import UNKNOWN
-from rocm_perf.analysis.verdict.tiny_launches import tiny_launch_findings
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 
 _KERNELS = 3
+_SLIGHT = 0.01  # of the wall
 _SHARE = 0.10  # of the kernel time: from here on a kernel is worth a finding of its own
 
 
 def kernel_findings(document: Document) -> list[Finding]:
-    """What an expert says of the kernels, what is worth most first; never silent where kernels were recorded."""
-    listed = subjects(document)
+    """What an expert says of the kernels, what is worth most first; never silent unless they take next to no time."""
+    listed = [] if _beside_the_point(document) else subjects(document)
     together = [*family_findings(document), *precision_findings(listed, document)]
     seen = instruments(document)
     weighed = [
@@ -34,8 +36,14 @@ def kernel_findings(document: Document) -> list[Finding]:
         weighed.append((_weight(finding, [subject]), finding))
     ordered = [finding for _, finding in sorted(weighed, key=lambda pair: -pair[0])]
     named = frozenset(kernel for subject in listed for kernel in subject.kernels)
-    apart = [instrument_finding(one) for one in seen if one.kernel not in named]
+    apart = [instrument_finding(one, document) for one in seen if one.kernel not in named]
     return [*ordered, *apart, *tiny_launch_findings(document)]
+
+
+def _beside_the_point(document: Document) -> bool:
+    """Whether the time is the host's. Where its calls were not recorded, the rest may be the profiler's instead."""
+    host = document.tables.get("api_calls", 0) + document.tables.get("ops", 0)
+    return bool(host and document.wall_ns and document.hotspots.total_ns < _SLIGHT * document.wall_ns)
 
 
 def _chosen(listed: Sequence[Subject], together: Sequence[Finding]) -> list[Subject]:

@@ -22,11 +22,20 @@ from rocm_perf.units import format_count, format_share
 STILL = 0.3  # of the cycles, or of the samples: from here on waiting is the story
 HOT = 0.3  # of the samples: an instruction worth naming
 _ONE = 0.5  # of the samples on one arithmetic instruction: it takes a few cycles, so its inputs come late
-_WORKING = 0.5
 _CLEARLY = 2.0  # times as much as all other waits
 _MEMORY = (VECTOR_WAIT, BOTH_WAITS, STORE_WAIT)
 _REGISTER = re.compile(r"\bv(?:\[(\d+):(\d+)\]|(\d+))")
 _NAMED = 3
+_END = "s_endpgm"  # a wave that is done waits there for its stores
+_CLASSES = {
+    "wait": "waits for memory (s_waitcnt)",
+    "barrier": "barriers (s_barrier)",
+    "VMEM load": "loads",
+    "VMEM store": "stores",
+    "LDS": "LDS",
+    "matrix": "matrix instructions",
+    "VALU": "vector arithmetic",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class Instrument:
     title: str
     evidence: tuple[str, ...]
     share: float | None
+    shown_by: str  # the section that holds all of it
 
 
 def instruments(document: Document) -> list[Instrument]:
@@ -57,34 +67,40 @@ def _traced(row: KernelInstructions) -> Instrument:
     instructions = _listed([cost.text for cost in hot])
     evidence = (
         f"traced waves stand still {format_share(still)} of the cycles of their instructions",
-        _class_words(latency),
+        f"of these cycles: {_class_words(latency)}",
         "costliest: "
         + ", ".join(f"{cost.text} ({format_share(cost.share)})" for cost in row.hottest[:_NAMED]),
     )
     return Instrument(
         kernel=row.kernel,
         label=label,
-        title=_stands_still(instructions, still)
-        if label != "compute"
-        else "its waves compute most of the time",
+        title=_computes(latency) if label == "compute" else _stands_still(instructions, still),
         evidence=evidence,
         share=sum(_waits(waits).values()) if label and label != "compute" else None,
+        shown_by="instructions",
     )
+
+
+def _computes(latency: Mapping[str, float]) -> str:
+    parts = {kind: latency[kind] for kind in ("matrix", "VALU") if latency.get(kind)}
+    return f"its waves spend more of their cycles computing than waiting ({_class_words(parts)})"
 
 
 def _stands_still(instructions: str, share: float) -> str:
     return f"its waves stand still {format_share(share)} of the time, mostly at {instructions}"
 
 
-def _class_words(latency: Mapping[str, float]) -> str:
-    names = {
-        "wait": "waits for memory (s_waitcnt)",
-        "barrier": "barriers (s_barrier)",
-        "matrix": "matrix instructions",
-        "VALU": "vector arithmetic",
-    }
-    parts = [f"{words} {format_share(latency[kind])}" for kind, words in names.items() if kind in latency]
-    return f"of these cycles: {', '.join(parts)}"
+def _class_words(shares: Mapping[str, float]) -> str:
+    """What instructions of each class take, in the order of the table."""
+    return ", ".join(
+        f"{words} {format_share(shares[kind])}" for kind, words in _CLASSES.items() if shares.get(kind)
+    )
+
+
+def _largest(shares: Mapping[str, float]) -> dict[str, float]:
+    """The three largest classes that have words."""
+    named = [kind for kind in shares if kind in _CLASSES]
+    return {kind: shares[kind] for kind in sorted(named, key=lambda kind: -shares[kind])[:_NAMED]}
 
 
 def _waits(causes: Mapping[str, float]) -> dict[Label, float]:
@@ -99,38 +115,69 @@ def _waits(causes: Mapping[str, float]) -> dict[Label, float]:
 def _label_of(waits: Mapping[Label, float], computing: float) -> Label | None:
     """The wait that clearly leads; memory latency where none does; compute where waves work."""
     total = sum(waits.values())
+    if computing >= max(total, STILL):
+        return "compute"
     if total < STILL:
-        return "compute" if computing >= _WORKING else None
+        return None
     most = max(waits, key=lambda label: waits[label])
     return most if waits[most] >= _CLEARLY * (total - waits[most]) else "memory latency"
 
 
 def _sampled(row: KernelSamples) -> Instrument:
-    top = row.instructions[0]
-    causes = _sampled_causes(row.instructions)
-    loaded = _loaded_by(top, row.instructions)
+    instructions = _by_text(row.instructions)
+    working = [count for count in instructions if count.name != _END]
+    top = (working or instructions)[0]
+    loaded = _loaded_by(top, instructions)
     classes = {count.name: count.share for count in row.classes}
-    computing = classes.get("VALU", 0.0) + classes.get("matrix", 0.0)
     label: Label | None
     if top.share >= _ONE and instruction_kind(top.name) == "VALU":
         label = "memory bandwidth" if loaded else "memory latency"
     else:
-        label = _label_of(_waits(causes), computing)
+        computing = classes.get("VALU", 0.0) + classes.get("matrix", 0.0)
+        label = _label_of(_sampled_waits(classes, instructions), computing)
+    hot = f"{format_share(top.share)} of its samples are at {top.name}"
     return Instrument(
         kernel=row.kernel,
         label=label,
-        title=f"{format_share(top.share)} of its samples are at {top.name}",
+        title=hot if top.share >= HOT else f"its samples: {_class_words(_largest(classes))}",
         evidence=tuple(_sample_evidence(row, top, loaded)),
         share=None,
+        shown_by="pc-samples",
     )
 
 
-def _sampled_causes(instructions: Sequence[SampleCount]) -> dict[str, float]:
+def _sampled_waits(classes: Mapping[str, float], instructions: Sequence[SampleCount]) -> dict[Label, float]:
+    """Samples at waits, barriers and memory instructions; waits are for what those listed wait for."""
     causes: dict[str, float] = {}
     for count in instructions:
-        cause = stall_cause(count.name)
-        causes[cause] = causes.get(cause, 0.0) + count.share
-    return causes
+        causes[stall_cause(count.name)] = causes.get(stall_cause(count.name), 0.0) + count.share
+    memory, scalar = sum(causes.get(name, 0.0) for name in _MEMORY), causes.get(SCALAR_WAIT, 0.0)
+    for_memory = classes.get("wait", 0.0) * (memory / (memory + scalar) if memory + scalar else 1.0)
+    return {
+        "memory bandwidth": for_memory + classes.get("VMEM load", 0.0) + classes.get("VMEM store", 0.0),
+        "LDS": classes.get("wait", 0.0) - for_memory + classes.get("LDS", 0.0),
+        "waiting": classes.get("barrier", 0.0),
+    }
+
+
+def _by_text(counts: Sequence[SampleCount]) -> list[SampleCount]:
+    """The samples of each instruction, wherever it stands in the source; most samples first."""
+    merged: dict[str, SampleCount] = {}
+    for count in counts:
+        before = merged.get(count.name)
+        merged[count.name] = count if before is None else _sum(before, count)
+    return sorted(merged.values(), key=lambda count: -count.samples)
+
+
+def _sum(one: SampleCount, other: SampleCount) -> SampleCount:
+    """Both together, at the source line of the one with more samples."""
+    larger = max(one, other, key=lambda count: count.samples)
+    return SampleCount(
+        name=one.name,
+        samples=one.samples + other.samples,
+        share=one.share + other.share,
+        source=larger.source,
+    )
 
 
 def _sample_evidence(row: KernelSamples, top: SampleCount, loaded: str) -> Iterator[str]:
@@ -141,6 +188,8 @@ def _sample_evidence(row: KernelSamples, top: SampleCount, loaded: str) -> Itera
         yield f"it uses what {loaded} loads: waves wait there for memory, not for arithmetic"
     elif top.share >= _ONE and instruction_kind(top.name) == "VALU":
         yield "one such instruction takes a few cycles: waves wait there for its inputs"
+    if row.issued.value is not None:
+        yield f"waves issued an instruction in {format_share(float(row.issued.value))} of the samples"
     reasons = ", ".join(f"{count.name} {format_share(count.share)}" for count in row.stall_reasons[:_NAMED])
     if reasons:
         yield f"why waves stood still, of the samples that issued nothing: {reasons}"

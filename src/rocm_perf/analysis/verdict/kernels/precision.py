@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rocm_perf.analysis.bottleneck.element_types import is_plain_f32_product
-from rocm_perf.analysis.verdict.kernel_subjects import Subject
+from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.units import format_count, format_ns, format_share

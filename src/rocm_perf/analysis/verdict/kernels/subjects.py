@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.nature import streams
@@ -13,6 +14,8 @@ from rocm_perf.model.results.bottleneck import Bottleneck, Evidence, Label
 from rocm_perf.model.results.path import KernelOnPath
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.results.times import Hotspot
+
+_Row = TypeVar("_Row", Hotspot, Bottleneck, KernelRoofline, KernelOnPath)
 
 
 @dataclass(frozen=True)
@@ -75,26 +78,26 @@ class Subject:
 def subjects(document: Document) -> list[Subject]:
     """All kernels of a recording, those with most time first; collectives wait for others and are not among them."""
     total = sum(spot.total_ns for spot in document.hotspots.rows)
-    groups: dict[str, list[Hotspot]] = {}
-    for spot in document.hotspots.rows:
-        if family(spot.kernel).name != "collective":
-            groups.setdefault(short_name(spot.kernel), []).append(spot)
-    listed = [_subject(document, name, spots, total) for name, spots in groups.items()]
+    held = _by_name(document.bottlenecks.kernels)
+    points, on_path = _by_name(document.roofline.kernels), _by_name(document.path.by_kernel)
+    listed = [
+        Subject(
+            name=name,
+            spots=tuple(spots),
+            held=tuple(held.get(name, ())),
+            points=tuple(points.get(name, ())),
+            on_path=tuple(on_path.get(name, ())),
+            share=sum(spot.total_ns for spot in spots) / total if total else 0.0,
+        )
+        for name, spots in _by_name(document.hotspots.rows).items()
+        if family(spots[0].kernel).name != "collective"
+    ]
     return sorted(listed, key=lambda subject: -subject.total_ns)
 
 
-def _subject(document: Document, name: str, spots: Sequence[Hotspot], total_ns: int) -> Subject:
-    kernels = {spot.kernel for spot in spots} | {name}  # hotspots may be grouped by short name
-    spent = sum(spot.total_ns for spot in spots)
-
-    def belongs(kernel: str) -> bool:
-        return kernel in kernels or short_name(kernel) == name
-
-    return Subject(
-        name=name,
-        spots=tuple(spots),
-        held=tuple(row for row in document.bottlenecks.kernels if belongs(row.kernel)),
-        points=tuple(row for row in document.roofline.kernels if belongs(row.kernel)),
-        on_path=tuple(row for row in document.path.by_kernel if belongs(row.kernel)),
-        share=spent / total_ns if total_ns else 0.0,
-    )
+def _by_name(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    """The rows of each short name, in their order."""
+    groups: dict[str, list[_Row]] = {}
+    for row in rows:
+        groups.setdefault(short_name(row.kernel), []).append(row)
+    return groups

@@ -1,0 +1,97 @@
+"""The case of one kernel: one cause from all the evidence, and what its remedy is worth at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf.analysis.verdict.kernels.headroom import Headroom
+from rocm_perf.analysis.verdict.kernels.instruments import Instrument
+from rocm_perf.analysis.verdict.kernels.subjects import Subject
+from rocm_perf.analysis.verdict.kernels.words import CLOSER, KINDS, SUPPORT
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Kind
+from rocm_perf.model.results.bottleneck import Label, Rival
+
+LIMITS = 0.35  # of a roof: a kernel further away is limited by something else
+_PLAIN = 0.5
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything that is known of one kernel that holds much of the time."""
+
+    subject: Subject
+    document: Document
+    room: Headroom | None
+    rival: Rival | None
+    rival_label: Label | None  # what holds the faster rival back
+    instrument: Instrument | None
+
+    @property
+    def because(self) -> str | None:
+        """The name of the measurement that points to the cause, where one alone does."""
+        return self.subject.main.because if self.subject.main else "streams"
+
+    @property
+    def label(self) -> Label | None:
+        """The cause. What a thread trace or samples show is nearer to it than what follows from counters."""
+        if self.instrument and self.instrument.label:
+            return self.instrument.label
+        shared = self.rival is not None and self.subject.label == self.rival_label
+        return None if shared else self.subject.label  # what both rivals have explains no difference
+
+    @property
+    def closer(self) -> str:
+        """The measurement that says more than the cause's name."""
+        if self.because in CLOSER:
+            return self.because
+        names = [name for name in SUPPORT[self.label] if name in CLOSER] if self.label else []
+        strong = {name: evidence.value for name in names if (evidence := self.subject.evidence(name))}
+        most = max(strong, key=lambda name: strong[name], default="")
+        return most if strong.get(most, 0.0) >= _PLAIN else ""
+
+    @property
+    def near(self) -> bool:
+        """Whether nothing is left in the kernel itself: it is at its roof, and not for a reason that can be mended."""
+        mendable = self.label not in (None, "compute", "memory bandwidth")
+        return self.room is not None and self.room.near and not mendable
+
+    @property
+    def gained(self) -> float | None:
+        """The share of its time that the cause accounts for, at most."""
+        if self.instrument is not None and self.instrument.share is not None:
+            return self.instrument.share
+        if self.label == "LDS":
+            return self._lost_to_conflicts()
+        if self.because == "empty_units":
+            return self._value("empty_units")
+        if self.label == "scratch" or self.room is None:
+            return None  # what it moves now is no measure of what it has to
+        if self.room.reached < LIMITS and not self.room.counted:
+            return None  # shapes say what a kernel has to do, not what it does
+        return self.room.share
+
+    @property
+    def kind(self) -> Kind:
+        if self.label:
+            return KINDS[self.label]
+        if self.room is None or self.room.reached < LIMITS:
+            return "kernel"
+        return "kernel-compute" if self.room.computes else "kernel-memory"
+
+    @property
+    def stake_ns(self) -> int | None:
+        """What the remedy saves at most; None where nothing bounds it but the kernel's own time."""
+        if self.rival is not None:
+            return self.subject.saved_ns(1 - self.rival.fast_ns / self.rival.slow_ns)
+        if self.near:
+            return 0
+        return None if self.gained is None else self.subject.saved_ns(self.gained)
+
+    def _lost_to_conflicts(self) -> float | None:
+        busy, conflicts = self._value("lds_busy"), self._value("lds_conflicts")
+        return None if busy is None or conflicts is None else busy * conflicts
+
+    def _value(self, name: str) -> float | None:
+        evidence = self.subject.evidence(name)
+        return evidence.value if evidence else None

@@ -1,0 +1,144 @@
+"""The sentences that a finding about a kernel rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf.analysis.basis.names import demangle, short_name
+from rocm_perf.analysis.verdict.kernels.case import Case
+from rocm_perf.analysis.verdict.kernels.headroom import worth
+from rocm_perf.analysis.verdict.kernels.subjects import Subject
+from rocm_perf.analysis.verdict.kernels.words import COUNTED, NEAR, SUPPORT, TOO_SHORT
+from rocm_perf.model.results.bottleneck import Rival
+from rocm_perf.model.results.roofline import KernelRoofline
+from rocm_perf.units import format_bytes, format_count, format_ns
+
+_SHORT_NS = 10_000  # a dispatch this short ends before the memory of a large GPU is busy
+_SPREAD = 3.0  # times the median: a dispatch this slow is another case than the others
+_WEIGHTY = 0.2  # of the kernel's time
+_SHOWN = 0.1  # a smaller share supports nothing
+_LONGEST_NAME = 100  # characters
+
+
+def evidence_of(case: Case) -> Iterator[str]:
+    """The sentences that a finding about the kernel rests on, the weightiest first."""
+    yield _time(case)
+    yield from _in_full(case.subject)
+    if case.rival is not None:
+        yield _rivalry(case.rival)
+    if case.instrument is not None:
+        yield from case.instrument.evidence
+    yield from _support(case)
+    yield from _roof(case)
+    if case.kind == "kernel":
+        yield _unknown(case)
+    yield from _by_a_tenth(case)
+    if case.label != "launch/latency":
+        yield from _too_short(case.subject)
+    yield from _slow_dispatch(case.subject)
+
+
+def _time(case: Case) -> str:
+    subject = case.subject
+    spent = f"{format_ns(subject.total_ns)} of {format_ns(case.document.hotspots.total_ns)} kernel time"
+    if not subject.calls:
+        return spent
+    dispatches = format_count(subject.calls, "dispatch", "dispatches")
+    return f"{spent}, in {dispatches} of {format_ns(subject.total_ns / subject.calls)}"
+
+
+def _roof(case: Case) -> Iterator[str]:
+    """How near it is to its roof and what the rest is worth; without a roof, what it moves."""
+    room, stake = case.room, case.stake_ns
+    if room is None:
+        yield from _moved(case.subject.points[0]) if case.subject.points else ()
+        return
+    yield room.says
+    if case.near:
+        yield NEAR[room.computes]
+    elif case.rival is None and stake and case.gained == room.share:
+        yield worth(room.share, stake)
+
+
+def _by_a_tenth(case: Case) -> Iterator[str]:
+    """What is known to be saved where nobody can tell how fast it could be."""
+    faster = sum(row.impact_ns for row in case.subject.on_path)
+    if case.stake_ns is None and faster:
+        yield f"each tenth that it gets faster saves {format_ns(faster)} of the wall (re-timed)"
+
+
+def _moved(point: KernelRoofline) -> Iterator[str]:
+    """The bytes of a dispatch and their rate, where they were counted but no peak is known."""
+    if point.bytes.value and point.tbytes.value:
+        doubt = point.bytes.doubt
+        moved, rate = format_bytes(float(point.bytes.value)), f"{1000 * point.tbytes.value:,.1f} GB/s"
+        yield (
+            f"a dispatch moves at least {moved}, {rate} ({doubt})"
+            if doubt
+            else f"a dispatch moves {moved}, {rate}"
+        )
+
+
+def _rivalry(rival: Rival) -> str:
+    return (
+        f"{format_ns(rival.slow_ns)} a dispatch (median) against {format_ns(rival.fast_ns)} of "
+        f"{short_name(rival.fast)}; they are taken for rivals that solve one problem: {rival.basis}"
+    )
+
+
+def _support(case: Case) -> Iterator[str]:
+    """What speaks for the cause; the roof has its own sentence."""
+    if case.label is None or case.instrument is not None:
+        return
+    roofs = ("compute_share", "memory_share") if case.room else ()
+    for name in SUPPORT[case.label]:
+        evidence = case.subject.evidence(name)
+        strong = evidence is not None and (name == case.because or evidence.value >= _SHOWN)
+        if evidence is not None and strong and name not in roofs:
+            yield evidence.says
+
+
+def _unknown(case: Case) -> str:
+    """Which kinds of measurement are missing, and what those that exist rule out."""
+    missing = [what for what, names in COUNTED.items() if not any(map(case.subject.evidence, names))]
+    if case.subject.points:
+        known = {
+            "bytes": case.subject.points[0].bytes.known,
+            "arithmetic": case.subject.points[0].flops.known,
+        }
+        missing = [what for what in missing if not known.get(what, False)]
+    if not missing:
+        return "what was recorded points to no one cause"
+    clear = case.subject.evidence("lds_conflict_cycles")
+    counted = f"; {clear.says}" if clear is not None else ""
+    return f"why it takes that long cannot be told: {_none_of(missing)} counted{counted}"
+
+
+def _none_of(missing: list[str]) -> str:
+    *first, last = missing
+    return f"no {', no '.join(first)} and no {last} were" if first else f"no {last} were"
+
+
+def _in_full(subject: Subject) -> Iterator[str]:
+    """The name with its namespaces, where the short one may be anybody's."""
+    name = demangle(subject.spots[0].kernel).removeprefix("void ").partition("<")[0].partition("(")[0]
+    if "::" in name and len(name) <= _LONGEST_NAME:
+        yield f"its full name: {name}"
+
+
+def _too_short(subject: Subject) -> Iterator[str]:
+    """That its dispatches are too few and too short to judge."""
+    usual = subject.spots[0].median_ns
+    if usual and usual < _SHORT_NS and subject.total_ns < 1000 * _SHORT_NS:
+        yield TOO_SHORT.format(format_ns(usual))
+
+
+def _slow_dispatch(subject: Subject) -> Iterator[str]:
+    """A dispatch that is so much slower than the others that it is another case."""
+    spot = subject.spots[0]
+    slowest, usual = spot.max_ns, spot.median_ns
+    if slowest and usual and slowest >= _SPREAD * usual and slowest - usual >= _WEIGHTY * spot.total_ns:
+        yield (
+            f"its slowest dispatch takes {format_ns(slowest)}, half of them {format_ns(usual)} or less: a first call "
+            "with cold caches, or a larger problem"
+        )

@@ -1,0 +1,112 @@
+"""The finding about one kernel: its title, what to do, and the command that tells more."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.bottleneck.advice import application
+from rocm_perf.analysis.time.families import RUNTIME
+from rocm_perf.analysis.verdict.kernels.case import Case
+from rocm_perf.analysis.verdict.kernels.evidence import evidence_of
+from rocm_perf.analysis.verdict.kernels.instruments import Instrument
+from rocm_perf.analysis.verdict.kernels.words import (
+    CAUSES,
+    CLOSER,
+    CLOSER_REMEDIES,
+    KINDS,
+    REMEDIES,
+    RIVAL_REMEDY,
+    RUNTIME_CAUSE,
+    RUNTIME_REMEDY,
+    UNKNOWN_REMEDY,
+    UNMEASURED,
+)
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.bottleneck import Label
+from rocm_perf.units import format_share
+
+_ROOFS: dict[Kind, Label] = {"kernel-compute": "compute", "kernel-memory": "memory bandwidth"}
+_SPEEDUP = "wall_ns / (wall_ns - time_at_stake_ns), at most"
+
+
+def finding_of(case: Case) -> Finding:
+    """What is said of the kernel."""
+    stake = case.stake_ns
+    return Finding(
+        id=f"kernel-{case.subject.name}",
+        severity="info",
+        title=_title(case),
+        evidence=tuple(evidence_of(case)),
+        time_at_stake_ns=stake,
+        projected_speedup=_speedup(case.document, stake),
+        remedy=_remedy(case),
+        next_command=_next_command(case),
+        kind=case.kind,
+    )
+
+
+def _next_command(case: Case) -> str:
+    """What would tell more; nothing where the cause is proven and its evidence can be looked at."""
+    main = case.subject.main
+    if main is None:
+        return f"rocm-perf profile --counters full_profile -- {application(case.document.run) or 'APP'}"
+    proven = case.label is not None and case.because is None
+    return "" if proven else next(iter(main.would_tell_more), "")
+
+
+def _title(case: Case) -> str:
+    name = case.subject.name
+    if case.rival is not None:
+        ratio = case.rival.slow_ns / case.rival.fast_ns
+        return f"{name} takes {ratio:.1f} times as long as its rival {short_name(case.rival.fast)}"
+    return f"{name} takes {format_share(case.subject.share)} of the kernel time: {_cause(case)}"
+
+
+def _cause(case: Case) -> str:
+    if case.instrument is not None and case.instrument.label:
+        return case.instrument.title
+    if case.near:
+        return "it is near its roof"
+    if case.subject.library == RUNTIME:
+        return RUNTIME_CAUSE
+    if case.label is not None:
+        probably = "probably " if case.because in UNMEASURED else ""
+        return probably + (CLOSER.get(case.closer) or CAUSES[case.label])
+    if case.room is not None and case.kind != "kernel":
+        return f"it reaches {format_share(case.room.reached)} of what it could"
+    return "why cannot be told"
+
+
+def _remedy(case: Case) -> str:
+    if case.rival is not None and case.label is None:
+        return RIVAL_REMEDY.format(short_name(case.rival.fast))
+    if case.subject.library == RUNTIME:
+        return RUNTIME_REMEDY
+    if case.label is None:
+        return REMEDIES[_ROOFS[case.kind]] if case.kind in _ROOFS else UNKNOWN_REMEDY
+    return CLOSER_REMEDIES.get(case.closer) or REMEDIES[case.label]
+
+
+def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:
+    wall = document.path.wall_ns
+    if not stake_ns or stake_ns >= wall:
+        return None
+    inputs = {"wall_ns": wall, "time_at_stake_ns": stake_ns}
+    return Quantity(value=wall / (wall - stake_ns), unit="x", formula=_SPEEDUP, inputs=inputs)
+
+
+def instrument_finding(one: Instrument, document: Document) -> Finding:
+    """What is said of a traced or sampled kernel whose times were not recorded."""
+    name = short_name(one.kernel) if one.kernel else "The sampled kernel"
+    return Finding(
+        id=f"kernel-{name}" if one.kernel else "kernel-sampled",
+        severity="info",
+        title=f"{name}: {one.title}",
+        evidence=one.evidence,
+        remedy=REMEDIES[one.label] if one.label else UNKNOWN_REMEDY,
+        next_command=f"rocm-perf analyze {quote(document.label)} --show {one.shown_by}",
+        kind=KINDS[one.label] if one.label else "kernel",
+    )
