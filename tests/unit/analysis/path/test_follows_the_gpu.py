@@ -24,7 +24,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.sim import changes as sim
 from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.record import record
-from rocm_perf.sim.workload import parse_workload
+from rocm_perf.sim.workload import Workload, parse_workload
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.sim.runs import KERNELS, STEADY, thread
 
@@ -83,7 +83,7 @@ def test_a_gpu_bound_loop_gains_what_its_kernels_do(disturbed: Callable[[Trace],
 
 
 @pytest.mark.parametrize("workload", [GPU_BOUND, TWO_STREAMS])
-def test_kernels_alone_share_the_path_as_they_share_the_gpu(workload: sim.Workload) -> None:
+def test_kernels_alone_share_the_path_as_they_share_the_gpu(workload: Workload) -> None:
     made = without_calls(record(simulate(workload, STEADY)))
     busy = made.table("dispatches").select(pl.col("end_ns").max() - pl.col("start_ns").min()).item()
     path = {row.kernel: row.path_ns for row in critical_path(build(made)).by_kernel}
