@@ -279,7 +279,7 @@ def _collective_edges(parts: _Parts) -> pl.DataFrame:
 
 
 def _end_edges(parts: _Parts, extents: pl.DataFrame) -> pl.DataFrame:
-    """The last call of every thread that works with a GPU; it may go on after that. Where none does: of every thread."""
+    """The last call of each thread that works with a GPU; it may go on after that. Where none does: of every thread."""
     known = parts.calls.select(host.PROCESS).unique()
     extents = extents.join(known, on=host.PROCESS, how="semi")
     threads = parts.calls.group_by(host.THREAD).agg(pl.col("out", "end_ns", "works").last())

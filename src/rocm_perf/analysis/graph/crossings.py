@@ -136,7 +136,7 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _crowded_out(late: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Kernels that started long after they were ready, while one of another stream ran: as its last blocks left room."""
+    """Kernels that started long after they were ready, while one of another stream ran: its last blocks made room."""
     kernels = rows.filter(pl.col("kind") == "kernel")
     waiting = late.filter(
         (pl.col("kind") == "kernel") & (pl.col("start_ns") - pl.col("ready") > SIGNAL_NS)

@@ -141,7 +141,7 @@ def with_gpu_ends(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _drained() -> pl.Expr:
-    """When the next item of a stream may start: its last workgroups may still run, a stream is in order all the same."""
+    """When the next item of a stream may start: the last workgroups may still run, the stream is in order even so."""
     return pl.col("end_ns") - ((pl.col("end_ns") - pl.col("start_ns")) * DRAIN).cast(pl.Int64)
 
 

@@ -90,7 +90,7 @@ def retimed_wall_ns(graph: Graph) -> int:
     that hold the end."""
     times = pl.Series(forward(graph), dtype=pl.Int64)
     ends = (times + graph.nodes["duration_ns"]).filter(graph.nodes["lane"].is_not_null())
-    return max(times[-1], ends.max() or 0)  # type: ignore[type-var]
+    return max(int(times[-1]), int(ends.max() or 0))
 
 
 def slack(graph: Graph) -> pl.Series:

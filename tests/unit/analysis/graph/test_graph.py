@@ -212,7 +212,7 @@ def test_work_launched_before_the_recording_is_waited_for() -> None:
 
 def two_threads(last: int) -> Trace:
     """A GPU that is busy to 1030, its thread waiting, beside a thread with a call at 5 and one at `last`."""
-    aside = {"pid": 7, "tid": 2}
+    aside: dict[str, Any] = {"pid": 7, "tid": 2}
     calls = [
         call("cuDeviceGet", 5, 6, **aside),
         call("cuDriverGetVersion", last, last + 1, **aside),
