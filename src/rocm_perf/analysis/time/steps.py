@@ -189,8 +189,9 @@ def _from_sequence(kernels: pl.DataFrame) -> Found | None:
 
 def _is_head(kernels: pl.DataFrame) -> pl.Series:
     """Whether a kernel is the first of its launch, or the only one; without a launch, each is one."""
-    same = [pl.col(name) == pl.col(name).shift(1) for name in ("launch_start", "tid")]
-    return kernels.select(~pl.all_horizontal(same).fill_null(False)).to_series()
+    same_call = pl.col("launch_start") == pl.col("launch_start").shift(1)
+    same_thread = pl.col("tid").eq_missing(pl.col("tid").shift(1))
+    return kernels.select(~(same_call & same_thread).fill_null(False)).to_series()
 
 
 def _begins(names: pl.Series, distances: pl.DataFrame, period: int) -> pl.Series:

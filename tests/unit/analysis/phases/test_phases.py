@@ -1,0 +1,220 @@
+"""Phases: what is start-up, what repeats, and what is left of a recording that is cut to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+
+from rocm_perf.analysis.overview import examine, overview
+from rocm_perf.analysis.phases.build import phases
+from rocm_perf.analysis.phases.focus import focused
+from rocm_perf.model.results.phases import Phases
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.traces import Row, call, kernel, trace
+
+US = 1_000
+MS = 1_000_000
+
+
+def launches(starts: Sequence[int], names: str = "a", *, first: int = 1, length: int = 10 * US) -> list[Row]:
+    """A call and its kernel at each start; names in turn."""
+    return [
+        kernel(
+            names[place % len(names)], start + 5 * US, start + 5 * US + length, correlation_id=first + place
+        )
+        for place, start in enumerate(starts)
+    ]
+
+
+def calls(starts: Sequence[int], *, first: int = 1, name: str = "hipLaunchKernel") -> list[Row]:
+    return [call(name, start, start + 3 * US, first + place) for place, start in enumerate(starts)]
+
+
+def loop(steps: int, *, before_ms: int = 0, startup_ms: int = 0) -> Trace:
+    """One odd kernel, a pause of `startup_ms`, then steps of three kernels 20 us apart."""
+    begin = before_ms * MS
+    odd = [begin]
+    starts = [begin + 100 * US + startup_ms * MS + 20 * US * place for place in range(3 * steps)]
+    return trace(
+        dispatches=launches(odd, "x", first=9_000) + launches(starts, "abc"),
+        api_calls=[
+            call("hipInit", 0, US, 8_000),
+            *calls(odd, first=9_000),
+            *calls(starts),
+        ],
+    )
+
+
+def named(division: Phases) -> dict[str, int]:
+    return {row.name: row.duration_ns for row in division.rows}
+
+
+def test_the_steps_of_a_loop_are_its_steady_state() -> None:
+    division = phases(loop(20, before_ms=3, startup_ms=7))
+    assert list(named(division)) == ["before", "start-up", "steady"]
+    assert division.steps == 20
+    assert division.step_ns.value == 60 * US
+    assert named(division)["before"] == pytest.approx(3 * MS, rel=0.01)
+    assert named(division)["start-up"] == pytest.approx(7.1 * MS, rel=0.01)
+
+
+def test_phases_fill_the_recording() -> None:
+    division = phases(loop(20, before_ms=3, startup_ms=7))
+    ends = [(row.start_ns, row.end_ns) for row in division.rows]
+    assert ends[0][0] == 0
+    assert all(before[1] == after[0] for before, after in pairwise(ends))
+
+
+@pytest.mark.parametrize("factor", [10, 100])
+def test_the_verdict_does_not_change_when_start_up_gets_longer(factor: int) -> None:
+    short, long = (examine(loop(20, before_ms=ms, startup_ms=ms), "x") for ms in (2, 2 * factor))
+    assert short.wall_ns == long.wall_ns
+    assert short.devices == long.devices
+    judged = [
+        [
+            (finding.kind, finding.title, finding.time_at_stake_ns)
+            for finding in document.findings
+            if finding.kind != "startup"
+        ]
+        for document in (short, long)
+    ]
+    assert judged[0] == judged[1]
+
+
+def test_work_without_repetition_is_taken_whole() -> None:
+    names = "abcdefgh"
+    starts = [20 * US * place for place in range(len(names))]
+    division = phases(trace(dispatches=launches(starts, names), api_calls=calls(starts)))
+    assert list(named(division)) == ["work"]
+    assert division.steps == 0
+    assert "does not repeat" in division.found_by
+
+
+def test_what_was_launched_before_the_recording_counts_for_nothing() -> None:
+    tail = [kernel("old", 30 * US * place, 30 * US * place + 29 * US) for place in range(10)]
+    names = "abcdefgh"
+    starts = [400 * US + 20 * US * place for place in range(len(names))]
+    recording = trace(dispatches=tail + launches(starts, names), api_calls=calls(starts))
+    division = phases(recording)
+    assert division.carried_over == 10
+    assert {row.kernel for row in examine(recording, "x").hotspots.rows} == set(names)
+    assert "old" in {row.kernel for row in overview(recording, "x").hotspots.rows}
+
+
+def test_a_pause_that_does_not_recur_is_told_apart() -> None:
+    names = "abcdefgh"
+    starts = [20 * US * place + (50 * MS if place > 3 else 0) for place in range(len(names))]
+    division = phases(trace(dispatches=launches(starts, names), api_calls=calls(starts)))
+    assert [(pause.after, round(pause.duration_ns / MS)) for pause in division.pauses] == [("e", 50)]
+
+
+def test_pauses_that_recur_are_idle_time() -> None:
+    names = "abcdefghijkl"
+    starts = [5 * MS * place for place in range(len(names))]
+    division = phases(trace(dispatches=launches(starts, names), api_calls=calls(starts)))
+    assert division.pauses == ()
+
+
+def test_a_host_that_runs_ahead_is_judged_by_the_time_of_the_gpu() -> None:
+    """Ten steps are launched within 1 ms, and take the GPU 10 ms."""
+    starts = [10 * US * place for place in range(30)]
+    kernels = [
+        kernel(
+            "abc"[place % 3],
+            5 * US + 333 * US * place,
+            5 * US + 333 * US * (place + 1),
+            correlation_id=1 + place,
+        )
+        for place in range(30)
+    ]
+    marks = [
+        {
+            "name": f"step {place}",
+            "source": "roctx",
+            "start_ns": 30 * US * place,
+            "end_ns": 30 * US * (place + 1),
+        }
+        for place in range(10)
+    ]
+    document = examine(trace(dispatches=kernels, api_calls=calls(starts), ranges=marks), "x")
+    assert document.phases.steps == 10
+    assert document.hotspots.dispatches == 30
+    assert document.devices[0].busy.value == 1.0
+
+
+def test_ranges_whose_names_differ_by_a_number_are_steps() -> None:
+    starts = [20 * US * place for place in range(12)]
+    marks = [
+        {
+            "name": f"step[DECODE bs={32 - place}]",
+            "source": "roctx",
+            "start_ns": 60 * US * place,
+            "end_ns": 60 * US * place + 59 * US,
+        }
+        for place in range(4)
+    ]
+    division = phases(trace(dispatches=launches(starts, "abc"), api_calls=calls(starts), ranges=marks))
+    assert division.found_by == "ranges named 'step[DECODE bs=#]'"
+    assert division.steps == 4
+
+
+def test_layers_inside_a_graph_are_not_steps() -> None:
+    """One replay of 24 equal layers: nothing repeats."""
+    kernels = [
+        kernel("ab"[place % 2], 5 * US * place + 9 * US, 5 * US * place + 13 * US, correlation_id=7)
+        for place in range(48)
+    ]
+    division = phases(trace(dispatches=kernels, api_calls=[call("hipGraphLaunch", 0, 8 * US, 7)]))
+    assert division.steps == 0
+
+
+def test_replays_of_a_graph_are_steps() -> None:
+    kernels = [
+        kernel(
+            "ab"[layer % 2],
+            300 * US * replay + 5 * US * layer + 9 * US,
+            300 * US * replay + 5 * US * layer + 13 * US,
+            correlation_id=replay + 1,
+        )
+        for replay in range(6)
+        for layer in range(48)
+    ]
+    graphs = [
+        call("hipGraphLaunch", 300 * US * replay, 300 * US * replay + 8 * US, replay + 1)
+        for replay in range(6)
+    ]
+    division = phases(trace(dispatches=kernels, api_calls=graphs))
+    assert (division.steps, division.kernels_per_step.value) == (6, 48)
+
+
+def test_a_step_that_holds_something_else_divides_the_run() -> None:
+    """Warm-up steps, a long pause inside the last of them, then the loop: the loop is judged."""
+    warm = [60 * US * place for place in range(4)]
+    steady = [500 * MS + 60 * US * place for place in range(40)]
+    starts = [start + 20 * US * part for start in warm + steady for part in range(3)]
+    division = phases(trace(dispatches=launches(starts, "abc"), api_calls=calls(starts)))
+    assert division.steps == 40
+    assert named(division)["steady"] == pytest.approx(40 * 60 * US, rel=0.02)
+
+
+def test_a_recording_without_gpu_work_or_of_several_nodes_is_not_divided() -> None:
+    assert phases(trace()).unavailable
+    several = [kernel("a", 0, 9), {**kernel("a", 0, 9), "node": 1}]
+    recording = trace(dispatches=several)
+    assert "clocks" in (phases(recording).unavailable or "")
+    assert focused(recording) is recording
+
+
+def test_a_cut_keeps_counters_and_what_is_not_timed() -> None:
+    recording = loop(20, before_ms=3, startup_ms=7)
+    counters = [{"counter": "C", "value": 1.0, "pass_id": 1}]
+    whole = Trace(
+        {
+            **{name: recording.table(name) for name in recording},
+            "counters": trace(counters=counters).table("counters"),
+        }
+    )
+    assert focused(whole).rows("counters") == 1
+    assert focused(whole).rows("dispatches") == 60
