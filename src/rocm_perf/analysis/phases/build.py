@@ -90,7 +90,8 @@ def _undivided(why: str, whole: Span | None) -> Phases:
 def _rows(whole: Span, first_work_ns: int, judged: Span, name: PhaseName) -> tuple[Phase, ...]:
     """The phases in their order, without empty ones."""
     origin, last = whole.start_ns or 0, whole.end_ns or 0
-    start, end = judged.start_ns or origin, min(judged.end_ns or last, last)
+    start = origin if judged.start_ns is None else judged.start_ns
+    end = last if judged.end_ns is None else min(judged.end_ns, last)
     bounds: list[tuple[PhaseName, int, int]] = [
         ("before", origin, min(first_work_ns, start)),
         ("start-up", min(first_work_ns, start), start),
@@ -113,7 +114,8 @@ def _before_the_work(trace: Trace, carried: pl.DataFrame, own: pl.DataFrame) -> 
 
 
 def _after(span: Span, ended: int | None) -> Span:
-    return span if ended is None else Span(max(span.start_ns or 0, ended), span.end_ns)
+    start = span.start_ns
+    return span if ended is None or start is None else Span(max(start, ended), span.end_ns)
 
 
 def _pauses(work: pl.DataFrame, whole: Span, judged: Span) -> tuple[Pause, ...]:

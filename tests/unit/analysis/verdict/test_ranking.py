@@ -1,0 +1,125 @@
+"""Which finding comes first, and what one may claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_perf.analysis.overview import examine
+from rocm_perf.analysis.verdict.nothing import nothing_to_gain
+from rocm_perf.analysis.verdict.ranking import ranked
+from rocm_perf.analysis.verdict.recurring import judged_ns, recurring_idle
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.documents import document
+from tests.unit.analysis.traces import Row, call, kernel, trace
+
+US = 1_000
+MS = 1_000_000
+
+
+def busy(share: float, kernels: int = 60) -> Trace:
+    """A loop of one kernel every 100 us, which runs for a share of that; the host launches it just in time."""
+    starts = [100 * US * place for place in range(kernels)]
+    length = round(100 * US * share)
+    return trace(
+        dispatches=[
+            kernel("k", at + 5 * US, at + 5 * US + length, correlation_id=n + 1)
+            for n, at in enumerate(starts)
+        ],
+        api_calls=[call("hipLaunchKernel", at, at + 4 * US, n + 1) for n, at in enumerate(starts)],
+    )
+
+
+def finding(kind: Kind, stake: int | None) -> Finding:
+    return Finding(f"{kind} {stake}", "info", kind, ("seen",), stake, kind=kind)
+
+
+def first_kind(share: float) -> Kind | None:
+    return examine(busy(share), "x").findings[0].kind
+
+
+def test_a_gpu_that_waits_most_of_the_time_is_held_back_by_its_host() -> None:
+    assert first_kind(0.1) == "host-bound"
+
+
+def test_a_gpu_that_works_most_of_the_time_is_held_back_by_its_kernels() -> None:
+    assert first_kind(0.95) == "kernel"
+
+
+def of(recording: Trace) -> Document:
+    return document(recording)
+
+
+def test_kernels_whose_roof_is_unknown_count_a_third() -> None:
+    nearly_all = of(busy(0.9))
+    unknown = finding("kernel", None)
+    spent = nearly_all.devices[0].kernel_ns
+    less, more = finding("host-bound", spent // 4), finding("host-bound", spent // 2)
+    assert ranked([less, unknown], nearly_all)[0] is unknown
+    assert ranked([more, unknown], nearly_all)[0] is more
+
+
+def test_kernels_near_their_roof_come_after_what_is_worth_more() -> None:
+    near = finding("kernel-memory", 10)
+    host = finding("host-bound", 1 * MS)
+    assert ranked([near, host], of(busy(0.9)))[0] is host
+
+
+def test_idle_time_of_unknown_cause_counts_a_third() -> None:
+    known, unknown = finding("copies", 2 * MS), finding("unrecorded-work", 3 * MS)
+    assert ranked([unknown, known], of(busy(0.5)))[0] is known
+
+
+def test_nothing_to_gain_is_said_where_all_is_known_and_small() -> None:
+    judged = of(busy(0.95))
+    small = [finding("kernel-compute", 1), finding("host-bound", 1)]
+    (one,) = nothing_to_gain(small, judged)
+    assert one.kind == "nothing-to-gain"
+    assert nothing_to_gain([*small, finding("kernel", None)], judged) == []
+    assert nothing_to_gain([*small, finding("copies", judged_ns(judged) // 2)], judged) == []
+    assert nothing_to_gain([], judged) == []
+
+
+def paused() -> Trace:
+    """Ten kernels back to back, 80 ms of nothing, ten more."""
+    starts = [20 * US * place + (80 * MS if place >= 10 else 0) for place in range(20)]
+    return trace(
+        dispatches=[
+            kernel(f"k{n}", at, at + 19 * US - n, correlation_id=n + 1) for n, at in enumerate(starts)
+        ],
+        api_calls=[call("hipLaunchKernel", at - 9 * US, at - 5 * US, n + 1) for n, at in enumerate(starts)],
+    )
+
+
+def test_a_pause_is_neither_idle_time_nor_judged() -> None:
+    judged = of(paused())
+    assert judged.gaps.idle_ns > 80 * MS
+    assert sum(recurring_idle(judged).values()) < MS
+    assert judged_ns(judged) < MS
+    kinds = [one.kind for one in judged.findings]
+    assert kinds[0] != "host-bound"
+    assert "host-bound" not in kinds
+
+
+def waiting(gap_us: int) -> list[Row]:
+    starts = [gap_us * US * place for place in range(60)]
+    return [call("hipDeviceSynchronize", at + 5 * US, at + gap_us * US - US) for at in starts]
+
+
+@pytest.mark.parametrize("gap_us", [100, 400])
+def test_time_that_two_remedies_would_save_is_claimed_once(gap_us: int) -> None:
+    starts = [gap_us * US * place for place in range(60)]
+    recording = trace(
+        dispatches=[
+            kernel("k", at + 10 * US, at + 30 * US, correlation_id=n + 1) for n, at in enumerate(starts)
+        ],
+        api_calls=[call("hipLaunchKernel", at, at + 4 * US, n + 1) for n, at in enumerate(starts)]
+        + waiting(gap_us),
+    )
+    judged = of(recording)
+    idle = sum(recurring_idle(judged).values())
+    claimed = [
+        one.time_at_stake_ns or 0 for one in judged.findings if one.kind in ("sync", "host-bound", "copies")
+    ]
+    assert 0 < sum(claimed) <= idle

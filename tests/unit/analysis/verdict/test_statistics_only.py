@@ -1,0 +1,56 @@
+"""What sums alone can tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_perf.analysis.overview import examine
+from rocm_perf.analysis.verdict.statistics_only import statistics_findings
+from tests.unit.analysis.traces import Row, kernel, trace
+
+MS = 1e6
+
+
+def sums(domain: str, **calls: tuple[int, float]) -> list[Row]:
+    return [
+        {"domain": domain, "name": name, "calls": count, "total_ns": total, "mean_ns": total / count}
+        for name, (count, total) in calls.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "kind", "word"),
+    [
+        ({"hipStreamCreate": (2, 300 * MS), "hipMemcpy": (90, 20 * MS)}, "startup", "hipStreamCreate"),
+        (
+            {"hipStreamSynchronize": (900, 800 * MS), "hipLaunchKernel": (900, 20 * MS)},
+            "cannot-tell",
+            "waits for the GPU",
+        ),
+        ({"hipMemcpy": (900, 800 * MS), "hipLaunchKernel": (900, 20 * MS)}, "cannot-tell", "copy or wait"),
+        ({"hipLaunchKernel": (90_000, 800 * MS), "hipMalloc": (90, 20 * MS)}, "host-bound", "Launching"),
+        (
+            {"hipMalloc": (90, 40 * MS), "hipLaunchKernel": (90, 30 * MS), "hipMemcpy": (90, 30 * MS)},
+            "cannot-tell",
+            "no call stands out",
+        ),
+    ],
+)
+def test_the_calls_with_most_time_decide(calls: dict[str, tuple[int, float]], kind: str, word: str) -> None:
+    (finding,) = examine(trace(summaries=sums("hip", **calls)), "x").findings
+    assert finding.kind == kind
+    assert word in " ".join((finding.title, *finding.evidence))
+
+
+def test_collectives_that_take_most_kernel_time_come_first() -> None:
+    rows = sums("kernel", **{"ncclDevKernel_Generic(x)": (142, 916 * MS), "Cijk_Alik": (9_000, 90 * MS)})
+    first = examine(trace(summaries=rows), "x").findings[0]
+    assert first.kind == "communication"
+    assert "91.1 %" in first.title
+    few = sums("kernel", **{"ncclDevKernel_Generic(x)": (142, 9 * MS), "Cijk_Alik": (9_000, 90 * MS)})
+    assert statistics_findings(trace(summaries=few)) == []
+
+
+def test_nothing_is_concluded_from_sums_beside_events() -> None:
+    rows = sums("hip", hipStreamCreate=(2, 300 * MS))
+    assert statistics_findings(trace(summaries=rows, dispatches=[kernel("k", 0, 9)])) == []
