@@ -97,9 +97,7 @@ def test_a_pause_is_neither_idle_time_nor_judged() -> None:
     assert judged.gaps.idle_ns > 80 * MS
     assert sum(recurring_idle(judged).values()) < MS
     assert judged_ns(judged) < MS
-    kinds = [one.kind for one in judged.findings]
-    assert kinds[0] != "host-bound"
-    assert "host-bound" not in kinds
+    assert max(one.time_at_stake_ns or 0 for one in judged.findings) < MS
 
 
 def waiting(gap_us: int) -> list[Row]:
