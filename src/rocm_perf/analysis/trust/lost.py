@@ -75,7 +75,9 @@ def launches(trace: Trace) -> pl.DataFrame:
     counted = outer.with_columns(
         left.fill_null(0), pl.col("correlation_id").is_not_null().alias("identified")
     )
-    pending = _pending(counted, calls.filter(name.contains(SYNC_CALL))).alias("pending")
+    # In a part of a recording, a wait may end after it: what it waited for may lie there too.
+    waits = calls.filter(name.contains(SYNC_CALL)) if trace.run.window is None else calls.clear()
+    pending = _pending(counted, waits).alias("pending")
     spent = (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns")
     by = ["name", "left", "identified", "pending"]
     return counted.with_columns(pending).group_by(by).agg(pl.len().alias("calls"), spent).sort(by)

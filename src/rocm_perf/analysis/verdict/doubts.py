@@ -93,10 +93,11 @@ def _within_runs(trace: Trace) -> list[str]:
     share = runs.select((pl.col("union_ns") / (pl.col("last_ns") - pl.col("first_ns"))).median()).item()
     rows = hotspots(trace, "short").rows
     busy = [f"within a run the GPU is busy {format_share(share)} of the time (median)"] if share else []
-    return [
-        *busy,
-        f"{rows[0].short_name} takes {format_share(rows[0].share)} of the kernel time that is here",
-    ]
+    first = (
+        f"{row.short_name} takes {format_share(row.share)} of the kernel time that is here"
+        for row in rows[:1]
+    )
+    return [*busy, *first]
 
 
 def _lost_replays(trace: Trace) -> Finding | None:
