@@ -100,7 +100,9 @@ def _marked(run: Loaded, window: TimeWindow) -> Loaded:
     if not any(run.trace.rows(name) for name in TIMED):
         raise _nothing_in(window, Path(run.label))
     notice = f"a part only: what starts in the window {window}"
-    info = msgspec.structs.replace(run.trace.run, notices=(notice, *run.trace.run.notices))
+    info = msgspec.structs.replace(
+        run.trace.run, window=str(window), notices=(notice, *run.trace.run.notices)
+    )
     return replace(run, trace=run.trace.described(info))
 
 

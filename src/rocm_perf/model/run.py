@@ -38,4 +38,5 @@ class RunInfo(msgspec.Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
     notices: tuple[str, ...] = ()
     recorded_at: str | None = None
+    window: str | None = None  # the part of the recording that this is, where it is not all of it
     collection: CollectionRecord | None = None  # if rocm-perf itself recorded it

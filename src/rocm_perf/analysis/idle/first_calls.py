@@ -21,6 +21,7 @@ _LOADING = (
 _LEAST_NS = 100 * NS_PER_US
 _TOO_LONG_NS = 10 * NS_PER_MS  # to start a kernel or a copy, while the GPU runs nothing
 _PROCESS = ("node", "pid")
+_LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
 def startup_calls(trace: Trace, until_ns: int | None = None) -> tuple[OneOffCall, ...]:
@@ -43,21 +44,35 @@ def startup_calls(trace: Trace, until_ns: int | None = None) -> tuple[OneOffCall
 @once_per_trace
 def one_off_calls(trace: Trace) -> pl.DataFrame:
     """Outermost calls that took far longer than their function does otherwise, with `own` (their time without that of
-    the GPU) and `usual` (the median of the others)."""
+    the GPU) and `usual` (the median of the function's other calls, null where there are none)."""
+    calls, long = timed_calls(trace), _LENGTH >= _LEAST_NS
+    functions = calls.group_by("name").agg(
+        pl.len().alias("times"),
+        _LENGTH.quantile(0.5, "lower").alias("middle"),
+    )
     columns = (*THREAD, "name", "start_ns", "end_ns")
-    outer = disjoint(timed_calls(trace).select(columns), THREAD)
-    outer = outer.filter(~pl.col("name").str.contains(SYNC_CALL))
+    waits = pl.col("name").str.contains(SYNC_CALL)
+    outer = disjoint(calls.filter(long & ~waits).select(columns), THREAD).join(functions, on="name")
+    busy = overlap_ns(outer, _elsewhere(trace), _PROCESS)
+    one_off = outer.with_columns((_LENGTH - busy).alias("own")).filter(_is_one_off())
+    usual = (
+        calls.join(one_off, on=columns, how="anti", nulls_equal=True)
+        .group_by("name")
+        .agg(_LENGTH.median().alias("usual"))
+    )
+    return one_off.join(usual, on="name", how="left", maintain_order="left").drop("times", "middle")
+
+
+def _elsewhere(trace: Trace) -> pl.DataFrame:
+    """When the GPU worked for each process, recorded or not."""
     spans = (*_PROCESS, "start_ns", "end_ns")
-    elsewhere = pl.concat([launched_work(trace).select(spans), unrecorded_waits(trace).select(spans)])
-    busy = overlap_ns(outer, elsewhere, _PROCESS)
-    own = outer.with_columns((pl.col("end_ns") - pl.col("start_ns") - busy).alias("own"))
-    name = pl.col("name").str
+    return pl.concat([launched_work(trace).select(spans), unrecorded_waits(trace).select(spans)])
+
+
+def _is_one_off() -> pl.Expr:
+    own, name = pl.col("own"), pl.col("name").str
     works = name.contains(LAUNCH_CALL) | name.contains(
         COPY_CALL
     )  # a window of one step may hold few of these
-    few = (pl.len().over("name") <= _FEW) & (~works | (pl.col("own") >= _TOO_LONG_NS))
-    usual = pl.col("own").quantile(0.5, "lower").over("name")
-    outlier = few | name.contains(_LOADING) | (pl.col("own") > _OUTLIER * usual)
-    long = (pl.col("own") >= _LEAST_NS) & outlier
-    others = pl.col("own").filter(~pl.col("long")).median().over("name").alias("usual")
-    return own.with_columns(long.alias("long")).with_columns(others).filter("long").drop("long")
+    few = (pl.col("times") <= _FEW) & (~works | (own >= _TOO_LONG_NS))
+    return (own >= _LEAST_NS) & (few | name.contains(_LOADING) | (own > _OUTLIER * pl.col("middle")))

@@ -91,6 +91,8 @@ def attribute(
 
 def _moved(gaps: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
     """The gaps with the time in waits behind unrecorded work moved to that cause."""
+    if not waits.height:
+        return gaps
     spans = gaps.select(*GPU, pl.col("since_ns").alias("start_ns"), pl.col("start_ns").alias("end_ns"))
     for held, causes in ((True, _HELD_CAUSES), (False, ("host_sync",))):
         left = overlap_ns(spans, waits.filter(pl.col("held") == held), GPU)

@@ -22,6 +22,8 @@ def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
 
     `idle` are gaps with launch_end, of whole GPUs.
     """
+    if not trace.has("ranges") and not trace.has("ops"):
+        return ()
     known = idle.filter(pl.col("launch_end").is_not_null())
     columns = [*THREAD, "start_ns", "since_ns", "launch_end"]
     windows = disjoint(host_windows(known.select(columns)), THREAD)

@@ -52,7 +52,7 @@ def combined(parts: Sequence[tuple[TimeWindow, Document]]) -> Document:
     projections = _projections(documents, wall)
     return replace(
         shown,
-        run=replace(shown.run, notices=(*_notices(len(parts), fullest), *shown.run.notices[1:])),
+        run=replace(shown.run, window=None, notices=(*_notices(len(parts), fullest), *shown.run.notices[1:])),
         tables=_tables(documents),
         wall_ns=wall,
         devices=devices,

@@ -35,7 +35,7 @@ def coverage(trace: Trace) -> Coverage:
     everything = trace.table("dispatches")
     shown = pl.col("pass_id") == (shown_pass(trace) or 0)
     dispatches = everything.filter(shown)
-    launched = launches(trace).height if _has_runtime_calls(trace) else None
+    launched = int(launches(trace)["calls"].sum()) if _has_runtime_calls(trace) else None
     paired, fruitless = _pair(trace, dispatches) if launched is not None else (None, None)
     known = [loss.records for loss in trace.run.losses]
     return Coverage(
@@ -77,8 +77,7 @@ def _pair(trace: Trace, dispatches: pl.DataFrame) -> tuple[int | None, int | Non
         return None, None
     calls = trace.lazy("api_calls").select(_KEY).drop_nulls("correlation_id").unique().collect()
     paired = keyed.join(calls, on=_KEY, how="semi", nulls_equal=True).height
-    identified = launches(trace).drop_nulls("correlation_id")
-    return paired, identified.filter(pl.col("left") == 0).height
+    return paired, int(launches(trace).filter(pl.col("identified") & (pl.col("left") == 0))["calls"].sum())
 
 
 def _missing(trace: Trace, fruitless: int | None) -> int | None:

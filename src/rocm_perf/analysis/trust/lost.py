@@ -36,6 +36,7 @@ class Replays(NamedTuple):
     short: int  # that left fewer kernels and copies than their like, or none
     empty: int  # of those: none
     usual: int  # kernels and copies of a whole replay; 0 where no replay left any
+    recorded: int  # kernels and copies that replays left
     missing: int  # kernels and copies that their like had
 
 
@@ -58,8 +59,9 @@ class Excerpts(NamedTuple):
 
 @once_per_trace
 def launches(trace: Trace) -> pl.DataFrame:
-    """Calls that launch work on the GPU, with how much they `left` in the recording, and whether they were `pending`
-    when it ended: nothing shows that they ran by then.
+    """Calls that launch work on the GPU, counted by function (name), by how much each `left` in the recording, by
+    whether its id would show that (identified), and by whether it was `pending` when the recording ended: nothing
+    shows that it ran by then. `calls` and `total_ns` are those of each row.
 
     Not among them: calls inside another launching call, and launches that a graph captured.
     """
@@ -67,15 +69,25 @@ def launches(trace: Trace) -> pl.DataFrame:
     name = pl.col("name").str
     launching = name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
     outer = disjoint(_uncaptured(calls, launching), THREAD)
-    counted = outer.with_columns(call_key()).join(_work(trace), on="call_key", how="left")
-    left = counted.with_columns(pl.col("left").fill_null(0))
-    return left.with_columns(_pending(left, calls.filter(name.contains(SYNC_CALL))).alias("pending"))
+    left = outer.select(call_key()).join(_work(trace), on="call_key", how="left", maintain_order="left")[
+        "left"
+    ]
+    counted = outer.with_columns(
+        left.fill_null(0), pl.col("correlation_id").is_not_null().alias("identified")
+    )
+    # In a part of a recording, a wait may end after it: what it waited for may lie there too.
+    waits = calls.filter(name.contains(SYNC_CALL)) if trace.run.window is None else calls.clear()
+    pending = _pending(counted, waits).alias("pending")
+    spent = (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns")
+    by = ["name", "left", "identified", "pending"]
+    return counted.with_columns(pending).group_by(by).agg(pl.len().alias("calls"), spent).sort(by)
 
 
 def _uncaptured(calls: pl.DataFrame, launching: pl.Expr) -> pl.DataFrame:
     name = pl.col("name").str
     mark = pl.when(name.contains(CAPTURE_BEGINS)).then(True).when(name.contains(CAPTURE_ENDS)).then(False)
-    marked = calls.select(*calls.columns, launching.alias("launching"), mark.alias("capturing")).filter(
+    columns = (*THREAD, "name", "start_ns", "end_ns", "correlation_id")
+    marked = calls.select(*columns, launching.alias("launching"), mark.alias("capturing")).filter(
         pl.col("launching") | pl.col("capturing").is_not_null()
     )
     within = pl.col("capturing").forward_fill().over(_PROCESS).fill_null(False)
@@ -103,48 +115,47 @@ def _pending(launched: pl.DataFrame, syncs: pl.DataFrame) -> pl.Series:
     )
 
 
-def finished(trace: Trace) -> pl.DataFrame:
-    """Launches whose id tells what they left, and that were not pending at the end."""
-    return launches(trace).drop_nulls("correlation_id").filter(~pl.col("pending"))
+def _finished(trace: Trace, graphs: bool) -> pl.DataFrame:
+    """Launches whose id tells what they left, and that were not pending at the end: those of graphs, or the others."""
+    kind = pl.col("name").str.contains(GRAPH_CALL) == graphs
+    return launches(trace).filter(pl.col("identified") & ~pl.col("pending") & kind)
 
 
 @once_per_trace
 def replays(trace: Trace) -> Replays | None:
     """None where no graph was replayed, or where every replay left what its like did."""
-    graphs = finished(trace).filter(pl.col("name").str.contains(GRAPH_CALL))
+    graphs = _finished(trace, graphs=True)
     if not graphs.height:
         return None
-    whole = _whole_sizes(graphs["left"])
-    judged = graphs.select("name", "left", _like(graphs["left"], whole).alias("like"))
-    short = judged.filter(pl.col("left") < pl.col("like")) if whole else judged
-    missing = int((short["like"] - short["left"]).sum()) if whole else 0
+    sizes = graphs.group_by("left").agg(pl.col("calls").sum())
+    whole = _whole_sizes(sizes)
+    like = sizes["left"].map_elements(lambda size: _whole_size(size, whole), pl.Int64)
+    short = sizes.with_columns(like.alias("like")).filter(
+        (pl.col("left") < pl.col("like")) | (pl.col("left") == 0)
+    )
+    missing = int(((short["like"] - short["left"]) * short["calls"]).sum())
     if not short.height or unlinked(trace) > _UNLINKED * missing:
         return None
     return Replays(
         function=graphs["name"][0],
-        launched=graphs.height,
-        short=short.height,
-        empty=int((short["left"] == 0).sum()),
+        launched=int(sizes["calls"].sum()),
+        short=int(short["calls"].sum()),
+        empty=int(short.filter(pl.col("left") == 0)["calls"].sum()),
         usual=whole[-1] if whole else 0,
+        recorded=int((sizes["left"] * sizes["calls"]).sum()),
         missing=missing,
     )
 
 
-def _whole_sizes(left: pl.Series) -> list[int]:
+def _whole_sizes(sizes: pl.DataFrame) -> list[int]:
     """Sizes that come more than once, since different graphs have their own, or else the largest; in their order."""
-    counts = left.filter(left > 0).value_counts()
-    again: list[int] = counts.filter(pl.col("count") > 1)["left"].sort().to_list()
-    return again or counts["left"].sort().to_list()[-1:]
-
-
-def _like(left: pl.Series, whole: list[int]) -> pl.Series:
-    """The size that each replay should have: the next whole one, but its own where little is missing."""
-    sizes = {size: _whole_size(size, whole) for size in left.unique()}
-    like: pl.Series = left.replace_strict(sizes, return_dtype=pl.Int64)
-    return like
+    filled = sizes.filter(pl.col("left") > 0).sort("left")
+    again: list[int] = filled.filter(pl.col("calls") > 1)["left"].to_list()
+    return again or filled["left"].to_list()[-1:]
 
 
 def _whole_size(size: int, whole: list[int]) -> int:
+    """The size that a replay should have: the next whole one, but its own where little is missing."""
     larger = next((one for one in whole if one >= size), size)
     return larger if size < _SHORT * larger else size
 
@@ -158,9 +169,9 @@ def unlinked(trace: Trace) -> int:
 
 def single_losses(trace: Trace) -> SingleLosses:
     """Launches of single kernels that finished and left nothing; none where their kernels are here without a link."""
-    single = finished(trace).filter(~pl.col("name").str.contains(GRAPH_CALL))
-    lost = single.filter(pl.col("left") == 0).height
-    return SingleLosses(lost if unlinked(trace) <= _UNLINKED * lost else 0, single.height)
+    single = _finished(trace, graphs=False)
+    lost = int(single.filter(pl.col("left") == 0)["calls"].sum())
+    return SingleLosses(lost if unlinked(trace) <= _UNLINKED * lost else 0, int(single["calls"].sum()))
 
 
 @once_per_trace
@@ -169,23 +180,23 @@ def excerpts(trace: Trace) -> Excerpts | None:
 
     Copies may be numbered together with kernels: what they explain is not missing.
     """
-    rows = trace.lazy("dispatches").filter(pl.col("pass_id") == (shown_pass(trace) or 0))
-    number = pl.col("dispatch_id")
-    rising = number.sort()
-    counted = (
-        rows.drop_nulls("dispatch_id")
-        .unique([*_NUMBERED, "dispatch_id"])
-        .group_by(_NUMBERED)
-        .agg(
-            pl.len().cast(pl.Int64).alias("recorded"),
-            (number.max() - number.min() + 1).alias("numbered"),
-            (1 + (rising.diff() > 1).sum()).cast(pl.Int64).alias("runs"),
-            number.min().alias("first"),
-            number.max().alias("last"),
-        )
-        .with_columns((pl.col("numbered") - pl.col("recorded")).alias("absent"))
-        .filter(pl.col("absent") > trace.rows("copies"))
-        .sort("absent", descending=True)
-        .collect()
+    rows = (
+        trace.lazy("dispatches")
+        .filter(pl.col("pass_id") == (shown_pass(trace) or 0))
+        .drop_nulls("dispatch_id")
     )
-    return Excerpts(**counted.drop(*_NUMBERED, "absent").row(0, named=True)) if counted.height else None
+    number = pl.col("dispatch_id")
+    counted = rows.group_by(_NUMBERED).agg(
+        number.n_unique().cast(pl.Int64).alias("recorded"),
+        (number.max() - number.min() + 1).alias("numbered"),
+        number.min().alias("first"),
+        number.max().alias("last"),
+    )
+    absent = pl.col("numbered") - pl.col("recorded")
+    thinned = counted.filter(absent > trace.rows("copies")).sort(absent, descending=True).head(1)
+    most = thinned.collect()
+    if not most.height:
+        return None
+    mine = rows.join(thinned, on=_NUMBERED, how="semi", nulls_equal=True)
+    runs = mine.select(1 + (number.unique().sort().diff() > 1).sum()).collect().item()
+    return Excerpts(runs=int(runs), **most.drop(_NUMBERED).row(0, named=True))

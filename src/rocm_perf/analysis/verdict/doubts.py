@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import GRAPH_CALL
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
@@ -16,7 +15,7 @@ from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.totals import copy_totals
-from rocm_perf.analysis.trust.lost import Replays, excerpts, launches, replays, single_losses
+from rocm_perf.analysis.trust.lost import excerpts, launches, replays, single_losses
 from rocm_perf.analysis.verdict.host_only import host_only
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.times import DeviceTime
@@ -52,13 +51,13 @@ def _not_kernel_times(trace: Trace) -> Finding | None:
 
 def _measured_launches(trace: Trace) -> list[str]:
     """How long each launch took, in which the profiler measured its kernel."""
-    calls = launches(trace)
+    calls = launches(trace).sort("calls", descending=True)
     if not calls.height:
         return []
-    mean = calls.select((pl.col("end_ns") - pl.col("start_ns")).mean()).item()
-    name = calls["name"].mode().sort()[0]
+    count, spent = int(calls["calls"].sum()), int(calls["total_ns"].sum())
     return [
-        f"{calls.height:,} calls such as {name} take {format_ns(mean)} on average: each kernel is measured inside"
+        f"{count:,} calls such as {calls['name'][0]} take {format_ns(spent / count)} on average: "
+        "each kernel is measured inside"
     ]
 
 
@@ -94,15 +93,18 @@ def _within_runs(trace: Trace) -> list[str]:
     share = runs.select((pl.col("union_ns") / (pl.col("last_ns") - pl.col("first_ns"))).median()).item()
     rows = hotspots(trace, "short").rows
     busy = [f"within a run the GPU is busy {format_share(share)} of the time (median)"] if share else []
-    return [
-        *busy,
-        f"{rows[0].short_name} takes {format_share(rows[0].share)} of the kernel time that is here",
-    ]
+    first = (
+        f"{row.short_name} takes {format_share(row.share)} of the kernel time that is here"
+        for row in rows[:1]
+    )
+    return [*busy, *first]
 
 
 def _lost_replays(trace: Trace) -> Finding | None:
     found = replays(trace)
-    if found is None or not trace.has("dispatches") or found.missing < _LOST * _of_graphs(trace, found):
+    if found is None or not trace.has("dispatches"):
+        return None
+    if found.missing < _LOST * (found.missing + found.recorded):
         return None
     none = f", {found.empty:,} of them none" if 0 < found.empty < found.short else ""
     fewer = "left no kernel" if found.empty == found.short else "left fewer kernels than others"
@@ -121,12 +123,6 @@ def _lost_replays(trace: Trace) -> Finding | None:
         "Record again with a newer profiler or another one (rocprofv3 --kernel-trace, or torch.profiler), or "
         "record a run without graphs.",
     )
-
-
-def _of_graphs(trace: Trace, found: Replays) -> int:
-    """Kernels and copies that replays of graphs left and should have left."""
-    graphs = launches(trace).filter(pl.col("name").str.contains(GRAPH_CALL))
-    return int(graphs["left"].sum()) + found.missing
 
 
 def _lost_launches(trace: Trace) -> Finding | None:

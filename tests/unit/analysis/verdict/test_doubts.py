@@ -8,6 +8,7 @@ import pytest
 
 from rocm_perf.analysis.verdict.doubts import doubts
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.run import RunInfo
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_MS, NS_PER_US
 from tests.unit.analysis.traces import Row, call, kernel, trace
@@ -110,6 +111,11 @@ def test_numbers_tell_that_dispatches_are_missing() -> None:
     assert "gemv takes 100.0 %" in said(finding)
 
 
+def test_numbers_without_times_tell_it_too() -> None:
+    untimed = [{"kernel": "gemv", "dispatch_id": at} for at in (1, 2, 3, 500)]
+    assert first(trace(dispatches=untimed)).id == "dispatches-missing"
+
+
 @pytest.mark.parametrize("numbers", [range(900, 950), [*range(50), *range(52, 100)]])
 def test_a_window_or_a_few_missing_numbers_are_no_doubt(numbers: Sequence[int]) -> None:
     assert doubts(numbered(numbers)) == ()
@@ -175,6 +181,12 @@ def test_replays_alike_are_no_doubt(sizes: Sequence[int]) -> None:
 
 def test_a_replay_that_the_recording_ended_before_is_no_doubt() -> None:
     assert doubts(replayed([30] * 8 + [0])) == ()
+
+
+def test_a_part_of_a_recording_may_end_before_what_it_waits_for() -> None:
+    whole = replayed([30] * 4 + [0] * 4, waited(8))
+    assert doubts(whole)
+    assert doubts(whole.described(RunInfo(window="0s..1s"))) == ()
 
 
 def test_graph_kernels_without_a_link_are_not_lost() -> None:
