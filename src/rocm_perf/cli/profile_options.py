@@ -18,7 +18,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--preset", metavar="P", help="what to record (default auto; rocm-perf presets lists)"
     )
     parser.add_argument(
-        "--counters", metavar="NAME", nargs="+", default=[], help="counters, metrics, sets, or files of them"
+        "--counters",
+        "--counter",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="counters, metrics, sets, or files of them",
     )
     parser.add_argument("--profiler", metavar="TOOL", default="", help="this one, and no other")
     parser.add_argument(

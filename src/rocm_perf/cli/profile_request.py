@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from rocm_perf.arch.counter_sets import set_name
 from rocm_perf.backends.base import TorchOptions, Wish
 from rocm_perf.collect.request.application import check_output, find_application, is_python
 from rocm_perf.collect.request.configuration import (
@@ -103,10 +104,11 @@ def _counters(given: list[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...],
     names: list[str] = []
     passes: list[tuple[str, ...]] = []
     for name in given:
-        if name.startswith("@") or os.sep in name:
-            passes += read_input_file(Path(name.removeprefix("@"))).passes
+        path = Path(name.removeprefix("@"))
+        if name.startswith("@") or os.sep in name or (path.suffix == ".txt" and path.exists()):
+            passes += read_input_file(path).passes
         else:
-            names += split_names([name])
+            names += (set_name(each) or each for each in split_names([name]))
     return tuple(names), tuple(passes)
 
 
