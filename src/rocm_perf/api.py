@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -27,14 +27,21 @@ def load_runs(*paths: str | PathLike[str]) -> list[Loaded]:
     return _load.load_files([Path(path) for path in paths])
 
 
-def simulate(workload: str | PathLike[str], device: str = "sim:MI300X") -> Trace:
-    """What a profiler would record of a workload file on a simulated GPU."""
+def simulate(
+    workload: str | PathLike[str],
+    device: str = "sim:MI300X",
+    *,
+    counters: Sequence[Sequence[str]] = (),
+) -> Trace:
+    """What a profiler would record of a workload file on a simulated GPU; with `counters`, pass by pass, those too."""
+    from rocm_perf.sim.counters import with_counters
     from rocm_perf.sim.engine import simulate as run
     from rocm_perf.sim.gpu import find_gpu
     from rocm_perf.sim.record import record
     from rocm_perf.sim.workload import read_workload
 
-    return record(run(read_workload(Path(workload)), find_gpu(device)))
+    done = run(read_workload(Path(workload)), find_gpu(device))
+    return with_counters(record(done), done, counters)
 
 
 def analyze(

@@ -20,7 +20,8 @@ ROCM_TOOLS = (
     "hipcc",
 )
 CUDA_TOOLS = ("nvidia-smi", "nvcc", "ncu")
-TOOLS = (*ROCM_TOOLS, *CUDA_TOOLS)
+SYSTEM_TOOLS = ("rocprof-sys-run", "rocprof-sys-python")
+TOOLS = (*ROCM_TOOLS, *SYSTEM_TOOLS, *CUDA_TOOLS)
 
 
 def fake_path(tmp_path: Path, tools: Iterable[str] = ROCM_TOOLS, **variables: str) -> dict[str, str]:

@@ -48,6 +48,12 @@ def counter_sets() -> Mapping[str, CounterSet]:
     return counter_table.toml("sets.toml", dict[str, CounterSet])
 
 
+def set_name(name: str) -> str | None:
+    """The set that a name means, also with the `.txt` of the files that wrappers ship; None if it means none."""
+    plain = name.removesuffix(".txt")
+    return plain if plain in counter_sets() else None
+
+
 def counter_set(name: str) -> tuple[str, ...]:
     """The counters of a set as its file writes them, wildcards included."""
     known = counter_sets().get(name)

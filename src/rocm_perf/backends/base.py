@@ -105,6 +105,7 @@ class Profiler(ABC):
     programs: tuple[Program, ...] = ()  # what the probe looks for on its behalf
     preloads: tuple[str, ...] = ()  # parts of the names of its libraries, as LD_PRELOAD may hold them
     python_only: bool = False  # it records only Python programs
+    only_asked: bool = False  # it is not chosen, but can be asked for
     own_method: str = ""  # a row of its own in the doctor's matrix
     condition: str = ""  # what the doctor adds to a method that works through it
     default_counters: tuple[str, ...] = ()  # where it is asked for counters and none are named

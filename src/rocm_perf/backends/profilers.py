@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rocm_perf.backends.amd.rocprof import RocprofProfiler
+from rocm_perf.backends.amd.rocprof_sys import RocprofSysProfiler, RocprofSysPythonProfiler
 from rocm_perf.backends.amd.rocprofv2 import Rocprofv2Profiler
 from rocm_perf.backends.amd.rocprofv3 import Rocprofv3Profiler
 from rocm_perf.backends.base import Profiler
@@ -19,6 +20,8 @@ _ALL: tuple[Profiler, ...] = (
     Rocprofv3Profiler(),
     Rocprofv2Profiler(),
     RocprofProfiler(),
+    RocprofSysProfiler(),
+    RocprofSysPythonProfiler(),
     CuptiProfiler(),
     NcuProfiler(),
     TorchProfiler(),

@@ -48,8 +48,6 @@ class Program:
 # Besides those of the profilers.
 PROGRAMS = (
     Program("rocprofv3-avail", asked=("--help",), version=r"(?!)"),
-    Program("rocprof-sys", files=("rocprof-sys-run", "omnitrace-run", "omnitrace")),
-    Program("rocprof-sys-python", files=("rocprof-sys-python", "omnitrace-python"), asked=()),
     Program("rocprof-compute", files=("rocprof-compute", "omniperf")),
     Program("rgp", files=("RadeonGPUProfiler", "rgp"), asked=()),  # it would open a window
     Program("amd-smi", asked=("version",), version=r"AMDSMI Tool:\s*([\d.]+)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.arguments import named_path
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.errors import UsageError
 
@@ -19,13 +20,16 @@ class ListCountersCommand:
 
     Block by block, with how many of a block fit into one pass. --search looks into names and descriptions, shows how
     derived counters are computed, and explains a name that the chip does not have. --plan shows how few runs of the
-    application record given counters, metrics, or sets of counters such as compute_bound.
+    application record given counters, metrics, or sets of counters such as compute_bound. --sets lists those sets, and
+    --write leaves a file of each for rocprofv3 -i. Without --arch it is about this machine's GPU.
     """
 
     name = "list-counters"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--arch", metavar="GFX", required=True, help="chip, such as gfx942 or gfx1100")
+        parser.add_argument(
+            "--arch", metavar="GFX", help="chip, such as gfx942 (default: this machine's GPU)"
+        )
         parser.add_argument(
             "--search", metavar="TEXT", help="only those with TEXT in their name or description"
         )
@@ -35,6 +39,13 @@ class ListCountersCommand:
         parser.add_argument(
             "--plan", metavar="NAME", nargs="+", help="passes for these counters, metrics or sets of counters"
         )
+        parser.add_argument(
+            "--sets", action="store_true", help="the sets of counters, and the passes of each"
+        )
+        parser.add_argument(
+            "--write", metavar="DIR", type=named_path, help="with --sets: write NAME.txt of each"
+        )
+        parser.add_argument("--force", action="store_true", help="replace those files")
         kind = parser.add_mutually_exclusive_group()
         kind.add_argument("--hardware", action="store_true", help="only what the hardware counts")
         kind.add_argument("--derived", action="store_true", help="only what is computed from others")
@@ -43,6 +54,13 @@ class ListCountersCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.arch.counters import definitions
 
+        args.arch = args.arch or _this_gpu()
+        if args.write and not args.sets:
+            raise UsageError("--write needs --sets", "it writes a file for each set of counters")
+        if args.sets:
+            from rocm_perf.cli.counter_sets import show_sets
+
+            return show_sets(args)
         if args.plan:
             return _plan(args)
         chip = definitions(args.arch, args.rocm)
@@ -55,17 +73,27 @@ class ListCountersCommand:
         return 0
 
 
+def _this_gpu() -> str:
+    """The chip of this machine's first GPU."""
+    from rocm_perf.backends.probe import probe_machine
+
+    chips = [gpu.gfx for gpu in probe_machine().gpus if gpu.vendor == "AMD"]
+    if not chips:
+        raise UsageError("no AMD GPU is here to list the counters of", "", "Name a chip: --arch gfx942.")
+    return chips[0]
+
+
 def _plan(args: argparse.Namespace) -> int:
     """Print the passes, and the input file for rocprofv3 (or rocprof) that requests them."""
-    from rocm_perf.arch.counter_sets import counter_sets, resolve_set
+    from rocm_perf.arch.counter_sets import resolve_set, set_name
     from rocm_perf.arch.counters import definitions
     from rocm_perf.arch.passes import kept_together, plan_passes
 
     wanted: list[str] = []
     notes: list[str] = []
     for name in args.plan:
-        if name in counter_sets():
-            resolved = resolve_set(name, args.arch, args.rocm)
+        if known := set_name(name):
+            resolved = resolve_set(known, args.arch, args.rocm)
             wanted += resolved.counters
             notes += [change.describe() for change in (*resolved.replaced, *resolved.dropped)]
         else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.profile_options import add_options
 from rocm_perf.cli.progress import reading_progress, status
-from rocm_perf.errors import UsageError
+from rocm_perf.errors import RocmPerfError, UsageError
 from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
 
     with status(f"analysing {format_count(trace.rows('dispatches'), 'kernel')}"):
         document = examine(trace, str(_run_folder(recorded)))
+    _write_files(document, _run_folder(recorded))
     if args.json:
         from rocm_perf.render import json
 
@@ -160,6 +161,16 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
     say(f"recorded in {_run_folder(recorded)}")
     if recorded.record.preset == "auto":
         _advise(document, recorded)
+
+
+def _write_files(document: Document, folder: Path) -> None:
+    """Leave profile.json, roofline.json, dag.json and analysis.json in the folder of the run."""
+    from rocm_perf.render.report.files import write_documents
+
+    try:
+        write_documents([document], folder, overwrite=True)
+    except RocmPerfError as error:
+        say(f"the analysis is not in the run's folder: {error}")
 
 
 def _run_folder(recorded: Recorded) -> Path:

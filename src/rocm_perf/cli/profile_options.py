@@ -18,7 +18,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--preset", metavar="P", help="what to record (default auto; rocm-perf presets lists)"
     )
     parser.add_argument(
-        "--counters", metavar="NAME", nargs="+", default=[], help="counters, metrics, sets, or files of them"
+        "--counters",
+        "--counter",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="counters, metrics, sets, or files of them",
     )
     parser.add_argument("--profiler", metavar="TOOL", default="", help="this one, and no other")
     parser.add_argument(
@@ -38,9 +44,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("-d", "--output-directory", metavar="DIR", type=named_path, help="(rocm-perf-runs)")
     group.add_argument(
-        "-o", "--output-file", "--output", metavar="NAME", help="the profiler's files, with its %%keys%%"
+        "-d", "--output-directory", metavar="DIR", type=named_path, help="runs go below it (rocm-perf-runs)"
+    )
+    group.add_argument("-o", "--output", metavar="DIR", type=named_path, help="the run's own folder")
+    group.add_argument(
+        "--output-file", metavar="NAME", default="", help="the profiler's files, with its %%keys%%"
     )
     group.add_argument("--run-id", metavar="ID", default="", help="ranks with the same one are one run")
     group.add_argument("--force-overwrite", "--force", action="store_true", help="replace a run of that id")

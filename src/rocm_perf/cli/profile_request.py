@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from rocm_perf.arch.counter_sets import set_name
 from rocm_perf.backends.base import TorchOptions, Wish
 from rocm_perf.collect.request.application import check_output, find_application, is_python
 from rocm_perf.collect.request.configuration import (
     Configured,
     configuration_text,
     configured,
+    output_name,
     read_configuration,
 )
 from rocm_perf.collect.request.counter_files import read_input_file, split_names
@@ -38,7 +41,8 @@ def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
     command = application(args)
     file = find_application(command, os.environ)
     context = _context(args) or Configured()
-    request = _recording(args, context, command)
+    name, renamed = output_name(args.output_file, "--output-file")
+    request = _recording(args, context, command, name)
     check_output(Path(request.output))
     sampling = replace(
         context.sampling,
@@ -49,7 +53,7 @@ def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
         request,
         is_python=is_python(file),
         profiler=args.profiler,
-        run_id=args.run_id,
+        run_id=_run_id(args),
         force_overwrite=args.force_overwrite,
         timeout_s=args.timeout,
         overhead_runs=args.measure_overhead,
@@ -58,10 +62,53 @@ def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
         environment={**context.environment, **dict(args.env)},
         stdout_to_stderr=args.json,
     )
-    return made, context.notices
+    notices = (*context.notices, *renamed, *tuning({**os.environ, **made.environment}))
+    return made, notices
 
 
-def _recording(args: argparse.Namespace, context: Configured, command: tuple[str, ...]) -> Request:
+def _run_id(args: argparse.Namespace) -> str:
+    """The name of the run: what -o ends in, or what --run-id gives."""
+    if not args.output:
+        return str(args.run_id)
+    folder = output_folder(args)
+    if args.run_id:
+        raise UsageError("-o and --run-id both name the run", f"-o names it {folder.name}", "Leave one out.")
+    _refuse_others(folder)
+    return folder.name
+
+
+def output_folder(args: argparse.Namespace) -> Path:
+    """The run's own folder that -o names, below -d where both are given."""
+    folder = Path(args.output_directory or "", args.output).absolute()
+    if not folder.name:
+        raise UsageError(f"-o {args.output} names no folder", "it is to be the run's own", "Name a new one.")
+    return folder
+
+
+def _refuse_others(folder: Path) -> None:
+    """Refuse a folder that holds something else than runs of ours."""
+    if folder.is_dir() and any(folder.iterdir()) and not any(folder.glob("*/rank*-*")):
+        raise UsageError(
+            f"{folder} holds other files",
+            "-o names the run's own folder",
+            f"Name a new one, or record below it with -d {folder}.",
+        )
+
+
+def tuning(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """A warning where torch would try out GEMM kernels during the recording: TunableOp tunes wherever it is on."""
+    on = environment.get("PYTORCH_TUNABLEOP_ENABLED") == "1"
+    if not on or environment.get("PYTORCH_TUNABLEOP_TUNING") == "0":
+        return ()
+    return (
+        "PYTORCH_TUNABLEOP_ENABLED=1 tunes while it is recorded: its trials of GEMM kernels are part of the recording. "
+        "Run the program once, then record it with PYTORCH_TUNABLEOP_TUNING=0.",
+    )
+
+
+def _recording(
+    args: argparse.Namespace, context: Configured, command: tuple[str, ...], output_name: str
+) -> Request:
     """What to record: the preset that is named, or what the flags and the configuration name, or the default."""
     flags = flags_of(args)
     named = preset_name(args.preset) if args.preset else ""
@@ -70,21 +117,28 @@ def _recording(args: argparse.Namespace, context: Configured, command: tuple[str
     wish, sets = context.wish, context.counters
     if named:
         wish, sets = preset(named).wish, preset(named).counters
-    names, passes = _counters(args.counters)
+    names, passes = counters_of(args.counters)
     return Request(
         command=command,
         preset=named or context.preset,
         wish=replace(
             merged(wish, flags.wish),
-            output_name=args.output_file or "",
+            output_name=output_name or context.wish.output_name,
             tool_args=tuple(args.tool_arg),
             torch=_torch(args),
             window=_window(args, context, flags.wish),
         ),
         counters=tuple(dict.fromkeys((*sets, *flags.counters, *names))),
         counter_passes=(*(() if named else context.counter_passes), *flags.counter_passes, *passes),
-        output=str(Path(args.output_directory or Request(command=()).output).absolute()),
+        output=str(_output(args)),
     )
+
+
+def _output(args: argparse.Namespace) -> Path:
+    """The folder that the run's own lies in."""
+    if args.output:
+        return output_folder(args).parent
+    return Path(args.output_directory or Request(command=()).output).absolute()
 
 
 def _context(args: argparse.Namespace) -> Configured | None:
@@ -98,15 +152,16 @@ def _context(args: argparse.Namespace) -> Configured | None:
     return None
 
 
-def _counters(given: list[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def counters_of(given: list[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """The names of counters, and the passes of files: `@FILE`, or a path."""
     names: list[str] = []
     passes: list[tuple[str, ...]] = []
     for name in given:
-        if name.startswith("@") or os.sep in name:
-            passes += read_input_file(Path(name.removeprefix("@"))).passes
+        path = Path(name.removeprefix("@"))
+        if name.startswith("@") or os.sep in name or (path.suffix == ".txt" and path.exists()):
+            passes += read_input_file(path).passes
         else:
-            names += split_names([name])
+            names += (set_name(each) or each for each in split_names([name]))
     return tuple(names), tuple(passes)
 
 

@@ -5,14 +5,30 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rocm_perf import api
+from rocm_perf.backends.amd.counter_passes import counter_passes
+from rocm_perf.backends.base import CounterPasses, Domain
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.output import say, show
-from rocm_perf.cli.profile_request import application
+from rocm_perf.cli.profile_request import application, counters_of, output_folder
+from rocm_perf.collect.request.presets import preset
 from rocm_perf.errors import UsageError
 from rocm_perf.model import bundle
+from rocm_perf.model.trace import Trace
 from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.workload import read_workload
+from rocm_perf.units import format_count
+
+# The tables that each domain fills; those of kernels are always there.
+_TABLES: dict[Domain, tuple[str, ...]] = {
+    "hip": ("api_calls",),
+    "copy": ("copies",),
+    "allocation": ("allocations",),
+    "marker": ("ranges", "ops"),
+    "rccl": ("collectives",),
+}
 
 
 def profile_simulated(args: argparse.Namespace) -> int:
@@ -25,21 +41,54 @@ def profile_simulated(args: argparse.Namespace) -> int:
         )
     source = Path(arguments[0])
     workload = read_workload(source)
-    target = Path(args.output_file) if args.output_file else _free_name(source)
+    asked, passes = _asked(args, gpu.gfx)
+    target = (
+        output_folder(args) if args.output else _free_name(Path(args.output_directory or "", source.stem))
+    )
     if args.dry_run:
         what = f"{source} ({workload.name}) on {gpu.name} ({gpu.gfx})"
-        show(f"would simulate {what} and write the bundle {target}")
+        times = (
+            f", with counters in {format_count(len(passes), 'more pass', 'more passes')}," if passes else ""
+        )
+        show(f"would simulate {what}{times} and write the bundle {target}")
         return 0
-    trace = api.simulate(source, args.device)
+    trace = _recorded(api.simulate(source, args.device, counters=passes), asked)
     bundle.write(trace, target, overwrite=args.force_overwrite)
     say(f"recorded {target}")
     return 0 if args.no_analyze else _report(target, args.json)
 
 
-def _free_name(source: Path) -> Path:
+def _asked(args: argparse.Namespace, gfx: str) -> tuple[tuple[Domain, ...], tuple[tuple[str, ...], ...]]:
+    """What the preset and the options name: domains, none of them if all are wanted, and passes of counters."""
+    chosen = preset(args.preset) if args.preset else None
+    if chosen and (chosen.pc_sampling or chosen.att or not chosen.domains):
+        raise UsageError(
+            f"a simulated GPU cannot record the preset {args.preset}",
+            "it has a timeline and counters, no samples and no thread trace",
+            "Choose one of those, such as memory.",
+        )
+    names, own = counters_of(args.counters)
+    wanted = (*(chosen.counters if chosen else ()), *names)
+    counted = counter_passes(wanted, own, gfx, None) if wanted or own else CounterPasses()
+    if counted.refusal:
+        say(f"no counters: {counted.refusal}")
+    return (chosen.domains if chosen else ()), counted.passes
+
+
+def _recorded(trace: Trace, asked: tuple[Domain, ...]) -> Trace:
+    """The Trace without what the preset does not record."""
+    if not asked:
+        return trace
+    dropped = {table for domain, tables in _TABLES.items() if domain not in asked for table in tables}
+    kept = {name: trace.table(name) for name in trace if name not in dropped}
+    counted = ("counters",) if "counters" in trace.run.asked else ()
+    return Trace(kept, replace(trace.run, asked=(*asked, *counted)))
+
+
+def _free_name(place: Path) -> Path:
     """The first of NAME-1, NAME-2, ... that is not taken."""
     number = 1
-    while (folder := Path(f"{source.stem}-{number}")).exists():
+    while (folder := place.with_name(f"{place.name}-{number}")).exists():
         number += 1
     return folder
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError
 from rocm_perf.ingest.io.source import Source, sources_of
-from rocm_perf.ingest.own.run_folders import is_input, is_snapshot
+from rocm_perf.ingest.own.run_folders import is_input, is_report, is_snapshot
 from rocm_perf.model import bundle
 
 MAX_FILES = 20_000
@@ -63,7 +63,7 @@ def walk(folder: Path) -> FolderContent:
         files = (here / name for name in sorted(names) if not name.startswith("."))
         for path in files:
             if os.path.isfile(path):
-                content.files.extend([] if is_input(path) else [path])
+                content.files.extend([] if is_input(path) or is_report(path) else [path])
             else:
                 content.troubles.append(Trouble(str(path), _not_a_file(path)))
         if len(content.files) > MAX_FILES:

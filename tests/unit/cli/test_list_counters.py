@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from rocm_perf.backends.machine import Machine
 from rocm_perf.cli.main import main
+from rocm_perf.collect.request.counter_files import read_input_file
+from tests.unit.backends.machines import amd
 
 
 def lines(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
@@ -101,8 +106,8 @@ def test_json_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_plan_says_how_often_the_application_runs(capsys: pytest.CaptureFixture[str]) -> None:
     out = lines(capsys, "--arch", "gfx942", "--plan", "compute_bound")
-    assert out[0] == "2 passes on gfx942: the application runs 2 times"
-    assert sum(line.startswith("pmc: ") for line in out) == 2
+    assert out[0] == "4 passes on gfx942: the application runs 4 times"
+    assert sum(line.startswith("pmc: ") for line in out) == 4
 
 
 def test_a_plan_says_what_stands_in_for_a_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,3 +131,46 @@ def test_a_plan_with_nothing_to_count_is_one_line(capsys: pytest.CaptureFixture[
 def test_a_typo_in_a_plan_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list-counters", "--arch", "gfx942", "--plan", "TCC_HITS_sum"]) == 2
     assert "similar names: TCC_HIT_sum" in capsys.readouterr().err
+
+
+def test_sets_are_listed_and_written_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = lines(capsys, "--arch", "gfx942", "--sets")
+    assert out[0] == "sets of counters on gfx942"
+    assert "memory_bound: is it limited by the caches or the memory? (5 passes)" in out
+    assert lines(capsys, "--arch", "gfx942", "--sets", "--write", str(tmp_path)) == []
+    passes = read_input_file(tmp_path / "memory_bound.txt").passes
+    assert len(passes) == 5
+    assert any("TCC_BUBBLE_sum" in names for names in passes)
+    assert main(["list-counters", "--arch", "gfx942", "--sets", "--write", str(tmp_path)]) == 2
+    assert main(["list-counters", "--arch", "gfx942", "--sets", "--write", str(tmp_path), "--force"]) == 0
+    assert main(["list-counters", "--arch", "gfx942", "--write", str(tmp_path)]) == 2
+
+
+def test_a_set_may_be_named_as_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = lines(capsys, "--arch", "gfx942", "--plan", "compute_bound")
+    assert lines(capsys, "--arch", "gfx942", "--plan", "compute_bound.txt") == plain
+
+
+def test_without_a_chip_it_is_about_the_gpu_that_is_here(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocm_perf.backends.probe.probe_machine", lambda: amd(gfx="gfx90a"))
+    assert lines(capsys)[0].startswith("gfx90a: ")
+    monkeypatch.setattr("rocm_perf.backends.probe.probe_machine", lambda: Machine(host="here"))
+    assert main(["list-counters"]) == 2
+    assert "Name a chip: --arch gfx942" in capsys.readouterr().err
+
+
+def test_derived_counters_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    titles = [
+        line for line in lines(capsys, "--arch", "gfx942") if line.startswith(("derived  ", "SQ  ", "TCC  "))
+    ]
+    assert titles[0].startswith("derived")
+
+
+def test_presets_say_which_overhead_to_expect(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["presets"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^lightweight +low ", out, re.MULTILINE)
+    assert re.search(r"^full +high ", out, re.MULTILINE)
+    assert "not a measured one" in out

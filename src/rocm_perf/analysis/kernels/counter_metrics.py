@@ -18,6 +18,9 @@ NO_COUNTERS = (
 )
 
 
+_AMOUNTS = ("B", "FLOP", "OP", "instructions", "waves")  # more work, not better or worse
+
+
 def counter_metrics(trace: Trace) -> Metrics:
     """All metrics that the recorded counters give, the kernels with most time first."""
     if not trace.has("counters"):
@@ -31,7 +34,7 @@ def counter_metrics(trace: Trace) -> Metrics:
         )
     order = {spot.kernel: place for place, spot in enumerate(hotspots(trace).rows)}
     rows = [row for device, table in evaluated for row in _rows(device, table)]
-    rows.sort(key=lambda row: order.get(row.kernel, len(order)))
+    rows.sort(key=lambda row: (order.get(row.kernel, len(order)), _standing(row)))
     missing = {name: why for _, table in evaluated for name, why in table.unavailable.items()}
     return Metrics(tuple(rows), {name: why for name, why in missing.items() if name not in _valued(rows)})
 
@@ -45,6 +48,11 @@ def _rows(device: Device, table: MetricTable) -> Iterator[KernelMetric]:
             yield KernelMetric(
                 short_name=short_name(row["kernel"]), gpu=device.name, title=known[name].title, **row
             )
+
+
+def _standing(row: KernelMetric) -> tuple[int, int]:
+    """Rates and shares come before the amounts that they are made of, each in the order of the metrics' files."""
+    return row.unit in _AMOUNTS, list(metrics()).index(row.metric)
 
 
 def _valued(rows: Sequence[KernelMetric]) -> set[str]:

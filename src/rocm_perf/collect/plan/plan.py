@@ -59,6 +59,7 @@ def _candidates(request: Request, machine: Machine) -> tuple[Profiler, ...]:
         profiler
         for profiler in profilers.PROFILERS.values()
         if profiler.leads
+        and not profiler.only_asked
         and profiler.vendor in (None, machine.vendor)
         and (_records(request) or not profiler.records)
     )

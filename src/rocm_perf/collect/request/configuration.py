@@ -9,11 +9,12 @@ import argparse
 import ast
 import difflib
 import shlex
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
 from typing import Any, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from rocm_perf.backends.base import Wish
 from rocm_perf.collect.request.flag_options import add_flags
@@ -30,6 +31,14 @@ _LIBRARIES = ("rocblas_trace", "hipblaslt_trace", "miopen_trace", "tensile_trace
 _PLAIN = ("rocprofv3", "rocprof")  # alone: what rocprofv3 --runtime-trace records
 _RATES = ("POWER_SAMPLING_RATE", "VRAM_SAMPLING_RATE")
 _OLD_NAMES = {"rocprofv3_multinode.json": "rocprofv3_multi_node.json"}
+
+_FOR_OTHERS = (
+    "gpu_vendor",
+    "guest_os",
+    "docker_gpus",
+    "distributed",
+    "slurm",
+)  # said to launchers and containers
 
 Variables = dict[str, str | int | float | bool]
 
@@ -102,8 +111,21 @@ def read_configuration(text: str, where: str) -> tuple[Configuration, tuple[str,
         configuration = msgspec.convert(document, Configuration)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from error
-    known = Configuration.__struct_fields__
-    return configuration, tuple(key for key in document if key not in known and not str(key).startswith("_"))
+    return configuration, tuple(_unused(document))
+
+
+def _unused(document: dict[Any, Any]) -> Iterator[str]:
+    """The keys of a configuration that nothing here uses; those that begin with `_` are comments."""
+    for key, value in document.items():
+        if str(key).startswith("_"):
+            continue
+        if key in _FOR_OTHERS or key not in Configuration.__struct_fields__:
+            yield str(key)
+        elif key == "tools":
+            for place, tool in enumerate(value):
+                yield from (
+                    f"tools[{place}].{name}" for name in tool if name not in ToolEntry.__struct_fields__
+                )
 
 
 def configuration_text(path: Path) -> str:
@@ -178,8 +200,20 @@ def _flags(tool: ToolEntry) -> tuple[Flags, tuple[str, ...]]:
     parser.add_argument("-o", "--output-file")
     args, others = parser.parse_known_args(arguments)
     flags = flags_of(args)
-    notices = (f"{tool.name}: {' '.join(others)} is left out: nothing here knows it",) if others else ()
-    return flags, notices
+    name, notices = output_name(args.output_file or "", f"{tool.name}: -o")
+    if args.output_directory:
+        notices += (f"{tool.name}: -d {args.output_directory} is not used: -d or -o of `profile` says where",)
+    if others:
+        notices += (f"{tool.name}: {' '.join(others)} is left out: nothing here knows it",)
+    return replace(flags, wish=replace(flags.wish, output_name=name)), notices
+
+
+def output_name(given: str, option: str) -> tuple[str, tuple[str, ...]]:
+    """What the profiler's files are called below the folder of the run: they would be lost elsewhere."""
+    path = PurePath(given)
+    if not path.is_absolute() and ".." not in path.parts:
+        return given, ()
+    return path.name, (f"{option} {given} names {path.name} in the run's folder, where rocm-perf looks",)
 
 
 def _arguments(tool: ToolEntry) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from rocm_perf.arch.counter_sets import counter_sets
+from rocm_perf.arch.counter_sets import set_name
 from rocm_perf.backends.base import DOMAINS, Domain, PcSampling, Wish
 from rocm_perf.collect.request.counter_files import InputFile, read_input_file, split_names
 from rocm_perf.collect.request.flag_options import FORMATS
@@ -61,8 +61,8 @@ def flags_of(args: Namespace) -> Flags:
 
 def _input(path: Path) -> tuple[tuple[str, ...], InputFile]:
     """The sets and passes of a file; where it is not here, the set of its name, as wrappers ship such files."""
-    if not path.exists() and path.stem in counter_sets():
-        return (path.stem,), InputFile(())
+    if not path.exists() and (known := set_name(path.stem)):
+        return (known,), InputFile(())
     return (), read_input_file(path)
 
 

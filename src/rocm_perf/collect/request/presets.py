@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
+from typing import Literal
 
 import msgspec
 
@@ -26,6 +27,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A preset as its file has it."""
 
     title: str
+    overhead: Literal["none", "low", "medium", "high"]  # to expect, not measured
     domains: tuple[Domain, ...] = ()
     counters: tuple[str, ...] = ()  # sets of counters
     pc_sampling: PcSampling | None = None

@@ -124,7 +124,7 @@ def _make_room(place: Place, replace: bool) -> None:
         raise UsageError(
             f"the run {place.run_id} exists",
             f"{old[0]} holds a recording",
-            "Choose another --run-id, or replace it with --force-overwrite.",
+            "Choose another name, or replace it with --force-overwrite.",
         )
     for folder in old:
         shutil.rmtree(folder)

@@ -15,6 +15,13 @@ _PROCESS = re.compile(
     r"rank(\d{0,6})-(\d{1,10})"
 )  # the profiler's own files, and our folder without the suffix
 _INPUTS = ("counters.txt", "application.sh")  # written for a profiler, not by one
+_REPORTS = (
+    "profile.json",
+    "roofline.json",
+    "dag.json",
+    "analysis.json",
+)  # what analyses of ours leave beside a run
+_PRODUCER = b'"producer": "rocm-perf'
 _LEVELS = 2  # from the folder of a process up to that of its run
 
 
@@ -48,6 +55,17 @@ class _Home:
 def is_input(file: Path) -> bool:
     """Whether the file is input that rocm-perf wrote for a profiler."""
     return file.name in _INPUTS and _PASS.fullmatch(file.parent.name) is not None
+
+
+def is_report(file: Path) -> bool:
+    """Whether the file is an analysis that rocm-perf wrote, and no recording."""
+    if file.name not in _REPORTS:
+        return False
+    try:
+        with file.open("rb") as opened:
+            return _PRODUCER in opened.read(200)
+    except OSError:
+        return False
 
 
 def is_snapshot(folder: Path, name: str) -> bool:

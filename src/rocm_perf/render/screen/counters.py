@@ -21,7 +21,7 @@ def print_counters(
     *,
     formulas: bool,
 ) -> None:
-    """Print a heading and one table per block, derived counters last; with `formulas`, how each is computed."""
+    """Print a heading, the derived counters and one table per block; with `formulas`, how each is computed."""
     console.print(Text(heading(chip)))
     if chip.note:
         console.print(Text(f"note: {chip.note}", style="yellow"))
@@ -50,11 +50,11 @@ def spaced(formula: str) -> str:
 
 
 def _groups(shown: Sequence[Counter], blocks: Mapping[str, Block]) -> Iterator[tuple[Text, list[Counter]]]:
+    if group := [counter for counter in shown if counter.derived]:
+        yield Text.assemble(("derived", "bold"), "  computed from hardware counters"), group
     for name, block in blocks.items():
         if group := [counter for counter in shown if counter.block == name]:
             yield Text.assemble((name, "bold"), f"  {block.title}, {slots(block)}"), group
-    if group := [counter for counter in shown if counter.derived]:
-        yield Text.assemble(("derived", "bold"), "  computed from hardware counters"), group
 
 
 def _table(group: Sequence[Counter], width: int, *, formulas: bool) -> Table:

@@ -46,9 +46,16 @@ def preset_lines(presets: Mapping[str, Data]) -> Iterator[str]:
     """Lines that name every preset and what it records."""
     width = max(map(len, presets))
     for name, preset in presets.items():
-        yield f"{name:<{width}}  {preset['title']}"
+        yield f"{name:<{width}}  {_OVERHEAD[preset['overhead']]:<6}  {preset['title']}"
         if recorded := _recorded(preset):
-            yield f"{'':<{width}}  {recorded}"
+            yield f"{'':<{width}}  {'':<6}  {recorded}"
+    yield ""
+    yield "The second column is the overhead to expect, not a measured one: low records calls and kernels; medium also"
+    yield "the layers below, or samples; high runs the application again for each pass of counters, or slows kernels"
+    yield "down. `rocm-perf profile --measure-overhead` measures it."
+
+
+_OVERHEAD = {"none": "-", "low": "low", "medium": "medium", "high": "high"}
 
 
 def _recorded(preset: Data) -> str:

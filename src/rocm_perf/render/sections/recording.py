@@ -45,11 +45,19 @@ def recorded_line(record: CollectionRecord, overhead: Quantity) -> str:
     """Which profiler recorded what, in how many runs, and at what cost."""
     if not record.profiled:
         return _wall_line(record)
-    asked = f" {', '.join(record.asked)};" if record.asked else ""
+    had = _had(record)
+    asked = f" {', '.join(had)};" if had else ""
     runs = [run for run in record.passes if run.outcome != "not run"]
     times = format_count(len(runs), "run")
     window = f" {record.window.sentence};" if record.window else ""
     return f"{record.profiler}:{asked}{window} {times} of the program; {overhead_text(overhead)}"
+
+
+def _had(record: CollectionRecord) -> tuple[str, ...]:
+    """What was asked for, without what the record says could not be recorded."""
+    done = {run.purpose for run in record.passes if run.outcome in ("recorded", "partly")}
+    lost = [line.partition(":")[0].removesuffix(" trace") for line in record.could_not]
+    return tuple(name for name in record.asked if name in done or name not in lost)
 
 
 def _wall_line(record: CollectionRecord) -> str:

@@ -1,0 +1,75 @@
+"""rocprof-sys (omnitrace before ROCm 6.3): a timeline of the whole process for Perfetto. Only where the user asks for it:
+it starts slowly, and rocprofv3 records the same of the GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocm_perf.backends.amd.profiler import NO_GPU, AmdProfiler
+from rocm_perf.backends.base import Command, Domain, Wish
+from rocm_perf.backends.machine import Machine
+from rocm_perf.backends.tools import Program
+
+# What each domain is called in ROCPROFSYS_ROCM_DOMAINS (rocprof-sys documentation, runtime options).
+_DOMAINS: dict[Domain, str] = {
+    "kernel": "kernel_dispatch",
+    "hip": "hip_runtime_api",
+    "hsa": "hsa_api",
+    "copy": "memory_copy",
+    "allocation": "memory_allocation",
+    "scratch": "scratch_memory",
+    "marker": "marker_api",
+    "rccl": "rccl_api",
+}
+
+
+class RocprofSysProfiler(AmdProfiler):
+    """The tracer that starts the program."""
+
+    name = tool = "rocprof-sys"
+    programs = (Program("rocprof-sys", files=("rocprof-sys-run", "omnitrace-run", "omnitrace")),)
+    why = "you asked for it"
+    offers = "timeline for Perfetto"
+    domains = tuple(_DOMAINS)
+    only_asked = True
+    probe_counter = ""
+
+    def refusal(self, wish: Wish, machine: Machine) -> str:
+        if wish.counters:
+            return f"{self.name} is not used for counters here (rocprofv3 is)"
+        if wish.pc_sampling is not None:
+            return f"{self.name} does not sample program counters of the GPU"
+        if wish.att:
+            return "only rocprofv3 records thread traces"
+        if not self.watches(machine):
+            return NO_GPU
+        found = machine.tools.get(self.tool)
+        return "it is not on this machine" if found is None else found.problem
+
+    def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
+        """Everything is said by variables: their names have outlived those of the options."""
+        program = machine.tools[self.tool].path
+        prefix = "OMNITRACE" if "omnitrace" in Path(program).name else "ROCPROFSYS"
+        wanted = ",".join(name for domain, name in _DOMAINS.items() if domain in wish.domains)
+        settings = {
+            "TRACE": "true",
+            "PROFILE": "false",
+            "USE_SAMPLING": "false",
+            "TIME_OUTPUT": "false",
+            "USE_PID": "true",
+            "OUTPUT_PATH": str(folder),
+            "ROCM_DOMAINS": wanted,
+        }
+        return Command(
+            argv=(program, *wish.tool_args, "--", *app),
+            environment={f"{prefix}_{name}": value for name, value in settings.items()},
+            expected=("**/*.proto",),
+        )
+
+
+class RocprofSysPythonProfiler(RocprofSysProfiler):
+    """The tracer for Python programs, which also names their functions."""
+
+    name = tool = "rocprof-sys-python"
+    programs = (Program("rocprof-sys-python", files=("rocprof-sys-python", "omnitrace-python"), asked=()),)
+    python_only = True
