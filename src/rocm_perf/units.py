@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
@@ -32,6 +34,12 @@ def format_count(value: float, singular: str, plural: str | None = None) -> str:
     """A number with its noun: (2, 'dispatch', 'dispatches') -> '2 dispatches'."""
     word = singular if value == 1 else (plural or singular + "s")
     return f"{value:,} {word}"
+
+
+def format_list(names: Sequence[str], most: int) -> str:
+    """The names, or the first of them and how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _scaled(value: float, steps: tuple[tuple[int, str], ...]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.judged import chosen_window
 from rocm_perf.errors import NotSupportedError, UsageError
 from rocm_perf.memory import usable_bytes
 from rocm_perf.units import format_count
@@ -31,7 +32,7 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
 
     Raises NotSupportedError if that takes more memory than may be used.
     """
-    chosen = None if isinstance(args.window, str) else args.window
+    chosen = chosen_window(args)
     if chosen is not None and args.in_parts:
         raise UsageError("--window and --in-parts exclude each other", next_step="Leave one of them out.")
     if (chosen is not None or args.in_parts) and (len(args.paths) > 1 or args.each):

@@ -29,16 +29,25 @@ class CompareCommand:
         parser.add_argument(
             "--top", metavar="N", type=positive, default=10, help="kernels to show (default 10)"
         )
+        parser.add_argument(
+            "--window",
+            choices=("steady", "all"),
+            default="steady",
+            help="equally many steps of both steady states, if both have steps (the default), or all of both",
+        )
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.compare.recordings import compare
+        from rocm_perf.analysis.phases.focus import alike
         from rocm_perf.ingest.load import load
 
         with reading_progress():
             base, new = (load(path, as_one=args.as_one) for path in (args.base, args.new))
         findings = _findings(base, str(args.base)), _findings(new, str(args.new))
+        if args.window == "steady":
+            base, new = alike(base, new)
         comparison = compare(base, new, _labels(args.base, args.new), findings)
         if args.json:
             from rocm_perf.render import json

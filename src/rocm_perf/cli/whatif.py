@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import count, named_path
+from rocm_perf.cli.judged import add_window, chosen_window, judged
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
@@ -23,8 +24,8 @@ SCHEMA_VERSION = 1
 class WhatifCommand:
     """What a change would save, projected from a recording alone.
 
-    Changes the dependency graph of the recording and times it again; several changes apply one after another. Every
-    assumption is printed with the answer.
+    Changes the dependency graph of the recording's steady state and times it again; several changes apply one after
+    another. Every assumption is printed with the answer.
     """
 
     name = "whatif"
@@ -60,6 +61,7 @@ class WhatifCommand:
             default=[],
             help="host work of a rank takes F times as long",
         )
+        add_window(parser)
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
         parser.add_argument("--json", action="store_true", help="print the projection as JSON")
 
@@ -69,7 +71,8 @@ class WhatifCommand:
         from rocm_perf.ingest import load
 
         with reading_progress():
-            trace = load.load(args.path, as_one=args.as_one)
+            trace = load.load(args.path, as_one=args.as_one, window=chosen_window(args))
+        trace = judged(trace, args)
         graph = build(trace)
         if graph.empty:
             raise EmptyCaptureError(f"{args.path} holds no timed work", "there is nothing to time again")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
+
 import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.phases.build import phases
+from rocm_perf.errors import UsageError
 from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
 
@@ -24,6 +27,38 @@ def focused(trace: Trace) -> Trace:
         return trace
     origin = division.origin_ns
     return cut(trace, Span(judged.start_ns + origin, judged.end_ns + origin))
+
+
+def alike(base: Trace, new: Trace) -> tuple[Trace, Trace]:
+    """Two recordings cut to equally many steps of their steady states; as they are where one of them has none."""
+    counts = phases(base).steps, phases(new).steps
+    if not all(counts):
+        return base, new
+    return _first_steps(base, min(counts)), _first_steps(new, min(counts))
+
+
+def _first_steps(trace: Trace, count: int) -> Trace:
+    """The first of the steady steps. They are alike, so that their number tells how long they take."""
+    division = phases(trace)
+    judged = division.judged
+    if judged is None or count == division.steps:
+        return focused(trace)
+    start = judged.start_ns + division.origin_ns
+    return cut(trace, Span(start, start + judged.duration_ns * count // division.steps))
+
+
+def within_ranges(trace: Trace, name: str) -> Trace:
+    """What starts between the first start and the last end of the ranges of that name; raises if there are none."""
+    ranges = trace.table("ranges")
+    own = ranges.filter((pl.col("name") == name) & (pl.col("end_ns") > pl.col("start_ns")))
+    if not own.height:
+        near = difflib.get_close_matches(name, ranges["name"].unique().to_list(), n=3)
+        raise UsageError(
+            f"no range is named {name!r}",
+            f"the nearest are {', '.join(near)}" if near else "",
+            "See rocm-perf analyze PATH --show ranges for their names.",
+        )
+    return cut(trace, Span(own["start_ns"].min(), own["end_ns"].max()))  # type: ignore[arg-type]
 
 
 def cut(trace: Trace, span: Span) -> Trace:

@@ -13,7 +13,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.kernels import Sliver, Slivers, Steps
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import NS_PER_US, format_count, format_ns
+from rocm_perf.units import NS_PER_US, format_count, format_list, format_ns
 
 FORMULAS = {
     "slivers.saving_ns": "gaps between the kernels of each occurrence + (kernels - 1) * floor_ns, at most the time "
@@ -27,6 +27,7 @@ _PAUSE_NS = 100 * NS_PER_US  # a longer gap has another cause than a launch
 _OCCURRENCES = 3
 _ROWS = 20
 _LONGEST = 64  # kernels in a sequence
+_NAMES = 4  # kernels of a sequence that are named
 _FLOOR = 0.05
 # Kernels of libraries that no compiler fuses into their neighbours.
 _NOT_FUSED = ("gemm", "convolution", "attention", "collective", "sort")
@@ -122,7 +123,7 @@ def sliver_findings(document: Document) -> list[Finding]:
     if not result.rows or document.gaps.doubt or result.saving_ns < _WORTH * busy_ns:
         return []
     first = result.rows[0]
-    names = ", ".join(dict.fromkeys(short_name(kernel) for kernel in first.kernels))
+    names = format_list(list(dict.fromkeys(map(short_name, first.kernels))), _NAMES)
     finding = Finding(
         id="slivers",
         severity="warning",

@@ -179,7 +179,7 @@ THEMES = (
     ),
     Theme(
         id="fusion",
-        kind="kernel-latency-or-occupancy",
+        kind="host-bound",
         members=("slivers",),
         causes=(),
         show="steps",

@@ -1,0 +1,58 @@
+"""Which part of a recording a verb is about: its steady state unless the user says otherwise."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rocm_perf.cli.arguments import window
+from rocm_perf.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf.model.time_window import TimeWindow
+    from rocm_perf.model.trace import Trace
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    """The options that choose the part."""
+    parser.add_argument(
+        "--window",
+        metavar="W",
+        type=window,
+        default="steady",
+        help="steady (the steps that repeat; the default), all, or A..B: what starts from A to B seconds (or 500ms, "
+        "2min) after the start of the recording",
+    )
+    parser.add_argument(
+        "--range",
+        metavar="NAME",
+        help="only what starts between the first start and the last end of the ranges (roctx, NVTX, record_function) "
+        "of this name",
+    )
+
+
+def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
+    """The window that was given by its times."""
+    if isinstance(args.window, str):
+        return None
+    if args.range is not None:
+        raise UsageError("--window A..B and --range exclude each other", next_step="Leave one of them out.")
+    given: TimeWindow = args.window
+    return given
+
+
+def in_range(trace: Trace, name: str | None) -> Trace:
+    """What starts within the ranges of a name; all where none was asked for."""
+    if name is None:
+        return trace
+    from rocm_perf.analysis.phases.focus import within_ranges
+
+    return within_ranges(trace, name)
+
+
+def judged(trace: Trace, args: argparse.Namespace) -> Trace:
+    """The part of a loaded recording that the options choose; a window by its times was cut when it was read."""
+    from rocm_perf.analysis.phases.focus import focused
+
+    part = in_range(trace, args.range)
+    return focused(part) if args.window == "steady" else part
