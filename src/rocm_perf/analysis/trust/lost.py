@@ -131,7 +131,7 @@ def replays(trace: Trace) -> Replays | None:
     whole = _whole_sizes(sizes)
     like = sizes["left"].map_elements(lambda size: _whole_size(size, whole), pl.Int64)
     short = _of_one_graph(trace, sizes.with_columns(like.alias("like")).filter(pl.col("left") < like))
-    empty = sizes.filter(pl.col("left") == 0)["calls"].sum()
+    empty = int(sizes.filter(pl.col("left") == 0)["calls"].sum())
     missing = int(((short["like"] - short["left"]) * short["calls"]).sum())
     few = not empty and int(short["calls"].sum()) < _SEVERAL  # small graphs of their own look like that
     if few or unlinked(trace) > _UNLINKED * missing:
