@@ -25,6 +25,7 @@ from rocm_perf.model.trace import Trace
 _PROCESS = ("node", "pid")
 _NUMBERED = ("node", "pid", "pass_id")
 _SHORT = 0.9  # of its like: graphs for other batch sizes differ by a few kernels
+_SEVERAL = 3
 _UNLINKED = 0.5  # of what replays lack: with so many kernels of no known launch, they are here but not linked
 
 
@@ -61,26 +62,25 @@ class Excerpts(NamedTuple):
 def launches(trace: Trace) -> pl.DataFrame:
     """Calls that launch work on the GPU, counted by function (name), by how much each `left` in the recording, by
     whether its id would show that (identified), and by whether it was `pending` when the recording ended: nothing
-    shows that it ran by then. `calls` and `total_ns` are those of each row.
+    shows that it ran by then. `calls` and `total_ns` are those of each row."""
+    by = ["name", "left", "identified", "pending"]
+    spent = (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns")
+    return _launching_calls(trace).group_by(by).agg(pl.len().alias("calls"), spent).sort(by)
 
-    Not among them: calls inside another launching call, and launches that a graph captured.
-    """
+
+def _launching_calls(trace: Trace) -> pl.DataFrame:
+    """Each of these calls. Not among them: calls inside another one, and launches that a graph captured."""
     calls = timed_calls(trace)
     name = pl.col("name").str
     launching = name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
-    outer = disjoint(_uncaptured(calls, launching), THREAD)
-    left = outer.select(call_key()).join(_work(trace), on="call_key", how="left", maintain_order="left")[
-        "left"
-    ]
+    outer = disjoint(_uncaptured(calls, launching), THREAD).with_columns(call_key())
+    left = outer.join(_work(trace), on="call_key", how="left", maintain_order="left")["left"]
     counted = outer.with_columns(
         left.fill_null(0), pl.col("correlation_id").is_not_null().alias("identified")
     )
     # In a part of a recording, a wait may end after it: what it waited for may lie there too.
     waits = calls.filter(name.contains(SYNC_CALL)) if trace.run.window is None else calls.clear()
-    pending = _pending(counted, waits).alias("pending")
-    spent = (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns")
-    by = ["name", "left", "identified", "pending"]
-    return counted.with_columns(pending).group_by(by).agg(pl.len().alias("calls"), spent).sort(by)
+    return counted.with_columns(_pending(counted, waits).alias("pending"))
 
 
 def _uncaptured(calls: pl.DataFrame, launching: pl.Expr) -> pl.DataFrame:
@@ -130,21 +130,38 @@ def replays(trace: Trace) -> Replays | None:
     sizes = graphs.group_by("left").agg(pl.col("calls").sum())
     whole = _whole_sizes(sizes)
     like = sizes["left"].map_elements(lambda size: _whole_size(size, whole), pl.Int64)
-    short = sizes.with_columns(like.alias("like")).filter(
-        (pl.col("left") < pl.col("like")) | (pl.col("left") == 0)
-    )
+    short = _of_one_graph(trace, sizes.with_columns(like.alias("like")).filter(pl.col("left") < like))
+    empty = int(sizes.filter(pl.col("left") == 0)["calls"].sum())
     missing = int(((short["like"] - short["left"]) * short["calls"]).sum())
-    if not short.height or unlinked(trace) > _UNLINKED * missing:
+    few = not empty and int(short["calls"].sum()) < _SEVERAL  # small graphs of their own look like that
+    if few or unlinked(trace) > _UNLINKED * missing:
         return None
     return Replays(
         function=graphs["name"][0],
         launched=int(sizes["calls"].sum()),
-        short=int(short["calls"].sum()),
-        empty=int(short.filter(pl.col("left") == 0)["calls"].sum()),
+        short=int(short["calls"].sum()) or empty,
+        empty=empty,
         usual=whole[-1] if whole else 0,
         recorded=int((sizes["left"] * sizes["calls"]).sum()),
         missing=missing,
     )
+
+
+def _of_one_graph(trace: Trace, short: pl.DataFrame) -> pl.DataFrame:
+    """Those of the sizes (left, like, calls) whose replays lack kernels of their like, and have none that it lacks:
+    else they are replays of another graph."""
+    partial = short.filter(pl.col("left") > 0)
+    if not partial.height:
+        return short
+    calls = (
+        _launching_calls(trace).filter(pl.col("name").str.contains(GRAPH_CALL)).unique("left", keep="first")
+    )
+    kernels = launched_kernels(trace).select(call_key(), pl.col("name").alias("kernel"))
+    counted = kernels.join(calls.select("call_key", "left"), on="call_key").group_by("left", "kernel").len()
+    theirs = counted.select(pl.col("left").alias("like"), "kernel", pl.col("len").alias("most"))
+    compared = counted.join(partial, on="left").join(theirs, on=["like", "kernel"], how="left")
+    others = compared.filter(pl.col("len") > pl.col("most").fill_null(0))["left"]
+    return short.filter(~pl.col("left").is_in(others.implode()))
 
 
 def _whole_sizes(sizes: pl.DataFrame) -> list[int]:

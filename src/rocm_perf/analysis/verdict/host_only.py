@@ -100,12 +100,15 @@ def _no_kernels(calls: pl.DataFrame) -> Finding:
     launched = calls.filter(name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)).height
     copied = calls.filter(name.contains(COPY_CALL)).height
     used = f"{format_count(launched, 'launch', 'launches')} and {format_count(copied, 'copying call')}"
+    count = format_count(calls.height, "call")
+    title = "What the GPU did is not in the recording: it holds calls of the host only"
+    unused = "No work of a GPU was recorded: no call in the recording launches or copies anything"
     return Finding(
         id="gpu-not-recorded",
         severity="error",
         kind="unrecorded-work" if launched or copied else "cannot-tell",
-        title="What the GPU did is not in the recording: it holds calls of the host only",
-        evidence=(f"{format_count(calls.height, 'call')}, {used} among them, but no kernel and no copy",),
+        title=title if launched or copied else unused,
+        evidence=(f"{count}, {used} among them, but no kernel and no copy",),
         remedy="Record the GPU as well: rocprofv3 --kernel-trace --memory-copy-trace beside --hip-trace, or "
         "torch.profiler with GPU activities.",
     )

@@ -173,10 +173,23 @@ def test_no_replay_at_all_left_a_kernel() -> None:
         [30] * 8,
         [30, 30, 200, 200, 30, 200],  # two graphs
         [30, 30, 29, 30, 28, 30],  # batch sizes differ by a kernel
+        [30, 30, 10, 30, 30],  # a small graph, once
     ],
 )
 def test_replays_alike_are_no_doubt(sizes: Sequence[int]) -> None:
     assert doubts(replayed(sizes, waited(len(sizes)))) == ()
+
+
+def test_smaller_graphs_with_kernels_of_their_own_are_whole() -> None:
+    sizes = {"large": 30, "small": 12, "tiny": 5, "least": 2}
+    order = ["large", "large", "small", "large", "tiny", "large", "least", "large"]
+    kernels = [
+        kernel(name, at * MS + number * US, at * MS + number * US + 900 + at, correlation_id=at)
+        for at, name in enumerate(order)
+        for number in range(sizes[name])
+    ]
+    calls = [call("hipGraphLaunch", at * MS - 20 * US, at * MS - 9 * US, at) for at in range(len(order))]
+    assert doubts(trace(dispatches=kernels, api_calls=calls)) == ()
 
 
 def test_a_replay_that_the_recording_ended_before_is_no_doubt() -> None:
