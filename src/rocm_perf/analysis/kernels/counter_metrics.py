@@ -18,6 +18,16 @@ NO_COUNTERS = (
 )
 
 
+_FIRST = (
+    "dram_gbps",
+    "tflops",
+    "achieved_occupancy",
+    "l2_hit_rate",
+    "mfma_busy",
+    "valu_busy",
+    "lds_conflict_rate",
+    "wait_share",
+)
 _AMOUNTS = ("B", "FLOP", "OP", "instructions", "waves")  # more work, not better or worse
 
 
@@ -50,9 +60,11 @@ def _rows(device: Device, table: MetricTable) -> Iterator[KernelMetric]:
             )
 
 
-def _standing(row: KernelMetric) -> tuple[int, int]:
-    """Rates and shares come before the amounts that they are made of, each in the order of the metrics' files."""
-    return row.unit in _AMOUNTS, list(metrics()).index(row.metric)
+def _standing(row: KernelMetric) -> tuple[int, bool, int]:
+    """What is asked first comes first; then rates and shares, then the amounts that they are made of, each in the order
+    of the metrics' files."""
+    first = _FIRST.index(row.metric) if row.metric in _FIRST else len(_FIRST)
+    return first, row.unit in _AMOUNTS, list(metrics()).index(row.metric)
 
 
 def _valued(rows: Sequence[KernelMetric]) -> set[str]:

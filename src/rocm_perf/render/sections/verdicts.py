@@ -16,6 +16,7 @@ from rocm_perf.render.sections.section import (
     finding_item,
     grids,
     number,
+    rate,
     share,
     text,
 )
@@ -117,14 +118,34 @@ def pairing(coverage: Coverage) -> str:
 
 def tables_section(document: Document, top: int) -> Section:
     """Rows of tables that no other section covers."""
-    filled = notable_excerpts(document)
+    filled = _notable(document)
     if not filled:
         return Section("Other tables", unavailable="the other sections cover everything recorded")
     return Section("Other tables", grids=tuple(excerpt_grid(excerpt, top) for excerpt in filled))
 
 
+def _measured(excerpt: Excerpt, document: Document) -> Excerpt:
+    """In place of counters, what they say of the kernel that took longest."""
+    rows = document.metrics.rows
+    if excerpt.table != "counters" or not rows:
+        return excerpt
+    of_kernel = [row for row in rows if (row.kernel, row.gpu) == (rows[0].kernel, rows[0].gpu)]
+    return Excerpt(
+        table=excerpt.table,
+        title=f"What the counters say of {rows[0].short_name}",
+        columns=("metric", "value", "unit"),
+        rows=tuple((row.title, rate(row.value) + ("?" if row.doubt else ""), row.unit) for row in of_kernel),
+        left_out=0,
+    )
+
+
 def notable_excerpts(document: Document) -> list[Excerpt]:
-    """Excerpts worth a look: beside kernels, those of counters and samples; without kernels, all."""
+    """Excerpts worth a look, with metrics in place of the counters that they come from."""
+    return [_measured(excerpt, document) for excerpt in _notable(document)]
+
+
+def _notable(document: Document) -> list[Excerpt]:
+    """Beside kernels, those of counters and samples; without kernels, all."""
     filled = [excerpt for excerpt in document.excerpts if excerpt.rows]
     if document.hotspots.rows:
         return [excerpt for excerpt in filled if excerpt.table in ("counters", "pc_samples", "instructions")]
