@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path, positive, size, window
+from rocm_perf.cli.arguments import add_window, named_path, positive, size
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
@@ -65,14 +65,7 @@ class AnalyzeCommand:
             "--each", action="store_true", help="report on every run of a folder that holds several"
         )
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
-        parser.add_argument(
-            "--window",
-            metavar="W",
-            type=window,
-            default="steady",
-            help="steady (the steps that repeat; the default), all, or A..B: what starts from A to B seconds (or "
-            "500ms, 2min) after the start of the recording",
-        )
+        add_window(parser)
         parser.add_argument(
             "--memory",
             metavar="SIZE",

@@ -61,6 +61,18 @@ def window(text: str) -> TimeWindow | str:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def add_window(parser: argparse.ArgumentParser) -> None:
+    """The option that chooses the part of a recording."""
+    parser.add_argument(
+        "--window",
+        metavar="W",
+        type=window,
+        default="steady",
+        help="steady (the steps that repeat; the default), all, or A..B: what starts from A to B seconds (or "
+        "500ms, 2min) after the start of the recording",
+    )
+
+
 def _whole(text: str, least: int) -> int:
     try:
         value = int(text)

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import count, named_path
+from rocm_perf.cli.arguments import add_window, count, named_path
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
@@ -60,16 +60,15 @@ class WhatifCommand:
             default=[],
             help="host work of a rank takes F times as long",
         )
+        add_window(parser)
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
         parser.add_argument("--json", action="store_true", help="print the projection as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.graph import build
         from rocm_perf.analysis.path.whatif import whatif
-        from rocm_perf.ingest import load
 
-        with reading_progress():
-            trace = load.load(args.path, as_one=args.as_one)
+        whole, trace = _recording(args)
         graph = build(trace)
         if graph.empty:
             raise EmptyCaptureError(f"{args.path} holds no timed work", "there is nothing to time again")
@@ -84,8 +83,19 @@ class WhatifCommand:
 
             show_json(json.encode({"schema_version": SCHEMA_VERSION, "projection": projection}))
         else:
-            _print(projection)
+            _print(projection, whole)
         return 0
+
+
+def _recording(args: argparse.Namespace) -> tuple[Trace, Trace]:
+    """The recording, or the window of it that was asked for, and the part that is timed again."""
+    from rocm_perf.analysis.phases.focus import focused
+    from rocm_perf.ingest import load
+
+    asked = None if isinstance(args.window, str) else args.window
+    with reading_progress():
+        whole = load.load(args.path, as_one=args.as_one, window=asked)
+    return whole, focused(whole) if args.window == "steady" else whole
 
 
 def _changes(args: argparse.Namespace, trace: Trace, graph: Graph) -> list[Change]:
@@ -145,14 +155,18 @@ def _rank(name: str) -> int:
         ) from error
 
 
-def _print(projection: Projection) -> None:
+def _print(projection: Projection, whole: Trace) -> None:
+    from rocm_perf.analysis.time.busy import wall_ns
     from rocm_perf.units import format_ns
 
+    recorded = wall_ns(whole) or 0
     speedup = projection.speedup.value
     gain = "" if speedup is None else f", {speedup:.2f}x"
     show(
         f"{projection.change}: {format_ns(projection.recorded_wall_ns)} -> {format_ns(projection.wall_ns)}{gain}"
     )
+    if projection.recorded_wall_ns < recorded:
+        show(f"That is the part that repeats, of {format_ns(recorded)} in all: --window all is about the whole.")
     if not projection.saved_ns:
         show("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
     show("Assumed:", *(f"- {line}" for line in projection.assumptions))
