@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rocm_perf.model.trace import Trace
 
 SCHEMA_VERSION = 1
+_NEARLY_ALL = 0.95  # of a recording: then what is left out is not worth a line
 
 
 class WhatifCommand:
@@ -165,7 +166,7 @@ def _print(projection: Projection, whole: Trace) -> None:
     show(
         f"{projection.change}: {format_ns(projection.recorded_wall_ns)} -> {format_ns(projection.wall_ns)}{gain}"
     )
-    if projection.recorded_wall_ns < recorded:
+    if projection.recorded_wall_ns < _NEARLY_ALL * recorded:
         show(f"That is the part that repeats, of {format_ns(recorded)} in all: --window all is about the whole.")
     if not projection.saved_ns:
         show("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
