@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from rocm_perf.model.trace import Trace
 
 SCHEMA_VERSION = 1
+_NEARLY_ALL = 0.95  # of a recording: then what is left out is not worth a line
 
 
 class WhatifCommand:
     """What a change would save, projected from a recording alone.
 
-    Changes the dependency graph of the recording's steady state and times it again; several changes apply one after
-    another. Every assumption is printed with the answer.
+    Changes the dependency graph of the recording and times it again; several changes apply one after another. Every
+    assumption is printed with the answer.
     """
 
     name = "whatif"
@@ -68,11 +69,8 @@ class WhatifCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.graph import build
         from rocm_perf.analysis.path.whatif import whatif
-        from rocm_perf.ingest import load
 
-        with reading_progress():
-            trace = load.load(args.path, as_one=args.as_one, window=chosen_window(args))
-        trace = judged(trace, args)
+        whole, trace = _recording(args)
         graph = build(trace)
         if graph.empty:
             raise EmptyCaptureError(f"{args.path} holds no timed work", "there is nothing to time again")
@@ -87,8 +85,17 @@ class WhatifCommand:
 
             show_json(json.encode({"schema_version": SCHEMA_VERSION, "projection": projection}))
         else:
-            _print(projection)
+            _print(projection, whole)
         return 0
+
+
+def _recording(args: argparse.Namespace) -> tuple[Trace, Trace]:
+    """The recording, or the window of it that was asked for, and the part that is timed again."""
+    from rocm_perf.ingest import load
+
+    with reading_progress():
+        whole = load.load(args.path, as_one=args.as_one, window=chosen_window(args))
+    return whole, judged(whole, args)
 
 
 def _changes(args: argparse.Namespace, trace: Trace, graph: Graph) -> list[Change]:
@@ -148,14 +155,20 @@ def _rank(name: str) -> int:
         ) from error
 
 
-def _print(projection: Projection) -> None:
+def _print(projection: Projection, whole: Trace) -> None:
+    from rocm_perf.analysis.time.busy import wall_ns
     from rocm_perf.units import format_ns
 
+    recorded = wall_ns(whole) or 0
     speedup = projection.speedup.value
     gain = "" if speedup is None else f", {speedup:.2f}x"
     show(
         f"{projection.change}: {format_ns(projection.recorded_wall_ns)} -> {format_ns(projection.wall_ns)}{gain}"
     )
+    if projection.recorded_wall_ns < _NEARLY_ALL * recorded:
+        show(
+            f"That is the part that repeats, of {format_ns(recorded)} in all: --window all is about the whole."
+        )
     if not projection.saved_ns:
         show("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
     show("Assumed:", *(f"- {line}" for line in projection.assumptions))

@@ -10,6 +10,10 @@ import pytest
 from rocm_perf import api
 from rocm_perf.cli.main import main
 from rocm_perf.model import bundle
+from rocm_perf.sim.engine import simulate
+from rocm_perf.sim.record import record
+from rocm_perf.sim.workload import parse_workload
+from tests.unit.sim.runs import KERNELS, STEADY, thread
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "workloads"
 
@@ -22,10 +26,21 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_answer_with_its_assumptions(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["whatif", recording, "--hoist-syncs"]) == 0
+    assert main(["whatif", recording, "--hoist-syncs", "--window", "all"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == "synchronisations hoisted: 7.01 ms -> 2.87 ms, 2.44x"
+    assert out[0] == "synchronisations hoisted: 7.03 ms -> 2.89 ms, 2.43x"
     assert any("synchronising calls vanish" in line for line in out)
+    assert not any("the part that repeats" in line for line in out)
+
+
+def test_the_steady_state_is_what_is_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loop = '{repeat = 40, steps = [{launch = "big"}, {sync = "stream"}]}'
+    text = KERNELS + thread('{launch = "small"}, {cpu = "load", us = 9000}, ' + loop)
+    bundle.write(record(simulate(parse_workload(text), STEADY)), tmp_path / "run")
+    assert main(["whatif", str(tmp_path / "run"), "--faster", "big=2"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("kernels big 2 times faster: 1.3")
+    assert out[1].startswith("That is the part that repeats, of 10.3 ms in all")
 
 
 def test_several_changes_and_json(recording: str, capsys: pytest.CaptureFixture[str]) -> None:

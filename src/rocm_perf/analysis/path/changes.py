@@ -15,6 +15,7 @@ from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count
 
 _MOST_NS = 1 << 62  # times are added as 64-bit integers
+_COPY_HOLDS = ["default stream", "room", "wait"]  # why work of another stream waited for a copy
 _COPY_RULES = ["own copy", "copy wait"]  # why a call that copies waited
 _SMALL_BYTES = 1 << 16  # copies up to this size show what starting one takes
 
@@ -269,7 +270,8 @@ def _faster_copies(nodes: pl.DataFrame, blocked: pl.Series, gbps: float | None) 
 
 
 def _beside_copies(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:
-    """What came after a copy in its stream now comes after the work before the copy, or after the start."""
+    """What came after a copy in its stream now comes after the work before the copy, or after the start; work of other
+    streams that waited for it no longer does."""
     lanes = numbered(graph).filter(pl.col("lane").is_not_null()).select("id", "lane", "kind")
     worked = pl.when(pl.col("kind") != "copy").then("id").forward_fill().over("lane").fill_null(START)
     copies = lanes.with_columns(worked=worked).filter(pl.col("kind") == "copy").select("worked", cause="id")
@@ -279,7 +281,12 @@ def _beside_copies(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:
     ends = (graph.nodes["start_ns"] + graph.nodes["duration_ns"]).gather(edges["worked"])
     starts = graph.nodes["start_ns"].gather(edges["effect"])
     edges = edges.with_columns(to=graph.nodes["kind"].gather(edges["effect"]), most=starts - ends)
-    return edges.with_columns(
-        cause=pl.when(passed).then("worked").otherwise("cause"),
-        lag_ns=pl.when(passed).then(pl.min_horizontal("most", pl.lit(gap))).otherwise("lag_ns"),
-    ).drop("to", "worked", "most")
+    freed = pl.col("rule").is_in(_COPY_HOLDS) & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
+    return (
+        edges.filter(~freed)
+        .with_columns(
+            cause=pl.when(passed).then("worked").otherwise("cause"),
+            lag_ns=pl.when(passed).then(pl.min_horizontal("most", pl.lit(gap))).otherwise("lag_ns"),
+        )
+        .drop("to", "worked", "most")
+    )

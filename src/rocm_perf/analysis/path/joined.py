@@ -23,7 +23,6 @@ ASSUMED_GRAPH_GAP_NS = 100
 # nodes: 14 us on an MI300X (of 1,573), 34 and 41 us on an H200 (of 57 and 133).
 ASSUMED_GRAPH_START_NS = 40_000
 
-_EARLY_US = ASSUMED_GRAPH_START_NS // 1000
 _LONG_RUN = 0.05  # of all launches: in shorter runs no loop is looked for but an exact one
 _LONGEST_HOST_GAP_NS = 1_000_000  # launches further apart have other work between them
 _QUESTIONS = (
@@ -52,13 +51,14 @@ class Captured:
         cost = pl.lit(call) if call is not None else pl.col("size") * ASSUMED_GRAPH_NODE_NS
         joined = joined.with_columns(call_ns=cost)
         nodes, edges = _one_launch(graph, joined, gap)
-        launch = f"{call} ns"
+        launch, early = f"{call} ns", ""
         if call is None:
             edges = _started_early(edges, joined)
-            launch = f"{ASSUMED_GRAPH_NODE_NS} ns per node (assumed), which start within {_EARLY_US} us,"
+            launch = f"{ASSUMED_GRAPH_NODE_NS} ns per node (assumed)"
+            early = f"; the first kernel starts after {ASSUMED_GRAPH_START_NS} ns at most (assumed)"
         graphs = format_count(joined["segment"].n_unique(), "graph launch", "graph launches")
         assumption = (
-            f"{joined.height} launches become {graphs} of {launch} each, with gaps of {gap} ns within; "
+            f"{joined.height} launches become {graphs} of {launch} each, with gaps of {gap} ns within{early}; "
             "the host time between these launches vanishes"
         )
         return changed(graph, assumption, nodes, edges)

@@ -140,6 +140,8 @@ def test_the_default_stream_and_a_stream_that_blocks_run_in_order() -> None:
     assert forward(graph) == graph.nodes["start_ns"].to_list()
     free = whatif(graph, CopiesAsync())
     assert free.wall_ns >= 6 * (100_000 + 70_000)
+    beside = whatif(graph, CopiesAsync(overlapped=True))
+    assert beside.wall_ns == pytest.approx(6 * 100_000 + 70_000, rel=0.05)
 
 
 def test_a_stream_that_overlaps_the_default_stream_does_not_block() -> None:
