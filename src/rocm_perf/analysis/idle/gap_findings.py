@@ -88,8 +88,8 @@ def _finding(row: CauseTime, document: Document, window_ns: int) -> Finding | No
     calls = [call for call in result.calls if call.cause == row.cause][:CALLS_PER_GAP]
     inside = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls)
     evidence = [
-        f"{format_ns(row.total_ns)} in {format_count(row.gaps, 'gap')}, {format_share(row.share)} of the idle time "
-        f"({format_ns(result.idle_ns)} of {format_ns(window_ns)})"
+        f"{_EXPLANATIONS[row.cause]}: {format_ns(row.total_ns)} in {format_count(row.gaps, 'gap')}, "
+        f"{format_share(row.share)} of the idle time"
     ]
     evidence += [f"inside {inside}"] if inside else []
     evidence += _inside_ranges(result) if row.cause in _HOST_CAUSES else []
