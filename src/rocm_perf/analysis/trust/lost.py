@@ -185,7 +185,11 @@ def unlinked(trace: Trace) -> int:
 
 
 def single_losses(trace: Trace) -> SingleLosses:
-    """Launches of single kernels that finished and left nothing; none where their kernels are here without a link."""
+    """Launches of single kernels that finished and left nothing; none where their kernels are here without a link.
+    Without any kernel, that is all of them, whatever their ids."""
+    if not trace.has("dispatches"):
+        every = int(launches(trace).filter(~pl.col("name").str.contains(GRAPH_CALL))["calls"].sum())
+        return SingleLosses(every, every)
     single = _finished(trace, graphs=False)
     lost = int(single.filter(pl.col("left") == 0)["calls"].sum())
     return SingleLosses(lost if unlinked(trace) <= _UNLINKED * lost else 0, int(single["calls"].sum()))

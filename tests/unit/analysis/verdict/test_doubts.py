@@ -226,7 +226,7 @@ def test_launches_that_leave_nothing_are_lost_work() -> None:
 
 def test_copies_without_the_kernels_between_them_are_half_of_the_work() -> None:
     copies = [{"kind": "H2D", "start_ns": at * MS, "end_ns": at * MS + US} for at in range(9)]
-    calls = [call("hipLaunchKernel", at * MS, at * MS + US, at) for at in range(9)]
+    calls = [call("hipLaunchKernel", at * MS, at * MS + US) for at in range(9)]
     assert first(trace(copies=copies, api_calls=calls)).id == "kernels-lost"
     assert doubts(trace(copies=copies, api_calls=[call("hipMemcpy", 0, US)])) == ()
 
