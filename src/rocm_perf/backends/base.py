@@ -51,6 +51,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     counters: tuple[str, ...] = ()  # one pass; they fit
     pc_sampling: PcSampling | None = None
     att: bool = False
+    att_kernels: str = ""  # only these in the thread trace; empty: as in the other runs
     stats: bool = False
     summary: bool = False  # the tool's own, printed at the end
     formats: tuple[str, ...] = ()  # empty: what rocm-perf reads best

@@ -88,9 +88,32 @@ def _profile(request: Request, notices: tuple[str, ...], args: argparse.Namespac
     recorded = record(request, machine, say)
     if args.no_analyze:
         say(f"recorded in {_run_folder(recorded)}; rocm-perf analyze reads it")
-    else:
-        _report(recorded, args)
-    return recorded.exit_code
+        return recorded.exit_code
+    document = _report(recorded, args, last=not args.deep)
+    if not (args.deep and document):
+        return recorded.exit_code
+    return _deep(request, machine, document, recorded, args)
+
+
+def _deep(
+    request: Request, machine: Machine, document: Document, recorded: Recorded, args: argparse.Namespace
+) -> int:
+    """Record once more what the verdict asks for, and report on that."""
+    from rocm_perf.cli.profile_deep import deeper
+    from rocm_perf.collect.run.session import record
+
+    more = None if recorded.exit_code else deeper(request, document, machine, recorded.record.run_id)
+    if more is None:
+        say("no deeper recording: the first one failed, or shows all that counters would")
+        if args.json:
+            _print_json(document)
+        return recorded.exit_code
+    asked, lines = more
+    for line in lines:
+        say(line)
+    again = record(asked, machine, say)
+    _report(again, args, last=True)
+    return again.exit_code
 
 
 def _refuse_second_profiler(environment: dict[str, str]) -> None:
@@ -133,22 +156,28 @@ def _folder(request: Request, machine: Machine) -> Path:
     return Path(request.output, request.run_id or "RUN_ID", machine.host, f"rank{rank}-PID")
 
 
-def _report(recorded: Recorded, args: argparse.Namespace) -> None:
-    """Print the analysis of what was recorded: on stderr, or as JSON on stdout."""
+def _print_json(document: Document) -> None:
+    from rocm_perf.render import json
+
+    show_json(json.documents([document], []))
+
+
+def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Document | None:
+    """Print the analysis of what was recorded: on stderr, or, of the last recording, as JSON on stdout; None where it
+    cannot be read."""
     with reading_progress():
         trace = recorded.trace
     if trace is None:
-        return
+        return None
     from rocm_perf.analysis.overview import examine
 
     with status(f"analysing {format_count(trace.rows('dispatches'), 'kernel')}"):
         document = examine(trace, str(_run_folder(recorded)))
     _write_files(document, _run_folder(recorded))
     if args.json:
-        from rocm_perf.render import json
-
-        show_json(json.documents([document], []))
-        return
+        if last:
+            _print_json(document)
+        return document
     from rocm_perf.cli.console import result_console
     from rocm_perf.render.screen.terminal import View, print_document, print_sections
 
@@ -159,8 +188,9 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
     else:
         print_document(document, console, view)
     say(f"recorded in {_run_folder(recorded)}")
-    if recorded.record.preset == "auto":
+    if recorded.record.preset == "auto" and not args.deep:
         _advise(document, recorded)
+    return document
 
 
 def _write_files(document: Document, folder: Path) -> None:

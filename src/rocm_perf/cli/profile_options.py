@@ -30,6 +30,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tool-arg", metavar="ARG", action="append", default=[], help="hand to the profiler as it is"
     )
+    parser.add_argument(
+        "--deep", action="store_true", help="then record what the verdict asks for: counters, a thread trace"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print what would run, and why; start nothing")
     parser.add_argument("--json", action="store_true", help="the report as JSON on stdout")
     parser.add_argument("-p", "--pid", "--attach", metavar="PID", help=argparse.SUPPRESS)

@@ -41,6 +41,8 @@ def profile_simulated(args: argparse.Namespace) -> int:
         )
     source = Path(arguments[0])
     workload = read_workload(source)
+    if args.deep and not args.preset:
+        args.preset = _deeper(source, args.device)
     asked, passes = _asked(args, gpu.gfx)
     target = (
         output_folder(args) if args.output else _free_name(Path(args.output_directory or "", source.stem))
@@ -56,6 +58,17 @@ def profile_simulated(args: argparse.Namespace) -> int:
     bundle.write(trace, target, overwrite=args.force_overwrite)
     say(f"recorded {target}")
     return 0 if args.no_analyze else _report(target, args.json)
+
+
+def _deeper(source: Path, device: str) -> str | None:
+    """The preset that the verdict on a first recording asks for."""
+    from rocm_perf.analysis.verdict.next_preset import next_preset
+
+    worth = next_preset(api.analyze(api.simulate(source, device)))
+    if worth is None:
+        return None
+    say(f"with the preset {worth.preset}: {worth.reason}")
+    return worth.preset
 
 
 def _asked(args: argparse.Namespace, gfx: str) -> tuple[tuple[Domain, ...], tuple[tuple[str, ...], ...]]:

@@ -14,6 +14,7 @@ from rocm_perf.cli.main import main
 from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
 from rocm_perf.cli.profile_request import request_of
 from rocm_perf.collect.request.request import Request
+from rocm_perf.errors import UsageError
 from rocm_perf.model.window import Window
 from tests.fake_tools import fake_path, run_tool
 from tests.unit.backends.machines import amd
@@ -85,7 +86,7 @@ def test_counters_come_beside_the_trace(tmp_path: Path) -> None:
 
 def test_the_rest(tmp_path: Path) -> None:
     made = request(
-        "-d", "runs", "-o", "%pid%", "--run-id", "r", "--force-overwrite", "--timeout", "2.5",
+        "-d", "runs", "--output-file", "%pid%", "--run-id", "r", "--force-overwrite", "--timeout", "2.5",
         "--measure-overhead", "3",
         "--sample", "memory", "--sample-interval", "0.5", "--library-trace", "--env", "A=b=c", "--env", "E=",
         "--torch-wait", "1", "--torch-active", "2", "--no-torch-shapes", "--torch-stacks", "--tool-arg=--kernel-rename",
@@ -101,6 +102,49 @@ def test_the_rest(tmp_path: Path) -> None:
     assert (made.wish.output_name, made.wish.tool_args) == ("%pid%", ("--kernel-rename",))
     assert (made.profiler, made.stdout_to_stderr) == ("rocprofv3", True)
     assert request("--sample", "--", *APP).sampling.metrics == ("power", "memory")
+
+
+def test_o_names_the_folder_of_the_run(tmp_path: Path) -> None:
+    """As everybody types it first; below -d where both are given."""
+    made = request("-o", "out/mine", "--", *APP)
+    assert (made.output, made.run_id, made.wish.output_name) == (str(tmp_path / "out"), "mine", "")
+    assert request("--output", str(tmp_path / "x"), "--", *APP).run_id == "x"
+    both = request("-d", "runs", "-o", "mine", "--", *APP)
+    assert (both.output, both.run_id) == (str(tmp_path / "runs"), "mine")
+    with pytest.raises(UsageError, match="both name the run"):
+        request("-o", "mine", "--run-id", "r", "--", *APP)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
+    with pytest.raises(UsageError, match=r"holds other files: .* record below it with -d"):
+        request("-o", "full", "--", *APP)
+
+
+def test_an_absolute_name_of_the_profilers_files_keeps_them_in_the_runs_folder(tmp_path: Path) -> None:
+    made = request("--output-file", str(tmp_path / "elsewhere" / "results"), "--", *APP)
+    assert made.wish.output_name == "results"
+
+
+def test_sets_may_be_named_as_their_files_and_counter_is_counters() -> None:
+    assert request("--counter", "memory_bound.txt", "--", *APP).counters == ("memory_bound",)
+    assert request("--counters", "SQ_WAVES", "--counter", "SQ_BUSY_CYCLES", "--", *APP).counters == (
+        "SQ_WAVES",
+        "SQ_BUSY_CYCLES",
+    )
+
+
+@pytest.mark.parametrize(
+    ("variables", "warned"),
+    [
+        (("PYTORCH_TUNABLEOP_ENABLED=1",), True),
+        (("PYTORCH_TUNABLEOP_ENABLED=1", "PYTORCH_TUNABLEOP_TUNING=0"), False),
+        (("PYTORCH_TUNABLEOP_ENABLED=0",), False),
+        ((), False),
+    ],
+)
+def test_tuning_during_a_recording_is_warned_of(variables: tuple[str, ...], warned: bool) -> None:
+    words = [word for variable in variables for word in ("--env", variable)]
+    _, notices = request_of(parsed(ProfileCommand(), *words, "--", *APP))
+    assert any("PYTORCH_TUNABLEOP_TUNING=0" in notice for notice in notices) == warned
 
 
 def test_a_configuration_and_what_the_options_add(tmp_path: Path) -> None:
@@ -178,7 +222,7 @@ def test_dry_run_prints_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", "--dry-run", *words]) == 0
     text = capsys.readouterr().out
     assert "rocprofv3: AMD's current profiler is here" in text
-    assert text.count("$ /opt/rocm/bin/rocprofv3 ") == 3
+    assert text.count("$ /opt/rocm/bin/rocprofv3 ") == 5
     assert "-- sh -c 'a  b'" in text
     assert "/rocm-perf-runs/r7/node/rank-PID/pass_1" in text
     assert "writes **/*_results.db" in text

@@ -197,7 +197,9 @@ def _special(profiler: Profiler, request: Request) -> dict[Purpose, Wish]:
     if asked.pc_sampling is not None:
         wishes["pc sampling"] = replace(kernels, pc_sampling=asked.pc_sampling)
     if asked.att:
-        wishes["thread trace"] = replace(kernels, att=True)
+        wishes["thread trace"] = replace(
+            kernels, att=True, kernel_include=asked.att_kernels or kernels.kernel_include
+        )
     return wishes
 
 

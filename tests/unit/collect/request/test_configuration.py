@@ -55,7 +55,7 @@ def test_a_wrapper_is_its_flags(end: str) -> None:
     assert found.wish.domains == ("hip", "copy")
     assert found.wish.formats == ("pftrace",)
     assert found.counters == ("memory_bound",)
-    assert found.notices == ()
+    assert found.notices == ("rocprofv3_full: -d ./out is not used: -d or -o of `profile` says where",)
 
 
 def test_flags_that_nobody_knows_are_left_out_in_words() -> None:
@@ -93,7 +93,7 @@ def test_launchers_and_slurm_are_kept() -> None:
     assert (configuration.slurm.nodes, configuration.slurm.time) == (2, "02:00:00")
     assert configuration.distributed is not None
     assert configuration.distributed.launcher == "torchrun"
-    assert unused == ("debug",)
+    assert unused == ("slurm", "distributed", "debug")
 
 
 def test_the_literal_of_a_dictionary_is_taken_too() -> None:
@@ -129,7 +129,9 @@ def test_a_wrong_configuration_is_one_line(text: str, words: str) -> None:
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.json")))
 def test_the_examples_plan_on_an_mi300x(name: str) -> None:
     found = configured(*read_configuration(configuration_text(EXAMPLES / name), name))
-    assert found.notices == ()
+    (unused,) = found.notices
+    assert unused.startswith("not used here: ")
+    assert "tools" not in unused
     request = Request(
         command=("./app",), wish=found.wish, counters=found.counters, counter_passes=found.counter_passes
     )
@@ -151,3 +153,23 @@ def test_the_old_name_of_the_multi_node_example() -> None:
 def test_deep_nonsense_is_refused() -> None:
     with pytest.raises(RocmPerfError):
         read_configuration("[" * 100_000, "x")
+
+
+def test_every_key_that_is_not_used_is_listed() -> None:
+    fields = {
+        "gpu_vendor": "AMD",
+        "slurm": {"nodes": 2},
+        "_comment": "not one",
+        "tools": [{"name": "rocprofv3_compute", "overwrite": True}],
+    }
+    assert read_configuration(json.dumps(fields), "x")[1] == ("gpu_vendor", "slurm", "tools[0].overwrite")
+
+
+@pytest.mark.parametrize("given", ["/data/out/results", "../results"])
+def test_the_name_of_files_in_a_cmd_stays_in_the_runs_folder(given: str) -> None:
+    """An absolute path there made rocprofv3 write where nobody looked, and the program ran a second time."""
+    found = of(tools=[tool("rocprofv3_compute", f"{WRAPPER} --kernel-trace -o {given} --")])
+    assert found.wish.output_name == "results"
+    assert found.notices[0].startswith(f"rocprofv3_compute: -o {given} names results in the run's folder")
+    plain = of(tools=[tool("rocprofv3_compute", f"{WRAPPER} --kernel-trace -o %pid% --")])
+    assert (plain.wish.output_name, plain.notices) == ("%pid%", ())

@@ -56,6 +56,18 @@ def test_two_lines_say_what_was_done_and_what_could_not(simulated: Document) -> 
     assert len(text.splitlines()) <= 40
 
 
+def test_what_could_not_be_recorded_is_not_among_what_was(simulated: Document) -> None:
+    lost = {
+        "asked": ("kernel", "hip", "scratch", "counters"),
+        "could_not": ("counters: none here", "scratch trace: x"),
+    }
+    text = shown(recorded(simulated, record(**lost)))
+    assert "Recorded  rocprofv3: kernel, hip; 1 run of the program" in text
+    counted = msgspec.structs.replace(TRACED, purpose="counters")
+    partly = shown(recorded(simulated, record(**lost, passes=(TRACED, counted))))
+    assert "Recorded  rocprofv3: kernel, hip, counters; 2 runs of the program" in partly
+
+
 def test_the_measured_overhead_is_shown(simulated: Document) -> None:
     text = shown(recorded(simulated, record(overhead=OverheadRecord((100,), (125,)))))
     assert "it takes 1.25x as long under the profiler" in text
