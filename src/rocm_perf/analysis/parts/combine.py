@@ -132,7 +132,10 @@ def _projections(documents: Sequence[Document], wall_ns: int) -> tuple[Projectio
 
 def _findings(parts: Sequence[tuple[TimeWindow, Document]], wall_ns: int) -> tuple[Finding, ...]:
     """Findings of all parts with what they cost together; evidence and wording are of the part where it is most."""
-    located = [[_located(finding, window) for finding in document.findings] for window, document in parts]
+    busiest_first = sorted(
+        parts, key=lambda part: -part[1].hotspots.total_ns
+    )  # for those that nobody can weigh
+    located = [[_located(finding, window) for finding in one.findings] for window, one in busiest_first]
     return tuple(_of_all(finding, wall_ns) for finding in added(located, ("id",), ("time_at_stake_ns",)))
 
 
