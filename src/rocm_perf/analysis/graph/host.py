@@ -98,8 +98,10 @@ def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.Da
 
 def _step_marks(trace: Trace, origins: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFrame | None:
     """Starts and ends of the steps that ranges show, for each thread; None without any, or of several processes."""
-    repeated = steps(trace) if threads.select(PROCESS).unique().height == 1 else None
-    if repeated is None or not repeated.steps or not repeated.host_times:
+    if not trace.has("ranges") or threads.select(PROCESS).unique().height != 1:
+        return None
+    repeated = steps(trace)
+    if not repeated.steps or not repeated.host_times:
         return None
     times = {time for step in repeated.steps for time in (step.start_ns, step.end_ns)}
     at = pl.DataFrame({"at_ns": sorted(times)}, schema={"at_ns": pl.Int64}) - origins["origin_ns"][0]
