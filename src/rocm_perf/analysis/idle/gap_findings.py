@@ -26,7 +26,7 @@ _EXPLANATIONS: dict[str, str] = {
     "collective": "compute waits for communication",
     "queue_gap": "gaps between queued kernels",
     "unrecorded": "it works on something that was not recorded",
-    "nothing_recorded": "the recording cannot say why",
+    "nothing_recorded": "what launched the work after it was not recorded",
 }
 _KINDS: dict[str, Kind] = {
     "host_sync": "sync",
