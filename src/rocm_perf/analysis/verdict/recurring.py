@@ -16,7 +16,9 @@ def recurring_idle(document: Document) -> dict[str, int]:
 
 
 def judged_ns(document: Document) -> int:
-    """The time that is judged: the wall without the pauses."""
+    """The time that is judged: the wall without the pauses; that of the kernels where the rest is the profiler's."""
+    if document.gaps.doubt:
+        return document.hotspots.total_ns
     return max((document.wall_ns or 0) - sum(pause.duration_ns for pause in document.phases.pauses), 0)
 
 

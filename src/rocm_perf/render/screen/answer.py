@@ -101,7 +101,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         yield line(*_device(device))
     if len(several) > most:
         yield line((f"and {format_count(len(document.devices) - most, 'more GPU')} (--show gpus)", "dim"))
-    if document.gaps.gaps and document.gaps.idle_ns:
+    if document.gaps.gaps and document.gaps.idle_ns and not document.gaps.doubt:
         yield from labelled("Idle", idle_line(document.gaps), view.width, 2)
     timed = run.collection is not None and not run.collection.profiled
     if not document.devices and not document.hotspots.rows and not timed:

@@ -72,7 +72,8 @@ def worth(finding: Finding, document: Document) -> str:
     stake, steps = finding.time_at_stake_ns, document.judged_steps
     if stake is None:
         return ""
-    wall = document.wall_ns or 0
+    doubtful = document.gaps.doubt is not None
+    wall = document.hotspots.total_ns if doubtful else document.wall_ns or 0
     part = f"{format_ns(stake / steps)} of each step" if steps else f"{format_ns(stake)} of {format_ns(wall)}"
     basis = _basis(finding)
     known = f", {basis}" if basis else ""

@@ -30,7 +30,9 @@ def headline(document: Document) -> Iterator[str]:
     """The phases, and how much the GPU works in the one that is judged."""
     if len(document.phases.rows) > 1 or document.phases.steps:
         yield phase_line(document.phases)
-    if document.devices:
+    if document.gaps.doubt:
+        yield f"Kernels take {format_ns(document.hotspots.total_ns)} in all; {document.gaps.doubt}."
+    elif document.devices:
         yield f"{_working(document)}{_limit(document)}."
 
 
