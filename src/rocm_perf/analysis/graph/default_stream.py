@@ -18,13 +18,14 @@ def default_order(rows: pl.DataFrame, calls: pl.DataFrame, late: pl.DataFrame) -
     Recordings do not say which streams block. One does where a copy or a kernel was seen to wait for the other stream
     (`late`), and the two never overlapped.
     """
-    pairs = _blocking(rows, _with_default(rows, calls), late)
+    candidates = _with_default(rows, calls)
+    pairs = _blocking(rows, candidates, late) if candidates.height else candidates
+    if not pairs.height:
+        return pl.DataFrame(schema={"cause": pl.Int64, "effect": pl.Int64})
     launches = rows.drop_nulls("call_ns").select(
         "lane", "item", "call_ns", "start_ns", end=pl.col("end_ns") - _drain()
     )
     both_ways = pl.concat([pairs, pairs.select(default="other", other="default")])
-    if not both_ways.height:
-        return pl.DataFrame(schema={"cause": pl.Int64, "effect": pl.Int64})
     effects = launches.join(both_ways, left_on="lane", right_on="default").sort("call_ns")
     causes = launches.select("call_ns", "end", other="lane", cause="item").sort("call_ns")
     order = effects.drop("end").join_asof(
@@ -40,13 +41,13 @@ def _drain() -> pl.Expr:
 def _with_default(rows: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """Pairs of the default stream, which calls that name no stream use, and another stream of the same process and GPU:
     default, other."""
-    streams = rows.filter(pl.col("lane_kind") == "stream")
-    lanes = streams.select(*_PLACE, "lane").unique()
+    lanes = rows.select(*_PLACE, "lane", "lane_kind").unique("lane").filter(pl.col("lane_kind") == "stream")
     if lanes.height < 2:
         return pl.DataFrame(schema={"default": pl.Int64, "other": pl.Int64})
+    streams = rows.filter(pl.col("lane_kind") == "stream")
     unnamed = calls.filter(pl.col("name").str.contains(_NO_STREAM)).select("call")
     default = streams.join(unnamed, on="call", how="semi").select(*_PLACE, default="lane").unique()
-    pairs = default.join(lanes.rename({"lane": "other"}), on=_PLACE)
+    pairs = default.join(lanes.select(*_PLACE, other="lane"), on=_PLACE)
     return pairs.filter(pl.col("default") != pl.col("other")).select("default", "other")
 
 

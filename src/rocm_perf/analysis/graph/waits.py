@@ -68,7 +68,9 @@ def _full_queues(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _unrecorded_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Calls that copy, where the copy itself was not recorded: they may have waited for the stream before it."""
-    copying = calls.filter(pl.col("scope").is_null() & pl.col("name").str.contains(_COPY_CALL))
+    functions = calls["name"].unique()
+    functions = functions.filter(functions.str.contains(_COPY_CALL))
+    copying = calls.filter(pl.col("scope").is_null() & pl.col("name").is_in(functions.implode()))
     return copying.join(rows.select("call"), on="call", how="anti").with_columns(scope=pl.lit(_COPY))
 
 
