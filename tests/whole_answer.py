@@ -61,3 +61,8 @@ def check_answer(document: Document) -> None:
         assert 0 <= kernel.impact_ns <= document.path.wall_ns
     for projection in document.projections:
         assert projection.wall_ns > 0
+
+
+def fits(line: str, width: int) -> bool:
+    """Whether a line of the screen fits; a path in a command to copy may be longer, on a line of its own."""
+    return len(line) <= width or len(line.removesuffix(" \\").split()) == 1

@@ -18,7 +18,7 @@ from rocm_perf.errors import RocmPerfError
 from rocm_perf.model.document import Document
 from rocm_perf.model.trace import Trace
 from tests.recordings import answer, recording
-from tests.whole_answer import check_answer
+from tests.whole_answer import check_answer, fits
 
 TABLE = Path(__file__).parent / "specimens.tsv"
 HIDDEN = ("nodes", "processes")
@@ -100,7 +100,7 @@ def check_document(document: Document) -> None:
     lines = console.export_text().splitlines()
     console.file.close()
     assert 2 <= len(lines) <= 40
-    assert all(len(line) <= 80 for line in lines)
+    assert all(fits(line, 80) for line in lines)
 
 
 # A row of these files is a row of that table (or of one of them).

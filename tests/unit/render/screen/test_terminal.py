@@ -17,6 +17,7 @@ from rocm_perf.render.sections.index import SECTIONS
 from tests.recordings import answer
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated
+from tests.whole_answer import fits
 
 WIDTHS = pytest.mark.parametrize("width", [80, 160])
 
@@ -39,7 +40,7 @@ def shown_sections(document: Document, width: int) -> str:
 def check(document: Document, width: int) -> None:
     lines = shown(document, width).splitlines()
     assert 2 <= len(lines) <= 40
-    assert max(map(len, lines)) <= width
+    assert all(fits(line, width) for line in lines)
     for line in shown_sections(document, width).splitlines():
         assert len(line) <= width
 
@@ -90,7 +91,7 @@ def test_a_crowded_recording_stays_within_forty_lines(width: int) -> None:
     assert all(len(line) <= width for line in lines)
     assert "Finding number 0" in text
     assert "more findings (--show findings)" in text
-    assert text.count("kernel_") >= 4
+    assert text.count("kernel_") >= 3
 
 
 def test_the_answer_names_cause_gain_remedy_and_verdict() -> None:
