@@ -129,7 +129,6 @@ def _levels(work: pl.DataFrame) -> pl.DataFrame:
     )
     ordered = changes.sort("stream", "time_ns", "change")
     # All work that arrives leaves, so the sum is back at 0 where the next stream begins.
-    steps = ordered.with_columns(pl.col("change").cum_sum().alias("level"))
-    return steps.unique(["stream", "time_ns"], keep="last", maintain_order=True).select(
-        "stream", "time_ns", "level"
-    )
+    levels = ordered.select("stream", "time_ns", pl.col("change").cum_sum().alias("level"))
+    same = [pl.col(name) == pl.col(name).shift(-1) for name in ("stream", "time_ns")]
+    return levels.filter(~pl.all_horizontal(same).fill_null(False))

@@ -11,6 +11,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.forest import is_outermost
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.operators import call_sites
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.kernels import kernel_work, kernels_of_shapes, sequences
@@ -46,12 +47,15 @@ _TFLOPS = "FLOPs / gpu_total_ns / 1000"
 _TBYTES = "bytes / gpu_total_ns / 1000"
 
 
+def _spent_ns(work: pl.DataFrame) -> int:
+    return int((work["end_ns"] - work["start_ns"]).sum())
+
+
 def operators(trace: Trace) -> Operators:
     """All operators of the timed pass, or why there are none."""
-    tree = operator_tree(trace)
-    total = sum(int(work["gpu_ns"].sum()) for work in (tree.kernels, tree.copies))
-    rows = tree.operators
-    if not rows.height:
+    total = sum(_spent_ns(work) for work in (timed_dispatches(trace), timed_copies(trace)))
+    tree = operator_tree(trace) if trace.has("ops") else None
+    if tree is None or not tree.operators.height:
         return Operators(
             categories=(),
             modules=(),
@@ -64,6 +68,7 @@ def operators(trace: Trace) -> Operators:
             backward_by=None,
             unavailable=NO_OPERATORS,
         )
+    rows = tree.operators
     links, linked_by = backward_links(trace, tree)
     owned = int(rows["gpu_self_ns"].sum())
     modules, sites = call_sites.modules(tree, links), call_sites.call_sites(tree, links)

@@ -27,6 +27,8 @@ def themed(run: Run, members: Sequence[Finding]) -> tuple[list[Projection], list
     """The projections that were made, and one finding for each theme that has members."""
     projections: list[Projection] = []
     findings: list[Finding] = []
+    if _most(run, recurring_idle(run.document)) < WORTH * judged_ns(run.document):
+        return projections, findings  # whatever the remedy, it saves too little to be timed again
     for theme in THEMES:
         own = [finding for finding in members if finding.id in theme.members]
         if not own:
