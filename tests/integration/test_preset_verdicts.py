@@ -17,6 +17,7 @@ from rocm_perf.backends.amd.counter_passes import counter_passes
 from rocm_perf.backends.nvidia.counters import ncu_metrics
 from rocm_perf.collect.request.presets import presets
 from rocm_perf.model.document import Document
+from rocm_perf.render.sections.verdicts import notable_excerpts
 from rocm_perf.sim.counters import with_counters
 from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.gpu import find_gpu
@@ -120,6 +121,17 @@ def verdicts(device: str, preset: str) -> Document:
     gpu = find_gpu(device)
     run = simulate(parse_workload(KERNELS), gpu)
     return overview(with_counters(record(run), run, asked(preset, gpu.gfx)), "simulated")
+
+
+def test_rates_and_shares_come_before_what_they_are_made_of() -> None:
+    document = verdicts("sim:MI300X", "memory")
+    first = document.metrics.rows[0]
+    names = [row.metric for row in document.metrics.rows if row.kernel == first.kernel]
+    assert names[:4] == ["dram_gbps", "tflops", "achieved_occupancy", "l2_hit_rate"]
+    assert names.index("wait_share") < names.index("dram_bytes")
+    (shown,) = [excerpt for excerpt in notable_excerpts(document) if excerpt.table == "counters"]
+    assert shown.title == f"What the counters say of {first.short_name}"
+    assert shown.rows[0][0] == first.title
 
 
 @pytest.mark.parametrize("device", ["sim:MI250X", "sim:MI300X", "sim:MI355X"])

@@ -107,7 +107,7 @@ def _free_name(place: Path) -> Path:
 
 
 def _report(folder: Path, as_json: bool) -> int:
-    """Analyse the bundle, as the verb does."""
+    """Analyse the bundle, as the verb does, and leave its files there."""
     analyze, parser = AnalyzeCommand(), argparse.ArgumentParser()
     analyze.prepare_parser(parser)
-    return analyze.run(parser.parse_args([str(folder), *(["--json"] if as_json else [])]))
+    return analyze.run(parser.parse_args([str(folder), "-o", str(folder), *(["--json"] if as_json else [])]))

@@ -1,5 +1,5 @@
-"""rocprof-sys-run and rocprof-sys-python: options up to `--`, everything else in ROCPROFSYS_ variables, and one file for
-Perfetto of each process."""
+"""rocprof-sys-run and rocprof-sys-python: options up to `--`, everything else in ROCPROFSYS_ variables, and one file of
+each process for Perfetto."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ def main(arguments: list[str]) -> int:
     if "--" not in arguments or arguments[-1] == "--":
         print("Error! No command provided", file=sys.stderr)
         return 1
-    command = arguments[arguments.index("--") + 1 :]
+    return end_as(_profile(arguments[arguments.index("--") + 1 :]))
+
+
+def _profile(command: list[str]) -> int:
     start = settings.boot_clock_ns()
     application = Application(command)
     status = application.wait()
     if os.environ.get("ROCPROFSYS_TRACE", "").lower() in ("true", "1", "on") and not faults.writes_nothing():
         _write(application.pid, command, start)
-    end_as(status)
+    return status
 
 
 def _write(pid: int, command: list[str], start: int) -> None:

@@ -1,5 +1,5 @@
-"""rocprof-sys (omnitrace before ROCm 6.3): a timeline of the whole process for Perfetto. Only where the user asks for it:
-it starts slowly, and rocprofv3 records the same of the GPU."""
+"""rocprof-sys (omnitrace before ROCm 6.3): a timeline of the whole process for Perfetto. Only where the user asks for
+it: of the GPU, rocprofv3 records the same."""
 
 from __future__ import annotations
 
