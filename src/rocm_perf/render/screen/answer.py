@@ -146,7 +146,7 @@ def _contents(document: Document) -> str:
         if name not in ("nodes", "processes")
     ]
     if not counts:
-        return "The file was recognised, but it contains nothing to show."
+        return "Nothing is recorded in it."
     return f"No kernel times here; the recording holds {', '.join(counts)}."
 
 
