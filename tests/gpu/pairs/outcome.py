@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -17,7 +16,7 @@ from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.path.wrappers import sync_wrappers
 from rocm_perf.analysis.phases.focus import focused
 from rocm_perf.analysis.verdict.recurring import judged_ns
-from rocm_perf.errors import RocmPerfError
+from rocm_perf.errors import RocmPerfError, UsageError
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 
@@ -126,7 +125,7 @@ def change(remedy: Remedy, trace: Trace, graph: Graph, factor: float) -> Change:
 
 
 def repeated_kernels(trace: Trace, pattern: str) -> tuple[str, ...]:
-    """The names of the matching kernels that most often follow one another."""
+    """The names of the matching kernels that most often follow one another; raises UsageError if none match."""
     names = trace.table("dispatches").sort("start_ns").select(name="kernel")
     matches = [re.search(pattern, name) is not None for name in names["name"]]
     runs = (
@@ -137,8 +136,6 @@ def repeated_kernels(trace: Trace, pattern: str) -> tuple[str, ...]:
         .agg("name")["name"]
         .to_list()
     )
-    return _most_common([tuple(run) for run in runs])
-
-
-def _most_common(runs: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    return max(runs, key=runs.count, default=())
+    if not runs:
+        raise UsageError(f"no kernel matches {pattern!r}")
+    return tuple(max(runs, key=runs.count))

@@ -25,6 +25,12 @@ def latest(path: Path) -> Rows:
     return {(row["pair"], row["part"]): row for row in _rows(path) if "error" not in row}
 
 
+def failed(path: Path) -> Rows:
+    """The last error of each part that never succeeded."""
+    errors = {(row["pair"], row["part"]): row for row in _rows(path) if "error" in row}
+    return {key: row for key, row in errors.items() if key not in latest(path)}
+
+
 def _rows(path: Path) -> Iterator[Row]:
     for line in path.read_text().splitlines():
         try:

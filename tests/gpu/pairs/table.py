@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from tests.gpu.pairs.catalogue import PAIRS
 from tests.gpu.pairs.outcome import Outcome, Walls, outcome
 from tests.gpu.pairs.pair import Pair
-from tests.gpu.pairs.results import TRUTH, Rows, latest
+from tests.gpu.pairs.results import TRUTH, Rows, failed, latest
 
 from rocm_perf.api import load
 from rocm_perf.units import format_share
@@ -51,9 +51,11 @@ def _recordings(rows: Rows, pair: Pair) -> Iterator[tuple[str, str]]:
     return ((part, row["file"]) for (name, part), row in rows.items() if name == pair.name and part != TRUTH)
 
 
-def different(pairs: Sequence[Pair], rows: Rows) -> list[str]:
-    """The pairs whose variants should compute the same and do not."""
-    return [pair.name for pair in pairs if rows.get((pair.name, TRUTH), {}).get("same") is False]
+def problems(path: Path) -> list[str]:
+    """What the table does not show: parts that failed, and pairs whose variants should compute the same and do not."""
+    errors = [f"{pair}, {part}: {row['error']}" for (pair, part), row in failed(path).items()]
+    different = [pair for (pair, _), row in latest(path).items() if row.get("same") is False]
+    return [*errors, *(f"{pair}: the variants compute different results" for pair in different)]
 
 
 def markdown(recorded: Sequence[Recorded]) -> str:
@@ -98,11 +100,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The table of docs/whatif.md; see the head of this file.")
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
+    results = args.out / "pairs.jsonl"
+    if not results.exists():
+        parser.error(f"{results} does not exist: measure.py writes it")
     print(markdown(list(outcomes(PAIRS, args.out))))
-    wrong = different(PAIRS, latest(args.out / "pairs.jsonl"))
-    if wrong:
-        print(f"The variants compute different results: {', '.join(wrong)}.", file=sys.stderr)
-    return 1 if wrong else 0
+    for problem in problems(results):
+        print(problem, file=sys.stderr)
+    return 1 if problems(results) else 0
 
 
 if __name__ == "__main__":

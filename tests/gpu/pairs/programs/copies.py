@@ -56,7 +56,8 @@ def _in_turn(batches: list[Tensor], layers: int) -> Program:
     buffer = torch.empty_like(batches[0], device="cuda")
 
     def step(_: int) -> None:
-        buffer.copy_(batches[next(turns) % 2], non_blocking=True)
+        batch = batches[next(turns) % 2]
+        buffer.copy_(batch, non_blocking=batch.is_pinned())
         model.run(buffer)
 
     return Program(step, result=model.output)
