@@ -15,6 +15,16 @@ _REPLAYS = 20
 class Cuda:
     """The current CUDA device."""
 
+    def facts(self) -> dict[str, str]:
+        """What the numbers are from."""
+        import torch
+
+        return {
+            "gpu": torch.cuda.get_device_name(),
+            "torch": str(torch.__version__),
+            "cuda": str(torch.version.cuda),
+        }
+
     def seed(self) -> None:
         import torch
 

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,8 +151,13 @@ def main() -> None:
     )
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
+    device = Cuda()
+    append(
+        args.out / "pairs.jsonl",
+        {"pair": "", "part": "machine", "date": date.today().isoformat(), **device.facts()},
+    )
     for pair in args.pairs or PAIRS:
-        measure(pair, Cuda(), args.out, launched)
+        measure(pair, device, args.out, launched)
 
 
 if __name__ == "__main__":

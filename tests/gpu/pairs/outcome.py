@@ -54,6 +54,7 @@ class Outcome:
     projected: Walls | None  # ns of the steady state; None where the change has nothing to act on
     findings: tuple[Finding, ...]
     judged_ns: int
+    steps: int  # that were found in the recording; 0 where nothing repeats
 
     @property
     def tolerance(self) -> float:
@@ -99,6 +100,7 @@ def outcome(pair: Pair, recording: Trace, measured: Walls, factor: float | None)
         projected=_projected(pair.remedy, focused(recording), factor),
         findings=document.findings,
         judged_ns=judged_ns(document),
+        steps=document.phases.steps,
     )
 
 

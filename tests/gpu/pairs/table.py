@@ -66,19 +66,25 @@ def markdown(recorded: Sequence[Recorded]) -> str:
 
 
 def _cells(recorder: str, one: Outcome) -> tuple[str, ...]:
-    projected = one.projected
+    saved = one.projected.saved if one.projected else 0.0
     return (
         one.pair.title,
         recorder,
         f"{one.measured.before / 1e3:.2f} -> {one.measured.after / 1e3:.2f} ms",
-        f"{projected.before / 1e6:.1f} -> {projected.after / 1e6:.1f} ms"
-        if projected
-        else "nothing to change",
-        f"{format_share(one.measured.saved)}, {format_share(projected.saved if projected else 0)}",
+        _projected(one),
+        f"{format_share(one.measured.saved)}, {format_share(saved)}",
         "yes" if one.is_near else "**no**",
         _first(one),
         f"**{format_share(one.claimed)}**" if one.claims_too_much else format_share(one.claimed),
     )
+
+
+def _projected(one: Outcome) -> str:
+    """The walls, and how many steps they are of."""
+    if one.projected is None:
+        return "nothing to change"
+    steps = f"{one.steps} steps" if one.steps else "**no steps found**"
+    return f"{one.projected.before / 1e6:.1f} -> {one.projected.after / 1e6:.1f} ms, {steps}"
 
 
 def _first(one: Outcome) -> str:

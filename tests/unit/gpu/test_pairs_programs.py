@@ -3,12 +3,15 @@ known on a GPU only."""
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import ArgumentTypeError
+from pathlib import Path
 from unittest.mock import MagicMock, call
 
 import pytest
 
+from tests.gpu.pairs import measure
 from tests.gpu.pairs.catalogue import PAIRS, pair_named
 from tests.gpu.pairs.device import Cuda
 from tests.gpu.pairs.loop import started, us_per_step
@@ -48,6 +51,23 @@ def test_every_program_runs(pair: Pair, after: bool, torch: MagicMock) -> None:
     assert program.result is None or device.same(program.result(), program.result())
     assert program.kernels is None or device.alone_us(program.kernels) > 0
     device.release()
+
+
+def test_all_of_it_from_the_command_line(
+    torch: MagicMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.cuda.get_device_name.return_value, torch.__version__ = "H200", "2.11"
+    monkeypatch.setattr(sys, "argv", ["measure.py", str(tmp_path), "idle_sync"])
+    monkeypatch.setattr(measure, "launched", lambda _: "{}")
+    measure.main()
+    rows = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
+    assert [(row["pair"], row["part"]) for row in rows] == [
+        ("", "machine"),
+        ("idle_sync", "truth"),
+        ("idle_sync", "cupti"),
+        ("idle_sync", "torch"),
+    ]
+    assert rows[0]["gpu"] == "H200"
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)

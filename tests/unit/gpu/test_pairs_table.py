@@ -32,7 +32,7 @@ def eager() -> Trace:
 
 
 def judged(claims: list[Finding], measured: Walls, projected: Walls | None = None) -> Outcome:
-    return Outcome(DECODER, measured, projected, tuple(claims), judged_ns=1000)
+    return Outcome(DECODER, measured, projected, tuple(claims), judged_ns=1000, steps=10)
 
 
 def claim(stake_ns: int, identity: str = "host-bound") -> Finding:
@@ -131,6 +131,7 @@ def test_the_table(tmp_path: Path) -> None:
     rows = [line for line in text.splitlines() if line.startswith("| small decoder")]
     cells = [cell.strip() for cell in rows[0].strip("|").split("|")]
     assert cells[:3] == ["small decoder -> graph", "torch", "15.78 -> 1.60 ms"]
+    assert cells[3].endswith(" ms, 47 steps")  # of 48 layers
     assert cells[4].startswith("89.9 %, ")
     assert cells[5:7] == ["yes", "host-bound"]
     assert text.splitlines()[-1].startswith("Of 1 recordings, 1 project what was measured")
@@ -148,6 +149,11 @@ def test_what_is_wrong_stands_out(tmp_path: Path) -> None:
         "decoder, cupti: exit code 4",
         "decoder: the variants compute different results",
     ]
+
+
+def test_steps_that_were_not_found_stand_out() -> None:
+    one = replace(judged([], Walls(2, 1), Walls(2e6, 1e6)), steps=0)
+    assert "| 2.0 -> 1.0 ms, **no steps found** |" in markdown([("cupti", one)])
 
 
 def test_pairs_that_were_not_measured_are_left_out(tmp_path: Path) -> None:
