@@ -106,6 +106,8 @@ def outcome(pair: Pair, recording: Trace, measured: Walls, factor: float | None)
 
 def _projected(remedy: Remedy, steady: Trace, factor: float | None) -> Walls | None:
     graph = build(steady)
+    if graph.empty:
+        return None
     try:
         projection = whatif(graph, change(remedy, steady, graph, factor or 1.0))
     except RocmPerfError:

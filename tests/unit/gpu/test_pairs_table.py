@@ -109,6 +109,11 @@ def test_a_remedy_for_kernels_that_are_not_there_projects_nothing(eager: Trace) 
         repeated_kernels(eager, "no_such_kernel")
 
 
+def test_a_recording_without_work_projects_nothing(eager: Trace) -> None:
+    empty = Trace({name: eager.table(name).clear() for name in eager}, eager.run)
+    assert outcome(DECODER, empty, GRAPHED, factor=None).projected is None
+
+
 def test_kernels_that_follow_one_another(eager: Trace) -> None:
     names = repeated_kernels(eager, "layer_norm|nvjet|sdpa")
     assert ["layer_norm" in names[0], *(name.split("_")[0] for name in names[1:])] == [
