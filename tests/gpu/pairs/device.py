@@ -1,0 +1,92 @@
+"""The GPU, through torch, which is imported when the first program needs it."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tests.gpu.pairs.pair import Tensor
+
+_REPLAYS = 20
+
+
+class Cuda:
+    """The current CUDA device."""
+
+    def facts(self) -> dict[str, str]:
+        """What the numbers are from."""
+        import torch
+
+        return {
+            "gpu": torch.cuda.get_device_name(),
+            "torch": str(torch.__version__),
+            "cuda": str(torch.version.cuda),
+        }
+
+    def seed(self) -> None:
+        import torch
+
+        torch.manual_seed(0)
+
+    def synchronize(self) -> None:
+        import torch
+
+        torch.cuda.synchronize()
+
+    def range(self, name: str) -> AbstractContextManager[None]:
+        import torch
+
+        marked: AbstractContextManager[None] = torch.cuda.nvtx.range(name)
+        return marked
+
+    def alone_us(self, launch: Callable[[], None]) -> float:
+        """Replayed as a graph, so that the host's launches take no part in it."""
+        import torch
+
+        replay = captured(launch)
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        replay()
+        start.record()
+        for _ in range(_REPLAYS):
+            replay()
+        end.record()
+        end.synchronize()
+        return 1000 * float(start.elapsed_time(end)) / _REPLAYS
+
+    def same(self, one: Tensor, other: Tensor) -> bool:
+        import torch
+
+        return bool(torch.allclose(one.double(), other.double(), rtol=_tolerance(one), atol=_tolerance(one)))
+
+    def release(self) -> None:
+        import torch
+
+        gc.collect()
+        torch.cuda.empty_cache()
+
+
+def _tolerance(result: Tensor) -> float:
+    """Relative and absolute: sums of bf16 in another order differ in their last bits."""
+    import torch
+
+    return {torch.bfloat16: 2e-2, torch.float32: 1e-4}.get(result.dtype, 0.0)
+
+
+def captured(launch: Callable[[], None]) -> Callable[[], None]:
+    """The replay of one CUDA graph of what is launched; that runs three times first, on a stream of its own, as
+    libraries need to before they are captured."""
+    import torch
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            launch()
+    torch.cuda.current_stream().wait_stream(side)
+    graph: Any = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        launch()
+    replay: Callable[[], None] = graph.replay
+    return replay

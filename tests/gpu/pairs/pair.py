@@ -1,0 +1,70 @@
+"""A pair: one small GPU program before and after one known change, and what should be said of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from rocm_perf.model.finding import Kind
+
+Tensor = Any  # torch is where a GPU is, not where this is checked
+Action = Literal["faster", "fuse", "graphs", "hoist-syncs", "overlap-copies"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that is set up: `step` is called with the number of the step in its loop.
+
+    `result` is what both variants compute, where they compute the same. `kernels` launches, alone, the work that the
+    change makes cheaper, where the change is one of kernels.
+    """
+
+    step: Callable[[int], None]
+    result: Callable[[], Tensor] | None = None
+    kernels: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What the change is to the graph; `kernels` matches the names of those that it makes faster or fuses."""
+
+    action: Action
+    kernels: str = ""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`make(after)` sets one variant up. A loop of `steps` takes 100 to 200 ms; a recording of `recorded_steps` stays
+    below 200 kB. `kinds` are those that the first finding may have."""
+
+    name: str
+    title: str
+    make: Callable[[bool], Program]
+    steps: int
+    recorded_steps: int
+    remedy: Remedy
+    kinds: tuple[Kind, ...]
+
+
+class Device(Protocol):
+    """The GPU as the measuring code sees it."""
+
+    def seed(self) -> None:
+        """Make the next random numbers those of every other program."""
+
+    def synchronize(self) -> None:
+        """Wait for everything that was launched."""
+
+    def range(self, name: str) -> AbstractContextManager[None]:
+        """A range that a recorder sees."""
+
+    def alone_us(self, launch: Callable[[], None]) -> float:
+        """The GPU's own time of what is launched, with nothing beside it."""
+
+    def same(self, one: Tensor, other: Tensor) -> bool:
+        """Whether two results are equal within the precision of their type."""
+
+    def release(self) -> None:
+        """Give back the memory of programs that are gone."""
