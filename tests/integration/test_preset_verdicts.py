@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from rocm_perf.analysis.bottleneck.measurements import METRICS
+from rocm_perf.analysis.bottleneck.measurements import METRICS, STAND_INS
 from rocm_perf.analysis.overview import overview
 from rocm_perf.analysis.roofline.build import EVIDENCE
 from rocm_perf.analysis.roofline.counted import work_metrics
@@ -24,7 +24,7 @@ from rocm_perf.sim.gpu import find_gpu
 from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import parse_workload
 
-READ = sorted(METRICS | work_metrics() | EVIDENCE)
+READ = sorted((METRICS | work_metrics() | EVIDENCE) - STAND_INS)
 PRESETS = ("compute", "memory", "communication", "full")
 
 KERNELS = """

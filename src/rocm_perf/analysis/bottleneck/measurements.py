@@ -34,6 +34,7 @@ _CONFLICTS = "lds_conflict_rate"
 LITTLE = 1.0  # FLOP/B: every GPU of the catalogue computes several times more for each byte
 _CONFLICT_CYCLES = "lds_conflict_cycles"
 METRICS = frozenset((*_METRICS, _CONFLICTS, _CONFLICT_CYCLES))
+STAND_INS = frozenset({_CONFLICT_CYCLES})  # read where what they stand in for was not counted
 
 
 def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:

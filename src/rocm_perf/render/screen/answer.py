@@ -102,7 +102,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     if len(several) > most:
         yield line((f"and {format_count(len(document.devices) - most, 'more GPU')} (--show gpus)", "dim"))
     if document.gaps.gaps and document.gaps.idle_ns and not document.gaps.doubt:
-        yield from labelled("Idle", idle_line(document.gaps), view.width, 2)
+        yield from labelled("Idle", idle_line(document.gaps), view.width)
     timed = run.collection is not None and not run.collection.profiled
     if not document.devices and not document.hotspots.rows and not timed:
         yield from paragraph(_contents(document), view.width, 3)
@@ -163,7 +163,7 @@ def _findings(document: Document, view: View, shown: int, detail: Detail) -> Ite
     if len(findings) > shown and not view.brief:
         yield line((f"   and {format_count(len(findings) - shown, 'more finding')} (--show findings)", "dim"))
     for finding in later[: 0 if view.brief else 1]:
-        yield from labelled("Start-up", f"{finding.title}; {finding.evidence[0]}", view.width, 2)
+        yield from labelled("Start-up", f"{finding.title}; {finding.evidence[0]}", view.width)
 
 
 def _kernels(document: Document, view: View, rows: int) -> Iterator[RenderableType]:
@@ -203,7 +203,7 @@ def _tail(document: Document, view: View) -> Iterator[RenderableType]:
         yield from _excerpt(excerpt, document, view)
     yield from _trust(document, view)
     if not view.brief and (more := beyond_first_screen(document)):
-        yield from labelled("More", f"--show any of {', '.join(more)}, or all", view.width, 2)
+        yield from labelled("More", f"--show any of {', '.join(more)}, or all", view.width)
 
 
 def _excerpt(excerpt: Excerpt, document: Document, view: View) -> Iterator[RenderableType]:
@@ -224,7 +224,7 @@ def _trust(document: Document, view: View) -> Iterator[Text]:
         yield from labelled("Coverage", pairing(coverage), view.width, 2)
     for hole in worst[:_HOLES]:
         detail = hole.evidence[0] if hole.severity == "error" and hole.evidence else ""
-        yield from marked(hole.severity, f"{hole.title}. {detail} {hole.remedy}", view.width, 2)
+        yield from marked(hole.severity, f"{hole.title}. {detail} {hole.remedy}", view.width, 3)
     if len(worst) > _HOLES:
         yield line((f"and {len(worst) - _HOLES} more (--show coverage,sanity)", "dim"))
     for notice in () if view.brief else document.run.notices[:2]:
