@@ -18,7 +18,9 @@ DATA = Path(__file__).parents[1] / "data" / "h200"
 def test_kernel_totals_equal_those_of_torch(name: str) -> None:
     truth = json.loads((DATA / f"{name}.truth.json").read_text())["kernels_us"]
     trace = rocm_perf.load(DATA / f"{name}.json.gz")
-    ours = {row.kernel: (row.calls, row.total_ns) for row in rocm_perf.analyze(trace).hotspots.rows}
+    ours = {
+        row.kernel: (row.calls, row.total_ns) for row in rocm_perf.analyze(trace, whole=True).hotspots.rows
+    }
     memset = truth.pop("Memset (Device)")
     assert set(ours) == set(truth)
     for kernel, (calls, total_us) in truth.items():
@@ -29,7 +31,7 @@ def test_kernel_totals_equal_those_of_torch(name: str) -> None:
 
 def test_the_graph_keeps_the_gpu_busy_and_the_synchronising_loop_does_not() -> None:
     eager, graph = (
-        rocm_perf.analyze(DATA / f"{name}.json.gz").devices[0] for name in ("eager_sync", "graph")
+        rocm_perf.analyze(DATA / f"{name}.json.gz", whole=True).devices[0] for name in ("eager_sync", "graph")
     )
     assert eager.busy.value == pytest.approx(0.041, abs=0.001)
     assert graph.busy.value == pytest.approx(0.797, abs=0.001)

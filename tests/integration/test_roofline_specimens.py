@@ -85,7 +85,7 @@ def check(trace: Trace, gpu: Gpu | None = None) -> Roofline:
     for kernel in judged.kernels:
         assert kernel.label or kernel.reason.startswith("unknown: ")
         assert all(0 <= float(score.score.value or 0) <= 1 for score in kernel.scores)
-        assert all(0 <= evidence.value <= 1 for evidence in kernel.evidence)
+        assert all(0 <= evidence.value <= 1 for evidence in kernel.evidence if not evidence.unit)
     doubtful = [*percents(msgspec.to_builtins(found)), *percents(msgspec.to_builtins(judged))]
     assert all(one["doubt"] for one in doubtful if one["value"] > 100)
     return found

@@ -24,6 +24,7 @@ _FIELDS = {field.name: field for field in msgspec.structs.fields(Gpu) if field.n
 _MAPPINGS = {"max_waves_per_simd", "vgprs_per_simd", "vgpr_granule", "vector_tflops", "matrix_tflops"}
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 # Limits that no GPU exceeds: a number outside them has a wrong unit or digit.
+_MOST = 1e300  # a float may not hold more
 _RANGES = {
     "compute_units": (1, 1024),
     "clock_mhz": (200, 5000),
@@ -138,6 +139,8 @@ def _checked(value: Any, field: str, file: str, where: str) -> Any:
     for number in value if isinstance(value, list) else [value]:
         if isinstance(number, bool) or not isinstance(number, int | float):
             continue
+        if isinstance(number, int) and number > _MOST:
+            _refuse(file, where, "is larger than any number of a GPU")
         if not math.isfinite(number) or number <= 0:
             _refuse(file, where, f"is {number}, not a positive number")
         low, high = _RANGES.get(field, (0, math.inf))

@@ -96,7 +96,8 @@ class AnalyzeCommand:
         ]
         errors = [(run.label, run.error) for run in loaded if run.error]
         if args.output:
-            _write(documents, args.output, args.force)
+            failed = {label for label, _ in errors}
+            _write([one for one in documents if one.label not in failed], args.output, args.force)
         if args.json:
             _print_json(documents, errors)
         else:

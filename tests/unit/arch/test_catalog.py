@@ -300,6 +300,7 @@ def test_the_folder_of_the_configuration(tmp_path: Path, monkeypatch: pytest.Mon
         ("4900", "-1.5", "memory_gbps is -1.5, not a positive number"),
         ("4900", "nan", "memory_gbps is nan, not a positive number"),
         ("4900", "inf", "memory_gbps is inf, not a positive number"),
+        ("4900", "9" * 400, "memory_gbps is larger than any number of a GPU"),
         ("4900", "4_900_000", "memory_gbps is 4.9e+06, outside the physical range 10 to 50000"),
         ("f16 = 1000.0", "f16 = 1.0e15", "matrix_tflops.f16 is 1e+15, outside the physical range"),
         ("4900", '"fast"', "memory_gbps is wrong: Expected `float`, got `str`"),

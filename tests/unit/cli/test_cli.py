@@ -100,6 +100,16 @@ def test_analyze_writes_its_files_once(
     assert main(["analyze", str(recording), "-o", str(out), "--force"]) == 0
 
 
+def test_no_files_are_written_of_an_empty_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "1_kernel_trace.csv"
+    empty.write_text(KERNELS)
+    assert main(["analyze", str(empty), "-o", str(tmp_path / "out")]) == 5
+    assert "The recording is empty" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+
 def test_ten_paths_one_bad(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [kernel_trace(tmp_path, f"run{i}/{i}_kernel_trace.csv") for i in range(10)]
     paths[4].write_bytes(b"\x00\x01\x02 not a recording")
