@@ -93,6 +93,7 @@ def asked(preset: str, gfx: str, rocm: str | None = None) -> tuple[tuple[str, ..
     return counter_passes(presets()[preset].counters, (), gfx, rocm).passes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("gfx", known_chips())
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("rocm", ["6.4", None])

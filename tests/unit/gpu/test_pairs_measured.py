@@ -20,6 +20,8 @@ from tests.gpu.pairs.pair import Program
 from tests.gpu.pairs.results import append, latest
 from tests.unit.gpu.stand_ins import Sleeper, sleeping_pair
 
+pytestmark = pytest.mark.thorough  # scripts for a machine with a GPU: slow, and seldom changed
+
 ANSWER = '{"us_per_step": 5.5}\n'
 CUPTI = RECORDERS[0]
 

@@ -17,6 +17,8 @@ from tests.gpu.pairs.device import Cuda
 from tests.gpu.pairs.loop import started, us_per_step
 from tests.gpu.pairs.pair import Pair, Program
 
+pytestmark = pytest.mark.thorough  # scripts for a machine with a GPU: slow, and seldom changed
+
 STEPS = 10
 BOTH = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 

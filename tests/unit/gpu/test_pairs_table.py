@@ -20,6 +20,8 @@ from tests.gpu.pairs.results import append
 from tests.gpu.pairs.table import markdown, outcomes, problems
 from tests.unit.gpu.stand_ins import sleeping_pair
 
+pytestmark = pytest.mark.thorough  # scripts for a machine with a GPU: slow, and seldom changed
+
 DATA = Path(__file__).parents[2] / "data" / "h200" / "whatif"
 EAGER_US, GRAPH_US = 15775.5, 1598.8  # medians of 50 without a profiler, from walls.json
 GRAPHED = Walls(EAGER_US, GRAPH_US)
