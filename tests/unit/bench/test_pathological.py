@@ -15,6 +15,8 @@ from rocm_perf.analysis.overview import overview
 from rocm_perf.ingest.load import load
 from rocm_perf.render import json
 
+pytestmark = pytest.mark.thorough
+
 SMALL, TIMES, AT_MOST = 400, 8, 10
 CHARACTERS = 50_000  # of one name: as much work as some hundred events
 
