@@ -138,7 +138,7 @@ def inconsistent_statistics(trace: Trace) -> list[Finding]:
             severity="warning",
             title=f"{format_count(rows.height, 'row')} of the profiler's statistics contradict themselves",
             evidence=tuple(
-                f"{short_name(row['name'])}: {row['calls']:,} calls of {format_ns(row['mean_ns'] or 0)} on average, "
+                f"{short_name(row['name'])}: {row['calls'] or 0:,} calls of {format_ns(row['mean_ns'] or 0)} on average, "
                 f"{format_ns(row['total_ns'] or 0)} in total"
                 for row in rows.head(3).iter_rows(named=True)
             ),

@@ -14,6 +14,7 @@ _MOST = 0.5  # of the summed time
 _MUCH = 0.2  # of the kernel time: collectives that take more come first
 _FEW = 4  # calls of a function, each of at least
 _LONG_NS = NS_PER_MS  # : it is made once, not in a loop
+_LONGEST_NS = float(1 << 62)  # times are kept as 64-bit integers
 _SHOWN = 3
 _RECORD = "Record the program's kernels and calls with their times: rocm-perf profile -- APP."
 _WORDS: dict[str, tuple[Kind, str, str]] = {
@@ -71,7 +72,7 @@ def _collectives(kernels: pl.DataFrame) -> list[Finding]:
                 "a collective lasts until its slowest rank has come, and may run beside other kernels: neither shows "
                 "in sums",
             ),
-            time_at_stake_ns=round(float(talking["total_ns"].sum())),
+            time_at_stake_ns=round(min(float(talking["total_ns"].sum()), _LONGEST_NS)),
             remedy="Record the ranks with their times, and see who comes last and what runs beside the collectives: "
             "rocm-perf profile --preset communication -- APP.",
         )

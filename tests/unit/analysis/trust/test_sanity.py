@@ -220,6 +220,11 @@ def test_statistics_that_contradict_themselves(changed: Row, fits: bool) -> None
     assert ids(trace(summaries=[{**row, **changed}])) == ([] if fits else ["inconsistent-statistics"])
 
 
+def test_statistics_may_lack_the_number_of_calls() -> None:
+    row = {"domain": "kernel", "name": "k", "mean_ns": 5.0, "min_ns": 9.0, "max_ns": 12.0, "total_ns": 50.0}
+    assert ids(trace(summaries=[row])) == ["inconsistent-statistics"]
+
+
 @pytest.mark.parametrize(
     ("metric", "value", "words"),
     [
