@@ -138,8 +138,8 @@ def inconsistent_statistics(trace: Trace) -> list[Finding]:
             severity="warning",
             title=f"{format_count(rows.height, 'row')} of the profiler's statistics contradict themselves",
             evidence=tuple(
-                f"{short_name(row['name'])}: {row['calls'] or 0:,} calls of {format_ns(row['mean_ns'] or 0)} on average, "
-                f"{format_ns(row['total_ns'] or 0)} in total"
+                f"{short_name(row['name'])}: {row['calls'] or 0:,} calls of {format_ns(row['mean_ns'] or 0)} on "
+                f"average, {format_ns(row['total_ns'] or 0)} in total"
                 for row in rows.head(3).iter_rows(named=True)
             ),
             remedy="Take the times from the trace itself instead.",
