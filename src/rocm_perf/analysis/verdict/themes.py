@@ -112,6 +112,17 @@ def _sync_words(run: Run, finding: Finding) -> tuple[str, str]:
     )
 
 
+def _copy_words(run: Run, finding: Finding) -> tuple[str, str]:
+    """The advice for a framework's tensors, or for a program that copies by itself."""
+    if run.setting.torch:
+        return finding.title, finding.remedy
+    return (
+        finding.title,
+        "Keep the data on the GPU between iterations; copy what must move asynchronously, from pinned memory, on a "
+        "stream of its own.",
+    )
+
+
 def _unknown_words(run: Run, _: Finding) -> tuple[str, str]:
     """How much the GPU works, where nothing says why it does not work more."""
     busy = max((device.busy_ns for device in run.document.devices), default=0)
@@ -175,7 +186,7 @@ THEMES = (
         causes=("copy",),
         show="copies",
         change=lambda _: CopiesAsync(overlapped=True),
-        words=_as_found,
+        words=_copy_words,
     ),
     Theme(
         id="fusion",
