@@ -323,7 +323,7 @@ def agent_info(trace: Trace, node: int) -> pl.DataFrame:
         "Num_Xcc": pl.col("xcc_count"),
         "Cu_Count": pl.col("cu_count"),
         "Gfx_Target_Version": pl.col("gfx").map_elements(target_version, return_dtype=pl.Int64),
-        "Max_Engine_Clk_Fcompute": pl.col("clock_mhz").round().cast(pl.Int64),
+        "Max_Engine_Clk_Fcompute": pl.col("clock_mhz").round().cast(pl.Int64, strict=False),
         "Local_Mem_Size": pl.col("memory_bytes"),
         "Name": pl.when(gpu).then("gfx").otherwise("name"),
         "Vendor_Name": pl.col("vendor"),

@@ -14,7 +14,13 @@ from rocm_perf.errors import UsageError
 from rocm_perf.ingest.load import load, load_path
 from rocm_perf.model import schema
 from rocm_perf.model.trace import Trace
-from rocm_perf.render.formats.rocprofv3 import processes_of, target_version, write_counters, write_csv
+from rocm_perf.render.formats.rocprofv3 import (
+    agent_info,
+    processes_of,
+    target_version,
+    write_counters,
+    write_csv,
+)
 from rocm_perf.render.formats.rocprofv3_columns import COLUMNS, Layout
 from rocm_perf.sim.workload import Workload
 from tests.properties import examples
@@ -354,3 +360,9 @@ def test_agents_have_the_columns_of_the_tool(name: str, specimens: Path, tmp_pat
     kept += ("Gfx_Target_Version", "Max_Engine_Clk_Fcompute", "Name", "Vendor_Name", "Product_Name")
     for one, other in zip(csv.DictReader(ours), csv.DictReader(real), strict=True):
         assert [one[column] for column in kept] == [other[column] for column in kept]
+
+
+def test_a_clock_beyond_all_integers_is_left_out() -> None:
+    row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx942", "clock_mhz": 2.0**63}
+    agents = schema.conform("agents", pl.DataFrame([row]))
+    assert agent_info(Trace({"agents": agents}), 0)["Max_Engine_Clk_Fcompute"].to_list() == [0]
