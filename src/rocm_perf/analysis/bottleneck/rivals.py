@@ -19,7 +19,7 @@ from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count
 
-_SHARE = 0.05  # of the kernel time: what counts for less is no contender
+_SHARE = 0.05  # of the kernel time: kernels with less are not compared
 _CALLS = 3
 _AS_OFTEN = 1.25  # times as many launches at most: warm-ups differ
 _SLOWER = 1.2

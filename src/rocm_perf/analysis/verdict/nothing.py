@@ -12,7 +12,7 @@ from rocm_perf.units import format_share
 
 
 def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Finding]:
-    """One finding that says so, where every other one has a known worth, and none is worth much."""
+    """One finding that says so, if the worth of every other finding is known and small."""
     judged = judged_ns(document)
     stakes = [finding.time_at_stake_ns for finding in findings]
     if not stakes or not judged or any(stake is None or stake >= WORTH * judged for stake in stakes):

@@ -18,9 +18,7 @@ from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.whatif import Projection
 from rocm_perf.units import format_ns
 
-WORTH = (
-    0.03  # of the judged time: what a change must save to be proposed, and kernels must take to be looked at
-)
+WORTH = 0.03  # of the judged time: what a change must save to be proposed, and kernels take to be looked at
 
 
 def themed(run: Run, members: Sequence[Finding]) -> tuple[list[Projection], list[Finding]]:
@@ -82,7 +80,7 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
         remedy=remedy,
         evidence=tuple(evidence),
         time_at_stake_ns=stake,
-        projected_speedup=projection.speedup if projection else None,
+        projected_speedup=projection.speedup if projection and stake == projection.saved_ns else None,
     )
     merged = _with_profilers_part(merged, run.document) if theme.kind == "host-bound" else merged
     return [with_command(merged, run.document, theme.show)]
@@ -94,16 +92,22 @@ def _told_once(findings: Sequence[Finding], run: Run) -> list[Finding]:
     for finding in sorted(findings, key=lambda one: -(one.time_at_stake_ns or 0)):
         stake = min(finding.time_at_stake_ns or 0, left)
         if stake >= WORTH * judged_ns(run.document):
-            kept.append(replace(finding, time_at_stake_ns=stake))
+            kept.append(_capped(finding, stake))
             left -= stake
     return kept
 
 
+def _capped(finding: Finding, stake: int) -> Finding:
+    """The finding with that stake; a ratio that was projected for a larger one goes."""
+    whole = stake == finding.time_at_stake_ns
+    return finding if whole else replace(finding, time_at_stake_ns=stake, projected_speedup=None)
+
+
 def _most(run: Run, idle: Mapping[str, int]) -> int:
-    """What no remedy for idle time or copies can exceed: the time in which the busiest GPU runs no kernel."""
+    """What no remedy for idle time or copies can exceed: idle time that recurs, and copies beside which no kernel
+    runs."""
     exposed = max((device.busy_ns - device.kernel_ns for device in run.document.devices), default=0)
-    kernels = sum(row.gap_ns for row in run.document.slivers.rows)
-    return sum(idle.values()) + exposed + kernels
+    return sum(idle.values()) + exposed
 
 
 def _with_profilers_part(finding: Finding, document: Document) -> Finding:

@@ -66,7 +66,7 @@ class Case:
         if self.because == "empty_units":
             return self._value("empty_units")
         if self.label == "scratch" or self.room is None:
-            return None  # what it moves now is no measure of what it has to
+            return None  # what it moves now does not tell what it has to move
         if self.room.reached < LIMITS and not self.room.counted:
             return None  # shapes say what a kernel has to do, not what it does
         return self.room.share
