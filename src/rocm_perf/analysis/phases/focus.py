@@ -66,7 +66,7 @@ def within_ranges(trace: Trace, name: str) -> Trace:
 def cut(trace: Trace, span: Span) -> Trace:
     """What starts in the span; further passes, which ran at other times, stay whole.
 
-    A call that outlasts the span would wait for work that was cut off: it ends with the span, or with its last GPU work.
+    A call that outlasts the span would wait for work that was cut off: it ends with the span or its last GPU work.
     """
     number = timed_pass(trace) or 0
     tables = {
