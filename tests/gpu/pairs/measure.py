@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from tests.gpu.pairs.catalogue import PAIRS, pair_named
 from tests.gpu.pairs.device import Cuda
-from tests.gpu.pairs.loop import started, us_per_step
+from tests.gpu.pairs.loop import LOOP, started, us_per_step
 from tests.gpu.pairs.pair import Device, Pair, Program
 from tests.gpu.pairs.results import TRUTH, Row, append
 
@@ -38,16 +38,17 @@ Launch = Callable[[Sequence[str]], str]  # a command -> what it printed
 
 @dataclass(frozen=True)
 class Recorder:
-    """A profiler, its options, and how the names of its files end."""
+    """A profiler, its options, how the names of its files end, and the steps that it records of a pair."""
 
     name: str
     options: tuple[str, ...]
     suffix: str
+    steps: Callable[[Pair], int]
 
 
 RECORDERS = (
-    Recorder("cupti", ("--preset", "runtime"), ".rptrace"),
-    Recorder("torch", (), ".pt.trace.json"),
+    Recorder("cupti", ("--preset", "runtime"), ".rptrace", lambda pair: pair.steps),
+    Recorder("torch", ("--range", LOOP), ".pt.trace.json", lambda pair: pair.torch_steps),
 )
 
 
@@ -109,14 +110,14 @@ def record(pair: Pair, recorder: Recorder, out: Path, launch: Launch) -> Row:
         content = gzip.compress(files[0].read_bytes(), mtime=0)
     name = recording_name(pair, recorder)
     (out / name).write_bytes(content)
-    row: Row = {"file": name, "bytes": len(content), "steps": pair.recorded_steps, **_own_answer(printed)}
+    row: Row = {"file": name, "bytes": len(content), "steps": recorder.steps(pair), **_own_answer(printed)}
     return row | ({"too_large": True} if len(content) > LARGEST_BYTES else {})
 
 
 def command(pair: Pair, recorder: Recorder, folder: Path) -> list[str]:
     """What records the pair's first variant below the folder."""
     ours = [sys.executable, "-m", "rocm_perf.cli.main", "profile", "--no-analyze", "-d", str(folder)]
-    program = [sys.executable, "-m", "tests.gpu.pairs.run", pair.name, str(pair.recorded_steps)]
+    program = [sys.executable, "-m", "tests.gpu.pairs.run", pair.name, str(recorder.steps(pair))]
     return [*ours, "--profiler", recorder.name, *recorder.options, "--", *program]
 
 

@@ -36,14 +36,15 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Pair:
-    """`make(after)` sets one variant up. A loop of `steps` takes 100 to 200 ms; a recording of `recorded_steps` stays
-    below 200 kB. `kinds` are those that the first finding may have."""
+    """`make(after)` sets one variant up. A loop of `steps` takes 30 to 80 ms: longer ones of large products run into
+    the GPU's power limit. torch.profiler records `torch_steps`, so that its file stays below 200 kB. `kinds` are those
+    that the first finding may have."""
 
     name: str
     title: str
     make: Callable[[bool], Program]
     steps: int
-    recorded_steps: int
+    torch_steps: int
     remedy: Remedy
     kinds: tuple[Kind, ...]
 
@@ -56,6 +57,9 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait for everything that was launched."""
+
+    def rest(self) -> None:
+        """Let the GPU become as cool as that of a program which has just begun."""
 
     def range(self, name: str) -> AbstractContextManager[None]:
         """A range that a recorder sees."""

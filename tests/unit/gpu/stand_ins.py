@@ -21,6 +21,9 @@ class Sleeper:
     def synchronize(self) -> None:
         self.asked.append("synchronize")
 
+    def rest(self) -> None:
+        self.asked.append("rest")
+
     def range(self, name: str) -> AbstractContextManager[None]:
         self.asked.append(f"range {name}")
         return nullcontext()
@@ -55,7 +58,7 @@ def sleeping_pair(steps_taken: list[tuple[bool, int]], **changed: object) -> Pai
         "title": "sleeps -> naps",
         "make": make,
         "steps": 3,
-        "recorded_steps": 2,
+        "torch_steps": 2,
         "remedy": Remedy("graphs"),
         "kinds": ("host-bound",),
     }

@@ -15,6 +15,7 @@ import pytest
 
 from rocm_perf.cli.profile import ProfileCommand
 from rocm_perf.cli.profile_request import request_of
+from tests.gpu.pairs.loop import WARM_UP
 from tests.gpu.pairs.measure import RECORDERS, REPEATS, Recorder, command, launched, measure, record, truth
 from tests.gpu.pairs.pair import Program
 from tests.gpu.pairs.results import append, latest
@@ -39,7 +40,7 @@ def recording(words: Sequence[str]) -> str:
 def test_the_variants_take_turns() -> None:
     taken: list[tuple[bool, int]] = []
     truth(sleeping_pair(taken), Sleeper())
-    warm = [(False, 0), (True, 0)]
+    warm = [(after, number) for after in (False, True) for number in range(WARM_UP)]
     turns = [(after, number) for _ in range(REPEATS) for after in (False, True) for number in range(3)]
     assert taken == warm + turns
 
@@ -57,7 +58,7 @@ def test_the_truth_is_the_median_of_every_turn() -> None:
 def test_every_loop_is_timed_until_the_gpu_is_done() -> None:
     device = Sleeper()
     truth(sleeping_pair([]), device)
-    loops = ["synchronize", "range loop", "synchronize"] * 2 * REPEATS
+    loops = ["synchronize", "rest", "range loop", "synchronize"] * 2 * REPEATS
     assert device.asked == ["seed", "synchronize"] * 2 + loops + ["release"]
 
 
@@ -128,5 +129,5 @@ def test_the_command_is_one_that_profile_takes(recorder: Recorder, tmp_path: Pat
     ProfileCommand().prepare_parser(parser)
     request, notices = request_of(parser.parse_args(words[words.index("profile") + 1 :]))
     assert request.profiler == recorder.name
-    assert request.command[-2:] == ("sleeping", "2")
+    assert request.command[-2:] == ("sleeping", "3" if recorder == CUPTI else "2")
     assert notices == ()

@@ -31,7 +31,10 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
     for maker in ("randn", "rand", "empty", "empty_like", "zeros"):
         getattr(fake, maker).return_value = tensor
     monkeypatch.setitem(sys.modules, "torch", fake)
-    monkeypatch.setitem(sys.modules, "torch.nn", fake.nn)
+    fake.linalg.vector_norm.return_value = 0.0
+    monkeypatch.setattr(Cuda, "rest", lambda _: None)
+    for name in ("nn", "linalg"):
+        monkeypatch.setitem(sys.modules, f"torch.{name}", getattr(fake, name))
     return fake
 
 
@@ -99,11 +102,14 @@ def test_synchronisations_between_products(torch: MagicMock, after: bool) -> Non
 
 
 @BOTH
-def test_a_result_is_read_back_each_step_or_every_tenth(torch: MagicMock, after: bool) -> None:
+def test_a_result_is_read_back_and_waited_for_each_step(torch: MagicMock, after: bool) -> None:
     program = ready("read_back", after, torch)
     for number in range(20):
         program.step(number)
-    assert torch.empty.return_value.copy_.call_count == (2 if after else 20)
+    copies = torch.empty.return_value.copy_.mock_calls
+    assert len(copies) == 20
+    assert all(one.kwargs == ({"non_blocking": True} if after else {}) for one in copies)
+    assert torch.cuda.Event.return_value.synchronize.call_count == (20 if after else 0)
 
 
 @BOTH

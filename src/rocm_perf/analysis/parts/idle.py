@@ -51,7 +51,11 @@ def _key(place: PlaceGaps) -> tuple[object, ...]:
 def all_paths(parts: Sequence[CriticalPath]) -> CriticalPath:
     """The paths of all parts, one after another: where two parts meet, the path goes on with the later one."""
     total = sum(part.total_ns for part in parts)
-    kernels = added([part.by_kernel for part in parts], ("kernel",), ("path_ns", "dispatches", "impact_ns"))
+    kernels = added(
+        [part.by_kernel for part in parts],
+        ("kernel",),
+        ("path_ns", "dispatches", "impact_ns", "half_ns", "whole_ns"),
+    )
     slack: dict[str, int] = {}
     for row in (row for part in parts for row in part.by_kernel):
         slack[row.kernel] = min(row.slack_min_ns, slack.get(row.kernel, row.slack_min_ns))

@@ -145,7 +145,8 @@ class SyncsNarrowed:
 
 @dataclass(frozen=True)
 class CopiesAsync:
-    """Copies no longer block their call, and run at `gbps`, or as fast as the fastest that did not block.
+    """Copies no longer block their call or a synchronisation with nothing but them, and run at `gbps`, or as fast as
+    the fastest that did not block.
 
     `overlapped`: kernels of the stream no longer wait for them either.
     """
@@ -160,7 +161,8 @@ class CopiesAsync:
     def apply(self, graph: Graph) -> Graph:
         own = graph.edges.filter(pl.col("rule") == "own copy")
         nodes, speed = _faster_copies(numbered(graph), own["cause"], self.gbps)
-        edges = _unwaited(graph.edges, own["effect"])
+        waits = graph.edges.filter((pl.col("kind") == "sync") & pl.col("cause").is_in(own["cause"].implode()))
+        edges = _unwaited(graph.edges, waits["effect"])
         assumption = f"{format_count(own.height, 'copy', 'copies')} no longer block; {speed}"
         if self.overlapped:
             edges = _beside_copies(graph, edges)

@@ -11,7 +11,7 @@ import polars as pl
 
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import changed, names, numbered
-from rocm_perf.analysis.time.steps import period
+from rocm_perf.analysis.time.sequence import period
 from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes
-from rocm_perf.analysis.time.steps import FEWEST_STEPS
+from rocm_perf.analysis.time.sequence import FEWEST_STEPS
 
 _LONG = 0.02  # of the time from the first to the last work
 _ALIKE = 0.5  # idle times at least half as long are its like; with as many of them as steps need, it recurs

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from rocm_perf.analysis.time.steps import FEWEST_STEPS, step_time
+from rocm_perf.analysis.time.sequence import FEWEST_STEPS
+from rocm_perf.analysis.time.steps import step_time
 from rocm_perf.model.results.kernels import Step, Steps
 from rocm_perf.model.time_window import Span
 
@@ -17,6 +18,7 @@ _LONG = 3  # usual lengths, and
 _LONG_SHARE = 0.05  # of all steps together: such a step holds something else as well, unless
 _ALIKE = 0.5  # as many others as steps need are at least half as long
 _MOST = 0.5  # of the kernels: a steady state with fewer is not what the program does
+_SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
 _AHEAD = 0.1  # of the steps' time: where the GPU ends this much later, the host runs ahead
 
 
@@ -32,8 +34,11 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     usual = _usual_steps(repeated)
     if len(usual) < FEWEST_STEPS:
         return None
-    inside = work.filter(_within(usual, step_time(repeated)))
-    return Steady(usual, _span(usual, inside)) if inside.height >= _MOST * work.height else None
+    kernels = int((work["kind"] == "kernel").sum())
+    if sum(step.kernels for step in usual) < _MOST * kernels:
+        return None
+    span = _span(usual, work.filter(_within(usual, step_time(repeated))))
+    return Steady(usual, span if repeated.host_times else _from_launch(span, work))
 
 
 def working_span(work: pl.DataFrame) -> Span:
@@ -62,6 +67,18 @@ def _longest(steps: list[Step], usual_ns: float) -> float:
 
 def _within(steps: tuple[Step, ...], moment: pl.Expr) -> pl.Expr:
     return moment.is_between(steps[0].start_ns, steps[-1].end_ns, closed="left")
+
+
+def _from_launch(span: Span, work: pl.DataFrame) -> Span:
+    """The span of steps that begin with work of the GPU: where that waited for its launch, so do they."""
+    return Span(*(None if at is None else _launched_ns(at, work) for at in (span.start_ns, span.end_ns)))
+
+
+def _launched_ns(start_ns: int, work: pl.DataFrame) -> int:
+    """When the work that starts then was launched, if that was just before; else its start."""
+    since = pl.col("start_ns") - pl.col("launch_start")
+    launched = work.filter(pl.col("start_ns") == start_ns, since.is_between(0, _SOON_NS))
+    return int(launched["launch_start"].min() or start_ns)  # type: ignore[arg-type]
 
 
 def _span(steps: tuple[Step, ...], work: pl.DataFrame) -> Span:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint
-from rocm_perf.analysis.basis.launched import launched_kernels
+from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, repeated_blocks
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.kernels import Step, Steps
 from rocm_perf.model.trace import Trace
@@ -20,14 +21,8 @@ FORMULAS = {
 }
 
 _PROFILER_STEP = r"^ProfilerStep"
-FEWEST_STEPS = 3
-_INSIDE_SHARE = 0.5  # of the kernels: what holds fewer of them is not a step
-_ALONE_SHARE = 0.8  # of them: one kernel over and over is a loop only if there is little else
-_UNLIKE = 0.1  # of the kernels of a step may be missing or added
 _WARM_UP = 1.5  # medians: the first steps are steady once they take no longer
 _CANDIDATES = 32
-_REPEATS = 0.8  # of the kernels are those of one period later
-_AS_GOOD = 0.01
 
 _BY_SEQUENCE = "the sequence of kernels repeats"
 
@@ -37,10 +32,11 @@ Found = tuple[str, pl.DataFrame]
 @once_per_trace
 def steps(trace: Trace) -> Steps:
     """The steps of the process with the most kernels; in a run of many ranks, the others do the same."""
-    kernels = _kernels(trace)
+    work = _work(trace)
+    kernels = work.filter(pl.col("kind") == "kernel")
     if not kernels.height:
         return _none("the recording holds no kernels with times")
-    pattern = _from_ranges(trace, kernels) or _from_sequence(kernels)
+    pattern = _from_ranges(trace, kernels) or _from_sequence(work)
     if pattern is None:
         return _none("no range repeats around the kernels, and their sequence does not repeat")
     how, table = pattern
@@ -78,16 +74,22 @@ def _length() -> pl.Expr:
     return pl.col("end_ns") - pl.col("start_ns")
 
 
-def _kernels(trace: Trace) -> pl.DataFrame:
-    """Kernels of the busiest process in order of their start, with the time that decides to which step they belong."""
-    work = launched_kernels(trace)
+def _work(trace: Trace) -> pl.DataFrame:
+    """Kernels and copies of the process with the most kernels, with the time that decides to which step they belong."""
+    work = launched_work(trace)
     process = ["node", "pid"]
-    busiest = work.group_by(process).len().sort("len", *process, descending=[True, False, False]).head(1)
-    return (
-        work.join(busiest, on=process, how="semi", nulls_equal=True)
-        .with_columns(pl.coalesce("launch_start", "start_ns").alias("when"))
-        .sort("start_ns")
+    kernels = (pl.col("kind") == "kernel").sum().alias("kernels")
+    busiest = (
+        work.group_by(process).agg(kernels).sort("kernels", *process, descending=[True, False, False]).head(1)
     )
+    return work.join(busiest, on=process, how="semi", nulls_equal=True).with_columns(
+        when=pl.coalesce("launch_start", "start_ns")
+    )
+
+
+def _from_sequence(work: pl.DataFrame) -> Found | None:
+    blocks = repeated_blocks(work)
+    return None if blocks is None else (_BY_SEQUENCE, blocks)
 
 
 def _from_ranges(trace: Trace, kernels: pl.DataFrame) -> Found | None:
@@ -101,7 +103,7 @@ def _from_ranges(trace: Trace, kernels: pl.DataFrame) -> Found | None:
     if profiler.height:
         return "ProfilerStep ranges", _counted(disjoint(profiler, []), kernels)
     best: Found | None = None
-    most = _INSIDE_SHARE * kernels.height
+    most = INSIDE_SHARE * kernels.height
     for name in _repeated(ranges):
         counted = _counted(disjoint(ranges.filter(_alike(pl.col("name")) == name), []), kernels)
         inside = int(counted["kernels"].sum())
@@ -141,109 +143,6 @@ def _counted(windows: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     sums = of_step.group_by("step").agg(pl.len().cast(pl.Int64).alias("kernels"), pl.col("length").sum())
     table = ordered.join(sums, on="step", how="left", maintain_order="left")
     return table.select("start_ns", "end_ns", pl.col("kernels", "length").fill_null(0))
-
-
-def period(names: pl.Series) -> int | None:
-    """The length of the sequence that nearly all of these names, in their order, belong to; None if none repeats."""
-    numbers = names.rank("dense").cast(pl.Int64)
-    return _period(numbers, _distances(numbers))
-
-
-def _from_sequence(kernels: pl.DataFrame) -> Found | None:
-    """Steps begin where a launch recurs that is made once a step; what comes before the first is warm-up.
-
-    The kernels of one graph launch are one launch, so that the layers inside a graph are not steps.
-    """
-    heads = kernels.with_row_index("row").filter(_is_head(kernels))
-    names = heads["name"].rank("dense").cast(pl.Int64)
-    distances = _distances(names)
-    period = _period(names, distances)
-    if period is None:
-        return None
-    begins = heads["row"].gather(_begins(names, distances, period))
-    at = pl.Series(range(kernels.height)).is_in(begins.cast(pl.Int64).implode())
-    head = pl.Series(range(kernels.height)).is_in(heads["row"].cast(pl.Int64).implode())
-    blocks = (
-        kernels.with_columns(block=at.cast(pl.Int64).cum_sum(), head=head)
-        .filter(pl.col("block") > 0)
-        .group_by("block", maintain_order=True)
-        .agg(
-            pl.col("start_ns").min(),
-            pl.col("end_ns").max(),
-            pl.len().cast(pl.Int64).alias("kernels"),
-            _length().sum().alias("length"),
-            pl.col("head").sum().cast(pl.Int64).alias("launches"),
-        )
-    )
-    until = pl.coalesce(pl.col("start_ns").shift(-1), "end_ns").alias("end_ns")
-    whole = blocks.with_columns(until).filter(
-        (pl.col("block") < blocks.height)
-        | (pl.col("launches") == period)  # the recording may end within a step
-    )
-    usual = whole.filter((pl.col("launches") - period).abs() <= _UNLIKE * period)
-    inside = _INSIDE_SHARE if period > 1 else _ALONE_SHARE
-    if whole.height < FEWEST_STEPS or usual["kernels"].sum() < inside * kernels.height:
-        return None
-    return _BY_SEQUENCE, whole.drop("block", "launches")
-
-
-def _is_head(kernels: pl.DataFrame) -> pl.Series:
-    """Whether a kernel is the first of its launch, or the only one; without a launch, each is one."""
-    same_call = pl.col("launch_start") == pl.col("launch_start").shift(1)
-    same_thread = pl.col("tid").eq_missing(pl.col("tid").shift(1))
-    return kernels.select(~(same_call & same_thread).fill_null(False)).to_series()
-
-
-def _begins(names: pl.Series, distances: pl.DataFrame, period: int) -> pl.Series:
-    """Where steps begin: at a launch made once a step, or as far before it as the first two steps are alike."""
-    ranked = distances.filter(pl.col("distance") == period).sort("regular", "first", descending=[True, False])
-    places = (names == ranked["name"][0]).arg_true().cast(pl.Int64)
-    first, second = int(places[0]), int(places[1])
-    before = range(1, min(first, period - 1) + 1)
-    alike = next((back - 1 for back in before if names[first - back] != names[second - back]), len(before))
-    begins: pl.Series = places - alike
-    return begins
-
-
-def _distances(names: pl.Series) -> pl.DataFrame:
-    """For each kernel that recurs often enough: how far apart, how regularly, and where it is first seen."""
-    step = pl.col("at").diff()
-    table = (
-        pl.DataFrame({"name": names})
-        .with_row_index("at")
-        .with_columns(pl.col("at").cast(pl.Int64))
-        .group_by("name")
-        .agg(
-            step.median().cast(pl.Int64).alias("distance"),
-            (step == step.median()).mean().alias("regular"),
-            pl.col("at").first().alias("first"),
-            pl.len().alias("count"),
-        )
-    )
-    return table.filter(
-        (pl.col("count") >= FEWEST_STEPS) & (pl.col("distance") <= len(names) // FEWEST_STEPS)
-    )
-
-
-def _period(names: pl.Series, distances: pl.DataFrame) -> int | None:
-    """The shortest distance at which nearly all kernels recur, tried among the distances of single kernels.
-
-    A kernel that runs once a step recurs at the length of a step, so one such kernel is enough.
-    """
-    common = (
-        distances.group_by("distance").agg(pl.col("count").sum()).sort("count", "distance", descending=True)
-    )
-    tried = common["distance"].head(_CANDIDATES).to_list()
-    scores = {distance: _repeats(names, distance) for distance in tried}
-    best = max(scores.values(), default=0.0)
-    if best < _REPEATS:
-        return None
-    return min(int(distance) for distance, score in scores.items() if score >= best - _AS_GOOD)
-
-
-def _repeats(names: pl.Series, distance: int) -> float:
-    """Share of kernels that recur one distance later."""
-    return float((names[distance:] == names[: len(names) - distance]).mean() or 0.0)  # type: ignore[arg-type]
 
 
 def _steady_from(rows: tuple[Step, ...], median: float) -> int | None:

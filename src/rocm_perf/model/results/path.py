@@ -55,6 +55,8 @@ class KernelOnPath(msgspec.Struct, frozen=True):
     slack_min_ns: int
     slack_median_ns: int
     impact_ns: int  # what 10 % off every dispatch of this kernel takes off the wall
+    half_ns: int  # the same for 50 %: another kernel, or the host, may be the limit by then
+    whole_ns: int  # the same without this kernel
     impact_basis: str  # "re-timed", "off the path" or "at most"
 
 

@@ -93,18 +93,32 @@ def _overlapped(rows: int, layers: int) -> Program:
 
 
 def read_back(after: bool) -> Program:
-    """Two products a step, and 4 MiB of the second read back to pageable memory; then in every tenth step."""
+    """The sines of 2^28 numbers, twice, a step, and 4 MiB of them read back to pageable memory; then to pinned memory,
+    on another stream, and waited for a step later."""
     import torch
 
-    factor = weights(_WIDTH)
-    product = torch.empty_like(factor)
-    host = torch.empty(256, _WIDTH, dtype=torch.bfloat16)
-    every = 10 if after else 1
+    angles = torch.rand(2**28, device="cuda")
+    sines = [torch.empty_like(angles) for _ in range(2 if after else 1)]
+    host = [torch.empty(2**20, pin_memory=after) for _ in sines]
+    copying = torch.cuda.Stream()
+    read = [torch.cuda.Event() for _ in sines]
 
-    def step(number: int) -> None:
+    def compute(result: Tensor) -> None:
         for _ in range(2):
-            torch.mm(factor, factor, out=product)
-        if number % every == 0:
-            host.copy_(product[:256])
+            torch.sin(angles, out=result)
 
-    return Program(step, result=lambda: product)
+    def in_turn(_: int) -> None:
+        compute(sines[0])
+        host[0].copy_(sines[0][: 2**20])
+
+    def overlapped(number: int) -> None:
+        slot, using = number % 2, torch.cuda.current_stream()
+        using.wait_event(read[slot])
+        compute(sines[slot])
+        copying.wait_stream(using)
+        with torch.cuda.stream(copying):
+            host[slot].copy_(sines[slot][: 2**20], non_blocking=True)
+            read[slot].record(copying)
+        read[1 - slot].synchronize()
+
+    return Program(overlapped if after else in_turn, result=lambda: host[0])

@@ -94,13 +94,13 @@ def counting_beside_a_stream(after: bool) -> Program:
 
 
 def scan_between_events(after: bool) -> Program:
-    """A scan of 16 long rows beside four products, each waiting for the other once a step; then of rows a quarter as
-    long."""
+    """A scan of 16 long rows beside the sines of 2^27 numbers, four times over, each waiting for the other once a step;
+    then of rows a quarter as long."""
     import torch
 
-    rows = torch.rand(16, 2**18 if after else 2**20, device="cuda")
-    sums, factor = torch.empty_like(rows), weights(4096)
-    product, one, other = torch.empty_like(factor), torch.cuda.Stream(), torch.cuda.Stream()
+    rows, angles = torch.rand(16, 2**18 if after else 2**20, device="cuda"), torch.rand(2**27, device="cuda")
+    sums, sines = torch.empty_like(rows), torch.empty_like(angles)
+    one, other = torch.cuda.Stream(), torch.cuda.Stream()
 
     def scan() -> None:
         torch.cumsum(rows, dim=1, out=sums)
@@ -108,7 +108,7 @@ def scan_between_events(after: bool) -> Program:
     def step(_: int) -> None:
         with torch.cuda.stream(one):
             for _ in range(4):
-                torch.mm(factor, factor, out=product)
+                torch.sin(angles, out=sines)
         with torch.cuda.stream(other):
             scan()
         one.wait_stream(other)

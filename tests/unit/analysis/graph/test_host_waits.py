@@ -146,3 +146,23 @@ def test_the_default_stream_and_a_stream_that_blocks_run_in_order() -> None:
 
 def test_a_stream_that_overlaps_the_default_stream_does_not_block() -> None:
     assert not build(default_stream(overlap=True)).edges.filter(rule="default stream").height
+
+
+def test_a_synchronisation_after_a_pageable_copy_goes_with_it() -> None:
+    """torch waits for the stream after a copy from pageable memory, which staged all but its last piece."""
+    calls, kernels, copies = [], [], []
+    for number in range(6):
+        at, first = number * 300_000, 2 * number + 1
+        calls += [
+            call("cudaMemcpyAsync", at, at + 98_000, first, **MAIN),
+            call("cudaStreamSynchronize", at + 98_500, at + 101_000, **MAIN),
+            call("cudaLaunchKernel", at + 102_000, at + 104_000, first + 1, **MAIN),
+        ]
+        copies.append(
+            {"kind": "H2D", "size_bytes": 10**7, "start_ns": at + 5_000, "end_ns": at + 100_000, "agent_id": 0,
+             "stream_id": 0, "correlation_id": first, "pid": 7}
+        )  # fmt: skip
+        kernels.append(launched("a", at + 105_000, at + 299_000, first + 1))
+    graph = build(trace(api_calls=calls, dispatches=kernels, copies=copies))
+    beside = whatif(graph, CopiesAsync(overlapped=True))
+    assert 6 * 194_000 <= beside.wall_ns <= 6 * 194_000 + 100_000  # the kernels, after the first launch

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.time.steps import FEWEST_STEPS, steps
+from rocm_perf.analysis.time.sequence import FEWEST_STEPS
+from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
@@ -97,3 +98,52 @@ def test_warm_up_is_not_steady() -> None:
     marks = [mark("step", start, end) for start, end in zip(starts, [*starts[1:], 2600], strict=True)]
     loop = steps(trace(dispatches=[kernel("k", start + 5, start + 9) for start in starts], ranges=marks))
     assert loop.steady_from_ns == 2000
+
+
+def test_what_repeats_before_the_loop_does_not_mark_its_steps() -> None:
+    loop = steps(sequence(["random", "scale"] * 3 + ["product", "softmax"] * 20))
+    assert (len(loop.steps), loop.kernels_per_step.value) == (20, 2)
+
+
+def test_a_step_of_which_every_kernel_runs_several_times() -> None:
+    loop = steps(sequence((["count"] * 3 + ["product"] * 2) * 10))
+    assert (len(loop.steps), loop.kernels_per_step.value) == (10, 5)
+
+
+def test_a_kernel_of_the_start_up_is_not_taken_for_the_end_of_a_step() -> None:
+    """The loop ends with what the start-up ends with: its steps are those that are all whole."""
+    loop = steps(sequence(["random", "scale"] + (["product"] * 6 + ["scale"]) * 5))
+    assert [step.kernels for step in loop.steps] == [7] * 5
+    assert loop.steps[0].start_ns == 20
+
+
+def test_copies_are_part_of_a_step() -> None:
+    """One kernel over and over: a copy before every fourth shows that the step is four of them."""
+    kernels = [kernel("product", 10 * i, 10 * i + 4, correlation_id=i) for i in range(40) if i % 5]
+    copies = [
+        {"kind": "H2D", "start_ns": 50 * i, "end_ns": 50 * i + 4, "stream_id": 0, "correlation_id": 5 * i}
+        for i in range(8)
+    ]
+    loop = steps(trace(dispatches=kernels, copies=copies))
+    assert (len(loop.steps), loop.kernels_per_step.value) == (8, 4)
+
+
+def test_layers_are_not_steps_whatever_the_start_up() -> None:
+    """A layer recurs nearly as well as a step does: what runs before the loop must not decide between them."""
+    layer = ["norm", "up", "gelu", "down", "add"]
+    loop = steps(sequence(["random", "scale"] * 60 + (layer * 30 + ["copy"]) * 5))
+    assert (len(loop.steps), loop.kernels_per_step.value) == (5, 151)
+
+
+def test_streams_that_run_ahead_of_each_other() -> None:
+    """Three long kernels and a short one a step, launched in turn on two streams: the short ones are soon done, and a
+    step lasts as long as the long ones do."""
+    launches, kernels = [], []
+    for i in range(40):
+        slow = i % 4 < 3
+        start = 1_000 * (i - i // 4) if slow else 100 * i
+        launches.append(call("hipLaunchKernel", 10 * i, 10 * i + 5, i))
+        name, stream, length = ("slow", 1, 1_000) if slow else ("fast", 2, 50)
+        kernels.append(kernel(name, start + 500, start + 500 + length, stream_id=stream, correlation_id=i))
+    loop = steps(trace(dispatches=kernels, api_calls=launches))
+    assert (len(loop.steps), loop.duration_ns.value) == (10, 3_000)
