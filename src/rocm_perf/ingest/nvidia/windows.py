@@ -13,7 +13,8 @@ def within(
 ) -> dict[str, pl.DataFrame]:
     """The tables without what began outside of every window; GPU work counts by its call, where that was recorded.
 
-    `changes` says when the window opened and closed; without a change everything is kept.
+    `changes` says when the window opened and closed; without a change everything is kept. A call that was under way
+    when the window opened is not recorded, and neither is its work: ids rise from call to call.
     """
     if changes.is_empty():
         return tables
@@ -22,10 +23,15 @@ def within(
         name: _begun_in(windows, table) if "start_ns" in table.columns and name not in launched else table
         for name, table in tables.items()
     }
+    first_ids = (
+        _placed(windows, tables[calls]).group_by("opened_ns").agg(first_id=pl.col("correlation_id").min())
+    )
     for name in launched:
         of_call = tables[name].join(kept[calls], on="correlation_id", how="semi")
-        without_call = tables[name].join(tables[calls], on="correlation_id", how="anti")
-        kept[name] = pl.concat([of_call, _begun_in(windows, without_call)]).sort(
+        without_call = _placed(windows, tables[name].join(tables[calls], on="correlation_id", how="anti"))
+        earlier = (pl.col("correlation_id") < pl.col("first_id")).fill_null(False)
+        others = without_call.join(first_ids, on="opened_ns", how="left").filter(~earlier)
+        kept[name] = pl.concat([of_call, others.select(of_call.columns)]).sort(
             "start_ns", maintain_order=True
         )
     return kept
@@ -43,7 +49,13 @@ def _windows(changes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _begun_in(windows: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    return _placed(windows, table).select(table.columns)
+
+
+def _placed(windows: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """The rows that began in a window, in their order, with when that opened and closed."""
     timed = table.with_row_index("row").sort("start_ns")
-    placed = timed.join_asof(windows, left_on="start_ns", right_on="opened_ns", strategy="backward")
-    inside = placed.filter(pl.col("start_ns") < pl.col("closed_ns")).sort("row")
-    return inside.select(table.columns)
+    placed = timed.join_asof(
+        windows, left_on="start_ns", right_on="opened_ns", strategy="backward", coalesce=False
+    )
+    return placed.filter(pl.col("start_ns") < pl.col("closed_ns")).sort("row")

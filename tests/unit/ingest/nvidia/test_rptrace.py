@@ -129,6 +129,26 @@ def test_windows_keep_what_was_launched_in_them(tmp_path: Path) -> None:
     assert not trace.has("copies")
 
 
+def test_the_kernel_of_a_call_that_was_under_way_is_not_of_the_window(tmp_path: Path) -> None:
+    """Seen on an H200: one kernel more than launches in a period of 1.5 s."""
+    kernels = [(2_600, 100, 1, 0, 0, 0), (3_100, 700, 2, 0, 0, 0), (3_200, 9, 3, 0, 0, 0)]
+    data = b"".join(
+        (
+            rptrace.MAGIC,
+            rptrace.document(rptrace.BEGINNING),
+            rptrace.texts(["gemm", "cudaLaunchKernel"]),
+            rptrace.table("g", [(40, 1024, 10, 1, 1, 128, 1, 1)]),
+            rptrace.table("p", [(0, 1, 7)]),
+            rptrace.table("c", [(3_000, 10, 2, 1, 6, 0)]),
+            rptrace.table("k", kernels),
+            rptrace.table("v", [(2_500, 1), (3_500, 0)]),
+            rptrace.document(rptrace.ORDINARY_END),
+        )
+    )
+    kept = loaded(data, tmp_path).table("dispatches")["correlation_id"].to_list()
+    assert kept == [2, 3]  # the third lost its launch otherwise, and coverage says so
+
+
 def test_segments_of_a_ring_are_one_process(tmp_path: Path) -> None:
     for number, end in ((3, {"end": {"continued": True}}), (4, rptrace.ORDINARY_END)):
         data = rptrace.small().replace(
