@@ -2,7 +2,7 @@
 activities, an empty consumer), under our tracer and under torch.profiler; bytes per kernel; and how soon the verdict
 comes. Every result is in OUT_DIR at once.
 
-    python tests/gpu/cost/cost.py OUT_DIR [--rounds N] [--seconds S]
+    python tests/gpu/cost/cost.py OUT_DIR [--rounds N] [--seconds S] [--part costs|verdict|long]
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from rocm_perf.ingest.load import load
 HERE = Path(__file__).parent
 TRACE = Wish(domains=("kernel", "hip", "copy", "marker"))
 MACHINE = probe_machine()
-STEPS, LAUNCHES = "800", "200000"
+STEPS, LAUNCHES = "400", "200000"
+ROCM_PERF = (sys.executable, "-m", "rocm_perf.cli.main")
+ON_TWO_CORES = ("taskset", "-c", "0,1")
 
 
 class Log:
@@ -48,13 +50,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=17, help="how long the program of the verdict runs")
+    parser.add_argument("--seconds", type=float, default=28, help="how long the program of the verdict runs")
+    parser.add_argument("--part", choices=("costs", "verdict", "long"), action="append")
     args = parser.parse_args()
-    log = Log(args.out / "cost.jsonl")
+    log, asked = Log(args.out / "cost.jsonl"), args.part or ("costs", "verdict", "long")
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        costs(work, log, args.rounds)
-        verdict(work, log, args.seconds)
+        if "costs" in asked:
+            costs(work, log, args.rounds)
+        if "verdict" in asked:
+            verdict(work, log, args.seconds)
+        if "long" in asked:
+            two_minutes(work, log)
 
 
 def costs(work: Path, log: Log, rounds: int) -> None:
@@ -63,7 +70,8 @@ def costs(work: Path, log: Log, rounds: int) -> None:
     plain, bare = build_plain(work), build_bare(work)
     ours = CuptiProfiler().command(TRACE, (), work / "traced", MACHINE).environment
     domains = {"ROCM_PERF_CUPTI_DOMAINS": ours["ROCM_PERF_CUPTI_DOMAINS"]}
-    ways = {"alone": {}, "bare": {"CUDA_INJECTION64_PATH": str(bare), **domains}, "ours": ours}
+    injected = {"CUDA_INJECTION64_PATH": str(bare), "NVTX_INJECTION64_PATH": str(bare)}
+    ways = {"alone": {}, "bare": {**injected, **domains}, "ours": ours}
     decode = (sys.executable, str(HERE / "decode.py"), STEPS)
     runs = [("plain", way, (str(plain), LAUNCHES), ways[way]) for way in ways]
     runs += [("decode", way, decode, ways[way]) for way in ways]
@@ -101,9 +109,9 @@ def bytes_per_kernel(folder: Path) -> dict[str, float]:
 
 
 def verdict(work: Path, log: Log, seconds: float) -> None:
-    """How long after the program's end the verdict is there, with the program's own exit in between."""
-    start = "import sys; from rocm_perf.cli.main import main; sys.exit(main())"
-    command = [sys.executable, "-c", start, "profile", "--json", "-d", str(work / "runs"), "--"]
+    """How long after the program's end the verdict is there, with the program's own exit in between; then the verdict
+    alone, on what was recorded and on a bundle of it. All of it on two cores."""
+    command = [*ON_TWO_CORES, *ROCM_PERF, "profile", "--json", "-d", str(work / "runs"), "--"]
     app = [sys.executable, str(HERE / "decode.py"), "1", "--seconds", str(seconds)]
     begun = time.time()
     process = subprocess.Popen([*command, *app], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -121,6 +129,38 @@ def verdict(work: Path, log: Log, seconds: float) -> None:
         ],
         exit_code=process.returncode,
     )
+    run, bundle = next((work / "runs").iterdir()), work / "decode.bundle"
+    alone(log, "analyze the recording", "analyze", str(run), "--json")
+    alone(log, "export a bundle", "export", str(run), "-o", str(bundle))
+    alone(log, "analyze the bundle", "analyze", str(bundle), "--json")
+
+
+def two_minutes(work: Path, log: Log) -> None:
+    """A program of two minutes, recorded and not analysed."""
+    app = [sys.executable, str(HERE / "decode.py"), "1", "--seconds", "120"]
+    command = [*ROCM_PERF, "profile", "--no-analyze", "-d", str(work / "long"), "--"]
+    done = subprocess.run([*command, *app], capture_output=True, text=True, timeout=200, check=True)
+    own = json.loads(next(line for line in done.stdout.splitlines() if line.startswith('{"launches"')))
+    size = sum(file.stat().st_size for file in (work / "long").rglob("*.rptrace"))
+    log.add(two_minutes=own, bytes=size, bytes_per_kernel=round(size / own["launches"], 2))
+
+
+def alone(log: Log, what: str, *words: str) -> None:
+    """One command on two cores: its time, and its largest memory."""
+    measured = (
+        "import json, resource, subprocess, sys, time; begun = time.time();"
+        "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode;"
+        "most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss;"
+        "print(json.dumps({'seconds': time.time() - begun, 'most_gb': most / 1e6, 'exit_code': code}))"
+    )
+    done = subprocess.run(
+        [*ON_TWO_CORES, sys.executable, "-c", measured, *ROCM_PERF, *words],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=True,
+    )
+    log.add(what=what, **json.loads(done.stdout))
 
 
 def build_plain(work: Path) -> Path:
@@ -134,7 +174,8 @@ def build_bare(work: Path) -> Path:
     headers = [
         word for folder in includes(Path(MACHINE.tools[CUPTI_HEADER].path)) for word in ("-I", str(folder))
     ]
-    parts = [NATIVE / name for name in ("cupti/activities.cpp", "cupti/calls.cpp", "common/environment.cpp")]
+    names = ("cupti/activities.cpp", "cupti/calls.cpp", "cupti/nvtx_injection.cpp", "common/environment.cpp")
+    parts = [NATIVE / name for name in names]
     flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-I", str(NATIVE), *headers]
     linked = [str(cupti), f"-Wl,-rpath,{cupti.parent}"]
     subprocess.run(["g++", *flags, HERE / "bare.cpp", *parts, *linked, "-o", library], check=True)

@@ -3,7 +3,6 @@
 // waiting.
 
 #include <cupti.h>
-#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -384,34 +383,14 @@ void start(const std::string& pattern, const std::string& domains) {
   std::atexit(at_exit);
 }
 
-// NVTX asks the library in NVTX_INJECTION64_PATH. CUPTI answers: the one that we are linked with, so that a process
-// never holds two.
-int forward_nvtx(const char* entry, void* get_export_table) {
-  Dl_info here{};
-  if (!dladdr(reinterpret_cast<void*>(&cuptiSubscribe), &here) || !here.dli_fname) return 0;
-  void* const cupti = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  const auto initialise = cupti ? reinterpret_cast<int (*)(void*)>(dlsym(cupti, entry)) : nullptr;
-  return initialise ? initialise(get_export_table) : 0;
-}
-
 }  // namespace
 }  // namespace rocm_perf
 
-#define EXPORTED extern "C" __attribute__((visibility("default")))
-
 // CUDA's driver calls it once a process. 1: all is well.
-EXPORTED int InitializeInjection() {
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const char* const pattern = std::getenv("ROCM_PERF_CUPTI_OUTPUT");
   const char* const domains = std::getenv("ROCM_PERF_CUPTI_DOMAINS");
   if (pattern && *pattern && rocm_perf::owner == 0)
     rocm_perf::start(pattern, domains ? domains : "kernel,hip,copy,marker");
   return 1;
-}
-
-EXPORTED int InitializeInjectionNvtx(void* get_export_table) {
-  return rocm_perf::forward_nvtx("InitializeInjectionNvtx", get_export_table);
-}
-
-EXPORTED int InitializeInjectionNvtx2(void* get_export_table) {
-  return rocm_perf::forward_nvtx("InitializeInjectionNvtx2", get_export_table);
 }
