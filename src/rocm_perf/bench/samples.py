@@ -12,6 +12,9 @@ from rocm_perf.errors import InputError
 
 SCHEMA_VERSION = 1
 Clock = Literal["device events", "wall clock"]
+# Whose fault it is that a process ended early: a target that cannot be had, that raised, that needs a GPU that is not
+# there, that was asked for what it cannot do, that hung, that died, or a command that failed.
+Fault = Literal["", "target", "raised", "device", "usage", "hung", "died", "exit"]
 _CLOCKS: tuple[Clock, ...] = ("device events", "wall clock")
 
 
@@ -28,6 +31,7 @@ class Samples:
     clocks_mhz: tuple[float, ...] = ()  # of the GPU, read beside the timing
     notes: tuple[str, ...] = ()  # whole phrases: what the reader must know to trust the times
     error: str = ""  # why it ended before it was done; the times so far are kept
+    fault: Fault = ""
     facts: Mapping[str, Any] = field(default_factory=dict)  # further measurements, by name: recompiles, ...
 
 
@@ -129,5 +133,6 @@ def samples_from(data: Mapping[str, Any]) -> Samples:
         clocks_mhz=tuple(map(float, data.get("clocks_mhz", ()))),
         notes=tuple(map(str, data.get("notes", ()))),
         error=str(data.get("error", "")),
+        fault=data.get("fault", ""),
         facts=dict(data.get("facts", {})),
     )

@@ -29,14 +29,6 @@ class Difference:
         """How many times as fast new is as base."""
         return 1 / self.ratio
 
-    @property
-    def detectable(self) -> float | None:
-        """The smallest further change of the ratio, as a share, that would have been called better or worse by this
-        interval; None without one."""
-        if self.interval is None:
-            return None
-        return max(self.ratio / self.interval.low, self.interval.high / self.ratio) - 1
-
 
 def difference(
     base: Sequence[Sequence[float]],
