@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from rocm_perf.bench.statistics import LEVEL, Interval, Summary, interval, summary
+from rocm_perf.statistics import LEVEL, Interval, Summary, interval, summary
 from rocm_perf.errors import InputError
 
 SCHEMA_VERSION = 1

@@ -14,7 +14,7 @@ from rocm_perf.bench.inside.runtimes import chosen_timer
 from rocm_perf.bench.inside.timers import Call, Timer
 from rocm_perf.bench.journal import Entry
 from rocm_perf.bench.settings import ClockChoice, Settings
-from rocm_perf.bench.statistics.noise import noise
+from rocm_perf.statistics.noise import noise
 from rocm_perf.units import format_count
 
 _BATCH_S = 0.2  # as much work as is recorded before the times are read

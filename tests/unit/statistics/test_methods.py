@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.bench.statistics import difference, interval, summary
-from rocm_perf.bench.statistics.ranks import median_place, shift_place
-from rocm_perf.bench.statistics.student import t_quantile
+from rocm_perf.statistics import difference, interval, summary
+from rocm_perf.statistics.ranks import median_place, shift_place
+from rocm_perf.statistics.student import t_quantile
 
 TIMES = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12)
 PROCESSES = st.lists(TIMES, min_size=2, max_size=8)

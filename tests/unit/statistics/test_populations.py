@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from rocm_perf.analysis.basis import stats
-from rocm_perf.bench.statistics import Interval, difference, interval
-from tests.unit.bench.statistics.populations import (
+from rocm_perf.statistics import series
+from rocm_perf.statistics import Interval, difference, interval
+from tests.unit.statistics.populations import (
     ALL,
     DISTURBED,
     NESTED,
@@ -80,7 +80,7 @@ def test_the_naive_method_fails_on_the_same_data(
     population: Population, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bootstrap over the pooled samples calls the same thing different in a third of all cases, or more."""
-    monkeypatch.setattr(stats, "RESAMPLES", 200)
+    monkeypatch.setattr(series, "RESAMPLES", 200)
     source, trials = random.Random(16), 300
     naive = [
         _bootstrapped(population.processes(source, 5), population.processes(source, 5), source)
@@ -94,11 +94,11 @@ def _bootstrapped(
 ) -> tuple[float, float]:
     """The interval of new / base from resampled samples, whichever process they come from."""
     before, after = (
-        stats._resampled_medians(pooled, len(pooled), source)
+        series._resampled_medians(pooled, len(pooled), source)
         for pooled in ([sample for process in side for sample in process] for side in (base, new))
     )
     ratios = [late / early for early, late in zip(before, after, strict=True)]
-    return stats.quantile(ratios, 0.025), stats.quantile(ratios, 0.975)
+    return series.quantile(ratios, 0.025), series.quantile(ratios, 0.975)
 
 
 def _holds(bounds: Interval | None, value: float) -> bool:

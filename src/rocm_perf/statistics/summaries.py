@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocm_perf.analysis.basis.stats import quantile
+from rocm_perf.statistics.series import quantile
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rocm_perf.analysis.basis import stats
-from rocm_perf.bench.statistics.ranks import median_place
-from rocm_perf.bench.statistics.student import t_quantile
+from rocm_perf.statistics import series
+from rocm_perf.statistics.ranks import median_place
+from rocm_perf.statistics.student import t_quantile
 
 LEVEL = 0.95
 Scope = Literal["over processes", "this process alone"]
@@ -31,7 +31,7 @@ def interval(processes: Sequence[Sequence[float]], level: float = LEVEL) -> Inte
     fewer than 10 samples."""
     medians = process_medians(processes)
     if len(medians) == 1:
-        alone = stats.median_interval(processes[0], level)
+        alone = series.median_interval(processes[0], level)
         return alone and Interval(*alone, level, "this process alone")
     place = median_place(len(medians), level)
     low, high = _of_few(medians, level) if place is None else (medians[place], medians[-1 - place])
@@ -42,7 +42,7 @@ def process_medians(processes: Sequence[Sequence[float]]) -> list[float]:
     """The median of each process, the smallest first."""
     if not processes or not all(processes):
         raise ValueError("a process without samples")
-    return sorted(stats.median(samples) for samples in processes)
+    return sorted(series.median(samples) for samples in processes)
 
 
 def _of_few(medians: Sequence[float], level: float) -> tuple[float, float]:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rocm_perf.analysis.basis import stats
-from rocm_perf.bench.statistics.intervals import LEVEL, Interval, process_medians
-from rocm_perf.bench.statistics.ranks import shift_place
-from rocm_perf.bench.statistics.student import t_quantile
+from rocm_perf.statistics import series
+from rocm_perf.statistics.intervals import LEVEL, Interval, process_medians
+from rocm_perf.statistics.ranks import shift_place
+from rocm_perf.statistics.student import t_quantile
 
 Verdict = Literal["better", "worse", "no difference shown"]
 
@@ -57,7 +57,7 @@ def verdict(bounds: Interval | None, margin: float = 0.0) -> Verdict:
 
 
 def _alone(base: Sequence[float], new: Sequence[float], level: float) -> tuple[float, Interval | None]:
-    ratio = stats.median_ratio(new, base, level)
+    ratio = series.median_ratio(new, base, level)
     return ratio.value, ratio.interval and Interval(*ratio.interval, level, "this process alone")
 
 
@@ -67,7 +67,7 @@ def _over_processes(base: Sequence[float], new: Sequence[float], level: float) -
     ratios = sorted(after / before for before in base for after in new)
     place = shift_place(len(base), len(new), level)
     low, high = _of_few(base, new, level) if place is None else (ratios[place], ratios[-1 - place])
-    return stats.median(ratios), Interval(low, high, level, "over processes")
+    return series.median(ratios), Interval(low, high, level, "over processes")
 
 
 def _of_few(base: Sequence[float], new: Sequence[float], level: float) -> tuple[float, float]:
