@@ -22,7 +22,9 @@ _SOURCES: tuple[Callable[[], Sensors], ...] = (Nvml, AmdSysfs)
 class Beside:
     """Reads every GPU again and again in a thread while the block runs. Without sensors there are no readings."""
 
-    def __init__(self, sources: Sequence[Callable[[], Sensors]] = _SOURCES, interval_s: float = _INTERVAL_S) -> None:
+    def __init__(
+        self, sources: Sequence[Callable[[], Sensors]] = _SOURCES, interval_s: float = _INTERVAL_S
+    ) -> None:
         self._sensors = _opened(sources)
         self._interval_s = interval_s
         self._stop = threading.Event()

@@ -21,7 +21,7 @@ from rocm_perf.collect.run.launch import exit_code
 
 TIMEOUT_S = 600.0  # for a process: compiling a large model takes minutes
 # What is wrong with the target itself is wrong in every further process.
-_HOPELESS = ("target", "device", "usage", "exit")
+_HOPELESS = ("target", "device", "unsupported", "exit")
 
 
 @dataclass(frozen=True, kw_only=True)

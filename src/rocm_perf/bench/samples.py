@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from rocm_perf.statistics import LEVEL, Interval, Summary, interval, summary
 from rocm_perf.errors import InputError
+from rocm_perf.statistics import LEVEL, Interval, Summary, interval, summary
 
 SCHEMA_VERSION = 1
 Clock = Literal["device events", "wall clock"]
 # Whose fault it is that a process ended early: a target that cannot be had, that raised, that needs a GPU that is not
-# there, that was asked for what it cannot do, that hung, that died, or a command that failed.
-Fault = Literal["", "target", "raised", "device", "usage", "hung", "died", "exit"]
+# there, that cannot be measured as asked, that hung, that died, or a command that failed.
+Fault = Literal["", "target", "raised", "device", "unsupported", "hung", "died", "exit"]
 _CLOCKS: tuple[Clock, ...] = ("device events", "wall clock")
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rocm_perf.statistics.series import quantile
 from rocm_perf.bench.processes import turns
 from rocm_perf.statistics import Difference, difference
+from rocm_perf.statistics.series import quantile
 
 Times = Sequence[Sequence[float]]
 SIDES = (3, 5, 10)

@@ -18,7 +18,9 @@ class Settings:
 
     warmup: int = 10  # calls after the first that are not among the samples
     iterations: int = 100  # samples, if the budget allows; more while they are noisier than `precision`
-    precision: float | None = 0.01  # half the interval of the median, as a share of it; None: `iterations` exactly
+    precision: float | None = (
+        0.01  # half the interval of the median, as a share of it; None: `iterations` exactly
+    )
     budget_s: float = 60.0  # for all of it, the first call excepted
     cold: bool = False  # caches emptied before each sample
     graph: bool = False  # captured once as a device graph, whose replays are timed
@@ -31,7 +33,9 @@ class Settings:
         if self.precision is not None:
             _positive("precision", self.precision)
         if self.clock not in CLOCK_CHOICES:
-            raise UsageError(f"clock={self.clock!r} is unknown", next_step=f"Use one of {', '.join(CLOCK_CHOICES)}.")
+            raise UsageError(
+                f"clock={self.clock!r} is unknown", next_step=f"Use one of {', '.join(CLOCK_CHOICES)}."
+            )
 
 
 def _whole(name: str, value: object, *, least: int) -> None:

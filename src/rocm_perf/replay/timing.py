@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_perf.statistics import series
 from rocm_perf.model.results.replay import (
     Clock,
     ReplayComparison,
@@ -22,6 +21,7 @@ from rocm_perf.replay.plan import CAPTURED, Code, Options, plan_text
 from rocm_perf.replay.replayer import Replayer, write_plan
 from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.writes import restoring_writes_of
+from rocm_perf.statistics import series
 from rocm_perf.units import format_bytes
 
 _VERDICTS: dict[int, Reserved] = {0: "exact", run.RESERVATION_FAILED: "failed", run.RELOCATED: "relocated"}

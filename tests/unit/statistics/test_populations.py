@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rocm_perf.statistics import series
-from rocm_perf.statistics import Interval, difference, interval
+from rocm_perf.statistics import Interval, difference, interval, series
 from tests.unit.statistics.populations import (
     ALL,
     DISTURBED,

@@ -18,4 +18,5 @@ def cache_flush(timer: Timer) -> Call:
             "cold caches need torch on a GPU", "nothing else empties them here", "Leave out cold."
         )
     buffer = torch.empty(FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
-    return lambda: buffer.zero_()
+    zero: Call = buffer.zero_
+    return zero

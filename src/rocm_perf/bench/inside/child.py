@@ -44,11 +44,13 @@ def _measured(request: dict[str, Any], journal: IO[str]) -> dict[str, Any] | Non
         return _failure("device" if _lacks_gpu(error) else "target", str(error))
     except CallError as error:
         cause = error.__cause__
-        return _failure("device" if _lacks_gpu(cause) else "raised", f"{error} raised {type(cause).__name__}: {cause}")
+        return _failure(
+            "device" if _lacks_gpu(cause) else "raised", f"{error} raised {type(cause).__name__}: {cause}"
+        )
     except ToolAbsentError as error:
         return _failure("device", str(error))
     except RocmPerfError as error:
-        return _failure("usage", str(error))
+        return _failure("unsupported", str(error))
     except (KeyboardInterrupt, SystemExit) as error:
         return _failure("raised", f"the target ended its process ({type(error).__name__} {error})")
     return None

@@ -14,7 +14,9 @@ def captured(call: Call, timer: Timer, now_ns: Callable[[], int]) -> tuple[Call,
     """What replays the function's work, and how many milliseconds the capture took."""
     torch = used_torch()
     if torch is None:
-        raise NotSupportedError("a graph needs torch on a GPU", "the target has not used one", "Leave out graph.")
+        raise NotSupportedError(
+            "a graph needs torch on a GPU", "the target has not used one", "Leave out graph."
+        )
     begun = now_ns()
     graph = torch.cuda.CUDAGraph()
     try:

@@ -18,7 +18,7 @@ from rocm_perf.statistics.noise import noise
 from rocm_perf.units import format_count
 
 _BATCH_S = 0.2  # as much work as is recorded before the times are read
-_LARGEST_BATCH = 50  # two events each; a stream takes about a thousand entries before it blocks the host
+_LARGEST_BATCH = 10  # samples that are lost at most when the process dies
 _MOST_TIMES_ITERATIONS = 10  # samples that a noisy function gets at most, in multiples of those asked for
 
 
@@ -53,7 +53,9 @@ class _Steady:
         if taken < wanted:
             return False
         precision = self.settings.precision
-        return precision is None or taken >= _MOST_TIMES_ITERATIONS * wanted or noise(self.times_ms) <= precision
+        return (
+            precision is None or taken >= _MOST_TIMES_ITERATIONS * wanted or noise(self.times_ms) <= precision
+        )
 
 
 def measure(call: Call, settings: Settings, bench: Bench | None = None) -> Iterator[Entry]:

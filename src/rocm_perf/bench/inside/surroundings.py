@@ -69,7 +69,9 @@ def after(call: Call, timer: Timer, per_call_s: float, now_ns: Callable[[], int]
     return entry
 
 
-def _synchronisation(call: Call, timer: EventTimer, rounds: int, now_ns: Callable[[], int]) -> dict[str, float]:
+def _synchronisation(
+    call: Call, timer: EventTimer, rounds: int, now_ns: Callable[[], int]
+) -> dict[str, float]:
     """What it costs to wait for the stream and for the whole device when both are idle, and how long the device works
     on after a call whose stream is done, in microseconds."""
     events = timer.events

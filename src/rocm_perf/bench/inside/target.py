@@ -62,7 +62,9 @@ def _script(path: Path) -> ModuleType:
 
 
 def _others(value: object) -> str:
-    names = [name for name, each in vars(value).items() if inspect.isfunction(each)] if _has_names(value) else []
+    names = (
+        [name for name, each in vars(value).items() if inspect.isfunction(each)] if _has_names(value) else []
+    )
     return f"; it has {', '.join(names[:5])}" if names else ""
 
 

@@ -41,9 +41,7 @@ class WallClock:
 
     clock: Clock = "wall clock"
 
-    def __init__(
-        self, now_ns: Callable[[], int] = time.perf_counter_ns, wait: Call = lambda: None
-    ) -> None:
+    def __init__(self, now_ns: Callable[[], int] = time.perf_counter_ns, wait: Call = lambda: None) -> None:
         self._now_ns = now_ns
         self.synchronize = wait
 
