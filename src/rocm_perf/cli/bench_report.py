@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rocm_perf.units import format_bytes, format_count
+from rocm_perf.units import format_bytes, format_count, format_share
 
 if TYPE_CHECKING:
     from rocm_perf.bench.samples import Result, Samples
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _DIGITS = 4  # that count
 _MOST_MEDIANS = 20
-_SLOW_CALL = 10.0  # times the median: something else than the function's own work
+_ABSURD = 10.0  # an interval that reaches so many times the median, or its fraction, says nothing
 
 
 def result_lines(result: Result) -> list[str]:
@@ -45,7 +45,11 @@ def _self_test_line(test: SelfTest) -> str:
     rate = f"{test.called_different} of {format_count(test.comparisons, 'comparison')} called different"
     if test.processes_a_side == 1:
         return f"  {sides} per side (this process alone): {rate}"
-    return f"  {sides} per side: {rate}; a difference of {test.smallest_shown:.2%} would be shown"
+    return f"  {sides} per side: {rate}; a difference of {_share(test)} would be shown"
+
+
+def _share(test: SelfTest) -> str:
+    return "unknown size" if test.smallest_shown is None else format_share(test.smallest_shown)
 
 
 def milliseconds(value: float) -> str:
@@ -55,11 +59,18 @@ def milliseconds(value: float) -> str:
 
 
 def _headline(result: Result) -> str:
-    bounds = result.interval
-    over = format_count(len(result.times_ms), "process", "processes")
-    where = "" if bounds is None else f", 95 %: {milliseconds(bounds.low)} to {milliseconds(bounds.high)}"
-    alone = " (this process alone)" if len(result.times_ms) == 1 else ""
-    return f"{result.target}: {milliseconds(result.median_ms)} (median of {over}{where}){alone}"
+    count = len(result.times_ms)
+    over = "median of this process alone" if count == 1 else f"median of {count} processes"
+    return f"{result.target}: {milliseconds(result.median_ms)} ({over}{_interval(result)})"
+
+
+def _interval(result: Result) -> str:
+    bounds, median = result.interval, result.median_ms
+    if bounds is None:
+        return ", no interval from so few samples"
+    if bounds.high > _ABSURD * median or bounds.low < median / _ABSURD:
+        return ", no interval: the processes are too few and differ too much"
+    return f", 95 %: {milliseconds(bounds.low)} to {milliseconds(bounds.high)}"
 
 
 def _spread(result: Result) -> str:
