@@ -1,8 +1,9 @@
 """Measures on a machine with an NVIDIA GPU what docs/measuring.md says of one: agreement with Triton's do_bench, A
 against A of a plain CUDA program over 20 processes, and a small transformer eager, as a graph and compiled.
 
-Usage: bench_h200.py OUT [PART ...], with torch, and rocm_perf with its dependencies importable. Each result is a line of
-OUT/measure.jsonl as soon as it is there. A part that has not begun after 150 s is left out; all take about two minutes."""
+Usage: bench_h200.py OUT [PART ...], with torch, and rocm_perf with its dependencies importable. Each result is a line
+of OUT/measure.jsonl as soon as it is there. A part that has not begun after 150 s is left out; all take about two
+minutes."""
 
 from __future__ import annotations
 

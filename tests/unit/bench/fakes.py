@@ -78,7 +78,7 @@ class FakeStream:
         event["at"] = self._clock.now
 
 
-def fake_torch(clock: FakeClock) -> Any:
+def fake_torch(clock: FakeClock) -> SimpleNamespace:
     """A torch on a GPU, as far as a measurement looks at it."""
     stream = FakeStream(clock)
     torch = SimpleNamespace(

@@ -17,7 +17,7 @@ class TwoGpus:
     """Sensors of two GPUs."""
 
     source = "fake"
-    gpus = (SensorGpu(0, uuid="GPU-ff00"), SensorGpu(1, uuid="GPU-ab12"))
+    gpus: tuple[SensorGpu, ...] = (SensorGpu(0, uuid="GPU-ff00"), SensorGpu(1, uuid="GPU-ab12"))
 
     def __init__(self) -> None:
         self.closed = False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocm_perf.bench.journal import Window, read_journal, samples_in, windows_in
+from rocm_perf.bench.journal import Entry, Window, read_journal, samples_in, windows_in
 
 
 def test_entries_add_up() -> None:
-    entries = [
+    entries: list[Entry] = [
         {"clock": "device events", "first_call_ms": 900.0, "notes": ["one"]},
         {"warmup_ms": [3.0, 2.0]},
         {"times_ms": [1.0, 2.0], "begin_ns": 10, "end_ns": 20},

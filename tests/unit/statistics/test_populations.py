@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from math import log
+from statistics import fmean, median
 
 import pytest
 
@@ -86,6 +88,29 @@ def test_the_naive_method_fails_on_the_same_data(
         for _ in range(trials)
     ]
     assert sum(not low <= 1 <= high for low, high in naive) / trials >= 0.33
+
+
+def test_resampling_few_processes_covers_too_little() -> None:
+    """Processes first, samples second: percentiles of what three processes a side yield are too narrow."""
+    source, trials = random.Random(19), 300
+    intervals = [
+        _resampled_twice(NESTED.processes(source, 3), NESTED.processes(source, 3), source)
+        for _ in range(trials)
+    ]
+    assert sum(low <= 0 <= high for low, high in intervals) / trials <= 0.90
+
+
+def _resampled_twice(
+    base: Sequence[Process], new: Sequence[Process], source: random.Random
+) -> tuple[float, float]:
+    """The interval of the difference of mean logarithms of processes' medians, from resampled processes and samples."""
+
+    def mean(processes: Sequence[Process]) -> float:
+        chosen = source.choices(processes, k=len(processes))
+        return fmean(log(median(source.choices(one, k=len(one)))) for one in chosen)
+
+    shifts = [mean(new) - mean(base) for _ in range(100)]
+    return series.quantile(shifts, 0.025), series.quantile(shifts, 0.975)
 
 
 def _bootstrapped(

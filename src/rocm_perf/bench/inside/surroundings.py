@@ -33,12 +33,24 @@ def notes(result: object, timer: Timer) -> list[str]:
         said.append("measured by wall clock, on the host: no device events were used")
     if result is None:
         said.append("the target returns nothing: that it did its work is taken on trust")
+    if (device := _other_device(result)) is not None:
+        said.append(
+            f"the result is on {device}, which is not the current device: the times may not include its work"
+        )
     if os.environ.get("PYTORCH_TUNABLEOP_ENABLED", "").lower() in _SWITCHED_ON:
         said.append(
             "PYTORCH_TUNABLEOP_ENABLED is set: GEMMs are tuned on their first call, and each process may choose "
             "other kernels; set PYTORCH_TUNABLEOP_TUNING=0 with a file of results to compare like with like"
         )
     return said
+
+
+def _other_device(result: object) -> object | None:
+    """The GPU of a resulting tensor, if events are recorded on another one."""
+    torch, device = used_torch(), getattr(result, "device", None)
+    if torch is None or getattr(device, "type", "") != "cuda":
+        return None
+    return device if getattr(device, "index", None) not in (None, torch.cuda.current_device()) else None
 
 
 def compiled_graphs() -> int:

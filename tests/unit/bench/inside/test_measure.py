@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -115,7 +114,7 @@ def test_work_that_goes_on_elsewhere_is_noted(clock: FakeClock) -> None:
 
 
 @pytest.fixture
-def torch(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+def torch(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     stand_in = fake_torch(clock)
     monkeypatch.setitem(sys.modules, "torch", stand_in)
     return stand_in
@@ -129,6 +128,19 @@ def test_torch_tells_memory_and_machine(clock: FakeClock) -> None:
     assert samples.clock == "device events"
     assert samples.peak_memory_bytes == 4096
     assert samples.facts["machine"]["gfx"] == "gfx942"
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize(("index", "noted"), [(0, False), (1, True)])
+def test_a_result_on_another_gpu_is_noted(clock: FakeClock, index: int, noted: bool) -> None:
+    result = SimpleNamespace(device=SimpleNamespace(type="cuda", index=index))
+
+    def call() -> object:
+        clock.spend(1)
+        return result
+
+    notes = samples_in(measure(call, Settings(iterations=10), clock.clocks())).notes
+    assert any("not the current device" in note for note in notes) is noted
 
 
 def test_cold_samples_flush_before_each(clock: FakeClock, torch: SimpleNamespace) -> None:
