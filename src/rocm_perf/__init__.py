@@ -1,7 +1,8 @@
 """rocm-perf: why a GPU program is slow, and whether a change really makes it faster.
 
 Importing this package costs next to nothing; heavy modules are imported when they are first used. `annotate`, `mark`,
-`push`, `pop` and `torch_profile` need the standard library alone (and torch): they run inside the user's program.
+`push`, `pop`, `benchmark` and `torch_profile` need the standard library alone (and torch): they run inside the user's
+program.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from rocm_perf.version import __version__
 if TYPE_CHECKING:
     from rocm_perf.annotation.ranges import annotate, annotation_backend, mark, pop, push
     from rocm_perf.api import analyze, load, load_runs, simulate
+    from rocm_perf.bench.here import benchmark
     from rocm_perf.torch_recording import torch_profile
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "analyze",
     "annotate",
     "annotation_backend",
+    "benchmark",
     "load",
     "load_runs",
     "mark",
@@ -33,6 +36,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("analyze", "load", "load_runs", "simulate"), "rocm_perf.api"),
     **dict.fromkeys(("annotate", "annotation_backend", "mark", "pop", "push"), "rocm_perf.annotation.ranges"),
+    "benchmark": "rocm_perf.bench.here",
     "torch_profile": "rocm_perf.torch_recording",
 }
 

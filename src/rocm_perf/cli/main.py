@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from rocm_perf.cli.analyze import AnalyzeCommand
+from rocm_perf.cli.bench import BenchCommand
 from rocm_perf.cli.capture import CaptureCommand
 from rocm_perf.cli.command import Command
 from rocm_perf.cli.compare import CompareCommand
@@ -46,6 +47,7 @@ COMMANDS: tuple[Command, ...] = (
     DebugCommand(),
     AnalyzeCommand(),
     CompareCommand(),
+    BenchCommand(),
     ReportCommand(),
     QueryCommand(),
     ExportCommand(),

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_perf.analysis.basis import stats
 from rocm_perf.model.results.replay import (
     Clock,
     ReplayComparison,
@@ -22,12 +21,13 @@ from rocm_perf.replay.plan import CAPTURED, Code, Options, plan_text
 from rocm_perf.replay.replayer import Replayer, write_plan
 from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.writes import restoring_writes_of
+from rocm_perf.statistics import series
 from rocm_perf.units import format_bytes
 
 _VERDICTS: dict[int, Reserved] = {0: "exact", run.RESERVATION_FAILED: "failed", run.RELOCATED: "relocated"}
 EXIT_CODES: dict[Reserved, int] = {"exact": 0, "failed": 1, "relocated": 2}
 AGAIN = "again"  # the label of the first code object, loaded a second time
-TOO_FEW = f"fewer than {stats.FEWEST_SAMPLES} iterations"
+TOO_FEW = f"fewer than {series.FEWEST_SAMPLES} iterations"
 
 
 def reserve_check(snapshot: Snapshot, runner: Path, work: Path, timeout_s: float) -> ReserveCheck:
@@ -87,8 +87,8 @@ def compare_codes(replayer: Replayer, options: Options, labels: tuple[str, str])
         _timing(label, answer.samples_ns.get(code.label, ()), options.iterations)
         for label, code in zip((*labels, labels[0]), asked.codes, strict=True)
     )
-    speedup = stats.median_ratio(base.samples_ns, new.samples_ns)
-    noise = stats.noise_of(stats.median_ratio(base.samples_ns, again.samples_ns))
+    speedup = series.median_ratio(base.samples_ns, new.samples_ns)
+    noise = series.noise_of(series.median_ratio(base.samples_ns, again.samples_ns))
     dispatch = replayer.snapshot.dispatch
     return ReplayComparison(
         kernel=dispatch.kernel,
@@ -106,8 +106,8 @@ def compare_codes(replayer: Replayer, options: Options, labels: tuple[str, str])
         speedup=speedup.value,
         interval=speedup.interval,
         interval_unavailable=None if speedup.interval else TOO_FEW,
-        confidence=stats.CONFIDENCE,
-        verdict=stats.verdict(speedup, noise),
+        confidence=series.CONFIDENCE,
+        verdict=series.verdict(speedup, noise),
     )
 
 
@@ -125,7 +125,7 @@ def cache_note(restored: int, cache: int, options: Options) -> str:
 def _clock(measured: tuple[float, ...]) -> Clock | None:
     if not measured:
         return None
-    return Clock(median_mhz=stats.median(measured), min_mhz=min(measured), max_mhz=max(measured))
+    return Clock(median_mhz=series.median(measured), min_mhz=min(measured), max_mhz=max(measured))
 
 
 def _timing(label: str, samples: tuple[float, ...], expected: int) -> Timing:
@@ -136,14 +136,14 @@ def _timing(label: str, samples: tuple[float, ...], expected: int) -> Timing:
             else "a time is not positive"
         )
         raise KernelFailedError("the runner gave no usable times", why)
-    summary = stats.summary(samples)
+    summary = series.summary(samples)
     return Timing(
         label=label,
         iterations=summary.count,
         median_ns=summary.median,
         interval_ns=summary.interval,
         interval_unavailable=None if summary.interval else TOO_FEW,
-        confidence=stats.CONFIDENCE,
+        confidence=series.CONFIDENCE,
         mean_ns=summary.mean,
         p5_ns=summary.p5,
         p95_ns=summary.p95,

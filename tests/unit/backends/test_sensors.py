@@ -219,6 +219,12 @@ def test_nvml(tmp_path: Path) -> None:
     sensors.close()
 
 
+def test_nvml_tells_whether_clocks_are_held_down(tmp_path: Path) -> None:
+    sensors = Nvml(str(fake_sensors.nvml_library(tmp_path)))
+    assert [one.values for one in sensors.read([0, 1], ["throttled"])] == [{"throttled": 1}, {"throttled": 0}]
+    sensors.close()
+
+
 def test_nvml_that_does_not_work_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NoSensorsError, match="cannot be loaded"):
         Nvml(str(tmp_path / "absent.so"))

@@ -19,6 +19,8 @@ _SM_CLOCK, _MEMORY_CLOCK = 1, 2
 _GPU_TEMPERATURE = 0
 # NVML_FI_DEV_POWER_INSTANT. What nvmlDeviceGetPowerUsage gives is a mean over a second on recent GPUs.
 _POWER_INSTANT = 186
+# nvmlClocksThrottleReason: SwPowerCap, HwSlowdown, SwThermalSlowdown, HwThermalSlowdown, HwPowerBrakeSlowdown
+_HELD_DOWN = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 _NO_VALUE = 3  # NVML_ERROR_NOT_SUPPORTED
 _TEXT_BYTES = 96
 
@@ -140,6 +142,8 @@ class Nvml:
                 "memory_utilization_percent": busy.memory if has_busy else None,
                 "energy_j": self._energy_j(handle),
             }
+        if "throttled" in metrics:
+            values["throttled"] = self._throttled(handle)
         if "vram_used_bytes" in metrics and (memory := self._memory(handle)):
             values |= {"vram_used_bytes": memory[0], "vram_percent": percent(*memory)}
         return values
@@ -152,6 +156,12 @@ class Nvml:
             return float(asked.value.uint) / 1e3
         milliwatts = self._uint("nvmlDeviceGetPowerUsage", handle)
         return None if milliwatts is None else milliwatts / 1e3
+
+    def _throttled(self, handle: ctypes.c_void_p) -> float | None:
+        """1 while power or heat holds the clocks down, else 0."""
+        reasons = c_ulonglong()
+        status = self._call("nvmlDeviceGetCurrentClocksThrottleReasons", handle, byref(reasons))
+        return None if status else float(bool(reasons.value & _HELD_DOWN))
 
     def _energy_j(self, handle: ctypes.c_void_p) -> float | None:
         millijoules = c_ulonglong()

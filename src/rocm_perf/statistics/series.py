@@ -1,4 +1,4 @@
-"""The statistics of repeated measurements: medians, quantiles, bootstrap intervals, and whether two differ.
+"""The statistics of one series of measurements, and of two: medians, quantiles, bootstrap intervals, differences.
 
 The bootstrap is exact and does not resample: the k-th smallest of m draws from n sorted samples is the one at place
 n * U, where U is the k-th smallest of m uniform numbers and has a Beta(k, m - k + 1) distribution (David and Nagaraja,

@@ -1,0 +1,63 @@
+"""Results over several processes, with where and when they were measured."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from rocm_perf.bench.samples import Result, Samples
+from rocm_perf.bench.target import Target
+from rocm_perf.errors import InputError
+from rocm_perf.files import read_text, write_whole
+from rocm_perf.text import encode_json
+
+_GIT_S = 5.0
+_MOST_BYTES = 1 << 30
+
+
+def result_of(target: Target, processes: tuple[Samples, ...]) -> Result:
+    """The result that these processes amount to, measured just now, here."""
+    machines = [one.facts["machine"] for one in processes if "machine" in one.facts]
+    return Result(
+        target=target.name,
+        processes=processes,
+        machine=machines[0] if machines else {"host": platform.node(), "architecture": platform.machine()},
+        date=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        commit=_commit(),
+    )
+
+
+def save_result(result: Result, path: Path, *, overwrite: bool) -> None:
+    """Write the result as a JSON file."""
+    data = encode_json(result.to_json())
+    write_whole(path, lambda draft: draft.write_bytes(data), overwrite=overwrite)
+
+
+def read_result(path: Path) -> Result:
+    """The result that a file holds. Raises InputError."""
+    try:
+        data: Any = json.loads(read_text(path, most_bytes=_MOST_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"cannot read {path}", f"it is not JSON ({error})") from error
+    if not isinstance(data, dict):
+        raise InputError(f"cannot read {path}", "it is not a result of rocm-perf bench")
+    return Result.from_json(data)
+
+
+def _commit() -> str:
+    """The commit of the working directory, with `-dirty` where files were changed; empty outside of a repository."""
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            timeout=_GIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""

@@ -1,0 +1,18 @@
+"""What times say: of one series, and of several processes, which are the unit of a verdict. Pure, standard library
+alone; the reasons for each method are in docs/measuring.md."""
+
+from rocm_perf.statistics.differences import Difference, Verdict, difference
+from rocm_perf.statistics.intervals import LEVEL, Interval, Scope, interval
+from rocm_perf.statistics.summaries import Summary, summary
+
+__all__ = [
+    "LEVEL",
+    "Difference",
+    "Interval",
+    "Scope",
+    "Summary",
+    "Verdict",
+    "difference",
+    "interval",
+    "summary",
+]
