@@ -89,7 +89,7 @@ def command_samples(argv: Sequence[str], timeout_s: float, beside: Beside) -> Sa
         return replace(nothing, error=f"it hangs: no end within {timeout_s:g} s", fault="hung")
     if finished.status:
         code = exit_code(finished.status)
-        error = f"it ended with {code}{_said(finished)}"
+        error = f"it ended with {code}{_last_line(finished)}"
         return replace(nothing, error=error, fault="exit", facts={"status": code})
     samples = replace(nothing, times_ms=(finished.wall_ns / 1e6,))
     return with_readings(samples, [Window(finished.begin_ns, finished.end_ns, first=0, count=1)], beside)
@@ -106,7 +106,7 @@ def _explained(samples: Samples, finished: Finished, timeout_s: float) -> Sample
         error = f"{signal.Signals(-finished.status).name} killed its process, {_progress(samples)}"
         return replace(samples, error=error, fault="died")
     if finished.status or not samples.times_ms:
-        error = f"its process ended with {finished.status}, {_progress(samples)}{_said(finished)}"
+        error = f"its process ended with {finished.status}, {_progress(samples)}{_last_line(finished)}"
         return replace(samples, error=error, fault="died")
     return samples
 
@@ -117,5 +117,5 @@ def _progress(samples: Samples) -> str:
     return "before the first call came back" if samples.first_call_ms is None else "after the first call"
 
 
-def _said(finished: Finished) -> str:
+def _last_line(finished: Finished) -> str:
     return f": {finished.last_line}" if finished.last_line else ""

@@ -72,7 +72,10 @@ class _Deadline:
         _end(self._process)
 
     def cancel(self) -> None:
+        """Let the process be; if it is being ended, wait until it is."""
         self._timer.cancel()
+        if self.passed:
+            self._timer.join()
 
 
 def _started(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import count, named_path, positive, seconds
 from rocm_perf.cli.output import say, show, show_json, show_status
+from rocm_perf.cli.progress import status
 from rocm_perf.errors import EmptyCaptureError, NotSupportedError, ToolAbsentError, UsageError
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class BenchCommand:
             help="A against A: how often is the same called different here, and which difference would show "
             f"(default {_SELF_TEST_PROCESSES} processes)",
         )
+        parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
         parser.add_argument("--save", action="store_true", help=f"keep the result in {_STORE}/")
         parser.add_argument(
             "-o", "--output", metavar="JSON", type=named_path, help="write the result to this file"
@@ -99,7 +101,11 @@ class BenchCommand:
         target, settings, repeats = _target(args.target), _settings(args), _repeats(args)
         if args.output:
             refuse_existing(args.output, overwrite=args.force)
-        (processes,) = measured([target], settings, repeats, _progress(target, repeats))
+        if args.dry_run:
+            show(*_plan(target, settings, repeats))
+            return 0
+        with status(f"{target.name[:50]}: {repeats.count} processes"):
+            (processes,) = measured([target], settings, repeats, _Progress(target, repeats))
         result = result_of(target, processes)
         _report(result, args)
         for path in (*([args.output] if args.output else ()), *([_stored(result)] if args.save else ())):
@@ -147,17 +153,28 @@ def _repeats(args: argparse.Namespace) -> Repeats:
     )
 
 
-class _progress:  # noqa: N801  (a function with a memory)
-    """Shows on a terminal how far the processes are."""
+def _plan(target: Target, settings: Settings, repeats: Repeats) -> list[str]:
+    """What would be run."""
+    import shlex
+
+    from rocm_perf.bench.target import child_argv
+
+    argv = target.command or child_argv(target, settings, Path("JOURNAL"), Path("TRACE_OF_ONE_CALL"))
+    warmup = f"after {repeats.warmup} not timed" if target.command else "each for itself"
+    limit = f"ended after {repeats.timeout_s:g} s"
+    return [f"{repeats.count} processes one after the other, {warmup}, {limit}:", shlex.join(argv)]
+
+
+class _Progress:
+    """Shows on a terminal how many processes have ended."""
 
     def __init__(self, target: Target, repeats: Repeats) -> None:
-        self._name, self._count, self._done = target.name, repeats.count, 0
+        self._name, self._count, self._done = target.name[:50], repeats.count, 0
 
     def __call__(self, _side: int, _samples: Samples) -> None:
         self._done += 1
         if sys.stderr.isatty():
-            text = f"{self._name}: {self._done} of {self._count} processes"
-            show_status("" if self._done == self._count else text[:79])
+            show_status(f"{self._name}: {self._done} of {self._count} processes")
 
 
 def _report(result: Result, args: argparse.Namespace) -> None:

@@ -86,11 +86,11 @@ def test_a_target_that_hangs_is_ended() -> None:
     assert samples.error.startswith("it hangs: no end within 2 s")
 
 
-def test_processes_are_interleaved_and_told_of() -> None:
-    told: list[int] = []
-    sides = [Target(command=("true",)), Target(command=("true",))]
-    samples = measured(sides, QUICK, Repeats(count=2), lambda side, _samples: told.append(side))
-    assert told == [0, 1, 1, 0]
+def test_processes_are_interleaved() -> None:
+    sides_done: list[int] = []
+    targets = [Target(command=("true",)), Target(command=("true",))]
+    samples = measured(targets, QUICK, Repeats(count=2), lambda side, _samples: sides_done.append(side))
+    assert sides_done == [0, 1, 1, 0]
     assert [len(side) for side in samples] == [2, 2]
 
 

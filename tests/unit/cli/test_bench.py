@@ -75,6 +75,16 @@ def test_results_are_kept_by_target_and_time() -> None:
     assert len(read_result(path).times_ms) == 2
 
 
+def test_a_dry_run_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--dry-run", "program.py:raising"]) == 0
+    out = capsys.readouterr().out
+    assert "5 processes one after the other" in out
+    assert "-m rocm_perf.bench.inside.child" in out
+    assert main(["bench", "--dry-run", "--", "touch", "a file"]) == 0
+    assert "touch 'a file'" in capsys.readouterr().out
+    assert not Path("a file").exists()
+
+
 def test_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--processes", "3", "--", "sh", "-c", "true"]) == 0
     assert "sh -c true: " in capsys.readouterr().out

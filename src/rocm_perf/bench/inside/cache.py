@@ -6,7 +6,7 @@ from rocm_perf.bench.inside.runtimes import used_torch
 from rocm_perf.bench.inside.timers import Call, Timer
 from rocm_perf.errors import NotSupportedError
 
-# Twice the 256 MiB of an MI300X's Infinity Cache (AMD CDNA 3 white paper), the largest of any GPU that is known here.
+# Twice the 256 MiB of an MI300X's Infinity Cache (AMD CDNA 3 white paper).
 FLUSH_BYTES = 512 << 20
 
 

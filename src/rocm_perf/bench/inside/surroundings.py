@@ -28,21 +28,21 @@ def begin() -> None:
 
 def notes(result: object, timer: Timer) -> list[str]:
     """What the reader must know, once the target has been called."""
-    said = []
+    phrases = []
     if timer.clock == "wall clock":
-        said.append("measured by wall clock, on the host: no device events were used")
+        phrases.append("measured by wall clock, on the host: no device events were used")
     if result is None:
-        said.append("the target returns nothing: that it did its work is taken on trust")
+        phrases.append("the target returns nothing: that it did its work is taken on trust")
     if (device := _other_device(result)) is not None:
-        said.append(
+        phrases.append(
             f"the result is on {device}, which is not the current device: the times may not include its work"
         )
     if os.environ.get("PYTORCH_TUNABLEOP_ENABLED", "").lower() in _SWITCHED_ON:
-        said.append(
+        phrases.append(
             "PYTORCH_TUNABLEOP_ENABLED is set: GEMMs are tuned on their first call, and each process may choose "
             "other kernels; set PYTORCH_TUNABLEOP_TUNING=0 with a file of results to compare like with like"
         )
-    return said
+    return phrases
 
 
 def _other_device(result: object) -> object | None:
