@@ -22,6 +22,7 @@ from rocm_perf.collect.run.launch import exit_code
 TIMEOUT_S = 600.0  # for a process: compiling a large model takes minutes
 # What is wrong with the target itself is wrong in every further process.
 _HOPELESS = ("target", "device", "unsupported", "exit")
+_INTERRUPTED = Samples(times_ms=(), clock="wall clock", error="interrupted", fault="interrupted")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +47,19 @@ def measured(
     done: Callable[[int, Samples], None] = lambda _side, _samples: None,
 ) -> list[tuple[Samples, ...]]:
     """What fresh processes measured of each target, interleaved; `done` is told after each of them. It ends early when
-    a target proves hopeless."""
+    a target proves hopeless, or by Ctrl-C: what was measured until then is kept."""
     samples: list[list[Samples]] = [[] for _ in targets]
     with Beside() as beside:
         for side in turns(len(targets), repeats.warmup):
             if targets[side].command:
                 command_samples(targets[side].command, repeats.timeout_s, beside)
         for side in turns(len(targets), repeats.count):
-            one = _one(targets[side], settings, repeats, beside, is_first=not samples[side])
+            try:
+                one = _one(targets[side], settings, repeats, beside, is_first=not samples[side])
+            except KeyboardInterrupt:
+                if not any(samples):
+                    raise
+                one = _INTERRUPTED
             samples[side].append(one)
             done(side, one)
             if one.fault in _HOPELESS or (one.fault and not one.times_ms):

@@ -13,8 +13,8 @@ from rocm_perf.statistics import LEVEL, Interval, Summary, interval, summary
 SCHEMA_VERSION = 1
 Clock = Literal["device events", "wall clock"]
 # Whose fault it is that a process ended early: a target that cannot be had, that raised, that needs a GPU that is not
-# there, that cannot be measured as asked, that hung, that died, or a command that failed.
-Fault = Literal["", "target", "raised", "device", "unsupported", "hung", "died", "exit"]
+# there, that cannot be measured as asked, that hung, that died, a command that failed; or the user's, who ended it.
+Fault = Literal["", "target", "raised", "device", "unsupported", "hung", "died", "exit", "interrupted"]
 _CLOCKS: tuple[Clock, ...] = ("device events", "wall clock")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ _EXIT_CODES = {
     "target": UsageError.exit_code,
     "unsupported": NotSupportedError.exit_code,
     "device": ToolAbsentError.exit_code,
+    "interrupted": 128 + signal.SIGINT,
 }
 
 

@@ -102,8 +102,9 @@ def _begins(names: pl.Series, distances: pl.DataFrame, period: int) -> pl.Series
     alike = next((back - 1 for back in before if names[first - back] != names[second - back]), len(before))
     begins: pl.Series = places - alike
     left = (len(names) - int(begins[-1])) % period
-    shifted = begins + left if left <= _LEFT_OVER * period else begins
-    return shifted.filter(shifted < len(names))
+    if left <= _LEFT_OVER * period:
+        begins = begins + left
+    return begins.filter(begins < len(names))
 
 
 def _once_a_step(names: pl.Series, recurring: pl.DataFrame) -> pl.Series:
