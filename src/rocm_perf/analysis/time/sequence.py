@@ -100,10 +100,8 @@ def _begins(names: pl.Series, distances: pl.DataFrame, period: int) -> pl.Series
     first, second = int(places[0]), int(places[1])
     before = range(1, min(first, period - 1) + 1)
     alike = next((back - 1 for back in before if names[first - back] != names[second - back]), len(before))
-    begins: pl.Series = places - alike
-    left = (len(names) - int(begins[-1])) % period
-    if left <= _LEFT_OVER * period:
-        begins = begins + left
+    left = (len(names) - int(places[-1]) + alike) % period
+    begins: pl.Series = places - alike + (left if left <= _LEFT_OVER * period else 0)
     return begins.filter(begins < len(names))
 
 
