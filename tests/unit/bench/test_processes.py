@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -132,11 +135,30 @@ def test_a_command_that_fails_keeps_its_code(script: str, code: int, error: str)
     assert samples.times_ms == ()
 
 
-def test_a_command_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> None:
-    script = "sleep 600 & echo $! > child; wait"
+def test_a_command_that_does_not_end_is_ended_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time is up when its child runs, however long that takes."""
+    child = tmp_path / "child"
+
+    class Timer(threading.Thread):
+        def __init__(self, _: float, passed: Callable[[], None]) -> None:
+            super().__init__(target=lambda: _until(child.exists, then=passed))
+
+        def cancel(self) -> None:
+            pass
+
+    monkeypatch.setattr("rocm_perf.bench.run.threading.Timer", Timer)
+    script = "sleep 600 & echo $! > draft; mv draft child; wait"
     samples = command_samples(("sh", "-c", script), 0.3, NO_SENSORS)
     assert samples.error == "it hangs: no end within 0.3 s"
-    assert not _runs(int((tmp_path / "child").read_text()))
+    assert not _runs(int(child.read_text()))
+
+
+def _until(met: Callable[[], bool], then: Callable[[], None]) -> None:
+    while not met():
+        time.sleep(0.01)
+    then()
 
 
 def test_a_command_that_is_not_there() -> None:

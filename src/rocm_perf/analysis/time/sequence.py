@@ -102,7 +102,8 @@ def _begins(names: pl.Series, distances: pl.DataFrame, period: int) -> pl.Series
     alike = next((back - 1 for back in before if names[first - back] != names[second - back]), len(before))
     left = (len(names) - int(places[-1]) + alike) % period
     begins: pl.Series = places - alike + (left if left <= _LEFT_OVER * period else 0)
-    return begins.filter(begins < len(names))
+    within: pl.Series = begins.filter(begins < len(names))
+    return within
 
 
 def _once_a_step(names: pl.Series, recurring: pl.DataFrame) -> pl.Series:
