@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from rocm_perf.errors import InputError
 from rocm_perf.statistics import LEVEL, Interval, Summary, interval, summary
 
 SCHEMA_VERSION = 1
-Clock = Literal["device events", "wall clock"]
+Clock = Literal["device events", "device timestamps", "wall clock"]  # timestamps: of our tracer
 # Whose fault it is that a process ended early: a target that cannot be had, that raised, that needs a GPU that is not
 # there, that cannot be measured as asked, that hung, that died, a command that failed; or the user's, who ended it.
 Fault = Literal["", "target", "raised", "device", "unsupported", "hung", "died", "exit", "interrupted"]
-_CLOCKS: tuple[Clock, ...] = ("device events", "wall clock")
+_CLOCKS: tuple[Clock, ...] = get_args(Clock)
 
 
 @dataclass(frozen=True, kw_only=True)

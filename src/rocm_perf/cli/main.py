@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+from rocm_perf.cli.ab import AbCommand
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.bench import BenchCommand
 from rocm_perf.cli.capture import CaptureCommand
@@ -48,6 +49,7 @@ COMMANDS: tuple[Command, ...] = (
     AnalyzeCommand(),
     CompareCommand(),
     BenchCommand(),
+    AbCommand(),
     ReportCommand(),
     QueryCommand(),
     ExportCommand(),

@@ -1,0 +1,125 @@
+"""`rocm-perf ab`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+
+from rocm_perf.cli.arguments import positive, seconds
+from rocm_perf.cli.output import show, show_json, show_status
+
+
+class AbCommand:
+    """Whether new code gives the results of the old code, and whether it is faster.
+
+    BASE, NEW and what makes their inputs are functions: module:function or script.py:function. Results are compared
+    first, on fresh inputs in every round; then both are timed in several fresh processes, in turns, and what they
+    return is still compared. This process imports neither of them, and holds the clock. Exit code 1 if NEW is wrong, or
+    slower than --fail-on allows.
+    """
+
+    name = "ab"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("base", metavar="BASE", help="function whose results are right")
+        parser.add_argument("new", metavar="NEW", help="function that is to do the same, faster")
+        parser.add_argument(
+            "--inputs",
+            metavar="FUNCTION",
+            action="append",
+            required=True,
+            help="makes the arguments: a tuple, or a list of tuples for several shapes; may be repeated",
+        )
+        parser.add_argument(
+            "--in-place",
+            metavar="ARGUMENT",
+            type=_argument,
+            action="append",
+            default=[],
+            help="position (from 0) or keyword of an argument that the functions write; may be repeated",
+        )
+        parser.add_argument(
+            "--tolerance",
+            metavar="ABS",
+            type=_tolerance,
+            help="largest difference allowed (default: by type)",
+        )
+        parser.add_argument("--any-strides", action="store_true", help="results may differ in memory layout")
+        parser.add_argument(
+            "--processes", metavar="N", type=positive, default=6, help="fresh processes for each (default 6)"
+        )
+        parser.add_argument(
+            "--laps", metavar="N", type=positive, default=15, help="timed laps per process (default 15)"
+        )
+        parser.add_argument(
+            "--timeout", metavar="S", type=seconds, default=60.0, help="for one answer (default 60 seconds)"
+        )
+        parser.add_argument(
+            "--fail-on",
+            metavar="SHARE",
+            type=_share,
+            default=0.0,
+            help="slower by more than this is exit code 1: 3%% (default: by anything that shows)",
+        )
+        parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+    def run(self, args: argparse.Namespace) -> int:
+        from rocm_perf.bench.ab_processes import AbRequest, ab_processes
+        from rocm_perf.bench.judge.trial import TrialPlan
+        from rocm_perf.text import encode_json
+
+        plan = TrialPlan(
+            tolerance=args.tolerance,
+            in_place=tuple(args.in_place),
+            compares_strides=not args.any_strides,
+            laps=args.laps,
+        )
+        request = AbRequest(
+            base=args.base,
+            new=args.new,
+            inputs=tuple(args.inputs),
+            plan=plan,
+            processes=args.processes,
+            timeout_s=args.timeout,
+        )
+        try:
+            result = ab_processes(request, _progress)
+        finally:
+            _progress("")
+        if args.json:
+            show_json(encode_json(result.to_json()).decode())
+        else:
+            show(*result.lines())
+        return int(result.fails(args.fail_on))
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        show_status(text)
+
+
+def _argument(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def _tolerance(text: str) -> float:
+    value = _number(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError("must be a difference, 0 or more")
+    return value
+
+
+def _share(text: str) -> float:
+    """A share of BASE's time: 3% or 0.03."""
+    value = _number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError("must be a share of BASE's time, such as 3%")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from error
