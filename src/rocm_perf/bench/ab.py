@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from rocm_perf.bench.ab_result import AbResult, ab_result
+from rocm_perf.bench.inside.target import TargetError
 from rocm_perf.bench.judge.arrays import plain
 from rocm_perf.bench.judge.checking import Pair
 from rocm_perf.bench.judge.clocks import own_times
 from rocm_perf.bench.judge.inputs import Inputs
 from rocm_perf.bench.judge.lap import BASE, NEW
 from rocm_perf.bench.judge.local import LocalSide
-from rocm_perf.bench.judge.targets import TargetError, made_inputs
+from rocm_perf.bench.judge.made_inputs import made_inputs
 from rocm_perf.bench.judge.trial import Trial, TrialPlan
 from rocm_perf.bench.judge.values import UnsupportedValueError, Value
 from rocm_perf.bench.judge.workbench import has_device_events

@@ -66,10 +66,17 @@ def test_slower_is_exit_code_one_unless_allowed(
 
 
 def test_a_base_that_fails_is_one_line(scripts: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert ab(scripts, "same", base="breaks") == 1
+    assert ab(scripts, "same", base="breaks") == 5
     captured = capsys.readouterr()
     assert captured.err == "rocm-perf: BASE failed: it raised OSError: no device\n"
     assert captured.out == ""
+
+
+def test_a_new_that_does_not_import_is_one_line(
+    scripts: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ab(scripts, "absent") == 1
+    assert "NEW failed: " in capsys.readouterr().err
 
 
 def test_functions_in_one_file_are_doubted(

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +19,17 @@ class TargetError(Exception):
 
 def load_target(target: str) -> Call:
     """The function, ready to be called without arguments. Raises TargetError."""
+    function = named_function(target)
+    if needed := required_parameters(function):
+        raise TargetError(
+            f"{target.rpartition(':')[2]} needs arguments ({', '.join(needed)}): "
+            "name a function without, which makes its inputs once"
+        )
+    return function
+
+
+def named_function(target: str) -> Callable[..., object]:
+    """The function, whatever arguments it takes. Raises TargetError."""
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise TargetError("it does not name a function: write module:function or script.py:function")
@@ -28,10 +40,6 @@ def load_target(target: str) -> Call:
         value = getattr(value, part)
     if not callable(value):
         raise TargetError(f"{name} is not a function, but of type {type(value).__name__}")
-    if needed := _required(value):
-        raise TargetError(
-            f"{name} needs arguments ({', '.join(needed)}): name a function without, which makes its inputs once"
-        )
     return value
 
 
@@ -72,7 +80,7 @@ def _has_names(value: object) -> bool:
     return hasattr(value, "__dict__")
 
 
-def _required(function: Call) -> list[str]:
+def required_parameters(function: Callable[..., object]) -> list[str]:
     """The parameters that have no default."""
     try:
         parameters = inspect.signature(function).parameters.values()

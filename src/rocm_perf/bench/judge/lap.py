@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rocm_perf.bench.judge.values import Value
-from rocm_perf.errors import RocmPerfError
+from rocm_perf.errors import EmptyCaptureError, RocmPerfError
 
 BASE, NEW = "BASE", "NEW"
 
@@ -24,6 +24,7 @@ class JudgedError(RocmPerfError):
     def __init__(self, side: str, reason: str) -> None:
         self.side = side
         self.reason = reason
+        self.exit_code = RocmPerfError.exit_code if side == NEW else EmptyCaptureError.exit_code
         super().__init__(f"{side} failed", reason)
 
 

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from rocm_perf.bench.inside.target import TargetError, named_function
 from rocm_perf.bench.judge.arrays import plain
-from rocm_perf.bench.judge.targets import TargetError, load_target, made_inputs, seed_generators
+from rocm_perf.bench.judge.made_inputs import made_inputs, seed_generators
 from rocm_perf.bench.judge.values import UnsupportedValueError, Value
 from rocm_perf.bench.judge.wire import receive, send
 from rocm_perf.bench.judge.workbench import CallError, Terms, Workbench
@@ -45,11 +46,11 @@ class Runner:
 
     def load(self, *, name: str, target: str, terms: dict[str, Any]) -> Answer:
         in_place = tuple(terms.pop("in_place"))
-        self._benches[name] = Workbench(load_target(target), Terms(in_place=in_place, **terms))
+        self._benches[name] = Workbench(named_function(target), Terms(in_place=in_place, **terms))
         return {}, []
 
     def load_inputs(self, *, target: str) -> Answer:
-        self._maker = load_target(target)
+        self._maker = named_function(target)
         return {}, []
 
     def make_inputs(self, *, seed: int) -> Answer:

@@ -85,8 +85,8 @@ def test_a_function_is_called_in_its_process(process: RunnerProcess, script: Pat
         ("own_object", "its result cannot be judged: a builtins.object is neither an array"),
         ("circle", "its result cannot be judged"),
         ("babbles", "its answer is not one"),
-        ("number", "is of type int, which cannot be called"),
-        ("absent", "has no absent"),
+        ("number", "number is not a function, but of type int"),
+        ("absent", "has no 'absent'"),
     ],
 )
 def test_what_goes_wrong_is_said(process: RunnerProcess, script: Path, name: str, reason: str) -> None:
@@ -103,7 +103,7 @@ def test_a_target_that_does_not_import_is_said(process: RunnerProcess, tmp_path:
     (tmp_path / "broken.py").write_text("import nowhere_to_be_found\n")
     with pytest.raises(JudgedError, match="ModuleNotFoundError: No module named 'nowhere_to_be_found'"):
         called(process, f"{tmp_path / 'broken.py'}:f")
-    with pytest.raises(JudgedError, match="no file"):
+    with pytest.raises(JudgedError, match="there is no file"):
         called(process, f"{tmp_path / 'absent.py'}:f")
     with pytest.raises(JudgedError, match="write module:function"):
         called(process, "function")
