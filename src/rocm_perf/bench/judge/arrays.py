@@ -26,7 +26,7 @@ def plain(value: object, *, lenient: bool = False) -> Value:
     if isinstance(value, dict):
         return {plain(key): plain(item, lenient=lenient) for key, item in dict.items(value)}  # type: ignore[misc]
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    if torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter):
+    if torch is not None and _is_tensor(value, torch, lenient=lenient):
         return _from_torch(value)
     if numpy is not None and (type(value) is numpy.ndarray or isinstance(value, numpy.generic)):
         return _from_numpy(numpy.asarray(value))
@@ -36,6 +36,10 @@ def plain(value: object, *, lenient: bool = False) -> Value:
     raise UnsupportedValueError(
         f"a {kind.__module__}.{kind.__qualname__} is neither an array, a number, a text, nor a container of them"
     )
+
+
+def _is_tensor(value: object, torch: Any, *, lenient: bool) -> bool:
+    return isinstance(value, torch.Tensor) and (lenient or type(value) in (torch.Tensor, torch.nn.Parameter))
 
 
 def live(value: Value, previous: object = None) -> Any:
