@@ -1,12 +1,14 @@
-"""`rocm_perf.ab_test`: whether NEW is right, and faster than BASE, within this process."""
+"""`rocm_perf.ab_test`: whether NEW is right, and faster than BASE, within this process. Standard
+library, the caller's torch, and numpy, which compares."""
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from rocm_perf.bench.ab_result import AbResult, ab_result
+from rocm_perf.bench.ab_result import AbResult, ab_result, pair_samples
 from rocm_perf.bench.inside.target import TargetError
 from rocm_perf.bench.judge.arrays import plain
 from rocm_perf.bench.judge.checking import Pair
@@ -18,7 +20,7 @@ from rocm_perf.bench.judge.made_inputs import made_inputs
 from rocm_perf.bench.judge.trial import Trial, TrialPlan
 from rocm_perf.bench.judge.values import UnsupportedValueError, Value
 from rocm_perf.bench.judge.workbench import has_device_events
-from rocm_perf.bench.samples import Clock
+from rocm_perf.bench.samples import Clock, Result
 from rocm_perf.errors import UsageError
 
 _BIND = "Bind everything else with functools.partial, or make it within the function."
@@ -57,7 +59,12 @@ def ab_test(  # noqa: PLR0913  (each is a choice of the user's)
     turns = trial.time(pair) if trial.is_right else []
     pairs = [own_times(turns)] if turns else []
     clock: Clock = "device events" if has_device_events() else "wall clock"
-    result = ab_result(trial, pairs, targets=(_name(base), _name(new)), clock=clock)
+    date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    base_result, new_result = (
+        Result(target=_name(function), processes=samples, date=date)
+        for function, samples in zip((base, new), pair_samples(pairs, clock), strict=True)
+    )
+    result = ab_result(trial, pairs, base=base_result, new=new_result)
     if not quiet:
         sys.stdout.write(f"{result}\n")
     return result

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from rocm_perf.bench.ab_result import AbResult, ab_result
+from rocm_perf.bench.ab_result import AbResult, ab_result, pair_samples
 from rocm_perf.bench.judge.checking import Pair
 from rocm_perf.bench.judge.clocks import PairTimes, Traced, judged_times, own_times
 from rocm_perf.bench.judge.inputs import Inputs
@@ -20,7 +20,9 @@ from rocm_perf.bench.judge.timing import Turn
 from rocm_perf.bench.judge.tracing import Tracer, recorded_kernels
 from rocm_perf.bench.judge.trial import Trial, TrialPlan
 from rocm_perf.bench.judge.values import on_gpu
+from rocm_perf.bench.results import result_of
 from rocm_perf.bench.samples import Clock
+from rocm_perf.bench.target import Target
 from rocm_perf.errors import RocmPerfError
 
 
@@ -59,8 +61,11 @@ def ab_processes(request: AbRequest, progress: Callable[[str], None] = _silent) 
     clock: Clock = (
         "wall clock" if any(pair.clock != "device timestamps" for pair in pairs) else "device timestamps"
     )
-    targets = request.base, request.new
-    return ab_result(trial, pairs, targets=targets, clock=clock, doubts=_doubts(request, tracer))
+    base, new = (
+        result_of(Target(function=target), samples)
+        for target, samples in zip((request.base, request.new), pair_samples(pairs, clock), strict=True)
+    )
+    return ab_result(trial, pairs, base=base, new=new, doubts=_doubts(request, trial, tracer))
 
 
 def _input_process(stack: ExitStack, target: str, timeout_s: float) -> InputProcess:
@@ -122,7 +127,7 @@ def _pair(request: AbRequest, tracer: Tracer | None, folder: Path, *, base_first
         yield Pair(base, new)
 
 
-def _doubts(request: AbRequest, tracer: Tracer | None) -> Iterator[str]:
+def _doubts(request: AbRequest, trial: Trial, tracer: Tracer | None) -> Iterator[str]:
     """What the request itself leaves open."""
     place = request.new.rpartition(":")[0]
     others = ((BASE, request.base), *(("the inputs", target) for target in request.inputs))
@@ -132,5 +137,7 @@ def _doubts(request: AbRequest, tracer: Tracer | None) -> Iterator[str]:
             f"NEW's own file {place} also has {' and '.join(beside)}, which its code could change: "
             "keep them in a file of their own"
         )
+    if trial.cases == 1:
+        yield "all inputs had one shape: a mistake on another would not be noticed"
     if tracer and tracer.refusal:
         yield f"timed by the judge's wall clock, because there are no device timestamps: {tracer.refusal}"

@@ -11,14 +11,13 @@ from typing import Any, Literal
 from rocm_perf.bench.judge.clocks import PairTimes, SideName
 from rocm_perf.bench.judge.trial import Trial
 from rocm_perf.bench.judge.values import described
-from rocm_perf.bench.results import result_of
 from rocm_perf.bench.samples import Clock, Result, Samples
-from rocm_perf.bench.target import Target
 from rocm_perf.statistics import Difference, Scope, interval
 from rocm_perf.statistics.differences import verdict
 from rocm_perf.units import NS_PER_MS, format_count, format_ns, format_share
 
 SCHEMA_VERSION = 1
+_SHOWN_PROBLEMS = 5
 _MOST_EARLY = 0.3  # of the time that NEW saves; less of it cannot explain a verdict
 _WORKED_EARLY = (
     "before the clock started, NEW's process worked on its inputs for {share} of the time that it then saved. "
@@ -104,7 +103,9 @@ class AbResult:
     def lines(self) -> Iterator[str]:
         """The result as people read it."""
         yield f"Correct:   {'yes' if self.correct else 'no'} ({self._checks()})"
-        yield from (f"           {problem}" for problem in self.problems)
+        yield from (f"           {problem}" for problem in self.problems[:_SHOWN_PROBLEMS])
+        if len(self.problems) > _SHOWN_PROBLEMS:
+            yield f"           and {len(self.problems) - _SHOWN_PROBLEMS} more"
         if self.difference and self.correct:
             yield f"Baseline:  {self._time(self.base)}"
             yield f"Optimized: {self._time(self.new)}"
@@ -138,18 +139,9 @@ def _case_line(case: AbCase) -> str:
 
 
 def ab_result(
-    trial: Trial,
-    pairs: Sequence[PairTimes],
-    *,
-    targets: tuple[str, str],
-    clock: Clock,
-    doubts: Iterable[str] = (),
+    trial: Trial, pairs: Sequence[PairTimes], *, base: Result, new: Result, doubts: Iterable[str] = ()
 ) -> AbResult:
     """The result of a trial and of the times that its pairs of processes took."""
-    base, new = (
-        result_of(Target(function=target), _measured(pairs, side, clock))
-        for target, side in zip(targets, _SIDES, strict=True)
-    )
     apart = paired_difference(base.times_ms, new.times_ms) if pairs else None
     outcome, early = _verdict(trial, pairs, apart)
     return AbResult(
@@ -194,9 +186,10 @@ def paired_difference(base: Sequence[Sequence[float]], new: Sequence[Sequence[fl
     return Difference(median([median(pair) for pair in ratios]), bounds, verdict(bounds))
 
 
-def _measured(pairs: Sequence[PairTimes], side: SideName, clock: Clock) -> tuple[Samples, ...]:
-    """The times of one side, by process: one call of every case per sample."""
-    return tuple(Samples(times_ms=pair.totals(side), clock=clock) for pair in pairs)
+def pair_samples(pairs: Sequence[PairTimes], clock: Clock) -> tuple[tuple[Samples, ...], tuple[Samples, ...]]:
+    """The times of BASE and of NEW, by process: one call of every case per sample."""
+    base, new = (tuple(Samples(times_ms=pair.totals(side), clock=clock) for pair in pairs) for side in _SIDES)
+    return base, new
 
 
 def _cases(pairs: Sequence[PairTimes], arguments: Sequence[str]) -> tuple[AbCase, ...]:

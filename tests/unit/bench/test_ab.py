@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rocm_perf
-from rocm_perf.bench.ab_result import AbResult, paired_difference
+from rocm_perf.bench.ab_result import AbResult, ab_result, pair_samples, paired_difference
 from rocm_perf.bench.judge.clocks import PairTimes
+from rocm_perf.bench.judge.gates import CLOSED, Gates
+from rocm_perf.bench.judge.inputs import Inputs
 from rocm_perf.bench.judge.lap import JudgedError
+from rocm_perf.bench.judge.trial import Trial, TrialPlan
+from rocm_perf.bench.samples import Result
 from rocm_perf.errors import UsageError
+from rocm_perf.statistics import Difference
 
 X = np.linspace(0.0, 1.0, 1000)
 
@@ -120,6 +126,11 @@ def test_a_new_that_raises_is_wrong() -> None:
     assert result.problems == ("it raised AttributeError: 'numpy.ndarray' object has no attribute 'absent'",)
 
 
+def test_a_base_that_returns_nothing_is_refused() -> None:
+    with pytest.raises(JudgedError, match="BASE failed: it returns nothing"):
+        ab_test(lambda x: None, lambda x: None, (X,))
+
+
 def test_a_base_that_raises_leaves_nothing_to_compare() -> None:
     with pytest.raises(JudgedError, match="BASE failed: it raised AttributeError"):
         ab_test(lambda x: x.absent, quick, (X,))
@@ -139,6 +150,30 @@ def test_json_has_no_number_that_json_lacks() -> None:
     result = ab_test(quick, lambda x: x * np.nan, (X,), quiet=True)
     text = json.dumps(result.to_json(), allow_nan=False)
     assert json.loads(text)["speedup"] is None
+
+
+def timed(early_share: float, gates: Gates = CLOSED) -> AbResult:
+    """NEW takes half of BASE's time in three pairs of processes."""
+    trial = Trial(TrialPlan(gates=gates), Inputs(lambda seed: [(float(seed),)]))
+    pair = PairTimes("own clock", base=((2.0,) * 12,), new=((1.0,) * 12,), early_share=early_share)
+    base, new = (Result(target="", processes=samples) for samples in pair_samples([pair] * 3, "wall clock"))
+    return ab_result(trial, [pair] * 3, base=base, new=new)
+
+
+def test_what_was_computed_before_the_clock_started_is_not_better() -> None:
+    assert timed(early_share=0.1).verdict == "better"
+    caught = timed(early_share=0.9)
+    assert caught.verdict == "no difference shown"
+    assert "worked on its inputs for 90.0 % of the time that it then saved" in caught.doubts[-1]
+    assert timed(early_share=0.9, gates=replace(CLOSED, idle_before=False)).verdict == "better"
+
+
+@pytest.mark.parametrize(("allowed", "fails"), [(0.0, True), (0.99, True), (1.01, False)])
+def test_slower_than_allowed_fails(allowed: float, fails: bool) -> None:
+    result = timed(early_share=0.0)
+    slower = replace(result, verdict="worse", difference=Difference(2.0, None, "worse"))
+    assert slower.fails(allowed) == fails
+    assert not result.fails(allowed)
 
 
 def test_pairs_are_the_unit_of_a_difference() -> None:

@@ -42,6 +42,10 @@ class Checker:
             )
         if changed := list(self._changed(arguments, expected)):
             raise JudgedError(BASE, changed[0])
+        if expected.result is None and not self.in_place:
+            raise JudgedError(
+                BASE, "it returns nothing, and no argument is declared as in-place: nothing to compare"
+            )
         given = arguments if self.gates.fresh_outputs else expected.arguments
         pair.new.put(0, given)
         lap = pair.new.run([0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,6 +68,7 @@ def test_cheat_is_caught(cheat: Cheat) -> None:
     result = judged(cheat, CLOSED)
     assert result.verdict == "wrong"
     assert cheat.caught_by in result.problems[0]
+    assert not {"cheats", "reference"} & sys.modules.keys()  # the judge has imported neither
 
 
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.name)
