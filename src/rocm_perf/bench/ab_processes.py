@@ -25,6 +25,8 @@ from rocm_perf.bench.samples import Clock
 from rocm_perf.bench.target import Target
 from rocm_perf.errors import RocmPerfError
 
+FEWEST_PROCESSES = 6  # whose extremes hold a median at 95 % (the sign test), whatever the distribution is
+
 
 def _silent(_text: str) -> None: ...
 
@@ -42,7 +44,7 @@ class AbRequest:
     new: str
     inputs: tuple[str, ...]
     plan: TrialPlan
-    processes: int = 6  # the fewest whose extremes hold a median at 95 %
+    processes: int = FEWEST_PROCESSES
     timeout_s: float = 60.0
 
 
@@ -136,6 +138,11 @@ def _doubts(request: AbRequest, trial: Trial, tracer: Tracer | None) -> Iterator
         yield (
             f"NEW's own file {place} also has {' and '.join(beside)}, which its code could change: "
             "keep them in a file of their own"
+        )
+    if 1 < request.processes < FEWEST_PROCESSES:
+        yield (
+            f"{request.processes} processes are too few for an interval that holds whatever the distribution is: "
+            f"take {FEWEST_PROCESSES}"
         )
     if trial.cases == 1:
         yield "all inputs had one shape: a mistake on another would not be noticed"
