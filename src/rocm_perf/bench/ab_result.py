@@ -18,10 +18,15 @@ from rocm_perf.units import NS_PER_MS, format_count, format_ns, format_share
 
 SCHEMA_VERSION = 1
 _SHOWN_PROBLEMS = 5
+_ALIKE = 0.01  # of a ratio
 _MOST_EARLY = 0.3  # of the time that NEW saves; less of it cannot explain a verdict
 _WORKED_EARLY = (
     "before the clock started, NEW's process worked on its inputs for {share} of the time that it then saved. "
     "Threads that spin while they wait look the same: try OMP_WAIT_POLICY=passive"
+)
+_NOISY = (
+    "the medians of all processes say {medians:.2f}x and the ratios within pairs something else: the machine is too "
+    "noisy for this function. Close what else runs, or time larger inputs"
 )
 _SIDES: tuple[SideName, SideName] = ("base", "new")
 AbVerdict = Literal["better", "worse", "no difference shown", "wrong"]
@@ -148,7 +153,15 @@ def ab_result(
         verdict=outcome,
         problems=trial.comparison.problems,
         doubts=tuple(
-            dict.fromkeys((*doubts, *trial.doubts, *(one for pair in pairs for one in pair.doubts), *early))
+            dict.fromkeys(
+                (
+                    *doubts,
+                    *trial.doubts,
+                    *(one for pair in pairs for one in pair.doubts),
+                    *early,
+                    *(_noise(base, new, apart) if apart else ()),
+                )
+            )
         ),
         largest_absolute_error=trial.comparison.largest_absolute,
         largest_relative_error=trial.comparison.largest_relative,
@@ -173,6 +186,13 @@ def _verdict(
     if apart.verdict == "better" and trial.plan.gates.idle_before and early > _MOST_EARLY:
         return "no difference shown", (_WORKED_EARLY.format(share=format_share(early)),)
     return apart.verdict, ()
+
+
+def _noise(base: Result, new: Result, apart: Difference) -> Iterator[str]:
+    """That the medians which are shown contradict the speedup."""
+    medians, bounds = base.median_ms / new.median_ms, apart.interval
+    if bounds is not None and not (1 - _ALIKE) / bounds.high <= medians <= (1 + _ALIKE) / bounds.low:
+        yield _NOISY.format(medians=medians)
 
 
 def paired_difference(base: Sequence[Sequence[float]], new: Sequence[Sequence[float]]) -> Difference:

@@ -17,6 +17,7 @@ from rocm_perf.bench.judge.gates import CLOSED, Gates
 from rocm_perf.bench.judge.inputs import Inputs
 from rocm_perf.bench.judge.lap import JudgedError
 from rocm_perf.bench.judge.trial import Trial, TrialPlan
+from rocm_perf.bench.judge.values import size_bytes
 from rocm_perf.bench.samples import Result
 from rocm_perf.errors import UsageError
 from rocm_perf.statistics import Difference
@@ -189,3 +190,21 @@ def test_totals_are_one_call_of_every_case() -> None:
     times = PairTimes("own clock", base=((1.0, 2.0), (10.0, 20.0)), new=((1.0, 1.0), (5.0, 5.0)))
     assert times.totals("base") == (11.0, 22.0)
     assert times.totals("new") == (6.0, 6.0)
+
+
+def test_medians_that_contradict_the_pairs_are_doubted() -> None:
+    """In nearly all pairs NEW is a tenth faster; the medians of all processes fall into two modes."""
+    trial = Trial(TrialPlan(), Inputs(lambda seed: [(float(seed),)]))
+    pairs = [
+        PairTimes("own clock", base=((time,) * 12,), new=((share * time,) * 12,))
+        for time, share in [(1.0, 0.9)] * 5 + [(8.0, 0.9)] * 5 + [(1.0, 10.0)] * 2
+    ]
+    base, new = (Result(target="", processes=samples) for samples in pair_samples(pairs, "wall clock"))
+    result = ab_result(trial, pairs, base=base, new=new)
+    assert result.verdict == "better"
+    assert "the medians of all processes say 0.14x" in result.doubts[-1]
+    assert not any("too noisy" in doubt for doubt in timed(0.0).doubts)
+
+
+def test_a_long_list_is_handed_over_fewer_times() -> None:
+    assert size_bytes([0.5] * 1000) == 1000 * size_bytes(0.5) > 8 * 1000

@@ -10,6 +10,7 @@ from typing import Literal, Union
 Library = Literal["numpy", "torch"]
 
 _SHOWN = 20  # characters of a plain value
+_PLAIN_BYTES = 500  # of an array, written and read in the time that one number in a list takes
 ITEM_BYTES = {
     "bool": 1,
     "int8": 1,
@@ -84,8 +85,14 @@ def arrays(value: Value) -> Iterator[Array]:
 
 
 def size_bytes(value: Value) -> int:
-    """How many bytes the arrays of a value hold."""
-    return sum(array.layout.size_bytes for array in arrays(value))
+    """How many bytes the arrays of a value hold; plain values count as many as cost as much to hand over."""
+    if isinstance(value, Array):
+        return value.layout.size_bytes
+    if isinstance(value, Mapping):
+        return sum(map(size_bytes, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(size_bytes, value))
+    return _PLAIN_BYTES
 
 
 def on_gpu(value: Value) -> bool:
