@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rocm_perf.render.report.file_types import FILES
-from rocm_perf.render.report.schema import schema
+from rocm_perf.render.report.schema import DESCRIBED, schema
 
 FOLDER = Path(__file__).parents[1] / "src" / "rocm_perf" / "render" / "report" / "schemas"
 
@@ -19,7 +18,7 @@ def text(name: str) -> str:
 def main() -> None:
     """Write the schema of every file."""
     FOLDER.mkdir(exist_ok=True)
-    for name in FILES:
+    for name in DESCRIBED:
         (FOLDER / f"{name}.schema.json").write_text(text(name))
 
 

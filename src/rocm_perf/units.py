@@ -30,6 +30,14 @@ def format_share(value: float) -> str:
     return f"{percent:.1f} %"
 
 
+def format_ratio(ratio: float, interval: tuple[float, float] | None = None) -> str:
+    """A ratio as the change it stands for: 1.05 -> '+5.0 %', and with its interval '+5.0 %, +3.0 % to +7.0 %'."""
+    if interval is None:
+        return _signed_percent(ratio - 1)
+    low, high = (_signed_percent(bound - 1) for bound in interval)
+    return f"{_signed_percent(ratio - 1)}, {low} to {high}"
+
+
 def format_count(value: float, singular: str, plural: str | None = None) -> str:
     """A number with its noun: (2, 'dispatch', 'dispatches') -> '2 dispatches'."""
     word = singular if value == 1 else (plural or singular + "s")
@@ -40,6 +48,12 @@ def format_list(names: Sequence[str], most: int) -> str:
     """The names, or the first of them and how many more there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _signed_percent(change: float) -> str:
+    percent = abs(100 * change)
+    digits = 2 if percent < 1 else 1 if percent < 100 else 0
+    return f"{'+' if change > 0 else '-'}{percent:,.{digits}f} %" if round(percent, 2) else "0 %"
 
 
 def _scaled(value: float, steps: tuple[tuple[int, str], ...]) -> str:

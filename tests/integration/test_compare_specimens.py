@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.analysis.compare.recordings import compare
 from rocm_perf.analysis.time.busy import wall_ns
 from tests.golden.test_specimens import GOLDEN
 from tests.recordings import recording
+from tests.unit.analysis.compare.sides import compared
 
 TIMED = [name for name, row in GOLDEN.items() if "dispatches=" in row["rows"] or "copies=" in row["rows"]]
 TORCH = "torch_trace/AMD-AGI_TraceLens__"
@@ -19,15 +19,16 @@ TORCH = "torch_trace/AMD-AGI_TraceLens__"
 @pytest.mark.parametrize("name", TIMED)
 def test_nothing_differs_from_itself(specimens: Path, name: str) -> None:
     trace = recording(specimens / name)
-    comparison = compare(trace, trace)
-    assert not any(change.difference_ns for change in comparison.kernels)
-    assert (comparison.wall is None) == (comparison.wall_unavailable is not None)
+    comparison = compared(trace, trace)
+    assert not any(change.total.difference for change in comparison.kernels)
+    assert {change.match for change in comparison.kernels} <= {"name"}
     for gpu in comparison.gpus:
         assert not any(part.difference_ns for part in gpu.parts)
         assert sum(part.base_ns for part in gpu.parts) == gpu.base_ns
         assert all(part.base_ns >= 0 for part in gpu.parts)
-    if comparison.wall:
-        assert comparison.wall.base_ns == wall_ns(trace)
+    assert (comparison.waterfall is None) == (comparison.base.runs[0].gpus == 0)
+    if comparison.waterfall:
+        assert comparison.waterfall.base_ns == wall_ns(trace)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +44,14 @@ def test_nothing_differs_from_itself(specimens: Path, name: str) -> None:
     ],
 )
 def test_two_formats_of_one_run_agree(specimens: Path, one: str, other: str, rounding_ns: int) -> None:
-    comparison = compare(recording(specimens / one), recording(specimens / other))
+    comparison = compared(recording(specimens / one), recording(specimens / other))
     assert {change.match for change in comparison.kernels} == {"name"}
-    events = comparison.base.dispatches + 200  # with the calls and copies around them
-    assert comparison.wall
+    events = comparison.base.runs[0].dispatches + 200  # with the calls and copies around them
+    assert comparison.waterfall
     summed: dict[str, int] = {}
     for (
         part
-    ) in comparison.wall.parts:  # the causes of idle time need ids, which the JSON of RPD does not carry
+    ) in comparison.waterfall.parts:  # the causes of idle time need ids, which the JSON of RPD does not carry
         name = "idle" if part.title.startswith("GPU idle") else part.id
         summed[name] = summed.get(name, 0) + part.difference_ns
     assert {name: lost for name, lost in summed.items() if abs(lost) > rounding_ns * events} == {}
@@ -58,11 +59,15 @@ def test_two_formats_of_one_run_agree(specimens: Path, one: str, other: str, rou
 
 @pytest.mark.parametrize("run", ["Qwen_Qwen1.5-0.5B-Chat__1016005", "gaunernst_bert-small-uncased__1016001"])
 def test_one_model_on_two_vendors(specimens: Path, run: str) -> None:
-    comparison = compare(
+    comparison = compared(
         recording(specimens / f"{TORCH}mi300_{run}.json.gz"),
         recording(specimens / f"{TORCH}h100_{run}.json.gz"),
     )
     matches = {change.match for change in comparison.kernels}
-    assert {"appeared", "vanished", "short name"} <= matches
-    assert comparison.wall
-    assert sum(part.difference_ns for part in comparison.wall.parts) == comparison.wall.difference_ns
+    assert {"short name", "family and position"} <= matches
+    products = [c for c in comparison.kernels if c.match == "family and position" and c.family == "gemm"]
+    assert products  # Tensile's kernel in place of cuBLAS's
+    assert comparison.waterfall
+    assert (
+        sum(part.difference_ns for part in comparison.waterfall.parts) == comparison.waterfall.difference_ns
+    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rocm_perf.memory import parse_size
 
@@ -59,6 +60,16 @@ def window(text: str) -> TimeWindow | str:
         return text if text in NAMED else parse_window(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def read_separator_as(option: str, parser: argparse.ArgumentParser) -> None:
+    """Let `--` stand for an option: argparse forgets where it was among the arguments."""
+    parse = parser.parse_known_args
+
+    def parse_known_args(args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        return parse([option if argument == "--" else argument for argument in args or ()], namespace)
+
+    parser.parse_known_args = parse_known_args  # type: ignore[method-assign,assignment]
 
 
 def _whole(text: str, least: int) -> int:

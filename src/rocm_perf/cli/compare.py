@@ -3,62 +3,123 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path, positive
-from rocm_perf.cli.output import show_json
+from rocm_perf.cli.arguments import named_path, positive, read_separator_as
+from rocm_perf.cli.checks import EXIT_CHECK_FAILED, add_checks, expressions_of, write_junit
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
+from rocm_perf.errors import RocmPerfError, UsageError
 
 if TYPE_CHECKING:
+    from rocm_perf.analysis.compare.runs import Recording
+    from rocm_perf.ingest.load import Loaded
     from rocm_perf.model.finding import Finding
+    from rocm_perf.model.results.comparison import Comparison
     from rocm_perf.model.trace import Trace
 
 
 class CompareCommand:
-    """What changed between two recordings, and which parts of the time account for it.
+    """What changed between two programs, from one recording of each or, better, from several.
 
-    BASE and NEW are anything that `analyze` takes, in the same or different formats. Differences are NEW - BASE.
+    compare BASE NEW takes two recordings, or two folders with the runs of a side each. compare A1 A2 A3 -- B1 B2 B3
+    names the runs of both sides. They are anything that `analyze` takes, in the same or different formats. Differences
+    are NEW - BASE. With several runs a side, every difference has an interval over the runs; with one run each, none.
     """
 
     name = "compare"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("base", metavar="BASE", type=named_path, help="recording before the change")
-        parser.add_argument("new", metavar="NEW", type=named_path, help="recording after it")
-        parser.add_argument(
-            "--top", metavar="N", type=positive, default=10, help="kernels to show (default 10)"
+        parser.usage = "rocm-perf compare BASE [BASE ...] [--] NEW [NEW ...] [options]"
+        read_separator_as("--against", parser)
+        add = parser.add_argument
+        add("paths", metavar="BASE", nargs="+", type=named_path, help="recordings before the change")
+        add(
+            "--against",
+            metavar="NEW",
+            nargs="+",
+            type=named_path,
+            default=[],
+            help="recordings after it; -- is short for --against, and two paths need neither",
         )
-        parser.add_argument(
+        add("--top", metavar="N", type=positive, default=10, help="kernels to show (default 10)")
+        add(
             "--window",
             choices=("steady", "all"),
             default="steady",
-            help="equally many steps of both steady states, if both have steps (the default), or all of both",
+            help="a step of the steady state, if all runs have steps (the default), or all of every run",
         )
-        parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
-        parser.add_argument("--json", action="store_true", help="print everything as JSON")
+        add("--as-one", action="store_true", help="treat all files of a folder as one run")
+        add("--markdown", action="store_true", help="print Markdown, for a pull request")
+        add("-o", "--output", metavar="F.md", type=named_path, help="also write that to a file")
+        add_checks(
+            parser, "wall>3%", "wall>3% and +50us", "kernel:gemm*.median>5%", "kernels>+10", "findings>0"
+        )
+        add("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.analysis.compare.recordings import compare
-        from rocm_perf.analysis.phases.focus import alike
-        from rocm_perf.ingest.load import load
+        from msgspec.structs import replace
 
+        from rocm_perf.analysis.compare.gates.recordings import judge, require_known
+        from rocm_perf.analysis.compare.populations import compare
+
+        expressions = expressions_of(args)
+        require_known(expressions)
+        _require_markdown(args.output)
+        base, new = _sides(args)
         with reading_progress():
-            base, new = (load(path, as_one=args.as_one) for path in (args.base, args.new))
-        findings = _findings(base, str(args.base)), _findings(new, str(args.new))
-        if args.window == "steady":
-            base, new = alike(base, new)
-        comparison = compare(base, new, _labels(args.base, args.new), findings)
-        if args.json:
-            from rocm_perf.render import json
+            loaded = [_load(paths, as_one=args.as_one) for paths in (base, new)]
+        before, after = map(_recordings, loaded)
+        comparison = compare(before, after, side_labels(base, new), whole=args.window == "all")
+        if args.as_one and (doubt := _doubt_on_joined((*base, *new))):
+            comparison = replace(comparison, wall_doubt=doubt, notes=(doubt, *comparison.notes))
+        comparison = replace(comparison, checks=judge(comparison, expressions))
+        _print(comparison, args)
+        write_junit(comparison.checks, args, suite="rocm-perf compare")
+        errors = [run.error for side in loaded for run in side if run.error]
+        for error in errors:
+            say(str(error))
+        if not all(check.passed for check in comparison.checks):
+            return EXIT_CHECK_FAILED
+        return errors[0].exit_code if errors else 0
 
-            show_json(json.encode(comparison))
-            return 0
-        from rocm_perf.cli.console import result_console
-        from rocm_perf.render.screen.comparison import print_comparison
 
-        print_comparison(comparison, result_console(), args.top)
-        return 0
+def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """The paths of both sides: parted by `--`, or two of them."""
+    if args.against:
+        return args.paths, args.against
+    if len(args.paths) == 2:
+        return args.paths[:1], args.paths[1:]
+    raise UsageError(
+        f"compare needs BASE and NEW, and got {len(args.paths)} path{'s' if len(args.paths) > 1 else ''}",
+        "with more than two it cannot tell which belong together" if len(args.paths) > 2 else "",
+        "Put -- between the two sides: rocm-perf compare A1 A2 -- B1 B2.",
+    )
+
+
+def _load(paths: Sequence[Path], *, as_one: bool) -> list[Loaded]:
+    """Every run at the paths of a side, each path for itself. One that cannot be read does not keep the others from it,
+    unless there are none."""
+    from rocm_perf.ingest.load import Loaded, load_path
+
+    runs: list[Loaded] = []
+    for path in paths:
+        try:
+            runs += load_path(path, as_one=as_one)
+        except RocmPerfError as error:
+            runs.append(Loaded(str(path), error=error))
+    if not any(run.trace for run in runs):
+        raise next(run.error for run in runs if run.error)
+    return runs
+
+
+def _recordings(runs: Sequence[Loaded]) -> list[Recording]:
+    from rocm_perf.analysis.compare.runs import Recording
+
+    return [Recording(run.label, run.trace, _findings(run.trace, run.label)) for run in runs if run.trace]
 
 
 def _findings(trace: Trace, label: str) -> tuple[Finding, ...]:
@@ -69,6 +130,74 @@ def _findings(trace: Trace, label: str) -> tuple[Finding, ...]:
     return (*document.findings, *document.coverage.holes, *sanity(trace))
 
 
-def _labels(base: Path, new: Path) -> tuple[str, str]:
-    """The file names, or the whole paths where the names are the same."""
-    return (base.name, new.name) if base.name != new.name else (str(base), str(new))
+def side_labels(base: Sequence[Path], new: Sequence[Path]) -> tuple[str, str]:
+    """What the sides are called: by the names of their files, as far as the runs of a side share them, or of their
+    folders; whole paths, or base and new, where these do not tell them apart."""
+    alone = len(base) == len(new) == 1
+    for name in (_name,) if alone else (_stem, _folder):
+        one, other = name(base), name(new)
+        if one and other and one != other:
+            return one, other
+    return (str(base[0]), str(new[0])) if alone else ("base", "new")
+
+
+def _name(paths: Sequence[Path]) -> str:
+    return paths[0].name
+
+
+def _stem(paths: Sequence[Path]) -> str:
+    """What the names begin with, but for the numbers of the runs."""
+    letters = takewhile(
+        lambda column: len(set(column)) == 1, zip(*(path.name for path in paths), strict=False)
+    )
+    return "".join(column[0] for column in letters).rstrip("0123456789._-")
+
+
+def _folder(paths: Sequence[Path]) -> str:
+    folders = {path.parent.name for path in paths}
+    return folders.pop() if len(folders) == 1 else ""
+
+
+def _require_markdown(output: Path | None) -> None:
+    if output and output.suffix != ".md":
+        raise UsageError(f"cannot write {output}", next_step="A comparison is written as a .md file.")
+
+
+def _doubt_on_joined(paths: Sequence[Path]) -> str | None:
+    """What --as-one did where a path holds several runs."""
+    from rocm_perf.ingest.load import load_path
+
+    joined = [str(path) for path in paths if sum(run.trace is not None for run in load_path(path)) > 1]
+    if not joined:
+        return None
+    return (
+        f"--as-one made one run of the several in {' and in '.join(joined)}: the pauses between them count as its "
+        "time. Without it they are compared as repeats"
+    )
+
+
+def _print(comparison: Comparison, args: argparse.Namespace) -> None:
+    if args.output:
+        _write_markdown(comparison, args)
+    if args.json:
+        from rocm_perf.render import json
+
+        show_json(json.encode(comparison))
+    elif args.markdown:
+        from rocm_perf.render.report.comparison import comparison_markdown
+
+        show(comparison_markdown(comparison, args.top).rstrip("\n"))
+    else:
+        from rocm_perf.cli.console import result_console
+        from rocm_perf.render.screen.comparison import print_comparison
+
+        print_comparison(comparison, result_console(), args.top)
+
+
+def _write_markdown(comparison: Comparison, args: argparse.Namespace) -> None:
+    from rocm_perf.files import write_whole
+    from rocm_perf.render.report.comparison import comparison_markdown
+
+    text = comparison_markdown(comparison, args.top)
+    write_whole(args.output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
+    say(f"wrote {args.output}")

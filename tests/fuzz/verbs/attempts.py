@@ -56,7 +56,22 @@ def _analyze(places: Places, random: Random) -> list[str]:
 
 def _compare(places: Places, random: Random) -> list[str]:
     pair = random.sample([places.input, places.other], 2)
-    return ["compare", *pair, *random.choice(([], ["--json"], ["--as-one"]))]
+    options = random.choice(
+        (
+            [],
+            ["--json"],
+            ["--as-one"],
+            ["--window", "all", "--markdown"],
+            [
+                "--fail-on",
+                "wall>3% and +1us",
+                "kernel:*.median>5%",
+                "--junit",
+                str(places.output / "checks.xml"),
+            ],
+        )
+    )
+    return ["compare", *pair, *random.choice(([], ["--against", places.other])), *options]
 
 
 def _report(places: Places, random: Random) -> list[str]:

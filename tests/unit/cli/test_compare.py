@@ -3,43 +3,166 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from importlib import resources
 from pathlib import Path
+from xml.etree import ElementTree
 
+import jsonschema
+import polars as pl
 import pytest
 
+from rocm_perf.cli import compare as compare_verb
 from rocm_perf.cli.main import main
 from rocm_perf.model import bundle
+from rocm_perf.model.trace import Trace
+from rocm_perf.render.formats import rocprofv3
 from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
 
 WORKLOADS = Path(__file__).parents[3] / "examples" / "workloads"
+NAMES = ("sync_in_loop", "sync_hoisted")
+RUNS = 2
+SCHEMAS = resources.files("rocm_perf.render.report") / "schemas"
+
+
+@pytest.fixture(scope="module")
+def populations(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A folder of several runs for each side, which differ by their noise."""
+    root = tmp_path_factory.mktemp("populations")
+    for name in NAMES:
+        workload = read_workload(WORKLOADS / f"{name}.toml")
+        for seed in range(RUNS):
+            bundle.write(recorded(replace(workload, seed=seed)), root / name / f"run{seed}")
+    return str(root / NAMES[0]), str(root / NAMES[1])
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> tuple[str, str]:
-    names = ("sync_in_loop", "sync_hoisted")
-    for name in names:
-        bundle.write(recorded(read_workload(WORKLOADS / f"{name}.toml")), tmp_path / name)
-    return str(tmp_path / names[0]), str(tmp_path / names[1])
+def pair(populations: tuple[str, str]) -> tuple[str, str]:
+    """One run of each side."""
+    return f"{populations[0]}/run0", f"{populations[1]}/run1"
 
 
 def test_the_answer_comes_first(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", *pair]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sync_in_loop -> sync_hoisted"
-    assert "x faster" in lines[1]
+    assert lines[0] == "run0 -> run1"
+    assert "x faster; one run each: no interval" in lines[1]
     assert any(line.startswith("- gone: The host waits for the GPU") for line in lines)
-    assert len(lines) <= 40
+    assert len(lines) <= 45
 
 
-def test_json_is_complete(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "--json", *pair]) == 0
+def test_json_is_complete(populations: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--json", *populations, "--fail-on", "wall>3%", "kernels>+10"]) == 0
     comparison = json.loads(capsys.readouterr().out)
-    assert comparison["schema_version"] == 1
-    wall = comparison["wall"]
+    schema = json.loads((SCHEMAS / "comparison.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(comparison)
+    wall = comparison["waterfall"]
     assert sum(part["difference_ns"] for part in wall["parts"]) == wall["difference_ns"]
-    assert comparison["new"]["wall_ns"] - comparison["base"]["wall_ns"] == wall["difference_ns"]
+    assert wall["new_ns"] == pytest.approx(comparison["wall"]["new"], abs=1)
     assert {finding["fate"] for finding in comparison["findings"]} >= {"went"}
+    assert [len(comparison[side]["runs"]) for side in ("base", "new")] == [RUNS, RUNS]
+    assert comparison["checks"][0]["outcome"] == "passed"
+
+
+def test_folders_of_several_runs_are_populations(
+    populations: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *populations, "--window", "all"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "sync_in_loop (2 runs) -> sync_hoisted (2 runs)"
+    assert "2.43x faster (2.42x to 2.43x at 95 %)" in lines[1]
+
+
+@pytest.mark.parametrize("separator", ["--", "--against"])
+def test_runs_of_both_sides_named(
+    populations: tuple[str, str], separator: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, new = ([f"{side}/run{number}" for number in range(RUNS)] for side in populations)
+    assert main(["compare", *base, separator, *new[:1], "--json"]) == 0
+    comparison = json.loads(capsys.readouterr().out)
+    assert [run["label"] for run in comparison["base"]["runs"]] == base
+    assert [run["label"] for run in comparison["new"]["runs"]] == new[:1]
+    assert comparison["wall"]["interval"]
+    assert (comparison["base"]["label"], comparison["new"]["label"]) == NAMES
+
+
+def test_as_one_says_what_it_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in NAMES:
+        run = recorded(read_workload(WORKLOADS / f"{name}.toml"))
+        for number in range(2):
+            rocprofv3.write_csv(_later(run, number * 100_000_000), tmp_path / name / f"{number}", "out")
+    sides = [str(tmp_path / name) for name in NAMES]
+    assert main(["compare", *sides, "--window", "all", "--json"]) == 0
+    repeats = json.loads(capsys.readouterr().out)
+    assert 1 / repeats["wall"]["ratio"] == pytest.approx(2.42, abs=0.02)
+    assert main(["compare", *sides, "--as-one", "--json", "--fail-on", "kernels>+0", "wall>3%"]) == 1
+    joined = json.loads(capsys.readouterr().out)
+    assert joined["notes"][0].startswith("--as-one made one run of the several in ")
+    assert joined["checks"][1]["outcome"] == "undecided"
+
+
+def _later(run: Trace, ns: int) -> Trace:
+    times = ("start_ns", "end_ns", "time_ns")
+    tables = {
+        name: run.table(name).with_columns(
+            pl.col(column) + ns for column in run.table(name).columns if column in times
+        )
+        for name in run
+    }
+    return Trace(tables, run.run)
+
+
+def test_a_regression_exits_with_1(populations: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    limits = ["wall>3%", "kernel:gemm*.median>5%", "kernels>+10"]
+    assert main(["compare", *reversed(populations), "--fail-on", *limits]) == 1
+    assert "✗ failed: wall>3%" in capsys.readouterr().out
+
+
+def test_limits_fail_closed(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *pair, "--fail-on", "kernel:absent*.total>5%", "wall>900%"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "no kernel matches 'absent*'" in text
+    assert "cannot tell: one run each: no interval" in text
+
+
+@pytest.mark.parametrize("limit", ["wall", "walls>3%", "wall>3", "kernel:x>3%", "median>3%"])
+def test_a_bad_limit_is_refused_before_anything_is_read(
+    limit: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "absent", "absent too", "--fail-on", limit]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert repr(limit) in line
+
+
+def test_paths_taken_for_limits_are_explained(
+    pair: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", pair[0], "--fail-on", "wall>3%", pair[1]]) == 2
+    assert "behind the paths" in capsys.readouterr().err
+
+
+def test_reports_for_ci(pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, cases = tmp_path / "comment.md", tmp_path / "checks.xml"
+    argv = ["compare", *pair, "--fail-on", "wall>3%", "kernels>+10", "-o", str(page), "--junit", str(cases)]
+    assert main([*argv, "--markdown"]) == 1
+    assert capsys.readouterr().out == page.read_text()
+    suite = ElementTree.parse(cases).getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert main(argv) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main([*argv, "--force"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [(("--junit", "x.xml"), "--junit has nothing to report"), (("-o", "x.html"), "a .md file")],
+)
+def test_reports_that_make_no_sense(
+    pair: tuple[str, str], options: tuple[str, str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *pair, *options]) == 2
+    assert reason in capsys.readouterr().err
 
 
 def test_the_same_name_twice_is_told_apart_by_its_folder(
@@ -54,8 +177,37 @@ def test_a_missing_recording_is_named(pair: tuple[str, str], capsys: pytest.Capt
     assert pair[1] + "x" in capsys.readouterr().err
 
 
-def test_one_path_is_not_enough(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_of_several_that_cannot_be_read(
+    pair: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", pair[0], "--", pair[1], pair[1] + "x", "--json"]) == 6
+    captured = capsys.readouterr()
+    assert pair[1] + "x" in captured.err
+    assert len(json.loads(captured.out)["new"]["runs"]) == 1
+
+
+@pytest.mark.parametrize("paths", [("one",), ("one", "two", "three")])
+def test_two_sides_are_needed(paths: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *paths]) == 2
+    assert "compare A1 A2 -- B1 B2" in capsys.readouterr().err
+
+
+def test_an_empty_side_is_refused(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["compare", "one"])
+        main(["compare", pair[0], "--"])
     assert stop.value.code == 2
-    assert "NEW" in capsys.readouterr().err
+    assert "--against" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "labels"),
+    [
+        (["x/a.db"], ["y/b.db"], ("a.db", "b.db")),
+        (["x/a.db"], ["y/a.db"], ("x/a.db", "y/a.db")),
+        (["old-1.db", "old-2.db"], ["new-1.db"], ("old", "new-1.db")),
+        (["old/1", "old/2"], ["new/1", "new/2"], ("old", "new")),
+        (["a/1", "b/2"], ["c/1", "d/2"], ("base", "new")),
+    ],
+)
+def test_what_the_sides_are_called(base: list[str], new: list[str], labels: tuple[str, str]) -> None:
+    assert compare_verb.side_labels([*map(Path, base)], [*map(Path, new)]) == labels

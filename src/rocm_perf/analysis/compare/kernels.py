@@ -1,62 +1,92 @@
-"""The kernels of two recordings, matched: by whole name, then, among what is left over, by short name."""
+"""The kernels of both sides, each with what it takes in the runs of both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from rocm_perf.analysis.basis.names import demangle, short_name
-from rocm_perf.model.results.comparison import KernelChange, Match
-from rocm_perf.model.results.times import Hotspot
+import polars as pl
+
+from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.compare.estimates import count_change, time_change
+from rocm_perf.analysis.compare.matching import Matched, match_kernels
+from rocm_perf.analysis.compare.places import Places
+from rocm_perf.analysis.compare.runs import JudgedRun
+from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.hotspots import hotspots
+from rocm_perf.model.results.comparison import Change, KernelChange
 
 
-def match_kernels(base: Sequence[Hotspot], new: Sequence[Hotspot]) -> tuple[KernelChange, ...]:
+class _Use(NamedTuple):
+    """What one run makes of a kernel, for each step or for the run."""
+
+    calls: float
+    total_ns: float
+    median_ns: float | None  # of one call
+
+
+_UNUSED = _Use(0, 0, None)
+
+
+def kernel_changes(base: tuple[JudgedRun, ...], new: tuple[JudgedRun, ...]) -> tuple[KernelChange, ...]:
     """Every kernel of either side once; the largest difference of total time first."""
-    mine, other = _grouped(base, _whole), _grouped(new, _whole)
-    common = mine.keys() & other.keys()
-    changes = [_change(mine[name], other[name], "name") for name in common]
-    left, right = (_grouped(_others(side, common), _short) for side in (mine, other))
-    changes += [
-        _change(left.get(name, []), right.get(name, []), "short name") for name in left.keys() | right.keys()
+    matched = match_kernels(Places(base), Places(new))
+    before = _uses(base, {name: place for place, pair in enumerate(matched) for name in pair.base})
+    after = _uses(new, {name: place for place, pair in enumerate(matched) for name in pair.new})
+    changes = [
+        _change(
+            pair,
+            [run.get(place, _UNUSED) for run in before],
+            [run.get(place, _UNUSED) for run in after],
+            comparisons=len(matched),
+        )
+        for place, pair in enumerate(matched)
     ]
     return tuple(
-        sorted(changes, key=lambda change: (-abs(change.difference_ns), change.kernel, change.base_names))
+        sorted(changes, key=lambda change: (-abs(change.total.difference), change.kernel, change.base_names))
     )
 
 
-def _whole(spot: Hotspot) -> str:
-    """The name without what some tools write and others do not: mangling, and the suffix of the descriptor."""
-    return demangle(spot.kernel.removesuffix(".kd"))
+def _change(pair: Matched, base: Sequence[_Use], new: Sequence[_Use], *, comparisons: int) -> KernelChange:
+    def timed(time: Callable[[_Use], float | None]) -> Change:
+        return time_change([*map(time, base)], [*map(time, new)], comparisons=comparisons)
 
-
-def _short(spot: Hotspot) -> str:
-    return short_name(_whole(spot))
-
-
-def _grouped(spots: Iterable[Hotspot], key: Callable[[Hotspot], str]) -> dict[str, list[Hotspot]]:
-    groups: dict[str, list[Hotspot]] = {}
-    for spot in spots:
-        groups.setdefault(key(spot), []).append(spot)
-    return groups
-
-
-def _others(groups: dict[str, list[Hotspot]], common: AbstractSet[str]) -> list[Hotspot]:
-    return [spot for name, spots in groups.items() if name not in common for spot in spots]
-
-
-def _change(base: list[Hotspot], new: list[Hotspot], match: Match) -> KernelChange:
-    calls, new_calls = (sum(spot.calls for spot in side) for side in (base, new))
-    total, new_total = (sum(spot.total_ns for spot in side) for side in (base, new))
     return KernelChange(
-        kernel=_short((base or new)[0]),
-        match="appeared" if not base else "vanished" if not new else match,
-        base_names=tuple(spot.kernel for spot in base),
-        new_names=tuple(spot.kernel for spot in new),
-        base_calls=calls,
-        new_calls=new_calls,
-        base_ns=total,
-        new_ns=new_total,
-        base_mean_ns=total / calls if calls else None,
-        new_mean_ns=new_total / new_calls if new_calls else None,
-        difference_ns=new_total - total,
+        kernel=pair.short_names[0],
+        new_kernel=pair.short_names[1],
+        family=family((pair.base or pair.new)[0]).name,
+        match=pair.match,
+        base_names=pair.base,
+        new_names=pair.new,
+        total=timed(lambda use: use.total_ns),
+        median=timed(lambda use: use.median_ns),
+        calls=count_change([use.calls for use in base], [use.calls for use in new]),
     )
+
+
+def _uses(runs: Sequence[JudgedRun], places: Mapping[str, int]) -> list[dict[int, _Use]]:
+    """What each run makes of each kernel, by the kernel's place in the list of matches."""
+    return [_of_dispatches(run, places) or _of_summaries(run, places) for run in runs]
+
+
+def _of_dispatches(run: JudgedRun, places: Mapping[str, int]) -> dict[int, _Use]:
+    length = pl.col("end_ns") - pl.col("start_ns")
+    place = pl.col("kernel").replace_strict(places, default=None, return_dtype=pl.Int64).alias("place")
+    table = (
+        timed_dispatches(run.trace)
+        .group_by(place)
+        .agg(pl.len().alias("calls"), length.sum().alias("total"), length.median().alias("median"))
+    )
+    return {
+        row["place"]: _Use(row["calls"] / run.units, row["total"] / run.units, row["median"])
+        for row in table.iter_rows(named=True)
+    }
+
+
+def _of_summaries(run: JudgedRun, places: Mapping[str, int]) -> dict[int, _Use]:
+    """Without a median: the profiler's own statistics have none."""
+    uses: dict[int, _Use] = {}
+    for spot in hotspots(run.trace).rows:
+        known = uses.get(places[spot.kernel], _UNUSED)
+        uses[places[spot.kernel]] = _Use(known.calls + spot.calls, known.total_ns + spot.total_ns, None)
+    return uses

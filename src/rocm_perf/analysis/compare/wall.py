@@ -1,15 +1,15 @@
 """The wall time as a sum: for each GPU, every instant from the first to the last thing recorded belongs to exactly
-one part. The difference of two walls is then the sum of the differences of their parts."""
+one part."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
-from rocm_perf.model.results.comparison import WallChange, WallPart
 from rocm_perf.model.results.gaps import Gaps
 from rocm_perf.model.trace import Trace
 
@@ -22,23 +22,6 @@ FORMULAS = {
 
 TIMED_TABLES = ("dispatches", "copies", "api_calls", "ops", "ranges")
 _GPU = ["node", "agent_id"]
-_TITLES = {
-    "kernels": "kernels running",
-    "copies": "copies, no kernel running",
-    "before_first": "host, before the first GPU work",
-    "after_last": "host, after the last GPU work",
-    "host_sync": "GPU idle: host synchronised",
-    "host_api": "GPU idle: host in another call",
-    "copy": "GPU idle: waiting for a copy",
-    "framework": "GPU idle: host in Python or framework",
-    "host_busy": "GPU idle: host between calls",
-    "launch_latency": "GPU idle: launch latency",
-    "event": "GPU idle: waiting for another stream",
-    "collective": "GPU idle: waiting for a collective",
-    "queue_gap": "GPU idle: between queued kernels",
-    "unrecorded": "GPU busy with what was not recorded",
-    "nothing_recorded": "GPU idle: cause not recorded",
-}
 
 
 @dataclass(frozen=True)
@@ -105,44 +88,6 @@ def _gpu_wall(row: dict[str, int], causes: dict[str, int]) -> GpuWall:
     return GpuWall(node=row["node"], agent_id=row["agent_id"], wall_ns=wall, parts=parts)
 
 
-def pair(
-    base: tuple[GpuWall, ...], new: tuple[GpuWall, ...]
-) -> tuple[WallChange | None, tuple[WallChange, ...]]:
-    """The change of the whole wall, measured on the busiest GPU of the longest node; and that of every GPU, matched by
-    position where both sides have as many."""
-    if not base or not new:
-        return None, ()
-    leaders = _lead(base), _lead(new)
-    if len(base) != len(new):
-        return _change(*leaders), ()
-    one_node = len({gpu.node for gpu in base}) == len({gpu.node for gpu in new}) == 1
-    position = base.index(leaders[0])
-    compared = (base[position], new[position]) if one_node else leaders
-    return _change(*compared), tuple(_change(*gpus) for gpus in zip(base, new, strict=True))
-
-
-def _lead(gpus: tuple[GpuWall, ...]) -> GpuWall:
-    return max(gpus, key=lambda gpu: (gpu.wall_ns, gpu.busy_ns))
-
-
-def _change(base: GpuWall, new: GpuWall) -> WallChange:
-    names = dict.fromkeys((*base.parts, *new.parts))
-    parts = [_part(name, base.parts.get(name, 0), new.parts.get(name, 0)) for name in names]
-    return WallChange(
-        base_gpu=base.name,
-        new_gpu=new.name,
-        base_ns=base.wall_ns,
-        new_ns=new.wall_ns,
-        difference_ns=new.wall_ns - base.wall_ns,
-        parts=tuple(
-            sorted(
-                (part for part in parts if part.base_ns or part.new_ns),
-                key=lambda part: (-abs(part.difference_ns), -part.base_ns),
-            )
-        ),
-    )
-
-
-def _part(name: str, base: int, new: int) -> WallPart:
-    title = _TITLES.get(name, f"GPU idle: {name.replace('_', ' ')}")
-    return WallPart(id=name, title=title, base_ns=base, new_ns=new, difference_ns=new - base)
+def leader(gpus: Sequence[GpuWall]) -> int:
+    """The place of the busiest GPU of the longest node."""
+    return max(range(len(gpus)), key=lambda place: (gpus[place].wall_ns, gpus[place].busy_ns))

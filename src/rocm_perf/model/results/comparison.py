@@ -1,4 +1,5 @@
-"""What changed between two recordings, `base` and `new`. Differences are new minus base, times in nanoseconds."""
+"""What changed between two populations of runs, `base` and `new`. Differences are new minus base, times in
+nanoseconds, of a step or of a whole run, as `per` says."""
 
 from __future__ import annotations
 
@@ -6,24 +7,68 @@ from typing import Literal
 
 import msgspec
 
-from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.check import Check
 from rocm_perf.model.results.scorecard import Score
 
-Match = Literal["name", "short name", "appeared", "vanished"]
+Match = Literal[
+    "name",
+    "short name",
+    "family, grid and position",
+    "family and position",
+    "family and grid",
+    "appeared",
+    "vanished",
+]
 Fate = Literal["came", "went", "stayed"]
+Per = Literal["step", "run"]
+Verdict = Literal["better", "worse", "no difference shown"]
 
 
-class Side(msgspec.Struct, frozen=True):
-    """One of the two recordings."""
+class ComparedRun(msgspec.Struct, frozen=True):
+    """One run, or the part of it that is compared."""
 
     label: str
     tool: str
     wall_ns: int | None
+    steps: int  # in that part; 0 where the whole run is compared
     gpus: int
-    kernels: int
     dispatches: int
     kernel_ns: int  # summed over dispatches
     recorded: tuple[str, ...]  # tables with times; the wall spans them
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One of the two populations."""
+
+    label: str
+    runs: tuple[ComparedRun, ...]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A time on both sides: the median over the runs of each, and what the runs show about their ratio."""
+
+    base: float | None  # None: no run of this side has it
+    new: float | None
+    ratio: float | None  # new / base
+    interval: tuple[float, float] | None  # of the ratio, at 95 %
+    verdict: Verdict
+    base_runs: tuple[float, ...]
+    new_runs: tuple[float, ...]
+    no_interval: str | None = None  # why there is none
+
+    @property
+    def difference(self) -> float:
+        """New minus base; a side without it counts as none."""
+        return (self.new or 0) - (self.base or 0)
+
+
+class Count(msgspec.Struct, frozen=True):
+    """A number of things on both sides: the median over the runs of each, and the lowest and highest."""
+
+    base: float
+    new: float
+    base_range: tuple[float, float]
+    new_range: tuple[float, float]
 
 
 class WallPart(msgspec.Struct, frozen=True):
@@ -37,7 +82,8 @@ class WallPart(msgspec.Struct, frozen=True):
 
 
 class WallChange(msgspec.Struct, frozen=True):
-    """The wall time of one GPU's node, cut into parts that sum to it on both sides. Largest difference first."""
+    """The wall time of one GPU's node in the middle run of each side (the mean of the middle two where their number is
+    even), cut into parts that sum to it. Largest difference first."""
 
     base_gpu: str
     new_gpu: str
@@ -50,40 +96,27 @@ class WallChange(msgspec.Struct, frozen=True):
 class KernelChange(msgspec.Struct, frozen=True):
     """One kernel on both sides; it has no calls on a side where it does not occur."""
 
-    kernel: str  # short name
+    kernel: str  # short name in base, or in new where only that has it
+    new_kernel: str  # short name in new, or in base
+    family: str
     match: Match
     base_names: tuple[str, ...]
     new_names: tuple[str, ...]
-    base_calls: int
-    new_calls: int
-    base_ns: int
-    new_ns: int
-    base_mean_ns: float | None
-    new_mean_ns: float | None
-    difference_ns: int
+    total: Change  # all calls of a step or run together
+    median: Change  # one call; None where only the profiler's own statistics exist
+    calls: Count  # of a step or run
 
 
 class FindingChange(msgspec.Struct, frozen=True):
-    """A finding of one side or of both."""
+    """A finding of one side or of both. A side has it if more than half of its runs do."""
 
     id: str
     fate: Fate
     title: str
-    base_at_stake_ns: int | None
-    new_at_stake_ns: int | None
-
-
-class StepChange(msgspec.Struct, frozen=True):
-    """Steps of the program, if both sides have them: they compare even if the sides ran different numbers of them."""
-
-    base_steps: int
-    new_steps: int
-    base_found: str  # how the steps were identified
-    new_found: str
-    base_ns: float  # wall / steps
-    new_ns: float
-    base_kernels: float  # median number of kernels
-    new_kernels: float
+    base_at_stake_ns: float | None  # median over the runs that have it
+    new_at_stake_ns: float | None
+    base_runs: int  # that have it
+    new_runs: int
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -91,15 +124,17 @@ class Comparison(msgspec.Struct, frozen=True):
 
     base: Side
     new: Side
-    speedup: Quantity  # base wall / new wall
-    interval: Quantity  # of the speedup
-    wall: WallChange | None
+    per: Per
+    basis: str  # what shows the steps, or why whole runs are compared
+    wall: Change
     wall_unavailable: str | None
+    wall_doubt: str | None  # why the walls of the sides do not mean the same
+    waterfall: WallChange | None
     gpus: tuple[WallChange, ...]
-    steps: StepChange | None
-    steps_unavailable: str | None
+    launches: Count  # kernels of a step (of the busiest process) or of a run
     kernel_count: Score
-    kernels: tuple[KernelChange, ...]  # largest difference first
+    kernels: tuple[KernelChange, ...]  # largest difference of the total first
     findings: tuple[FindingChange, ...]
     notes: tuple[str, ...]
-    schema_version: int = 1
+    checks: tuple[Check, ...] = ()
+    schema_version: int = 2

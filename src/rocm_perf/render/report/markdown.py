@@ -19,7 +19,7 @@ def markdown(document: Document) -> str:
     described = [describe(document, TOP) for describe in SECTIONS.values()]
     parts = (
         _head(document),
-        *(_section(section) for section in described if section.unavailable is None),
+        *(section_lines(section) for section in described if section.unavailable is None),
         _missing([section for section in described if section.unavailable]),
         _formulas(document),
     )
@@ -28,15 +28,15 @@ def markdown(document: Document) -> str:
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], numeric: int = 0) -> Iterator[str]:
     """A Markdown table whose first `numeric` columns are right-aligned."""
-    texts = ([_cell(cell) for cell in row] for row in rows)
+    texts = ([plain(cell) for cell in row] for row in rows)
     yield from _rows(headings, [place < numeric for place in range(len(headings))], texts)
 
 
 def _head(document: Document) -> Iterator[str]:
     run = document.run
-    yield f"# {_cell(PurePath(document.label).name)}"
+    yield f"# {plain(PurePath(document.label).name)}"
     yield ""
-    facts = [_cell(f"Recorded by {run.tool}" + (f" {run.tool_version}" if run.tool_version else ""))]
+    facts = [plain(f"Recorded by {run.tool}" + (f" {run.tool_version}" if run.tool_version else ""))]
     if run.command:
         facts.append(f"command {_code(run.command)}")
     facts.append(f"analysed by {document.producer}")
@@ -44,10 +44,11 @@ def _head(document: Document) -> Iterator[str]:
     yield ""
 
 
-def _section(section: Section) -> Iterator[str]:
+def section_lines(section: Section) -> Iterator[str]:
+    """A section under its heading."""
     yield f"## {section.title}"
     for text in section.lines:
-        yield f"{_cell(text)}  "  # two spaces: a line of its own
+        yield f"{plain(text)}  "  # two spaces: a line of its own
     if section.lines:
         yield ""
     for item in section.items:
@@ -57,21 +58,21 @@ def _section(section: Section) -> Iterator[str]:
     for grid in section.grids:
         yield from _grid(grid)
     for note in section.notes:
-        yield f"- Note: {_cell(note)}"
+        yield f"- Note: {plain(note)}"
     if section.notes:
         yield ""
 
 
 def _item(item: Item) -> Iterator[str]:
-    yield f"- **{_cell(item.title)}**"
-    yield from (f"  - {_cell(detail)}" for detail in item.details)
+    yield f"- **{plain(item.title)}**"
+    yield from (f"  - {plain(detail)}" for detail in item.details)
     if item.command:
         yield f"  - Next: {_code(item.command)}"
 
 
 def _grid(grid: Grid) -> Iterator[str]:
     if grid.title:
-        yield f"### {_cell(grid.title)}"
+        yield f"### {plain(grid.title)}"
     shown = [[_shown(cell, column) for cell in column.cells] for column in grid.columns]
     headings = [column.heading.strip() for column in grid.columns]
     yield from _rows(headings, [column.numeric for column in grid.columns], zip(*shown, strict=True))
@@ -90,14 +91,14 @@ def _rows(headings: Sequence[str], numeric: Sequence[bool], rows: Iterable[Seque
 def _shown(cell: str, column: GridColumn) -> str:
     """An identifier in code font; the indentation of a tree stays outside, where Markdown keeps it."""
     name = cell.lstrip(" ")
-    return "&nbsp;" * (len(cell) - len(name)) + _code(name) if column.code and name else _cell(cell)
+    return "&nbsp;" * (len(cell) - len(name)) + _code(name) if column.code and name else plain(cell)
 
 
 def _missing(sections: Sequence[Section]) -> Iterator[str]:
     """Why the other sections are missing."""
     if sections:
         yield "## Not in this recording"
-        yield from (f"- {section.title}: {_cell(section.unavailable or '')}." for section in sections)
+        yield from (f"- {section.title}: {plain(section.unavailable or '')}." for section in sections)
         yield ""
 
 
@@ -114,7 +115,7 @@ def _code(text: str) -> str:
     return f"`{_one_line(text).replace('`', '')}`"
 
 
-def _cell(text: str) -> str:
+def plain(text: str) -> str:
     """The text without what Markdown would interpret: tags, emphasis, the end of a cell."""
     return _one_line(text).replace("<", "&lt;").replace("*", "\\*")
 

@@ -15,7 +15,7 @@ from rocm_perf.render.screen.answer import View, answer
 from rocm_perf.render.sections.index import SECTIONS
 from rocm_perf.render.sections.section import Grid, Item, Section
 
-__all__ = ["View", "print_document", "print_sections"]
+__all__ = ["View", "print_document", "print_sections", "section_blocks"]
 
 _ROWS = 20
 
@@ -31,11 +31,12 @@ def print_sections(document: Document, names: Sequence[str], console: Console, v
     show(console, line((PurePath(document.label).name, "bold")))
     for name in names:
         console.print()
-        for block in _section(SECTIONS[name](document, view.top or _ROWS), view):
+        for block in section_blocks(SECTIONS[name](document, view.top or _ROWS), view):
             show(console, block)
 
 
-def _section(section: Section, view: View) -> Iterator[RenderableType]:
+def section_blocks(section: Section, view: View) -> Iterator[RenderableType]:
+    """A section, or why it is empty."""
     if section.unavailable:
         yield from labelled(section.title, f"unavailable: {section.unavailable}", view.width)
         return

@@ -4,12 +4,16 @@ import io
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
-from rocm_perf.analysis.compare.recordings import compare
+from rocm_perf.analysis.compare.populations import compare
+from rocm_perf.analysis.compare.runs import Recording
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.check import Check
 from rocm_perf.model.results.comparison import Comparison
 from rocm_perf.render.screen.comparison import print_comparison
+from tests.unit.analysis.compare.sides import loop, side
 from tests.unit.analysis.traces import Row, call, kernel, trace
 
 US = 1000
@@ -26,7 +30,9 @@ def compared(base: Sequence[Row], new: Sequence[Row]) -> Comparison:
     came = Finding("copy", "warning", "Copies too much")
     calls = [call("hipMalloc", 0, US)]
     sides = trace(dispatches=base, api_calls=calls), trace(dispatches=new, api_calls=calls)
-    return compare(*sides, ("a.db", "b.csv"), ([gone], [came]))
+    return compare(
+        [Recording("a.db", sides[0], (gone,))], [Recording("b.csv", sides[1], (came,))], ("a.db", "b.csv")
+    )
 
 
 LONG = "void " + "very_" * 40 + "long_kernel(int)"
@@ -37,50 +43,102 @@ NEW = [kernel("gemm", 2 * US, 7 * US), kernel("fresh", 8 * US, 9 * US), kernel(L
 def test_what_is_said() -> None:
     lines = shown(compared(BASE, NEW))
     assert lines[0] == "a.db -> b.csv"
-    assert lines[1] == "Wall 31.0 us -> 12.0 us: 2.58x faster (-19.0 us)"
+    assert lines[1] == "Wall of a run: 31.0 us -> 12.0 us, 2.58x faster; one run each: no interval"
     text = "\n".join(lines)
-    assert "-7.00 us  15.0 us  8.00 us  kernels running" in text
-    assert "-19.0 us  31.0 us  12.0 us  sum: the wall" in text
+    assert "-7.00 us  15.0 us  8.00 us" in text
+    assert "kernels running" in text
+    assert "-19.0 us  31.0 us  12.0 us" in text
+    assert "sum: the wall" in text
     assert "-5.00 us  10.0 us -> 5.00 us      1   -50.0 %  gemm" in text
     assert "Appeared: fresh (1.00 us)" in text
     assert "Vanished: old [x] (4.00 us)" in text
     assert "+ new: Copies too much" in text
-    assert "- gone: Synchronises [often] (9.00 us at stake)" in text
-    assert "No confidence interval: with one run per side" in text
+    assert "- gone: Synchronises [often] (9.00 us of a run at stake)" in text
+    assert "Without an interval, a difference may be noise." in text
 
 
 @pytest.mark.parametrize("width", [80, 160])
-def test_lines_fit(width: int) -> None:
-    lines = shown(compared(BASE, NEW), width)
-    assert max(map(len, lines)) <= width
-    assert len(lines) <= 40
+@pytest.mark.parametrize("runs", [1, 3])
+def test_lines_fit(width: int, runs: int) -> None:
+    checks = (Check("kernel:" + "x" * 300 + ".median>5%", "failed", ("y" * 300, "z " * 300)),)
+    many = compare(
+        side(*(loop(seed, 100.0) for seed in range(runs))), side(*(loop(seed, 110.0) for seed in range(runs)))
+    )
+    for comparison in (compared(BASE, NEW), many, replace(many, checks=checks)):
+        lines = shown(comparison, width)
+        assert max(map(len, lines)) <= width
+        assert len(lines) <= 60
 
 
 def test_a_slower_run_is_called_slower() -> None:
-    assert shown(compared(NEW, BASE))[1].endswith("2.58x slower (+19.0 us)")
+    assert "2.58x slower" in shown(compared(NEW, BASE))[1]
+
+
+def test_several_runs_have_intervals() -> None:
+    base, new = (
+        [loop(seed + shift, length) for seed in range(4)] for shift, length in ((0, 100.0), (50, 115.0))
+    )
+    comparison = compare(side(*base), side(*new))
+    lines = shown(comparison, 160)
+    assert lines[0] == "base (4 runs) -> new (4 runs)"
+    assert lines[1].startswith("Wall of a step: ")
+    assert lines[1].endswith(" at 95 %)")
+    assert "2 kernels of a step. Compared: 12 steady steps of each run (ranges named 'step')." in lines
+    (gemm,) = (line for line in lines if line.endswith("Cijk_Alik_Bljk_BBS_BH MT64x32x128"))
+    assert "slower" in gemm
+    assert gemm.count("%") == 3  # the change, and its interval
+    assert gemm.count("+1") >= 3
+    assert "slower" in "\n".join(shown(comparison, 80))
+
+
+def test_no_difference_that_several_runs_show() -> None:
+    runs = side(*(loop(seed, 100.0) for seed in range(6)))
+    lines = shown(compare(runs[:3], runs[3:]))
+    assert "no difference shown: " in lines[1]
+    assert any("The runs show no kernel to be faster or slower" in line for line in lines)
 
 
 def test_no_difference() -> None:
     same = shown(compared(BASE, BASE))
-    assert same[1] == "Wall 31.0 us -> 31.0 us: no difference (0)"
+    assert same[1] == "Wall of a run: 31.0 us -> 31.0 us, 0 %; one run each: no interval"
     assert "No difference in 3 kernels." in same
 
 
+def test_a_renamed_kernel_has_both_names() -> None:
+    base = [kernel("norm", 0, US), kernel("flash_fwd_kernel_v2", 2 * US, 3 * US)]
+    new = [kernel("norm", 0, US), kernel("fmha_fwd_d128", 2 * US, 4 * US)]
+    lines = shown(compared(base, new), 120)
+    assert any(line.endswith("~ flash_fwd_kernel_v2 -> fmha_fwd_d128") for line in lines)
+
+
+def test_checks_come_before_the_rest_and_failures_first() -> None:
+    checks = (Check("wall>9%", "passed", ("fine", "unsaid")), Check("wall>3%", "undecided", ("one", "two")))
+    lines = shown(replace(compared(BASE, NEW), checks=checks))
+    start = lines.index("Checks")
+    assert lines[start + 1 : start + 6] == [
+        "✗ undecided: wall>3%",
+        "    one",
+        "    two",
+        "i passed: wall>9%",
+        "    fine",
+    ]
+    assert start < lines.index("Where the difference comes from")
+
+
 def test_top_limits_the_kernels() -> None:
-    assert "1 more kernel changed (--top N shows more)" in shown(compared(BASE, NEW), top=1)
+    assert "and 1 more (--top N shows more)" in shown(compared(BASE, NEW), top=1)
 
 
 def test_several_gpus() -> None:
     two = [*BASE, *({**row, "agent_id": 1} for row in BASE)]
     shorter = [*BASE, *({**row, "agent_id": 1} for row in BASE[:2])]
     lines = shown(compared(two, shorter))
-    heading = next(number for number, line in enumerate(lines) if line.endswith("by GPU"))
-    assert lines[heading + 1].split() == ["0", "0", "0", "0", "0", "GPU", "0"]
-    assert lines[heading + 2].split() == ["0", "-1.00", "us", "0", "-6.00", "us", "+7.00", "us", "GPU", "1"]
+    heading = lines.index("By GPU")
+    assert lines[heading + 2].split() == ["0", "0", "0", "0", "0", "GPU", "0"]
+    assert lines[heading + 3].split() == ["0", "-1.00", "us", "0", "-6.00", "us", "+7.00", "us", "GPU", "1"]
 
 
 def test_without_times() -> None:
     summary = [{"domain": "kernel", "name": "k", "calls": 2, "total_ns": 30.0, "mean_ns": 15.0}]
-    lines = shown(compare(trace(summaries=summary), trace(summaries=summary), ("a", "b")))
-    assert lines[1] == "Wall: unavailable, a has no times of single events"
-    assert lines[-1] == "note: a and b: no kernel and no copy with times"
+    sides = (side(trace(summaries=summary)), side(trace(summaries=summary)))
+    assert shown(compare(*sides))[1] == "Wall unavailable: run 0, run 0: no event with a time"

@@ -1,0 +1,121 @@
+"""Limits on two populations of runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from rocm_perf.analysis.compare.gates.expressions import Dimension, Expression, Of, require
+from rocm_perf.analysis.compare.gates.limits import Range, Value, check
+from rocm_perf.errors import UsageError
+from rocm_perf.model.results.check import Check
+from rocm_perf.model.results.comparison import Change, Comparison, Count, KernelChange
+from rocm_perf.units import format_ns, format_ratio
+
+WHOLE: dict[str, Dimension] = {"wall": "time", "kernels": "count", "findings": "count"}
+OF_A_KERNEL: dict[str, Dimension] = {"median": "time", "total": "time", "calls": "count"}
+_SEVERAL = 2  # runs a side: fewer show no spread
+
+
+def require_known(expressions: Sequence[Expression]) -> None:
+    """Raise UsageError unless all of them are about something that two populations have."""
+    for expression in expressions:
+        if expression.pattern is None and expression.quantity in OF_A_KERNEL:
+            raise UsageError(
+                f"cannot judge --fail-on {expression.text!r}",
+                f"{expression.quantity} is that of a kernel",
+                f'Write for example "kernel:*.{expression.text}".',
+            )
+        require(expression, OF_A_KERNEL if expression.pattern else WHOLE)
+
+
+def judge(comparison: Comparison, expressions: Sequence[Expression]) -> tuple[Check, ...]:
+    """Each limit against the comparison."""
+    return tuple(
+        check(one.text, one.limits, list(_values(comparison, one)), _nothing(comparison, one))
+        for one in expressions
+    )
+
+
+def _nothing(comparison: Comparison, expression: Expression) -> str:
+    known = ", ".join(change.kernel for change in comparison.kernels[:3])
+    return f"no kernel matches {expression.pattern!r}" + (f"; there are {known}, ..." if known else "")
+
+
+def _values(comparison: Comparison, expression: Expression) -> Iterator[Value]:
+    if expression.pattern is not None:
+        for change in comparison.kernels:
+            if _matches(change, expression.pattern):
+                yield _of_kernel(change, expression.quantity)
+    elif expression.quantity == "wall":
+        doubt = comparison.wall_unavailable or comparison.wall_doubt
+        yield _of_time(f"wall of a {comparison.per}", comparison.wall, doubt)
+    elif expression.quantity == "kernels":
+        yield _of_count(f"kernels of a {comparison.per}", comparison.launches)
+    else:
+        came = sum(finding.fate == "came" for finding in comparison.findings)
+        yield _exact("findings that came", came)
+
+
+def _matches(change: KernelChange, pattern: str) -> bool:
+    names = (change.kernel, change.family, *change.base_names, *change.new_names)
+    return any(fnmatchcase(name.lower(), pattern.lower()) for name in names)
+
+
+def _of_kernel(change: KernelChange, quantity: str) -> Value:
+    name = f"{change.kernel} {quantity}"
+    if quantity == "calls":
+        return _of_count(name, change.calls)
+    if quantity == "total":
+        return _of_time(name, change.total)
+    alone = change.match in ("appeared", "vanished")
+    doubt = f"it {change.match}; a limit on its total can be judged" if alone else None
+    return _of_time(name, change.median, doubt)
+
+
+def _of_time(name: str, change: Change, doubt: str | None = None) -> Value:
+    text = f"{_time(change.base)} -> {_time(change.new)}"
+    if change.ratio is not None:
+        text += f" ({format_ratio(change.ratio, change.interval)})"
+    return Value(name, {} if doubt else _ranges(change), text, doubt or change.no_interval)
+
+
+def _ranges(change: Change) -> dict[Of, Range]:
+    """Where the change lies. What only one side has changed by as much as its runs say, if there are several."""
+    base = change.base or 0
+    if change.interval:
+        low, high = change.interval
+        return {
+            "relative change": (low - 1, high - 1),
+            "change": (base * (low - 1), base * (high - 1)),
+            "new value": (base * low, base * high),
+        }
+    before, after = change.base_runs, change.new_runs
+    if min(len(before), len(after)) < _SEVERAL or (any(before) and any(after)):
+        return {}
+    whole = math.inf if any(after) else -1 if any(before) else 0.0
+    return {
+        "relative change": (whole, whole),
+        "change": (min(after) - max(before), max(after) - min(before)),
+        "new value": (min(after), max(after)),
+    }
+
+
+def _of_count(name: str, count: Count) -> Value:
+    low, high = count.new_range[0] - count.base_range[1], count.new_range[1] - count.base_range[0]
+    ranges: dict[Of, Range] = {"change": (low, high), "new value": count.new_range}
+    if count.base_range[0]:
+        ranges["relative change"] = (
+            count.new_range[0] / count.base_range[1] - 1,
+            count.new_range[1] / count.base_range[0] - 1,
+        )
+    return Value(name, ranges, f"{count.base:g} -> {count.new:g}", "base has none")
+
+
+def _exact(name: str, number: float) -> Value:
+    return Value(name, {"new value": (number, number)}, f"{number:g}", "only their number is known")
+
+
+def _time(value: float | None) -> str:
+    return "-" if value is None else format_ns(value)

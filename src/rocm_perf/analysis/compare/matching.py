@@ -1,0 +1,84 @@
+"""Which kernels of two sides are the same: by whole name, by short name, then by what they do, where, and how large."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rocm_perf.analysis.basis.names import demangle, short_name
+from rocm_perf.analysis.compare.places import Places, pair_by_place
+from rocm_perf.model.results.comparison import Match
+
+# What a build or a tool adds to the name of the same function: the suffix of a descriptor, of a copy that a compiler
+# made, of a name that link-time optimisation exported; and the file behind an anonymous namespace.
+_SUFFIX = re.compile(r"(\.kd|\.llvm\.\d+|\.(?:clone|isra|constprop|part|cold)(?:\.\d+)?| \[clone [^\]]*\])+$")
+_ANONYMOUS = re.compile(r"\b_GLOBAL__N__\w+::")
+# Inductor numbers the kernels of a graph: triton_poi_fused_add_12.
+_NUMBERED = re.compile(r"^(triton_\w+?)_\d+$")
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The names that one kernel has on each side; none on a side where it does not occur."""
+
+    match: Match
+    base: tuple[str, ...]
+    new: tuple[str, ...]
+
+    @property
+    def short_names(self) -> tuple[str, str]:
+        """Its short name on both sides; that of the other one where a side has none."""
+        base, new = self.base or self.new, self.new or self.base
+        return short_name(normalised(base[0])), short_name(normalised(new[0]))
+
+
+def match_kernels(base: Places, new: Places) -> list[Matched]:
+    """Every kernel of either side once."""
+    by_name, left, right = _paired(base.names, new.names, normalised, "name")
+    by_short_name, left, right = _paired(left, right, plain_name, "short name")
+    anchors = {
+        name: place
+        for place, pair in enumerate([*by_name, *by_short_name])
+        for name in (*pair.base, *pair.new)
+    }
+    by_place = [
+        Matched(how, (one,), (other,)) for one, other, how in pair_by_place(base, new, (left, right), anchors)
+    ]
+    placed = {name for pair in by_place for name in (*pair.base, *pair.new)}
+    alone = [Matched("vanished", names, ()) for names in _instances(left, placed)]
+    alone += [Matched("appeared", (), names) for names in _instances(right, placed)]
+    return [*by_name, *by_short_name, *by_place, *alone]
+
+
+def normalised(name: str) -> str:
+    """The name without what some tools and builds write and others do not."""
+    return _ANONYMOUS.sub("(anonymous namespace)::", demangle(_SUFFIX.sub("", name)))
+
+
+def plain_name(name: str) -> str:
+    """The short name without the number that its place in a compiled graph gives it."""
+    return _NUMBERED.sub(r"\1", short_name(normalised(name)))
+
+
+def _paired(
+    base: Sequence[str], new: Sequence[str], key: Callable[[str], str], match: Match
+) -> tuple[list[Matched], list[str], list[str]]:
+    """The kernels with the same key on both sides, and the names that are left over on each."""
+    mine, other = _grouped(base, key), _grouped(new, key)
+    pairs = [Matched(match, mine[name], other[name]) for name in mine if name in other]
+    left = [name for names in (mine[name] for name in mine if name not in other) for name in names]
+    right = [name for names in (other[name] for name in other if name not in mine) for name in names]
+    return pairs, left, right
+
+
+def _instances(names: Sequence[str], placed: set[str]) -> Iterable[tuple[str, ...]]:
+    """The names without a counterpart, those of one short name together."""
+    return _grouped([name for name in names if name not in placed], plain_name).values()
+
+
+def _grouped(names: Iterable[str], key: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        groups[key(name)] = (*groups.get(key(name), ()), name)
+    return groups

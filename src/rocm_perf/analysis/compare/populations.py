@@ -1,0 +1,61 @@
+"""Two populations of runs: how the wall time changed, and which parts, kernels and findings account for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocm_perf.analysis.compare.estimates import count_change, time_change
+from rocm_perf.analysis.compare.findings import finding_changes
+from rocm_perf.analysis.compare.kernels import kernel_changes
+from rocm_perf.analysis.compare.notes import notes_on, wall_doubt
+from rocm_perf.analysis.compare.runs import JudgedRun, Recording, judged_runs
+from rocm_perf.analysis.compare.waterfall import waterfall
+from rocm_perf.analysis.verdict.scorecard import kernel_count
+from rocm_perf.model.results.comparison import Change, Comparison, Side
+
+
+def compare(
+    base: Sequence[Recording],
+    new: Sequence[Recording],
+    labels: tuple[str, str] = ("base", "new"),
+    *,
+    whole: bool = False,
+) -> Comparison:
+    """What changed from the runs of `base` to those of `new`: in a step of their steady states, or, if the `whole` is
+    wanted or some have no steps, in a run."""
+    runs = judged_runs(base, new, whole=whole)
+    sides = _side(labels[0], runs.base), _side(labels[1], runs.new)
+    wall = _wall(runs.base, runs.new)
+    parts, gpus = waterfall(runs.base, runs.new)
+    kernels = kernel_changes(runs.base, runs.new)
+    launches = count_change([run.launches for run in runs.base], [run.launches for run in runs.new])
+    return Comparison(
+        base=sides[0],
+        new=sides[1],
+        per=runs.per,
+        basis=runs.basis,
+        wall=wall,
+        wall_unavailable=_no_times(*sides),
+        wall_doubt=wall_doubt(*sides),
+        waterfall=parts,
+        gpus=gpus,
+        launches=launches,
+        kernel_count=kernel_count(launches.base, launches.new, f"of a {runs.per}"),
+        kernels=kernels,
+        findings=finding_changes(runs.base, runs.new),
+        notes=tuple(notes_on(sides, kernels, runs)),
+    )
+
+
+def _side(label: str, runs: Sequence[JudgedRun]) -> Side:
+    return Side(label=label, runs=tuple(run.described for run in runs))
+
+
+def _wall(base: Sequence[JudgedRun], new: Sequence[JudgedRun]) -> Change:
+    return time_change([run.wall_ns for run in base], [run.wall_ns for run in new])
+
+
+def _no_times(base: Side, new: Side) -> str | None:
+    """Why the wall is not known on both sides."""
+    silent = [run.label for side in (base, new) for run in side.runs if not run.wall_ns]
+    return f"{', '.join(silent)}: no event with a time" if silent else None

@@ -1,0 +1,129 @@
+"""The runs of both sides, each cut to the part that is compared: the steps of its steady state, or all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from rocm_perf.analysis.compare.wall import TIMED_TABLES, GpuWall, gpu_walls
+from rocm_perf.analysis.idle.gaps import gaps
+from rocm_perf.analysis.phases.build import phases
+from rocm_perf.analysis.phases.focus import focused
+from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.analysis.time.hotspots import hotspots
+from rocm_perf.analysis.time.steps import steps
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.comparison import ComparedRun, Per
+from rocm_perf.model.trace import Trace
+
+_MARKED, _SEQUENCE = "ranges of the program", "the sequence of kernels"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run: its recording, and the findings about it."""
+
+    label: str
+    trace: Trace
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """The part of a run that is compared."""
+
+    label: str
+    trace: Trace
+    steps: int  # in the trace; 0 where it is the whole run
+    kernels_per_step: float
+    findings: tuple[Finding, ...]
+
+    @property
+    def units(self) -> int:
+        """How many steps or runs its times are of."""
+        return self.steps or 1
+
+    @property
+    def wall_ns(self) -> float | None:
+        """The wall of a step or of the run."""
+        wall = self.described.wall_ns
+        return None if wall is None else wall / self.units
+
+    @property
+    def launches(self) -> float:
+        """Kernels of a step or of the run."""
+        return self.kernels_per_step if self.steps else self.described.dispatches
+
+    @cached_property
+    def gpus(self) -> tuple[GpuWall, ...]:
+        return gpu_walls(self.trace, gaps(self.trace))
+
+    @cached_property
+    def described(self) -> ComparedRun:
+        spots = hotspots(self.trace)
+        return ComparedRun(
+            label=self.label,
+            tool=self.trace.run.tool,
+            wall_ns=wall_ns(self.trace),
+            steps=self.steps,
+            gpus=len(self.gpus),
+            dispatches=spots.dispatches,
+            kernel_ns=spots.total_ns,
+            recorded=tuple(table for table in TIMED_TABLES if self.trace.has(table)),
+        )
+
+
+class Judged(NamedTuple):
+    """Both sides, what one unit of their times is, and how that is known."""
+
+    base: tuple[JudgedRun, ...]
+    new: tuple[JudgedRun, ...]
+    per: Per
+    basis: str
+
+
+def judged_runs(base: Sequence[Recording], new: Sequence[Recording], *, whole: bool = False) -> Judged:
+    """By the step where every run has a steady state and both sides show their steps in the same way; else, or if
+    `whole` is wanted, by the run."""
+    reason = "as asked for" if whole else _why_no_steps(base, new)
+    if reason:
+        return Judged(_runs(base, steady=False), _runs(new, steady=False), "run", reason)
+    ways = dict.fromkeys(phases(run.trace).found_by for run in (*base, *new))
+    return Judged(_runs(base, steady=True), _runs(new, steady=True), "step", "; ".join(ways))
+
+
+def _why_no_steps(base: Sequence[Recording], new: Sequence[Recording]) -> str | None:
+    for run in (*base, *new):
+        if not phases(run.trace).steps:
+            return (
+                f"{run.label} has no steady state: {phases(run.trace).found_by or 'no steps were recorded'}"
+            )
+    ways = [sorted({_way(run.trace) for run in side}) for side in (base, new)]
+    if ways[0] == ways[1]:
+        return None
+    return f"steps are shown by {' and '.join(ways[0])} in base, by {' and '.join(ways[1])} in new"
+
+
+def _way(trace: Trace) -> str:
+    return _MARKED if steps(trace).host_times else _SEQUENCE
+
+
+def _runs(side: Sequence[Recording], *, steady: bool) -> tuple[JudgedRun, ...]:
+    return tuple(_steady_state(run) if steady else _whole(run) for run in side)
+
+
+def _steady_state(run: Recording) -> JudgedRun:
+    division = phases(run.trace)
+    return JudgedRun(
+        label=run.label,
+        trace=focused(run.trace),
+        steps=division.steps,
+        kernels_per_step=division.kernels_per_step.value or 0,
+        findings=run.findings,
+    )
+
+
+def _whole(run: Recording) -> JudgedRun:
+    return JudgedRun(label=run.label, trace=run.trace, steps=0, kernels_per_step=0, findings=run.findings)

@@ -1,0 +1,39 @@
+"""A comparison as Markdown, made for a comment on a pull request: the answer and the checks first, kernels folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf.model.results.comparison import Comparison
+from rocm_perf.render.report.markdown import plain, section_lines
+from rocm_perf.render.sections.comparison import basis_lines, comparison_sections, headline, title
+from rocm_perf.render.sections.section import Section
+
+_FOLDED = ("By GPU", "Kernels")
+_WIDTH = 160  # columns: a page has room for intervals
+
+
+def comparison_markdown(comparison: Comparison, top: int) -> str:
+    """The whole comment."""
+    return "\n".join(_lines(comparison, top)).rstrip() + "\n"
+
+
+def _lines(comparison: Comparison, top: int) -> Iterator[str]:
+    yield f"# {plain(title(comparison))}"
+    yield ""
+    yield f"**{plain(headline(comparison))}**"
+    yield ""
+    for text in basis_lines(comparison):
+        yield f"{plain(text)}  "
+    yield ""
+    for section in comparison_sections(comparison, top, width=_WIDTH, bars=False):
+        yield from _folded(section) if section.title in _FOLDED else section_lines(section)
+
+
+def _folded(section: Section) -> Iterator[str]:
+    heading, *lines = section_lines(section)
+    yield f"<details><summary>{heading.lstrip('# ')}</summary>"
+    yield ""
+    yield from lines
+    yield "</details>"
+    yield ""

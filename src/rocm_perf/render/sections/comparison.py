@@ -1,0 +1,289 @@
+"""Two populations of runs compared: the answer, the parts that sum to it, then kernels and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rocm_perf.model.results.comparison import (
+    Change,
+    Comparison,
+    Count,
+    FindingChange,
+    KernelChange,
+    Side,
+    WallChange,
+    WallPart,
+)
+from rocm_perf.render.sections.checks import checks_section
+from rocm_perf.render.sections.section import Column, Columns, Section, code, grids, number, text
+from rocm_perf.units import format_count, format_list, format_ns, format_ratio
+
+_NAMES_LISTED = 3
+_SMALL = (0.8, 1.25)  # ratios between them are said in percent
+_WIDE = 110  # columns from which on intervals of kernels have room
+_BAR = 16
+_MAY_BE_NOISE = (
+    "a difference may be noise. Record each side several times, alternating, to see how much one program varies "
+    "from run to run"
+)
+_OUTSIDE_IDLE = ("kernels", "copies", "before_first", "after_last")
+
+
+def headline(comparison: Comparison) -> str:
+    """How the wall changed, and whether the runs show it."""
+    wall = comparison.wall
+    if wall.base is None or wall.new is None or wall.ratio is None or comparison.wall_unavailable:
+        return f"Wall unavailable: {comparison.wall_unavailable or wall.no_interval}"
+    times = f"Wall of a {comparison.per}: {_arrow(wall.base, wall.new)}"
+    if wall.interval is None:
+        return f"{times}, {_pace(wall.ratio)}; {wall.no_interval}"
+    if wall.verdict == "no difference shown":
+        return f"{times}, no difference shown: {format_ratio(wall.ratio, wall.interval)}"
+    return f"{times}, {_pace(wall.ratio)}{_pace_interval(wall)}"
+
+
+def title(comparison: Comparison) -> str:
+    """The two sides, with how many runs each has."""
+    return f"{_named(comparison.base)} -> {_named(comparison.new)}"
+
+
+def basis_lines(comparison: Comparison) -> Iterator[str]:
+    """What was compared, and how far that carries."""
+    yield f"{_counted(comparison.launches)} kernels of a {comparison.per}. {_compared(comparison)}."
+    if comparison.wall.interval is None and comparison.wall.ratio is not None:
+        yield f"Without an interval, {_MAY_BE_NOISE}."
+    yield from (f"note: {note}" for note in comparison.notes)
+
+
+def comparison_sections(comparison: Comparison, top: int, *, width: int, bars: bool = True) -> list[Section]:
+    """Everything below the answer; sections without anything to say are left out."""
+    sections = (
+        checks_section(comparison.checks),
+        _waterfall(comparison, bars=bars),
+        _gpus(comparison.gpus),
+        _kernels(comparison, top, width),
+        _findings(comparison),
+    )
+    return [section for section in sections if section]
+
+
+def _compared(comparison: Comparison) -> str:
+    if comparison.per == "run":
+        return f"Whole runs are compared: {comparison.basis}"
+    base, new = (_range([run.steps for run in side.runs]) for side in (comparison.base, comparison.new))
+    steps = f"{base} steady steps of each run" if base == new else f"{base} and {new} steady steps of a run"
+    return f"Compared: {steps} ({comparison.basis})"
+
+
+def _named(side: Side) -> str:
+    return side.label if len(side.runs) == 1 else f"{side.label} ({len(side.runs)} runs)"
+
+
+def _pace(ratio: float) -> str:
+    """How much less or more time is taken: in percent, or as a factor where it is large."""
+    if _SMALL[0] < ratio < _SMALL[1]:
+        return format_ratio(ratio)
+    return f"{1 / ratio:.3g}x faster" if ratio < 1 else f"{ratio:.3g}x slower"
+
+
+def _pace_interval(change: Change) -> str:
+    low, high = change.interval or (1.0, 1.0)
+    ratio = change.ratio or 1.0
+    if _SMALL[0] < ratio < _SMALL[1]:
+        return f" ({format_ratio(low)} to {format_ratio(high)} at 95 %)"
+    bounds = (1 / high, 1 / low) if ratio < 1 else (low, high)
+    return f" ({bounds[0]:.3g}x to {bounds[1]:.3g}x at 95 %)"
+
+
+def _counted(count: Count) -> str:
+    return f"{count.base:g}" if count.base == count.new else f"{count.base:g} -> {count.new:g}"
+
+
+def _range(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _waterfall(comparison: Comparison, *, bars: bool) -> Section | None:
+    wall = comparison.waterfall
+    if wall is None:
+        return None
+    total = WallPart("wall", "sum: the wall", wall.base_ns, wall.new_ns, wall.difference_ns)
+    columns: Columns[WallPart] = (
+        number("difference", lambda part: _signed(part.difference_ns)),
+        number("base", lambda part: _time(part.base_ns)),
+        number("new", lambda part: _time(part.new_ns)),
+        *((code("", _cascade(wall)),) if bars else ()),
+        text("part", lambda part: part.title),
+    )
+    return Section(
+        "Where the difference comes from",
+        lines=(_whose_parts(comparison, wall),),
+        grids=grids("", [*wall.parts, total], columns),
+    )
+
+
+def _whose_parts(comparison: Comparison, wall: WallChange) -> str:
+    gpus = wall.base_gpu if wall.base_gpu == wall.new_gpu else f"{wall.base_gpu} and {wall.new_gpu}"
+    several = max(len(side.runs) for side in (comparison.base, comparison.new)) > 1
+    middle = ", in the middle run of each side" if several else ""
+    return f"Every instant of a {comparison.per} belongs to one part, as {gpus} saw it{middle}."
+
+
+def _cascade(wall: WallChange) -> Callable[[WallPart], str]:
+    """A bar for each part, from where the parts before it have brought the wall to where it brings it."""
+    edges = [wall.base_ns]
+    for part in wall.parts:
+        edges.append(edges[-1] + part.difference_ns)
+    low, span = min(edges), max(edges) - min(edges)
+    ends = {part.id: (edges[place], edges[place + 1]) for place, part in enumerate(wall.parts)}
+    ends["wall"] = (wall.base_ns, wall.new_ns)
+
+    def bar(part: WallPart) -> str:
+        if not span or not part.difference_ns:
+            return ""
+        start, end = sorted(round(_BAR * (edge - low) / span) for edge in ends[part.id])
+        start = min(start, _BAR - 1)
+        return " " * start + ("█" if part.difference_ns > 0 else "░") * max(end - start, 1)
+
+    return bar
+
+
+def _gpus(gpus: Sequence[WallChange]) -> Section | None:
+    if len(gpus) < 2:
+        return None
+
+    def difference(gpu: WallChange, *names: str) -> str:
+        return _signed(sum(part.difference_ns for part in gpu.parts if part.id in names))
+
+    def idle(gpu: WallChange) -> str:
+        return _signed(sum(part.difference_ns for part in gpu.parts if part.id not in _OUTSIDE_IDLE))
+
+    columns: Columns[WallChange] = (
+        number("wall", lambda gpu: _signed(gpu.difference_ns)),
+        number("kernels", lambda gpu: difference(gpu, "kernels")),
+        number("copies", lambda gpu: difference(gpu, "copies")),
+        number("idle", idle),
+        number("host", lambda gpu: difference(gpu, "before_first", "after_last")),
+        text(
+            "GPU",
+            lambda gpu: gpu.base_gpu if gpu.base_gpu == gpu.new_gpu else f"{gpu.base_gpu} -> {gpu.new_gpu}",
+        ),
+    )
+    return Section("By GPU", grids=grids("", gpus, columns))
+
+
+def _kernels(comparison: Comparison, top: int, width: int) -> Section | None:
+    if not comparison.kernels:
+        return None
+    both = [change for change in comparison.kernels if change.match not in ("appeared", "vanished")]
+    changed = [change for change in both if change.total.difference or change.calls.base != change.calls.new]
+    lines = [_kernel_sum(comparison)]
+    if both and not changed:
+        lines.append(f"No difference in {format_count(len(both), 'kernel')}.")
+    lines += [
+        f"{fate.capitalize()}: {_listed(changes, top)}"
+        for fate in ("appeared", "vanished")
+        if (changes := [change for change in comparison.kernels if change.match == fate])
+    ]
+    intervals = any(change.median.interval for change in changed)
+    if intervals and not any(_is_shown(change.median) for change in changed):
+        lines.append("The runs show no kernel to be faster or slower: the changes below may be noise.")
+    return Section(
+        "Kernels",
+        lines=tuple(lines),
+        grids=grids("", _shown_first(changed), tuple(_kernel_columns(intervals, width)), top),
+    )
+
+
+def _shown_first(changes: Sequence[KernelChange]) -> list[KernelChange]:
+    """Differences that the runs show before those that may be noise; otherwise the order stays."""
+    return sorted(
+        changes, key=lambda change: change.total.interval is not None and not _is_shown(change.total)
+    )
+
+
+def _is_shown(change: Change) -> bool:
+    return change.verdict != "no difference shown"
+
+
+def _kernel_columns(intervals: bool, width: int) -> Iterator[Column[KernelChange]]:
+    yield number("difference", lambda change: _signed(change.total.difference))
+    yield number("total", lambda change: _arrow(change.total.base or 0, change.total.new or 0))
+    yield number("calls", lambda change: _counted(change.calls))
+    if intervals and width >= _WIDE:
+        yield number("one call, at 95 %", lambda change: _ratio(change.median, change.median.interval))
+    else:
+        yield number("one call", lambda change: _ratio(change.median, None))
+    if intervals:
+        yield text("shown", _verdict)
+    yield code("kernel", _renamed)
+
+
+def _kernel_sum(comparison: Comparison) -> str:
+    base = sum(change.total.base or 0 for change in comparison.kernels)
+    new = sum(change.total.new or 0 for change in comparison.kernels)
+    return f"{_arrow(base, new)} in a {comparison.per}, summed over all calls ({_signed(new - base)})."
+
+
+def _verdict(change: KernelChange) -> str:
+    return {"better": "faster", "worse": "slower"}.get(change.median.verdict, "-")
+
+
+def _renamed(change: KernelChange) -> str:
+    """The kernel's name, with a sign in front where it is not the same on both sides, and the new one where even the
+    short names differ."""
+    if change.match == "name":
+        return change.kernel
+    return (
+        f"~ {change.kernel}"
+        if change.kernel == change.new_kernel
+        else f"~ {change.kernel} -> {change.new_kernel}"
+    )
+
+
+def _ratio(change: Change, interval: tuple[float, float] | None) -> str:
+    if change.ratio is None:
+        return "-"
+    return (
+        "=" if abs(change.ratio - 1) < 0.0005 and interval is None else format_ratio(change.ratio, interval)
+    )
+
+
+def _listed(changes: Sequence[KernelChange], top: int) -> str:
+    names = [
+        f"{change.kernel} ({format_ns(change.total.base or change.total.new or 0)})" for change in changes
+    ]
+    return format_list(names, min(top, _NAMES_LISTED))
+
+
+def _findings(comparison: Comparison) -> Section | None:
+    findings = comparison.findings
+    if not findings:
+        return None
+    stayed = sum(finding.fate == "stayed" for finding in findings)
+    lines = [f"{format_count(stayed, 'finding')} on both sides."]
+    lines += [_finding(finding, comparison) for finding in findings if finding.fate != "stayed"]
+    return Section("Findings", lines=tuple(lines))
+
+
+def _finding(finding: FindingChange, comparison: Comparison) -> str:
+    came = finding.fate == "came"
+    stake = finding.new_at_stake_ns if came else finding.base_at_stake_ns
+    having, side = (finding.new_runs, comparison.new) if came else (finding.base_runs, comparison.base)
+    facts = [] if not stake else [f"{format_ns(stake)} of a {comparison.per} at stake"]
+    if having < len(side.runs):
+        facts.append(f"in {having} of {len(side.runs)} runs")
+    return f"{'+ new' if came else '- gone'}: {finding.title}" + (f" ({'; '.join(facts)})" if facts else "")
+
+
+def _arrow(base: float, new: float) -> str:
+    return f"{_time(base)} -> {_time(new)}"
+
+
+def _time(value: float) -> str:
+    return format_ns(value) if value else "-"
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{format_ns(value)}" if round(value) else "0"

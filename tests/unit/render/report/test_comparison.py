@@ -1,0 +1,30 @@
+"""A comparison as a comment on a pull request."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rocm_perf.analysis.compare.populations import compare
+from rocm_perf.model.results.check import Check
+from rocm_perf.render.report.comparison import comparison_markdown
+from tests.unit.analysis.compare.sides import loop, side
+
+BASE = side(*(loop(seed, 100.0) for seed in range(3)))
+NEW = side(*(loop(seed + 50, 120.0) for seed in range(3)))
+
+
+def test_the_answer_and_the_checks_come_first() -> None:
+    checks = (Check("wall>3%", "failed", ("wall of a step: 1 ms -> 2 ms",)),)
+    text = comparison_markdown(replace(compare(BASE, NEW), checks=checks), top=5)
+    lines = text.splitlines()
+    assert lines[0] == "# base (3 runs) -> new (3 runs)"
+    assert lines[2].startswith("**Wall of a step: ")
+    assert lines[2].endswith(" at 95 %)**")
+    assert text.index("- **failed: wall>3%**") < text.index("| difference | base | new | part |")
+    assert text.count("<details><summary>Kernels</summary>") == text.count("</details>") == 1
+    assert "| slower | `Cijk_Alik_Bljk_BBS_BH MT64x32x128` |" in text
+
+
+def test_a_name_from_a_recording_is_only_a_name() -> None:
+    comparison = compare(BASE, NEW, ("a<script>", "b`|*"))
+    assert comparison_markdown(comparison, top=5).startswith("# a&lt;script> (3 runs) -> b`\\|\\* (3 runs)")
