@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from rocm_perf.arch.codeobject import disassembly
@@ -13,6 +15,8 @@ from rocm_perf.cli.main import main
 from rocm_perf.model.document import SCHEMA_VERSION
 from tests.bundle_amd import bundle
 from tests.compile_amd import Compiler
+
+SCHEMAS = resources.files("rocm_perf.render.report") / "schemas"
 
 
 @pytest.fixture(scope="session")
@@ -142,3 +146,81 @@ def test_names_of_strangers_do_nothing_to_a_terminal(both: Path, capsys: pytest.
     shown = printed(capsys, both)
     assert "gfx1100" in shown
     assert not {"\x1b", "\x00", "\x07"} & set(shown)
+
+
+@pytest.fixture
+def builds(compiler: Compiler) -> tuple[str, str]:
+    """One kernel as two compilers could have built it: few registers, and many."""
+    base, new = (compiler.compile("registers", "gfx942", f"-DKEEP={keep}").path for keep in (60, 120))
+    return str(base), str(new)
+
+
+def test_two_files_side_by_side(
+    builds: tuple[str, str], capsys: pytest.CaptureFixture[str], disassembler: None
+) -> None:
+    lines = printed(capsys, *builds).splitlines()
+    assert lines[1] == "1 kernel in both files, 1 of them differs."
+    assert lines[2] == "1 kernel can have fewer waves in flight than before."
+    heading, row = (lines[lines.index("What differs") + place] for place in (1, 2))
+    assert heading.split() == ["waves", "vgprs", "instructions", "agprs", "code", "kernel"]
+    assert row.split()[:3] == ["2", "->", "1"]
+    assert any(line.split()[-2:] == ["VMEM", "load"] and "+60" in line for line in lines)
+
+
+def test_a_compiler_that_spills_is_found_without_running_anything(
+    compiler: Compiler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = (compiler.compile("spill", "gfx942", level).path for level in ("-O1", "-O3"))
+    cases = tmp_path / "checks.xml"
+    assert main(["kernels", str(old), str(old), "--fail-on", "spills>0"]) == 0
+    assert main(["kernels", str(old), str(new), "--fail-on", "spills>0", "--junit", str(cases)]) == 1
+    assert "1 kernel spills more registers than before." in capsys.readouterr().out
+    assert "spill (gfx942) spills: 0 -&gt; " in cases.read_text()
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_lines_of_two_files_fit(
+    width: int, compiler: Compiler, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    old, new = (compiler.compile("spill", "gfx942", level).path for level in ("-O1", "-O3"))
+    out = printed(capsys, old, new)
+    assert max(map(len, out.splitlines())) <= width
+    assert any(line.startswith("0 -> ") for line in out.splitlines())
+
+
+def test_two_files_as_json(builds: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(printed(capsys, *builds, "--json"))
+    schema = json.loads((SCHEMAS / "kernel_comparison.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    (pair,) = document["pairs"]
+    assert (pair["match"], pair["arch"]) == ("name", "gfx942")
+    assert pair["base"]["kernel"]["vgprs"] < pair["new"]["kernel"]["vgprs"]
+
+
+def test_limits_on_files_fail_closed(
+    builds: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["kernels", *builds, "--fail-on", "kernel:absent.spills>0"]) == 1
+    monkeypatch.setenv("ROCM_PERF_OBJDUMP", str(tmp_path / "absent"))
+    assert main(["kernels", *builds, "--fail-on", "instructions>+5"]) == 1
+    assert "instructions are not compared" in capsys.readouterr().out
+
+
+def test_files_that_cannot_be_compared(
+    builds: tuple[str, str], compiler: Compiler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for argv, reason in (
+        ((builds[0], "--fail-on", "spills>0"), "--fail-on compares two files"),
+        ((*builds, "--disassemble"), "--disassemble lists one file"),
+        ((*builds, "--fail-on", "spilt>0"), "'spilt' is none of spills"),
+        (
+            (builds[0], str(compiler.compile("registers", "gfx1100", "-DKEEP=60").path)),
+            "no architecture in common",
+        ),
+    ):
+        assert main(["kernels", *argv]) == 2
+        assert reason in capsys.readouterr().err
