@@ -70,7 +70,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _DESCRIPTION = "Why is a GPU program slow: records it, or reads what any profiler recorded."
 _EPILOG = (
     "Start with: rocm-perf profile -- ./app, or rocm-perf analyze RECORDING. "
-    "Exit codes: 0 done, 2 usage, 3 absent, 4 a fallback ran, 5 nothing captured, 6 unreadable."
+    "Exit codes: 0 done, 1 a check failed, 2 usage, 3 absent, 4 a fallback ran, 5 nothing captured, 6 unreadable."
 )
 
 

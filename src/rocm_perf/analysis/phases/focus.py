@@ -31,24 +31,6 @@ def focused(trace: Trace) -> Trace:
     return cut(trace, Span(judged.start_ns + origin, judged.end_ns + origin))
 
 
-def alike(base: Trace, new: Trace) -> tuple[Trace, Trace]:
-    """Two recordings cut to equally many steps of their steady states; as they are where one of them has none."""
-    counts = phases(base).steps, phases(new).steps
-    if not all(counts):
-        return base, new
-    return _first_steps(base, min(counts)), _first_steps(new, min(counts))
-
-
-def _first_steps(trace: Trace, count: int) -> Trace:
-    """The first of the steady steps. They are alike, so that their number tells how long they take."""
-    division = phases(trace)
-    judged = division.judged
-    if judged is None or count == division.steps:
-        return focused(trace)
-    start = judged.start_ns + division.origin_ns
-    return cut(trace, Span(start, start + judged.duration_ns * count // division.steps))
-
-
 def within_ranges(trace: Trace, name: str) -> Trace:
     """What starts between the first start and the last end of the ranges of that name; raises if there are none."""
     ranges = trace.table("ranges")

@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf.analysis.overview import examine, overview
 from rocm_perf.analysis.phases.build import phases
-from rocm_perf.analysis.phases.focus import alike, focused, within_ranges
+from rocm_perf.analysis.phases.focus import focused, within_ranges
 from rocm_perf.errors import UsageError
 from rocm_perf.model.results.phases import Phases
 from rocm_perf.model.trace import Trace
@@ -219,14 +219,6 @@ def test_a_cut_keeps_counters_and_what_is_not_timed() -> None:
     )
     assert focused(whole).rows("counters") == 1
     assert focused(whole).rows("dispatches") == 60
-
-
-def test_two_recordings_are_compared_by_equally_many_steps() -> None:
-    base, new = alike(loop(30, startup_ms=9), loop(20, before_ms=40))
-    assert (base.rows("dispatches"), new.rows("dispatches")) == (60, 60)
-    lone = trace(dispatches=[kernel("a", 0, 9)])
-    recording = loop(20)
-    assert alike(recording, lone) == (recording, lone)
 
 
 def test_what_happens_between_ranges_of_a_name() -> None:
