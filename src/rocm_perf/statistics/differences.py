@@ -11,7 +11,7 @@ from typing import Literal
 from rocm_perf.statistics import series
 from rocm_perf.statistics.intervals import LEVEL, Interval, process_medians
 from rocm_perf.statistics.ranks import shift_place
-from rocm_perf.statistics.student import t_quantile
+from rocm_perf.statistics.student import exponential, t_quantile
 
 Verdict = Literal["better", "worse", "no difference shown"]
 
@@ -78,7 +78,7 @@ def _of_few(base: Sequence[float], new: Sequence[float], level: float) -> tuple[
     spread = math.sqrt((_squares(old) + _squares(late)) / freedom)
     shift = statistics.fmean(late) - statistics.fmean(old)
     reach = t_quantile(level, freedom) * spread * math.sqrt(1 / len(old) + 1 / len(late))
-    return math.exp(shift - reach), math.exp(shift + reach)
+    return exponential(shift - reach), exponential(shift + reach)
 
 
 def _squares(values: Sequence[float]) -> float:

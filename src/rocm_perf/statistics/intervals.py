@@ -10,7 +10,7 @@ from typing import Literal
 
 from rocm_perf.statistics import series
 from rocm_perf.statistics.ranks import median_place
-from rocm_perf.statistics.student import t_quantile
+from rocm_perf.statistics.student import exponential, t_quantile
 
 LEVEL = 0.95
 Scope = Literal["over processes", "this process alone"]
@@ -51,4 +51,4 @@ def _of_few(medians: Sequence[float], level: float) -> tuple[float, float]:
     logs = [math.log(value) for value in medians]
     centre = statistics.fmean(logs)
     reach = t_quantile(level, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return min(medians[0], math.exp(centre - reach)), max(medians[-1], math.exp(centre + reach))
+    return min(medians[0], exponential(centre - reach)), max(medians[-1], exponential(centre + reach))

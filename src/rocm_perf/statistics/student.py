@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+import sys
 from functools import lru_cache
 
+_LARGEST = math.log(sys.float_info.max)
 _MOST = 1e6  # above every quantile that a level up to 99.99 % asks for
+
+
+def exponential(logarithm: float) -> float:
+    """The number that has this logarithm, or the largest there is: an interval from two processes can be that wide."""
+    return math.exp(min(logarithm, _LARGEST))
 
 
 @lru_cache(maxsize=256)

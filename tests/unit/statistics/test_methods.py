@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+import sys
 
 import pytest
 from hypothesis import given
@@ -116,3 +117,11 @@ def test_a_summary_is_what_it_says() -> None:
     one = summary([3.0, 1.0, 2.0])
     assert (one.count, one.mean, one.median, one.std, one.min, one.max) == (3, 2.0, 2.0, 1.0, 1.0, 3.0)
     assert summary([5.0]).std == 0.0
+
+
+def test_an_interval_that_is_wider_than_any_number() -> None:
+    """Two processes against one, judged as strictly as one of a thousand comparisons is."""
+    measured = difference([[1.0], [1.5]], [[1.0]], level=1 - 0.05 / 1000)
+    assert measured.interval
+    assert measured.interval.high == pytest.approx(sys.float_info.max)
+    assert measured.verdict == "no difference shown"
