@@ -8,6 +8,7 @@ NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
+_ENORMOUS = 1e6  # percent: from here on the magnitude is enough
 _TIME_STEPS = ((NS_PER_S, "s"), (NS_PER_MS, "ms"), (NS_PER_US, "us"), (1, "ns"))
 _SIZE_STEPS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 
@@ -52,8 +53,11 @@ def format_list(names: Sequence[str], most: int) -> str:
 
 def _signed_percent(change: float) -> str:
     percent = abs(100 * change)
+    sign = "+" if change > 0 else "-"
+    if percent >= _ENORMOUS:
+        return f"{sign}{percent:.0e} %"
     digits = 2 if percent < 1 else 1 if percent < 100 else 0
-    return f"{'+' if change > 0 else '-'}{percent:,.{digits}f} %" if round(percent, 2) else "0 %"
+    return f"{sign}{percent:,.{digits}f} %" if round(percent, 2) else "0 %"
 
 
 def _scaled(value: float, steps: tuple[tuple[int, str], ...]) -> str:

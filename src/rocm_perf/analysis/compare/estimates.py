@@ -51,7 +51,7 @@ def _why_no_interval(base: Sequence[float], new: Sequence[float]) -> str | None:
     if len(base) == len(new) == 1:
         return ONE_RUN_EACH
     if min(*base, *new) <= 0:
-        return "a run without it on a side that has it"
+        return "it takes no time in some of the runs"
     return None
 
 

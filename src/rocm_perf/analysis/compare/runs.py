@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,8 @@ from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.comparison import ComparedRun, Per
 from rocm_perf.model.trace import Trace
 
+_LONGER = 1.5  # times as many kernels in a step: more than what a change adds or fuses
+_ABOUT = 0.2
 _MARKED, _SEQUENCE = "ranges of the program", "the sequence of kernels"
 
 
@@ -101,9 +104,38 @@ def _why_no_steps(base: Sequence[Recording], new: Sequence[Recording]) -> str | 
                 f"{run.label} has no steady state: {phases(run.trace).found_by or 'no steps were recorded'}"
             )
     ways = [sorted({_way(run.trace) for run in side}) for side in (base, new)]
-    if ways[0] == ways[1]:
-        return None
-    return f"steps are shown by {' and '.join(ways[0])} in base, by {' and '.join(ways[1])} in new"
+    if ways[0] != ways[1]:
+        return f"steps are shown by {' and '.join(ways[0])} in base, by {' and '.join(ways[1])} in new"
+    if ways[0] == [_SEQUENCE] and _are_pieces(_usual(base), _usual(new)):
+        return "the kernels repeat in sequences of different lengths, which may be pieces of the same steps"
+    return None
+
+
+class _Usual(NamedTuple):
+    """The steps of a side: how many a run has, and how many kernels one of them."""
+
+    steps: float
+    kernels: float
+
+
+def _usual(side: Sequence[Recording]) -> _Usual:
+    divisions = [phases(run.trace) for run in side]
+    return _Usual(
+        steps=statistics.median(division.steps for division in divisions),
+        kernels=statistics.median(division.kernels_per_step.value or 0 for division in divisions),
+    )
+
+
+def _are_pieces(base: _Usual, new: _Usual) -> bool:
+    """Whether one side has as many times more steps as it has fewer kernels in each: a sequence may repeat within a
+    step, and a layer is then taken for one."""
+    longer, shorter = max(base, new, key=_kernels), min(base, new, key=_kernels)
+    times = longer.kernels / shorter.kernels if shorter.kernels else 1.0
+    return times > _LONGER and abs(shorter.steps / longer.steps / times - 1) < _ABOUT
+
+
+def _kernels(side: _Usual) -> float:
+    return side.kernels
 
 
 def _way(trace: Trace) -> str:

@@ -229,6 +229,23 @@ def test_steps_that_are_shown_in_different_ways_are_not_taken_for_the_same() -> 
     )
 
 
+def bare_loop(turns: int, layers: int, *, marked: bool) -> Trace:
+    """Steps of some layers and, if marked, a head, without anything but the kernels to show them."""
+    names = [*(f"{kind}" for _ in range(layers) for kind in "abc"), *(["head"] if marked else [])]
+    return trace(
+        dispatches=[kernel(name, 20 * place, 20 * place + 10) for place, name in enumerate(names * turns)]
+    )
+
+
+def test_a_layer_is_not_compared_with_a_step() -> None:
+    comparison = compared(bare_loop(8, 6, marked=True), bare_loop(8, 6, marked=False), whole=False)
+    assert comparison.per == "run"
+    assert "pieces of the same steps" in comparison.basis
+    assert comparison.wall.ratio == pytest.approx(18 / 19, abs=0.01)
+    fewer = compared(bare_loop(8, 6, marked=True), bare_loop(8, 3, marked=True), whole=False)
+    assert fewer.per == "step"  # the same steps with half of the kernels
+
+
 DAYS = (1.0, 0.995, 1.004, 1.001, 0.998)  # how slow the machine was
 
 
@@ -290,6 +307,6 @@ def test_a_kernel_that_some_runs_lack_has_no_interval() -> None:
     (rare,) = (change for change in comparison.kernels if change.kernel == "rare")
     assert (rare.total.base_runs, rare.total.no_interval) == (
         (5, 0),
-        "a run without it on a side that has it",
+        "it takes no time in some of the runs",
     )
     assert rare.calls.base_range == (0, 1)
