@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from rocm_perf.cli.arguments import named_path
 from rocm_perf.cli.output import say
 from rocm_perf.errors import UsageError
+from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
     from rocm_perf.analysis.compare.gates.expressions import Expression
     from rocm_perf.model.results.check import Check
 
-EXIT_CHECK_FAILED = 1
+_EXIT_FAILED = 1
 
 
 def add_checks(parser: argparse.ArgumentParser, *examples: str) -> None:
@@ -51,3 +52,12 @@ def write_junit(checks: Sequence[Check], args: argparse.Namespace, suite: str) -
     text = junit(checks, suite)
     write_whole(args.junit, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
     say(f"wrote {args.junit}")
+
+
+def exit_code_of(checks: Sequence[Check]) -> int:
+    """0 if all limits are kept; otherwise 1, and a line on stderr that names the others."""
+    broken = [check.expression for check in checks if not check.passed]
+    if not broken:
+        return 0
+    say(f"{len(broken)} of {format_count(len(checks), 'limit')} not kept: {', '.join(map(repr, broken))}")
+    return _EXIT_FAILED

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import named_path, positive, read_separator_as
-from rocm_perf.cli.checks import EXIT_CHECK_FAILED, add_checks, expressions_of, write_junit
+from rocm_perf.cli.checks import add_checks, exit_code_of, expressions_of, write_junit
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import RocmPerfError, UsageError
@@ -82,9 +82,7 @@ class CompareCommand:
         errors = [run.error for side in loaded for run in side if run.error]
         for error in errors:
             say(str(error))
-        if not all(check.passed for check in comparison.checks):
-            return EXIT_CHECK_FAILED
-        return errors[0].exit_code if errors else 0
+        return exit_code_of(comparison.checks) or (errors[0].exit_code if errors else 0)
 
 
 def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:

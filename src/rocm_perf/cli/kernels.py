@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import count, named_path, positive
-from rocm_perf.cli.checks import EXIT_CHECK_FAILED, add_checks, expressions_of, write_junit
+from rocm_perf.cli.checks import add_checks, exit_code_of, expressions_of, write_junit
 from rocm_perf.cli.kernel_reports import kernel_reports
 from rocm_perf.cli.output import show_json
 from rocm_perf.errors import UsageError
@@ -67,7 +67,7 @@ class KernelsCommand:
         comparison = _compared(args, expressions)
         _print_comparison(comparison, args)
         write_junit(comparison.checks, args, suite="rocm-perf kernels")
-        return 0 if all(check.passed for check in comparison.checks) else EXIT_CHECK_FAILED
+        return exit_code_of(comparison.checks)
 
 
 def _compared(args: argparse.Namespace, expressions: Sequence[Expression]) -> CodeComparison:

@@ -62,13 +62,7 @@ def _compare(places: Places, random: Random) -> list[str]:
             ["--json"],
             ["--as-one"],
             ["--window", "all", "--markdown"],
-            [
-                "--fail-on",
-                "wall>3% and +1us",
-                "kernel:*.median>5%",
-                "--junit",
-                str(places.output / "checks.xml"),
-            ],
+            ["--fail-on", "wall>3% and +1us", "kernel:*.median>5%"],
         )
     )
     return ["compare", *pair, *random.choice(([], ["--against", places.other])), *options]
@@ -135,6 +129,9 @@ def _kernels(places: Places, random: Random) -> list[str]:
         ["--kernel", "a"],
         ["--arch", "gfx942"],
         ["--workgroup", "64"],
+        [places.other],
+        [places.other, "--json"],
+        [places.other, "--fail-on", "spills>0", "waves<-1%"],
     )
     return ["kernels", places.input, *random.choice(options)]
 

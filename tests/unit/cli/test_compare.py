@@ -116,7 +116,9 @@ def _later(run: Trace, ns: int) -> Trace:
 def test_a_regression_exits_with_1(populations: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     limits = ["wall>3%", "kernel:gemm*.median>5%", "kernels>+10"]
     assert main(["compare", *reversed(populations), "--fail-on", *limits]) == 1
-    assert "✗ failed: wall>3%" in capsys.readouterr().out
+    captured = capsys.readouterr()
+    assert "✗ failed: wall>3%" in captured.out
+    assert captured.err == "rocm-perf: 1 of 3 limits not kept: 'wall>3%'\n"
 
 
 def test_limits_fail_closed(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
