@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rocm_perf.analysis.compare.runs import JudgedRun
+from rocm_perf.analysis.verdict.kernels.wording import kernel_finding
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.results.comparison import Fate, FindingChange
+from rocm_perf.model.results.comparison import Fate, FindingChange, KernelChange
 
 _Findings = list[dict[str, Finding]]  # of each run, by id
 
 
-def finding_changes(base: Sequence[JudgedRun], new: Sequence[JudgedRun]) -> tuple[FindingChange, ...]:
+def finding_changes(
+    base: Sequence[JudgedRun], new: Sequence[JudgedRun], kernels: Sequence[KernelChange] = ()
+) -> tuple[FindingChange, ...]:
     """Findings matched by id: new ones first, then those that went, then those that stayed. A side has a finding if
-    more than half of its runs do; what neither side has by that measure is left out."""
-    before, after = _by_id(base), _by_id(new)
+    more than half of its runs do; what neither side has by that measure is left out. A finding about a kernel stays
+    where the kernel was matched under another name."""
+    before, after = _by_id(base, _renamed(kernels)), _by_id(new, {})
     mine, theirs = _usual(before), _usual(after)
     fates: tuple[tuple[Fate, list[str]], ...] = (
         ("came", [name for name in theirs if name not in mine]),
@@ -38,8 +42,19 @@ def finding_changes(base: Sequence[JudgedRun], new: Sequence[JudgedRun]) -> tupl
     )
 
 
-def _by_id(runs: Sequence[JudgedRun]) -> _Findings:
-    return [{finding.id: finding for finding in reversed(run.findings)} for run in runs]
+def _by_id(runs: Sequence[JudgedRun], renamed: Mapping[str, str]) -> _Findings:
+    return [
+        {renamed.get(finding.id, finding.id): finding for finding in reversed(run.findings)} for run in runs
+    ]
+
+
+def _renamed(kernels: Sequence[KernelChange]) -> dict[str, str]:
+    """The ids of findings about kernels of base, and those that they have in new."""
+    return {
+        kernel_finding(change.kernel): kernel_finding(change.new_kernel)
+        for change in kernels
+        if change.kernel != change.new_kernel
+    }
 
 
 def _usual(runs: _Findings) -> list[str]:

@@ -42,7 +42,7 @@ def compare(
         launches=launches,
         kernel_count=kernel_count(launches.base, launches.new, f"of a {runs.per}"),
         kernels=kernels,
-        findings=finding_changes(runs.base, runs.new),
+        findings=finding_changes(runs.base, runs.new, kernels),
         notes=tuple(notes_on(sides, kernels, runs)),
     )
 

@@ -186,6 +186,16 @@ def test_a_finding_of_a_minority_of_runs_is_not_the_sides() -> None:
     assert (change.fate, change.base_runs, change.new_runs, change.new_at_stake_ns) == ("came", 1, 2, 6)
 
 
+def test_a_finding_about_a_renamed_kernel_stays() -> None:
+    old, new = (
+        trace(dispatches=[kernel("norm", 0, 9), kernel(name, 20, 50)])
+        for name in ("flash_fwd_v2", "fmha_fwd")
+    )
+    about = [(finding(f"kernel-{name}"),) for name in ("flash_fwd_v2", "fmha_fwd")]
+    comparison = compare([Recording("base", old, about[0])], [Recording("new", new, about[1])])
+    assert [(c.id, c.fate) for c in comparison.findings] == [("kernel-fmha_fwd", "stayed")]
+
+
 def steps(count: int, length: int, period: int = 100) -> Trace:
     rows = [
         kernel(name, n * period + at, n * period + at + length)

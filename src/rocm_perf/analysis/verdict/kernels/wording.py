@@ -32,11 +32,16 @@ _ROOFS: dict[Kind, Label] = {"kernel-compute": "compute", "kernel-memory": "memo
 _SPEEDUP = "wall_ns / (wall_ns - time_at_stake_ns), at most"
 
 
+def kernel_finding(name: str) -> str:
+    """The id of what is said of the kernel with this short name."""
+    return f"kernel-{name}"
+
+
 def finding_of(case: Case) -> Finding:
     """What is said of the kernel."""
     stake = case.stake_ns
     return Finding(
-        id=f"kernel-{case.subject.name}",
+        id=kernel_finding(case.subject.name),
         severity="info",
         title=_title(case),
         evidence=tuple(evidence_of(case)),
@@ -102,7 +107,7 @@ def instrument_finding(one: Instrument, document: Document) -> Finding:
     """What is said of a traced or sampled kernel whose times were not recorded."""
     name = short_name(one.kernel) if one.kernel else "The sampled kernel"
     return Finding(
-        id=f"kernel-{name}" if one.kernel else "kernel-sampled",
+        id=kernel_finding(name) if one.kernel else "kernel-sampled",
         severity="info",
         title=f"{name}: {one.title}",
         evidence=one.evidence,
