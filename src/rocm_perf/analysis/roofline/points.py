@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.roofline.amounts import COUNTERS, LEVELS, MEMORY, SHAPES, Known
-from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.direct import SM
 from rocm_perf.analysis.roofline.regime import NEAR, NEAR_DATA_SHEET, Percent, verdict
+from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Spread, WorkPart
 from rocm_perf.units import format_bytes
