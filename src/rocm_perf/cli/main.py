@@ -16,6 +16,7 @@ from rocm_perf.cli.ab import AbCommand
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.bench import BenchCommand
 from rocm_perf.cli.capture import CaptureCommand
+from rocm_perf.cli.ceilings import CeilingsCommand
 from rocm_perf.cli.command import Command
 from rocm_perf.cli.compare import CompareCommand
 from rocm_perf.cli.debug import DebugCommand
@@ -57,6 +58,7 @@ COMMANDS: tuple[Command, ...] = (
     ReproCommand(),
     CaptureCommand(),
     ReplayCommand(),
+    CeilingsCommand(),
     PresetsCommand(),
     FormatsCommand(),
     GpusCommand(),

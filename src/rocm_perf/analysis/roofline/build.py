@@ -30,6 +30,7 @@ from rocm_perf.arch.metrics import MetricTable, quantity
 from rocm_perf.model.machine_ceilings import MATRIX, VECTOR, MachineCeilings
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Roofline, RooflineGpu, Spread
+from rocm_perf.model.run import SIMULATOR
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
@@ -81,6 +82,8 @@ def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline
     if not trace.has("dispatches"):
         return Roofline((), (), unavailable=NO_KERNELS)
     recorded = trace.table("ceilings")
+    if trace.run.tool == SIMULATOR:
+        machines = ()  # a simulated GPU has the peaks of its data sheet
     recording = _Recording(
         trace,
         known,
