@@ -2,7 +2,6 @@
 #pragma once
 
 #if defined(__HIP__)
-#include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>
 #define gpu(name) hip##name
 #define GPU_LIBRARY "HIP"
