@@ -35,6 +35,7 @@ from rocm_perf.cli.replay import ReplayCommand
 from rocm_perf.cli.report import ReportCommand
 from rocm_perf.cli.repro import ReproCommand
 from rocm_perf.cli.sample import SampleCommand
+from rocm_perf.cli.suite import SuiteCommand
 from rocm_perf.cli.whatif import WhatifCommand
 from rocm_perf.errors import InputError, OutputError, RocmPerfError, UsageError
 from rocm_perf.version import __version__
@@ -59,6 +60,7 @@ COMMANDS: tuple[Command, ...] = (
     CaptureCommand(),
     ReplayCommand(),
     CeilingsCommand(),
+    SuiteCommand(),
     PresetsCommand(),
     FormatsCommand(),
     GpusCommand(),

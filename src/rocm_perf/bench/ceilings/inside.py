@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from rocm_perf.bench.inside_lines import Printer, describe_gpu
+from rocm_perf.bench.inside_gpu import Call, Printer, describe_gpu, event_times_ms, first_line, float8
 
-Call = Callable[[], object]
 _SIDES = (2048, 4096, 8192)  # of square matrices: small chips are at their best early
 _LONGEST_CALL_S = 0.2
 _SAMPLES = 20
-_BUDGET_S = 1.0  # for the samples of one rate
 _BUFFER_BYTES = 1 << 30
 _COPY_BYTES = 256 << 20
 _FLOAT_BYTES = 4
@@ -48,9 +46,9 @@ def _matrix(torch: Any, dtype: str, multiply: Callable[[int], Call]) -> dict[str
     for side in _SIDES:
         try:
             call = multiply(side)
-            times = _event_times_ms(torch, call)
+            times = event_times_ms(torch, call)
         except RuntimeError as error:  # a type that this GPU, or this torch, does not multiply
-            return best or {"product": dtype, "reason": _first_line(error)}
+            return best or {"product": dtype, "reason": first_line(error)}
         rate = 2 * side**3 / sorted(times)[len(times) // 2]
         if rate > most:
             unit = "TOP/s" if dtype == "i8" else "TFLOP/s"
@@ -72,7 +70,7 @@ def _products(torch: Any) -> dict[str, Callable[[int], Call]]:
         return make
 
     def scaled(side: int) -> Call:
-        dtype = _float8(torch)
+        dtype = float8(torch)
         a, b = (torch.randn(side, side, device="cuda").to(dtype) for _ in range(2))
         one = torch.ones((), device="cuda")
         return lambda: torch._scaled_mm(
@@ -96,15 +94,6 @@ def _products(torch: Any) -> dict[str, Callable[[int], Call]]:
     return products
 
 
-def _float8(torch: Any) -> Any:
-    """The format that the chip multiplies: gfx942 has one of its own."""
-    chip = getattr(torch.cuda.get_device_properties(torch.cuda.current_device()), "gcnArchName", "")
-    name = "float8_e4m3fnuz" if chip.startswith("gfx942") else "float8_e4m3fn"
-    if not hasattr(torch, name):
-        raise RuntimeError(f"this torch has no {name}")
-    return getattr(torch, name)
-
-
 def _memory(torch: Any) -> Iterator[dict[str, Any]]:
     count = min(_BUFFER_BYTES, torch.cuda.mem_get_info()[0] // 4) // _FLOAT_BYTES
     here, there = (torch.zeros(count, device="cuda") for _ in range(2))
@@ -115,7 +104,7 @@ def _memory(torch: Any) -> Iterator[dict[str, Any]]:
         "memory copy": (2 * size, lambda: there.copy_(here)),
     }
     for name, (amount, call) in calls.items():
-        yield {"name": name, "unit": "TB/s", "amount": amount, "times_ms": _event_times_ms(torch, call)}
+        yield {"name": name, "unit": "TB/s", "amount": amount, "times_ms": event_times_ms(torch, call)}
 
 
 def _host_link(torch: Any) -> Iterator[dict[str, Any]]:
@@ -129,25 +118,6 @@ def _host_link(torch: Any) -> Iterator[dict[str, Any]]:
             yield {"name": name, "unit": "GB/s", "amount": float(_COPY_BYTES), "times_ms": times}
 
 
-def _event_times_ms(torch: Any, call: Call) -> list[float]:
-    """Times of single calls by device events, with no wait between them."""
-    call()
-    torch.cuda.synchronize()
-    begun = time.perf_counter()
-    call()
-    torch.cuda.synchronize()
-    once_s = time.perf_counter() - begun
-    count = max(3, min(_SAMPLES, int(_BUDGET_S / max(once_s, 1e-6))))
-    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-    call()
-    for start, end in events:
-        start.record()
-        call()
-        end.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(end) for start, end in events]
-
-
 def _wall_times_ms(torch: Any, call: Call) -> list[float]:
     times = []
     for _ in range(_SAMPLES + 2):
@@ -156,7 +126,3 @@ def _wall_times_ms(torch: Any, call: Call) -> list[float]:
         torch.cuda.synchronize()
         times.append(1e3 * (time.perf_counter() - begun))
     return times[2:]
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 
 import msgspec
 
+from rocm_perf.arch.data_sheet import product_rate
 from rocm_perf.arch.matching import match
 from rocm_perf.backends.device_build import device_compiler, device_part
 from rocm_perf.backends.machine import Machine
@@ -27,8 +28,6 @@ _LIMIT_S = 240.0
 _INSIDE = "rocm_perf.bench.ceilings.inside"
 _FACTORS = {"TB/s": 1e9, "GB/s": 1e6, "TFLOP/s": 1e9, "TOP/s": 1e9}  # amount / ms, per unit
 _PACKED = "packed_f32"
-# What only matrix units multiply, on chips that the catalogue does not have.
-_ON_MATRIX_UNITS = ("f16", "bf16", "f8", "i8", "xf32")
 _NATIVE_ONLY = ("L2 read", "LDS read", "f16 vector", "f32 vector", "f64 vector", "launch", "launch and wait",
                 "stream synchronization", "device synchronization")  # fmt: skip
 _BY_TORCH = tuple(f"{dtype}{MATRIX}" for dtype in ("f16", "bf16"))
@@ -117,8 +116,7 @@ def _name(line: Line, gpu: MeasuredGpu) -> str:
     """The name of the ceiling: of a product, the chip decides on which units it is computed."""
     known = match(gpu.agent).gpu
     if "product" in line:
-        on_matrix: Container[str] = known.matrix_tflops if known else _ON_MATRIX_UNITS
-        return f"{line['product']}{MATRIX if line['product'] in on_matrix else VECTOR}"
+        return product_rate(line["product"], known)
     if line["name"] == f"f32{VECTOR}" and known and _PACKED in known.vector_tflops:
         return f"{_PACKED}{VECTOR}"  # two values per instruction, which is another peak on these chips
     return str(line["name"])

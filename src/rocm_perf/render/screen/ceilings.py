@@ -7,14 +7,9 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
+from rocm_perf.arch.data_sheet import data_sheet_rate
 from rocm_perf.arch.gpu import Gpu
-from rocm_perf.model.machine_ceilings import (
-    MATRIX,
-    MEMORY_RATES,
-    VECTOR,
-    MachineCeilings,
-    MeasuredRate,
-)
+from rocm_perf.model.machine_ceilings import MachineCeilings, MeasuredRate
 from rocm_perf.render.grid import GridColumn, fitted
 from rocm_perf.units import format_share
 
@@ -42,24 +37,13 @@ def ceilings_blocks(ceilings: MachineCeilings, gpu: Gpu | None, width: int) -> I
         yield Text(f"not measured: {absent.name} ({absent.reason})", style="dim")
 
 
-def data_sheet(name: str, gpu: Gpu | None) -> float | None:
-    """What the catalogue has for a rate, in TB/s or TFLOP/s; None where it has nothing."""
-    if gpu is None:
-        return None
-    if name in MEMORY_RATES:
-        return gpu.memory_gbps / 1000
-    if name.endswith(MATRIX):
-        return gpu.matrix_tflops.get(name.removesuffix(MATRIX))
-    return gpu.vector_tflops.get(name.removesuffix(VECTOR))
-
-
 def _data_sheet_text(rate: MeasuredRate, gpu: Gpu | None) -> str:
-    value = data_sheet(rate.name, gpu)
+    value = data_sheet_rate(rate.name, gpu)
     return "" if value is None else _number(value)
 
 
 def _share(rate: MeasuredRate, gpu: Gpu | None) -> str:
-    value = data_sheet(rate.name, gpu)
+    value = data_sheet_rate(rate.name, gpu)
     return "" if value is None else format_share(rate.value / value)
 
 
