@@ -51,10 +51,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def _lines(torch: Any, file: Path, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """What there is to say of one variant; before each case, that it begins."""
+    name = file.stem
     try:
         module = load_variant(file)
+        name = module.NAME
+        getattr(module, "prepare", lambda: None)()
     except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's own file)
-        yield {"variant": file.stem, "reason": _reason(error)}
+        yield {"variant": name, "reason": _reason(error)}
         return
     for dtype in (dtype for dtype in request["dtypes"] if dtype in module.DTYPES):
         for shape in request["shapes"]:
@@ -73,7 +76,7 @@ def _is_unusable(torch: Any) -> bool:
 
 
 def load_variant(file: Path) -> ModuleType:
-    """The module of a variant, checked and prepared."""
+    """The module of a variant, checked."""
     spec = importlib.util.spec_from_file_location(f"rocm_perf_variant_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise ValueError(f"{file} is not a Python file")
@@ -93,7 +96,6 @@ def _measured(torch: Any, case: Case) -> dict[str, Any]:
         return {"reason": f"it takes multiples of {' x '.join(map(str, sides))}"}
     torch.backends.cuda.matmul.allow_tf32 = case.dtype == "xf32"
     try:
-        getattr(case.module, "prepare", lambda: None)()
         a, b = make_inputs(torch, case.dtype, case.shape, "cuda")
         times = event_times_ms(torch, lambda: case.module.multiply(a, b), _BUDGET_S)
         # Fresh inputs: a variant that returns an earlier result again is wrong.

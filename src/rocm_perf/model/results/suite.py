@@ -56,11 +56,6 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     dtype: str = ""
     shape: str = ""
 
-    @property
-    def what(self) -> str:
-        """The variant, with its type and shape where only that case is missing."""
-        return " ".join(part for part in (self.variant, self.dtype, self.shape) if part)
-
 
 class ProductSuite(msgspec.Struct, frozen=True, kw_only=True):
     """The results of a suite on one GPU."""

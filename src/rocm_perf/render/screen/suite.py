@@ -35,8 +35,16 @@ def suite_blocks(suite: ProductSuite, width: int) -> Iterator[RenderableType]:
         yield Text(_peak_text(peak), style="dim")
     if not any(peak.measured for peak in suite.peaks):
         yield Text("peak: not measured here; rocm-perf ceilings does", style="dim")
+    for (variant, reason), cases in _left_out(suite).items():
+        yield Text(f"left out: {variant} {', '.join(cases)}".rstrip() + f" ({reason})", style="dim")
+
+
+def _left_out(suite: ProductSuite) -> dict[tuple[str, str], list[str]]:
+    """The cases that were left out, by variant and reason."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for one in suite.left_out:
-        yield Text(f"left out: {one.what} ({one.reason})", style="dim")
+        groups.setdefault((one.variant, one.reason), []).append(f"{one.dtype} {one.shape}".strip())
+    return groups
 
 
 def suite_picture(suite: ProductSuite) -> str:
