@@ -21,10 +21,8 @@ def suite_blocks(suite: ProductSuite, width: int) -> Iterator[RenderableType]:
             GridColumn("type", [case.dtype for case in rows], numeric=False),
             GridColumn("shape", [case.shape for case in rows], numeric=False),
             GridColumn("TFLOP/s", [_number(case.tflops) for case in rows], numeric=True),
-            GridColumn("% of peak", [_percent(case.percent_of_measured) for case in rows], numeric=True),
-            GridColumn(
-                "% of data sheet", [_percent(case.percent_of_data_sheet) for case in rows], numeric=True
-            ),
+            GridColumn("% peak", [_percent(case.percent_of_measured) for case in rows], numeric=True),
+            GridColumn("% sheet", [_percent(case.percent_of_data_sheet) for case in rows], numeric=True),
             GridColumn("ms", [f"{case.median_ms:.3g}" for case in rows], numeric=True),
             GridColumn("error", [_error(case) for case in rows], numeric=True),
             GridColumn("variant", [case.variant for case in rows], numeric=False),
@@ -77,7 +75,7 @@ def _peak_text(peak: ProductPeak) -> str:
 
 
 def _error(case: ProductCase) -> str:
-    return f"{case.error:.1e}" if case.correct else f"WRONG {case.error:.1e}"
+    return f"{case.error:.1e}" if case.correct else "WRONG"
 
 
 def _percent(value: float | None) -> str:
