@@ -36,6 +36,8 @@ torch.cuda.Event = _Event
 torch.cuda.synchronize = torch.cuda.set_device = lambda *_: None
 torch.cuda.get_device_properties = lambda _: _FACTS
 torch.cuda.current_device = lambda: 0
+torch.cuda.is_initialized = lambda: True
+torch.cuda.current_stream = lambda: SimpleNamespace(synchronize=lambda: None)
 torch.cuda.mem_get_info = lambda: (1 << 24, 1 << 24)
 for _name in ("randn", "randint", "ones", "zeros", "empty"):
     setattr(torch, _name, _on_the_host(getattr(torch, _name)))

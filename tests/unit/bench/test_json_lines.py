@@ -39,19 +39,18 @@ def test_a_program_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> N
 
 
 def test_a_program_that_is_not_there() -> None:
-    assert (
-        run_lines(["/nowhere/p"], print, limit_s=1)
-        == "/nowhere/p cannot be started: No such file or directory"
+    assert run_lines(["/nowhere/p"], print, limit_s=1) == (
+        "cannot start /nowhere/p: No such file or directory. Check its name and path."
     )
 
 
 def test_our_modules_run_in_another_python_which_sees_nothing_else_of_ours() -> None:
     """Its own polars, numpy or torch must win."""
-    command = python_command(sys.executable, "rocm_perf.bench.inside_gpu", "7")
+    command = python_command(sys.executable, "rocm_perf.bench.inside.gpu", "7")
     root = command[3]
     probe = command[2].replace(
-        "from rocm_perf.bench.inside_gpu import main",
-        "import json, rocm_perf.bench.inside_gpu as m; "
+        "from rocm_perf.bench.inside.gpu import main",
+        "import json, rocm_perf.bench.inside.gpu as m; "
         "main = lambda rest: print(json.dumps({'path': sys.path, 'rest': rest, 'file': m.__file__}))",
     )
     heard: list[Line] = []

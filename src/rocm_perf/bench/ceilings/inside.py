@@ -3,16 +3,15 @@ library and torch alone."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from rocm_perf.bench.inside_gpu import Call, Printer, describe_gpu, event_times_ms, first_line, float8
+from rocm_perf.bench.inside.gpu import Printer, describe_gpu, first_line, float8, times_ms
+from rocm_perf.bench.inside.timers import Call
 
 _SIDES = (2048, 4096, 8192)  # of square matrices: small chips are at their best early
 _LONGEST_CALL_S = 0.2
-_SAMPLES = 20
 _BUFFER_BYTES = 1 << 30
 _COPY_BYTES = 256 << 20
 _FLOAT_BYTES = 4
@@ -36,17 +35,17 @@ def _measurements(torch: Any, *, everything: bool) -> Iterator[dict[str, Any]]:
         yield from _memory(torch)
         yield from _host_link(torch)
     for dtype, multiply in _products(torch).items():
-        yield _matrix(torch, dtype, multiply)
+        yield _matrix(dtype, multiply)
 
 
-def _matrix(torch: Any, dtype: str, multiply: Callable[[int], Call]) -> dict[str, Any]:
+def _matrix(dtype: str, multiply: Callable[[int], Call]) -> dict[str, Any]:
     """The best rate over sizes of square matrices, or the reason why there is none."""
     best: dict[str, Any] = {}
     most = 0.0
     for side in _SIDES:
         try:
             call = multiply(side)
-            times = event_times_ms(torch, call)
+            times = times_ms(call)
         except RuntimeError as error:  # a type that this GPU, or this torch, does not multiply
             return best or {"product": dtype, "reason": first_line(error)}
         rate = 2 * side**3 / sorted(times)[len(times) // 2]
@@ -104,7 +103,7 @@ def _memory(torch: Any) -> Iterator[dict[str, Any]]:
         "memory copy": (2 * size, lambda: there.copy_(here)),
     }
     for name, (amount, call) in calls.items():
-        yield {"name": name, "unit": "TB/s", "amount": amount, "times_ms": event_times_ms(torch, call)}
+        yield {"name": name, "unit": "TB/s", "amount": amount, "times_ms": times_ms(call)}
 
 
 def _host_link(torch: Any) -> Iterator[dict[str, Any]]:
@@ -113,16 +112,6 @@ def _host_link(torch: Any) -> Iterator[dict[str, Any]]:
         here = torch.ones(_COPY_BYTES, dtype=torch.uint8, pin_memory=kind == "pinned")
         ways = (("host to device", there, here), ("device to host", here, there))
         for direction, to, source in ways:
-            times = _wall_times_ms(torch, partial(to.copy_, source))
+            times = times_ms(partial(to.copy_, source), clock="wall")
             name = f"{direction}, {kind}"
             yield {"name": name, "unit": "GB/s", "amount": float(_COPY_BYTES), "times_ms": times}
-
-
-def _wall_times_ms(torch: Any, call: Call) -> list[float]:
-    times = []
-    for _ in range(_SAMPLES + 2):
-        begun = time.perf_counter()
-        call()
-        torch.cuda.synchronize()
-        times.append(1e3 * (time.perf_counter() - begun))
-    return times[2:]

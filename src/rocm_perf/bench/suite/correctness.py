@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rocm_perf.bench.inside_gpu import float8
+from rocm_perf.bench.inside.gpu import float8
 
 Shape = tuple[int, int, int]  # m, n, k
 # What rounding the result, or the inputs, may cost. Sums are f32 or better, which is lost in it for the short types.

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rocm_perf.bench.inside_gpu import Printer, describe_gpu, event_times_ms, first_line
+from rocm_perf.bench.inside.gpu import Printer, describe_gpu, first_line, times_ms
 from rocm_perf.bench.suite.correctness import Shape, errors_of, make_inputs
 
 _BUDGET_S = 0.5  # for the samples of one case
@@ -97,7 +97,7 @@ def _measured(torch: Any, case: Case) -> dict[str, Any]:
     torch.backends.cuda.matmul.allow_tf32 = case.dtype == "xf32"
     try:
         a, b = make_inputs(torch, case.dtype, case.shape, "cuda")
-        times = event_times_ms(torch, lambda: case.module.multiply(a, b), _BUDGET_S)
+        times = times_ms(lambda: case.module.multiply(a, b), _BUDGET_S)
         # Fresh inputs: a variant that returns an earlier result again is wrong.
         a, b = make_inputs(torch, case.dtype, case.shape, "cuda")
         errors = errors_of(case.module.multiply(a, b), a, b, case.dtype)

@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
-Call = Callable[[], object]
+from rocm_perf.bench.inside.runtimes import chosen_timer
+from rocm_perf.bench.inside.timers import Call, Timer
+from rocm_perf.bench.settings import ClockChoice
+
+_WARMUPS = 3
 _FEWEST, _MOST = 3, 30  # samples
 
 
@@ -41,23 +43,19 @@ def describe_gpu(torch: Any, device: int) -> dict[str, Any]:
     }
 
 
-def event_times_ms(torch: Any, call: Call, budget_s: float = 1.0) -> list[float]:
-    """Times of single calls by device events, with no wait between them, as many as the budget allows."""
-    call()
-    torch.cuda.synchronize()
-    begun = time.perf_counter()
-    call()
-    torch.cuda.synchronize()
-    once_s = time.perf_counter() - begun
-    count = max(_FEWEST, min(_MOST, int(budget_s / max(once_s, 1e-6))))
-    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-    call()  # the stream is busy while the first events are recorded
-    for start, end in events:
-        start.record()
-        call()
-        end.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(end) for start, end in events]
+def times_ms(call: Call, budget_s: float = 1.0, clock: ClockChoice = "auto") -> list[float]:
+    """The times of single calls in a steady state, as many as the budget allows. Raises what the call raises."""
+    timer = chosen_timer(clock)
+    once_ms = [time for _ in range(_WARMUPS) for time in _timed(timer, call, 1)]
+    count = int(1e3 * budget_s / once_ms[-1])
+    return _timed(timer, call, max(_FEWEST, min(_MOST, count)))
+
+
+def _timed(timer: Timer, call: Call, count: int) -> list[float]:
+    batch = timer.batch(call, count)
+    if batch.error is not None:
+        raise batch.error
+    return list(batch.times_ms)
 
 
 def first_line(error: BaseException) -> str:
