@@ -122,6 +122,13 @@ def test_kernels_are_nearer_to_a_measured_roof() -> None:
         assert kernel.percent_of_roof.value == pytest.approx(percent)
 
 
+def test_a_kernel_above_what_was_measured_doubts_the_measurement() -> None:
+    (kernel,) = roofline(recorded(), machines=(measured(rate("memory copy", 1.9)),)).kernels
+    assert "above what was measured on node7 on 2026-11-16, but not above the data sheet" in str(
+        kernel.percent_of_roof.doubt
+    )
+
+
 def test_the_answer_says_where_its_peaks_come_from() -> None:
     document = overview(recorded(), "x", machines=(SLOW_COPY,))
     (peaks,) = (grid for grid in roofline_section(document, 10).grids if grid.title.startswith("Peaks"))

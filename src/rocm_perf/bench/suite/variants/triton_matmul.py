@@ -9,17 +9,20 @@ import triton.language as tl
 NAME = "Triton"
 DTYPES = ("f16", "bf16")
 
-_SIZES = (
-    {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "GROUP": 8},
-    {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP": 8},
-    {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP": 8},
-    {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 64, "GROUP": 8},
-)
+# Rows, columns and warps of a block; each is tried once for a shape.
+_BLOCKS = ((128, 256, 8), (128, 128, 8), (64, 128, 4), (32, 64, 4))
 _STAGES = 2 if torch.version.hip else 3
 
 
 @triton.autotune(
-    configs=[triton.Config(size, num_warps=warps, num_stages=_STAGES) for size in _SIZES for warps in (4, 8)],
+    configs=[
+        triton.Config(
+            {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": 64, "GROUP": 8},
+            num_warps=warps,
+            num_stages=_STAGES,
+        )
+        for rows, columns, warps in _BLOCKS
+    ],
     key=["m", "n", "k"],
 )
 @triton.jit
