@@ -44,8 +44,8 @@ __device__ void stage_b(T* rows, const T* b, int n) {
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) multiply(const T* a, const T* b, float* c, int n, int k) {
-  __shared__ alignas(32) T rows_a[kBlock * kStride];
-  __shared__ alignas(32) T rows_b[kBlock * kStride];
+  __shared__ __align__(32) T rows_a[kBlock * kStride];
+  __shared__ __align__(32) T rows_b[kBlock * kStride];
   const int wave = threadIdx.x / kWave;
   const int first_row = wave / kWaveColumns * kRows * kSide;
   const int first_column = wave % kWaveColumns * kColumns * kSide;
