@@ -15,6 +15,8 @@ _LONGEST_CALL_S = 0.2
 _BUFFER_BYTES = 1 << 30
 _COPY_BYTES = 256 << 20
 _FLOAT_BYTES = 4
+# What torch raises for a type that it, or the GPU, does not multiply; which of them differs between releases.
+_NOT_MULTIPLIED = (AttributeError, RuntimeError, TypeError, ValueError)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,7 +48,7 @@ def _matrix(dtype: str, multiply: Callable[[int], Call]) -> dict[str, Any]:
         try:
             call = multiply(side)
             times = times_ms(call)
-        except RuntimeError as error:  # a type that this GPU, or this torch, does not multiply
+        except _NOT_MULTIPLIED as error:
             return best or {"product": dtype, "reason": first_line(error)}
         rate = 2 * side**3 / sorted(times)[len(times) // 2]
         if rate > most:

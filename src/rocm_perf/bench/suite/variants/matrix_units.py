@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-NAME = f"{'MFMA/WMMA kernel (hipcc)' if torch.version.hip else 'WMMA kernel (nvcc)'}"
+NAME = "MFMA/WMMA kernel (hipcc)" if torch.version.hip else "WMMA kernel (nvcc)"
 DTYPES = ("f16", "bf16")
 MULTIPLE_OF = (128, 128, 32)
 
