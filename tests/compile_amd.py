@@ -55,7 +55,7 @@ class Compiler:
         with (self.folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not said.exists():
-                argv = [*self._clang(), *_FLAGS, f"--offload-arch={arch}", *flags, "-o", str(target)]
+                argv = [*self.clang(), *_FLAGS, f"--offload-arch={arch}", *flags, "-o", str(target)]
                 draft = said.with_suffix(".part")
                 draft.write_text(_run([*argv, str(KERNELS / f"{name}.hip")]))
                 draft.rename(said)
@@ -73,8 +73,8 @@ class Compiler:
         _run([sys.executable, "-m", "ziglang", "cc", "-nostdlib", "-shared", "-o", str(target), str(source)])
         return target
 
-    def _clang(self) -> list[str]:
-        """With a folder of tools in which `lld` is the linker that zig brings."""
+    def clang(self) -> list[str]:
+        """The compiler, with a folder of tools in which `lld` is the linker that zig brings."""
         tools = self.folder / "tools"
         lld = tools / "lld"
         if not lld.exists():

@@ -9,12 +9,16 @@ from pathlib import Path
 from rocm_perf.analysis.overview import examine, overview
 from rocm_perf.analysis.parts.combine import combined, of_window
 from rocm_perf.analysis.time.hotspots import Grouping
+from rocm_perf.bench.ceilings import store
 from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import load as _load
 from rocm_perf.ingest.load import Loaded
 from rocm_perf.model.document import Document
+from rocm_perf.model.machine_ceilings import MachineCeilings
 from rocm_perf.model.time_window import TimeWindow
 from rocm_perf.model.trace import Trace
+
+Ceilings = str | PathLike[str] | None
 
 
 def load(path: str | PathLike[str], *, window: TimeWindow | None = None) -> Trace:
@@ -45,22 +49,33 @@ def simulate(
 
 
 def analyze(
-    recording: Trace | str | PathLike[str], *, grouping: Grouping = "full", whole: bool = False
+    recording: Trace | str | PathLike[str],
+    *,
+    grouping: Grouping = "full",
+    whole: bool = False,
+    ceilings: Ceilings = None,
 ) -> Document:
-    """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted."""
+    """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted.
+    `ceilings` is a file of `rocm-perf ceilings`, or "none" for data sheets alone; by default, what it measured here."""
     if isinstance(recording, Trace):
         trace, label = recording, recording.run.sources[0].path if recording.run.sources else "trace"
     else:
         trace, label = load(recording), str(recording)
-    return overview(trace, label, grouping) if whole else examine(trace, label, grouping)
+    analyse = overview if whole else examine
+    return analyse(trace, label, grouping, machines=_machines(ceilings))
 
 
 def analyze_window(
-    path: str | PathLike[str], window: TimeWindow, *, grouping: Grouping = "full", as_one: bool = False
+    path: str | PathLike[str],
+    window: TimeWindow,
+    *,
+    grouping: Grouping = "full",
+    as_one: bool = False,
+    ceilings: Ceilings = None,
 ) -> Document:
     """Everything that `rocm-perf analyze --window` says about a part of a recording."""
     trace = _load.load(Path(path), as_one=as_one, window=window)
-    return of_window(overview(trace, str(path), grouping), window)
+    return of_window(overview(trace, str(path), grouping, machines=_machines(ceilings)), window)
 
 
 def analyze_in_parts(
@@ -69,6 +84,7 @@ def analyze_in_parts(
     *,
     grouping: Grouping = "full",
     as_one: bool = False,
+    ceilings: Ceilings = None,
 ) -> Document:
     """The windows of a recording, analysed one after another, as one document: only one is in memory at a time.
     Windows in which nothing starts are passed over, unless that is all of them."""
@@ -76,9 +92,14 @@ def analyze_in_parts(
     nothing: EmptyCaptureError | None = None
     for window in windows:
         try:
-            parts.append((window, analyze_window(path, window, grouping=grouping, as_one=as_one)))
+            document = analyze_window(path, window, grouping=grouping, as_one=as_one, ceilings=ceilings)
+            parts.append((window, document))
         except EmptyCaptureError as error:
             nothing = error
     if not parts:
         raise nothing or EmptyCaptureError(f"{path} was not divided into any part")
     return combined(parts)
+
+
+def _machines(ceilings: Ceilings) -> tuple[MachineCeilings, ...]:
+    return store.chosen(None if ceilings is None else str(ceilings))

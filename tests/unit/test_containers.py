@@ -17,6 +17,7 @@ from jsonschema.validators import validator_for
 from rocm_perf.cli.command import Command
 from rocm_perf.cli.doctor import DoctorCommand
 from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
+from rocm_perf.cli.suite import SuiteCommand
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker" / "docker-compose.profiling.yml"
@@ -74,7 +75,10 @@ def test_its_command_is_one_of_ours(compose: dict[str, Any], name: str) -> None:
     args = parser.parse_args(words)
     if verb != "doctor":
         assert args.output_directory == Path("/traces")
-        assert args.app == ["--", "true"]
+        assert args.app[:3] == ["--", "rocm-perf", "suite"]
+        suite = argparse.ArgumentParser(exit_on_error=False)
+        SuiteCommand().prepare_parser(suite)
+        assert suite.parse_args(args.app[3:]).output == Path("/traces")
 
 
 def test_an_application_with_options_of_its_own_reaches_the_verb(compose: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from rocm_perf.analysis.phases.focus import focused
+from rocm_perf.analysis.roofline.build import Machines
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.analysis.verdict.findings import conclusions
 from rocm_perf.model.document import TOPICS, Document
@@ -20,14 +21,22 @@ from rocm_perf.version import __version__
 _HERE = "rocm_perf.analysis"
 
 
-def examine(trace: Trace, label: str, grouping: Grouping = "full") -> Document:
+def examine(trace: Trace, label: str, grouping: Grouping = "full", *, machines: Machines = ()) -> Document:
     """Every analysis of the steady state of a run, or of all its work where nothing repeats."""
-    return overview(focused(trace), label, grouping, whole=trace)
+    return overview(focused(trace), label, grouping, whole=trace, machines=machines)
 
 
-def overview(trace: Trace, label: str, grouping: Grouping = "full", whole: Trace | None = None) -> Document:
-    """Every analysis of one run, or of the part of `whole` that it is. What cannot be said carries the reason why."""
-    chosen = {"grouping": grouping}
+def overview(
+    trace: Trace,
+    label: str,
+    grouping: Grouping = "full",
+    *,
+    whole: Trace | None = None,
+    machines: Machines = (),
+) -> Document:
+    """Every analysis of one run, or of the part of `whole` that it is. What cannot be said carries the reason why.
+    `machines`: what GPUs were measured to reach."""
+    chosen = {"grouping": grouping, "machines": machines}
     steady, whole = whole is not None, whole or trace
     document = Document(
         label=label,

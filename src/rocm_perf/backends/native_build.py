@@ -34,6 +34,9 @@ class Recipe:
     flags: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     is_library: bool = False
+    in_one: bool = (
+        False  # by one command with these flags alone: compilers for GPUs do not take a host compiler's
+    )
 
 
 def sources(folders: Iterable[str], suffixes: tuple[str, ...] = (".cpp",)) -> list[Path]:
@@ -68,6 +71,8 @@ def compile_into(target: Path, recipe: Recipe, remains: str = "") -> None:
 def build(target: Path, recipe: Recipe) -> str:
     """Compile each source beside the target, several at a time, and link them; returns what the compiler complained of,
     nothing if it did not."""
+    if recipe.in_one:
+        return _built_in_one(target, recipe)
     kind = _LIBRARY_FLAGS if recipe.is_library else ()
     flags = [*_FLAGS, *kind, *recipe.flags, "-I", str(NATIVE), "-idirafter", str(_SHIMS)]
     files = sources(recipe.folders)
@@ -79,6 +84,12 @@ def build(target: Path, recipe: Recipe) -> str:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         complaints = list(filter(None, pool.map(compiled, zip(files, objects, strict=True))))
     return complaints[0] if complaints else _linked(target, recipe, objects)
+
+
+def _built_in_one(target: Path, recipe: Recipe) -> str:
+    files = map(str, sources(recipe.folders))
+    flags = ("-std=c++17", "-O2", *recipe.flags, "-I", str(NATIVE))
+    return _complaint(recipe.compiler, [*flags, *files, *recipe.linked, "-o", str(target)])
 
 
 def _linked(target: Path, recipe: Recipe, objects: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
@@ -32,14 +32,22 @@ class Finished:
     last_line: str  # of what it wrote to stderr
 
 
-def run(argv: Sequence[str], environment: Mapping[str, str], timeout_s: float) -> Finished:
-    """Run a command to its end; what it prints is not shown. Beyond the timeout, and when this process is interrupted,
-    its whole session is ended."""
+def run(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    timeout_s: float,
+    listen: Callable[[IO[bytes]], None] | None = None,
+) -> Finished:
+    """Run a command to its end; what it prints is not shown, but `listen` may read it. Beyond the timeout, and when
+    this process is interrupted, its whole session is ended."""
     with tempfile.TemporaryFile() as errors:
         begin_ns, begun = _boot_ns(), time.perf_counter_ns()
-        process = _started(argv, environment, errors)
+        process = _started(argv, environment, errors, subprocess.PIPE if listen else subprocess.DEVNULL)
         deadline = _Deadline(process, timeout_s)
         try:
+            if listen and process.stdout:
+                with process.stdout:
+                    listen(process.stdout)
             status = process.wait()
             wall_ns = time.perf_counter_ns() - begun
         except BaseException:
@@ -79,14 +87,14 @@ class _Deadline:
 
 
 def _started(
-    argv: Sequence[str], environment: Mapping[str, str], errors: IO[bytes]
+    argv: Sequence[str], environment: Mapping[str, str], errors: IO[bytes], output: int
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             list(argv),
             env=dict(environment),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=output,
             stderr=errors,
             start_new_session=True,
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import named_path, positive, size
-from rocm_perf.cli.judged import add_window, in_range
+from rocm_perf.cli.judged import add_ceilings, add_window, in_range
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
@@ -67,6 +67,7 @@ class AnalyzeCommand:
         )
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
         add_window(parser)
+        add_ceilings(parser)
         parser.add_argument(
             "--memory",
             metavar="SIZE",
@@ -83,16 +84,20 @@ class AnalyzeCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import examine, overview
+        from rocm_perf.bench.ceilings.store import chosen
         from rocm_perf.cli.analyze_size import windows_of
 
         names = _sections(args.show)
+        machines = chosen(args.ceilings)
         windows = windows_of(args)
         with reading_progress():
             loaded = [] if windows else _load(args.paths, args.each, args.as_one)
             documents = _of_windows(args, windows)
         analyse = overview if args.window == "all" else examine
         documents += [
-            analyse(in_range(run.trace, args.range), run.label, args.by) for run in loaded if run.trace
+            analyse(in_range(run.trace, args.range), run.label, args.by, machines=machines)
+            for run in loaded
+            if run.trace
         ]
         errors = [(run.label, run.error) for run in loaded if run.error]
         if args.output:
@@ -115,8 +120,12 @@ def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> list[Doc
 
     (path,) = args.paths
     if args.in_parts:
-        return [api.analyze_in_parts(path, windows, grouping=args.by, as_one=args.as_one)]
-    return [api.analyze_window(path, windows[0], grouping=args.by, as_one=args.as_one)]
+        return [
+            api.analyze_in_parts(path, windows, grouping=args.by, as_one=args.as_one, ceilings=args.ceilings)
+        ]
+    return [
+        api.analyze_window(path, windows[0], grouping=args.by, as_one=args.as_one, ceilings=args.ceilings)
+    ]
 
 
 def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:

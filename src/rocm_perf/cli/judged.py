@@ -31,6 +31,16 @@ def add_window(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_ceilings(parser: argparse.ArgumentParser) -> None:
+    """The option that chooses the peaks kernels are measured against."""
+    parser.add_argument(
+        "--ceilings",
+        metavar="FILE|none",
+        help="peaks that `rocm-perf ceilings` wrote to FILE, or none: data sheets alone (default: those it measured "
+        "here, for recordings of the same model of GPU)",
+    )
+
+
 def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
     """The window that was given by its times."""
     if isinstance(args.window, str):

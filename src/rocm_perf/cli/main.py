@@ -16,6 +16,7 @@ from rocm_perf.cli.ab import AbCommand
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.bench import BenchCommand
 from rocm_perf.cli.capture import CaptureCommand
+from rocm_perf.cli.ceilings import CeilingsCommand
 from rocm_perf.cli.command import Command
 from rocm_perf.cli.compare import CompareCommand
 from rocm_perf.cli.debug import DebugCommand
@@ -34,6 +35,7 @@ from rocm_perf.cli.replay import ReplayCommand
 from rocm_perf.cli.report import ReportCommand
 from rocm_perf.cli.repro import ReproCommand
 from rocm_perf.cli.sample import SampleCommand
+from rocm_perf.cli.suite import SuiteCommand
 from rocm_perf.cli.whatif import WhatifCommand
 from rocm_perf.errors import InputError, OutputError, RocmPerfError, UsageError
 from rocm_perf.version import __version__
@@ -57,6 +59,8 @@ COMMANDS: tuple[Command, ...] = (
     ReproCommand(),
     CaptureCommand(),
     ReplayCommand(),
+    CeilingsCommand(),
+    SuiteCommand(),
     PresetsCommand(),
     FormatsCommand(),
     GpusCommand(),

@@ -170,9 +170,10 @@ def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Docu
     if trace is None:
         return None
     from rocm_perf.analysis.overview import examine
+    from rocm_perf.bench.ceilings.store import chosen
 
     with status(f"analysing {format_count(trace.rows('dispatches'), 'kernel')}"):
-        document = examine(trace, str(_run_folder(recorded)))
+        document = examine(trace, str(_run_folder(recorded)), machines=chosen())
     _write_files(document, _run_folder(recorded))
     if args.json:
         if last:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import count, named_path
-from rocm_perf.cli.judged import add_window, chosen_window, judged
+from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, judged
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
@@ -42,6 +42,13 @@ class WhatifCommand:
             default=[],
             help="kernels whose name matches become K times faster",
         )
+        parser.add_argument(
+            "--at-roof",
+            metavar="REGEX",
+            action="append",
+            default=[],
+            help="kernels whose name matches run at their roof (see --ceilings)",
+        )
         parser.add_argument("--hoist-syncs", action="store_true", help="synchronise once, at the end")
         parser.add_argument(
             "--stream-syncs", action="store_true", help="device-wide waits become waits for one stream"
@@ -63,6 +70,7 @@ class WhatifCommand:
             help="host work of a rank takes F times as long",
         )
         add_window(parser)
+        add_ceilings(parser)
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
         parser.add_argument("--json", action="store_true", help="print the projection as JSON")
 
@@ -113,6 +121,7 @@ def _changes(args: argparse.Namespace, trace: Trace, graph: Graph) -> list[Chang
     changes += [
         ScaledHost(_rank(name), factor) for name, factor in (_pair(text, "--host") for text in args.host)
     ]
+    changes += _at_roof(args, trace)
     if args.hoist_syncs:
         changes.append(SyncsRemoved(sync_wrappers(trace, graph)))
     if args.stream_syncs:
@@ -124,13 +133,28 @@ def _changes(args: argparse.Namespace, trace: Trace, graph: Graph) -> list[Chang
     return changes
 
 
+def _at_roof(args: argparse.Namespace, trace: Trace) -> list[Change]:
+    if not args.at_roof:
+        return []
+    from rocm_perf.analysis.path.at_roof import kernels_at_roof
+    from rocm_perf.analysis.roofline import roofline
+    from rocm_perf.bench.ceilings.store import chosen
+
+    points = roofline(trace, machines=chosen(args.ceilings))
+    return [kernels_at_roof(points, _expression(pattern)) for pattern in args.at_roof]
+
+
 def _pattern(text: str) -> tuple[str, float]:
     pattern, factor = _pair(text, "--faster")
+    return _expression(pattern), factor
+
+
+def _expression(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
         raise UsageError(f"{pattern!r} is not a regular expression", str(error)) from error
-    return pattern, factor
+    return pattern
 
 
 def _pair(text: str, option: str) -> tuple[str, float]:

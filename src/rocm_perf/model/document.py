@@ -114,11 +114,17 @@ TOPICS = (
         {"operators": "operators.build:operators", "queue_lengths": "idle.queue_length:queue_lengths"},
     ),
     Topic("path", "path:path_section", {"path": "path.critical_path:recorded_path"}),
-    Topic("roofline", "roofline:roofline_section", {"roofline": "roofline:roofline"}),
+    Topic(
+        "roofline",
+        "roofline:roofline_section",
+        {"roofline": "roofline:roofline"},
+        parameters=("machines",),
+    ),
     Topic(
         "bottlenecks",
         "roofline:bottlenecks_section",
         {"bottlenecks": "bottleneck:bottlenecks"},
+        parameters=("machines",),
         findings="verdict.kernels.findings:kernel_findings",
         evidence="bottlenecks,roofline,families",
     ),

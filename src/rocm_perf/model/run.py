@@ -24,6 +24,9 @@ class Loss(msgspec.Struct, frozen=True):
     records: int | None = None
 
 
+SIMULATOR = "rocm-perf sim"  # the tool of a recording that no machine made
+
+
 class RunInfo(msgspec.Struct, frozen=True):
     """Everything about a run that is not a table."""
 

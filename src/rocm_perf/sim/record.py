@@ -8,7 +8,7 @@ from operator import attrgetter
 import polars as pl
 
 from rocm_perf.model import schema
-from rocm_perf.model.run import RunInfo
+from rocm_perf.model.run import SIMULATOR, RunInfo
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.engine import START_NS, Item, Run
 from rocm_perf.sim.samples import samples
@@ -41,7 +41,7 @@ def record(run: Run) -> Trace:
     return Trace(
         kept,
         RunInfo(
-            tool="rocm-perf sim",
+            tool=SIMULATOR,
             tool_version=__version__,
             formats=("simulated",),
             hosts=(HOST,),

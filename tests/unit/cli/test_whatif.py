@@ -57,6 +57,8 @@ def test_several_changes_and_json(recording: str, capsys: pytest.CaptureFixture[
         (["--faster", "paged"], "--faster 'paged' is not understood"),
         (["--faster", "paged=0"], "--faster 'paged=0' is not understood"),
         (["--faster", "nothing_like_it=2"], "no kernel 'nothing_like_it'"),
+        (["--at-roof", "nothing_like_it"], "no kernel 'nothing_like_it' has a known roof"),
+        (["--at-roof", "("], "'(' is not a regular expression"),
         (["--faster", "paged=1e-320"], "more than can be timed"),
         (["--faster", "paged=1e-14"], "more than can be timed"),
         (["--host", "0=1e300"], "more than can be timed"),

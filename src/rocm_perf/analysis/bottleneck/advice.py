@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from rocm_perf.analysis.roofline.devices import Device
-from rocm_perf.model.run import RunInfo
+from rocm_perf.model.run import SIMULATOR, RunInfo
 
 _SETS = {"compute_share": "compute_bound", "memory_share": "memory_bound"}
 _SHAPES = "torch.profiler.profile(record_shapes=True)"
@@ -14,7 +14,7 @@ _ANY = "APP"
 
 def application(run: RunInfo) -> str:
     """The program as a command can name it; none for a simulated one, which no profiler can start."""
-    return "" if run.tool == "rocm-perf sim" else run.command or _ANY
+    return "" if run.tool == SIMULATOR else run.command or _ANY
 
 
 def would_tell_more(measured: Collection[str], device: Device, app: str = _ANY) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from rocm_perf.analysis.bottleneck.tables import table_evidence
 from rocm_perf.analysis.kernels.instructions import thread_trace
 from rocm_perf.analysis.kernels.pc_samples import pc_samples
 from rocm_perf.analysis.roofline.amounts import Key
-from rocm_perf.analysis.roofline.build import roofline
+from rocm_perf.analysis.roofline.build import Machines, roofline
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device, devices
 from rocm_perf.analysis.time.families import family
@@ -46,10 +46,10 @@ LEAST = 0.3  # a lower score points nowhere
 HALF = 0.5  # a lower score leaves room for a plainer cause
 
 
-def bottlenecks(trace: Trace, *, gpu: Gpu | None = None) -> Bottlenecks:
+def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()) -> Bottlenecks:
     """Every kernel, from all that was recorded of it."""
     known = devices(trace, gpu)
-    points = roofline(trace, gpu=gpu)
+    points = roofline(trace, gpu=gpu, machines=machines)
     counted = counted_metrics(metric_tables(trace, known, METRICS), known)
     launched = _of_launches(trace, known)
     tabled = table_evidence(trace)

@@ -11,7 +11,7 @@ import polars as pl
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.analysis.roofline.amounts import SHAPES, Key, Work, filled
-from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR, ceilings
+from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.counted import (
     ALL_BYTES,
     ALL_FLOPS,
@@ -27,8 +27,10 @@ from rocm_perf.analysis.roofline.shapes import shaped_work
 from rocm_perf.analysis.roofline.times import MEDIAN, NO_TIMES, OTHER_PASS, Times, times
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.metrics import MetricTable, quantity
+from rocm_perf.model.machine_ceilings import MATRIX, VECTOR, MachineCeilings
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Roofline, RooflineGpu, Spread
+from rocm_perf.model.run import SIMULATOR
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
@@ -47,6 +49,7 @@ NO_OPERATOR = "it was launched by no operator that is recorded"
 EVIDENCE = frozenset((OCCUPANCY, "wait_share", "issue_wait_share"))
 
 Ceilings = tuple[Mapping[str, Ceiling], ...]
+Machines = tuple[MachineCeilings, ...]
 
 
 @dataclass(frozen=True)
@@ -60,27 +63,31 @@ class _Recording:
     tables: tuple[MetricTable | None, ...]
 
 
-def roofline(trace: Trace, *, gpu: Gpu | None = None) -> Roofline:
+def roofline(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()) -> Roofline:
     """Every kernel with its ceilings, or the reason why it has no place among them.
 
-    A `gpu` overrides what the recording says about the machine.
+    A `gpu` overrides what the recording says about the machine. `machines`: what GPUs were measured to reach.
     """
-    return _as_recorded(trace) if gpu is None else _on(devices(trace, gpu), trace)
+    if gpu is None:
+        return _as_recorded(trace, machines)
+    return _on(devices(trace, gpu), trace, machines)
 
 
 @once_per_trace
-def _as_recorded(trace: Trace) -> Roofline:
-    return _on(devices(trace), trace)
+def _as_recorded(trace: Trace, machines: Machines) -> Roofline:
+    return _on(devices(trace), trace, machines)
 
 
-def _on(known: tuple[Device, ...], trace: Trace) -> Roofline:
+def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline:
     if not trace.has("dispatches"):
         return Roofline((), (), unavailable=NO_KERNELS)
-    measured = trace.table("ceilings")
+    recorded = trace.table("ceilings")
+    if trace.run.tool == SIMULATOR:
+        machines = ()  # a simulated GPU has the peaks of its data sheet
     recording = _Recording(
         trace,
         known,
-        tuple(ceilings(device, measured) for device in known),
+        tuple(ceilings(device, recorded, machines) for device in known),
         times(trace, known),
         metric_tables(trace, known, work_metrics() | EVIDENCE),
     )

@@ -1,19 +1,29 @@
-"""The peaks of a GPU: measured where the recording has them, else those of the catalogue."""
+"""The peaks of a GPU: measured by the recording's own benchmark, else on this machine, else those of the catalogue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import polars as pl
 
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.arch.gpu import Gpu
+from rocm_perf.arch.matching import match
+from rocm_perf.model.machine_ceilings import (
+    L2_RATE,
+    LDS_RATE,
+    MATRIX,
+    MEMORY_RATES,
+    VECTOR,
+    MachineCeilings,
+    MeasuredGpu,
+)
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.roofline import Ceiling
 
-MATRIX, VECTOR = " matrix", " vector"
 L2, LDS = "L2", "LDS"
+RECORDING = "the machine of the recording"
 _RIDGE = "peak rate / memory bandwidth"
 # A measured peak outside of these shares of the catalogue's is kept and doubted.
 _LOWEST, _HIGHEST = 0.4, 1.05
@@ -24,13 +34,14 @@ _CHANNEL_BYTES = 128
 _WIDE_L2 = ("gfx90a", "gfx942", "gfx950")
 
 
-def ceilings(device: Device, measured: pl.DataFrame) -> dict[str, Ceiling]:
-    """The ceilings of a device by name. `measured` is the table `ceilings` of the recording."""
+def ceilings(
+    device: Device, recorded: pl.DataFrame, machines: Sequence[MachineCeilings] = ()
+) -> dict[str, Ceiling]:
+    """The ceilings of a device by name. `recorded` is the table `ceilings` of the recording; of `machines`, those with
+    the same model of GPU count, the newest of them."""
     peaks = {ceiling.name: ceiling for ceiling in _of_catalogue(device)}
-    for name, value, unit in _best(device, measured).iter_rows():
-        known = _name(name, device)
-        if known:
-            peaks[known] = _measured(known, value / 1000, unit, peaks.get(known))
+    for ceiling in (*_of_machine(device, machines), *_of_recording(device, recorded)):
+        peaks[ceiling.name] = _beside_data_sheet(ceiling, peaks.get(ceiling.name))
     memory = peaks.get(device.memory)
     return {name: _with_ridge(ceiling, memory) for name, ceiling in peaks.items()}
 
@@ -80,11 +91,40 @@ def _source(gpu: Gpu, path: str) -> str:
     return source.title if source else "catalogue"
 
 
-def _best(device: Device, measured: pl.DataFrame) -> pl.DataFrame:
+def _of_machine(device: Device, machines: Sequence[MachineCeilings]) -> Iterator[Ceiling]:
+    same = [machine for machine in machines if _is_of_model(machine.gpu, device)]
+    machine = max(same, key=lambda one: one.date, default=None)
+    if machine is None:
+        return
+    levels = {device.memory: MEMORY_RATES, L2: (L2_RATE,), LDS: (LDS_RATE,)}
+    units = {rate.name: (rate.name,) for rate in machine.rates if rate.name.endswith((MATRIX, VECTOR))}
+    for name, measured_as in (levels | units).items():
+        rate = machine.best(*measured_as)
+        if rate:
+            formula = f"{rate.name}, the median of {len(rate.samples)} measurements ({rate.how})"
+            yield _measured(name, Quantity(rate.value, rate.unit, formula), machine.where_and_when)
+
+
+def _is_of_model(measured: MeasuredGpu, device: Device) -> bool:
+    """Whether a GPU is of the model of the device; a partition is a model of its own."""
+    known = match(measured.agent).gpu
+    name = known.name if known else measured.name
+    return (name, measured.compute_units) == (device.name, device.compute_units)
+
+
+def _of_recording(device: Device, recorded: pl.DataFrame) -> Iterator[Ceiling]:
+    for recorded_name, value, unit in _best(device, recorded).iter_rows():
+        name = _name(recorded_name, device)
+        if name:
+            formula = "measured by the roofline benchmark of the recording"
+            yield _measured(name, Quantity(value / 1000, unit.replace("G", "T", 1), formula), RECORDING)
+
+
+def _best(device: Device, recorded: pl.DataFrame) -> pl.DataFrame:
     """The highest of the device's own measurements; where the benchmark numbers GPUs in its own way, of all."""
     agents = [agent for _, agent in device.agents]
-    own = measured.filter(pl.col("agent_id").is_in(agents))
-    rows = (own if own.height else measured).drop_nulls("value")
+    own = recorded.filter(pl.col("agent_id").is_in(agents))
+    rows = (own if own.height else recorded).drop_nulls("value")
     return rows.group_by("ceiling", "unit", maintain_order=True).agg(pl.col("value").max()).select(
         "ceiling", "value", "unit"
     )  # fmt: skip
@@ -102,18 +142,30 @@ def _name(recorded: str, device: Device) -> str | None:
     return None
 
 
-def _measured(name: str, rate: float, unit: str, catalogue: Ceiling | None) -> Ceiling:
+def _measured(name: str, rate: Quantity, source: str) -> Ceiling:
     compute = name.endswith((MATRIX, VECTOR))
-    shown = unit.replace("G", "T", 1)
-    doubt = None
-    if catalogue and catalogue.rate.value:
-        share = rate / catalogue.rate.value
-        if not _LOWEST <= share <= _HIGHEST:
-            doubt = f"{share:.0%} of the {catalogue.rate.value:g} {shown} that the catalogue has"
-    quantity = Quantity(rate, shown, "measured by the roofline benchmark of the recording", doubt=doubt)
     return Ceiling(
-        name=name, kind="compute" if compute else "memory", rate=quantity, measured=True, source="recording"
+        name=name, kind="compute" if compute else "memory", rate=rate, measured=True, source=source
     )
+
+
+def _beside_data_sheet(ceiling: Ceiling, known: Ceiling | None) -> Ceiling:
+    """The measured ceiling with the rate that the catalogue has, which it replaces, and doubted where it is far off."""
+    if known is None:
+        return ceiling
+    data_sheet = known.data_sheet if known.measured else known.rate
+    doubt = _doubt(ceiling.rate, data_sheet) if data_sheet else None
+    rate = msgspec.structs.replace(ceiling.rate, doubt=doubt)
+    return msgspec.structs.replace(ceiling, rate=rate, data_sheet=data_sheet)
+
+
+def _doubt(rate: Quantity, data_sheet: Quantity) -> str | None:
+    if not rate.value or not data_sheet.value:
+        return None
+    share = rate.value / data_sheet.value
+    if _LOWEST <= share <= _HIGHEST:
+        return None
+    return f"{share:.0%} of the {data_sheet.value:g} {rate.unit} that the catalogue has"
 
 
 def _with_ridge(ceiling: Ceiling, memory: Ceiling | None) -> Ceiling:

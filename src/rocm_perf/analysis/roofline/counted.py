@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import polars as pl
 
 from rocm_perf.analysis.roofline.amounts import COUNTERS, SCHEMA, Key, Known, Work, merged
-from rocm_perf.analysis.roofline.ceilings import L2, LDS, MATRIX, VECTOR
+from rocm_perf.analysis.roofline.ceilings import L2, LDS
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.analysis.roofline.times import Times
 from rocm_perf.arch.metric_data import metrics
 from rocm_perf.arch.metric_evaluation import VALUE, Evaluation
 from rocm_perf.arch.metrics import MetricTable, evaluate, metrics_of
+from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
 from rocm_perf.model.trace import Trace
 
 _OPERATIONS = re.compile(r"(vector|matrix)_(\w+)_(flops|ops)")

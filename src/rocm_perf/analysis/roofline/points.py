@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.roofline.amounts import COUNTERS, LEVELS, MEMORY, SHAPES, Known
-from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.direct import SM
 from rocm_perf.analysis.roofline.regime import NEAR, NEAR_DATA_SHEET, Percent, verdict
+from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Spread, WorkPart
 from rocm_perf.units import format_bytes
@@ -145,13 +145,16 @@ def _percent(amount: Amount, time: Quantity, ceiling: Ceiling | None, device: De
         )
     value = amount.value / (ceiling.rate.value * 1000) / time.value * 100
     inputs = {"amount": amount.value, "ceiling": ceiling.rate.value, "time_ns": time.value}
-    above = _why_above(amount, device, ceiling) if value > 100 else None
+    above = _why_above(amount, device, ceiling, value) if value > 100 else None
     doubts = [text for text in (above, amount.known.doubt, ceiling.rate.doubt) if text]
     return Quantity(value=value, unit="%", formula=_PERCENT, inputs=inputs, doubt="; ".join(doubts) or None)
 
 
-def _why_above(amount: Amount, device: Device, ceiling: Ceiling) -> str:
+def _why_above(amount: Amount, device: Device, ceiling: Ceiling, percent: float) -> str:
     """The likely cause of more than the peak."""
+    data_sheet = ceiling.data_sheet.value if ceiling.data_sheet else None
+    if data_sheet and percent * float(ceiling.rate.value or 0) <= 100 * data_sheet:
+        return f"above what was {ceiling.origin}, but not above the data sheet: measure again (rocm-perf ceilings)"
     if not amount.is_level:
         return "above the peak: it runs on faster units than assumed, or the peak is of another GPU"
     if amount.ceiling not in MEMORY:

@@ -14,9 +14,9 @@ from rocm_perf.analysis.operators.peaks import floating_type
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
-from rocm_perf.analysis.roofline.ceilings import MATRIX, VECTOR
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
+from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
 
 _ON_MATRIX_UNITS = ("GEMM", "convolution", "attention")
 _HALVES = ("f16", "bf16", "f8")

@@ -18,8 +18,14 @@ class Ceiling(msgspec.Struct, frozen=True):
     kind: Literal["compute", "memory"]
     rate: Quantity  # TFLOP/s (TOP/s for integers) or TB/s
     measured: bool
-    source: str
+    source: str  # the data sheet, or on which machine it was measured, and when
     ridge: Quantity | None = None  # of a compute ceiling: intensity above which memory is not the limit
+    data_sheet: Quantity | None = None  # of a measured ceiling: what the catalogue has instead
+
+    @property
+    def origin(self) -> str:
+        """Where the rate comes from: "measured on this machine on 2026-11-16", or the title of the data sheet."""
+        return f"measured on {self.source}" if self.measured else self.source
 
 
 class RooflineGpu(msgspec.Struct, frozen=True):

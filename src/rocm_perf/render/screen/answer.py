@@ -13,6 +13,7 @@ from rich.text import Text
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.contents import Excerpt
 from rocm_perf.model.results.times import DeviceTime, Hotspot
+from rocm_perf.model.run import SIMULATOR
 from rocm_perf.render.grid import fitted, whole
 from rocm_perf.render.lines import height, labelled, line, marked, paragraph
 from rocm_perf.render.screen.finding import Detail, finding_lines
@@ -113,7 +114,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
 
 def _cost_is_unknown(document: Document) -> bool:
     """Whether nothing says what profiling cost: another tool recorded the run (the simulator costs nothing)."""
-    return document.run.collection is None and document.run.tool != "rocm-perf sim"
+    return document.run.collection is None and document.run.tool != SIMULATOR
 
 
 def _recorded(document: Document, view: View) -> Iterator[Text]:

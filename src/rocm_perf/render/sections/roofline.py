@@ -61,8 +61,9 @@ _BOTTLENECK_COLUMNS: Columns[Bottleneck] = (
 _CEILING_COLUMNS: Columns[Ceiling] = (
     number("peak", lambda row: f"{rate(row.rate)} {row.rate.unit}"),
     number("ridge FLOP/B", lambda row: rate(row.ridge)),
+    number("data sheet", lambda row: rate(row.data_sheet if row.measured else row.rate)),
     text("of", lambda row: row.name),
-    text("source", lambda row: ("measured: " if row.measured else "") + row.source),
+    text("source", lambda row: row.origin),
 )
 
 

@@ -96,7 +96,7 @@ def test_a_measured_ceiling_overrides_the_catalogue() -> None:
         {"agent_id": 0, "ceiling": "fp32", "value": 16_000.0, "unit": "GFLOP/s"},
     ]
     hbm, f16, f32 = (ceiling(name, ceilings=rows) for name in ("HBM", "f16 matrix", "f32 vector"))
-    assert (hbm.rate.value, hbm.measured, hbm.source) == (4.17, True, "recording")
+    assert (hbm.rate.value, hbm.measured, hbm.source) == (4.17, True, "the machine of the recording")
     assert f16.ridge is not None
     assert f16.ridge.value == pytest.approx(926 / 4.17)
     assert hbm.rate.doubt is None

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocm_perf.analysis.roofline.amounts import SHAPES
-from rocm_perf.analysis.roofline.ceilings import MATRIX
 from rocm_perf.analysis.roofline.regime import IMPLAUSIBLE
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.model.document import Document
-from rocm_perf.model.results.roofline import KernelRoofline
+from rocm_perf.model.machine_ceilings import MATRIX
+from rocm_perf.model.results.roofline import Ceiling, KernelRoofline
 from rocm_perf.units import format_ns, format_share
 
 # Of a roof: from here on, nothing is left in the kernel itself. What a copy reaches of the data sheet's bandwidth was
@@ -41,7 +41,7 @@ def headroom(subject: Subject, others: Sequence[Subject], document: Document) ->
         return None
     best = _best(subject, others) if _on_matrix_units(usable[0]) else None
     if best is not None:
-        return _below_best(subject, usable, best)
+        return _below_best(subject, usable, best, document)
     return _below_peak(usable, document)
 
 
@@ -73,13 +73,16 @@ def _percent(point: KernelRoofline) -> float:
     return float(point.percent_of_roof.value or 0)
 
 
-def _below_best(subject: Subject, points: Sequence[KernelRoofline], best: KernelRoofline) -> Headroom:
+def _below_best(
+    subject: Subject, points: Sequence[KernelRoofline], best: KernelRoofline, document: Document
+) -> Headroom:
     """The distance to the rate that other kernels reach on the same units."""
     reached = min(1.0, _mean_percent(points) / _percent(best))
     rate, best_rate = (_tflops(point) for point in (points[0], best))
     itself = best.short_name == subject.name
     of = "its fastest call" if itself else best.short_name
-    of_peak = f"{_percent(best):.0f} % of their data-sheet peak"
+    peak = "measured" if _measured_roof(best, document) else "data-sheet"
+    of_peak = f"{_percent(best):.0f} % of their {peak} peak"
     says = f"it computes {rate}; {of} reaches {best_rate} on the same units, {of_peak}"
     return Headroom(
         share=1 - reached,
@@ -99,8 +102,9 @@ def _tflops(point: KernelRoofline) -> str:
 def _below_peak(points: Sequence[KernelRoofline], document: Document) -> Headroom:
     reached = min(1.0, _mean_percent(points) / 100)
     point = points[0]
-    measured = _is_measured(point, document)
-    roof = f"{'what was measured on this machine' if measured else 'the data-sheet peak'} of {_roof_words(point)}"
+    measured = _measured_roof(point, document)
+    peak = f"what was measured on {measured.source}" if measured else "the data-sheet peak"
+    roof = f"{peak} of {_roof_words(point)}{_beside(measured)}"
     says = f"it reaches {_at_least(point)}{format_share(reached)} of {roof} ({point.basis})"
     near = reached >= (NEAR_MEASURED if measured else NEAR_DATA_SHEET)
     return Headroom(
@@ -121,11 +125,19 @@ def _mean_percent(points: Sequence[KernelRoofline]) -> float:
     return sum(_percent(point) * point.total_ns for point in points) / spent
 
 
-def _is_measured(point: KernelRoofline, document: Document) -> bool:
+def _measured_roof(point: KernelRoofline, document: Document) -> Ceiling | None:
+    """The ceiling that limits a kernel, if it was measured."""
     name = (point.position or "").partition(" (")[2].removesuffix(")")
-    return any(
-        ceiling.measured for ceiling in document.roofline.gpus[point.gpu].ceilings if ceiling.name == name
-    )
+    ceilings = document.roofline.gpus[point.gpu].ceilings
+    return next((ceiling for ceiling in ceilings if ceiling.name == name and ceiling.measured), None)
+
+
+def _beside(measured: Ceiling | None) -> str:
+    """The rate of the data sheet beside the measured one."""
+    if measured is None or measured.data_sheet is None:
+        return ""
+    rate, data_sheet = measured.rate, measured.data_sheet
+    return f", {rate.value:,.3g} {rate.unit} (data sheet: {data_sheet.value:,.3g})"
 
 
 def _roof_words(point: KernelRoofline) -> str:

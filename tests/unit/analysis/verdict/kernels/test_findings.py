@@ -105,7 +105,7 @@ def test_a_kernel_at_half_of_the_peak_is_worth_the_other_half_at_most() -> None:
 def test_a_ceiling_that_was_measured_is_the_roof_and_said_so() -> None:
     measured = [{"ceiling": "hbm", "value": 4000.0, "unit": "GB/s", "agent_id": 0}]
     finding = one(said(counted({**WORK, "TCC_EA0_RDREQ_sum": 0.5 * PEAK_READS}, ceilings=measured)))
-    assert any("what was measured on this machine" in line for line in finding.evidence)
+    assert any("what was measured on the machine of the recording" in line for line in finding.evidence)
     assert finding.time_at_stake_ns == pytest.approx(100_000 * (1 - 2.65 / 4), rel=0.01)
 
 
