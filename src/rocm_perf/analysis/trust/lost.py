@@ -17,7 +17,7 @@ from rocm_perf.analysis.basis.calls import (
 )
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import disjoint
-from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls
+from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls, with_calls
 from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
@@ -74,7 +74,7 @@ def _launching_calls(trace: Trace) -> pl.DataFrame:
     name = pl.col("name").str
     launching = name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
     outer = disjoint(_uncaptured(calls, launching), THREAD).with_columns(call_key())
-    left = outer.join(_work(trace), on="call_key", how="left", maintain_order="left")["left"]
+    left = with_calls(outer, _work(trace))["left"]
     counted = outer.with_columns(
         left.fill_null(0), pl.col("correlation_id").is_not_null().alias("identified")
     )
@@ -99,8 +99,8 @@ def _work(trace: Trace) -> pl.DataFrame:
     columns = (*_PROCESS, "correlation_id")
     of_pass = pl.col("pass_id") == (shown_pass(trace) or 0)
     work = pl.concat(trace.lazy(table).filter(of_pass).select(columns) for table in ("dispatches", "copies"))
-    keyed = work.drop_nulls("correlation_id").select(call_key())
-    return keyed.group_by("call_key").agg(pl.len().cast(pl.Int64).alias("left")).collect()
+    keys = work.drop_nulls("correlation_id").select(call_key()).sort("call_key").collect().to_series()
+    return keys.rle().struct.unnest().select(call_key="value", left=pl.col("len").cast(pl.Int64))
 
 
 def _pending(launched: pl.DataFrame, syncs: pl.DataFrame) -> pl.Series:
