@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import grouped, over, telling
+from rocm_perf.analysis.basis.keys import grouped, ordered, over, telling
 
 Frame = pl.DataFrame | pl.LazyFrame
 
@@ -51,17 +51,17 @@ def holes(
     previous = [pl.col(name).shift(1).alias(f"before_{name}") for name in before]
     added = [_reach().alias("since_ns"), *previous]
     keys = telling(by, intervals)
-    ordered = _ordered(intervals, keys, ["start_ns", *then], [])
-    spans = ordered.with_columns(over(expression, keys) for expression in added)
+    rows = ordered(intervals.filter(_USABLE), [*keys, "start_ns", *then], nulls_last=then)
+    spans = rows.with_columns(over(expression, keys) for expression in added)
     return spans.filter(pl.col("start_ns") > pl.col("since_ns"))
 
 
 def disjoint(intervals: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """The outermost intervals: what lies within an earlier one goes, what sticks out of it is cut to that part."""
     keys = telling(by, intervals)
-    ordered = _ordered(intervals, keys, ["start_ns"], ["end_ns"])
+    rows = ordered(intervals.filter(_USABLE), [*keys, "start_ns", "end_ns"], falling=["end_ns"])
     cut = pl.max_horizontal("start_ns", over(_reach(), keys)).alias("start_ns")
-    return ordered.with_columns(cut).filter(pl.col("end_ns") > pl.col("start_ns"))
+    return rows.with_columns(cut).filter(pl.col("end_ns") > pl.col("start_ns"))
 
 
 def overlap_ns(intervals: pl.DataFrame, cover: pl.DataFrame, by: Sequence[str]) -> pl.Series:
@@ -97,15 +97,6 @@ def count_between(intervals: pl.DataFrame, events: pl.DataFrame, by: Sequence[st
     first, last = (_ranks(times, places) for places in axis.placed(intervals))
     counts: pl.Series = last - first
     return counts.fill_null(0).alias("count")
-
-
-def _ordered(
-    intervals: pl.DataFrame, by: Sequence[str], ascending: Sequence[str], descending: Sequence[str]
-) -> pl.DataFrame:
-    keys = [*by, *ascending, *descending]
-    last = [False] * len(by) + [True] * (len(keys) - len(by))
-    falling = [False] * (len(keys) - len(descending)) + [True] * len(descending)
-    return intervals.filter(_USABLE).sort(keys, descending=falling, nulls_last=last)
 
 
 def _reach() -> pl.Expr:

@@ -43,12 +43,48 @@ def grouped(rows: pl.DataFrame, by: Sequence[str], *aggregates: pl.Expr) -> pl.D
     return rows.group_by(keys, maintain_order=True).agg(same, *aggregates).select(*by, pl.exclude(by))
 
 
+def ranks(by: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
+    """The number of the group of each row, groups in the order of their values, from 0 on."""
+    keys = telling(by, rows)
+    return pl.struct(keys).rank("dense").cast(pl.Int64) - 1 if keys else pl.lit(0, pl.Int64)
+
+
+def ordered(
+    rows: pl.DataFrame, by: Sequence[str], *, falling: Sequence[str] = (), nulls_last: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The rows in the order of the columns, equal ones as they were. Nothing is sorted where the first column that
+    tells rows apart rises from each to the next: recordings are mostly written in the order of time."""
+    keys = telling(by, rows)
+    if not keys or (keys[0] not in falling and _rises(rows[keys[0]])):
+        return rows
+    return rows.sort(
+        keys,
+        descending=[key in falling for key in keys],
+        nulls_last=[key in nulls_last for key in keys],
+        maintain_order=True,
+    )
+
+
+def _rises(values: pl.Series) -> bool:
+    return bool((values > values.shift(1)).fill_null(False).slice(1).all())
+
+
 def sorted_by(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """The rows in the order of the keys, equal ones as they were. One sort for each key, the last one first: sorting by
     several at once has to encode them, and takes several times as long."""
     for key in reversed(keys):
         rows = rows.sort(key, maintain_order=True)
     return rows
+
+
+def alone(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The rows that are the only one of their group."""
+    keys = telling(by, rows)
+    if not keys:
+        return rows if rows.height == 1 else rows.clear()
+    if len(keys) == 1 and rows[keys[0]].n_unique() == rows.height:
+        return rows
+    return rows.filter(~as_one(keys).is_duplicated())
 
 
 def firsts(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

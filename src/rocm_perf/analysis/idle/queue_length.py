@@ -56,7 +56,9 @@ def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
         .sort("dispatches", "copies", descending=True)
         .with_row_index("stream")
     )
-    levels = _levels(launched.join(table.select("stream", *_STREAM), on=_STREAM, nulls_equal=True))
+    streams = table.select("stream", *_STREAM)
+    times = launched.select(*_STREAM, "launch_ns", "start_ns")
+    levels = _levels(times.join(streams, on=_STREAM, nulls_equal=True))
     longest = dict(levels.group_by("stream").agg(pl.col("level").max()).iter_rows())
     return tuple(
         _row(

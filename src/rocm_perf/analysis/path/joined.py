@@ -9,6 +9,7 @@ from itertools import accumulate
 
 import polars as pl
 
+from rocm_perf.analysis.basis.shared import once_per_graph
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import changed, names, numbered
 from rocm_perf.analysis.time.sequence import period
@@ -109,6 +110,7 @@ def _recorded_call_ns(graph: Graph) -> int | None:
     return int(calls["duration_ns"].median()) if calls.height else None  # type: ignore[arg-type]
 
 
+@once_per_graph
 def _launches(graph: Graph) -> pl.DataFrame:
     """Calls that start one kernel or copy and do not wait, by thread and time; those of a `run` follow one another
     on one stream, without a range mark or long host work between them."""
