@@ -1,4 +1,4 @@
-"""What several analyses need is computed once for each Trace or Graph, when first asked for, and kept as long as that."""
+"""What several analyses need of a Trace or a Graph is computed when first asked for, and kept as long as that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
-
 
 Owner = TypeVar("Owner")
 Parameters = ParamSpec("Parameters")
@@ -17,7 +16,7 @@ _RESULTS: WeakKeyDictionary[Any, dict[Hashable, Any]] = WeakKeyDictionary()
 def once_per_owner(
     compute: Callable[Concatenate[Owner, Parameters], Result],
 ) -> Callable[Concatenate[Owner, Parameters], Result]:
-    """The same function, its result kept with its first argument, which never changes, for each choice of the others."""
+    """The same function, its result kept with its first argument, which never changes, for each choice of others."""
 
     @wraps(compute)
     def shared(owner: Owner, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:

@@ -108,11 +108,10 @@ def on_device(dispatches: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFra
     rows = [(node, agent, place) for place, device in enumerate(known) for node, agent in device.agents]
     schema = {"node": pl.Int32, "agent_id": pl.Int64, "gpu": pl.Int32}
     table = pl.DataFrame(rows, schema, orient="row").unique(["node", "agent_id"], keep="first")
-    agents = dispatches.select("node", "agent_id")
-    places = agents.join(table, on=["node", "agent_id"], how="left", nulls_equal=True, maintain_order="left")[
-        "gpu"
-    ]
-    return dispatches.with_columns(places.fill_null(len(known) - 1))
+    joined = dispatches.join(
+        table, on=["node", "agent_id"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    return joined.with_columns(pl.col("gpu").fill_null(len(known) - 1))
 
 
 def _described(trace: Trace, agents: pl.DataFrame) -> bool:
