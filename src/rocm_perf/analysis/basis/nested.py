@@ -7,6 +7,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.forest import first_reaching
 from rocm_perf.analysis.basis.keys import firsts, telling
+from rocm_perf.analysis.basis.launched import call_key, with_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
@@ -94,19 +95,18 @@ def nested_ops(trace: Trace) -> pl.DataFrame:
 def with_launch(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     """GPU work with when and where the host launched it: launch_ns, launch_end_ns and launch_tid, null where no
     call carries its correlation id."""
-    calls = _launches(trace)
-    keys = telling(CALL, work, calls) or CALL
-    launches = calls.select(*keys, *_LAUNCH)
-    return work.join(launches, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    calls = _calls(trace)
+    if not telling(["pass_id", "rank"], work, calls):
+        return with_calls(work, calls.select(call_key(), *_LAUNCH))
+    return work.join(firsts(calls, CALL), on=CALL, how="left", nulls_equal=True, maintain_order="left")
 
 
 @once_per_trace
-def _launches(trace: Trace) -> pl.DataFrame:
-    """The call of each process and correlation id, the last to begin of several."""
-    calls = (
+def _calls(trace: Trace) -> pl.DataFrame:
+    """The calls that may have launched something, the last to begin first."""
+    return (
         trace.table("api_calls")
         .drop_nulls(["correlation_id", "start_ns"])
         .select(*CALL, **_LAUNCH)
         .sort("launch_ns", descending=True)
     )
-    return firsts(calls, CALL)
