@@ -14,11 +14,11 @@ def telling(by: Sequence[str], *frames: pl.DataFrame) -> list[str]:
         return []
     same = pl.col(by).eq_missing(pl.col(by).first()).all()
     alike = [frame.select(same).row(0) for frame in frames]
-    firsts = [frame.select(pl.col(by).first()).row(0) for frame in frames if frame.height]
+    openings = [frame.select(pl.col(by).first()).row(0) for frame in frames if frame.height]
     return [
         name
         for place, name in enumerate(by)
-        if not all(row[place] for row in alike) or len({row[place] for row in firsts}) > 1
+        if not all(row[place] for row in alike) or len({row[place] for row in openings}) > 1
     ]
 
 

@@ -78,8 +78,9 @@ def path_nodes(graph: Graph) -> pl.Series:
     while path[-1] != START:
         path = pl.concat([path, back.gather(path)])
         back = back.gather(back)
-    length = (path != START).sum() + 1  # the start leads to itself
-    return path.head(length).reverse().cast(pl.Int64)
+    length = path.len() - int((path == START).sum()) + 1  # the start leads to itself
+    nodes: pl.Series = path.head(length).reverse().cast(pl.Int64)
+    return nodes
 
 
 def path_links(graph: Graph) -> pl.DataFrame:
