@@ -38,7 +38,7 @@ class Trace:
         if frame is None:
             return schema.empty(name)
         if isinstance(frame, pl.LazyFrame):
-            frame = _collected(name, frame)
+            frame = _collected(name, frame).rechunk()  # the pieces of its file as one: every use would join them
             schema.check(name, frame)
             _require_possible(name, frame)
             self._frames[name] = frame
