@@ -38,7 +38,8 @@ class Trace:
         if frame is None:
             return schema.empty(name)
         if isinstance(frame, pl.LazyFrame):
-            frame = _collected(name, frame)
+            # The pieces of its file as one: else every use joins them.
+            frame = _collected(name, frame).rechunk()
             schema.check(name, frame)
             _require_possible(name, frame)
             self._frames[name] = frame

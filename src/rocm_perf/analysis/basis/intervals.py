@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import grouped, ordered, over, telling
+
 Frame = pl.DataFrame | pl.LazyFrame
 
 _USABLE = pl.col("start_ns").is_not_null() & (pl.col("end_ns") >= pl.col("start_ns"))
@@ -20,17 +22,17 @@ def union_ns(intervals: Frame, by: Sequence[str] = ()) -> pl.DataFrame:
 
     In order of start, an interval adds what reaches beyond everything before it.
     """
-    ordered = intervals.lazy().filter(_USABLE).select(*by, "start_ns", "end_ns").sort("start_ns")
+    usable = intervals.lazy().filter(_USABLE).select(*by, "start_ns", "end_ns")
     reach = pl.col("end_ns").cum_max().shift(1)
     gain = (pl.col("end_ns") - pl.max_horizontal("start_ns", reach)).clip(lower_bound=0)
-    sums = (
+    return grouped(
+        usable.sort("start_ns").collect(),
+        by,
         gain.sum().alias("union_ns"),
         pl.col("start_ns").min().alias("first_ns"),
         pl.col("end_ns").max().alias("last_ns"),
         pl.len().cast(pl.Int64).alias("count"),
     )
-    grouped = ordered.group_by(by, maintain_order=True).agg(sums) if by else ordered.select(sums)
-    return grouped.collect()
 
 
 def total_union_ns(intervals: pl.DataFrame) -> int:
@@ -48,17 +50,18 @@ def holes(
     """
     previous = [pl.col(name).shift(1).alias(f"before_{name}") for name in before]
     added = [_reach().alias("since_ns"), *previous]
-    ordered = _ordered(intervals, by, ["start_ns", *then], [])
-    spans = ordered.with_columns(expression.over(by) if by else expression for expression in added)
+    keys = telling(by, intervals)
+    rows = ordered(intervals.filter(_USABLE), [*keys, "start_ns", *then], nulls_last=then)
+    spans = rows.with_columns(over(expression, keys) for expression in added)
     return spans.filter(pl.col("start_ns") > pl.col("since_ns"))
 
 
 def disjoint(intervals: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """The outermost intervals: what lies within an earlier one goes, what sticks out of it is cut to that part."""
-    ordered = _ordered(intervals, by, ["start_ns"], ["end_ns"])
-    reach = _reach().over(by) if by else _reach()
-    cut = pl.max_horizontal("start_ns", reach).alias("start_ns")
-    return ordered.with_columns(cut).filter(pl.col("end_ns") > pl.col("start_ns"))
+    keys = telling(by, intervals)
+    rows = ordered(intervals.filter(_USABLE), [*keys, "start_ns", "end_ns"], falling=["end_ns"])
+    cut = pl.max_horizontal("start_ns", over(_reach(), keys)).alias("start_ns")
+    return rows.with_columns(cut).filter(pl.col("end_ns") > pl.col("start_ns"))
 
 
 def overlap_ns(intervals: pl.DataFrame, cover: pl.DataFrame, by: Sequence[str]) -> pl.Series:
@@ -77,7 +80,7 @@ def overlaps_ns(
     """
     if not intervals.height or not parts.height:
         return pl.DataFrame({kind: pl.zeros(intervals.height, pl.Int64, eager=True) for kind in kinds})
-    axis = _Axis(parts, by)
+    axis = _Axis(parts, telling(by, parts, intervals))
     pieces = axis.placed(parts).with_columns(parts["kind"].cast(pl.Enum(kinds), strict=False)).sort("start")
     sums = _covered_so_far(pieces, kinds)
     first, last = (_covered_before(sums, places, kinds) for places in axis.placed(intervals))
@@ -89,20 +92,11 @@ def count_between(intervals: pl.DataFrame, events: pl.DataFrame, by: Sequence[st
     known = events.drop_nulls("start_ns").select(*by, "start_ns", pl.col("start_ns").alias("end_ns"))
     if not intervals.height or not known.height:
         return pl.zeros(intervals.height, pl.Int64, eager=True).alias("count")
-    axis = _Axis(known, by)
+    axis = _Axis(known, telling(by, known, intervals))
     times = axis.placed(known)["start"].sort()
     first, last = (_ranks(times, places) for places in axis.placed(intervals))
     counts: pl.Series = last - first
     return counts.fill_null(0).alias("count")
-
-
-def _ordered(
-    intervals: pl.DataFrame, by: Sequence[str], ascending: Sequence[str], descending: Sequence[str]
-) -> pl.DataFrame:
-    keys = [*by, *ascending, *descending]
-    last = [False] * len(by) + [True] * (len(keys) - len(by))
-    falling = [False] * (len(keys) - len(descending)) + [True] * len(descending)
-    return intervals.filter(_USABLE).sort(keys, descending=falling, nulls_last=last)
 
 
 def _reach() -> pl.Expr:
@@ -116,7 +110,7 @@ class _Axis:
     def __init__(self, rows: pl.DataFrame, by: Sequence[str]) -> None:
         self.by = list(by)
         low, high = pl.col("start_ns").min().alias("low"), pl.col("end_ns").max().alias("high")
-        groups = rows.group_by(self.by, maintain_order=True).agg(low, high) if by else rows.select(low, high)
+        groups = grouped(rows, by, low, high)
         room = pl.col("high") - pl.col("low") + 3
         self.groups = groups.with_columns((room.cum_sum() - room).alias("base"))
 

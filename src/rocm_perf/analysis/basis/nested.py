@@ -6,6 +6,8 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import first_reaching
+from rocm_perf.analysis.basis.keys import firsts, telling
+from rocm_perf.analysis.basis.launched import call_key, with_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
@@ -13,6 +15,7 @@ from rocm_perf.model.trace import Trace
 THREAD = ["node", "pass_id", "rank", "pid", "tid"]
 CALL = ["node", "pass_id", "rank", "pid", "correlation_id"]
 _OP = [*THREAD, "category", "name", "op_id", "sequence", "start_ns", "end_ns"]
+_LAUNCH = {"launch_ns": "start_ns", "launch_end_ns": "end_ns", "launch_tid": "tid"}
 _FOREVER = 2**63 - 1
 
 
@@ -92,21 +95,18 @@ def nested_ops(trace: Trace) -> pl.DataFrame:
 def with_launch(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     """GPU work with when and where the host launched it: launch_ns, launch_end_ns and launch_tid, null where no
     call carries its correlation id."""
-    return work.join(_launches(trace), on=CALL, how="left", nulls_equal=True, maintain_order="left")
+    calls = _calls(trace)
+    if not telling(["pass_id", "rank"], work, calls):
+        return with_calls(work, calls.select(call_key(), *_LAUNCH))
+    return work.join(firsts(calls, CALL), on=CALL, how="left", nulls_equal=True, maintain_order="left")
 
 
 @once_per_trace
-def _launches(trace: Trace) -> pl.DataFrame:
-    """The call of each process and correlation id, the last to begin of several."""
+def _calls(trace: Trace) -> pl.DataFrame:
+    """The calls that may have launched something, the last to begin first."""
     return (
         trace.table("api_calls")
         .drop_nulls(["correlation_id", "start_ns"])
-        .select(
-            *CALL,
-            pl.col("start_ns").alias("launch_ns"),
-            pl.col("end_ns").alias("launch_end_ns"),
-            pl.col("tid").alias("launch_tid"),
-        )
+        .select(*CALL, **_LAUNCH)
         .sort("launch_ns", descending=True)
-        .unique(CALL, keep="first", maintain_order=True)
     )

@@ -1,4 +1,4 @@
-"""What several analyses need is computed once for each Trace, when first asked for, and kept as long as the Trace."""
+"""What several analyses need of a Trace or a Graph is computed when first asked for, and kept as long as that."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from rocm_perf.model.trace import Trace
-
+Owner = TypeVar("Owner")
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-_RESULTS: WeakKeyDictionary[Trace, dict[Hashable, Any]] = WeakKeyDictionary()
+_RESULTS: WeakKeyDictionary[Any, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
-def once_per_trace(
-    compute: Callable[Concatenate[Trace, Parameters], Result],
-) -> Callable[Concatenate[Trace, Parameters], Result]:
-    """The same function, its result kept for each choice of its other arguments: a Trace never changes."""
+def once_per_owner(
+    compute: Callable[Concatenate[Owner, Parameters], Result],
+) -> Callable[Concatenate[Owner, Parameters], Result]:
+    """The same function, its result kept with its first argument, which never changes, for each choice of others."""
 
     @wraps(compute)
-    def shared(trace: Trace, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        results = _RESULTS.setdefault(trace, {})
+    def shared(owner: Owner, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        results = _RESULTS.setdefault(owner, {})
         key = (compute, args, tuple(sorted(kwargs.items())))
         if key not in results:
-            results[key] = compute(trace, *args, **kwargs)
+            results[key] = compute(owner, *args, **kwargs)
         result: Result = results[key]
         return result
 
     return shared
+
+
+once_per_trace = once_per_owner
+once_per_graph = once_per_owner

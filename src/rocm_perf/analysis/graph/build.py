@@ -138,40 +138,50 @@ def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
     item_columns = ("name", "lane", "rank", "call", "size_bytes", "row")
     began = pl.coalesce("met_ns", "start_ns")
     frames = [
-        pl.DataFrame(
-            {"id": [START], "kind": ["start"], "name": ["start"], "start_ns": [0], "duration_ns": [0]}
-        ),
+        _instant(START, "start", 0),
         calls.select(*host_columns, "kind", "start_ns", id="into", duration_ns="own_ns"),
         calls.filter("blocking").select(
-            *host_columns, kind=pl.lit("return"), id="out", start_ns="end_ns", duration_ns=pl.lit(0)
+            *host_columns,
+            kind=pl.lit("return", NODE_KINDS),
+            id="out",
+            start_ns="end_ns",
+            duration_ns=pl.lit(0),
         ),
         items.select(
             *item_columns,
-            "kind",
+            pl.col("kind").cast(NODE_KINDS),
             id="out",
             start_ns=began,
             duration_ns=pl.col("end_ns") - began,
             met=pl.col("met_ns").is_not_null(),
         ),
         items.filter(pl.col("arrival").is_not_null()).select(
-            *item_columns, "start_ns", id="arrival", kind=pl.lit("arrival"), duration_ns=pl.lit(0)
+            *item_columns,
+            "start_ns",
+            id="arrival",
+            kind=pl.lit("arrival", NODE_KINDS),
+            duration_ns=pl.lit(0),
         ),
         met.unique("meeting", keep="first", maintain_order=True).select(
             id="node_id",
             start_ns="met_ns",
-            kind=pl.lit("meeting"),
+            kind=pl.lit("meeting", NODE_KINDS),
             name=pl.lit("meeting"),
             duration_ns=pl.lit(0),
         ),
-        pl.DataFrame(
-            {"id": [parts.end], "kind": ["end"], "name": ["end"], "start_ns": [wall], "duration_ns": [0]}
-        ),
+        _instant(parts.end, "end", wall),
     ]
-    nodes = pl.concat(frames, how="diagonal_relaxed").with_columns(pl.col("kind").cast(NODE_KINDS))
+    nodes = pl.concat(frames, how="diagonal_relaxed")
     order = pl.col("kind").replace_strict(_ORDER, return_dtype=pl.Int64)
     order = pl.when(pl.col("met").fill_null(False)).then(_TRANSFER).otherwise(order)
     nodes = nodes.with_columns(pl.col("name").cast(pl.Categorical), call=pl.col("call") + 1)
     return nodes.sort(10 * pl.col("start_ns") + order, maintain_order=True).drop("met")
+
+
+def _instant(number: int, kind: str, at_ns: int) -> pl.DataFrame:
+    """The start or the end of all."""
+    row = {"id": [number], "kind": [kind], "name": [kind], "start_ns": [at_ns], "duration_ns": [0]}
+    return pl.DataFrame(row, schema_overrides={"kind": NODE_KINDS})
 
 
 # Edges: cause and effect are node numbers; `usual` is the usual lag, null where the lag is always as observed
@@ -297,7 +307,7 @@ def _assembled(
     nodes: pl.DataFrame, edges: pl.DataFrame, wall: int, parts: _Parts, lacking: tuple[str, ...]
 ) -> Graph:
     """Edges between rows of the sorted nodes, each with its lag; the one that explains a start is binding."""
-    position = nodes["id"].arg_sort().cast(pl.Int64)  # ids are the numbers from 0 on, each once
+    position = _places(nodes["id"])
     nodes = nodes.drop("id").with_columns(call=position.gather(nodes["call"]))
     edges = edges.with_columns(
         cause=position.gather(edges["cause"]),
@@ -324,6 +334,12 @@ def _assembled(
         lag_ns=pl.when("binding").then("observed").otherwise("lag_ns"),
     )
     return Graph(nodes=nodes, edges=edges, wall_ns=wall, estimates=tuple(parts.estimates), missing=lacking)
+
+
+def _places(ids: pl.Series) -> pl.Series:
+    """The row of each id; ids are the numbers from 0 on, each once."""
+    rows = pl.int_range(ids.len(), dtype=pl.Int64, eager=True)
+    return pl.zeros(ids.len(), pl.Int64, eager=True).scatter(ids, rows)
 
 
 def _loose(count: int, edges: pl.DataFrame, aside: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import ordered, ranks
 from rocm_perf.analysis.basis.launched import with_calls
 from rocm_perf.analysis.graph.host import placed
 from rocm_perf.model.trace import Trace
@@ -35,9 +36,8 @@ def items(
         .alias("lane_kind"),
         pl.coalesce("stream_id", "queue_id", pl.lit(-1)).alias("lane_id"),
     )
-    lane = pl.struct(_LANE).rank("dense").cast(pl.Int64) - 1
-    rows = with_calls(rows.with_columns(lane=lane).drop("stream_id", "queue_id"), owners)
-    rows = rows.sort("lane", "start_ns", "end_ns", "row").with_columns(
+    rows = rows.with_columns(lane=ranks(_LANE, rows)).drop("stream_id", "queue_id")
+    rows = ordered(with_calls(rows, owners), ["lane", "start_ns", "end_ns", "row"]).with_columns(
         item=pl.int_range(pl.len(), dtype=pl.Int64)
     )
     return rows.rename({"lane_id": "track"}).with_columns(

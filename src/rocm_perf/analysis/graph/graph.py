@@ -50,7 +50,7 @@ _NEVER = -(1 << 62)
 _SLICE = 1 << 14  # edges that become Python numbers at a time: they stay in the cache of the processor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is its own, as a key too
 class Graph:
     """`nodes`, in the order of time: kind, name, start_ns (from the first start of their clock domain), duration_ns,
     thread, section (of the thread, between range marks), lane (stream or queue), rank, call (the launching call's

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.calls import SYNC_CALL
+from rocm_perf.analysis.basis.keys import ordered, over, ranks, telling
 from rocm_perf.analysis.basis.launched import call_key
-from rocm_perf.analysis.graph.graph import EDGE_KINDS, RULE_NAMES, START
+from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.trace import Trace
 
@@ -43,18 +44,18 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
         .select(*THREAD, "rank", "name", "start_ns", "end_ns", "correlation_id")
         .collect()
     )
-    thread = pl.struct(THREAD).rank("dense").cast(pl.Int64) - 1
-    rows = rows.with_columns(thread=thread).sort(
-        "thread", "start_ns", "end_ns", descending=[False, False, True]
-    )
-    reach = pl.col("end_ns").cum_max().shift(1).over("thread")
+    rows = rows.with_columns(thread=ranks(THREAD, rows))
+    rows = ordered(rows, ["thread", "start_ns", "end_ns"], falling=["end_ns"])
+    reach = over(pl.col("end_ns").cum_max().shift(1), telling(["thread"], rows))
     rows = rows.with_columns(inner=(pl.col("start_ns") < reach).fill_null(False))
     rows = rows.with_columns(call=(~pl.col("inner")).cum_sum().cast(pl.Int64) - 1)
     owners = rows.filter(pl.col("correlation_id") > 0).select(call_key(), "call")
     calls = rows.filter(~pl.col("inner")).drop("inner", "correlation_id")
     calls = calls.join(_scopes(calls["name"]), on="name", how="left", maintain_order="left")
     waited = pl.when("waits").then("call").forward_fill().over("thread")
-    calls = calls.with_columns(pl.lit(kind).alias("kind"), waited.alias("last_wait")).drop("waits")
+    calls = calls.with_columns(pl.lit(kind, NODE_KINDS).alias("kind"), waited.alias("last_wait")).drop(
+        "waits"
+    )
     return calls, owners
 
 

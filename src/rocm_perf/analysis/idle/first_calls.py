@@ -56,7 +56,8 @@ def one_off_calls(trace: Trace) -> pl.DataFrame:
     busy = overlap_ns(outer, _elsewhere(trace), _PROCESS)
     one_off = outer.with_columns((_LENGTH - busy).alias("own")).filter(_is_one_off())
     usual = (
-        calls.join(one_off, on=columns, how="anti", nulls_equal=True)
+        calls.filter(pl.col("name").is_in(one_off["name"].unique().implode()))
+        .join(one_off, on=columns, how="anti", nulls_equal=True)
         .group_by("name")
         .agg(_LENGTH.median().alias("usual"))
     )

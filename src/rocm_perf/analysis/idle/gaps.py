@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes, overlap_ns
+from rocm_perf.analysis.basis.keys import firsts, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
@@ -143,8 +144,9 @@ def _calls(idle: pl.DataFrame, calls: pl.DataFrame) -> tuple[CallTime, ...]:
     parts = []
     times = known.select(*THREAD, "agent_id", "start_ns", "since_ns", "launch_end")
     for windows in host_windows(times).partition_by(GPU):
-        threads = windows.select(THREAD).unique()
-        mine = calls.join(threads, on=THREAD, how="semi", nulls_equal=True)
+        threads = firsts(windows.select(THREAD), THREAD)
+        several = telling(THREAD, calls, threads)
+        mine = calls.join(threads, on=several, how="semi", nulls_equal=True) if several else calls
         parts.append(mine.select("cause", "name", overlap_ns(mine, windows, THREAD)))
     if not parts:
         return ()

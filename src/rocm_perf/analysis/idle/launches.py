@@ -6,6 +6,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.calls import GRAPH_CALL
 from rocm_perf.analysis.basis.intervals import holes, union_ns
+from rocm_perf.analysis.basis.keys import as_one, firsts, telling
 from rocm_perf.analysis.basis.launched import GPU, delay, launched_kernels, launched_work, timed_calls
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.busy import wall_ns
@@ -36,7 +37,7 @@ def launches(trace: Trace) -> Launches:
     paired = kernels.drop_nulls("launch_end")
     functions = _functions(calls, wall_ns(trace))
     missing = kernels.height - paired.height
-    called = paired.unique(_CALL_KEY)
+    called = firsts(paired.select(*_CALL_KEY, "launch_start", "launch_end"), _CALL_KEY)
     return Launches(
         calls=called.height,
         call_ns=int((called["launch_end"] - called["launch_start"]).sum()),
@@ -51,7 +52,7 @@ def launches(trace: Trace) -> Launches:
 
 def _per_kernel(paired: pl.DataFrame) -> tuple[KernelLaunch, ...]:
     length = pl.col("launch_end") - pl.col("launch_start")
-    key = pl.struct(_CALL_KEY)
+    key = as_one(telling(_CALL_KEY, paired) or _CALL_KEY)
     table = (
         paired.group_by("name")
         .agg(
@@ -100,7 +101,7 @@ def _graphs(paired: pl.DataFrame) -> GraphLaunches | None:
     graph = paired.filter(pl.col("launch_name").str.contains(GRAPH_CALL))
     if not graph.height:
         return None
-    calls = graph.unique(_CALL_KEY)
+    calls = firsts(graph, _CALL_KEY)
     total = int((calls["launch_end"] - calls["launch_start"]).sum())
     return GraphLaunches(calls.height, graph.height, total)
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
+from rocm_perf.analysis.basis.keys import sorted_by
 from rocm_perf.analysis.basis.nested import CALL, with_launch
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.series import highest
@@ -55,7 +56,9 @@ def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
         .sort("dispatches", "copies", descending=True)
         .with_row_index("stream")
     )
-    levels = _levels(launched.join(table.select("stream", *_STREAM), on=_STREAM, nulls_equal=True))
+    streams = table.select("stream", *_STREAM)
+    times = launched.select(*_STREAM, "launch_ns", "start_ns")
+    levels = _levels(times.join(streams, on=_STREAM, nulls_equal=True))
     longest = dict(levels.group_by("stream").agg(pl.col("level").max()).iter_rows())
     return tuple(
         _row(
@@ -127,7 +130,7 @@ def _levels(work: pl.DataFrame) -> pl.DataFrame:
         waited.select("stream", pl.col(column).alias("time_ns"), pl.lit(change, pl.Int64).alias("change"))
         for column, change in (("launch_ns", 1), ("start_ns", -1))
     )
-    ordered = changes.sort("stream", "time_ns", "change")
+    ordered = sorted_by(changes, "stream", "time_ns", "change")
     # All work that arrives leaves, so the sum is back at 0 where the next stream begins.
     levels = ordered.select("stream", "time_ns", pl.col("change").cum_sum().alias("level"))
     same = [pl.col(name) == pl.col(name).shift(-1) for name in ("stream", "time_ns")]

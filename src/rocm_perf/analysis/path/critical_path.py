@@ -69,14 +69,18 @@ def critical_path(graph: Graph) -> CriticalPath:
     )
 
 
-def path_nodes(graph: Graph) -> list[int]:
-    """Rows of the nodes on the path, first to last."""
-    causes = graph.edges.filter("binding")["cause"].to_list()  # of node 1, node 2, ...: each has one
-    path, node = [], graph.nodes.height - 1
-    while node != START:
-        path.append(node)
-        node = causes[node - 1]
-    return [START, *reversed(path)]
+def path_nodes(graph: Graph) -> pl.Series:
+    """Rows of the nodes on the path, first to last. From the end on, what is known of it doubles: to the last n nodes
+    come those that lie n nodes further back."""
+    causes = graph.edges.filter("binding")["cause"]  # of node 1, node 2, ...: each has one
+    back = pl.concat([pl.Series([START], dtype=pl.Int64), causes]).cast(pl.UInt32)
+    path = pl.Series([graph.nodes.height - 1], dtype=pl.UInt32)
+    while path[-1] != START:
+        path = pl.concat([path, back.gather(path)])
+        back = back.gather(back)
+    length = path.len() - int((path == START).sum()) + 1  # the start leads to itself
+    nodes: pl.Series = path.head(length).reverse().cast(pl.Int64)
+    return nodes
 
 
 def path_links(graph: Graph) -> pl.DataFrame:
@@ -84,7 +88,7 @@ def path_links(graph: Graph) -> pl.DataFrame:
 
     A node accounts for its own time, up to the start of the next; the rest is a wait, of the kind of the edge.
     """
-    path = pl.Series(path_nodes(graph), dtype=pl.Int64)
+    path = path_nodes(graph)
     waits = graph.edges.filter("binding")["kind"].gather(path[1:] - 1)
     nodes = graph.nodes.select("kind", "name", "start_ns", "duration_ns")[path].with_columns(
         next_ns=pl.col("start_ns").shift(-1), next_name=pl.col("name").shift(-1)

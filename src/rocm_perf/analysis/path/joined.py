@@ -9,6 +9,8 @@ from itertools import accumulate
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import ordered
+from rocm_perf.analysis.basis.shared import once_per_graph
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import changed, names, numbered
 from rocm_perf.analysis.time.sequence import period
@@ -109,28 +111,18 @@ def _recorded_call_ns(graph: Graph) -> int | None:
     return int(calls["duration_ns"].median()) if calls.height else None  # type: ignore[arg-type]
 
 
+@once_per_graph
 def _launches(graph: Graph) -> pl.DataFrame:
     """Calls that start one kernel or copy and do not wait, by thread and time; those of a `run` follow one another
     on one stream, without a range mark or long host work between them."""
     nodes = numbered(graph)
     held = graph.edges.filter((pl.col("kind") == "sync") & (pl.col("rule") != "full queue")).select("effect")
     waiting = graph.edges.filter(pl.col("kind") == "call").join(held, on="effect", how="semi")["cause"]
-    items = (
-        nodes.filter(pl.col("call").is_not_null())
-        .group_by("call")
-        .agg(
-            pl.col("id").first().alias("item"),
-            pl.col("lane", "kind").first(),
-            pl.col("name").first(),
-            pl.col("duration_ns").first().alias("item_ns"),
-            pl.len().alias("items"),
-        )
-    )
     calls = nodes.filter(pl.col("thread").is_not_null() & (pl.col("kind") != "return")).select(
         "thread", "section", "start_ns", call="id", own_ns="duration_ns", function="name"
     )
     asked = names(graph.nodes.filter(pl.col("kind") == "api"), _QUESTIONS)
-    calls = calls.join(items, on="call", how="left").sort("thread", "call")
+    calls = ordered(calls.join_asof(_started(nodes), on="call", tolerance=0), ["thread", "call"])
     waits = pl.col("call").is_in(waiting.implode())
     matters = waits | (pl.col("own_ns") > 0) & ~pl.col("function").is_in(asked)
     calls = calls.filter(pl.col("items").is_not_null() | matters)
@@ -140,6 +132,18 @@ def _launches(graph: Graph) -> pl.DataFrame:
     same = [pl.col(name) == pl.col(name).shift(1) for name in ("thread", "section", "lane", "single")]
     joins = pl.all_horizontal(*same, idle <= _LONGEST_HOST_GAP_NS).fill_null(False)
     return calls.with_columns(run=(~joins).cum_sum()).filter("single")
+
+
+def _started(nodes: pl.DataFrame) -> pl.DataFrame:
+    """The first item that each call started, and the number of its items, in the order of calls."""
+    items = (
+        nodes.filter(pl.col("call").is_not_null())
+        .select("call", "lane", "kind", "name", item="id", item_ns="duration_ns")
+        .sort("call", maintain_order=True)
+    )
+    counts = items["call"].rle().struct.field("len")
+    first = (pl.col("call") != pl.col("call").shift(1)).fill_null(True)
+    return items.filter(first).with_columns(items=counts)
 
 
 def _runs(launches: pl.DataFrame) -> list[list[str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import alone, ordered, over, telling
 from rocm_perf.analysis.basis.passes import shown_pass, timed_pass
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.model.trace import Trace
@@ -43,9 +44,10 @@ def times(trace: Trace, known: tuple[Device, ...]) -> Times:
 
 def _numbered(dispatches: pl.DataFrame) -> pl.DataFrame:
     """Dispatches with the place of each among those of its kernel, and how many there are, in its process and pass."""
-    own = ["pass_id", "pid", *_KERNEL]
-    ordered = dispatches.sort("pass_id", "pid", "dispatch_id", "start_ns", maintain_order=True)
-    return ordered.with_columns(pl.int_range(pl.len()).over(own).alias("nth"), pl.len().over(own).alias("of"))
+    own = telling(["pass_id", "pid", *_KERNEL], dispatches)
+    rows = ordered(dispatches, ["pass_id", "pid", "dispatch_id", "start_ns"])
+    nth, of = pl.int_range(pl.len()).alias("nth"), pl.len().alias("of")
+    return rows.with_columns(over(nth, own), over(of, own))
 
 
 def _ncu_durations(trace: Trace, placed: pl.DataFrame) -> pl.DataFrame:
@@ -59,7 +61,7 @@ def _ncu_durations(trace: Trace, placed: pl.DataFrame) -> pl.DataFrame:
 def _times(placed: pl.DataFrame, number: int | None, basis: str) -> Times:
     usable = (pl.col("pass_id") == number) & (pl.col("duration_ns") > 0)
     timed = placed.filter(usable).with_row_index("slot")
-    own = timed.select(*ID, "slot").drop_nulls("dispatch_id").unique(ID, keep="none")
+    own = alone(timed.select(*ID, "slot").drop_nulls("dispatch_id"), ID)
     others = placed.filter((pl.col("pass_id") != number) & pl.col("dispatch_id").is_not_null())
     slots = pl.concat([own, _same(others, timed)]) if others.height else own
     return Times(

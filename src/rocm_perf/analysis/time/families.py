@@ -74,7 +74,9 @@ def families(names: pl.Series) -> pl.Series:
 
 
 def is_collective(names: pl.Series) -> pl.Series:
-    return families(names) == "collective"
+    return names.is_in(
+        [name for name in names.unique() if name is not None and family(name).name == "collective"]
+    )
 
 
 @once_per_trace

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.analysis.trust.lost import launches, replays, single_losses
 from rocm_perf.model.coverage import Coverage
@@ -75,8 +76,8 @@ def _pair(trace: Trace, dispatches: pl.DataFrame) -> tuple[int | None, int | Non
     keyed = dispatches.select(_KEY).drop_nulls("correlation_id")
     if not keyed.height:
         return None, None
-    calls = trace.lazy("api_calls").select(_KEY).drop_nulls("correlation_id").unique().collect()
-    paired = keyed.join(calls, on=_KEY, how="semi", nulls_equal=True).height
+    calls = trace.table("api_calls").select(_KEY).drop_nulls("correlation_id")
+    paired = keyed.join(calls, on=telling(_KEY, keyed, calls) or _KEY, how="semi", nulls_equal=True).height
     return paired, int(launches(trace).filter(pl.col("identified") & (pl.col("left") == 0))["calls"].sum())
 
 
@@ -195,7 +196,7 @@ def _vanished_streams(dispatches: pl.DataFrame) -> list[Finding]:
     """Streams that ran regularly and fell silent while others went on."""
     key = ["node", "pid", "pass_id", "agent_id", "queue_id", "stream_id"]
     timed = dispatches.drop_nulls(["start_ns", "end_ns"])
-    if not timed.height or timed.select(key).n_unique() < 2:
+    if not telling(key, timed):
         return []
     pause = pl.col("start_ns") - pl.col("end_ns").shift(1)
     streams = (

@@ -17,7 +17,8 @@ from rocm_perf.analysis.basis.calls import (
 )
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import disjoint
-from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls
+from rocm_perf.analysis.basis.keys import grouped
+from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls, with_calls
 from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
@@ -74,7 +75,7 @@ def _launching_calls(trace: Trace) -> pl.DataFrame:
     name = pl.col("name").str
     launching = name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
     outer = disjoint(_uncaptured(calls, launching), THREAD).with_columns(call_key())
-    left = outer.join(_work(trace), on="call_key", how="left", maintain_order="left")["left"]
+    left = with_calls(outer, _work(trace))["left"]
     counted = outer.with_columns(
         left.fill_null(0), pl.col("correlation_id").is_not_null().alias("identified")
     )
@@ -99,8 +100,8 @@ def _work(trace: Trace) -> pl.DataFrame:
     columns = (*_PROCESS, "correlation_id")
     of_pass = pl.col("pass_id") == (shown_pass(trace) or 0)
     work = pl.concat(trace.lazy(table).filter(of_pass).select(columns) for table in ("dispatches", "copies"))
-    keyed = work.drop_nulls("correlation_id").select(call_key())
-    return keyed.group_by("call_key").agg(pl.len().cast(pl.Int64).alias("left")).collect()
+    keys = work.drop_nulls("correlation_id").select(call_key()).sort("call_key").collect().to_series()
+    return keys.rle().struct.unnest().select(call_key="value", left=pl.col("len").cast(pl.Int64))
 
 
 def _pending(launched: pl.DataFrame, syncs: pl.DataFrame) -> pl.Series:
@@ -202,22 +203,24 @@ def excerpts(trace: Trace) -> Excerpts | None:
     Copies may be numbered together with kernels: what they explain is not missing.
     """
     rows = (
-        trace.lazy("dispatches")
+        trace.table("dispatches")
         .filter(pl.col("pass_id") == (shown_pass(trace) or 0))
+        .select(*_NUMBERED, "dispatch_id")
         .drop_nulls("dispatch_id")
     )
     number = pl.col("dispatch_id")
-    counted = rows.group_by(_NUMBERED).agg(
+    counted = grouped(
+        rows,
+        _NUMBERED,
         number.n_unique().cast(pl.Int64).alias("recorded"),
         (number.max() - number.min() + 1).alias("numbered"),
         number.min().alias("first"),
         number.max().alias("last"),
     )
     absent = pl.col("numbered") - pl.col("recorded")
-    thinned = counted.filter(absent > trace.rows("copies")).sort(absent, descending=True).head(1)
-    most = thinned.collect()
+    most = counted.filter(absent > trace.rows("copies")).sort(absent, descending=True).head(1)
     if not most.height:
         return None
-    mine = rows.join(thinned, on=_NUMBERED, how="semi", nulls_equal=True)
-    runs = mine.select(1 + (number.unique().sort().diff() > 1).sum()).collect().item()
+    mine = rows.join(most, on=_NUMBERED, how="semi", nulls_equal=True)
+    runs = mine.select(1 + (number.unique().sort().diff() > 1).sum()).item()
     return Excerpts(runs=int(runs), **most.drop(_NUMBERED).row(0, named=True))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import over, sorted_by, telling
+from rocm_perf.analysis.basis.launched import call_key, with_calls
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
 from rocm_perf.model.finding import Finding
@@ -47,15 +49,15 @@ def clock_steps_back(trace: Trace) -> list[Finding]:
 
 def _steps_back(trace: Trace, table: str, track: list[str]) -> pl.Series:
     known = pl.col("correlation_id").is_not_null() & pl.col("start_ns").is_not_null()
-    ordered = trace.lazy(table).filter(known).select("correlation_id", "start_ns", *track)
-    numbers = ordered.select("correlation_id", "start_ns").sort("correlation_id", "start_ns")
-    falls = numbers.select((pl.col("start_ns").cum_max() - pl.col("start_ns")).max()).collect().item()
+    rows = trace.table(table).filter(known).select("correlation_id", "start_ns", *track)
+    numbers = sorted_by(rows.select("correlation_id", "start_ns"), "correlation_id", "start_ns")
+    falls = numbers.select((pl.col("start_ns").cum_max() - pl.col("start_ns")).max()).item()
     if (falls or 0) <= _STEP_BACK_NS:  # what never falls on the whole falls on no track
         return pl.Series([], dtype=pl.Int64)
     before = pl.col("start_ns").shift(1).over(track)
     fallen = (before - pl.col("start_ns")).alias("back")
-    steps = ordered.sort("correlation_id", "start_ns").select(fallen).filter(pl.col("back") > _STEP_BACK_NS)
-    return steps.collect()["back"]
+    steps = rows.sort("correlation_id", "start_ns").select(fallen).filter(pl.col("back") > _STEP_BACK_NS)
+    return steps["back"]
 
 
 def _step(steps: pl.Series) -> str:
@@ -70,14 +72,14 @@ def kernels_before_launch(trace: Trace) -> list[Finding]:
     """Kernels that start before the call that launched them: the host's clock and the GPU's are not aligned."""
     number = timed_pass(trace) or 0
     calls = (
-        trace.lazy("api_calls")
+        trace.table("api_calls")
         .filter((pl.col("pass_id") == number) & pl.col("correlation_id").is_not_null())
-        .group_by(_KEY)
-        .agg(pl.col("start_ns").min().alias("called"))
+        .sort("start_ns")
+        .select(call_key(), called="start_ns")
     )
-    kernels = timed_dispatches(trace).lazy().select(*_KEY, "kernel", "start_ns")
+    kernels = timed_dispatches(trace).select("node", "pid", "correlation_id", "kernel", "start_ns")
     lead = (pl.col("called") - pl.col("start_ns")).alias("lead")
-    pairs = kernels.join(calls, on=_KEY, nulls_equal=True).select("kernel", lead).collect()
+    pairs = with_calls(kernels, calls).drop_nulls("called").select("kernel", lead)
     early = pairs.filter(pl.col("lead") > _EARLY_NS).sort("lead", descending=True)
     if not early.height or early.height < _EARLY_SHARE * pairs.height:
         return []
@@ -102,27 +104,22 @@ def queue_overlap(trace: Trace) -> list[Finding]:
     queues = timed_dispatches(trace).filter(
         pl.col("queue_id").is_not_null() | pl.col("stream_id").is_not_null()
     )
-    reach = pl.col("end_ns").cum_max().shift(1).over(_QUEUE)
-    spans = (
-        queues.lazy()
-        .select(*_QUEUE, "kernel", "start_ns", "end_ns")
-        .sort("start_ns")
-        .with_columns(reach=reach)
-    )
+    reach = over(pl.col("end_ns").cum_max().shift(1), telling(_QUEUE, queues))
+    spans = queues.select(*_QUEUE, "kernel", "start_ns", "end_ns").sort("start_ns").with_columns(reach=reach)
     shared = (pl.min_horizontal("end_ns", "reach") - pl.col("start_ns")).alias("shared")
-    both = spans.select("kernel", "reach", shared, _LENGTH.alias("length")).collect()
-    over = both.drop_nulls("reach").filter(pl.col("shared") > 0).sort("shared", descending=True)
-    if over.height < max(_OVERLAPS, _OVERLAP_SHARE * both.height):
+    both = spans.select("kernel", "reach", shared, _LENGTH.alias("length"))
+    overlapping = both.drop_nulls("reach").filter(pl.col("shared") > 0).sort("shared", descending=True)
+    if overlapping.height < max(_OVERLAPS, _OVERLAP_SHARE * both.height):
         return []
-    share = int(over["shared"].sum()) / int(both["length"].sum())
-    most = over.row(0, named=True)
+    share = int(overlapping["shared"].sum()) / int(both["length"].sum())
+    most = overlapping.row(0, named=True)
     return [
         Finding(
             id="queue-overlap",
             severity="warning" if share > _OVERLAP_TIME_SHARE else "info",
-            title=f"{over.height:,} of {both.height:,} kernels start before an earlier one in their queue ends",
+            title=f"{overlapping.height:,} of {both.height:,} kernels start before an earlier one in their queue ends",
             evidence=(
-                f"they share {format_share(share)} of the summed kernel time; median {format_ns(_median(over))}",
+                f"they share {format_share(share)} of the summed kernel time; median {format_ns(_median(overlapping))}",
                 f"longest: {short_name(most['kernel'])}, {format_ns(most['shared'])} of {format_ns(most['length'])}",
             ),
             remedy="Busy time counts it once; sums over kernels count it twice. AMD queues may overlap kernels that no "
@@ -131,14 +128,17 @@ def queue_overlap(trace: Trace) -> list[Finding]:
     ]
 
 
-def _median(over: pl.DataFrame) -> float:
-    return float(over["shared"].median())  # type: ignore[arg-type]
+def _median(overlapping: pl.DataFrame) -> float:
+    return float(overlapping["shared"].median())  # type: ignore[arg-type]
 
 
 def duplicate_dispatches(trace: Trace) -> list[Finding]:
     """One execution recorded twice: everything but its number is the same."""
     dispatches = timed_dispatches(trace).drop("dispatch_id")
-    suspects = dispatches.filter(pl.struct("start_ns", "end_ns", "agent_id", "queue_id").is_duplicated())
+    if dispatches["start_ns"].n_unique() == dispatches.height:
+        return []
+    together = dispatches.filter(pl.col("start_ns").is_duplicated())
+    suspects = together.filter(pl.struct("start_ns", "end_ns", "agent_id", "queue_id").is_duplicated())
     extra = suspects.height - suspects.unique().height
     if not extra:
         return []
@@ -159,8 +159,11 @@ def duplicate_dispatches(trace: Trace) -> list[Finding]:
 
 def reused_correlation_ids(trace: Trace) -> list[Finding]:
     """Calls of one API that share an id at different times; nested ones may share it."""
+    rows = trace.table("api_calls")
+    if rows["correlation_id"].n_unique() == rows.height:
+        return []
     calls = (
-        trace.lazy("api_calls")
+        rows.lazy()
         .filter((pl.col("correlation_id") != 0) & pl.col("correlation_id").is_duplicated())
         .select(*_KEY, "domain", "name", "start_ns", "end_ns")
         .sort("start_ns")

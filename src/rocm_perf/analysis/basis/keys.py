@@ -1,0 +1,93 @@
+"""Columns that tell rows apart. Most recordings are of one process on one GPU: what has one value throughout costs time
+in a join, a sort or a group, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+
+def telling(by: Sequence[str], *frames: pl.DataFrame) -> list[str]:
+    """The columns of `by` that have more than one value in all of the frames together; null is a value."""
+    if not by:
+        return []
+    same = pl.col(by).eq_missing(pl.col(by).first()).all()
+    alike = [frame.select(same).row(0) for frame in frames]
+    openings = [frame.select(pl.col(by).first()).row(0) for frame in frames if frame.height]
+    return [
+        name
+        for place, name in enumerate(by)
+        if not all(row[place] for row in alike) or len({row[place] for row in openings}) > 1
+    ]
+
+
+def as_one(keys: Sequence[str]) -> pl.Expr:
+    """The keys as one value."""
+    return pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)
+
+
+def over(expression: pl.Expr, keys: Sequence[str]) -> pl.Expr:
+    """The expression within each group of equal keys; over all rows where there is no key."""
+    return expression.over(keys) if keys else expression
+
+
+def grouped(rows: pl.DataFrame, by: Sequence[str], *aggregates: pl.Expr) -> pl.DataFrame:
+    """The aggregates of each group, groups in the order in which they begin; of all rows where `by` is empty."""
+    if not by:
+        return rows.select(aggregates)
+    keys = telling(by, rows)
+    same = pl.col([name for name in by if name not in keys]).first()
+    if not keys:
+        return rows.select(same, *aggregates).head(rows.height)
+    return rows.group_by(keys, maintain_order=True).agg(same, *aggregates).select(*by, pl.exclude(by))
+
+
+def ranks(by: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
+    """The number of the group of each row, groups in the order of their values, from 0 on."""
+    keys = telling(by, rows)
+    return pl.struct(keys).rank("dense").cast(pl.Int64) - 1 if keys else pl.lit(0, pl.Int64)
+
+
+def ordered(
+    rows: pl.DataFrame, by: Sequence[str], *, falling: Sequence[str] = (), nulls_last: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The rows in the order of the columns, equal ones as they were. Nothing is sorted where the first column that
+    tells rows apart rises from each to the next: recordings are mostly written in the order of time."""
+    keys = telling(by, rows)
+    if not keys or (keys[0] not in falling and _rises(rows[keys[0]])):
+        return rows
+    return rows.sort(
+        keys,
+        descending=[key in falling for key in keys],
+        nulls_last=[key in nulls_last for key in keys],
+        maintain_order=True,
+    )
+
+
+def _rises(values: pl.Series) -> bool:
+    return bool((values > values.shift(1)).fill_null(False).slice(1).all())
+
+
+def sorted_by(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """The rows in the order of the keys, equal ones as they were. One sort for each key, the last one first: sorting by
+    several at once has to encode them, and takes several times as long."""
+    for key in reversed(keys):
+        rows = rows.sort(key, maintain_order=True)
+    return rows
+
+
+def alone(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The rows that are the only one of their group."""
+    keys = telling(by, rows)
+    if not keys:
+        return rows if rows.height == 1 else rows.clear()
+    if len(keys) == 1 and rows[keys[0]].n_unique() == rows.height:
+        return rows
+    return rows.filter(~as_one(keys).is_duplicated())
+
+
+def firsts(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The first row of each group, in the order of the rows."""
+    keys = telling(by, rows)
+    return rows.filter(as_one(keys).is_first_distinct()) if keys else rows.head(1)
