@@ -6,6 +6,7 @@ import datetime
 import json
 import platform
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,22 @@ from rocm_perf.bench.target import Target
 from rocm_perf.errors import InputError
 from rocm_perf.files import read_text, write_whole
 from rocm_perf.text import encode_json
+from rocm_perf.version import __version__
 
 _GIT_S = 5.0
 _MOST_BYTES = 1 << 30
+_DRIVERS = ("amdgpu", "nvidia")
 
 
-def result_of(target: Target, processes: tuple[Samples, ...]) -> Result:
+def result_of(
+    target: Target, processes: tuple[Samples, ...], settings: Mapping[str, Any] | None = None
+) -> Result:
     """The result that these processes amount to, measured just now, here."""
-    machines = [one.facts["machine"] for one in processes if "machine" in one.facts]
     return Result(
         target=target.name,
         processes=processes,
-        machine=machines[0] if machines else {"host": platform.node(), "architecture": platform.machine()},
+        machine={**_host(), **next((one.facts["machine"] for one in processes if "machine" in one.facts), {})},
+        settings=settings or {},
         date=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         commit=_commit(),
     )
@@ -46,6 +51,26 @@ def read_result(path: Path) -> Result:
     if not isinstance(data, dict):
         raise InputError(f"cannot read {path}", "it is not a result of rocm-perf bench")
     return Result.from_json(data)
+
+
+def _host() -> dict[str, str]:
+    """What is known of this machine without asking a GPU."""
+    drivers = {name: _driver_version(name) for name in _DRIVERS}
+    return {
+        "host": platform.node(),
+        "architecture": platform.machine(),
+        "kernel": platform.release(),
+        **{name: version for name, version in drivers.items() if version},
+        "rocm_perf": __version__,
+    }
+
+
+def _driver_version(module: str) -> str:
+    """The version of a loaded kernel module; empty where it is not loaded, or is part of the kernel."""
+    try:
+        return Path(f"/sys/module/{module}/version").read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""
 
 
 def _commit() -> str:

@@ -45,6 +45,7 @@ class Result:
     date: str = ""  # ISO 8601, UTC
     commit: str = ""  # of the working directory, "-dirty" behind it where files were changed
     notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)  # how it was measured
 
     @property
     def times_ms(self) -> tuple[tuple[float, ...], ...]:
@@ -112,6 +113,7 @@ def _result(data: Mapping[str, Any]) -> Result:
         date=str(data["date"]),
         commit=str(data["commit"]),
         notes=tuple(map(str, data["notes"])),
+        settings=dict(data.get("settings", {})),
     )
 
 
