@@ -6,6 +6,7 @@ import datetime
 import json
 import platform
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,17 +30,32 @@ def result_of(
     return Result(
         target=target.name,
         processes=processes,
-        machine={**_host(), **next((one.facts["machine"] for one in processes if "machine" in one.facts), {})},
+        machine={
+            **_host(),
+            **next((one.facts["machine"] for one in processes if "machine" in one.facts), {}),
+        },
         settings=settings or {},
-        date=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        commit=_commit(),
+        date=now(),
+        commit=commit(),
     )
+
+
+def now() -> str:
+    """This moment in UTC, as ISO 8601 writes it."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
 
 def save_result(result: Result, path: Path, *, overwrite: bool) -> None:
     """Write the result as a JSON file."""
     data = encode_json(result.to_json())
     write_whole(path, lambda draft: draft.write_bytes(data), overwrite=overwrite)
+
+
+def save_aside(result: Result) -> Path:
+    """Write the result to a new file in the folder for temporary files, and return its path."""
+    folder = Path(tempfile.mkdtemp(prefix="rocm-perf-result-"))
+    save_result(result, folder / "result.json", overwrite=False)
+    return folder / "result.json"
 
 
 def read_result(path: Path) -> Result:
@@ -73,7 +89,7 @@ def _driver_version(module: str) -> str:
         return ""
 
 
-def _commit() -> str:
+def commit() -> str:
     """The commit of the working directory, with `-dirty` where files were changed; empty outside of a repository."""
     try:
         answer = subprocess.run(

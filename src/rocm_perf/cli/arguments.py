@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,25 @@ def seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from error
     if not 0 < value <= _LONGEST_S:
         raise argparse.ArgumentTypeError(f"must be more than 0 and at most {_LONGEST_S:,.0f} seconds")
+    return value
+
+
+def number(text: str) -> float:
+    """Any finite number."""
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from error
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError("must be finite")
+    return value
+
+
+def share(text: str) -> float:
+    """A share, as a percentage (3%) or a fraction (0.03)."""
+    value = number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError("must be more than 0 and at most 100%")
     return value
 
 

@@ -6,6 +6,7 @@ import argparse
 import re
 import signal
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from rocm_perf.cli.progress import status
 from rocm_perf.errors import EmptyCaptureError, NotSupportedError, ToolAbsentError, UsageError
 
 if TYPE_CHECKING:
+    from rocm_perf.bench.history.records import SavedRun
     from rocm_perf.bench.processes import Repeats
     from rocm_perf.bench.samples import Result, Samples
     from rocm_perf.bench.settings import Settings
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 _FUNCTION = re.compile(r"[^\s:]+:[A-Za-z_][\w.]*")
 _PROCESSES, _RUNS, _SELF_TEST_PROCESSES = 5, 10, 20
-_STORE = Path(".rocm-perf") / "results"
 _EXIT_CODES = {
     "target": UsageError.exit_code,
     "unsupported": NotSupportedError.exit_code,
@@ -88,7 +89,15 @@ class BenchCommand:
             f"(default {_SELF_TEST_PROCESSES} processes)",
         )
         parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
-        parser.add_argument("--save", action="store_true", help=f"keep the result in {_STORE}/")
+        parser.add_argument(
+            "--save", action="store_true", help="keep the result in .rocm-perf/, for `history` and `gate`"
+        )
+        parser.add_argument(
+            "--lock-clocks",
+            metavar="MHZ",
+            type=positive,
+            help="hold the clock of every GPU at MHZ meanwhile (needs the right to; unlocked whatever happens)",
+        )
         parser.add_argument(
             "-o", "--output", metavar="JSON", type=named_path, help="write the result to this file"
         )
@@ -96,8 +105,10 @@ class BenchCommand:
         parser.add_argument("--json", action="store_true", help="the result as JSON, with every sample")
 
     def run(self, args: argparse.Namespace) -> int:
+        from rocm_perf.bench.clocks import locked_clocks
         from rocm_perf.bench.processes import measured
         from rocm_perf.bench.results import result_of, save_result
+        from rocm_perf.cli.saving import save_run
         from rocm_perf.files import refuse_existing
 
         target, settings, repeats = _target(args.target), _settings(args), _repeats(args)
@@ -106,13 +117,16 @@ class BenchCommand:
         if args.dry_run:
             show(*_plan(target, settings, repeats))
             return 0
-        with status(f"{target.name[:50]}: {repeats.count} processes"):
+        with locked_clocks(args.lock_clocks), status(f"{target.name[:50]}: {repeats.count} processes"):
             (processes,) = measured([target], settings, repeats, _Progress(target, repeats))
-        result = result_of(target, processes)
-        _report(result, args)
-        for path in (*([args.output] if args.output else ()), *([_stored(result)] if args.save else ())):
-            save_result(result, path, overwrite=args.force)
-            say(f"wrote {path}")
+        result = result_of(target, processes, {**asdict(settings), "locked_mhz": args.lock_clocks})
+        run = _run(result, self_test=args.self_test)
+        _report(run, args)
+        if args.output:
+            save_result(result, args.output, overwrite=args.force)
+            say(f"wrote {args.output}")
+        if args.save:
+            save_run(run)
         return _complaint(result)
 
 
@@ -179,26 +193,26 @@ class _Progress:
             show_status(f"{self._name}: {self._done} of {self._count} processes")
 
 
-def _report(result: Result, args: argparse.Namespace) -> None:
+def _run(result: Result, *, self_test: bool) -> SavedRun:
+    from rocm_perf.bench.history.records import SavedRun
     from rocm_perf.bench.self_test import self_tests
+
+    return SavedRun(result=result, self_tests=tuple(self_tests(result.times_ms)) if self_test else ())
+
+
+def _report(run: SavedRun, args: argparse.Namespace) -> None:
     from rocm_perf.cli.bench_report import result_lines, self_test_lines
     from rocm_perf.render import json
 
-    tests = self_tests(result.times_ms) if args.self_test else None
+    result = run.result
     if args.json:
-        beside = {} if tests is None else {"self_test": tests}
+        beside = {"self_test": run.self_tests} if args.self_test else {}
         show_json(json.encode({**result.to_json(), **beside}))
         return
     if result.times_ms:
         show(*result_lines(result))
-    if tests is not None:
-        show(*self_test_lines(tests, len(result.times_ms)))
-
-
-def _stored(result: Result) -> Path:
-    """A name for the result that says what and when."""
-    when = re.sub(r"[^0-9T]", "", result.date.partition("+")[0])
-    return _STORE / f"{re.sub(r'[^A-Za-z0-9.]+', '-', result.target).strip('-')[:60]}-{when}.json"
+    if args.self_test:
+        show(*self_test_lines(run.self_tests, len(result.times_ms)))
 
 
 def _complaint(result: Result) -> int:

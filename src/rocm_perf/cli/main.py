@@ -24,7 +24,9 @@ from rocm_perf.cli.demo import DemoCommand
 from rocm_perf.cli.doctor import DoctorCommand
 from rocm_perf.cli.export import ExportCommand
 from rocm_perf.cli.formats import FormatsCommand
+from rocm_perf.cli.gate import GateCommand
 from rocm_perf.cli.gpus import GpusCommand
+from rocm_perf.cli.history import HistoryCommand
 from rocm_perf.cli.kernels import KernelsCommand
 from rocm_perf.cli.list_counters import ListCountersCommand
 from rocm_perf.cli.output import forget, ready_streams, say
@@ -52,6 +54,8 @@ COMMANDS: tuple[Command, ...] = (
     CompareCommand(),
     BenchCommand(),
     AbCommand(),
+    HistoryCommand(),
+    GateCommand(),
     ReportCommand(),
     QueryCommand(),
     ExportCommand(),

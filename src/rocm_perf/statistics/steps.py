@@ -22,7 +22,9 @@ def step_places(values: Sequence[float]) -> list[int]:
     if not places:
         return []
     parts = list(pairwise([0, *places, len(values)]))
-    return sorted({*places, *(start + place for start, end in parts for place in step_places(values[start:end]))})
+    return sorted(
+        {*places, *(start + place for start, end in parts for place in step_places(values[start:end]))}
+    )
 
 
 def levels(values: Sequence[float]) -> list[tuple[int, int]]:
@@ -51,7 +53,10 @@ def _partition(ranks: Sequence[float]) -> list[int]:
     least."""
     sums = [0.0, *accumulate(ranks)]
     cost = level_cost(len(ranks))
-    best, previous = [0.0], [0]  # of the first n values: what their best levels save, and where the last one begins
+    best, previous = (
+        [0.0],
+        [0],
+    )  # of the first n values: what their best levels save, and where the last one begins
     for end in range(1, len(ranks) + 1):
         savings = [
             best[start] + (sums[end] - sums[start]) ** 2 / (end - start) - (cost if start else 0.0)

@@ -45,7 +45,9 @@ def judge(runs: Sequence[SavedRun], *, last: int, at_least: float | None, agains
 def _judged(new: SavedRun, base: Sequence[SavedRun], threshold: float, source: str) -> Judgement:
     pooled = [times for run in base for times in run.result.times_ms]
     over_processes = difference(pooled, new.result.times_ms)
-    over_runs = difference([_medians(run) for run in base], [_medians(new)]) if len(base) >= FEWEST_RUNS else None
+    over_runs = (
+        difference([_medians(run) for run in base], [_medians(new)]) if len(base) >= FEWEST_RUNS else None
+    )
     reason = _doubt(over_processes, over_runs, threshold)
     return Judgement(
         new=new,
@@ -123,7 +125,11 @@ def _refuse_unsound(new: SavedRun) -> None:
 
 def _nothing_comparable(new: SavedRun, others: Sequence[SavedRun], against: str) -> EmptyCaptureError:
     of_commit = f" of commit {against}" if against else ""
-    kept = f"{format_count(len(others), 'other run')} kept: {_unlike(new, others)}" if others else "no other run is kept"
+    kept = (
+        f"{format_count(len(others), 'other run')} kept: {_unlike(new, others)}"
+        if others
+        else "no other run is kept"
+    )
     return EmptyCaptureError(
         f"{new.result.target} has no run{of_commit} to be compared with",
         kept,
@@ -134,7 +140,11 @@ def _nothing_comparable(new: SavedRun, others: Sequence[SavedRun], against: str)
 def _unlike(new: SavedRun, others: Sequence[SavedRun]) -> str:
     """What differs from the runs that are kept, the newest of them first."""
     ours, theirs = new.conditions, others[-1].conditions
-    names = [name for name in ("machine", "gpu", "clock", "settings") if getattr(ours, name) != getattr(theirs, name)]
+    names = [
+        name
+        for name in ("machine", "gpu", "clock", "settings")
+        if getattr(ours, name) != getattr(theirs, name)
+    ]
     if names:
         return f"the newest differs in its {' and '.join(names)}"
     return "the newest failed" if not others[-1].is_sound else "the newest is of another commit"
