@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 _TOOL_S = 60.0
@@ -23,12 +24,11 @@ def main(argv: Sequence[str]) -> int:
     _answer(refusal)
     if not refusal:
         sys.stdin.buffer.read()
-    refusals = [""]
-    for _ in range(_ATTEMPTS):  # also after a refused lock: it may have reached some of the GPUs
-        if not (last := run_tool(unlock)):
-            return 0
-        refusals.append(last)
-    return 0 if refusal else _answer(refusals[-1])
+    attempts = (
+        run_tool(unlock) for _ in range(_ATTEMPTS)
+    )  # a refused lock may have reached some of the GPUs
+    is_unlocked = any(not failure for failure in attempts)
+    return 0 if is_unlocked or refusal else 1
 
 
 def run_tool(argv: Sequence[str]) -> str:
@@ -45,12 +45,10 @@ def run_tool(argv: Sequence[str]) -> str:
     return lines[-1] if lines else f"it ended with {done.returncode}"
 
 
-def _answer(refusal: str) -> int:
-    try:
-        print(json.dumps(refusal), flush=True)
-    except OSError:  # the process that measures is gone
-        pass
-    return 1 if refusal else 0
+def _answer(refusal: str) -> None:
+    with suppress(OSError):  # the process that measures may be gone
+        sys.stdout.write(json.dumps(refusal) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

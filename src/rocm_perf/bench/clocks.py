@@ -25,7 +25,7 @@ def locked_clocks(mhz: int | None) -> Iterator[None]:
         return
     commands = clock_lock(mhz)
     watcher = _started(commands)
-    assert watcher.stdin is not None and watcher.stdout is not None
+    assert watcher.stdout is not None
     try:
         refusal = _answer(watcher.stdout)
         if refusal is None or refusal:

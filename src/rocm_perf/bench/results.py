@@ -8,6 +8,7 @@ import platform
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,15 @@ def result_of(
     target: Target, processes: tuple[Samples, ...], settings: Mapping[str, Any] | None = None
 ) -> Result:
     """The result that these processes amount to, measured just now, here."""
-    return Result(
-        target=target.name,
-        processes=processes,
-        machine={
-            **_host(),
-            **next((one.facts["machine"] for one in processes if "machine" in one.facts), {}),
-        },
-        settings=settings or {},
-        date=now(),
-        commit=commit(),
+    machine = next((one.facts["machine"] for one in processes if "machine" in one.facts), {})
+    return with_surroundings(
+        Result(target=target.name, processes=processes, machine=machine, settings=settings or {})
     )
+
+
+def with_surroundings(result: Result) -> Result:
+    """The result with what is known here and now: the host, the date and the commit."""
+    return replace(result, machine={**_host(), **result.machine}, date=now(), commit=commit())
 
 
 def now() -> str:

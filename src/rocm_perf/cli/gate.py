@@ -63,7 +63,8 @@ class GateCommand:
         if args.json:
             _show_json(judgements, problems)
         else:
-            show(*map(_line, judgements))
+            for judgement in judgements:
+                show(_line(judgement))
         for problem in problems:
             say(str(problem))
         if any(one.verdict == "worse" for one in judgements):

@@ -2,8 +2,8 @@
 shape of the noise matters, and nothing has to be estimated first.
 
 The levels are the ones that leave the least scatter, where each further level has to pay for itself (optimal
-partitioning: Jackson et al. 2005; on ranks: Lung-Yut-Fong, Levy-Leduc and Cappe 2011). What a level costs was simulated:
-tests count how often a series without a step is given one.
+partitioning: Jackson et al. 2005; on ranks: Lung-Yut-Fong, Levy-Leduc and Cappe 2011). What a level costs was
+simulated: tests count how often a series without a step is given one.
 """
 
 from __future__ import annotations

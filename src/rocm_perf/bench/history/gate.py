@@ -13,6 +13,7 @@ from rocm_perf.units import format_count, format_share
 
 FEWEST_PROCESSES = 3
 FEWEST_RUNS = 3  # that say how runs differ from day to day
+_SESSION_LEVEL = 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +33,39 @@ class Judgement:
 def judge(runs: Sequence[SavedRun], *, last: int, at_least: float | None, against: str = "") -> Judgement:
     """The newest of a target's runs, the oldest of which come first, against the last comparable ones; with `against`
     only those of that commit. Raises EmptyCaptureError where it cannot be judged: a gate that is not sure is closed."""
-    new = runs[-1]
-    _refuse_unsound(new)
-    alike = [run for run in runs[:-1] if run.is_sound and run.conditions == new.conditions]
+    new, alike = _comparable(runs)
     base = [run for run in alike if run.result.commit.startswith(against)][-last:]
     if not base:
         raise _nothing_comparable(new, runs[:-1], against)
     threshold, source = _threshold([*alike, new], base, new, at_least)
     return _judged(new, base, threshold, source)
+
+
+def judge_session(runs: Sequence[SavedRun], *, last: int) -> str:
+    """What is wrong with the newest run, of one process, against the last comparable ones: empty if no slowdown is
+    shown. A test suite asks for many targets at once, hence the higher level. Raises EmptyCaptureError."""
+    new, alike = _comparable(runs)
+    base = alike[-last:]
+    if len(base) < FEWEST_RUNS:
+        raise EmptyCaptureError(
+            f"{new.result.target} cannot be judged",
+            f"{format_count(len(base), 'comparable session')} kept, {FEWEST_RUNS} are the fewest",
+            "Run the state before the change with --rocm-perf-save as often.",
+        )
+    over_runs = difference([_medians(run) for run in base], [_medians(new)], level=_SESSION_LEVEL)
+    if over_runs.verdict != "worse" or over_runs.interval is None:
+        return ""
+    return (
+        f"{new.result.target} is slower than in {format_count(len(base), 'session')} before: {over_runs.ratio:.3f} of "
+        f"their time ({_SESSION_LEVEL:.0%}: {over_runs.interval.low:.3f} to {over_runs.interval.high:.3f})"
+    )
+
+
+def _comparable(runs: Sequence[SavedRun]) -> tuple[SavedRun, list[SavedRun]]:
+    """The newest run, and those before it that were measured under the same conditions."""
+    new = runs[-1]
+    _refuse_unsound(new)
+    return new, [run for run in runs[:-1] if run.is_sound and run.conditions == new.conditions]
 
 
 def _judged(new: SavedRun, base: Sequence[SavedRun], threshold: float, source: str) -> Judgement:
@@ -126,9 +152,9 @@ def _refuse_unsound(new: SavedRun) -> None:
 def _nothing_comparable(new: SavedRun, others: Sequence[SavedRun], against: str) -> EmptyCaptureError:
     of_commit = f" of commit {against}" if against else ""
     kept = (
-        f"{format_count(len(others), 'other run')} kept: {_unlike(new, others)}"
+        f"of {format_count(len(others), 'other run')} {_unlike(new, others)}"
         if others
-        else "no other run is kept"
+        else "it is the only one"
     )
     return EmptyCaptureError(
         f"{new.result.target} has no run{of_commit} to be compared with",

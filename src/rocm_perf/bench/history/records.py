@@ -38,7 +38,7 @@ class SavedRun:
 @dataclass(frozen=True)
 class Conditions:
     """What is measured, where and how. The machine is known by its GPU's uuid, because containers change their host
-    name; by that name if there is none. Versions are not among them: an update that slows things down is a regression."""
+    name; by that name if there is none. Versions are not part of it: an update that costs time is a regression."""
 
     target: str
     machine: str

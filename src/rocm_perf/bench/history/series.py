@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rocm_perf.bench.history.records import Conditions, SavedRun
 from rocm_perf.statistics import Difference, difference
@@ -56,7 +57,7 @@ def step_changes(runs: Sequence[SavedRun]) -> tuple[StepChange, ...]:
             after=runs[start],
             difference=difference(_each(medians[first:start]), _each(medians[start:end])),
         )
-        for (first, _), (start, end) in zip(parts, parts[1:], strict=False)
+        for (first, _), (start, end) in pairwise(parts)
     )
 
 

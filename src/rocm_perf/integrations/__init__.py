@@ -1,0 +1,1 @@
+"""rocm-perf inside other tools, which import it by themselves."""
