@@ -65,8 +65,7 @@ def _answer(stdout: IO[str]) -> str | None:
 
 def _end(watcher: subprocess.Popen[str], commands: ClockLock) -> None:
     """Let the watcher unlock the clocks, and do it here if it has been killed."""
-    assert watcher.stdin is not None
-    with suppress(BrokenPipeError):
-        watcher.stdin.close()
+    with suppress(BrokenPipeError), watcher:  # closes its pipes, and waits for it
+        pass
     if watcher.wait() and (refusal := run_tool(commands.unlock)):
         raise NotSupportedError("the clocks are still locked", refusal, f"Run: {shlex.join(commands.unlock)}")

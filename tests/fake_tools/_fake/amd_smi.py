@@ -1,4 +1,4 @@
-"""amd-smi version, list, static, metric and monitor, as text, JSON or CSV."""
+"""amd-smi version, list, static, metric and monitor, as text, JSON or CSV; set and reset of clocks."""
 
 from __future__ import annotations
 
@@ -43,6 +43,11 @@ def parser() -> argparse.ArgumentParser:
         if name == "static":
             for short, long in (("-a", "--asic"), ("-b", "--bus"), ("-v", "--vram"), ("-l", "--limit")):
                 command.add_argument(short, long, action="store_true")
+    setting, resetting = commands.add_parser("set"), commands.add_parser("reset")
+    for command in (setting, resetting):
+        command.add_argument("-g", "--gpu", nargs="+", required=True)
+    setting.add_argument("-d", "--perf-determinism", type=int, metavar="SCLKMAX")
+    resetting.add_argument("-d", "--perf-determinism", action="store_true")
     return made
 
 
@@ -53,6 +58,8 @@ def main(arguments: list[str]) -> int:
         return 255
     if settings.fault()[0] == "slow":
         time.sleep(settings.slow_s())
+    if options.command in ("set", "reset"):
+        return _determinism(options)
     if options.command in (None, "version"):
         versions = (
             f"AMDSMI Tool: 26.2.0 | AMDSMI Library version: 26.2.0 | ROCm version: {settings.rocm_text()}.0"
@@ -65,6 +72,15 @@ def main(arguments: list[str]) -> int:
             file.write(out)
     else:
         sys.stdout.write(out)
+    return 0
+
+
+def _determinism(options: argparse.Namespace) -> int:
+    if settings.fault()[0] == f"{options.command}-clocks":
+        print("ValueError: Unable to change performance determinism", file=sys.stderr)
+        return 1
+    settings.note_clocks("reset" if options.command == "reset" else f"set {options.perf_determinism}")
+    print("Successfully changed performance determinism")
     return 0
 
 

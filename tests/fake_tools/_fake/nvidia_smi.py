@@ -1,4 +1,4 @@
-"""nvidia-smi: --query-gpu for the fields of an H200, --version, -L. The words of a missing driver are the real ones."""
+"""nvidia-smi: --query-gpu for the fields of an H200, --version, -L, locking of clocks. The words of a missing driver are the real ones."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ def main(arguments: list[str]) -> int:
     if settings.fault()[0] == "hang":
         time.sleep(3600)
     for argument in arguments:
+        if argument.startswith(("--lock-gpu-clocks=", "--reset-gpu-clocks")):
+            settings.note_clocks(argument)
+            print("All done.")
+            return 0
         if argument.startswith("--query-gpu="):
             return _query(argument.partition("=")[2].split(","), arguments)
     if arguments == ["-L"]:

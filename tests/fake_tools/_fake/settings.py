@@ -90,6 +90,12 @@ def fault() -> tuple[str, str]:
     return kind, detail
 
 
+def note_clocks(change: str) -> None:
+    """Write down that clocks were locked or let go."""
+    with open(os.environ["FAKE_CLOCKS"], "a", encoding="utf-8") as file:
+        file.write(f"{change}\n")
+
+
 def slow_s() -> float:
     return float(os.environ.get("FAKE_SLOW", "1.0"))
 
