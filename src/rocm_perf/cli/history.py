@@ -132,6 +132,9 @@ def _show_phases(args: argparse.Namespace, history: History) -> int:
         return 0
     console = result_console()
     console.print(phase_table(phases, console.width))
+    show(
+        "One profile per phase, so there are no intervals; `rocm-perf compare` says where a difference comes from."
+    )
     return 0
 
 

@@ -97,9 +97,11 @@ def trend_of(series: Series) -> Trend:
 
 
 def phase_table(phases: Sequence[Phase], width: int) -> Table:
-    """One row for each phase, and below each number its trend."""
+    """One row for each phase, and below each number its trend, the last over the first, and whether that is better."""
     measures = [one for one in MEASURES if any(phase.numbers.get(one.key) is not None for phase in phases)]
-    names = GridColumn("phase", [*(phase.name for phase in phases), "trend", "last / first"], numeric=False)
+    names = GridColumn(
+        "phase", [*(phase.name for phase in phases), "trend", "last / first", ""], numeric=False
+    )
     return fitted([names, *(_measure_column(measure, phases) for measure in measures)], width)
 
 
@@ -107,19 +109,19 @@ def _measure_column(measure: Measure, phases: Sequence[Phase]) -> GridColumn:
     values = [phase.numbers.get(measure.key) for phase in phases]
     cells = ["-" if value is None else measure.format(value) for value in values]
     return GridColumn(
-        measure.title, [*cells, sparkline(values, width=12), _overall(measure, values)], numeric=True
+        measure.title, [*cells, sparkline(values, width=12), *_overall(measure, values)], numeric=True
     )
 
 
-def _overall(measure: Measure, values: Sequence[float | None]) -> str:
-    """How the last known value compares with the first, and whether that is better."""
+def _overall(measure: Measure, values: Sequence[float | None]) -> tuple[str, str]:
+    """The last known value over the first, and what that means."""
     known = [value for value in values if value is not None]
     if len(known) < 2 or not known[0]:
-        return "-"
+        return "-", ""
     ratio = known[-1] / known[0]
     if measure.better is None or ratio == 1:
-        return f"{ratio:.2f}x"
-    return f"{ratio:.2f}x {'better' if (ratio < 1) == (measure.better == 'lower') else 'worse'}"
+        return f"{ratio:.2f}x", ""
+    return f"{ratio:.2f}x", "better" if (ratio < 1) == (measure.better == "lower") else "worse"
 
 
 def _unusual(conditions: Conditions) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 Benchmark = Callable[..., dict[str, Any]]
-_LAST = 10
 _KEPT = 500  # runs of a test among which comparable ones are looked for
 
 
@@ -19,11 +18,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--rocm-perf-save", action="store_true", help="keep the results in .rocm-perf/")
     group.addoption(
         "--rocm-perf-compare",
-        metavar="N",
-        nargs="?",
-        type=int,
-        const=_LAST,
-        help=f"fail a test whose benchmark is slower than in the last N sessions that were saved (default {_LAST})",
+        action="store_true",
+        help="fail a test whose benchmark is slower than in the sessions before that were saved",
+    )
+    group.addoption(
+        "--rocm-perf-last", metavar="N", type=int, default=10, help="sessions to compare with (default 10)"
     )
 
 
@@ -48,8 +47,8 @@ def gpu_benchmark(request: pytest.FixtureRequest) -> Benchmark:
 
 def _finish(data: dict[str, Any], config: pytest.Config) -> None:
     """Keep a result, and fail the test if it is slower than those before, or cannot be judged as was asked."""
-    is_saved, last = config.getoption("--rocm-perf-save"), config.getoption("--rocm-perf-compare")
-    if not is_saved and last is None:
+    is_saved, is_compared = (config.getoption(f"--rocm-perf-{name}") for name in ("save", "compare"))
+    if not is_saved and not is_compared:
         return
     from rocm_perf.bench.history.gate import judge_session
     from rocm_perf.bench.history.records import SavedRun
@@ -64,7 +63,9 @@ def _finish(data: dict[str, Any], config: pytest.Config) -> None:
         before = history.runs(run.result.target, _KEPT)
         if is_saved:
             history.add_run(run)
-        if last is not None and (complaint := judge_session([*before, run], last=last)):
-            pytest.fail(complaint, pytrace=False)
+        last = config.getoption("--rocm-perf-last")
+        complaint = judge_session([*before, run], last=last) if is_compared else ""
     except RocmPerfError as error:
-        pytest.fail(str(error), pytrace=False)
+        complaint = str(error)
+    if complaint:
+        pytest.fail(complaint, pytrace=False)

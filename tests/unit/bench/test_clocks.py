@@ -111,7 +111,9 @@ def test_a_refused_lock_runs_nothing_and_is_undone(log: Path, monkeypatch: pytes
 def test_an_unlock_that_fails_says_what_to_run(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_FAULT", "reset-clocks")
     with (
-        pytest.raises(NotSupportedError, match=r"still locked.*Run: .*amd-smi reset --gpu all --perf-determinism"),
+        pytest.raises(
+            NotSupportedError, match=r"still locked.*Run: .*amd-smi reset --gpu all --perf-determinism"
+        ),
         locked_clocks(1500),
     ):
         pass

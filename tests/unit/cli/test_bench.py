@@ -68,13 +68,6 @@ def test_json_has_every_sample_and_a_file_comes_back(capsys: pytest.CaptureFixtu
     assert main(words) == 2  # the file is there already
 
 
-def test_results_are_kept_by_target_and_time() -> None:
-    assert main(["bench", "--processes", "2", "--save", "--", "true"]) == 0
-    (path,) = Path(".rocm-perf/results").iterdir()
-    assert path.name.startswith("true-20")
-    assert len(read_result(path).times_ms) == 2
-
-
 def test_a_dry_run_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--dry-run", "program.py:raising"]) == 0
     out = capsys.readouterr().out

@@ -44,7 +44,7 @@ MEASURES = (
     Measure("gemm_share", "GEMM", format_share, None, lambda one: one.families.gemm_share.value),
     Measure("sync_share", "sync", format_share, "lower", lambda one: one.sync.share.value),
     Measure("gap_share", "gaps", format_share, "lower", _gap_share),
-    Measure("peak_memory_bytes", "peak memory", format_bytes, "lower", _peak_memory),
+    Measure("peak_memory_bytes", "memory", format_bytes, "lower", _peak_memory),
     Measure("accuracy", "accuracy", "{:.6g}".format, "higher", lambda _one: None),
 )
 

@@ -87,7 +87,12 @@ def test_an_update_of_torch_is_no_excuse() -> None:
 
 
 def test_against_a_commit() -> None:
-    runs = [level(8.0, commit="aaa1"), level(10.0, commit="bbb2"), level(10.0, commit="bbb2-dirty"), level(10.1)]
+    runs = [
+        level(8.0, commit="aaa1"),
+        level(10.0, commit="bbb2"),
+        level(10.0, commit="bbb2-dirty"),
+        level(10.1),
+    ]
     assert judge(runs, last=10, at_least=0.03, against="aaa").verdict == "worse"
     assert judge(runs, last=10, at_least=0.03, against="bbb").verdict == "no difference shown"
     with pytest.raises(EmptyCaptureError, match="no run of commit ccc .*another commit"):
@@ -100,7 +105,9 @@ def test_one_process_is_not_judged() -> None:
 
 
 def test_a_failed_run_is_not_judged() -> None:
-    broken = run(processes=(Samples(times_ms=(10.0,), clock="device events", fault="raised", error="call 57"),))
+    broken = run(
+        processes=(Samples(times_ms=(10.0,), clock="device events", fault="raised", error="call 57"),)
+    )
     with pytest.raises(EmptyCaptureError, match="call 57"):
         judged([*BEFORE, broken])
 
@@ -137,7 +144,9 @@ def sessions(*medians: float) -> list[SavedRun]:
 
 def test_a_session_is_judged_against_those_before() -> None:
     assert judge_session(sessions(10.0, 10.1, 9.9, 10.0, 10.05), last=10) == ""
-    assert "is slower than in 4 sessions before" in judge_session(sessions(10.0, 10.1, 9.9, 10.0, 12.0), last=10)
+    assert "is slower than in 4 sessions before" in judge_session(
+        sessions(10.0, 10.1, 9.9, 10.0, 12.0), last=10
+    )
     with pytest.raises(EmptyCaptureError, match="--rocm-perf-save"):
         judge_session(sessions(10.0, 10.0, 12.0), last=10)
 
@@ -145,6 +154,7 @@ def test_a_session_is_judged_against_those_before() -> None:
 def test_sessions_without_a_change_seldom_fail() -> None:
     source = random.Random(5)
     worse = sum(
-        bool(judge_session(sessions(*(10 + source.gauss(0, 0.1) for _ in range(8))), last=10)) for _ in range(1000)
+        bool(judge_session(sessions(*(10 + source.gauss(0, 0.1) for _ in range(8))), last=10))
+        for _ in range(1000)
     )
     assert worse <= 12  # half of 1 %, and chance

@@ -47,7 +47,9 @@ def test_what_is_kept_comes_back_in_its_order(history: History) -> None:
 
 
 def test_phases_come_back(history: History) -> None:
-    phase = Phase(name="eager", date="2026-11-16", source="run", numbers={"latency_ns": 5.0, "accuracy": None})
+    phase = Phase(
+        name="eager", date="2026-11-16", source="run", numbers={"latency_ns": 5.0, "accuracy": None}
+    )
     history.add_phase(phase)
     assert history.phases() == [phase]
 
@@ -95,7 +97,9 @@ def test_a_full_disk_leaves_what_was_there(history: History) -> None:
     assert history.runs("model.py:step", 9) == [level(1.0)]
 
 
-@pytest.mark.parametrize("content", [b"not a database at all, but long enough", b"SQLite format 3\0" + b"\xff" * 500])
+@pytest.mark.parametrize(
+    "content", [b"not a database at all, but long enough", b"SQLite format 3\0" + b"\xff" * 500]
+)
 def test_a_damaged_file_is_left_alone(history: History, content: bytes) -> None:
     history.folder.mkdir()
     history.path.write_bytes(content)
