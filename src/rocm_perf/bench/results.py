@@ -28,9 +28,9 @@ def result_of(
     target: Target, processes: tuple[Samples, ...], settings: Mapping[str, Any] | None = None
 ) -> Result:
     """The result that these processes amount to, measured just now, here."""
-    machine = next((one.facts["machine"] for one in processes if "machine" in one.facts), {})
+    machines = (one.facts["machine"] for one in processes if "machine" in one.facts)
     return with_surroundings(
-        Result(target=target.name, processes=processes, machine=machine, settings=settings or {})
+        Result(target=target.name, processes=processes, machine=next(machines, {}), settings=settings or {})
     )
 
 

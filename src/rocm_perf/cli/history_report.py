@@ -119,9 +119,10 @@ def _overall(measure: Measure, values: Sequence[float | None]) -> tuple[str, str
     if len(known) < 2 or not known[0]:
         return "-", ""
     ratio = known[-1] / known[0]
-    if measure.better is None or ratio == 1:
-        return f"{ratio:.2f}x", ""
-    return f"{ratio:.2f}x", "better" if (ratio < 1) == (measure.better == "lower") else "worse"
+    shown = f"{ratio:.2f}x"
+    if measure.better is None or shown == "1.00x":
+        return shown, ""
+    return shown, "better" if (ratio < 1) == (measure.better == "lower") else "worse"
 
 
 def _unusual(conditions: Conditions) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from rocm_perf.bench.history.store import History
 from rocm_perf.bench.results import with_surroundings
 from rocm_perf.bench.samples import Result, Samples
 
+PLUGINS = ("-p", "rocm_perf.integrations.pytest_plugin", "-p", "no:cacheprovider")
 TARGET = "test_it.py::test_step"
 SOURCE = """
 def test_step(gpu_benchmark):
@@ -38,16 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 def session(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "rocm_perf.integrations.pytest_plugin",
-            "-p",
-            "no:cacheprovider",
-        ]
-        + ["-q", *options],
+        [sys.executable, "-m", "pytest", "-q", *PLUGINS, *options],
         cwd=folder,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,

@@ -34,7 +34,7 @@ def judge(runs: Sequence[SavedRun], *, last: int, at_least: float | None, agains
     """The newest of a target's runs, the oldest of which come first, against the last comparable ones; with `against`
     only those of that commit. Raises EmptyCaptureError where it cannot be judged: a gate that is not sure is closed."""
     new, alike = _comparable(runs)
-    base = [run for run in alike if run.result.commit.startswith(against)][-last:]
+    base = [run for run in alike if _is_of(run, against)][-last:]
     if not base:
         raise _nothing_comparable(new, runs[:-1], against)
     threshold, source = _threshold([*alike, new], base, new, at_least)
@@ -59,6 +59,11 @@ def judge_session(runs: Sequence[SavedRun], *, last: int) -> str:
         f"{new.result.target} is slower than in {format_count(len(base), 'session')} before: {over_runs.ratio:.3f} of "
         f"their time ({_SESSION_LEVEL:.0%}: {over_runs.interval.low:.3f} to {over_runs.interval.high:.3f})"
     )
+
+
+def _is_of(run: SavedRun, commit: str) -> bool:
+    """Whether it measured this commit, given by its first characters; a changed file makes it another state."""
+    return not commit or (run.result.commit.startswith(commit) and not run.result.commit.endswith("-dirty"))
 
 
 def _comparable(runs: Sequence[SavedRun]) -> tuple[SavedRun, list[SavedRun]]:
