@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -51,6 +52,17 @@ class Beside:
         if not indexes and len(self.gpus) == 1:
             indexes = [self.gpus[0].index]
         return [reading for reading in self.readings if reading.index in indexes]
+
+    def machine(self) -> dict[str, str]:
+        """The GPUs of this machine as facts, without a uuid where it is not known which of several a command uses."""
+        if not self.gpus:
+            return {}
+        uuid = {"uuid": self.gpus[0].uuid} if len(self.gpus) == 1 else {}
+        names = Counter(gpu.name for gpu in self.gpus)
+        return {
+            "gpu": ", ".join(f"{count} x {name}" if count > 1 else name for name, count in names.items()),
+            **uuid,
+        }
 
     def _read_on(self) -> None:
         assert self._sensors is not None

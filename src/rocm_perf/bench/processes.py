@@ -97,7 +97,7 @@ def command_samples(argv: Sequence[str], timeout_s: float, beside: Beside) -> Sa
         code = exit_code(finished.status)
         error = f"it ended with {code}{_last_line(finished)}"
         return replace(nothing, error=error, fault="exit", facts={"status": code})
-    samples = replace(nothing, times_ms=(finished.wall_ns / 1e6,))
+    samples = replace(nothing, times_ms=(finished.wall_ns / 1e6,), facts={"machine": beside.machine()})
     return with_readings(samples, [Window(finished.begin_ns, finished.end_ns, first=0, count=1)], beside)
 
 

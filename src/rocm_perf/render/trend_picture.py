@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
 
-from rocm_perf.text import clean
+from rocm_perf.render import svg
 
 _WIDTH, _PANEL_HEIGHT, _PLOT_HEIGHT = 960, 260, 180
 _LEFT, _RIGHT, _TOP = 90, 30, 40
-_DOT, _STEP, _GRID = "#0072b2", "#d55e00", "#dddddd"  # Okabe and Ito, "Color Universal Design" (2008)
 _ROOM = 0.08  # of the range, above the highest and below the lowest
 
 
@@ -52,36 +50,27 @@ class _Scale:
 
 def trend_picture(title: str, trends: Sequence[Trend]) -> str:
     """The picture as the text of an SVG file."""
-    height = _TOP + len(trends) * _PANEL_HEIGHT
-    panels = [
+    panels = (
         line for place, trend in enumerate(trends) for line in _panel(trend, _TOP + place * _PANEL_HEIGHT)
-    ]
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-            f'viewBox="0 0 {_WIDTH} {height}" role="img">',
-            f"<title>{escape(clean(title))}</title>",
-            f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-            _text(_LEFT, 24, title, size=16),
-            *panels,
-            "</svg>\n",
-        ]
     )
+    body = [svg.text((_LEFT, 24), title, size=16), *panels]
+    return svg.picture(title, width=_WIDTH, height=_TOP + len(trends) * _PANEL_HEIGHT, body=body)
 
 
 def _panel(trend: Trend, top: float) -> Iterator[str]:
-    yield _text(_LEFT, top + 14, trend.title, size=13)
+    yield svg.text((_LEFT, top + 14), trend.title, size=13)
     if not trend.dots:
         return
     scale = _scale(trend.dots, top + 28 + _PLOT_HEIGHT)
     for part in range(5):
         value = scale.low + part / 4 * (scale.high - scale.low)
-        yield _line((_LEFT, scale.y(value)), (_WIDTH - _RIGHT, scale.y(value)), _GRID)
-        yield _text(4, scale.y(value) + 4, f"{value:.4g} {trend.unit}", size=11)
+        y = scale.y(value)
+        yield svg.line((_LEFT, y), (_WIDTH - _RIGHT, y), svg.GREY)
+        yield svg.text((4, y + 4), f"{value:.4g} {trend.unit}", size=11)
     for place, label in trend.steps:
         x = scale.x(place - 0.5)
-        yield _line((x, scale.y(scale.low)), (x, scale.y(scale.high)), _STEP, dashed=True)
-        yield _text(x + 4, scale.y(scale.high) + 11, label, size=11)
+        yield svg.line((x, scale.y(scale.low)), (x, scale.y(scale.high)), svg.VERMILION, dashed=True)
+        yield svg.text((x + 4, scale.y(scale.high) + 11), label, size=11)
     for place, dot in enumerate(trend.dots):
         yield from _dot(dot, scale.x(place), scale)
 
@@ -89,11 +78,8 @@ def _panel(trend: Trend, top: float) -> Iterator[str]:
 def _dot(dot: Dot, x: float, scale: _Scale) -> Iterator[str]:
     if dot.interval is not None:
         low, high = (min(max(bound, scale.low), scale.high) for bound in dot.interval)
-        yield _line((x, scale.y(low)), (x, scale.y(high)), _DOT)
-    yield (
-        f'<circle cx="{x:.1f}" cy="{scale.y(dot.value):.1f}" r="3.5" fill="{_DOT}">'
-        f"<title>{escape(clean(dot.label))}</title></circle>"
-    )
+        yield svg.line((x, scale.y(low)), (x, scale.y(high)), svg.BLUE)
+    yield svg.dot((x, scale.y(dot.value)), svg.BLUE, dot.label)
 
 
 def _scale(dots: Sequence[Dot], bottom: float) -> _Scale:
@@ -101,14 +87,3 @@ def _scale(dots: Sequence[Dot], bottom: float) -> _Scale:
     values = [dot.value for dot in dots]
     room = _ROOM * (max(values) - min(values)) or 0.05 * abs(max(values)) or 1.0
     return _Scale(min(values) - room, max(values) + room, bottom, len(dots))
-
-
-def _line(start: tuple[float, float], end: tuple[float, float], colour: str, *, dashed: bool = False) -> str:
-    pattern = ' stroke-dasharray="5 4"' if dashed else ""
-    places = f'x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"'
-    return f'<line {places} stroke="{colour}"{pattern}/>'
-
-
-def _text(left: float, base: float, text: str, *, size: int) -> str:
-    place = f'x="{left:.1f}" y="{base:.1f}" font-family="sans-serif" font-size="{size}"'
-    return f"<text {place}>{escape(clean(text))}</text>"

@@ -1,4 +1,5 @@
-"""nvidia-smi: --query-gpu for the fields of an H200, --version, -L, locking of clocks. The words of a missing driver are the real ones."""
+"""nvidia-smi: --query-gpu for the fields of an H200, --version, -L, locking of clocks. The words of a missing driver
+are the real ones."""
 
 from __future__ import annotations
 

@@ -52,6 +52,20 @@ def test_the_clocks_of_the_gpu_in_use_are_kept_with_its_samples() -> None:
     assert samples.throttled == (2, 3)
 
 
+class OneGpu(TwoGpus):
+    gpus = (SensorGpu(0, uuid="GPU-ff00", name="MI300X"),)
+
+
+class TwoAlike(TwoGpus):
+    gpus = (SensorGpu(0, uuid="GPU-ff00", name="MI300X"), SensorGpu(1, uuid="GPU-ab12", name="MI300X"))
+
+
+def test_the_machine_of_a_command_has_a_uuid_only_if_it_is_clear_which() -> None:
+    assert Beside([OneGpu]).machine() == {"gpu": "MI300X", "uuid": "GPU-ff00"}
+    assert Beside([TwoAlike]).machine() == {"gpu": "2 x MI300X"}
+    assert Beside([_nothing]).machine() == {}
+
+
 def test_which_of_two_gpus_it_was_is_not_guessed() -> None:
     unknown = Samples(times_ms=(1.0,) * 4, clock="device events")
     beside = _beside(Reading(0, 5, {"clock_mhz": 1.0}))

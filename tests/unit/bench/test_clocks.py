@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.backends.clock_lock import ClockLock
 from rocm_perf.bench import clocks
 from rocm_perf.bench.clocks import locked_clocks
 from rocm_perf.cli.main import main
@@ -86,7 +87,7 @@ def test_a_watcher_that_is_killed_is_stood_in_for(log: Path, monkeypatch: pytest
     watchers: list[subprocess.Popen[str]] = []
     started = clocks._started
 
-    def noted(commands: clocks.ClockLock) -> subprocess.Popen[str]:
+    def noted(commands: ClockLock) -> subprocess.Popen[str]:
         watchers.append(started(commands))
         return watchers[-1]
 

@@ -55,7 +55,9 @@ def test_phases_come_back(history: History) -> None:
 
 
 def test_nothing_is_created_by_looking(history: History) -> None:
-    assert not (history.targets() or history.runs("model.py:step", 3) or history.phases())
+    assert not history.targets()
+    assert not history.runs("model.py:step", 3)
+    assert not history.phases()
     assert not history.folder.exists()
 
 
