@@ -105,7 +105,7 @@ class BenchCommand:
         parser.add_argument("--json", action="store_true", help="the result as JSON, with every sample")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.bench.clocks import locked_clocks
+        from rocm_perf.bench.locked_clocks import locked_clocks
         from rocm_perf.bench.processes import measured
         from rocm_perf.bench.results import result_of, save_result
         from rocm_perf.cli.saving import save_run

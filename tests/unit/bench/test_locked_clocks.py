@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.backends.clock_lock import ClockLock
-from rocm_perf.bench import clocks
-from rocm_perf.bench.clocks import locked_clocks
+from rocm_perf.bench import locked_clocks as locking
+from rocm_perf.bench.locked_clocks import locked_clocks
 from rocm_perf.cli.main import main
 from rocm_perf.errors import NotSupportedError, ToolAbsentError
 from tests.fake_tools import fake_path
@@ -20,7 +20,7 @@ from tests.fake_tools import fake_path
 # Locks, says so, and goes on until it is ended.
 MEASURING = """
 import sys
-from rocm_perf.bench.clocks import locked_clocks
+from rocm_perf.bench.locked_clocks import locked_clocks
 with locked_clocks(1500):
     print("locked", flush=True)
     sys.stdin.read()
@@ -85,13 +85,13 @@ def test_a_measuring_process_that_is_killed_leaves_no_lock(log: Path, number: si
 
 def test_a_watcher_that_is_killed_is_stood_in_for(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watchers: list[subprocess.Popen[str]] = []
-    started = clocks._started
+    started = locking._started
 
     def noted(commands: ClockLock) -> subprocess.Popen[str]:
         watchers.append(started(commands))
         return watchers[-1]
 
-    monkeypatch.setattr(clocks, "_started", noted)
+    monkeypatch.setattr(locking, "_started", noted)
     with locked_clocks(1500):
         watchers[0].kill()
         watchers[0].wait()
