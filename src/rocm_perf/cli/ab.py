@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
+from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import positive, seconds
-from rocm_perf.cli.output import show, show_json, show_status
+from rocm_perf.cli.arguments import number, positive, seconds, share
+from rocm_perf.cli.output import say, show, show_json, show_status
+
+if TYPE_CHECKING:
+    from rocm_perf.bench.ab_result import AbResult
 
 
 class AbCommand:
@@ -58,9 +61,12 @@ class AbCommand:
         parser.add_argument(
             "--fail-on",
             metavar="SHARE",
-            type=_share,
+            type=share,
             default=0.0,
             help="slower by more than this is exit code 1: 3%% (default: by anything that shows)",
+        )
+        parser.add_argument(
+            "--save", action="store_true", help="keep the times of both in .rocm-perf/, for `history`"
         )
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
@@ -91,7 +97,23 @@ class AbCommand:
             show_json(encode_json(result.to_json()).decode())
         else:
             show(*result.lines())
+        if args.save:
+            _save(result, args.laps)
         return int(result.fails(args.fail_on))
+
+
+def _save(result: AbResult, laps: int) -> None:
+    """Keep the times of both sides, apart from those of `bench`, which takes them otherwise."""
+    from dataclasses import replace
+
+    from rocm_perf.bench.history.records import SavedRun
+    from rocm_perf.cli.saving import save_run
+
+    if not result.correct:
+        say("nothing is kept: a wrong result has no speed")
+        return
+    for side in (result.base, result.new):
+        save_run(SavedRun(result=replace(side, settings={"measured_by": "ab", "laps": laps})))
 
 
 def _progress(text: str) -> None:
@@ -104,22 +126,7 @@ def _argument(text: str) -> int | str:
 
 
 def _tolerance(text: str) -> float:
-    value = _number(text)
-    if not 0 <= value < math.inf:
+    value = number(text)
+    if value < 0:
         raise argparse.ArgumentTypeError("must be a difference, 0 or more")
     return value
-
-
-def _share(text: str) -> float:
-    """A share of BASE's time: 3% or 0.03."""
-    value = _number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError("must be a share of BASE's time, such as 3%")
-    return value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from error

@@ -59,8 +59,8 @@ def number(text: str) -> float:
 def share(text: str) -> float:
     """A share, as a percentage (3%) or a fraction (0.03)."""
     value = number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError("must be more than 0 and at most 100%")
+    if value < 0:
+        raise argparse.ArgumentTypeError("must be a share, such as 3% or 0.03")
     return value
 
 

@@ -53,11 +53,14 @@ def test_the_clocks_of_the_gpu_in_use_are_kept_with_its_samples() -> None:
 
 
 class OneGpu(TwoGpus):
-    gpus = (SensorGpu(0, uuid="GPU-ff00", name="MI300X"),)
+    gpus: tuple[SensorGpu, ...] = (SensorGpu(0, uuid="GPU-ff00", name="MI300X"),)
 
 
 class TwoAlike(TwoGpus):
-    gpus = (SensorGpu(0, uuid="GPU-ff00", name="MI300X"), SensorGpu(1, uuid="GPU-ab12", name="MI300X"))
+    gpus: tuple[SensorGpu, ...] = (
+        SensorGpu(0, uuid="GPU-ff00", name="MI300X"),
+        SensorGpu(1, uuid="GPU-ab12", name="MI300X"),
+    )
 
 
 def test_the_machine_of_a_command_has_a_uuid_only_if_it_is_clear_which() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.bench.history.store import History
 from rocm_perf.cli.main import main
 
 REFERENCE = """
@@ -93,3 +94,13 @@ def test_numbers_that_make_no_sense_are_refused(scripts: tuple[str, str], option
     with pytest.raises(SystemExit) as refused:
         ab(scripts, "same", *options)
     assert refused.value.code == 2
+
+
+def test_both_sides_are_kept_unless_one_is_wrong(
+    scripts: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ab(scripts, "wrong", "--save") == 1
+    assert not History().targets()
+    ab(scripts, "same", "--save", "--fail-on", "10000%")
+    assert History().targets() == [f"{scripts[0]}:base", f"{scripts[1]}:same"]
