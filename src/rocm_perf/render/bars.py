@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 
-from rocm_perf.text import clean
+from rocm_perf.render import svg
 
 Bars = Mapping[str, Sequence[float | None]]
-# Told apart by colour-blind readers, too: Okabe and Ito, "Color Universal Design" (2008).
-_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000")
 _WIDTH, _PANEL_HEIGHT, _BAR_AREA = 960, 250, 160
 _LEFT, _RIGHT, _TOP = 70, 190, 64
-_FONT = 'font-family="sans-serif" font-size="12"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,28 +27,19 @@ class Panel:
 def bar_picture(title: str, panels: Sequence[Panel]) -> str:
     """The picture as the text of an SVG file."""
     names = list(dict.fromkeys(name for panel in panels for name in panel.bars))
-    colours = {name: _COLOURS[place % len(_COLOURS)] for place, name in enumerate(names)}
+    colours = {name: svg.COLOURS[place % len(svg.COLOURS)] for place, name in enumerate(names)}
     height = _TOP + len(panels) * _PANEL_HEIGHT
-    body = [_text(_LEFT, 22, title, size=16), *_legend(colours)]
+    body = [svg.text((_LEFT, 22), title, size=16), *_legend(colours)]
     for place, panel in enumerate(panels):
         body += _panel(panel, _TOP + place * _PANEL_HEIGHT, colours)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-            f'viewBox="0 0 {_WIDTH} {height}" role="img">',
-            f"<title>{escape(clean(title))}</title>",
-            f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-            *body,
-            "</svg>\n",
-        ]
-    )
+    return svg.picture(title, width=_WIDTH, height=height, body=body)
 
 
 def _legend(colours: Mapping[str, str]) -> Iterator[str]:
     left = float(_LEFT)
     for name, colour in colours.items():
         yield f'<rect x="{left:.0f}" y="34" width="12" height="12" fill="{colour}"/>'
-        yield _text(left + 17, 45, name)
+        yield svg.text((left + 17, 45), name)
         left += 40 + 7 * len(name)
 
 
@@ -60,13 +47,13 @@ def _panel(panel: Panel, top: float, colours: Mapping[str, str]) -> Iterator[str
     values = [value for row in panel.bars.values() for value in row if value is not None]
     most = max((*values, *panel.limits.values()), default=0.0) or 1.0
     base = top + 24 + _BAR_AREA
-    yield _text(_LEFT, top + 14, f"{panel.title}, {panel.unit}", size=13)
-    yield _line(base, "#000000")
+    yield svg.text((_LEFT, top + 14), f"{panel.title}, {panel.unit}", size=13)
+    yield _across(base, "#000000")
     yield from _groups(panel, base, _BAR_AREA / most, colours)
     for name, value in panel.limits.items():
         height = base - value * _BAR_AREA / most
-        yield _line(height, "#777777", dashed=True)
-        yield _text(_WIDTH - _RIGHT + 6, height + 4, f"{value:,.4g} {name}")
+        yield _across(height, "#777777", dashed=True)
+        yield svg.text((_WIDTH - _RIGHT + 6, height + 4), f"{value:,.4g} {name}")
 
 
 def _groups(panel: Panel, base: float, scale: float, colours: Mapping[str, str]) -> Iterator[str]:
@@ -74,7 +61,7 @@ def _groups(panel: Panel, base: float, scale: float, colours: Mapping[str, str])
     width = 0.8 * room / max(1, len(panel.bars))
     for number, group in enumerate(panel.groups):
         left = _LEFT + number * room + 0.1 * room
-        yield _text(left, base + 16, group)
+        yield svg.text((left, base + 16), group)
         for place, (name, row) in enumerate(panel.bars.items()):
             value = row[number]
             if value is not None:
@@ -82,7 +69,7 @@ def _groups(panel: Panel, base: float, scale: float, colours: Mapping[str, str])
                 fill = _hollow(colours[name]) if is_wrong else f'fill="{colours[name]}"'
                 yield _bar(left=left + place * width, base=base, width=width, height=value * scale, fill=fill)
                 label = "wrong" if is_wrong else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-                yield _text(left + place * width, base - value * scale - 3, label, size=9)
+                yield svg.text((left + place * width, base - value * scale - 3), label, size=9)
 
 
 def _hollow(colour: str) -> str:
@@ -94,11 +81,5 @@ def _bar(*, left: float, base: float, width: float, height: float, fill: str) ->
     return f'<rect {place} width="{0.92 * width:.1f}" height="{height:.1f}" {fill}/>'
 
 
-def _line(height: float, colour: str, *, dashed: bool = False) -> str:
-    pattern = ' stroke-dasharray="5 4"' if dashed else ""
-    return f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{height:.1f}" y2="{height:.1f}" stroke="{colour}"{pattern}/>'
-
-
-def _text(left: float, base: float, text: str, *, size: int = 12) -> str:
-    font = _FONT.replace('"12"', f'"{size}"')
-    return f'<text x="{left:.1f}" y="{base:.1f}" {font}>{escape(clean(text))}</text>'
+def _across(height: float, colour: str, *, dashed: bool = False) -> str:
+    return svg.line((_LEFT, height), (_WIDTH - _RIGHT, height), colour, dashed=dashed)

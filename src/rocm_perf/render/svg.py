@@ -9,7 +9,8 @@ from rocm_perf.text import clean
 
 Point = tuple[float, float]
 # Told apart by colour-blind readers, too: Okabe and Ito, "Color Universal Design" (2008).
-BLUE, VERMILION, GREY = "#0072b2", "#d55e00", "#dddddd"
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000")
+BLUE, VERMILION, LIGHT_GREY = COLOURS[0], COLOURS[5], "#dddddd"
 
 
 def picture(title: str, *, width: int, height: int, body: Iterable[str]) -> str:

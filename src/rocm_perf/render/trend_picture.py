@@ -65,12 +65,15 @@ def _panel(trend: Trend, top: float) -> Iterator[str]:
     for part in range(5):
         value = scale.low + part / 4 * (scale.high - scale.low)
         y = scale.y(value)
-        yield svg.line((_LEFT, y), (_WIDTH - _RIGHT, y), svg.GREY)
+        yield svg.line((_LEFT, y), (_WIDTH - _RIGHT, y), svg.LIGHT_GREY)
         yield svg.text((4, y + 4), f"{value:.4g} {trend.unit}", size=11)
     for place, label in trend.steps:
         x = scale.x(place - 0.5)
         yield svg.line((x, scale.y(scale.low)), (x, scale.y(scale.high)), svg.VERMILION, dashed=True)
         yield svg.text((x + 4, scale.y(scale.high) + 11), label, size=11)
+    yield svg.text(
+        (_LEFT, scale.bottom + 18), f"from {trend.dots[0].label} to {trend.dots[-1].label}", size=11
+    )
     for place, dot in enumerate(trend.dots):
         yield from _dot(dot, scale.x(place), scale)
 
