@@ -129,7 +129,7 @@ def verdict(work: Path, log: Log, seconds: float) -> None:
         ],
         exit_code=process.returncode,
     )
-    run, bundle = next((work / "runs").iterdir()), work / "decode.bundle"
+    run, bundle = next((work / "runs").iterdir()), work / "bundle"
     alone(log, "analyze the recording", "analyze", str(run), "--json")
     alone(log, "export a bundle", "export", str(run), "-o", str(bundle))
     alone(log, "analyze the bundle", "analyze", str(bundle), "--json")

@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from tests.gpu.pairs.pair import Tensor
@@ -90,5 +91,9 @@ def captured(launch: Callable[[], None]) -> Callable[[], None]:
     graph: Any = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         launch()
-    replay: Callable[[], None] = graph.replay
-    return replay
+    return partial(_replay, graph, launch)
+
+
+def _replay(graph: Any, _launched: Callable[[], None]) -> None:
+    """Replay a graph beside what was captured, which keeps the memory that the graph reads alive."""
+    graph.replay()

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from rocm_perf.bench.inside.target import TargetError, named_function
@@ -85,7 +86,8 @@ def main(descriptor: int) -> None:
             except (EOFError, ConnectionError):
                 return
             answer, results = runner.answer(header, values)
-            send(connection, answer, *results)
+            with suppress(ConnectionError):  # a judge that is gone is noticed above
+                send(connection, answer, *results)
 
 
 if __name__ == "__main__":
