@@ -1,5 +1,5 @@
-// CUPTI alone: the activities of our tracer with an empty consumer, loaded into the program as the tracer is, by CUDA and
-// by NVTX. What this costs, any tracer costs.
+// CUPTI alone: the activities of our tracer with an empty consumer, loaded into the program as the tracer is, by CUDA
+// and by NVTX. What this costs, any tracer costs.
 #include <cupti.h>
 
 #include <cstdint>
