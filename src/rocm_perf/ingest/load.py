@@ -53,7 +53,7 @@ def load(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) 
         raise UsageError(
             f"{path} holds {len(runs)} runs, not one",
             _enumerate(runs),
-            "Name one of them, add --each to report on each, or --as-one if they belong together.",
+            "Name one of them, add --as-one if they belong together, or see each with rocm-perf analyze --each.",
         )
     if not runs:
         raise next(run.error for run in loaded if run.error)
