@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 CPP_FILES := find src tests examples -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.hip'
-JOBS ?= 2
-# One half of the tests to each process, in order: those that share a recording stay together. Whoever is done early helps.
+# One more than two cores: many tests wait for a program.
+JOBS ?= 3
+# One part of the tests to each process, in order: those that share a recording stay together. Whoever is done early helps.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 QUICK := "not native and not launches and not thorough"
 

@@ -11,6 +11,8 @@ from rocm_perf.bench.ab_result import paired_difference
 from rocm_perf.statistics import difference
 from tests.unit.statistics.populations import ALL, NESTED, Population, Process
 
+pytestmark = pytest.mark.thorough  # a thousand trials each
+
 TRIALS = 1_000
 SHIFT = 0.03
 

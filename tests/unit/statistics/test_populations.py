@@ -21,6 +21,8 @@ from tests.unit.statistics.populations import (
     with_drift,
 )
 
+pytestmark = pytest.mark.thorough  # a thousand trials each
+
 TRIALS = 1_000
 BY_CHANCE = 0.02  # three standard errors of a rate of 95 % over so many trials
 SHIFT = 0.03

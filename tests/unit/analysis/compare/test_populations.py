@@ -288,6 +288,7 @@ def test_the_parts_of_any_number_of_runs_sum_to_the_median_wall(runs: int) -> No
     assert comparison.wall.difference == pytest.approx(comparison.waterfall.difference_ns, abs=1)
 
 
+@pytest.mark.thorough
 def test_the_same_program_is_seldom_called_different() -> None:
     random, trials = Random(3), 400
     pool = side(*(loop(seed, 100.0, scale=random.gauss(1, 0.02)) for seed in range(20)))

@@ -122,6 +122,7 @@ def alarms(*, day: float, shift: float, seeds: int = 400) -> float:
     return worse / seeds
 
 
+@pytest.mark.thorough
 def test_days_that_differ_do_not_close_the_gate() -> None:
     """Processes of one day agree to 0.5 %, days to 2 %: judged over processes alone, the gate would often close."""
     assert alarms(day=0.02, shift=0.0) <= 0.04
@@ -133,6 +134,7 @@ def test_days_that_differ_do_not_close_the_gate() -> None:
     assert naive / 400 > 0.15
 
 
+@pytest.mark.thorough
 def test_a_regression_of_five_percent_closes_it() -> None:
     assert alarms(day=0.0, shift=0.05) == 1
     assert alarms(day=0.005, shift=0.05) >= 0.95
@@ -151,6 +153,7 @@ def test_a_session_is_judged_against_those_before() -> None:
         judge_session(sessions(10.0, 10.0, 12.0), last=10)
 
 
+@pytest.mark.thorough
 def test_sessions_without_a_change_seldom_fail() -> None:
     source = random.Random(5)
     worse = sum(

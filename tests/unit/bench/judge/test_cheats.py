@@ -48,6 +48,8 @@ CHEATS = (
     Cheat("changes_inputs", "unchanged_inputs", "argument 0 is not as it was"),
 )
 
+pytestmark = pytest.mark.launches  # three processes for each cheat, with its gate closed and open
+
 
 def judged(cheat: Cheat, gates: Gates, *, processes: int = 1, laps: int = 2) -> AbResult:
     plan = TrialPlan(rounds=2, laps=laps, lap_ms=1e-3, gates=gates, in_place=cheat.in_place)
