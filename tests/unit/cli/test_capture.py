@@ -263,6 +263,7 @@ def snapshots(folder: Path) -> list[str]:
     return sorted(names)
 
 
+@pytest.mark.launches
 @pytest.mark.parametrize("step", ["", "pack_all", "_write_manifest"])
 def test_a_capture_that_is_killed_leaves_nothing_that_passes_for_a_snapshot(
     app: list[str], tmp_path: Path, step: str
@@ -275,6 +276,7 @@ def test_a_capture_that_is_killed_leaves_nothing_that_passes_for_a_snapshot(
     assert check(read_snapshot(output)) == 7
 
 
+@pytest.mark.launches
 @pytest.mark.parametrize("step", ["_sync_folder", "_takes_name", "_set_aside", "_remove"])
 def test_a_capture_that_is_killed_while_it_replaces_a_snapshot_leaves_a_whole_one(
     app: list[str], tmp_path: Path, step: str

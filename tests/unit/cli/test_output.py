@@ -155,6 +155,7 @@ def test_any_width_of_a_terminal(
     assert "aten" in capsys.readouterr().out
 
 
+@pytest.mark.launches
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("more", ["", "--json", "-o {}/out --force"])
 def test_closed_streams(closed: str, more: str, hostile: Path, tmp_path: Path) -> None:

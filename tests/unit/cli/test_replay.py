@@ -432,6 +432,7 @@ def shown_to_nobody(*words: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.launches
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_reader_that_leaves_does_not_change_the_answer(snap: str, form: list[str], tmp_path: Path) -> None:
     (tmp_path / "bad.ptx").write_text(code_text(f"add 0x{BASE:x} {COUNT} 2"))

@@ -63,6 +63,7 @@ def test_json_has_stdout_for_itself(capfd: pytest.CaptureFixture[str]) -> None:
     assert document["counted_j"]["1"] is None
 
 
+@pytest.mark.launches
 @pytest.mark.usefixtures("nvidia")
 def test_until_the_user_has_had_enough(tmp_path: Path) -> None:
     code = (
@@ -80,6 +81,7 @@ def test_until_the_user_has_had_enough(tmp_path: Path) -> None:
     assert "peak 650.2 W" in out
 
 
+@pytest.mark.launches
 @pytest.mark.usefixtures("nvidia")
 def test_a_full_disk_ends_the_sampling_and_what_was_read_is_reported(tmp_path: Path) -> None:
     code = (

@@ -57,6 +57,7 @@ def test_files_of_recordings(name: str) -> None:
     check(recorded(name))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_files_of_specimens(specimens: Path, name: str) -> None:
     check(answer(specimens / name))
