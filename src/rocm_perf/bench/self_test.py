@@ -30,7 +30,7 @@ class SelfTest:
 
 
 def self_tests(processes: Times) -> list[SelfTest]:
-    """One self-test for each number of processes a side that these suffice for, one process a side first."""
+    """One self-test for each number of processes per side that there are enough of, smallest first."""
     alone = [difference([base], [new]) for base, new in pairwise(processes)]
     sides = [count for count in SIDES if 2 * count <= len(processes)]
     over = [_self_test(count, [difference(*both) for both in _splits(processes, count)]) for count in sides]

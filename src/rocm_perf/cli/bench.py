@@ -88,21 +88,13 @@ class BenchCommand:
             help="A against A: how often is the same called different here, and which difference would show "
             f"(default {_SELF_TEST_PROCESSES} processes)",
         )
-        parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
-        parser.add_argument(
-            "--save", action="store_true", help="keep the result in .rocm-perf/, for `history` and `gate`"
-        )
         parser.add_argument(
             "--lock-clocks",
             metavar="MHZ",
             type=positive,
             help="hold the clock of every GPU at MHZ meanwhile (needs the right to; unlocked whatever happens)",
         )
-        parser.add_argument(
-            "-o", "--output", metavar="JSON", type=named_path, help="write the result to this file"
-        )
-        parser.add_argument("--force", action="store_true", help="replace the file")
-        parser.add_argument("--json", action="store_true", help="the result as JSON, with every sample")
+        _add_output_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.bench.locked_clocks import locked_clocks
@@ -128,6 +120,18 @@ class BenchCommand:
         if args.save:
             save_run(run)
         return _complaint(result)
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
+    parser.add_argument(
+        "--save", action="store_true", help="keep the result in .rocm-perf/, for `history` and `gate`"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="JSON", type=named_path, help="write the result to this file"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file")
+    parser.add_argument("--json", action="store_true", help="the result as JSON, with every sample")
 
 
 def _target(positionals: list[str]) -> Target:

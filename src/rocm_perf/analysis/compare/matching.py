@@ -28,7 +28,7 @@ class Matched:
 
     @property
     def short_names(self) -> tuple[str, str]:
-        """Its short name on both sides; that of the other one where a side has none."""
+        """The short name on each side; a side without the kernel takes the other's."""
         base, new = self.base or self.new, self.new or self.base
         return short_name(normalised(base[0])), short_name(normalised(new[0]))
 

@@ -1,5 +1,5 @@
-"""The gates that a cheat has to pass. All are closed for users; tests open one at a time, to show that each catches
-what it is there for."""
+"""The checks that a cheat would have to get past. Users always have all of them; tests open one at a time, to show that
+each catches what it is there for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function in this process: the same interface as one in a process of its own, without its protection."""
+"""Runs a function in this process, behind the interface of one in a separate process but without its protection."""
 
 from __future__ import annotations
 

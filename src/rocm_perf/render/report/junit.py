@@ -35,5 +35,5 @@ def _add_case(cases: ElementTree.Element, check: Check, suite: str) -> None:
 
 
 def _printable(text: str) -> str:
-    """The text without lone surrogates, which are no characters, and whatever a terminal would obey."""
+    """The text without lone surrogates, which are not characters, and without anything a terminal would act on."""
     return clean(text).encode("utf-8", "replace").decode()
