@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import time
 from pathlib import Path
 
@@ -304,14 +305,15 @@ def test_a_python_without_torch_or_a_broken_one(root: Path, tmp_path: Path) -> N
 
 def test_tools_that_hang_crash_or_babble_do_not_stop_the_probe(root: Path, tmp_path: Path) -> None:
     lay_out_amd(root, rocms=("7.2.0",))
-    script(tmp_path / "bin/rocprofv3", "exec sleep 600")
+    for hanging in ("rocprofv3", "rocprofv2", "rocprof", "rocm-smi"):
+        script(tmp_path / "bin" / hanging, "exec sleep 600")
     script(tmp_path / "bin/amd-smi", "kill -SEGV $$")
     script(tmp_path / "bin/hipcc", "head -c 100000 /dev/zero")
     script(tmp_path / "bin/nvidia-smi", "echo '}{,,,,,,'; echo '1,2'")
     script(tmp_path / "bin/rocminfo", "exec sleep 600")
     begin = time.monotonic()
     machine = probe_machine({"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}, root)
-    assert time.monotonic() - begin < 9  # the limit of one tool, not of all
+    assert time.monotonic() - begin < 15  # the limit of one tool is 5 s; of all, 25
     assert "gives no answer" in machine.tools["rocprofv3"].problem
     assert machine.tools["amd-smi"].problem == "crashes: SIGSEGV"
     assert machine.tools["hipcc"].version == ""
@@ -319,12 +321,12 @@ def test_tools_that_hang_crash_or_babble_do_not_stop_the_probe(root: Path, tmp_p
     assert machine.tool("rocprofv3") is None
 
 
-def test_a_machine_without_tools_is_probed_at_once(root: Path) -> None:
+def test_a_machine_without_tools_is_probed_without_starting_a_program(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lay_out_amd(root, rocms=("7.2.0",))
-    probe_machine(BARE, root)  # imports, the catalogue
-    begin = time.monotonic()
-    probe_machine(BARE, root)
-    assert time.monotonic() - begin < 1
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a program was started"))
+    assert probe_machine(BARE, root).gpus
 
 
 def test_the_machine_that_runs_this_test() -> None:

