@@ -37,3 +37,8 @@ def call(
         "correlation_id": correlation,
         **more,
     }
+
+
+def marked(name: str, start: int, end: int, **more: object) -> Row:
+    """A range of the program."""
+    return {"name": name, "source": "record_function", "start_ns": start, "end_ns": end, **more}

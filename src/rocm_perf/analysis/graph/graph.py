@@ -53,8 +53,8 @@ _SLICE = 1 << 14  # edges that become Python numbers at a time: they stay in the
 @dataclass(frozen=True, eq=False)  # each is its own, as a key too
 class Graph:
     """`nodes`, in the order of time: kind, name, start_ns (from the first start of their clock domain), duration_ns,
-    thread, section (of the thread, between range marks), lane (stream or queue), rank, call (the launching call's
-    node), size_bytes, row (of the recording's table).
+    thread, section (of the thread, between range marks), looped (in the one recorded step of a loop), lane (stream or
+    queue), rank, call (the launching call's node), size_bytes, row (of the recording's table).
 
     `edges`, sorted by effect: cause, effect (rows of nodes), kind, rule, lag_ns, binding. The binding edge of a node
     is the one that explains its start; its lag is what was observed. Another edge's lag is no more than that, and

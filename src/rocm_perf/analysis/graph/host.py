@@ -83,7 +83,8 @@ def extents(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
 
 def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
     """Each call with the number of marks on its thread before it: bounds of steps where ranges show them, else of all
-    ranges."""
+    ranges; and with `looped`: whether it is part of the one step of a loop that was recorded."""
+    calls = calls.with_columns(looped=_of_one_step(trace, origins))
     threads = calls.select(*THREAD, "thread").unique()
     marks = _step_marks(trace, origins, threads)
     if marks is None:
@@ -95,6 +96,16 @@ def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.Da
         bounds, left_on="start_ns", right_on="at_ns", by="thread", strategy="backward", check_sortedness=False
     )
     return placed_calls.drop("at_ns").sort("call").with_columns(pl.col("section").fill_null(-1))
+
+
+def _of_one_step(trace: Trace, origins: pl.DataFrame) -> pl.Expr:
+    """Whether a call starts in the only recorded step of a program that numbers its steps: there are others like it."""
+    numbered = steps(trace).steps if trace.has("ranges") else ()
+    if len(numbered) != 1:
+        return pl.lit(False)
+    (step,) = numbered
+    bounds = (time - origins["origin_ns"][0] for time in (step.start_ns, step.end_ns))
+    return pl.col("start_ns").is_between(*bounds)
 
 
 def _step_marks(trace: Trace, origins: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFrame | None:

@@ -27,8 +27,10 @@ ASSUMED_GRAPH_START_NS = 40_000
 
 _LONG_RUN = 0.05  # of all launches: in shorter runs no loop is looked for but an exact one
 _LONGEST_HOST_GAP_NS = 1_000_000  # launches further apart have other work between them
-_QUESTIONS = (
-    r"Get|Query|IsCapturing|Attribute|CallConfiguration|Occupancy|Peek"  # calls that a graph does without
+# Calls that a graph does without, or takes in: questions, and what only hands something to a stream.
+_NO_HINDRANCE = (
+    r"Get|Query|IsCapturing|Attribute|CallConfiguration|Occupancy|Peek"
+    r"|Mem(set|cpy)\w*Async|EventRecord|StreamWaitEvent"
 )
 
 Names = Sequence[str]
@@ -48,7 +50,7 @@ class Captured:
 
     def apply(self, graph: Graph) -> Graph:
         launches = _launches(graph)
-        joined = _joined(launches, _loops(_runs(launches)))
+        joined = _joined(launches, _loops(launches))
         call, gap = self._call_ns(graph), self._gap_ns(graph)
         cost = pl.lit(call) if call is not None else pl.col("size") * ASSUMED_GRAPH_NODE_NS
         joined = joined.with_columns(call_ns=cost)
@@ -119,9 +121,9 @@ def _launches(graph: Graph) -> pl.DataFrame:
     held = graph.edges.filter((pl.col("kind") == "sync") & (pl.col("rule") != "full queue")).select("effect")
     waiting = graph.edges.filter(pl.col("kind") == "call").join(held, on="effect", how="semi")["cause"]
     calls = nodes.filter(pl.col("thread").is_not_null() & (pl.col("kind") != "return")).select(
-        "thread", "section", "start_ns", call="id", own_ns="duration_ns", function="name"
+        "thread", "section", "looped", "start_ns", call="id", own_ns="duration_ns", function="name"
     )
-    asked = names(graph.nodes.filter(pl.col("kind") == "api"), _QUESTIONS)
+    asked = names(graph.nodes.filter(pl.col("kind") == "api"), _NO_HINDRANCE)
     calls = ordered(calls.join_asof(_started(nodes), on="call", tolerance=0), ["thread", "call"])
     waits = pl.col("call").is_in(waiting.implode())
     matters = waits | (pl.col("own_ns") > 0) & ~pl.col("function").is_in(asked)
@@ -129,7 +131,9 @@ def _launches(graph: Graph) -> pl.DataFrame:
     single = (pl.col("items") == 1) & pl.col("kind").is_in(["kernel", "copy"])
     calls = calls.with_columns(single=(single & ~waits).fill_null(False))
     idle = pl.col("start_ns") - (pl.col("start_ns") + pl.col("own_ns")).shift(1)
-    same = [pl.col(name) == pl.col(name).shift(1) for name in ("thread", "section", "lane", "single")]
+    same = [
+        pl.col(name) == pl.col(name).shift(1) for name in ("thread", "section", "looped", "lane", "single")
+    ]
     joins = pl.all_horizontal(*same, idle <= _LONGEST_HOST_GAP_NS).fill_null(False)
     return calls.with_columns(run=(~joins).cum_sum()).filter("single")
 
@@ -152,11 +156,16 @@ def _runs(launches: pl.DataFrame) -> list[list[str]]:
     return names
 
 
-def _loops(runs: Sequence[Names]) -> list[list[Segment]]:
-    """A run that comes again is the body of a loop; else the passes of a loop within it, if it has one."""
+def _loops(launches: pl.DataFrame) -> list[list[Segment]]:
+    """A run that comes again, or is known to, is the body of a loop; else the passes of a loop within it, if any."""
+    runs = _runs(launches)
+    looped = launches.group_by("run", maintain_order=True).agg(pl.col("looped").first())["looped"]
     seen = Counter(tuple(run) for run in runs)
     long = _LONG_RUN * sum(len(run) for run in runs)
-    return [list(_passes(run, seen[tuple(run)] > 1, len(run) >= long)) for run in runs]
+    return [
+        list(_passes(run, known or seen[tuple(run)] > 1, len(run) >= long))
+        for run, known in zip(runs, looped, strict=True)
+    ]
 
 
 def _passes(run: Names, again: bool, long: bool) -> Iterator[Segment]:

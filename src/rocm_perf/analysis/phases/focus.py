@@ -46,7 +46,7 @@ def within_ranges(trace: Trace, name: str) -> Trace:
 
 
 def cut(trace: Trace, span: Span) -> Trace:
-    """What starts in the span; further passes, which ran at other times, stay whole.
+    """What starts in the span, and ranges that hold most of it; further passes, which ran at other times, stay whole.
 
     A call that outlasts the span would wait for work that was cut off: it ends with the span or its last GPU work.
     """
@@ -57,6 +57,8 @@ def cut(trace: Trace, span: Span) -> Trace:
         else trace.table(name)
         for name in trace
     }
+    if "ranges" in tables:
+        tables["ranges"] = pl.concat([_around(trace.table("ranges"), span, number), tables["ranges"]])
     if "api_calls" in tables:
         ends = (tables[name]["end_ns"].max() for name in ("dispatches", "copies") if name in tables)
         until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
@@ -68,6 +70,14 @@ def _ended(calls: pl.DataFrame, until: pl.Expr, number: int) -> pl.DataFrame:
     """The calls, those of the pass ended by then."""
     end = pl.when(pl.col("pass_id") == number).then(pl.min_horizontal("end_ns", until)).otherwise("end_ns")
     return calls.with_columns(end.alias("end_ns"))
+
+
+def _around(ranges: pl.DataFrame, span: Span, number: int) -> pl.DataFrame:
+    """The part within the span of ranges that were open when it began, and for most of it."""
+    start, end = pl.lit(span.start_ns, pl.Int64), pl.lit(span.end_ns, pl.Int64)
+    begun = (pl.col("pass_id") == number) & (pl.col("start_ns") < start)
+    most = pl.col("end_ns") - start > end - pl.col("end_ns")
+    return ranges.filter(begun & most).with_columns(start_ns=start, end_ns=pl.min_horizontal("end_ns", end))
 
 
 def _inside(table: pl.DataFrame, moment: str, span: Span, number: int) -> pl.DataFrame:
