@@ -85,7 +85,7 @@ class AnalyzeCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import examine, overview
         from rocm_perf.bench.ceilings.store import chosen
-        from rocm_perf.cli.analyze_size import windows_of
+        from rocm_perf.cli.recording_size import windows_of
 
         names = _sections(args.show)
         machines = chosen(args.ceilings)

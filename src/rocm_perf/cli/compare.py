@@ -65,11 +65,13 @@ class CompareCommand:
 
         from rocm_perf.analysis.compare.gates.recordings import judge, require_known
         from rocm_perf.analysis.compare.populations import compare
+        from rocm_perf.cli.recording_size import require_room
 
         expressions = expressions_of(args)
         require_known(expressions)
         _require_markdown(args.output)
         base, new = _sides(args)
+        require_room([*base, *new])
         with reading_progress():
             loaded = [_load(paths, as_one=args.as_one) for paths in (base, new)]
         before, after = map(_recordings, loaded)

@@ -99,10 +99,13 @@ class WhatifCommand:
 
 def _recording(args: argparse.Namespace) -> tuple[Trace, Trace]:
     """The recording, or the window of it that was asked for, and the part that is timed again."""
+    from rocm_perf.cli.recording_size import require_room
     from rocm_perf.ingest import load
 
+    window = chosen_window(args)
+    require_room([args.path], window)
     with reading_progress():
-        whole = load.load(args.path, as_one=args.as_one, window=chosen_window(args))
+        whole = load.load(args.path, as_one=args.as_one, window=window)
     return whole, judged(whole, args)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bench.make_rocpd import make as make_rocpd
 
-from rocm_perf.cli import analyze_size
+from rocm_perf.cli import recording_size
 from rocm_perf.cli.main import main
 from tests.unit.ingest import recordings as make
 
@@ -84,9 +84,21 @@ def test_too_little_memory_for_anything(
 def test_a_small_recording_is_always_tried(
     database: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analyze_size, "usable_bytes", lambda: 1)
+    monkeypatch.setattr(recording_size, "usable_bytes", lambda: 1)
     assert main(["analyze", str(database)]) == 0
     assert "20,000 dispatches" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", [["whatif", "--hoist-syncs"], ["compare", "{}"]])
+def test_other_verbs_refuse_what_does_not_fit(
+    database: Path, verb: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording_size, "_limit_bytes", lambda: 160_000_000)
+    options = [option.format(database) for option in verb[1:]]
+    assert main([verb[0], str(database), *options]) == 4
+    told = capsys.readouterr().err
+    assert "does not fit into memory" in told
+    assert "160 MB may be used" in told
 
 
 def test_what_fits_is_analysed_at_once_with_in_parts(

@@ -1,8 +1,9 @@
-"""Whether what `analyze` is asked for fits into memory: which windows to read, or why it is refused."""
+"""Whether what a verb is asked for fits into memory: which windows to read, or why it is refused."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -37,15 +38,11 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
         raise UsageError("--window and --in-parts exclude each other", next_step="Leave one of them out.")
     if (chosen is not None or args.in_parts) and (len(args.paths) > 1 or args.each):
         raise UsageError("a window is that of one recording", next_step="Name one path, without --each.")
-    from rocm_perf.ingest.size import survey_paths
-    from rocm_perf.ingest.survey import FLOOR_BYTES
-
     asked = [chosen] if chosen is not None else []
-    usable = usable_bytes()
-    limit = args.memory or (None if usable is None else max(usable, _ALWAYS_TRIED * FLOOR_BYTES))
+    limit = args.memory or _limit_bytes()
     if limit is None:
         return asked
-    survey = survey_paths(args.paths, limit)
+    survey = _survey(args.paths, limit)
     if survey.peak_bytes(chosen) <= limit:
         return asked
     parts = survey.windows(limit)
@@ -54,7 +51,32 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
     raise _too_large(args.paths, survey, limit, chosen)
 
 
-def _too_large(paths: list[Path], survey: Survey, limit: int, asked: TimeWindow | None) -> NotSupportedError:
+def require_room(paths: Sequence[Path], window: TimeWindow | None = None) -> None:
+    """Raises NotSupportedError if the recordings, or the window of the one, take more memory than may be used."""
+    limit = _limit_bytes()
+    if limit is None:
+        return
+    survey = _survey(paths, limit)
+    if survey.peak_bytes(window) > limit:
+        raise _too_large(paths, survey, limit, window)
+
+
+def _limit_bytes() -> int | None:
+    from rocm_perf.ingest.survey import FLOOR_BYTES
+
+    usable = usable_bytes()
+    return None if usable is None else max(usable, _ALWAYS_TRIED * FLOOR_BYTES)
+
+
+def _survey(paths: Sequence[Path], limit: int) -> Survey:
+    from rocm_perf.ingest.size import survey_paths
+
+    return survey_paths(list(paths), limit)
+
+
+def _too_large(
+    paths: Sequence[Path], survey: Survey, limit: int, asked: TimeWindow | None
+) -> NotSupportedError:
     where = f"the window {asked} of {paths[0]}" if asked else ", ".join(map(str, paths))
     return NotSupportedError(
         f"{where} does not fit into memory",
@@ -72,7 +94,7 @@ def _rows(survey: Survey, asked: TimeWindow | None) -> str:
     return f"this part of about {counts} takes" if asked else f"about {counts} take"
 
 
-def _next_step(paths: list[Path], survey: Survey, limit: int) -> str:
+def _next_step(paths: Sequence[Path], survey: Survey, limit: int) -> str:
     windows = survey.windows(limit) if len(paths) == 1 else []
     if len(windows) > 1:
         command = f"rocm-perf analyze {quote(str(paths[0]))} --memory {limit}"
@@ -81,11 +103,11 @@ def _next_step(paths: list[Path], survey: Survey, limit: int) -> str:
             f"{command} --in-parts"
         )
     if survey.in_part and len(paths) == 1:
-        return "Allow more with --memory: no part of it is small enough."
+        return "Allow `analyze` more with --memory: no part of it is small enough."
     if len(paths) > 1:
-        return "Name fewer paths, or allow more with --memory."
+        return "Name fewer paths, or use a larger machine; `analyze` can be allowed more with --memory."
     return (
-        "Allow more with --memory, use a larger machine, or record a shorter time; a part of it cannot be read by "
+        "Allow `analyze` more with --memory, use a larger machine, or record a shorter time; a part of it cannot be read by "
         "itself."
     )
 
