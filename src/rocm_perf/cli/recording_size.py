@@ -107,8 +107,8 @@ def _next_step(paths: Sequence[Path], survey: Survey, limit: int) -> str:
     if len(paths) > 1:
         return "Name fewer paths, or use a larger machine; `analyze` can be allowed more with --memory."
     return (
-        "Allow `analyze` more with --memory, use a larger machine, or record a shorter time; a part of it cannot be read by "
-        "itself."
+        "Allow `analyze` more with --memory, use a larger machine, or record a shorter time; a part of it cannot be "
+        "read by itself."
     )
 
 
