@@ -14,7 +14,7 @@ from rocm_perf.version import __version__
 
 if TYPE_CHECKING:
     from rocm_perf.annotation.ranges import annotate, annotation_backend, mark, pop, push
-    from rocm_perf.api import analyze, load, load_runs, simulate
+    from rocm_perf.api import analyze, load, load_runs, report, simulate
     from rocm_perf.bench.ab import ab_test
     from rocm_perf.bench.here import benchmark
     from rocm_perf.torch_recording import torch_profile
@@ -31,13 +31,14 @@ __all__ = [
     "mark",
     "pop",
     "push",
+    "report",
     "simulate",
     "torch_profile",
 ]
 
 _HOMES = {
     "ab_test": "rocm_perf.bench.ab",
-    **dict.fromkeys(("analyze", "load", "load_runs", "simulate"), "rocm_perf.api"),
+    **dict.fromkeys(("analyze", "load", "load_runs", "report", "simulate"), "rocm_perf.api"),
     **dict.fromkeys(("annotate", "annotation_backend", "mark", "pop", "push"), "rocm_perf.annotation.ranges"),
     "benchmark": "rocm_perf.bench.here",
     "torch_profile": "rocm_perf.torch_recording",

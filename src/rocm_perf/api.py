@@ -65,6 +65,23 @@ def analyze(
     return analyse(trace, label, grouping, machines=_machines(ceilings))
 
 
+def report(
+    recording: Trace | str | PathLike[str],
+    path: str | PathLike[str] | None = None,
+    *,
+    whole: bool = False,
+    ceilings: Ceilings = None,
+) -> str:
+    """The page that `rocm-perf report` writes, as HTML; with `path`, it is written there, too."""
+    from rocm_perf.files import write_whole
+    from rocm_perf.render.page.page import page
+
+    text = page(analyze(recording, whole=whole, ceilings=ceilings))
+    if path is not None:
+        write_whole(Path(path), lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=True)
+    return text
+
+
 def analyze_window(
     path: str | PathLike[str],
     window: TimeWindow,

@@ -108,6 +108,7 @@ def test_export_to_a_full_device_keeps_the_old_file(recording: Path, device: Pat
         ["export", "-o", "new", "--format", "rocprofv3-csv"],
         ["analyze", "-o", "new"],
         ["report", "-o", "new.md"],
+        ["report", "-o", "new.html"],
     ],
     ids=" ".join,
 )

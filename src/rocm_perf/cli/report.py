@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import named_path
-from rocm_perf.cli.judged import add_ceilings
-from rocm_perf.cli.output import say, show
+from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, in_range
+from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
 
+if TYPE_CHECKING:
+    from rocm_perf.model.document import Document
+
+STDOUT = Path("-")
+
 
 class ReportCommand:
-    """Write the analysis of a recording as a Markdown report.
+    """Write the analysis of a recording as one file to pass around: a page for any browser, or Markdown.
 
-    Without -o it goes to stdout.
+    F.html is a page that needs nothing else: no network, no other file. F.md is Markdown for a pull request or an issue,
+    and - prints it.
     """
 
     name = "report"
@@ -23,26 +31,89 @@ class ReportCommand:
         parser.add_argument(
             "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
         )
-        parser.add_argument("-o", "--output", metavar="F.md", type=named_path, help="file to write")
+        parser.add_argument(
+            "-o",
+            "--output",
+            metavar="F",
+            type=named_path,
+            default=Path("report.html"),
+            help="file to write: .html or .md; - prints Markdown (default report.html)",
+        )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
+        add_window(parser)
         add_ceilings(parser)
         parser.add_argument("--force", action="store_true", help="replace the file")
+        parser.add_argument("--open", action="store_true", help="show the page in the browser")
+        parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.analysis.overview import examine
-        from rocm_perf.bench.ceilings.store import chosen
-        from rocm_perf.files import write_whole
-        from rocm_perf.ingest import load
+        from rocm_perf.files import refuse_existing, write_whole
+
+        output: Path = args.output
+        _check(args)
+        if output == STDOUT:
+            show(_text(_document(args), ".md").rstrip("\n"))
+            return 0
+        refuse_existing(output, overwrite=args.force)
+        text = _text(_document(args), output.suffix)
+        write_whole(output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
+        _tell(output, as_json=args.json)
+        if args.open:
+            _open(output)
+        return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse what cannot be written before anything is read."""
+    output: Path = args.output
+    if output != STDOUT and output.suffix not in (".html", ".md"):
+        raise UsageError(
+            f"cannot write {output}", next_step="A report is an .html or .md file; -o - prints Markdown."
+        )
+    if output.suffix != ".html" and args.open:
+        raise UsageError("--open shows a page", next_step="Name a file that ends in .html, or leave out -o.")
+    if output == STDOUT and args.json:
+        raise UsageError("-o - and --json both print", next_step="Leave one of them out.")
+
+
+def _document(args: argparse.Namespace) -> Document:
+    from rocm_perf import api
+    from rocm_perf.analysis.overview import examine, overview
+    from rocm_perf.bench.ceilings.store import chosen
+    from rocm_perf.ingest import load
+
+    window = chosen_window(args)
+    with reading_progress():
+        if window:
+            return api.analyze_window(args.path, window, as_one=args.as_one, ceilings=args.ceilings)
+        trace = load.load(args.path, as_one=args.as_one)
+    analyse = overview if args.window == "all" else examine
+    return analyse(in_range(trace, args.range), str(args.path), machines=chosen(args.ceilings))
+
+
+def _text(document: Document, suffix: str) -> str:
+    if suffix == ".md":
         from rocm_perf.render.report.markdown import markdown
 
-        if args.output and args.output.suffix != ".md":
-            raise UsageError(f"cannot write {args.output}", next_step="A report is a .md file.")
-        with reading_progress():
-            trace = load.load(args.path, as_one=args.as_one)
-        text = markdown(examine(trace, str(args.path), machines=chosen(args.ceilings)))
-        if args.output is None:
-            show(text.rstrip("\n"))
-            return 0
-        write_whole(args.output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
-        say(f"wrote {args.output}")
-        return 0
+        return markdown(document)
+    from rocm_perf.render.page.page import page
+
+    return page(document)
+
+
+def _tell(output: Path, *, as_json: bool) -> None:
+    from rocm_perf.text import encode_json
+
+    size_bytes = output.stat().st_size
+    if as_json:
+        show_json(encode_json({"path": str(output), "bytes": size_bytes}).decode())
+    else:
+        say(f"wrote {output}")
+
+
+def _open(output: Path) -> None:
+    """Show the page where there is a browser; where there is none, say so."""
+    import webbrowser
+
+    if not webbrowser.open(output.resolve().as_uri()):
+        say(f"no browser could be started; open {output} by hand")

@@ -10,7 +10,10 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from rocm_perf.model.quantity import Quantity
 from rocm_perf.text import clean
+
+Value = Quantity | float | None
 
 _NARROWEST = 8
 
@@ -23,6 +26,10 @@ class GridColumn:
     cells: Sequence[str]
     numeric: bool
     code: bool = False  # identifiers: cut in the middle, because instances of one kernel differ at their end
+    values: Sequence[
+        Value
+    ] = ()  # what the cells were written from, for a page in which they explain themselves
+    formula: str = ""  # how the values are made: the name of a formula of the Document, or in words
 
     @property
     def width(self) -> int:

@@ -69,7 +69,12 @@ def _compare(places: Places, random: Random) -> list[str]:
 
 
 def _report(places: Places, random: Random) -> list[str]:
-    return ["report", places.input, *random.choice(([], ["-o", str(places.output / "report.md")]))]
+    return [
+        "report",
+        places.input,
+        "-o",
+        random.choice(("-", *(str(places.output / f"report.{kind}") for kind in ("html", "md")))),
+    ]
 
 
 def _query(places: Places, random: Random) -> list[str]:

@@ -51,7 +51,8 @@ def _obeyed(text: str) -> set[str]:
         ["analyze", "{}", "--json"],
         ["analyze", "{}", "{}.missing"],
         ["analyze", "{}.missing"],
-        ["report", "{}"],
+        ["report", "{}", "-o", "-"],
+        ["report", "{}", "-o", "{}.html", "--json", "--force"],
         ["compare", "{}", "{}"],
         ["compare", "{}", "{}", "--json"],
         ["query", "{}", "SELECT * FROM dispatches"],
@@ -99,9 +100,10 @@ def test_kernels_whose_names_double_do_not_hold_up_an_analysis(tmp_path: Path) -
     assert main(["compare", str(path), str(path)]) == 0
 
 
-def test_a_report_file_is_as_clean(hostile: Path, tmp_path: Path) -> None:
-    assert main(["report", str(hostile), "-o", str(tmp_path / "r.md")]) == 0
-    assert not _obeyed((tmp_path / "r.md").read_text())
+@pytest.mark.parametrize("name", ["r.md", "r.html"])
+def test_a_report_file_is_as_clean(name: str, hostile: Path, tmp_path: Path) -> None:
+    assert main(["report", str(hostile), "-o", str(tmp_path / name)]) == 0
+    assert not _obeyed((tmp_path / name).read_text())
 
 
 def test_json_keeps_what_it_escapes() -> None:

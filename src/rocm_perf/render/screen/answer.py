@@ -17,7 +17,7 @@ from rocm_perf.model.run import SIMULATOR
 from rocm_perf.render.grid import fitted, whole
 from rocm_perf.render.lines import height, labelled, line, marked, paragraph
 from rocm_perf.render.screen.finding import Detail, finding_lines
-from rocm_perf.render.screen.headline import headline
+from rocm_perf.render.sections.headline import contents, headline, ranked_findings
 from rocm_perf.render.sections.idle import idle_line
 from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
@@ -46,23 +46,6 @@ _FINDINGS = (
 )
 _AROUND_KERNELS = 4  # a blank line, the heading, the columns, the line about the rest
 _HOLES = 3
-
-# What one row of a table is called.
-_NOUNS = {
-    "dispatches": ("dispatch", "dispatches"),
-    "api_calls": ("API call", "API calls"),
-    "ops": ("operator call", "operator calls"),
-    "copies": ("copy", "copies"),
-    "scratch": ("scratch event", "scratch events"),
-    "counters": ("counter value", "counter values"),
-    "samples": ("row of sensor readings", "rows of sensor readings"),
-    "pc_samples": ("PC sample", "PC samples"),
-    "kernels": ("kernel symbol", "kernel symbols"),
-    "agents": ("device", "devices"),
-    "summaries": ("row of statistics", "rows of statistics"),
-    "ceilings": ("measured peak", "measured peaks"),
-    "counter_info": ("counter description", "counter descriptions"),
-}
 
 
 @dataclass(frozen=True)
@@ -106,7 +89,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         yield from labelled("Idle", idle_line(document.gaps), view.width)
     timed = run.collection is not None and not run.collection.profiled
     if not document.devices and not document.hotspots.rows and not timed:
-        yield from paragraph(_contents(document), view.width, 3)
+        yield from paragraph(contents(document), view.width, 3)
         for describe in (instructions_section, pc_samples_section, energy_section):
             for text in describe(document, 1).lines[:1]:
                 yield from paragraph(text, view.width, 3)
@@ -140,20 +123,8 @@ def _device(device: DeviceTime) -> Iterator[str | tuple[str, str]]:
     yield f", idle {format_ns(device.idle_ns)}"
 
 
-def _contents(document: Document) -> str:
-    counts = [
-        format_count(rows, *_NOUNS.get(name, (name.removesuffix("s"), name)))
-        for name, rows in document.tables.items()
-        if name not in ("nodes", "processes")
-    ]
-    if not counts:
-        return "Nothing is recorded in it."
-    return f"No kernel times here; the recording holds {', '.join(counts)}."
-
-
 def _findings(document: Document, view: View, shown: int, detail: Detail) -> Iterator[Text]:
-    later = [finding for finding in document.findings[1:] if finding.kind == "startup"]
-    findings = [finding for finding in document.findings if finding not in later]
+    findings, later = ranked_findings(document)
     if not document.devices and not findings:
         return
     yield Text()

@@ -11,11 +11,10 @@ from rich.text import Text
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.render.lines import MARKS, labelled, line, paragraph, uncut
-from rocm_perf.units import format_ns
+from rocm_perf.render.sections.headline import worth
 
 _INDENT = "   "
 _LABEL = 5  # the longest of why, worth, do, see
-_MUCH = 100  # times as fast: beyond that the number says no more than "nearly all of it"
 
 
 @dataclass(frozen=True)
@@ -65,27 +64,3 @@ def _facts(finding: Finding, document: Document, reasons: int) -> Iterator[tuple
         yield "worth", value
     if finding.remedy:
         yield "do", finding.remedy
-
-
-def worth(finding: Finding, document: Document) -> str:
-    """What the remedy saves, of each step where there are steps, and how that is known."""
-    stake, steps = finding.time_at_stake_ns, document.judged_steps
-    if stake is None:
-        return ""
-    doubtful = document.gaps.doubt is not None
-    wall = document.hotspots.total_ns if doubtful else document.wall_ns or 0
-    part = f"{format_ns(stake / steps)} of each step" if steps else f"{format_ns(stake)} of {format_ns(wall)}"
-    basis = _basis(finding)
-    known = f", {basis}" if basis else ""
-    if not 0 < stake < wall:
-        return f"{part}{known}"
-    ratio = wall / (wall - stake)
-    times = f"{ratio:.1f} times as fast" if ratio >= 1.95 else f"{ratio:.2f} times as fast"
-    return f"{part} ({times if ratio < _MUCH else 'nearly all of it'}){known}"
-
-
-def _basis(finding: Finding) -> str:
-    gain = finding.projected_speedup
-    if gain is None or "at most" in gain.formula:
-        return "at most"
-    return "re-timed"

@@ -8,8 +8,8 @@ from rocm_perf.render.sections.section import (
     Columns,
     Section,
     count,
+    explained,
     grids,
-    number,
     rate,
     share,
     size,
@@ -19,10 +19,15 @@ from rocm_perf.render.sections.section import (
 from rocm_perf.units import format_count, format_ns
 
 _COLUMNS: Columns[CollectiveTotal] = (
-    number("time", lambda row: time(row.total_ns)),
-    number("calls", lambda row: count(row.calls)),
-    number("bytes", lambda row: size(row.size_bytes)),
-    number("GB/s", lambda row: rate(row.bandwidth)),
+    explained(
+        "time",
+        time,
+        lambda row: row.total_ns,
+        "sum of (end_ns - start_ns) over the collectives of this name and group",
+    ),
+    explained("calls", count, lambda row: row.calls, "collectives of this name and group"),
+    explained("bytes", size, lambda row: row.size_bytes, "sum of the sizes of this rank's inputs"),
+    explained("GB/s", rate, lambda row: row.bandwidth),
     text("collective", lambda row: row.name),
     text("group", lambda row: row.group or ""),
 )

@@ -10,9 +10,9 @@ from rocm_perf.render.sections.section import (
     Section,
     code,
     count,
+    explained,
     grids,
     known,
-    number,
     share,
     short_names,
     spark,
@@ -47,32 +47,37 @@ def _place(place: PlaceGaps) -> str:
 
 
 _CAUSE_COLUMNS: Columns[CauseTime] = (
-    number("share", lambda row: share(row.share)),
-    number("idle", lambda row: time(row.total_ns)),
-    number("gaps", lambda row: count(row.gaps)),
+    explained("share", share, lambda row: row.share, "total_ns of the cause / gaps.idle_ns"),
+    explained("idle", time, lambda row: row.total_ns, "gaps.causes"),
+    explained("gaps", count, lambda row: row.gaps, "gaps that the cause contributes to"),
     text("cause", lambda row: CAUSES[row.cause]),
 )
 _CALL_COLUMNS: Columns[CallTime] = (
-    number("idle", lambda row: time(row.total_ns)),
+    explained("idle", time, lambda row: row.total_ns, "gaps.causes"),
     text("cause", lambda row: CAUSES[row.cause]),
     code("inside", lambda row: row.call),
 )
 _RANGE_COLUMNS: Columns[RangeTime] = (
-    number("idle", lambda row: time(row.idle_ns)),
-    number("of", lambda row: time(row.total_ns)),
+    explained("idle", time, lambda row: row.idle_ns, "idle time before launches that lies inside the range"),
+    explained("of", time, lambda row: row.total_ns, "sum of (end_ns - start_ns) over the range's calls"),
     text("range", lambda row: row.name),
 )
 _PLACE_COLUMNS: Columns[PlaceGaps] = (
-    number("idle", lambda row: time(row.idle_ns)),
-    number("gaps", lambda row: count(row.gaps)),
+    explained(
+        "idle",
+        time,
+        lambda row: row.idle_ns,
+        "time between the first and the last work of the place in which nothing of it ran",
+    ),
+    explained("gaps", count, lambda row: row.gaps, "such intervals of the place"),
     text("where", _place),
     text("mostly", lambda row: CAUSES[max(row.causes, key=row.causes.__getitem__)] if row.causes else "-"),
 )
 _WAIT_COLUMNS: Columns[Waiting] = (
-    number("total", lambda row: time(row.total_ns)),
-    number("GPU idle", lambda row: time(row.lost_ns)),
-    number("GPU busy", lambda row: time(row.useful_ns)),
-    number("calls", lambda row: count(row.calls)),
+    explained("total", time, lambda row: row.total_ns, "sync.total_ns"),
+    explained("GPU idle", time, lambda row: row.lost_ns, "sync.lost_ns"),
+    explained("GPU busy", time, lambda row: row.useful_ns, "sync.useful_ns"),
+    explained("calls", count, lambda row: row.calls, "calls of this name"),
     code("name", lambda row: row.name),
 )
 
@@ -91,7 +96,9 @@ def gaps_section(document: Document, top: int) -> Section:
         return Section("Idle time of the GPU", unavailable=reason)
     name = short_names(document)
     columns: Columns[Gap] = (
-        number("length", lambda row: time(row.duration_ns)),
+        explained(
+            "length", time, lambda row: row.duration_ns, "start_ns of the next work - end_ns of the last"
+        ),
         text("mostly", lambda row: CAUSES[row.cause]),
         code("before", lambda row: name(row.before)),
         code("after", lambda row: name(row.after)),

@@ -21,8 +21,8 @@ from rocm_perf.render.sections.section import (
     Section,
     code,
     count,
+    explained,
     grids,
-    number,
     rate,
     share,
     text,
@@ -33,39 +33,79 @@ _KERNELS = 3  # shown instruction by instruction
 _UNKNOWN = "unknown kernel"
 
 _INSTRUCTION_COLUMNS: Columns[InstructionCost] = (
-    number("share", lambda row: share(row.share)),
-    number("hits", lambda row: count(row.hits)),
-    number("cycles/hit", lambda row: rate(row.cycles_per_hit)),
-    number("stall", lambda row: count(row.stall_cycles)),
-    number("idle", lambda row: count(row.idle_cycles)),
+    explained(
+        "share", share, lambda row: row.share, "(latency_cycles + idle_cycles) / total_cycles of the kernel"
+    ),
+    explained("hits", count, lambda row: row.hits, "times that a wave executed the instruction"),
+    explained("cycles/hit", rate, lambda row: row.cycles_per_hit, "latency_cycles / hits"),
+    explained(
+        "stall",
+        count,
+        lambda row: row.stall_cycles,
+        "cycles of its latency in which the wave could not go on",
+    ),
+    explained(
+        "idle",
+        count,
+        lambda row: row.idle_cycles,
+        "cycles between the end of the instruction before and the issue of this one",
+    ),
     text("class", lambda row: row.kind),
     code("instruction", lambda row: row.text),
     code("source", lambda row: row.source or ""),
 )
 _LINE_COLUMNS: Columns[LineCost] = (
-    number("share", lambda row: share(row.share)),
-    number("hits", lambda row: count(row.hits)),
-    number("latency", lambda row: count(row.latency_cycles)),
-    number("stall", lambda row: count(row.stall_cycles)),
+    explained(
+        "share",
+        share,
+        lambda row: row.share,
+        "(latency_cycles + idle_cycles) of the line / total_cycles of the kernel",
+    ),
+    explained("hits", count, lambda row: row.hits, "sum of hits over the instructions of the line"),
+    explained(
+        "latency",
+        count,
+        lambda row: row.latency_cycles,
+        "sum of latency_cycles over the instructions of the line; stall is a part of it",
+    ),
+    explained(
+        "stall", count, lambda row: row.stall_cycles, "sum of stall_cycles over the instructions of the line"
+    ),
     code("source", lambda row: row.source),
 )
 _CLASS_COLUMNS: Columns[ClassCost] = (
-    number("latency", lambda row: count(row.latency_cycles)),
-    number("stall", lambda row: count(row.stall_cycles)),
-    number("idle", lambda row: count(row.idle_cycles)),
-    number("hits", lambda row: count(row.hits)),
-    number("instructions", lambda row: count(row.instructions)),
+    explained(
+        "latency",
+        count,
+        lambda row: row.latency_cycles,
+        "sum of latency_cycles over the instructions of the class; stall is a part of it",
+    ),
+    explained(
+        "stall", count, lambda row: row.stall_cycles, "sum of stall_cycles over the instructions of the class"
+    ),
+    explained(
+        "idle", count, lambda row: row.idle_cycles, "sum of idle_cycles over the instructions of the class"
+    ),
+    explained("hits", count, lambda row: row.hits, "sum of hits over the instructions of the class"),
+    explained("instructions", count, lambda row: row.instructions, "instructions of the class in the code"),
     text("class", lambda row: row.kind),
 )
 _CAUSE_COLUMNS: Columns[StallCause] = (
-    number("share", lambda row: share(row.share)),
-    number("stall cycles", lambda row: count(row.stall_cycles)),
+    explained(
+        "share", share, lambda row: row.share, "stall_cycles of the cause / stall_cycles of the kernel"
+    ),
+    explained(
+        "stall cycles",
+        count,
+        lambda row: row.stall_cycles,
+        "sum of stall_cycles over the instructions that waves stalled at for this cause",
+    ),
     text("waves stalled at", lambda row: row.cause),
 )
 _SAMPLE_COLUMNS: Columns[SampleCount] = (
-    number("share", lambda row: share(row.share)),
-    number("samples", lambda row: count(row.samples)),
-    number("issued", lambda row: count(row.issued)),
+    explained("share", share, lambda row: row.share, "samples here / samples of the kernel"),
+    explained("samples", count, lambda row: row.samples, "samples in which the program counter was here"),
+    explained("issued", count, lambda row: row.issued, "samples in which the wave issued an instruction"),
     code("at", lambda row: row.name),
     code("source", lambda row: row.source or ""),
 )

@@ -10,8 +10,8 @@ from rocm_perf.render.sections.section import (
     Section,
     code,
     count,
+    explained,
     grids,
-    number,
     share,
     short_names,
     spark,
@@ -21,18 +21,23 @@ from rocm_perf.render.sections.section import (
 from rocm_perf.units import format_count, format_ns
 
 _GPU_COLUMNS: Columns[DeviceTime] = (
-    number("busy", lambda row: share(row.busy)),
-    number("window", lambda row: time(row.window_ns)),
-    number("kernels", lambda row: time(row.kernel_ns)),
-    number("copies", lambda row: time(row.copy_ns)),
-    number("idle", lambda row: time(row.idle_ns)),
+    explained("busy", share, lambda row: row.busy),
+    explained("window", time, lambda row: row.window_ns, "devices.window_ns"),
+    explained("kernels", time, lambda row: row.kernel_ns, "devices.kernel_ns"),
+    explained("copies", time, lambda row: row.copy_ns, "devices.copy_ns"),
+    explained("idle", time, lambda row: row.idle_ns, "devices.idle_ns"),
     text("GPU", lambda row: row.name),
 )
 _FAMILY_COLUMNS: Columns[FamilyTotal] = (
-    number("share", lambda row: share(row.share)),
-    number("total", lambda row: time(row.total_ns)),
-    number("calls", lambda row: count(row.calls)),
-    number("kernels", lambda row: count(row.kernels)),
+    explained("share", share, lambda row: row.share, "families.share"),
+    explained(
+        "total",
+        time,
+        lambda row: row.total_ns,
+        "sum of (end_ns - start_ns) over the dispatches of the family",
+    ),
+    explained("calls", count, lambda row: row.calls, "dispatches of the family"),
+    explained("kernels", count, lambda row: row.kernels, "kernels of different names in the family"),
     text("family", lambda row: row.family),
     text("libraries", lambda row: ", ".join(row.libraries)),
 )
@@ -68,13 +73,18 @@ def kernels_section(document: Document, top: int) -> Section:
     score = path_scores(document)
     label = bottleneck_labels(document)
     columns: Columns[Hotspot] = (
-        number("share", lambda row: share(row.share)),
-        number("total", lambda row: time(row.total_ns)),
-        number("calls", lambda row: count(row.calls)),
-        number("mean", lambda row: time(row.mean_ns)),
-        number("median", lambda row: time(row.median_ns)),
-        number("max", lambda row: time(row.max_ns)),
-        number("path", lambda row: share(score.get(row.kernel))),
+        explained("share", share, lambda row: row.share, "hotspots.share"),
+        explained("total", time, lambda row: row.total_ns, "hotspots.total_ns"),
+        explained("calls", count, lambda row: row.calls, "dispatches of the kernel"),
+        explained("mean", time, lambda row: row.mean_ns, "total_ns / calls"),
+        explained(
+            "median",
+            time,
+            lambda row: row.median_ns,
+            "median of (end_ns - start_ns) over the dispatches of the kernel",
+        ),
+        explained("max", time, lambda row: row.max_ns, "longest dispatch of the kernel"),
+        explained("path", share, lambda row: score.get(row.kernel), "critical_path_score"),
         text("bound by", lambda row: label.get(row.kernel, "")),
         code("kernel", lambda row: row.short_name),
     )
@@ -110,10 +120,19 @@ def steps_section(document: Document, top: int) -> Section:
         return Section("Steps", unavailable=steps.unavailable)
     name = short_names(document)
     columns: Columns[Sliver] = (
-        number("saves at most", lambda row: time(row.saving_ns)),
-        number("times", lambda row: count(row.occurrences)),
-        number("kernels", lambda row: time(row.kernel_ns)),
-        number("gaps", lambda row: time(row.gap_ns)),
+        explained("saves at most", time, lambda row: row.saving_ns, "slivers.saving_ns"),
+        explained(
+            "times", count, lambda row: row.occurrences, "times that the sequence was found on its stream"
+        ),
+        explained(
+            "kernels",
+            time,
+            lambda row: row.kernel_ns,
+            "sum of the durations of its kernels, over all occurrences",
+        ),
+        explained(
+            "gaps", time, lambda row: row.gap_ns, "sum of the time between its kernels, over all occurrences"
+        ),
         code("sequence", lambda row: " > ".join(name(kernel) for kernel in row.kernels)),
     )
     lines = [f"Steps: {steps.unavailable}."] if steps.unavailable else _step_lines(steps)

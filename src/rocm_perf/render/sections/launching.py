@@ -11,8 +11,8 @@ from rocm_perf.render.sections.section import (
     Section,
     code,
     count,
+    explained,
     grids,
-    number,
     rate,
     share,
     short_names,
@@ -23,32 +23,34 @@ from rocm_perf.render.sections.section import (
 from rocm_perf.units import format_count, format_ns
 
 _FUNCTION_COLUMNS: Columns[ApiFunction] = (
-    number("of wall", lambda row: share(row.share)),
-    number("total", lambda row: time(row.total_ns)),
-    number("calls", lambda row: count(row.calls)),
-    number("mean", lambda row: time(row.mean_ns)),
+    explained("of wall", share, lambda row: row.share),
+    explained("total", time, lambda row: row.total_ns, "sum of (end_ns - start_ns) over the calls"),
+    explained("calls", count, lambda row: row.calls, "calls of the function"),
+    explained("mean", time, lambda row: row.mean_ns, "total_ns / calls"),
     text("domain", lambda row: row.domain),
     code("function", lambda row: row.name),
 )
 _DOMAIN_COLUMNS: Columns[DomainTotal] = (
-    number("time", lambda row: time(row.union_ns)),
-    number("calls", lambda row: count(row.calls)),
+    explained("time", time, lambda row: row.union_ns, "domains.union_ns"),
+    explained("calls", count, lambda row: row.calls, "calls of the domain"),
     text("domain", lambda row: row.domain),
     code("busiest function", lambda row: f"{row.busiest}  {format_ns(row.busiest_ns)}"),
 )
 _COPY_COLUMNS: Columns[CopyTotal] = (
-    number("time", lambda row: time(row.total_ns)),
-    number("copies", lambda row: count(row.copies)),
-    number("bytes", lambda row: size(row.size_bytes)),
-    number("GB/s", lambda row: rate(row.bandwidth)),
+    explained("time", time, lambda row: row.total_ns, "sum of (end_ns - start_ns) over the copies"),
+    explained("copies", count, lambda row: row.copies, "copies of this direction"),
+    explained("bytes", size, lambda row: row.size_bytes, "sum of the sizes of the copies"),
+    explained("GB/s", rate, lambda row: row.bandwidth),
     text("kind", lambda row: row.kind),
 )
 _STEADY_COLUMNS: Columns[SteadyCopy] = (
-    number("time", lambda row: time(row.total_ns)),
-    number("copies", lambda row: count(row.copies)),
-    number("per step", lambda row: rate(row.per_step)),
-    number("bytes", lambda row: size(row.size_bytes)),
-    number("GB/s", lambda row: rate(row.bandwidth)),
+    explained("time", time, lambda row: row.total_ns, "sum of (end_ns - start_ns) over the copies"),
+    explained(
+        "copies", count, lambda row: row.copies, "copies in the steady state, of this kind and from this call"
+    ),
+    explained("per step", rate, lambda row: row.per_step, "copies / steps of the steady state"),
+    explained("bytes", size, lambda row: row.size_bytes, "sum of the sizes of the copies"),
+    explained("GB/s", rate, lambda row: row.bandwidth),
     text("kind", lambda row: row.kind),
     text("memory", lambda row: row.memory),
     code("call", lambda row: row.call),
@@ -63,12 +65,39 @@ def launches_section(document: Document, top: int) -> Section:
         return Section("Launches", unavailable=launches.unavailable)
     name = short_names(document)
     columns: Columns[KernelLaunch] = (
-        number("in calls", lambda row: time(row.call_total_ns)),
-        number("calls", lambda row: count(row.calls)),
-        number("call p50", lambda row: time(row.call_median_ns)),
-        number("p95", lambda row: time(row.call_p95_ns)),
-        number("delay p50", lambda row: time(row.delay_median_ns)),
-        number("p95 ", lambda row: time(row.delay_p95_ns)),
+        explained(
+            "in calls",
+            time,
+            lambda row: row.call_total_ns,
+            "sum of (end_ns - start_ns) over the calls that launched the kernel, each once",
+        ),
+        explained(
+            "calls",
+            count,
+            lambda row: row.calls,
+            "calls that launched the kernel; a graph launch starts many",
+        ),
+        explained(
+            "call p50", time, lambda row: row.call_median_ns, "median of (end_ns - start_ns) over these calls"
+        ),
+        explained(
+            "p95",
+            time,
+            lambda row: row.call_p95_ns,
+            "95th percentile of (end_ns - start_ns) over these calls",
+        ),
+        explained(
+            "delay p50",
+            time,
+            lambda row: row.delay_median_ns,
+            "median over the dispatches of (start_ns of the kernel - end_ns of its call)",
+        ),
+        explained(
+            "p95 ",
+            time,
+            lambda row: row.delay_p95_ns,
+            "95th percentile of (start_ns of the kernel - end_ns of its call) over the dispatches",
+        ),
         code("kernel", lambda row: name(row.kernel)),
     )
     return Section(

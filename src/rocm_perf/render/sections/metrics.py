@@ -2,40 +2,60 @@
 
 from __future__ import annotations
 
+from rocm_perf.arch.metric_data import metrics
 from rocm_perf.model.document import Document
+from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.metrics import KernelMetric
 from rocm_perf.render.grid import cropped
-from rocm_perf.render.sections.section import Columns, Grid, Section, grids, number, rate, text
+from rocm_perf.render.sections.section import Columns, Grid, Section, explained, grids, rate, text
 from rocm_perf.units import format_count
 
 _KERNELS = 5  # whose metrics are shown
 _REASONS, _REASON_LENGTH = 3, 160
 
+
+def _quantity(row: KernelMetric) -> Quantity:
+    """The value with the formulas that the catalogue has for it: the first whose counters were recorded is used."""
+    expressions = dict.fromkeys(formula.expression for formula in metrics()[row.metric].formulas)
+    return Quantity(row.value, row.unit, formula=" or ".join(expressions), doubt=row.doubt)
+
+
+def _bound(value: float | None) -> str:
+    return "" if value is None else rate(value)
+
+
 _COLUMNS: Columns[KernelMetric] = (
-    number("value", lambda row: rate(row.value) + ("?" if row.doubt else "")),
+    explained("value", rate, _quantity),
     text("unit", lambda row: row.unit),
-    number("min", lambda row: rate(row.least) if row.dispatches > 1 else ""),
-    number("max", lambda row: rate(row.greatest) if row.dispatches > 1 else ""),
+    explained(
+        "min", _bound, lambda row: row.least if row.dispatches > 1 else None, "least over the dispatches"
+    ),
+    explained(
+        "max",
+        _bound,
+        lambda row: row.greatest if row.dispatches > 1 else None,
+        "greatest over the dispatches",
+    ),
     text("metric", lambda row: row.title),
 )
 
 
 def metrics_section(document: Document, top: int) -> Section:
     """The metrics of the kernels that took longest."""
-    metrics = document.metrics
-    if metrics.unavailable or not metrics.rows:
+    measured = document.metrics
+    if measured.unavailable or not measured.rows:
         return Section(
-            "Metrics", unavailable=metrics.unavailable or "no metric can be computed from the counters"
+            "Metrics", unavailable=measured.unavailable or "no metric can be computed from the counters"
         )
-    kernels = list(dict.fromkeys((row.short_name, row.kernel, row.gpu) for row in metrics.rows))
-    doubts = dict.fromkeys(f"? {row.title}: {row.doubt}" for row in metrics.rows if row.doubt)
+    kernels = list(dict.fromkeys((row.short_name, row.kernel, row.gpu) for row in measured.rows))
+    doubts = dict.fromkeys(f"? {row.title}: {row.doubt}" for row in measured.rows if row.doubt)
     return Section(
         "Metrics",
         lines=(
-            f"{len(metrics.rows):,} values for {len(kernels):,} kernels; ranges are over their dispatches.",
+            f"{len(measured.rows):,} values for {len(kernels):,} kernels; ranges are over their dispatches.",
         ),
         grids=tuple(grid for key in kernels[: min(_KERNELS, top)] for grid in _kernel(document, key, top)),
-        notes=(*tuple(doubts)[:_REASONS], *_missing(metrics.missing)),
+        notes=(*tuple(doubts)[:_REASONS], *_missing(measured.missing)),
     )
 
 

@@ -21,6 +21,7 @@ from rocm_perf.render.sections.section import (
     code,
     count,
     doubts,
+    explained,
     grids,
     known,
     number,
@@ -53,26 +54,37 @@ class _Node:
 Roofs = Mapping[str, Quantity]
 
 _TREE_COLUMNS: Columns[_Node] = (
-    number("GPU", lambda row: time(row.gpu_ns)),
-    number("host", lambda row: time(row.host_ns)),
-    number("calls", lambda row: count(row.calls)),
-    number("TFLOP/s", lambda row: rate(row.tflops)),
-    number("TB/s", lambda row: rate(row.tbytes)),
-    number("% of roof", lambda row: rate(row.roof)),
+    explained("GPU", time, lambda row: row.gpu_ns, "operators.gpu_self_ns"),
+    explained("host", time, lambda row: row.host_ns, "operators.host_self_ns"),
+    explained("calls", count, lambda row: row.calls, "calls of the operator with these shapes"),
+    explained("TFLOP/s", rate, lambda row: row.tflops),
+    explained("TB/s", rate, lambda row: row.tbytes),
+    explained("% of roof", rate, lambda row: row.roof),
     number("op", lambda row: "" if row.op_id is None else str(row.op_id)),
     code("operator", lambda row: "  " * row.depth + row.name),
 )
 _PLACE_COLUMNS: Columns[Place] = (
-    number("GPU", lambda row: time(row.gpu_ns)),
-    number("backward", lambda row: time(row.backward_gpu_ns)),
-    number("host", lambda row: time(row.host_ns)),
-    number("calls", lambda row: count(row.calls)),
-    number("kernels", lambda row: count(row.dispatches)),
+    explained(
+        "GPU",
+        time,
+        lambda row: row.gpu_ns,
+        "sum of the durations of kernels, copies and fills launched below it",
+    ),
+    explained(
+        "backward", time, lambda row: row.backward_gpu_ns, "the same, of the backward operators linked to it"
+    ),
+    explained("host", time, lambda row: row.host_ns, "sum over its calls of their duration on the host"),
+    explained("calls", count, lambda row: row.calls, "calls of the module or line"),
+    explained("kernels", count, lambda row: row.dispatches, "kernels launched below it"),
     code("name", lambda row: row.name),
 )
 _SEQUENCE_COLUMNS: Columns[tuple[str, KernelSequence]] = (
-    number("GPU", lambda row: time(row[1].gpu_ns)),
-    number("calls", lambda row: count(row[1].calls)),
+    explained(
+        "GPU", time, lambda row: row[1].gpu_ns, "sum of the durations of these kernels, over all calls"
+    ),
+    explained(
+        "calls", count, lambda row: row[1].calls, "calls that launched exactly these kernels, in this order"
+    ),
     code("operator", lambda row: row[0]),
     code("kernels of one call", lambda row: _sequence(row[1])),
 )

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf.model.document import Document
+from rocm_perf.model.quantity import Quantity, ratio
 from rocm_perf.model.results.path import CriticalPath, EdgeCount, KernelOnPath, Link, Pattern
 from rocm_perf.model.results.whatif import Projection
 from rocm_perf.render.sections.section import (
+    Column,
     Columns,
     Item,
     Section,
     code,
     count,
+    explained,
     grids,
-    number,
     share,
     short_names,
     text,
@@ -23,11 +25,17 @@ from rocm_perf.render.sections.section import (
 from rocm_perf.units import format_count, format_ns
 
 _PATTERN = 12  # links of the pattern that are shown
+_SLACK = "slack is the latest start that leaves the end of the run where it is - the recorded start"
 NO_PATH = "the recording holds no timed work"
 
 _EDGE_COLUMNS: Columns[EdgeCount] = (
-    number("edges", lambda row: count(row.count)),
-    number("binding", lambda row: count(row.binding)),
+    explained("edges", count, lambda row: row.count, "edges of this kind in the graph of the run"),
+    explained(
+        "binding",
+        count,
+        lambda row: row.binding,
+        "edges that explain the start of their effect: the last of several causes",
+    ),
     text("kind", lambda row: readable(row.kind)),
     text("known", lambda row: row.known),
 )
@@ -45,13 +53,15 @@ def path_section(document: Document, top: int) -> Section:
         return Section("Critical path", unavailable="; ".join(path.missing) or NO_PATH)
     name = short_names(document)
     kinds: Columns[tuple[str, int]] = (
-        number("share", lambda row: share(row[1] / path.total_ns)),
-        number("time", lambda row: time(row[1])),
+        explained("share", share, lambda row: _share_of_path(row[1], path.total_ns)),
+        explained("time", time, lambda row: row[1], "sum of the links of this kind on the path"),
         text("on the path", lambda row: readable(row[0])),
     )
     links: Columns[Link] = (
-        number("at", lambda row: time(row.start_ns)),
-        number("length", lambda row: time(row.duration_ns)),
+        explained(
+            "at", time, lambda row: row.start_ns, "start of the link, from the first start of the recording"
+        ),
+        explained("length", time, lambda row: row.duration_ns, "length of the link"),
         text("kind", lambda row: readable(row.kind)),
         code("name", lambda row: name(row.name)),
     )
@@ -71,13 +81,29 @@ def path_section(document: Document, top: int) -> Section:
 def _kernel_columns(document: Document) -> Columns[KernelOnPath]:
     name, wall = short_names(document), document.path.wall_ns
     return (
-        number("path", lambda row: share(row.critical_path_score)),
-        number("time", lambda row: time(row.path_ns)),
-        number("slack min", lambda row: time(row.slack_min_ns)),
-        number("median", lambda row: time(row.slack_median_ns)),
-        number("10 % off saves", lambda row: _impact(row, wall)),
+        explained("path", share, lambda row: row.critical_path_score, "critical_path_score"),
+        explained("time", time, lambda row: row.path_ns, "sum of the links of the kernel on the path"),
+        explained("slack min", time, lambda row: row.slack_min_ns, f"least over its dispatches; {_SLACK}"),
+        explained("median", time, lambda row: row.slack_median_ns, f"median over its dispatches; {_SLACK}"),
+        Column(
+            "10 % off saves",
+            lambda row: _impact(row, wall),
+            numeric=True,
+            value=lambda row: _impact_share(row, wall),
+        ),
         code("kernel", lambda row: name(row.kernel)),
     )
+
+
+def _share_of_path(time_ns: int, total_ns: int) -> Quantity:
+    return ratio(
+        time_ns, total_ns, "time of the links of this kind / total_ns of the path", "time", "total_ns"
+    )
+
+
+def _impact_share(row: KernelOnPath, wall_ns: int) -> Quantity:
+    formula = f"impact_ns / wall_ns, {row.impact_basis}: every dispatch of the kernel 10 % shorter"
+    return ratio(row.impact_ns, wall_ns, formula, "impact_ns", "wall_ns")
 
 
 def _impact(row: KernelOnPath, wall_ns: int) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rocm_perf.model.document import Document
+from rocm_perf.model.quantity import ratio
 from rocm_perf.model.results.phases import Phase, Phases
-from rocm_perf.render.sections.section import Columns, Section, grids, number, share, text, time
+from rocm_perf.render.sections.section import Columns, Section, explained, grids, share, text, time
 from rocm_perf.units import format_count, format_ns
 
 _NAMES = {
@@ -24,10 +25,23 @@ def phases_section(document: Document, top: int) -> Section:
     wall = phases.wall_ns
     columns: Columns[Phase] = (
         text("phase", lambda row: _named(row, phases)),
-        number("from", lambda row: time(row.start_ns)),
-        number("to", lambda row: time(row.end_ns)),
-        number("length", lambda row: time(row.duration_ns)),
-        number("share", lambda row: share(row.duration_ns / wall)),
+        explained(
+            "from",
+            time,
+            lambda row: row.start_ns,
+            "start of the phase, from the first start of the recording",
+        ),
+        explained(
+            "to", time, lambda row: row.end_ns, "end of the phase, from the first start of the recording"
+        ),
+        explained("length", time, lambda row: row.duration_ns, "end - start"),
+        explained(
+            "share",
+            share,
+            lambda row: ratio(
+                row.duration_ns, wall, "length of the phase / length of all", "length", "all phases"
+            ),
+        ),
     )
     return Section("Phases", lines=tuple(_lines(phases)), grids=grids("", phases.rows, columns, top))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from rocm_perf.model.document import Document
+from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.energy import FamilyEnergy, GpuEnergy, KernelEnergy, StepEnergy
 from rocm_perf.model.results.memory import MemoryUse
 from rocm_perf.model.results.ranges import RangeTotal
@@ -14,9 +15,9 @@ from rocm_perf.render.sections.section import (
     Section,
     code,
     count,
+    explained,
     grids,
     known,
-    number,
     rate,
     short_names,
     size,
@@ -26,33 +27,45 @@ from rocm_perf.render.sections.section import (
 )
 from rocm_perf.units import format_count, format_ns
 
+
+def _signed(growth: Quantity | None) -> str:
+    if growth is None or growth.value is None:
+        return "-"
+    return f"{'+' if growth.value > 0 else ''}{size(growth.value)}"
+
+
 _RANGE_COLUMNS: Columns[RangeTotal] = (
-    number("host", lambda row: time(row.host_ns)),
-    number("GPU", lambda row: time(row.gpu_ns)),
-    number("gaps", lambda row: time(row.gap_ns)),
-    number("kernels", lambda row: count(row.kernels)),
-    number("calls", lambda row: count(row.calls)),
-    number("mean", lambda row: time(row.mean_host_ns)),
-    number("max", lambda row: time(row.max_host_ns)),
+    explained("host", time, lambda row: row.host_ns, "sum over the range's calls of end_ns - start_ns"),
+    explained("GPU", time, lambda row: row.gpu_ns, "ranges.gpu_ns"),
+    explained("gaps", time, lambda row: row.gap_ns, "ranges.gap_ns"),
+    explained("kernels", count, lambda row: row.kernels, "kernels launched inside the range"),
+    explained("calls", count, lambda row: row.calls, "times that the range was open"),
+    explained("mean", time, lambda row: row.mean_host_ns, "host_ns / calls"),
+    explained("max", time, lambda row: row.max_host_ns, "longest call of the range"),
     code("range", lambda row: "  " * (len(row.path) - 1) + row.path[-1]),
 )
 _MEMORY_COLUMNS: Columns[MemoryUse] = (
-    number("peak", lambda row: size(row.peak_bytes)),
-    number("first", lambda row: size(row.first_bytes)),
-    number("last", lambda row: size(row.last_bytes)),
-    number("growth per step", lambda row: "-" if row.growth is None else _signed(row.growth.per_step.value)),
-    number("allocations", lambda row: count(row.allocations) if row.source == "allocations" else "-"),
+    explained("peak", size, lambda row: row.peak_bytes, "memory.peak_bytes"),
+    explained("first", size, lambda row: row.first_bytes, "memory in use at the first event or reading"),
+    explained("last", size, lambda row: row.last_bytes, "memory in use at the last event or reading"),
+    explained("growth per step", _signed, lambda row: row.growth.per_step if row.growth else None),
+    explained(
+        "allocations",
+        count,
+        lambda row: row.allocations if row.source == "allocations" else None,
+        "allocations that count for this level",
+    ),
     text("GPU", lambda row: known(row.agent_id)),
     code("level", lambda row: row.level),
 )
 _GPU_COLUMNS: Columns[GpuEnergy] = (
-    number("energy J", lambda row: rate(row.energy)),
-    number("busy J", lambda row: rate(row.busy_j)),
-    number("idle J", lambda row: rate(row.idle_j)),
-    number("mean W", lambda row: rate(row.mean_power)),
-    number("peak W", lambda row: rate(row.peak_power_w)),
-    number("MHz", lambda row: rate(row.mean_clock)),
-    number("readings", lambda row: count(row.readings)),
+    explained("energy J", rate, lambda row: row.energy),
+    explained("busy J", rate, lambda row: row.busy_j, "energy.gpus.busy_j"),
+    explained("idle J", rate, lambda row: row.idle_j, "energy - busy_j"),
+    explained("mean W", rate, lambda row: row.mean_power),
+    explained("peak W", rate, lambda row: row.peak_power_w, "largest reading of the power"),
+    explained("MHz", rate, lambda row: row.mean_clock),
+    explained("readings", count, lambda row: row.readings, "readings of the power"),
     text("GPU", lambda row: known(row.agent_id)),
 )
 
@@ -101,9 +114,9 @@ def _memory_notes(rows: tuple[MemoryUse, ...]) -> Iterator[str]:
 
 
 _FAMILY_ENERGY_COLUMNS: Columns[FamilyEnergy] = (
-    number("energy J", lambda row: rate(row.energy_j)),
-    number("time", lambda row: time(row.gpu_ns)),
-    number("calls", lambda row: count(row.dispatches)),
+    explained("energy J", rate, lambda row: row.energy_j, "sum of energy_j over the kernels of the family"),
+    explained("time", time, lambda row: row.gpu_ns, "sum of the durations of the kernels of the family"),
+    explained("calls", count, lambda row: row.dispatches, "dispatches of the family"),
     text("family", lambda row: row.family),
 )
 
@@ -115,10 +128,15 @@ def energy_section(document: Document, top: int) -> Section:
         return Section("Energy", unavailable=energy.unavailable)
     name = short_names(document)
     columns: Columns[KernelEnergy] = (
-        number("energy J", lambda row: rate(row.energy_j)),
-        number("mean W", lambda row: rate(row.mean_power_w)),
-        number("time", lambda row: time(row.gpu_ns)),
-        number("calls", lambda row: count(row.dispatches)),
+        explained("energy J", rate, lambda row: row.energy_j, "energy.kernels.energy_j"),
+        explained("mean W", rate, lambda row: row.mean_power_w, "energy_j / gpu_ns"),
+        explained(
+            "time",
+            time,
+            lambda row: row.gpu_ns,
+            "sum of the durations of the dispatches that the readings cover",
+        ),
+        explained("calls", count, lambda row: row.dispatches, "dispatches that the readings cover"),
         code("kernel", lambda row: name(row.kernel)),
     )
     left_out = f"{format_count(energy.left_out, 'dispatch', 'dispatches')} outside the readings"
@@ -150,9 +168,3 @@ def _step_energy(steps: tuple[StepEnergy, ...]) -> Iterator[str]:
         joules = [step.energy_j for step in steps]
         middle = f"median {rate(median(joules))} J, {rate(min(joules))} to {rate(max(joules))} J"
         yield f"{format_count(len(steps), 'step')}, {middle}: {spark(joules)}"
-
-
-def _signed(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{'+' if value > 0 else ''}{size(value)}"

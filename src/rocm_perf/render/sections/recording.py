@@ -7,7 +7,17 @@ import shlex
 from rocm_perf.model.collection import CollectionRecord, PassRecord
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity
-from rocm_perf.render.sections.section import Columns, Item, Section, code, grids, number, text, time
+from rocm_perf.render.sections.section import (
+    Columns,
+    Item,
+    Section,
+    code,
+    explained,
+    grids,
+    number,
+    text,
+    time,
+)
 from rocm_perf.units import format_count, format_ns
 
 _ELSEWHERE = "another tool started this recording; `rocm-perf profile` keeps a record of how it was made"
@@ -16,7 +26,12 @@ _PASS_COLUMNS: Columns[PassRecord] = (
     text("for", lambda row: row.purpose),
     text("profiler", lambda row: row.profiler),
     text("outcome", lambda row: row.outcome),
-    number("wall", lambda row: time(row.wall_ns)),
+    explained(
+        "wall",
+        time,
+        lambda row: row.wall_ns,
+        "from the start of the program to its end, as rocm-perf timed it",
+    ),
     number("ended", lambda row: ended(row.exit_status)),
     code("command", lambda row: shlex.join(row.argv)),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf.model.document import Document
+from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Bottleneck
 from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Roofline, RooflineGpu, WorkPart
 from rocm_perf.render.sections.section import (
@@ -15,8 +16,8 @@ from rocm_perf.render.sections.section import (
     Section,
     code,
     doubts,
+    explained,
     grids,
-    number,
     rate,
     text,
     time,
@@ -24,20 +25,25 @@ from rocm_perf.render.sections.section import (
 
 _EXPLAINED = 5  # kernels whose bottleneck is shown with its evidence
 
+
+def _with_unit(quantity: Quantity) -> str:
+    return f"{rate(quantity)} {quantity.unit}"
+
+
 _KERNEL_COLUMNS: Columns[KernelRoofline] = (
-    number("time", lambda row: time(row.total_ns)),
-    number("FLOP/B", lambda row: rate(row.operational_intensity)),
-    number("TFLOP/s", lambda row: rate(row.tflops)),
-    number("TB/s", lambda row: rate(row.tbytes)),
-    number("% of roof", lambda row: rate(row.percent_of_roof)),
+    explained("time", time, lambda row: row.total_ns, "hotspots.total_ns"),
+    explained("FLOP/B", rate, lambda row: row.operational_intensity),
+    explained("TFLOP/s", rate, lambda row: row.tflops),
+    explained("TB/s", rate, lambda row: row.tbytes),
+    explained("% of roof", rate, lambda row: row.percent_of_roof),
     text("regime", lambda row: f"{row.regime}{_ceiling(row)}"),
     code("kernel", lambda row: row.short_name),
 )
 _BASIS: Column[KernelRoofline] = text("basis", lambda row: row.basis)
 _PART_COLUMNS: Columns[tuple[KernelRoofline, WorkPart]] = (
-    number("rate", lambda row: f"{rate(row[1].rate)} {row[1].rate.unit}"),
-    number("% of peak", lambda row: rate(row[1].percent_of_ceiling)),
-    number("FLOP/B", lambda row: rate(row[1].intensity)),
+    explained("rate", _with_unit, lambda row: row[1].rate),
+    explained("% of peak", rate, lambda row: row[1].percent_of_ceiling),
+    explained("FLOP/B", rate, lambda row: row[1].intensity),
     text("peak", lambda row: row[1].ceiling),
     code("kernel", lambda row: row[0].short_name),
 )
@@ -50,18 +56,23 @@ def _held_back(row: Bottleneck) -> str:
     return row.label or "unknown"
 
 
+def _score(row: Bottleneck) -> Quantity | None:
+    """How much evidence supports the label, with its formula."""
+    return next((one.score for one in row.scores if one.label == row.label), None)
+
+
 _BOTTLENECK_COLUMNS: Columns[Bottleneck] = (
-    number("time", lambda row: time(row.total_ns)),
-    number("score", lambda row: rate(row.score)),
-    number("margin", lambda row: rate(row.margin)),
+    explained("time", time, lambda row: row.total_ns, "hotspots.total_ns"),
+    explained("score", rate, _score),
+    explained("margin", rate, lambda row: row.margin, "score of the first label - score of the second"),
     text("held back by", _held_back),
     text("second", lambda row: row.second or ""),
     code("kernel", lambda row: row.short_name),
 )
 _CEILING_COLUMNS: Columns[Ceiling] = (
-    number("peak", lambda row: f"{rate(row.rate)} {row.rate.unit}"),
-    number("ridge FLOP/B", lambda row: rate(row.ridge)),
-    number("data sheet", lambda row: rate(row.data_sheet if row.measured else row.rate)),
+    explained("peak", _with_unit, lambda row: row.rate),
+    explained("ridge FLOP/B", rate, lambda row: row.ridge),
+    explained("data sheet", rate, lambda row: row.data_sheet if row.measured else row.rate),
     text("of", lambda row: row.name),
     text("source", lambda row: row.origin),
 )

@@ -10,10 +10,11 @@ from typing import Generic, TypeVar
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Severity
 from rocm_perf.model.quantity import Quantity
-from rocm_perf.render.grid import GridColumn
+from rocm_perf.render.grid import GridColumn, Value
 from rocm_perf.units import format_bytes, format_ns, format_share
 
 Row = TypeVar("Row")
+Written = TypeVar("Written", bound=Value)
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _LEAST = 0.001  # smaller numbers are shown as "<0.001"
 
@@ -61,6 +62,8 @@ class Column(Generic[Row]):
     cell: Callable[[Row], str]
     numeric: bool = False
     code: bool = False
+    value: Callable[[Row], Value] | None = None  # what the cell is written from
+    formula: str = ""  # how the value is made: the name of a formula of the Document, or in words
 
 
 Columns = Sequence[Column[Row]]
@@ -69,6 +72,13 @@ Columns = Sequence[Column[Row]]
 def number(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
     """A column of numbers, which are never cut."""
     return Column(heading, cell, numeric=True)
+
+
+def explained(
+    heading: str, write: Callable[[Written], str], value: Callable[[Row], Written], formula: str = ""
+) -> Column[Row]:
+    """A column of numbers that say how they were made. A Quantity brings its own formula."""
+    return Column(heading, lambda row: write(value(row)), numeric=True, value=value, formula=formula)
 
 
 def text(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
@@ -94,6 +104,8 @@ def grids(
             cells=[column.cell(row) for row in shown],
             numeric=column.numeric,
             code=column.code,
+            values=[column.value(row) for row in shown] if column.value else (),
+            formula=column.formula,
         )
         for column in columns
     ]

@@ -13,9 +13,9 @@ from rocm_perf.render.sections.section import (
     Columns,
     Grid,
     Section,
+    explained,
     finding_item,
     grids,
-    number,
     rate,
     share,
     text,
@@ -34,7 +34,7 @@ NO_FINDINGS = (
 )
 
 _SCORE_COLUMNS: Columns[Score] = (
-    number("value", lambda row: share(row.value)),
+    explained("value", share, lambda row: row.value),
     text("verdict", lambda row: row.verdict),
     text("target", lambda row: row.target),
     text("what", lambda row: row.title),

@@ -1,0 +1,95 @@
+"""The cells of the page's tables: the text as everywhere, the number behind it, and what explains that number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from rocm_perf.model.quantity import Quantity
+from rocm_perf.render.grid import GridColumn, Value
+from rocm_perf.render.sections.section import Grid
+from rocm_perf.text import clean, compact_json
+
+_TAIL = (
+    16  # characters of an identifier that stay when it is cut: instances of one kernel differ at their end
+)
+_LONG = 48
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell. `value` is the number as `--json` has it, `explanation` the place of its explanation in the page."""
+
+    text: str
+    value: str | None = None
+    explanation: int | None = None
+
+    @property
+    def indent(self) -> int:
+        """How deep it stands in a tree: the pairs of blanks that it begins with."""
+        return (len(self.text) - len(self.text.lstrip(" "))) // 2
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """An identifier as what may be cut, and the end that always stays."""
+        name = self.text.strip()
+        return (name, "") if len(name) <= _LONG else (name[:-_TAIL], name[-_TAIL:])
+
+
+@dataclass(frozen=True)
+class Table:
+    """A grid, row by row."""
+
+    title: str
+    columns: tuple[GridColumn, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    left_out: int
+
+
+@dataclass
+class Explanations:
+    """What numbers say about themselves, each explanation once, in the order of the page."""
+
+    formulas: Mapping[str, str]
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def table(self, grid: Grid, topic: str) -> Table:
+        """A grid of a topic's section, with every number explained."""
+        columns = [list(self._cells(column, topic)) for column in grid.columns]
+        return Table(grid.title, grid.columns, tuple(zip(*columns, strict=True)), grid.left_out)
+
+    def place(self, value: Value, formula: str, topic: str) -> int | None:
+        """Where the explanation of a number stands; None where there is nothing to say."""
+        entry = self._entry(value, formula)
+        if not entry:
+            return None
+        return self._places.setdefault(compact_json({**entry, "topic": topic}).decode(), len(self._places))
+
+    def as_json(self) -> str:
+        """All of them as a JSON list."""
+        return f"[{','.join(self._places)}]"
+
+    def _cells(self, column: GridColumn, topic: str) -> Iterator[Cell]:
+        values = column.values or [None] * len(column.cells)
+        for text, value in zip(column.cells, values, strict=True):
+            bare = value.value if isinstance(value, Quantity) else value
+            place = self.place(value, column.formula, topic) if column.values else None
+            yield Cell(text, None if bare is None else compact_json(bare).decode(), place)
+
+    def _entry(self, value: Value, formula: str) -> dict[str, object]:
+        if isinstance(value, Quantity):
+            entry = {
+                "formula": value.formula,
+                "unit": value.unit,
+                "inputs": [(clean(name), exact(each)) for name, each in value.inputs.items()],
+                "doubt": value.doubt,
+                "unavailable": value.unavailable,
+            }
+        else:
+            entry = {"formula": self.formulas.get(formula, formula)}
+        return {key: each for key, each in entry.items() if each}
+
+
+def exact(value: float) -> str:
+    """A number with all its digits, grouped by thousands."""
+    return f"{value:,}"

@@ -1,0 +1,47 @@
+"""The order of the report's page, and the tables of a recording that each topic is computed from."""
+
+from __future__ import annotations
+
+# Every topic of model/document.py once; findings are the cards at the top.
+OUTLINE: dict[str, tuple[str, ...]] = {
+    "Verdict": ("projections", "scorecard"),
+    "Where the time goes": ("kernels", "families", "phases", "steps", "gpus"),
+    "Why the GPU waits": ("gaps", "launches", "sync", "copies", "communication", "host"),
+    "What depends on what": ("path", "operators", "ranges"),
+    "Inside the kernels": ("roofline", "bottlenecks", "metrics", "instructions", "pc-samples"),
+    "Memory and power": ("memory", "energy"),
+    "How far to trust it": ("coverage", "sanity", "recording", "tables"),
+}
+_WORK = ("dispatches", "copies", "api_calls")
+_ALL = ()  # of what was recorded
+
+TABLES: dict[str, tuple[str, ...]] = {
+    "findings": _ALL,
+    "projections": (*_WORK, "ops"),
+    "scorecard": (*_WORK, "allocations"),
+    "gpus": ("dispatches", "copies"),
+    "phases": (*_WORK, "ranges"),
+    "gaps": (*_WORK, "ops"),
+    "sync": (*_WORK, "ops"),
+    "launches": ("api_calls", "dispatches"),
+    "host": ("api_calls", "summaries"),
+    "kernels": ("dispatches", "summaries"),
+    "families": ("dispatches", "summaries"),
+    "steps": ("dispatches", "ranges", "ops"),
+    "copies": ("copies", "api_calls"),
+    "communication": ("dispatches", "ops"),
+    "operators": (*_WORK, "ops"),
+    "path": (*_WORK, "ops"),
+    "roofline": ("counters", "dispatches", "ops", "ceilings"),
+    "bottlenecks": ("counters", "dispatches", "kernels", "pc_samples"),
+    "metrics": ("counters", "dispatches"),
+    "instructions": ("instructions", "waves"),
+    "pc-samples": ("pc_samples", "dispatches"),
+    "ranges": ("ranges", "dispatches", "api_calls"),
+    "memory": ("allocations", "samples"),
+    "energy": ("samples", "dispatches"),
+    "sanity": _ALL,
+    "coverage": _ALL,
+    "tables": _ALL,
+    "recording": _ALL,
+}

@@ -1,0 +1,115 @@
+"""The first lines about a run: when it does what, what limits it, and what a remedy is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.render.sections.phases import phase_line
+from rocm_perf.units import format_count, format_ns, format_share
+
+_MUCH = 100  # times as fast: beyond that the number says no more than "nearly all of it"
+# What one row of a table is called.
+_NOUNS = {
+    "dispatches": ("dispatch", "dispatches"),
+    "api_calls": ("API call", "API calls"),
+    "ops": ("operator call", "operator calls"),
+    "copies": ("copy", "copies"),
+    "scratch": ("scratch event", "scratch events"),
+    "counters": ("counter value", "counter values"),
+    "samples": ("row of sensor readings", "rows of sensor readings"),
+    "pc_samples": ("PC sample", "PC samples"),
+    "kernels": ("kernel symbol", "kernel symbols"),
+    "agents": ("device", "devices"),
+    "summaries": ("row of statistics", "rows of statistics"),
+    "ceilings": ("measured peak", "measured peaks"),
+    "counter_info": ("counter description", "counter descriptions"),
+}
+_LIMITS: dict[Kind, str] = {
+    "host-bound": "the host is the limit",
+    "sync": "the host's waiting is the limit",
+    "copies": "copies are the limit",
+    "communication": "communication is the limit",
+    "kernel": "its kernels are the limit",
+    "kernel-memory": "its kernels are the limit",
+    "kernel-compute": "its kernels are the limit",
+    "kernel-latency-or-occupancy": "its kernels are the limit",
+    "lds-or-cache": "its kernels are the limit",
+    "startup": "nearly everything here happens once",
+    "unrecorded-work": "the recording lacks what would explain the rest",
+    "nothing-to-gain": "nothing large is left to gain",
+    "cannot-tell": "the recording cannot tell more",
+}
+
+
+def headline(document: Document) -> Iterator[str]:
+    """The phases, and how much the GPU works in the one that is judged."""
+    if len(document.phases.rows) > 1 or document.phases.steps:
+        yield phase_line(document.phases)
+    if document.gaps.doubt:
+        yield f"Kernels take {format_ns(document.hotspots.total_ns)} in all; {document.gaps.doubt}."
+    elif document.devices:
+        yield f"{_working(document)}{_limit(document)}."
+
+
+def _working(document: Document) -> str:
+    busiest = document.devices[0]
+    busy, window = busiest.busy_ns, document.wall_ns or busiest.window_ns
+    share = f"({format_share(busy / window)})" if window else ""
+    gpu = (
+        "the GPU works"
+        if len(document.devices) == 1
+        else f"the busiest of {len(document.devices)} GPUs works"
+    )
+    steps = document.judged_steps
+    if steps:
+        return f"In a step {gpu} {format_ns(busy / steps)} of {format_ns(window / steps)} {share}"
+    return f"{gpu[0].upper()}{gpu[1:]} {format_ns(busy)} of {format_ns(window)} {share}"
+
+
+def _limit(document: Document) -> str:
+    kinds = [finding.kind for finding in document.findings[:1] if finding.kind]
+    return f": {_LIMITS[kinds[0]]}" if kinds else ""
+
+
+def contents(document: Document) -> str:
+    """What a recording without kernel times holds instead."""
+    counts = [
+        format_count(rows, *_NOUNS.get(name, (name.removesuffix("s"), name)))
+        for name, rows in document.tables.items()
+        if name not in ("nodes", "processes")
+    ]
+    if not counts:
+        return "Nothing is recorded in it."
+    return f"No kernel times here; the recording holds {', '.join(counts)}."
+
+
+def ranked_findings(document: Document) -> tuple[list[Finding], list[Finding]]:
+    """The findings in their order, and those about start-up, which come after the others unless one is the first."""
+    later = [finding for finding in document.findings[1:] if finding.kind == "startup"]
+    return [finding for finding in document.findings if finding not in later], later
+
+
+def worth(finding: Finding, document: Document) -> str:
+    """What the remedy saves, of each step where there are steps, and how that is known."""
+    stake, steps = finding.time_at_stake_ns, document.judged_steps
+    if stake is None:
+        return ""
+    doubtful = document.gaps.doubt is not None
+    wall = document.hotspots.total_ns if doubtful else document.wall_ns or 0
+    part = f"{format_ns(stake / steps)} of each step" if steps else f"{format_ns(stake)} of {format_ns(wall)}"
+    basis = _basis(finding)
+    known = f", {basis}" if basis else ""
+    if not 0 < stake < wall:
+        return f"{part}{known}"
+    ratio = wall / (wall - stake)
+    times = f"{ratio:.1f} times as fast" if ratio >= 1.95 else f"{ratio:.2f} times as fast"
+    return f"{part} ({times if ratio < _MUCH else 'nearly all of it'}){known}"
+
+
+def _basis(finding: Finding) -> str:
+    gain = finding.projected_speedup
+    if gain is None or "at most" in gain.formula:
+        return "at most"
+    return "re-timed"
