@@ -11,6 +11,7 @@ from rocm_perf.render.figures.lettering import fitted, text_width
 
 SIZE = 12  # of the letters
 LINE = 20  # from one line of text to the next
+NOTE_LINE = 16
 _SWATCH = 10
 _BETWEEN = 18
 
@@ -107,3 +108,9 @@ def bar_rows(rows: Sequence[Part], *, width: float, top: float, whole: float) ->
             svg.rect(svg.Box(full.left, full.top, min(length, full.width), full.height), row.look, rounded=2),
             svg.text((width, y + 14), row.said, "soft", size=SIZE, anchor="end"),
         )
+
+
+def notes(lines: Sequence[str], *, left: float, top: float) -> Iterator[str]:
+    """Small lines of text, one below the other; each takes NOTE_LINE."""
+    for place, note in enumerate(lines):
+        yield svg.text((left, top + 14 + place * NOTE_LINE), note, "soft", size=SIZE - 1)

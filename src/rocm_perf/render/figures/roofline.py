@@ -10,7 +10,7 @@ from rocm_perf.render import svg
 from rocm_perf.render.figures.figure import WIDE, Drawn, Figure, Missing
 from rocm_perf.render.figures.labels import Room, around, beside, leader, written
 from rocm_perf.render.figures.lettering import fitted, text_width, wrapped
-from rocm_perf.render.figures.parts import SIZE, Part, legend
+from rocm_perf.render.figures.parts import NOTE_LINE, SIZE, Part, legend, notes
 from rocm_perf.render.figures.roofs import Plot, Roof, device_memory, drawn_roofs, roofs
 from rocm_perf.render.figures.scales import Log, decades
 from rocm_perf.render.sections.section import rate
@@ -72,16 +72,12 @@ def _panel(roofline: Roofline, place: int, width: float) -> Figure:
     ]
     key = legend(_legend(kernels), left=_LEFT, top=plot.box.bottom + _BELOW, width=width - _LEFT)
     below = plot.box.bottom + _BELOW + key.height
-    notes = [
+    remarks = [
         line for note in _notes(roofline, place, lines) for line in wrapped(note, width - _LEFT, SIZE - 1)
     ]
-    body += key.body
-    body += (
-        svg.text((_LEFT, below + 14 + number * 16), note, "soft", size=SIZE - 1)
-        for number, note in enumerate(notes)
-    )
+    body += (*key.body, *notes(remarks, left=_LEFT, top=below))
     title = f"Roofline of {gpu.name}: {format_count(len(kernels), 'kernel')} under its ceilings."
-    return Figure(title=title, width=width, height=below + 24 + len(notes) * 16, body=tuple(body))
+    return Figure(title=title, width=width, height=below + 24 + len(remarks) * NOTE_LINE, body=tuple(body))
 
 
 def _plot(kernels: Sequence[KernelRoofline], lines: Sequence[Roof], width: float) -> Plot:

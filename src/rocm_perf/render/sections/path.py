@@ -75,12 +75,13 @@ def _kernel_columns(document: Document) -> Columns[KernelOnPath]:
         number("time", lambda row: time(row.path_ns)),
         number("slack min", lambda row: time(row.slack_min_ns)),
         number("median", lambda row: time(row.slack_median_ns)),
-        number("10 % off saves", lambda row: _impact(row, wall)),
+        number("10 % off saves", lambda row: impact(row, wall)),
         code("kernel", lambda row: name(row.kernel)),
     )
 
 
-def _impact(row: KernelOnPath, wall_ns: int) -> str:
+def impact(row: KernelOnPath, wall_ns: int) -> str:
+    """The share of the wall that 10 % off every dispatch of the kernel saves."""
     if not row.impact_ns or not wall_ns:
         return "0"
     most = "<=" if row.impact_basis == "at most" else ""
