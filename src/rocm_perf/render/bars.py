@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rocm_perf.render import svg
+from rocm_perf.render.figures.figure import Figure, as_file
 
 Bars = Mapping[str, Sequence[float | None]]
 _WIDTH, _PANEL_HEIGHT, _BAR_AREA = 960, 250, 160
@@ -27,36 +28,35 @@ class Panel:
 def bar_picture(title: str, panels: Sequence[Panel]) -> str:
     """The picture as the text of an SVG file."""
     names = list(dict.fromkeys(name for panel in panels for name in panel.bars))
-    colours = {name: svg.COLOURS[place % len(svg.COLOURS)] for place, name in enumerate(names)}
     height = _TOP + len(panels) * _PANEL_HEIGHT
-    body = [svg.text((_LEFT, 22), title, size=16), *_legend(colours)]
+    body = [svg.text((_LEFT, 22), title, size=16), *_legend(names)]
     for place, panel in enumerate(panels):
-        body += _panel(panel, _TOP + place * _PANEL_HEIGHT, colours)
-    return svg.picture(title, width=_WIDTH, height=height, body=body)
+        body += _panel(panel, _TOP + place * _PANEL_HEIGHT, names)
+    return as_file(Figure(title=title, width=_WIDTH, height=height, body=tuple(body)))
 
 
-def _legend(colours: Mapping[str, str]) -> Iterator[str]:
+def _legend(names: Sequence[str]) -> Iterator[str]:
     left = float(_LEFT)
-    for name, colour in colours.items():
-        yield f'<rect x="{left:.0f}" y="34" width="12" height="12" fill="{colour}"/>'
+    for place, name in enumerate(names):
+        yield svg.rect(svg.Box(left, 34, 12, 12), svg.fill(place))
         yield svg.text((left + 17, 45), name)
         left += 40 + 7 * len(name)
 
 
-def _panel(panel: Panel, top: float, colours: Mapping[str, str]) -> Iterator[str]:
+def _panel(panel: Panel, top: float, names: Sequence[str]) -> Iterator[str]:
     values = [value for row in panel.bars.values() for value in row if value is not None]
     most = max((*values, *panel.limits.values()), default=0.0) or 1.0
     base = top + 24 + _BAR_AREA
     yield svg.text((_LEFT, top + 14), f"{panel.title}, {panel.unit}", size=13)
-    yield _across(base, "#000000")
-    yield from _groups(panel, base, _BAR_AREA / most, colours)
+    yield _across(base, "axis")
+    yield from _groups(panel, base, _BAR_AREA / most, names)
     for name, value in panel.limits.items():
         height = base - value * _BAR_AREA / most
-        yield _across(height, "#777777", dashed=True)
+        yield _across(height, "axis dashed")
         yield svg.text((_WIDTH - _RIGHT + 6, height + 4), f"{value:,.4g} {name}")
 
 
-def _groups(panel: Panel, base: float, scale: float, colours: Mapping[str, str]) -> Iterator[str]:
+def _groups(panel: Panel, base: float, scale: float, names: Sequence[str]) -> Iterator[str]:
     room = (_WIDTH - _LEFT - _RIGHT) / max(1, len(panel.groups))
     width = 0.8 * room / max(1, len(panel.bars))
     for number, group in enumerate(panel.groups):
@@ -66,20 +66,12 @@ def _groups(panel: Panel, base: float, scale: float, colours: Mapping[str, str])
             value = row[number]
             if value is not None:
                 is_wrong = (name, group) in panel.wrong
-                fill = _hollow(colours[name]) if is_wrong else f'fill="{colours[name]}"'
-                yield _bar(left=left + place * width, base=base, width=width, height=value * scale, fill=fill)
+                look = "doubtful" if is_wrong else svg.fill(names.index(name))
+                height = value * scale
+                yield svg.rect(svg.Box(left + place * width, base - height, 0.92 * width, height), look)
                 label = "wrong" if is_wrong else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-                yield svg.text((left + place * width, base - value * scale - 3), label, size=9)
+                yield svg.text((left + place * width, base - height - 3), label, size=9)
 
 
-def _hollow(colour: str) -> str:
-    return f'fill="none" stroke="{colour}" stroke-dasharray="3 2"'
-
-
-def _bar(*, left: float, base: float, width: float, height: float, fill: str) -> str:
-    place = f'x="{left:.1f}" y="{base - height:.1f}"'
-    return f'<rect {place} width="{0.92 * width:.1f}" height="{height:.1f}" {fill}/>'
-
-
-def _across(height: float, colour: str, *, dashed: bool = False) -> str:
-    return svg.line((_LEFT, height), (_WIDTH - _RIGHT, height), colour, dashed=dashed)
+def _across(height: float, look: str) -> str:
+    return svg.line((_LEFT, height), (_WIDTH - _RIGHT, height), look)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rocm_perf.render import svg
+from rocm_perf.render.figures.figure import Figure, as_file
 
 _WIDTH, _PANEL_HEIGHT, _PLOT_HEIGHT = 960, 260, 180
 _LEFT, _RIGHT, _TOP = 90, 30, 40
@@ -54,7 +55,8 @@ def trend_picture(title: str, trends: Sequence[Trend]) -> str:
         line for place, trend in enumerate(trends) for line in _panel(trend, _TOP + place * _PANEL_HEIGHT)
     )
     body = [svg.text((_LEFT, 24), title, size=16), *panels]
-    return svg.picture(title, width=_WIDTH, height=_TOP + len(trends) * _PANEL_HEIGHT, body=body)
+    height = _TOP + len(trends) * _PANEL_HEIGHT
+    return as_file(Figure(title=title, width=_WIDTH, height=height, body=tuple(body)))
 
 
 def _panel(trend: Trend, top: float) -> Iterator[str]:
@@ -65,11 +67,11 @@ def _panel(trend: Trend, top: float) -> Iterator[str]:
     for part in range(5):
         value = scale.low + part / 4 * (scale.high - scale.low)
         y = scale.y(value)
-        yield svg.line((_LEFT, y), (_WIDTH - _RIGHT, y), svg.LIGHT_GREY)
+        yield svg.line((_LEFT, y), (_WIDTH - _RIGHT, y), "grid")
         yield svg.text((4, y + 4), f"{value:.4g} {trend.unit}", size=11)
     for place, label in trend.steps:
         x = scale.x(place - 0.5)
-        yield svg.line((x, scale.y(scale.low)), (x, scale.y(scale.high)), svg.VERMILION, dashed=True)
+        yield svg.line((x, scale.y(scale.low)), (x, scale.y(scale.high)), "change")
         yield svg.text((x + 4, scale.y(scale.high) + 11), label, size=11)
     yield svg.text(
         (_LEFT, scale.bottom + 18), f"from {trend.dots[0].label} to {trend.dots[-1].label}", size=11
@@ -81,8 +83,8 @@ def _panel(trend: Trend, top: float) -> Iterator[str]:
 def _dot(dot: Dot, x: float, scale: _Scale) -> Iterator[str]:
     if dot.interval is not None:
         low, high = (min(max(bound, scale.low), scale.high) for bound in dot.interval)
-        yield svg.line((x, scale.y(low)), (x, scale.y(high)), svg.BLUE)
-    yield svg.dot((x, scale.y(dot.value)), svg.BLUE, dot.label)
+        yield svg.line((x, scale.y(low)), (x, scale.y(high)), "stroke-1")
+    yield svg.mark(dot.label, svg.circle((x, scale.y(dot.value)), 3.5, "fill-1"))
 
 
 def _scale(dots: Sequence[Dot], bottom: float) -> _Scale:

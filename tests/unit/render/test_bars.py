@@ -33,7 +33,7 @@ def test_a_bar_is_as_high_as_its_value_below_the_highest_limit() -> None:
 
 def test_a_wrong_bar_is_hollow_and_says_so() -> None:
     picture = drawn(PANEL)
-    assert [bar.get("fill") for bar in bars(picture)] == ["#0072b2", "#0072b2", "none"]
+    assert [bar.get("class") for bar in bars(picture)] == ["fill-1", "fill-1", "doubtful"]
     assert [one.text for one in picture.iter(f"{SVG}text") if one.text == "wrong"] == ["wrong"]
 
 

@@ -36,7 +36,7 @@ def test_a_picture_has_a_dot_for_each_run_and_a_line_for_each_step() -> None:
     heights = [float(dot.get("cy", "0")) for dot in picture.iter(f"{SVG}circle")]
     assert heights == sorted(heights, reverse=True)
     assert [one.text for one in picture.iter(f"{SVG}title")] == ["Runs & steps", "first", "<second>", "third"]
-    assert sum("stroke-dasharray" in line.keys() for line in picture.iter(f"{SVG}line")) == 1  # noqa: SIM118
+    assert sum(line.get("class") == "change" for line in picture.iter(f"{SVG}line")) == 1
     assert "+50 %" in [one.text for one in picture.iter(f"{SVG}text")]
 
 

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
+from types import MappingProxyType
+from urllib.parse import quote
 
 from rocm_perf.model.document import Document
+from rocm_perf.render.figures.files import PictureFile
 from rocm_perf.render.grid import GridColumn
 from rocm_perf.render.sections.index import SECTIONS
 from rocm_perf.render.sections.section import Grid, Item, Section
 from rocm_perf.text import clean
 
 TOP = 20
+_NO_PICTURES: Mapping[str, PictureFile] = MappingProxyType({})
 
 
-def markdown(document: Document) -> str:
-    """The whole report."""
-    described = [describe(document, TOP) for describe in SECTIONS.values()]
+def markdown(document: Document, pictures: Mapping[str, PictureFile] = _NO_PICTURES) -> str:
+    """The whole report. Pictures are those of its topics, and lie beside it."""
+    described = {topic: describe(document, TOP) for topic, describe in SECTIONS.items()}
     parts = (
         _head(document),
-        *(section_lines(section) for section in described if section.unavailable is None),
-        _missing([section for section in described if section.unavailable]),
+        *(
+            section_lines(section, pictures.get(topic))
+            for topic, section in described.items()
+            if section.unavailable is None
+        ),
+        _missing([section for section in described.values() if section.unavailable]),
         _formulas(document),
     )
     return "\n".join(line for part in parts for line in part) + "\n"
@@ -44,9 +52,12 @@ def _head(document: Document) -> Iterator[str]:
     yield ""
 
 
-def section_lines(section: Section) -> Iterator[str]:
-    """A section under its heading."""
+def section_lines(section: Section, picture: PictureFile | None = None) -> Iterator[str]:
+    """A section under its heading, and its picture."""
     yield f"## {section.title}"
+    if picture is not None:
+        yield f"![{_without_brackets(plain(picture.title))}]({quote(picture.name)})"
+        yield ""
     for text in section.lines:
         yield f"{plain(text)}  "  # two spaces: a line of its own
     if section.lines:
@@ -118,6 +129,10 @@ def _code(text: str) -> str:
 def plain(text: str) -> str:
     """The text without what Markdown would interpret: tags, emphasis, the end of a cell."""
     return _one_line(text).replace("<", "&lt;").replace("*", "\\*")
+
+
+def _without_brackets(text: str) -> str:
+    return text.replace("[", "(").replace("]", ")")
 
 
 def _one_line(text: str) -> str:

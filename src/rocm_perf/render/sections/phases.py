@@ -24,7 +24,7 @@ def phases_section(document: Document, top: int) -> Section:
         return Section("Phases", unavailable=phases.unavailable)
     wall = phases.wall_ns
     columns: Columns[Phase] = (
-        text("phase", lambda row: _named(row, phases)),
+        text("phase", lambda row: phase_name(row, phases)),
         explained(
             "from",
             time,
@@ -52,13 +52,13 @@ def phase_line(phases: Phases) -> str:
 
 
 def _phase(row: Phase, phases: Phases) -> str:
-    length = f"{_named(row, phases)} {format_ns(row.duration_ns)}"
+    length = f"{phase_name(row, phases)} {format_ns(row.duration_ns)}"
     if row.name != "steady" or phases.step_ns.value is None:
         return length
     return f"{length}: {format_count(phases.steps, 'step')} of {format_ns(phases.step_ns.value)}"
 
 
-def _named(row: Phase, phases: Phases) -> str:
+def phase_name(row: Phase, phases: Phases) -> str:
     """What the phase is called; before the work there may be that of an earlier step."""
     return "an earlier step" if row.name == "before" and phases.carried_over else _NAMES[row.name]
 

@@ -7,6 +7,7 @@ import pytest
 
 from rocm_perf.analysis.overview import overview
 from rocm_perf.model.finding import Finding
+from rocm_perf.render.figures.files import picture_files
 from rocm_perf.render.report.markdown import markdown
 from rocm_perf.render.report.side_by_side import as_markdown, rows
 from tests.unit.analysis.traces import call, kernel, trace
@@ -90,3 +91,15 @@ def test_side_by_side_shows_ratios_and_its_limits() -> None:
     assert compared["GPU idle"] == ["100 ns", "0 ns", "0"]
     assert compared["synchronising calls"] == ["0", "0", "-"]
     assert "cannot tell a difference from noise" in as_markdown(slow, fast)
+
+
+def test_pictures_lie_beside_the_report_and_under_their_headings() -> None:
+    document = simulated("straggler")
+    pictures = picture_files(document, "my report")
+    text = markdown(document, pictures)
+    assert pictures["gaps"].name == "my report-gaps.svg"
+    assert pictures["gaps"].content.startswith("<svg ")
+    lines = text.splitlines()
+    assert lines[lines.index("## Idle time of the GPU") + 1].endswith("](my%20report-gaps.svg)")
+    assert text.count("](my%20report-") == len(pictures)
+    assert "](" not in markdown(document).partition("## How the numbers")[0]

@@ -1,0 +1,37 @@
+"""All figures by the topic of the document that they illustrate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocm_perf.model.document import Document
+from rocm_perf.render.figures.families import families_figure
+from rocm_perf.render.figures.figure import NARROW, WIDE, Drawn, Missing, in_page
+from rocm_perf.render.figures.idle import idle_figure
+from rocm_perf.render.figures.instructions import sampled_figure, traced_figure
+from rocm_perf.render.figures.path import path_figure
+from rocm_perf.render.figures.phases import phases_figure
+from rocm_perf.render.figures.roofline import roofline_figure
+from rocm_perf.render.sections.section import short_names
+
+FIGURES: dict[str, Callable[[Document, float], Drawn]] = {
+    "phases": lambda document, width: phases_figure(document.phases, document.steps, width),
+    "gaps": lambda document, width: idle_figure(document.gaps, document.devices, width),
+    "families": lambda document, width: families_figure(document.families, width),
+    "path": lambda document, width: path_figure(document.path, short_names(document), width),
+    "roofline": lambda document, width: roofline_figure(document.roofline, width),
+    "instructions": lambda document, width: traced_figure(document.thread_trace, width),
+    "pc-samples": lambda document, width: sampled_figure(document.pc_samples, width),
+}
+
+
+def page_figure(document: Document, topic: str) -> str | Missing | None:
+    """Markup of the topic's figure for wide and for narrow screens (figures.css shows one of the two), the reason why
+    there is nothing to draw, or None where the topic has no figure."""
+    draw = FIGURES.get(topic)
+    if draw is None:
+        return None
+    wide, narrow = draw(document, WIDE), draw(document, NARROW)
+    if isinstance(wide, Missing) or isinstance(narrow, Missing):
+        return wide if isinstance(wide, Missing) else None
+    return in_page(wide, "on-wide") + in_page(narrow, "on-narrow")
