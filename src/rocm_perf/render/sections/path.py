@@ -81,29 +81,20 @@ def path_section(document: Document, top: int) -> Section:
 def _kernel_columns(document: Document) -> Columns[KernelOnPath]:
     name, wall = short_names(document), document.path.wall_ns
     return (
-<<<<<<< HEAD
         explained("path", share, lambda row: row.critical_path_score, "critical_path_score"),
         explained("time", time, lambda row: row.path_ns, "sum of the links of the kernel on the path"),
         explained("slack min", time, lambda row: row.slack_min_ns, f"least over its dispatches; {_SLACK}"),
         explained("median", time, lambda row: row.slack_median_ns, f"median over its dispatches; {_SLACK}"),
         Column(
             "10 % off saves",
-            lambda row: _impact(row, wall),
+            lambda row: impact(row, wall),
             numeric=True,
             value=lambda row: _impact_share(row, wall),
         ),
-=======
-        number("path", lambda row: share(row.critical_path_score)),
-        number("time", lambda row: time(row.path_ns)),
-        number("slack min", lambda row: time(row.slack_min_ns)),
-        number("median", lambda row: time(row.slack_median_ns)),
-        number("10 % off saves", lambda row: impact(row, wall)),
->>>>>>> figures
         code("kernel", lambda row: name(row.kernel)),
     )
 
 
-<<<<<<< HEAD
 def _share_of_path(time_ns: int, total_ns: int) -> Quantity:
     return ratio(
         time_ns, total_ns, "time of the links of this kind / total_ns of the path", "time", "total_ns"
@@ -115,11 +106,8 @@ def _impact_share(row: KernelOnPath, wall_ns: int) -> Quantity:
     return ratio(row.impact_ns, wall_ns, formula, "impact_ns", "wall_ns")
 
 
-def _impact(row: KernelOnPath, wall_ns: int) -> str:
-=======
 def impact(row: KernelOnPath, wall_ns: int) -> str:
     """The share of the wall that 10 % off every dispatch of the kernel saves."""
->>>>>>> figures
     if not row.impact_ns or not wall_ns:
         return "0"
     most = "<=" if row.impact_basis == "at most" else ""
