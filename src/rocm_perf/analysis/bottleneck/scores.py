@@ -17,8 +17,10 @@ FORMULAS = {
     "where the LDS is active a tenth of the time or more, or how much is not known, at most wait_share",
     "bottleneck.scratch": "scratch / 1024 B, at most 1, * (1 - max(compute_share, matrix_busy)); wait_share and "
     "memory_share are shown with it",
-    "bottleneck.occupancy": "(1 - occupancy) * room(compute_share, memory_share); occupancy_limit if not measured",
-    "bottleneck.launch/latency": "max(empty_units, short)",
+    "bottleneck.occupancy": "(1 - occupancy) * room(compute_share, memory_share); occupancy_limit if not measured; "
+    "nothing where the whole grid fits at once",
+    "bottleneck.launch/latency": "max(empty_units, short), and (1 - occupancy) * room(compute_share, memory_share) where "
+    "the whole grid fits at once",
     "bottleneck.divergence": "(1 - lanes) * room(memory_share)",
     "bottleneck.waiting": "barrier_wait; wait_share and occupancy are shown with it",
     "bottleneck.room": "1 - max(shares) / 0.35, not below 0: none is left where the roofline takes a ceiling to bind",
@@ -109,6 +111,10 @@ def _scratch(measured: Measured) -> _Scored:
 
 def _occupancy(measured: Measured) -> _Scored:
     """The score from the waves that were resident, or else by those that fit: both measure the same thing."""
+    return None if "waves_that_fit" in measured else _few_waves(measured)
+
+
+def _few_waves(measured: Measured) -> _Scored:
     waves = _known(measured, "occupancy", "occupancy_limit")[:1]
     if not waves:
         return None
@@ -117,8 +123,12 @@ def _occupancy(measured: Measured) -> _Scored:
 
 
 def _launch(measured: Measured) -> _Scored:
+    """A grid that fits at once leaves slots empty because it is small, whatever its waves need."""
     names = _known(measured, "empty_units", "short")
-    return (_most(measured, names), names) if names else None
+    empty = _few_waves(measured) if "waves_that_fit" in measured else None
+    if empty is None:
+        return (_most(measured, names), names) if names else None
+    return max(_most(measured, names), empty[0]), (*names, *empty[1])
 
 
 def _divergence(measured: Measured) -> _Scored:
