@@ -19,8 +19,8 @@ FORMULAS = {
     "memory_share are shown with it",
     "bottleneck.occupancy": "(1 - occupancy) * room(compute_share, memory_share); occupancy_limit if not measured; "
     "nothing where the whole grid fits at once",
-    "bottleneck.launch/latency": "max(empty_units, short), and (1 - occupancy) * room(compute_share, memory_share) where "
-    "the whole grid fits at once",
+    "bottleneck.launch/latency": "max(empty_units, short), and (1 - occupancy) * room(compute_share, memory_share) "
+    "where the whole grid fits at once",
     "bottleneck.divergence": "(1 - lanes) * room(memory_share)",
     "bottleneck.waiting": "barrier_wait; wait_share and occupancy are shown with it",
     "bottleneck.room": "1 - max(shares) / 0.35, not below 0: none is left where the roofline takes a ceiling to bind",
