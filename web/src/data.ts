@@ -79,3 +79,5 @@ export function detailsOf(timeline: Timeline, track: number, slice: number): Det
   }
   return lines;
 }
+
+export { readPayload } from "./payload";
