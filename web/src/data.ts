@@ -68,16 +68,54 @@ export interface DetailLine {
   unit: string;
 }
 
-/** Everything that is known of one slice beyond its name and its times. */
+/** Everything that is known of one slice beyond its name and its times: what was recorded, and what follows from it. */
 export function detailsOf(timeline: Timeline, track: number, slice: number): DetailLine[] {
-  const slices = timeline.tracks[track]?.slices;
-  if (!slices) return [];
-  const lines: DetailLine[] = [];
-  for (const { label, unit, isText, values } of slices.details) {
+  const owner = timeline.tracks[track];
+  if (!owner || slice >= owner.slices.start.length) return [];
+  const recorded: DetailLine[] = [];
+  for (const { label, unit, isText, values } of owner.slices.details) {
     const value = values[slice] ?? NaN;
-    if (!Number.isNaN(value)) lines.push({ label, unit, value: isText ? (timeline.names[value] ?? "") : value });
+    if (!Number.isNaN(value)) recorded.push({ label, unit, value: isText ? (timeline.names[value] ?? "") : value });
   }
-  return lines;
+  return [...recorded, ...rateOf(owner, slice, recorded), ...launchOf(timeline, track, slice), ...idleBefore(timeline, owner, slice)];
+}
+
+/** How fast a copy was. */
+function rateOf({ kind, slices }: Track, slice: number, recorded: DetailLine[]): DetailLine[] {
+  const size = recorded.find((line) => line.unit === "B")?.value;
+  const seconds = slices.busy[slice]! / 1e9;
+  return kind === "copies" && typeof size === "number" && seconds > 0 ? [{ label: "bandwidth", value: size / seconds, unit: "B/s" }] : [];
+}
+
+/** How long after the return of its launch something began, and within which operator it was launched. */
+function launchOf(timeline: Timeline, track: number, slice: number): DetailLine[] {
+  const { fromTrack, fromSlice, toTrack, toSlice } = timeline.flows;
+  let flow = toSlice.indexOf(slice);
+  while (flow >= 0 && toTrack[flow] !== track) flow = toSlice.indexOf(slice, flow + 1);
+  const caller = timeline.tracks[fromTrack[flow] ?? -1]?.slices;
+  if (!caller) return [];
+  const call = fromSlice[flow]!;
+  const delay = timeline.tracks[track]!.slices.start[slice]! - caller.end[call]!;
+  const around = enclosing(caller, call);
+  return [
+    ...(around < 0 ? [] : [{ label: "launched within", value: timeline.names[caller.name[around]!] ?? "", unit: "" }]),
+    { label: delay < 0 ? "began before its launch returned" : "began after its launch returned", value: Math.abs(delay), unit: "ns" },
+  ];
+}
+
+/** The slice around another, on the line above it; -1 where there is none. */
+export function enclosing({ start, end, depth }: Slices, slice: number): number {
+  const line = depth[slice]! - 1;
+  const above = line < 0 ? -1 : depth.lastIndexOf(line, slice);
+  return above >= 0 && start[above]! <= start[slice]! && end[above]! >= end[slice]! ? above : -1;
+}
+
+/** Why the GPU was idle until something began. */
+function idleBefore({ tracks, names }: Timeline, { kind, group, slices }: Track, slice: number): DetailLine[] {
+  const gaps = tracks.find((track) => track.kind === "gaps" && track.group === group)?.slices;
+  if (!gaps || (kind !== "queue" && kind !== "copies")) return [];
+  const gap = gaps.end.indexOf(slices.start[slice]!);
+  return gap < 0 ? [] : [{ label: "the GPU was idle before it because of", value: names[gaps.name[gap]!] ?? "", unit: "" }];
 }
 
 export { readPayload } from "./payload";

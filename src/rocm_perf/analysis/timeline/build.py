@@ -114,17 +114,17 @@ def _tracks(layers: Sequence[Layer], readings: pl.DataFrame) -> tuple[Track, ...
 
 
 def _of_layer(layer: Layer, offset: int) -> Iterator[Track]:
-    for group, title, first, length in _runs(layer.slices, TRACK):
+    titles = list(layer.tracks.iter_rows())
+    for track, first, length in _runs(layer.slices, ("track",)):
+        group, title = titles[track]
         yield Track(kind=layer.kind, group=group, title=title, first=offset + first, length=length)
 
 
 def _runs(rows: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Neighbouring rows that are equal in `by`, each with its first row and its length."""
-    lengths = rows.select(pl.struct(by).rle().alias("run")).unnest("run")
-    table = lengths.select(
-        pl.col("value").struct.unnest(), (pl.col("len").cum_sum() - pl.col("len")).alias("first"), "len"
-    )
-    yield from table.iter_rows()
+    runs = rows.select(pl.struct(by).rle().alias("run")).unnest("run")
+    first = pl.col("len").cum_sum() - pl.col("len")
+    yield from runs.select(pl.col("value").struct.unnest(), first.alias("first"), "len").iter_rows()
 
 
 def _flows(layers: Sequence[Layer]) -> pl.DataFrame:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.launched import call_key, with_calls
+from rocm_perf.analysis.basis.launched import GPU, call_key, with_calls
 from rocm_perf.analysis.basis.passes import timed_rows
 from rocm_perf.analysis.idle.gap_causes import CAUSES
 from rocm_perf.analysis.idle.gaps import gpu_gaps
-from rocm_perf.analysis.timeline.layer import Layer, Meaning, arranged
+from rocm_perf.analysis.timeline.layer import Layer, Meaning, layer, places_of
 from rocm_perf.analysis.timeline.places import Places
 from rocm_perf.model.results.gaps import CAUSE_NAMES
 from rocm_perf.model.trace import Trace
 
-_ORDER = ("node", "agent_id", "queue_id", "stream_id")
+_QUEUE = (*GPU, "queue_id", "stream_id")
 _KERNEL = {
     "grid": Meaning("grid (work-items)"),
     "workgroup": Meaning("workgroup"),
@@ -42,51 +42,47 @@ _GAP: dict[str, Meaning] = {
 
 def kernels(trace: Trace, places: Places, on_path: pl.Series) -> Layer:
     """Every kernel of the timed pass on the queue and stream that it ran on."""
-    rows = timed_rows(trace, "dispatches").with_columns(
+    rows = _launched(trace, places, timed_rows(trace, "dispatches"), on_path).with_columns(
         _extent("grid").alias("grid"), _extent("workgroup").alias("workgroup"), name="kernel"
     )
-    slices = _on_queues(trace, places, rows, on_path)
-    return arranged(Layer("queue", slices.with_columns(title=_queue("")), _KERNEL), _ORDER)
+    where = places.on_gpus(places_of(rows, _QUEUE)).with_columns(title=_queue(""))
+    return layer("queue", rows, where, _KERNEL)
 
 
 def copies(trace: Trace, places: Places, on_path: pl.Series) -> Layer:
     """Every copy of the timed pass."""
-    rows = timed_rows(trace, "copies").with_columns(name="copy " + pl.col("kind"))
-    slices = _on_queues(trace, places, rows, on_path)
-    return arranged(Layer("copies", slices.with_columns(title=_queue("copies, ")), _COPY), _ORDER)
+    rows = _launched(trace, places, timed_rows(trace, "copies"), on_path).with_columns(
+        name="copy " + pl.col("kind")
+    )
+    where = places.on_gpus(places_of(rows, _QUEUE)).with_columns(title=_queue("copies, "))
+    return layer("copies", rows, where, _COPY)
 
 
 def gaps(judged: Trace, places: Places) -> Layer:
     """The idle times of each GPU, each named after its longest cause. They are those of the judged part, as the
-    document has them: what the host did around it may have had other causes."""
-    idle = gpu_gaps(judged) if judged.has("dispatches") or judged.has("copies") else None
-    if idle is None or not idle.height:
-        return Layer("gaps", pl.DataFrame(schema=_NO_GAPS))
+    document has them."""
+    idle = gpu_gaps(judged)
     longest = pl.concat_list(CAUSES).list.arg_max()
-    named = idle.select(
-        "node",
-        "agent_id",
+    named = {place: CAUSE_NAMES[cause] for place, cause in enumerate(CAUSES)}
+    rows = idle.select(
+        *GPU,
         "launch_name",
         *(pl.when(pl.col(cause) > 0).then(cause).alias(cause) for cause in CAUSES),
         start_ns="since_ns",
         end_ns="start_ns",
         after="name",
-        name=longest.replace_strict(dict(enumerate(CAUSES)), return_dtype=pl.String),
-        title=pl.lit("idle, by cause"),
+        name=longest.replace_strict(named, return_dtype=pl.String),
         on_path=pl.lit(False),
     )
-    slices = places.on_gpus(places.since_begin(named))
-    return arranged(Layer("gaps", slices, _GAP, CAUSE_NAMES), ("node", "agent_id"))
+    where = places.on_gpus(places_of(rows, GPU)).with_columns(title=pl.lit("idle, by cause"))
+    return layer("gaps", places.since_begin(rows), where, _GAP)
 
 
-_NO_GAPS = {"group": pl.String, "title": pl.String, "start_ns": pl.Int64}
-
-
-def _on_queues(trace: Trace, places: Places, rows: pl.DataFrame, on_path: pl.Series) -> pl.DataFrame:
-    """GPU work with its place, the row of the call that launched it, and whether the critical path runs through it."""
+def _launched(trace: Trace, places: Places, rows: pl.DataFrame, on_path: pl.Series) -> pl.DataFrame:
+    """GPU work with the row of the call that launched it, and whether the critical path runs through it."""
     calls = timed_rows(trace, "api_calls").sort("start_ns").select(call_key(), call_row="row")
-    launched = places.since_begin(with_calls(rows, calls))
-    return places.on_gpus(launched).with_columns(on_path=pl.col("row").is_in(on_path.implode()))
+    marked = with_calls(rows, calls).with_columns(on_path=pl.col("row").is_in(on_path.implode()))
+    return places.since_begin(marked)
 
 
 def _queue(prefix: str) -> pl.Expr:

@@ -32,7 +32,7 @@ def _first_free(starts: list[int], ends: list[int]) -> list[int]:
             soonest.pop()
         if not until or soonest[-1] > start:
             chosen.append(len(until))
-            soonest.append(min(end, soonest[-1]) if until else end)
+            soonest.append(soonest[-1] if until and soonest[-1] < end else end)
             until.append(end)
         else:
             line = next(line for line, free in enumerate(until) if free <= start)

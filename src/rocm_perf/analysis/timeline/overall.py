@@ -9,7 +9,7 @@ import polars as pl
 from rocm_perf.analysis.graph.build import build
 from rocm_perf.analysis.path.critical_path import WORK_KINDS, path_links, path_nodes
 from rocm_perf.analysis.phases.focus import focused_rows
-from rocm_perf.analysis.timeline.layer import Layer, Meaning, arranged
+from rocm_perf.analysis.timeline.layer import Layer, Meaning, layer
 from rocm_perf.model.document import Document
 from rocm_perf.model.trace import Trace
 
@@ -34,15 +34,13 @@ def phases(document: Document) -> Layer:
     ]
     schema = {"name": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64}
     slices = pl.DataFrame(rows, schema=schema, orient="row")
-    return arranged(Layer("phases", _of_recording(slices, "phases")))
+    return layer("phases", slices.with_columns(on_path=pl.lit(False)), _titled("phases"))
 
 
 def path(judged: Trace, offset_ns: int) -> Layer:
     """The critical path, link by link; a wait is named after what was waited for. The judged part begins `offset_ns`
     after the timeline."""
     graph = build(judged)
-    if graph.empty:
-        return Layer("path", pl.DataFrame())
     links = path_links(graph).with_columns(pl.col("kind").cast(pl.String), pl.col("name").cast(pl.String))
     is_work = pl.col("kind").is_in(WORK_KINDS)
     kind = pl.col("kind").str.replace_all("_", " ")
@@ -54,7 +52,7 @@ def path(judged: Trace, offset_ns: int) -> Layer:
         end_ns=pl.col("start_ns") + pl.col("duration_ns") + offset_ns,
     )
     details = {"kind": Meaning("kind"), "until": Meaning("until the start of")}
-    return arranged(Layer("path", _of_recording(slices, "critical path", on_path=True), details))
+    return layer("path", slices.with_columns(on_path=pl.lit(True)), _titled("critical path"), details)
 
 
 def rows_on_path(trace: Trace, judged: Trace) -> OnPath:
@@ -73,5 +71,5 @@ def _rows(trace: Trace, judged: Trace, table: str, nodes: pl.DataFrame, kinds: t
     return pl.Series(whole.unique().sort())
 
 
-def _of_recording(slices: pl.DataFrame, title: str, *, on_path: bool = False) -> pl.DataFrame:
-    return slices.with_columns(group=pl.lit(GROUP), title=pl.lit(title), on_path=pl.lit(on_path))
+def _titled(title: str) -> pl.DataFrame:
+    return pl.DataFrame({"group": [GROUP], "title": [title]})
