@@ -46,6 +46,13 @@ def timed_copies(trace: Trace) -> pl.DataFrame:
     return _of_pass(trace.table("copies"), timed_pass(trace) or 0)
 
 
+def timed_rows(trace: Trace, name: str) -> pl.DataFrame:
+    """The rows of a table that belong to that pass and have a usable start and end, each with `row`, its place in the
+    table."""
+    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & _TIMED
+    return trace.lazy(name).with_row_index("row").filter(usable).collect()
+
+
 def _of_pass(table: pl.DataFrame, number: int) -> pl.DataFrame:
     """The usable rows; the table itself, not a copy of it, where that is all of them."""
     usable = table.select((pl.col("pass_id") == number) & _TIMED).to_series().fill_null(False)

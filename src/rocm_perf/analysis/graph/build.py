@@ -134,7 +134,7 @@ def _numbered(
 
 def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
     calls, items, met = parts.calls, parts.items, parts.met
-    host_columns = ("name", "thread", "rank", "section", "looped")
+    host_columns = ("name", "thread", "rank", "section", "looped", "row")
     item_columns = ("name", "lane", "rank", "call", "size_bytes", "row")
     began = pl.coalesce("met_ns", "start_ns")
     frames = [

@@ -36,12 +36,12 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
     A call within another (HSA within HIP) is part of it. Without any call, framework operators take their place.
     """
     table, kind = ("api_calls", "api") if trace.has("api_calls") else ("ops", "op")
-    frame = trace.lazy(table)
+    frame = trace.lazy(table).with_row_index("row")
     if table == "ops":
         frame = frame.filter(pl.col("category") == "operator")
     rows = (
         placed(frame, number, origins)
-        .select(*THREAD, "rank", "name", "start_ns", "end_ns", "correlation_id")
+        .select(*THREAD, "rank", "row", "name", "start_ns", "end_ns", "correlation_id")
         .collect()
     )
     rows = rows.with_columns(thread=ranks(THREAD, rows))

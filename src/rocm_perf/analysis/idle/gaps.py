@@ -12,6 +12,7 @@ from rocm_perf.analysis.basis.keys import firsts, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.gap_causes import (
     CAUSES,
@@ -54,7 +55,6 @@ _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded l
 
 def gaps(trace: Trace) -> Gaps:
     """Every idle interval, its causes, and the worst of them."""
-    recorded = timed_calls(trace)
     work = launched_work(trace)
     if not work.height:
         why = "the recording holds no kernels and no copies with times"
@@ -75,17 +75,13 @@ def gaps(trace: Trace) -> Gaps:
             sync_between=unavailable("", _SYNC_FORMULA, why),
             unavailable=why,
         )
-    calls = host_calls(recorded, work)
-    operators = _processes_with_operators(trace)
+    calls = _outermost_calls(trace)
     places = work.select(_PLACE).unique()
     alike = _same_as(places)
-    waits = unrecorded_waits(trace)
-    by_level = {
-        level: attribute(_idle(work, level), calls, work, operators=operators, waits=waits)
-        for level in set(alike.values())
+    idle = gpu_gaps(trace)
+    sums = {
+        level: _sums(idle if level == "gpu" else _attributed(trace, level)) for level in set(alike.values())
     }
-    sums = {level: _sums(frame) for level, frame in by_level.items()}
-    idle = by_level["gpu"]
     length = idle["start_ns"] - idle["since_ns"]
     return Gaps(
         idle_ns=int(length.sum()),
@@ -103,8 +99,31 @@ def gaps(trace: Trace) -> Gaps:
         worst=tuple(_worst(idle, work, calls)),
         sync_between=_sync_between(idle, calls),
         doubt=idle_is_the_profilers(trace) or _only_collectives(work),
-        not_attributed=_why_not(idle, recorded),
+        not_attributed=_why_not(idle, timed_calls(trace)),
     )
+
+
+@once_per_trace
+def gpu_gaps(trace: Trace) -> pl.DataFrame:
+    """The idle intervals of whole GPUs, [since_ns, start_ns], each with the work that ended it, its launch, and one
+    column of nanoseconds for each cause."""
+    return _attributed(trace, "gpu")
+
+
+def _attributed(trace: Trace, level: Level) -> pl.DataFrame:
+    work = launched_work(trace)
+    return attribute(
+        _idle(work, level),
+        _outermost_calls(trace),
+        work,
+        operators=_processes_with_operators(trace),
+        waits=unrecorded_waits(trace),
+    )
+
+
+@once_per_trace
+def _outermost_calls(trace: Trace) -> pl.DataFrame:
+    return host_calls(timed_calls(trace), launched_work(trace))
 
 
 def _same_as(places: pl.DataFrame) -> dict[Level, Level]:

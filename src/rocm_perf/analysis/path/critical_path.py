@@ -39,6 +39,7 @@ _WAITS = {
 }
 
 _KERNEL_KINDS = ["kernel", "collective"]  # what has dispatches
+WORK_KINDS = (*_KERNEL_KINDS, "copy", "api", "op")  # the other kinds of links are waits
 LINK_KINDS = pl.Enum(list(dict.fromkeys([*NODE_KINDS.categories, *_WAITS.values()])))
 
 

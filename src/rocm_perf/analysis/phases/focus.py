@@ -23,12 +23,27 @@ _MOMENTS = {"links": "effect_ns"}
 def focused(trace: Trace) -> Trace:
     """What starts in the steady state, or in the work where nothing repeats; all of a recording that holds next to
     nothing else, or has no phases."""
+    span = judged_span(trace)
+    return trace if span is None else cut(trace, span)
+
+
+def judged_span(trace: Trace) -> Span | None:
+    """When the part lasts that findings are about; None where that is the whole recording."""
     division = phases(trace)
     judged = division.judged
     if judged is None or judged.duration_ns >= _ALL * division.wall_ns:
-        return trace
+        return None
     origin = division.origin_ns
-    return cut(trace, Span(judged.start_ns + origin, judged.end_ns + origin))
+    return Span(judged.start_ns + origin, judged.end_ns + origin)
+
+
+def focused_rows(trace: Trace, name: str) -> pl.Series:
+    """For each row of a table of `focused(trace)`, its row in the whole table."""
+    table = trace.lazy(name).with_row_index("row")
+    span = judged_span(trace)
+    if span is not None:
+        table = table.filter(_is_inside(_MOMENTS.get(name, "start_ns"), span, timed_pass(trace) or 0))
+    return table.select("row").collect().to_series()
 
 
 def within_ranges(trace: Trace, name: str) -> Trace:
@@ -81,5 +96,9 @@ def _around(ranges: pl.DataFrame, span: Span, number: int) -> pl.DataFrame:
 
 
 def _inside(table: pl.DataFrame, moment: str, span: Span, number: int) -> pl.DataFrame:
+    return table.filter(_is_inside(moment, span, number))
+
+
+def _is_inside(moment: str, span: Span, number: int) -> pl.Expr:
     inside = pl.col(moment).is_between(span.start_ns, span.end_ns, closed="left")
-    return table.filter(inside | (pl.col("pass_id") != number))
+    return inside | (pl.col("pass_id") != number)

@@ -12,7 +12,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.passes import timed_dispatches
-from rocm_perf.analysis.basis.readings import HIGHEST, IS_THINNED, MEAN, READINGS
+from rocm_perf.analysis.basis.readings import HIGHEST, MEAN, READINGS, points
 from rocm_perf.analysis.program.ranges import step_spans
 from rocm_perf.analysis.time.families import family
 from rocm_perf.model.quantity import Quantity, unavailable
@@ -63,22 +63,17 @@ def energy(trace: Trace, steps: pl.DataFrame | None = None) -> Energy:
 
 
 def _readings(trace: Trace, metric: str) -> pl.DataFrame:
-    """Readings in order; several at one instant count as their mean. GPUs with a single one are left out.
-
-    A thinned row becomes two points, its mean at its start and at its end, which is where the next one begins."""
+    """Readings in order; several at one instant count as their mean. GPUs with a single one are left out."""
     rows = trace.table("samples").filter(pl.col("metric") == metric).drop_nulls(["time_ns", "value"])
-    start = pl.when(IS_THINNED).then("start_ns").otherwise("time_ns")
-    points = pl.concat(
-        (
-            rows.filter(IS_THINNED).with_columns(time_ns="end_ns", opens=pl.lit(False)),
-            rows.with_columns(time_ns=start, opens=pl.lit(True)),
+    means = (
+        points(rows)
+        .group_by(*_GPU, "time_ns", "opens")
+        .agg(
+            pl.col("value").mean(),
+            HIGHEST.max().alias("highest"),
+            READINGS.max().alias("readings"),
+            (pl.col("end_ns") - pl.col("start_ns")).max().alias("thinned_ns"),
         )
-    )
-    means = points.group_by(*_GPU, "time_ns", "opens").agg(
-        pl.col("value").mean(),
-        HIGHEST.max().alias("highest"),
-        READINGS.max().alias("readings"),
-        (pl.col("end_ns") - pl.col("start_ns")).max().alias("thinned_ns"),
     )
     return means.filter(pl.len().over(_GPU) > 1).sort(*_GPU, "time_ns", "opens")
 
@@ -125,11 +120,17 @@ def _windows(curve: pl.DataFrame) -> pl.DataFrame:
 
 
 def _matched(trace: Trace, curve: pl.DataFrame) -> pl.DataFrame:
-    """Kernels with the sensor of their GPU in the place of agent_id: the same number, the number among the GPUs, or,
-    with one GPU on either side, that one."""
+    """Kernels with the sensor of their GPU in the place of agent_id."""
     kernels = timed_dispatches(trace).select(*_GPU, "kernel", "start_ns", "end_ns")
-    sensors = set(_windows(curve).select(_GPU).iter_rows())
-    used = list(kernels.select(_GPU).unique(maintain_order=True).iter_rows())
+    measured = kernels.join(sensors_of_gpus(trace, _windows(curve)), on=_GPU, nulls_equal=True)
+    return measured.rename({"agent_id": "kernels_of", "sensor": "agent_id"})
+
+
+def sensors_of_gpus(trace: Trace, readings: pl.DataFrame) -> pl.DataFrame:
+    """The GPUs that ran kernels (node, agent_id) with the agent_id of their readings as `sensor`: the same number, the
+    number among the GPUs, or, with one GPU on either side, that one."""
+    sensors = set(readings.select(_GPU).iter_rows())
+    used = list(timed_dispatches(trace).select(_GPU).unique(maintain_order=True).iter_rows())
     logical = {
         (node, agent): index
         for node, agent, index in trace.table("agents")
@@ -146,9 +147,7 @@ def _matched(trace: Trace, curve: pl.DataFrame) -> pl.DataFrame:
         elif len(on_node) == 1 and sum(other == node for other, _ in used) == 1:
             pairs.append((node, agent, on_node[0]))
     schema = {"node": pl.Int32, "agent_id": pl.Int64, "sensor": pl.Int64}
-    table = pl.DataFrame(pairs, schema=schema, orient="row")
-    measured = kernels.join(table, on=_GPU, nulls_equal=True)
-    return measured.rename({"agent_id": "kernels_of", "sensor": "agent_id"})
+    return pl.DataFrame(pairs, schema=schema, orient="row")
 
 
 def _clipped(kernels: pl.DataFrame, curve: pl.DataFrame) -> pl.DataFrame:

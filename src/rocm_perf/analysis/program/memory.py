@@ -47,6 +47,11 @@ def memory(trace: Trace, steps: pl.DataFrame | None = None) -> Memory:
     return Memory(tuple(sorted(rows, key=lambda row: (row.source, -row.peak_bytes))), untimed)
 
 
+def allocated_bytes(trace: Trace) -> pl.DataFrame:
+    """Memory in use after each allocation and release: node, agent_id, level, time_ns and bytes."""
+    return _from_allocations(_changes(trace)[0]).select(*_PLACE, "time_ns", "bytes")
+
+
 def _changes(trace: Trace) -> tuple[pl.DataFrame, int]:
     """Allocations and frees in order, each with the bytes by which it changes what is in use."""
     number = timed_pass(trace) or 0

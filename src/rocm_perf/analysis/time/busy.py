@@ -73,7 +73,7 @@ def _times(trace: Trace, by: list[str]) -> tuple[DeviceTime, ...]:
         return ()
     table = both.join(_named(union_ns(kernels, by), "kernel", by), on=by, how="left", nulls_equal=True)
     table = table.join(_named(union_ns(copies, by), "copy", by), on=by, how="left", nulls_equal=True)
-    names = _agent_names(trace)
+    names = agent_names(trace)
     rows = [_row(row, names) for row in table.sort(by, nulls_last=True).iter_rows(named=True)]
     return tuple(sorted(rows, key=lambda row: -row.busy_ns))
 
@@ -103,7 +103,8 @@ def _row(row: dict[str, int | None], names: dict[tuple[int | None, int | None], 
     )
 
 
-def _agent_names(trace: Trace) -> dict[tuple[int | None, int | None], str]:
+def agent_names(trace: Trace) -> dict[tuple[int | None, int | None], str]:
+    """What each GPU that the recording describes is called, by node and agent."""
     agents = trace.table("agents").select("node", "agent_id", "gfx", "name")
     return {
         (node, agent): " ".join(

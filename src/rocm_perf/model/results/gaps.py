@@ -21,6 +21,20 @@ Cause = Literal[
     "unrecorded",  # launched or awaited, while nothing that was recorded ran: the GPU worked on something else
     "nothing_recorded",  # the launching call is not in the recording
 ]
+# What people read for each.
+CAUSE_NAMES: dict[str, str] = {
+    "host_sync": "host sync",
+    "host_api": "other host calls",
+    "copy": "copies",
+    "framework": "framework and Python",
+    "host_busy": "host busy elsewhere",
+    "launch_latency": "launch latency",
+    "event": "event of another stream",
+    "collective": "collective",
+    "queue_gap": "queue gaps",
+    "unrecorded": "work that was not recorded",
+    "nothing_recorded": "nothing recorded",
+}
 Level = Literal["gpu", "queue", "stream"]
 
 

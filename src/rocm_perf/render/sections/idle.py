@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rocm_perf.model.document import Document
+from rocm_perf.model.results.gaps import CAUSE_NAMES as CAUSES
 from rocm_perf.model.results.gaps import Bin, CallTime, CauseTime, Gap, Gaps, PlaceGaps, RangeTime
 from rocm_perf.model.results.sync import Sync, Waiting
 from rocm_perf.render.sections.section import (
@@ -21,19 +22,6 @@ from rocm_perf.render.sections.section import (
 )
 from rocm_perf.units import format_count, format_ns
 
-CAUSES = {
-    "host_sync": "host sync",
-    "host_api": "other host calls",
-    "copy": "copies",
-    "framework": "framework and Python",
-    "host_busy": "host busy elsewhere",
-    "launch_latency": "launch latency",
-    "event": "event of another stream",
-    "collective": "collective",
-    "queue_gap": "queue gaps",
-    "unrecorded": "work that was not recorded",
-    "nothing_recorded": "nothing recorded",
-}
 _LEAST_SHARE = 0.015  # of the idle time: smaller causes are left out of the line
 
 
