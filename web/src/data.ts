@@ -1,15 +1,18 @@
-// What the page was made from: the document that `analyze --json` prints, and the timeline.
+// What the page was made from: the document that `analyze --json` prints, and the timeline. How both travel is in
+// src/rocm_perf/render/page/payload.py, and is read in payload.ts.
 
-/** A recording drawn over time. Times are nanoseconds since `beginNs`; everything is sorted by start. */
+/** A recording drawn over time. Times are nanoseconds since `beginNs`; the slices of a track are sorted by start. */
 export interface Timeline {
   beginNs: string; // on the recording's own clock; beyond what a number holds exactly
   lengthNs: number;
-  names: string[]; // what `name` of a slice points at
+  names: string[]; // what `name` of a slice, and details that are text, point at
+  labels: string[]; // of each name, what fits into a slice: kernels without templates and parameters
   tracks: Track[];
   flows: Flows;
-  steps: Float64Array; // where each step of the steady state begins
+  steps: Float64Array; // where each step of the judged part begins
   judged: [number, number] | null; // the part that the verdict is about
   thinned: string | null; // what was merged to keep the file small, in words
+  notes: string[]; // what else to know before reading it: clocks of several machines, for instance
 }
 
 export type TrackKind = "phases" | "path" | "gaps" | "queue" | "copies" | "thread" | "ranges" | "counter";
@@ -30,22 +33,49 @@ export interface Slices {
   start: Float64Array;
   end: Float64Array;
   name: Uint32Array;
-  depth: Uint8Array; // how deep it is nested
+  depth: Uint8Array; // the line within the track: how deep it is nested, or what overlaps beside it
   count: Uint32Array; // events that were merged into it, usually 1
+  busy: Float64Array; // time of these events together; end - start of a single one
   onPath: Uint8Array; // 1 where the critical path runs through it
-  detail: Int32Array; // index into details, or -1
-  details: Record<string, string | number>[]; // what else is known: grid, registers, bytes, stream, cause
+  details: Detail[]; // what else is known of each slice: see detailsOf
+}
+
+/** One thing that is known of every slice of a track: grid, registers, bytes, stream, cause. */
+export interface Detail {
+  label: string;
+  unit: string; // "ns", "B", or empty
+  isText: boolean; // then values are indices into names
+  values: Float64Array; // NaN where it was not recorded
 }
 
 /** From the slice that launched to the slice that was launched: indices of tracks, and of slices within them. */
 export interface Flows {
-  fromTrack: Uint16Array;
+  fromTrack: Uint32Array;
   fromSlice: Uint32Array;
-  toTrack: Uint16Array;
+  toTrack: Uint32Array;
   toSlice: Uint32Array;
 }
 
 export interface PageData {
   document: Record<string, unknown>; // as `--json` has it
   timeline: Timeline | null; // absent where nothing recorded has a time
+}
+
+/** One line of what a click on a slice shows. A number has a unit: "ns", "B", "B/s", or none. */
+export interface DetailLine {
+  label: string;
+  value: string | number;
+  unit: string;
+}
+
+/** Everything that is known of one slice beyond its name and its times. */
+export function detailsOf(timeline: Timeline, track: number, slice: number): DetailLine[] {
+  const slices = timeline.tracks[track]?.slices;
+  if (!slices) return [];
+  const lines: DetailLine[] = [];
+  for (const { label, unit, isText, values } of slices.details) {
+    const value = values[slice] ?? NaN;
+    if (!Number.isNaN(value)) lines.push({ label, unit, value: isText ? (timeline.names[value] ?? "") : value });
+  }
+  return lines;
 }
