@@ -39,7 +39,7 @@ export class Columns {
       const left = Math.max(0, (start[place]! - range.from) * perNs);
       const right = Math.min(this.width, (end[place]! - range.from) * perNs);
       const column = Math.min(left | 0, this.width - 1);
-      if (right > column + 1) {
+      if (right > column + 1 || start[place]! < range.from) {
         this.cover(place, left, right, density(lane, place));
         this.mark(lane, place, place + 1, column, Math.ceil(right));
         place += 1;
@@ -61,15 +61,16 @@ export class Columns {
     return behind;
   }
 
-  /** One slice that reaches over several columns. */
+  /** One slice that reaches over several columns, or in from before the range. */
   private cover(place: number, left: number, right: number, dense: number): void {
     const first = left | 0;
     const last = Math.min(right | 0, this.width);
-    this.add(first, (first + 1 - left) * dense, (first + 1 - left) * dense, place);
+    const begun = (Math.min(right, first + 1) - left) * dense;
+    this.add(first, begun, begun, place);
     this.covered.fill(dense, first + 1, last);
     this.share.fill(dense, first + 1, last);
     this.top.fill(place, first + 1, last);
-    if (last < this.width && right > last) this.add(last, (right - last) * dense, (right - last) * dense, place);
+    if (last > first && last < this.width && right > last) this.add(last, (right - last) * dense, (right - last) * dense, place);
     if (right - left >= this.leastWide && this.wideCount < this.wide.length) {
       this.wide[this.wideCount] = place;
       this.wideCount += 1;
