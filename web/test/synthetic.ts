@@ -14,8 +14,8 @@ const KERNELS: readonly (readonly [string, string, number])[] = [
 ];
 const CALLS = ["hipLaunchKernel", "hipMemcpyAsync", "hipStreamSynchronize", "hipEventRecord"];
 const OPERATORS = ["aten::linear", "aten::scaled_dot_product_attention", "aten::layer_norm", "aten::add", "Optimizer.step#AdamW.step"];
-const CAUSES = ["host in a call", "waiting for the host", "launch latency", "collective"];
-const PHASES = ["start-up", "warm-up", "steady state", "end"];
+const CAUSES = ["host sync", "other host calls", "launch latency", "collective"];
+const PHASES = ["before", "start-up", "steady", "end"];
 const RANGES = ["forward", "backward", "optimizer"];
 
 /** Numbers between 0 and 1, the same in every run (mulberry32). */
@@ -116,18 +116,23 @@ export function synthetic({ kernels, gpus = 2, seed = 1, names: own }: Wish): Ti
     ];
     const slices = slicesOf(queue, details);
     slices.onPath.set(path);
-    tracks.push(trackOf("queue", `GPU ${gpu}`, "Queue 1", slices));
-    tracks.push(trackOf("gaps", `GPU ${gpu}`, "Idle by cause", slicesOf(gaps)));
-    tracks.push(trackOf("copies", `GPU ${gpu}`, "Copies", slicesOf(copies)));
-    tracks.push(counterOf(`GPU ${gpu}`, "Power", "W", readings(length, 400, (at) => 420 + 230 * Math.sin(at * 40) ** 2 + 60 * next())));
-    tracks.push(counterOf(`GPU ${gpu}`, "Clock", "MHz", readings(length, 400, (at) => 1900 + 180 * Math.sin(at * 13) + 20 * next())));
-    tracks.push(trackOf("thread", `Process ${4711 + gpu}`, `Thread ${4711 + gpu} (python)`, slicesOf(calls)));
-    tracks.push(trackOf("ranges", `Process ${4711 + gpu}`, "Ranges", slicesOf(ranges)));
+    tracks.push(trackOf("queue", `GPU ${gpu}`, "queue 1, stream 0", slices));
+    tracks.push(trackOf("gaps", `GPU ${gpu}`, "idle, by cause", slicesOf(gaps)));
+    tracks.push(trackOf("copies", `GPU ${gpu}`, "copies, queue 1", slicesOf(copies)));
+    tracks.push(counterOf(`GPU ${gpu}`, "power", "W", readings(length, 400, (at) => 420 + 230 * Math.sin(at * 40) ** 2 + 60 * next())));
+    tracks.push(counterOf(`GPU ${gpu}`, "clock", "MHz", readings(length, 400, (at) => 1900 + 180 * Math.sin(at * 13) + 20 * next())));
+    tracks.push(trackOf("thread", `Process ${4711 + gpu}`, `thread ${4711 + gpu} (python)`, slicesOf(calls)));
+    tracks.push(trackOf("ranges", `Process ${4711 + gpu}`, "ranges, thread 1", slicesOf(ranges)));
   }
   const cuts = [0, steps[0]!, steps[3] ?? steps[0]!, length - 50_000, length];
   const phases = PHASES.map((phase, part) => [cuts[part]!, cuts[part + 1]!, nameOf(phase)] as const);
   const perGpu = tracks.length / gpus;
-  tracks.push(trackOf("phases", "", "Phases", slicesOf(phases)));
+  const first = tracks[0]!.slices;
+  const onPath = [...first.start.keys()].filter((slice) => first.onPath[slice] === 1);
+  const path = slicesOf(onPath.map((slice) => [first.start[slice]!, first.end[slice]!, first.name[slice]!] as const));
+  path.onPath.fill(1);
+  tracks.push(trackOf("path", "Recording", "critical path", path));
+  tracks.push(trackOf("phases", "Recording", "phases", slicesOf(phases)));
   return {
     beginNs: "1791024000000000000",
     lengthNs: length,

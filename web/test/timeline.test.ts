@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { colourOf, contrast, hash, inkUpon, type Rgb, type Theme } from "../src/timeline/colours";
 import { readingAt, scaleTop } from "../src/timeline/counter";
-import { factsOf, factsOfRange, fullName, stepAt } from "../src/timeline/facts";
+import { coveredBetween, factsOf, factsOfRange, fullName, stepAt } from "../src/timeline/facts";
 import { connected } from "../src/timeline/flows";
 import { actionOf } from "../src/timeline/keyboard";
 import { groupsOf, layOut, rowAt, RULER_PX } from "../src/timeline/layout";
@@ -10,7 +10,7 @@ import { stepOffset } from "../src/timeline/link";
 import { neighbour, onOtherRow, visibleFirst } from "../src/timeline/neighbours";
 import { placeOf, prepare } from "../src/timeline/prepared";
 import { nextHit, sameName, search } from "../src/timeline/search";
-import { synthetic } from "./synthetic";
+import { slicesOf, synthetic } from "./synthetic";
 
 const NOTHING = { groups: new Set<string>(), rows: new Set<number>() };
 const small = prepare(synthetic({ kernels: 200 }));
@@ -18,7 +18,7 @@ const rowOf = (kind: string): number => small.rows.findIndex((row) => row.track.
 
 test("rows lie one below the other, and each is found at its height", () => {
   const { rows, pinned, head, height } = layOut(small.rows, NOTHING, false);
-  assert.ok(pinned.every((each) => each.row?.track.kind === "phases") && pinned.length > 0);
+  assert.ok(pinned.every((each) => ["phases", "path"].includes(each.row!.track.kind)) && pinned.length > 0);
   assert.ok(head > RULER_PX);
   rows.forEach((each, place) => {
     assert.equal(rowAt(rows, each.y), each);
@@ -90,7 +90,7 @@ test("a kernel leads to its launch, and the launch to its kernel", () => {
 
 test("keys lead along the lane and to the rows beside", () => {
   const layout = layOut(small.rows, NOTHING, false);
-  const first = visibleFirst(small, layout, { from: 0, to: small.timeline.lengthNs })!;
+  const first = visibleFirst(layout, { from: 0, to: small.timeline.lengthNs })!;
   assert.equal(small.timeline.tracks[first.track]!.kind, "phases");
   const kernel = { track: rowOf("queue"), slice: 12 };
   assert.deepEqual(neighbour(small, kernel, 1), { track: kernel.track, slice: 13 });
@@ -113,12 +113,18 @@ test("everything known of a slice is told", () => {
   const facts = new Map(factsOf(small, { track: rowOf("queue"), slice: 12 }));
   for (const label of ["Duration", "Start", "Row", "Idle before", "Step", "Grid", "Shared memory", "Same name on this row"]) assert.ok(facts.has(label), label);
   assert.match(facts.get("Shared memory")!, /KiB$/);
-  assert.equal(facts.get("Row"), "GPU 0 · Queue 1");
+  assert.equal(facts.get("Row"), "GPU 0 · queue 1, stream 0");
 });
 
 test("a chosen range tells how busy each queue is", () => {
   const facts = factsOfRange(small, { from: 0, to: small.timeline.lengthNs });
-  assert.match(facts.find(([label]) => label === "GPU 0 · Queue 1")![1], /^busy 28\.5 ms, 86\.3 %$/);
+  assert.match(facts.find(([label]) => label === "GPU 0 · queue 1, stream 0")![1], /^busy 28\.5 ms, 86\.3 %$/);
+});
+
+test("slices that overlap count once in what a range is covered by", () => {
+  const slices = slicesOf([[0, 10, 0], [5, 20, 0], [6, 8, 0], [30, 50, 0]]);
+  assert.equal(coveredBetween(slices, 0, 100), 40);
+  assert.equal(coveredBetween(slices, 7, 40), 23);
 });
 
 test("a name of 10,000 characters is cut and says how long it was", () => {
@@ -142,7 +148,8 @@ test("a counter says what it last read, on a scale with a round top", () => {
   const { line } = small.rows[rowOf("counter")]!;
   assert.equal(readingAt(line!, -1), null);
   assert.equal(readingAt(line!, line!.at[5]! + 1), line!.value[5]);
-  for (const most of [0.3, 7, 99, 101, 742, 2100]) assert.ok(scaleTop(most) >= most * 0.999 && scaleTop(most) <= most * 1.7, String(most));
+  for (const most of [0.3, 7, 99, 101, 742, 2100]) assert.ok(scaleTop(most, "W") >= most * 0.999 && scaleTop(most, "W") <= most * 1.7, String(most));
+  assert.equal(scaleTop(90 * 2 ** 30, "B"), 100 * 2 ** 30);
 });
 
 test("keys with Ctrl, Alt or Meta belong to the browser", () => {

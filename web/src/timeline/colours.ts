@@ -18,6 +18,9 @@ export interface Theme {
   series: Rgb[];
 }
 
+/** A colour that depends on the theme alone. */
+export type Look = (theme: Theme) => Rgb;
+
 /** The colours of all names: as pixels, as fill styles, and the colour of text upon each. */
 export interface Palette {
   pixels: Uint32Array; // 0xAABBGGRR, as ImageData has it on little-endian machines
@@ -46,13 +49,12 @@ export function readTheme(element: Element): Theme {
   };
 }
 
-/** A colour for each name: names in `ordered` take the series in turn, the others by what they begin with. */
-export function paletteOf(names: readonly string[], ordered: ReadonlyMap<number, number>, theme: Theme): Palette {
+/** A colour for each name: as `looks` has it, else by what the name begins with. */
+export function paletteOf(names: readonly string[], looks: ReadonlyMap<number, Look>, theme: Theme): Palette {
   const pixels = new Uint32Array(names.length);
   const inks = new Array<string>(names.length);
   names.forEach((name, index) => {
-    const turn = ordered.get(index);
-    const colour = turn === undefined ? colourOf(name, theme) : theme.series[turn % theme.series.length]!;
+    const colour = looks.get(index)?.(theme) ?? colourOf(name, theme);
     pixels[index] = pixelOf(colour);
     inks[index] = css(inkUpon(colour));
   });

@@ -1,6 +1,6 @@
 // What is known of a slice, or of a chosen range, as lines of text.
 
-import { detailsOf, type Timeline } from "../data";
+import { detailsOf, type Slices, type Timeline } from "../data";
 import { formatCount, formatMoment, formatNs, formatQuantity, formatShare } from "./format";
 import { busyBetween } from "./lanes";
 import { cutMiddle, visibleName } from "./names";
@@ -66,7 +66,7 @@ export function factsOfRange(prepared: Prepared, { from, to }: Range): Fact[] {
   if (steps > 0) facts.push(["Steps that begin", String(steps)]);
   for (const { track, index, lanes } of prepared.rows) {
     if (track.kind !== "queue" && track.kind !== "copies") continue;
-    const busy = lanes.length > 0 ? busyBetween(lanes[0]!, from, to) : 0;
+    const busy = lanes.length > 1 ? coveredBetween(track.slices, from, to) : lanes[0] ? busyBetween(lanes[0], from, to) : 0;
     if (busy > 0) facts.push([rowName(prepared.timeline, index), `busy ${formatNs(busy)}, ${formatShare(busy / (to - from))}`]);
   }
   return facts;
@@ -77,6 +77,20 @@ export function stepAt(steps: Float64Array, ns: number): number | null {
   let step = -1;
   while (step + 1 < steps.length && steps[step + 1]! <= ns) step += 1;
   return step < 0 ? null : step;
+}
+
+/** The time that at least one slice covers within the range, however they overlap. */
+export function coveredBetween({ start, end }: Slices, from: number, to: number): number {
+  let covered = 0;
+  let until = from;
+  for (let slice = 0; slice < start.length && start[slice]! < to; slice += 1) {
+    const begin = Math.max(start[slice]!, until);
+    const stop = Math.min(end[slice]!, to);
+    if (stop <= begin) continue;
+    covered += stop - begin;
+    until = stop;
+  }
+  return covered;
 }
 
 function idleBefore({ rows }: Prepared, { track, slice }: Selected): number | null {

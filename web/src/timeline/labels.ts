@@ -5,6 +5,7 @@ import { cutMiddle } from "./names";
 export const LABEL_FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 export const LEAST_ROOM_PX = 26;
 const PADDING_PX = 4;
+const SHORT = 9; // characters: of fewer, those at the beginning tell more than both ends
 const MOST_KEPT = 20_000;
 
 export class Labels {
@@ -40,7 +41,7 @@ export class Labels {
     const kept = this.cut.get(key);
     if (kept !== undefined) return kept;
     if (this.cut.size >= MOST_KEPT) this.cut.clear();
-    const made = cutMiddle(text, characters);
+    const made = characters < SHORT ? `${text.slice(0, characters - 1)}…` : cutMiddle(text, characters);
     this.cut.set(key, made);
     return made;
   }

@@ -3,7 +3,7 @@
 import type { Slices } from "../data";
 import { Largest } from "./largest";
 
-const MOST_LANES = 48; // beyond, slices share the last one
+const MOST_LANES = 256; // beyond, slices share the last one
 
 export interface Lane {
   start: Float64Array;

@@ -7,8 +7,10 @@ export const RULER_PX = 30;
 const GROUP_PX = 26;
 const CAPTION_PX = 17; // of a row whose title stands above it, where the page is narrow
 const ROW_GAP_PX = 5;
+const PINNED_GAP_PX = 2;
 const COUNTER_PX = 46;
-const LANE_PX: Record<TrackKind, number> = { phases: 20, path: 16, gaps: 14, queue: 22, copies: 18, thread: 18, ranges: 18, counter: COUNTER_PX };
+const PINNED: readonly TrackKind[] = ["phases", "path"];
+const LANE_PX: Record<TrackKind, number> = { phases: 18, path: 16, gaps: 14, queue: 22, copies: 18, thread: 18, ranges: 18, counter: COUNTER_PX };
 
 /** A row, or the heading of a group, on the page. */
 export interface Placed {
@@ -40,11 +42,13 @@ export function layOut(rows: readonly Row[], folded: Folded, hasCaptions: boolea
   const caption = hasCaptions ? CAPTION_PX : 0;
   const pinned: Placed[] = [];
   let head = RULER_PX;
-  for (const row of rows.filter(isPinned)) {
-    const placed = placeRow({ row, y: head, caption: 0, isOpen: true });
-    pinned.push(placed);
-    head += placed.height;
+  const inTurn = rows.filter(isPinned).sort((one, other) => PINNED.indexOf(one.track.kind) - PINNED.indexOf(other.track.kind));
+  for (const row of inTurn) {
+    const placed = placeRow({ row, y: head + PINNED_GAP_PX, caption: 0, isOpen: true });
+    pinned.push({ ...placed, height: placed.height - ROW_GAP_PX + PINNED_GAP_PX });
+    head = placed.y + placed.height - ROW_GAP_PX;
   }
+  head += ROW_GAP_PX;
   const placedRows: Placed[] = [];
   let y = ROW_GAP_PX;
   for (const [group, members] of groupsOf(rows)) {
@@ -99,7 +103,7 @@ export function busyRows(members: readonly Row[]): Row[] {
 }
 
 function isPinned(row: Row): boolean {
-  return row.track.kind === "phases";
+  return PINNED.includes(row.track.kind);
 }
 
 function placeRow(given: { row: Row; y: number; caption: number; isOpen: boolean }): Placed {

@@ -1,6 +1,6 @@
 // The whole recording in small: how busy the GPUs are, and which part is in view. The part can be dragged and stretched.
 
-import { Columns } from "./columns";
+import { Columns, HIT } from "./columns";
 import { css, type Theme } from "./colours";
 import { busyRows } from "./layout";
 import type { Prepared } from "./prepared";
@@ -15,6 +15,7 @@ export class Minimap {
   private readonly picture = document.createElement("canvas");
   private width = 1;
   private height = 1;
+  private hits: number[] = []; // columns of the picture
   private held: { hold: Hold; at: number; range: Range } | null = null;
 
   constructor(
@@ -36,6 +37,7 @@ export class Minimap {
       canvas.width = Math.max(1, Math.round(width * ratio));
       canvas.height = Math.max(1, Math.round(height * ratio));
     }
+    this.mark();
     const busy = busyOverTime(this.prepared, this.view.limits(), this.picture.width);
     const context = this.picture.getContext("2d")!;
     context.fillStyle = css(theme.surface);
@@ -45,6 +47,11 @@ export class Minimap {
       const high = share * (this.picture.height - 4);
       context.fillRect(x, this.picture.height - high, 1, high);
     });
+  }
+
+  /** Marks where hits lie, for the next pictures. */
+  mark(): void {
+    this.hits = hitsOverTime(this.prepared, this.view.limits(), this.picture.width);
   }
 
   draw(theme: Theme): void {
@@ -58,11 +65,13 @@ export class Minimap {
     context.fillStyle = css(theme.ground, 0.72);
     context.fillRect(0, 0, left, height);
     context.fillRect(right, 0, width - right, height);
+    context.fillStyle = css(theme.accent);
+    for (const x of this.hits) context.fillRect(x / ratio, 0, 1.5, 7);
     context.strokeStyle = css(theme.ink);
     context.lineWidth = 1.5;
     context.strokeRect(left + 0.75, 0.75, right - left - 1.5, height - 1.5);
     context.fillStyle = css(theme.ink);
-    for (const x of [left, right - 4]) context.fillRect(x, height / 2 - 8, 4, 16);
+    if (right - left > 16) for (const x of [left, right - 4]) context.fillRect(x, height / 2 - 8, 4, 16);
   }
 
   private take(event: PointerEvent): void {
@@ -88,6 +97,18 @@ export class Minimap {
     const to = hold === "from" ? range.to : range.to + by;
     this.view.show({ from: Math.min(from, to), to: Math.max(from, to) });
   }
+}
+
+/** The columns in which anything that was searched for lies. */
+export function hitsOverTime(prepared: Prepared, limits: Range, columns: number): number[] {
+  const hasHit = new Uint8Array(columns);
+  const lane = new Columns(columns, columns);
+  for (const each of prepared.rows.flatMap((row) => row.lanes)) {
+    if (!each.hitsBefore) continue;
+    lane.fill(each, limits);
+    for (let x = 0; x < columns; x += 1) hasHit[x]! |= lane.marks[x]! & HIT;
+  }
+  return [...hasHit.keys()].filter((x) => hasHit[x]! > 0);
 }
 
 /** The share of each column of the whole in which at least some queue is busy; threads where there is no queue. */

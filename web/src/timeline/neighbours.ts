@@ -1,7 +1,6 @@
 // Slices beside, above and below the selected one, for those who move by keys.
 
-import { firstAfter } from "./lanes";
-import { placeNear } from "./hit_test";
+import { countBelow, firstAfter } from "./lanes";
 import type { Layout } from "./layout";
 import { placeOf, type Prepared, type Row, type Selected } from "./prepared";
 import type { Range } from "./scale";
@@ -15,8 +14,8 @@ export function neighbour({ rows }: Prepared, from: Selected, direction: 1 | -1)
 }
 
 /** The first slice in view, on the first row that has any. */
-export function visibleFirst({ rows }: Prepared, layout: Layout, range: Range): Selected | null {
-  for (const row of inOrder(layout, rows)) {
+export function visibleFirst(layout: Layout, range: Range): Selected | null {
+  for (const row of inOrder(layout)) {
     const lane = row.lanes[0];
     const place = lane ? firstAfter(lane, range.from) : 0;
     if (lane && place < lane.start.length && lane.start[place]! < range.to) return { track: row.index, slice: lane.slice[place]! };
@@ -26,33 +25,25 @@ export function visibleFirst({ rows }: Prepared, layout: Layout, range: Range): 
 
 /** The nearest slice at the same time on the lane above or below. */
 export function onOtherRow({ rows }: Prepared, layout: Layout, from: Selected, direction: 1 | -1): Selected | null {
-  const lanes = inOrder(layout, rows).flatMap((row) => row.lanes.map((lane) => ({ row, lane })));
+  const lanes = inOrder(layout).flatMap((row) => row.lanes.map((lane) => ({ row, lane })));
   const own = placeOf(rows[from.track]!, from.slice);
   const ownLane = own ? rows[from.track]!.lanes[own.lane] : undefined;
   const ns = rows[from.track]!.track.slices.start[from.slice]!;
   let at = lanes.findIndex((each) => each.lane === ownLane) + direction;
   for (; at >= 0 && at < lanes.length; at += direction) {
     const { row, lane } = lanes[at]!;
-    const place = lane.start.length > 0 ? placeNear(lane, ns, Infinity) : -1;
-    if (place >= 0) return { track: row.index, slice: lane.slice[nearest(lane.start, place, ns)]! };
+    if (lane.start.length > 0) return { track: row.index, slice: lane.slice[nearestStart(lane.start, ns)]! };
   }
   return null;
 }
 
-/** Where a walk to the nearest start ends, beginning at the given place. */
-function nearest(start: Float64Array, place: number, ns: number): number {
-  let low = 0;
-  let high = start.length - 1;
-  if (start[place]! <= ns && (place === high || start[place + 1]! > ns)) return place;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (start[middle]! < ns) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** The place of the start that is nearest to the moment. */
+function nearestStart(start: Float64Array, ns: number): number {
+  const behind = countBelow(start, ns);
+  const isNearer = behind === start.length || (behind > 0 && ns - start[behind - 1]! < start[behind]! - ns);
+  return isNearer ? behind - 1 : behind;
 }
 
-function inOrder(layout: Layout, rows: readonly Row[]): Row[] {
-  const shown = [...layout.pinned, ...layout.rows].flatMap((each) => (each.row ? [each.row] : []));
-  return shown.filter((row) => rows[row.index] === row);
+function inOrder(layout: Layout): Row[] {
+  return [...layout.pinned, ...layout.rows].flatMap((each) => (each.row ? [each.row] : []));
 }

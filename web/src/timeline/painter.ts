@@ -10,7 +10,7 @@ import type { Prepared, Row } from "./prepared";
 import { drawGrid, drawMeasured, drawRuler } from "./ruler";
 import { xOf } from "./scale";
 import type { Scene } from "./scene";
-import { isDimmed, paintBusy, paintLane, paintMarks, Strips } from "./strips";
+import { isDimmed, paintBusy, paintLane, paintMarks, Strips, type Emphasis } from "./strips";
 
 const PATH_PX = 3;
 
@@ -132,7 +132,7 @@ export class Painter {
     this.columns.fill(lane, scene.range);
     const stripe = this.stripe(top, placed.lanePx - 1);
     const names = row.track.slices.name;
-    paintLane({ columns: this.columns, lane, names, palette: scene.palette, emphasis: scene.emphasis, line: this.strips.line(stripe.line) });
+    paintLane({ columns: this.columns, lane, names, palette: scene.palette, emphasis: emphasisOf(scene, row), line: this.strips.line(stripe.line) });
     if (lane.pathBefore && row.track.kind !== "path") this.underline(scene, top + placed.lanePx - 1 - PATH_PX);
     this.caption(scene, row, number, top + placed.lanePx / 2);
   }
@@ -153,7 +153,7 @@ export class Painter {
       caption.left = Math.max(0, xOf(lane.start[place]!, scene.range, this.width));
       caption.right = Math.min(this.width, xOf(lane.end[place]!, scene.range, this.width));
       caption.y = y;
-      caption.isDimmed = isDimmed(this.columns.marks[Math.ceil(caption.left * this.ratio)]!, scene.emphasis);
+      caption.isDimmed = isDimmed(this.columns.marks[Math.ceil(caption.left * this.ratio)]!, emphasisOf(scene, row));
     }
   }
 
@@ -208,6 +208,11 @@ export class Painter {
     const { theme } = scene;
     const colour = theme.series[row.index % theme.series.length]!;
     drawCounter(this.context, row.line, place, colour);
-    drawScale(this.context, row.line, place, { unit: row.track.unit, ink: theme.inkSoft, ground: theme.ground });
+    drawScale(this.context, row.line, place, { ink: theme.inkSoft, ground: theme.ground });
   }
+}
+
+/** Phases stay as they are, and gaps beside the critical path, which cannot run through them. */
+function emphasisOf({ emphasis }: Scene, { track }: Row): Emphasis {
+  return track.kind === "phases" || (track.kind === "gaps" && emphasis === "path") ? "all" : emphasis;
 }

@@ -2,12 +2,13 @@
 
 import { css } from "./colours";
 import { formatMoment, formatNs } from "./format";
+import { countBelow } from "./lanes";
 import { RULER_PX } from "./layout";
 import { tickStep, xOf, type Range } from "./scale";
 import type { Scene } from "./scene";
 
 const LEAST_TICK_PX = 96;
-const LEAST_STEP_PX = 7; // steps closer than this are not drawn
+const LEAST_STEP_PX = 40; // where steps are closer, their lines would hide the rows
 
 /** Lines through all rows: ticks, and where steps begin. */
 export function drawGrid(context: CanvasRenderingContext2D, scene: Scene, width: number, height: number): void {
@@ -17,7 +18,7 @@ export function drawGrid(context: CanvasRenderingContext2D, scene: Scene, width:
   for (let tick = Math.ceil(range.from / step) * step; tick < range.to; tick += step) {
     context.fillRect(Math.round(xOf(tick, range, width)), RULER_PX, 1, height);
   }
-  context.fillStyle = css(theme.accent, 0.32);
+  context.fillStyle = css(theme.inkSoft, 0.3);
   eachStep(scene, width, (x) => context.fillRect(Math.round(x), RULER_PX, 1, height));
 }
 
@@ -35,8 +36,6 @@ export function drawRuler(context: CanvasRenderingContext2D, scene: Scene, width
     context.fillStyle = css(theme.ink);
     context.fillText(formatMoment(tick, step), x + 4, RULER_PX - 11);
   }
-  context.fillStyle = css(theme.accent);
-  eachStep(scene, width, (x) => context.fillRect(Math.round(x), RULER_PX - 5, 1, 5));
   context.fillStyle = css(theme.line);
   context.fillRect(0, RULER_PX - 1, width, 1);
 }
@@ -72,18 +71,14 @@ function drawJudged(context: CanvasRenderingContext2D, { prepared, range, theme 
   const left = Math.max(xOf(judged[0], range, width), 0);
   const right = Math.min(xOf(judged[1], range, width), width);
   if (right <= left) return;
-  context.fillStyle = css(theme.accent);
-  context.fillRect(left, 0, right - left, 3);
+  context.fillStyle = css(theme.ink);
+  context.fillRect(left, 0, right - left, 2);
 }
 
 function eachStep({ prepared, range }: Scene, width: number, draw: (x: number) => void): void {
   const { steps } = prepared.timeline;
-  let last = -Infinity;
-  for (let step = 0; step < steps.length; step += 1) {
-    const x = xOf(steps[step]!, range, width);
-    if (x > width) return;
-    if (x < 0 || x - last < LEAST_STEP_PX) continue;
-    draw(x);
-    last = x;
-  }
+  const first = countBelow(steps, range.from);
+  const behind = countBelow(steps, range.to, first);
+  if ((behind - first) * LEAST_STEP_PX > width) return;
+  for (let step = first; step < behind; step += 1) draw(xOf(steps[step]!, range, width));
 }

@@ -4,7 +4,7 @@ import { css, rgbOf, type Palette } from "./colours";
 import { readingAt } from "./counter";
 import { element } from "./dom";
 import { fullName } from "./facts";
-import { formatCount, formatNs, formatReading } from "./format";
+import { formatCount, formatNs, formatQuantity } from "./format";
 import type { Below } from "./hit_test";
 import { cutMiddle } from "./names";
 import type { Prepared } from "./prepared";
@@ -29,7 +29,7 @@ export function moveTip(tip: HTMLElement, x: number, y: number, room: { width: n
 
 function linesOf({ slice, placed, ns }: Below, prepared: Prepared, palette: Palette): HTMLElement[] {
   const line = placed?.row?.line;
-  if (line) return readingLines(readingAt(line, ns), ns, placed.row!.track.unit);
+  if (line) return readingLines(readingAt(line, ns), ns, line.unit);
   if (!slice) return [];
   const { timeline } = prepared;
   const { name, start, end, count } = timeline.tracks[slice.track]!.slices;
@@ -44,5 +44,5 @@ function linesOf({ slice, placed, ns }: Below, prepared: Prepared, palette: Pale
 
 function readingLines(reading: number | null, ns: number, unit: string): HTMLElement[] {
   if (reading === null) return [];
-  return [element("strong", {}, `${formatReading(reading)} ${unit}`), element("span", {}, `at ${formatNs(ns)}`)];
+  return [element("strong", {}, formatQuantity(reading, unit)), element("span", {}, `at ${formatNs(ns)}`)];
 }

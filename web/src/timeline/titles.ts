@@ -29,6 +29,7 @@ function titleOf(placed: Placed, actions: TitleActions): HTMLElement {
     : element("div", attributes, text);
   made.style.top = `${placed.y}px`;
   made.style.height = `${placed.height}px`;
+  if (row && placed.contentY === placed.y) made.style.lineHeight = `${placed.lanePx}px`;
   if (isFoldable) made.addEventListener("click", () => (row ? actions.toggleRow(row.index) : actions.toggleGroup(placed.group)));
   return made;
 }

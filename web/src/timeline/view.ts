@@ -10,7 +10,8 @@ import { Glide } from "./glide";
 import { below } from "./hit_test";
 import { listenToKeys } from "./keyboard";
 import { layOut, RULER_PX } from "./layout";
-import { fillLegend, orderedNames } from "./legend";
+import { fillLegend } from "./legend";
+import { looksOf } from "./looks";
 import { Minimap } from "./minimap";
 import { neighbour, onOtherRow, visibleFirst } from "./neighbours";
 import { Painter } from "./painter";
@@ -26,6 +27,7 @@ import { placeTitles } from "./titles";
 const NARROW_PX = 640; // below, titles stand above their rows
 const ZOOM_STEP = 0.7;
 const PAN_STEP = 0.2; // of what is in view
+const MOST_OPEN_LANES = 20; // rows with more are folded at first
 const MOST_PRINTED_PX = 3000;
 
 export interface TimelineOptions {
@@ -76,6 +78,7 @@ class View implements TimelineView {
     private readonly prepared: Prepared,
     options: TimelineOptions,
   ) {
+    for (const row of prepared.rows) if (row.lanes.length > MOST_OPEN_LANES) this.foldedRows.add(row.index);
     this.limits = { from: 0, to: Math.max(prepared.timeline.lengthNs, 1) };
     this.parts = buildSkeleton(options.label ?? "Timeline of the recording", this.buttonActions());
     place.replaceChildren(this.parts.root);
@@ -86,7 +89,7 @@ class View implements TimelineView {
       range: { ...this.limits },
       scrollTop: 0,
       theme,
-      palette: paletteOf(prepared.timeline.labels, orderedNames(prepared), theme),
+      palette: paletteOf(prepared.timeline.labels, looksOf(prepared), theme),
       emphasis: "all",
       selected: null,
       hovered: null,
@@ -133,6 +136,7 @@ class View implements TimelineView {
   find(text: string): number {
     this.parts.searchField.value = text;
     this.hits = search(this.prepared, text);
+    this.minimap.mark();
     this.emphasise();
     const { hits } = this;
     this.parts.hitCount.textContent = !hits ? "" : hits.slices === 0 ? "no hit" : `${formatCount(hits.events, "hit")}, ${formatNs(hits.busyNs)}`;
@@ -187,7 +191,7 @@ class View implements TimelineView {
 
   private recolour(): void {
     this.scene.theme = readTheme(this.parts.root);
-    this.scene.palette = paletteOf(this.prepared.timeline.labels, orderedNames(this.prepared), this.scene.theme);
+    this.scene.palette = paletteOf(this.prepared.timeline.labels, looksOf(this.prepared), this.scene.theme);
     this.fillLegend();
     this.describe();
     this.resize();
@@ -263,12 +267,12 @@ class View implements TimelineView {
 
   private goSlice(direction: 1 | -1): void {
     const { selected } = this.scene;
-    this.go(selected ? neighbour(this.prepared, selected, direction) : visibleFirst(this.prepared, this.scene.layout, this.scene.range));
+    this.go(selected ? neighbour(this.prepared, selected, direction) : visibleFirst(this.scene.layout, this.scene.range));
   }
 
   private goRow(direction: 1 | -1): void {
     const { selected } = this.scene;
-    this.go(selected ? onOtherRow(this.prepared, this.scene.layout, selected, direction) : visibleFirst(this.prepared, this.scene.layout, this.scene.range));
+    this.go(selected ? onOtherRow(this.prepared, this.scene.layout, selected, direction) : visibleFirst(this.scene.layout, this.scene.range));
   }
 
   private goHit(isBackwards: boolean): void {
@@ -315,6 +319,7 @@ class View implements TimelineView {
     for (const query of ["(prefers-color-scheme: dark)", "print", `(resolution: ${window.devicePixelRatio}dppx)`]) {
       matchMedia(query).addEventListener("change", () => this.recolour(), { signal });
     }
+    document.addEventListener("themechange", () => this.recolour(), { signal }); // theme.ts
     for (const name of ["beforeprint", "afterprint"]) window.addEventListener(name, () => this.print(), { signal });
     listenToKeys(this.parts.root, this.keyActions(), signal);
     new Pointer(canvas, this.pointerTarget(), signal);
