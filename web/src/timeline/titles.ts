@@ -1,0 +1,35 @@
+// The titles of rows and groups beside the canvas: real text and real buttons.
+
+import { element } from "./dom";
+import type { Layout, Placed } from "./layout";
+import { cutMiddle, visibleName } from "./names";
+
+const LONGEST_TITLE = 120;
+
+export interface TitleActions {
+  toggleGroup: (group: string) => void;
+  toggleRow: (track: number) => void;
+}
+
+/** Puts a title beside each row. */
+export function placeTitles(layout: Layout, into: { pinned: HTMLElement; rows: HTMLElement }, actions: TitleActions): void {
+  into.pinned.style.height = `${layout.head}px`;
+  into.pinned.replaceChildren(...layout.pinned.map((each) => titleOf(each, actions)));
+  into.rows.style.top = `${layout.head}px`;
+  into.rows.replaceChildren(...layout.rows.map((each) => titleOf(each, actions)));
+}
+
+function titleOf(placed: Placed, actions: TitleActions): HTMLElement {
+  const { row } = placed;
+  const text = cutMiddle(visibleName(row ? row.track.title : placed.group), LONGEST_TITLE);
+  const isFoldable = !row || row.lanes.length > 1;
+  const attributes = { class: row ? "timeline-title" : "timeline-title timeline-group", title: text };
+  const made = isFoldable
+    ? element("button", { ...attributes, type: "button", "aria-expanded": String(placed.isOpen) }, text)
+    : element("div", attributes, text);
+  made.style.top = `${placed.y}px`;
+  made.style.height = `${placed.height}px`;
+  if (row && placed.contentY === placed.y) made.style.lineHeight = `${placed.lanePx}px`;
+  if (isFoldable) made.addEventListener("click", () => (row ? actions.toggleRow(row.index) : actions.toggleGroup(placed.group)));
+  return made;
+}
