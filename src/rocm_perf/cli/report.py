@@ -21,8 +21,8 @@ STDOUT = Path("-")
 class ReportCommand:
     """Write the analysis of a recording as one file to pass around: a page for any browser, or Markdown.
 
-    F.html is a page that needs nothing else: no network, no other file. F.md is Markdown for a pull request or an issue,
-    and - prints it.
+    F.html is a page that needs nothing else: no network, no other file. F.md is Markdown for a pull request or an
+    issue, and - prints it.
     """
 
     name = "report"

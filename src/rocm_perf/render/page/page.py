@@ -6,6 +6,7 @@ but its own script.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,7 @@ from rocm_perf.render.sections.section import Section
 from rocm_perf.text import ascii_json, clean, compact_json
 
 ROWS = 300  # of each list; `--json` has all
+_SPARK = re.compile("([▁-█]{3,})")
 _FILES = 3  # named as the source of a number
 
 
@@ -72,7 +74,7 @@ def _filled(
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("rocm_perf.render.page"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -80,6 +82,15 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sparks"] = _sparks
+    return environment
+
+
+def _sparks(line: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a line, and whether each is a series drawn in blocks."""
+    for place, text in enumerate(_SPARK.split(line)):
+        if text:
+            yield text, place % 2 == 1
 
 
 def _printable(value: object) -> object:
