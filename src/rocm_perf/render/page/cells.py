@@ -75,7 +75,7 @@ class Explanations:
         wholes = column.wholes or [""] * len(column.cells)
         for text, value, whole in zip(column.cells, values, wholes, strict=True):
             bare = value.value if isinstance(value, Quantity) else value
-            place = self.place(value, column.formula, topic) if column.values else None
+            place = self.place(value, column.formula, topic) if column.numeric and text.strip() else None
             written = None if bare is None else compact_json(bare).decode()
             yield Cell(text, value=written, explanation=place, whole=whole if whole != text else "")
 
