@@ -25,7 +25,7 @@ export function matches(row: string, search: string): boolean {
 
 /** Makes every table of the page sortable, and the long ones searchable. */
 export function liveTables(): void {
-  for (const grid of document.querySelectorAll<HTMLElement>(".grid")) new LiveTable(grid);
+  for (const grid of document.querySelectorAll<HTMLElement>(".listing")) new LiveTable(grid);
 }
 
 class LiveTable {
