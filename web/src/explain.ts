@@ -17,6 +17,8 @@ interface Source {
 }
 
 const EXPLAINED = "[data-why]";
+const NAME = "td.code";
+const REACHED = `${EXPLAINED}, ${NAME}`; // by the arrow keys
 const STEPS: Record<string, [number, number]> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
@@ -27,6 +29,7 @@ const STEPS: Record<string, [number, number]> = {
 /** Opens an explanation on click, Enter or blank; within a table the arrow keys go from number to number. */
 export function explainNumbers(): void {
   const popover = new Popover(pageData<Explanation[]>("explanations"), pageData<Record<string, Source>>("sources"));
+  for (const tip of document.querySelectorAll<HTMLElement>(".tip")) tip.hidden = false;
   for (const table of document.querySelectorAll("table")) enter(table);
   for (const alone of document.querySelectorAll<HTMLElement>(`${EXPLAINED}:not(td)`)) {
     alone.tabIndex = 0;
@@ -36,20 +39,20 @@ export function explainNumbers(): void {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") popover.close();
     const target = event.target;
-    if (!(target instanceof HTMLElement) || !target.matches(EXPLAINED)) return;
-    if (event.key === "Enter" || event.key === " ") popover.follow(target);
+    if (!(target instanceof HTMLElement) || !target.matches(REACHED)) return;
+    if (event.key === "Enter" || event.key === " ") target.click();
     else if (event.key in STEPS) walk(target, STEPS[event.key]!);
     else return;
     event.preventDefault();
   });
 }
 
-/** Lets the keyboard into a table: its first number takes the focus, the others are reached by arrows. */
+/** Lets the keyboard into a table: its first cell takes the focus, the others are reached by arrows. */
 function enter(table: HTMLTableElement): void {
-  const numbers = table.querySelectorAll<HTMLElement>(EXPLAINED);
-  if (!numbers.length) return;
+  const cells = table.querySelectorAll<HTMLElement>(REACHED);
+  if (!cells.length) return;
   table.setAttribute("role", "grid");
-  numbers.forEach((each, place) => (each.tabIndex = place ? -1 : 0));
+  cells.forEach((each, place) => (each.tabIndex = place ? -1 : 0));
 }
 
 function walk(from: HTMLElement, [down, right]: [number, number]): void {
@@ -61,7 +64,7 @@ function walk(from: HTMLElement, [down, right]: [number, number]): void {
   if (!(row instanceof HTMLTableRowElement)) return;
   for (; column >= 0 && column < row.cells.length; column += right || 1) {
     const cell = row.cells[column]!;
-    if (cell.matches(EXPLAINED)) {
+    if (cell.matches(REACHED)) {
       from.tabIndex = -1;
       cell.tabIndex = 0;
       cell.focus();

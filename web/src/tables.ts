@@ -1,7 +1,7 @@
 // Tables that sort, search and show more. All rows stand in the page; without this script all of them are shown.
 import { button, made } from "./dom";
 
-export const SHOWN = 25;
+export const SHOWN = 12;
 const SEARCHED = 10; // rows from which on a search is offered
 
 /** One cell as what it is sorted by: numbers by the number behind the text, which come before what has none. */
@@ -25,7 +25,7 @@ export function matches(row: string, search: string): boolean {
 
 /** Makes every table of the page sortable, and the long ones searchable. */
 export function liveTables(): void {
-  for (const grid of document.querySelectorAll<HTMLElement>(".grid")) new LiveTable(grid);
+  for (const grid of document.querySelectorAll<HTMLElement>(".listing")) new LiveTable(grid);
 }
 
 class LiveTable {

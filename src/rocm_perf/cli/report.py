@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, in_ran
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
+from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
     from rocm_perf.model.document import Document
@@ -21,8 +24,8 @@ STDOUT = Path("-")
 class ReportCommand:
     """Write the analysis of a recording as one file to pass around: a page for any browser, or Markdown.
 
-    F.html is a page that needs nothing else: no network, no other file. F.md is Markdown for a pull request or an issue,
-    and - prints it.
+    F.html is a page that needs nothing else: no network, no other file. F.md is Markdown for a pull request or an
+    issue, with its pictures as SVG files beside it; - prints it without pictures.
     """
 
     name = "report"
@@ -47,17 +50,17 @@ class ReportCommand:
         parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.files import refuse_existing, write_whole
+        from rocm_perf.files import refuse_existing
 
         output: Path = args.output
         _check(args)
         if output == STDOUT:
-            show(_text(_document(args), ".md").rstrip("\n"))
+            _print(_document(args))
             return 0
         refuse_existing(output, overwrite=args.force)
-        text = _text(_document(args), output.suffix)
-        write_whole(output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
-        _tell(output, as_json=args.json)
+        files = _files(_document(args), output)
+        _write(files, overwrite=args.force)
+        _tell(files, as_json=args.json)
         if args.open:
             _open(output)
         return 0
@@ -91,24 +94,48 @@ def _document(args: argparse.Namespace) -> Document:
     return analyse(in_range(trace, args.range), str(args.path), machines=chosen(args.ceilings))
 
 
-def _text(document: Document, suffix: str) -> str:
-    if suffix == ".md":
-        from rocm_perf.render.report.markdown import markdown
+def _print(document: Document) -> None:
+    from rocm_perf.render.report.markdown import markdown
 
-        return markdown(document)
-    from rocm_perf.render.page.page import page
-
-    return page(document)
+    show(markdown(document).rstrip("\n"))
 
 
-def _tell(output: Path, *, as_json: bool) -> None:
+def _files(document: Document, output: Path) -> dict[Path, str]:
+    """What is written: the page alone, or the pictures of a Markdown report and, once they are there, the report."""
+    if output.suffix == ".html":
+        from rocm_perf.render.page.page import page
+
+        return {output: page(document)}
+    from rocm_perf.render.figures.files import picture_files
+    from rocm_perf.render.report.markdown import markdown
+
+    pictures = picture_files(document, output.stem)
+    drawn = {output.with_name(picture.name): picture.content for picture in pictures.values()}
+    return {**drawn, output: markdown(document, pictures)}
+
+
+def _write(files: Mapping[Path, str], *, overwrite: bool) -> None:
+    from rocm_perf.files import refuse_existing, write_whole
+
+    for path in files:
+        refuse_existing(path, overwrite=overwrite)
+    for path, text in files.items():
+        write_whole(path, partial(_fill, text), overwrite=overwrite)
+
+
+def _fill(text: str, draft: Path) -> None:
+    draft.write_text(text, encoding="utf-8")
+
+
+def _tell(files: Mapping[Path, str], *, as_json: bool) -> None:
     from rocm_perf.text import encode_json
 
-    size_bytes = output.stat().st_size
     if as_json:
-        show_json(encode_json({"path": str(output), "bytes": size_bytes}).decode())
-    else:
-        say(f"wrote {output}")
+        written = [{"path": str(path), "bytes": path.stat().st_size} for path in files]
+        show_json(encode_json({"files": written}).decode())
+        return
+    *pictures, report = files
+    say(f"wrote {report}" + (f" and {format_count(len(pictures), 'picture')} beside it" if pictures else ""))
 
 
 def _open(output: Path) -> None:

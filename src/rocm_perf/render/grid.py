@@ -29,6 +29,7 @@ class GridColumn:
     values: Sequence[
         Value
     ] = ()  # what the cells were written from, for a page in which they explain themselves
+    wholes: Sequence[str] = ()  # the identifiers in full, where the cells are shorter
     formula: str = ""  # how the values are made: the name of a formula of the Document, or in words
 
     @property

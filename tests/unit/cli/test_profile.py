@@ -89,5 +89,5 @@ def test_report_writes_markdown_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", str(target)]) == 2
     assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", str(tmp_path / "r.pdf")]) == 2
     capsys.readouterr()
-    assert main(["report", str(tmp_path / "demo" / "sync_in_loop")]) == 0
+    assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", "-"]) == 0
     assert capsys.readouterr().out.startswith("# sync_in_loop")

@@ -8,7 +8,10 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 
-_POLICY = "default-src 'none'; script-src {script}; style-src {style}; img-src data:; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; "
+    "img-src data:; base-uri 'none'; form-action 'none'"
+)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Cell:
     text: str
     value: str | None = None
     explanation: int | None = None
+    whole: str = ""  # an identifier in full, where the text is shorter
 
     @property
     def indent(self) -> int:
@@ -71,10 +72,12 @@ class Explanations:
 
     def _cells(self, column: GridColumn, topic: str) -> Iterator[Cell]:
         values = column.values or [None] * len(column.cells)
-        for text, value in zip(column.cells, values, strict=True):
+        wholes = column.wholes or [""] * len(column.cells)
+        for text, value, whole in zip(column.cells, values, wholes, strict=True):
             bare = value.value if isinstance(value, Quantity) else value
-            place = self.place(value, column.formula, topic) if column.values else None
-            yield Cell(text, None if bare is None else compact_json(bare).decode(), place)
+            place = self.place(value, column.formula, topic) if column.numeric and text.strip() else None
+            written = None if bare is None else compact_json(bare).decode()
+            yield Cell(text, value=written, explanation=place, whole=whole if whole != text else "")
 
     def _entry(self, value: Value, formula: str) -> dict[str, object]:
         if isinstance(value, Quantity):

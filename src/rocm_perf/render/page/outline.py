@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Every topic of model/document.py once; findings are the cards at the top.
 OUTLINE: dict[str, tuple[str, ...]] = {
-    "Verdict": ("projections", "scorecard"),
+    "What a change would bring": ("projections", "scorecard"),
     "Where the time goes": ("kernels", "families", "phases", "steps", "gpus"),
     "Why the GPU waits": ("gaps", "launches", "sync", "copies", "communication", "host"),
     "What depends on what": ("path", "operators", "ranges"),

@@ -6,6 +6,7 @@ but its own script.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rocm_perf.model.document import TOPICS, Document
+from rocm_perf.render.figures.figure import Missing
+from rocm_perf.render.figures.index import page_figure
 from rocm_perf.render.page.assets import assets
 from rocm_perf.render.page.cells import Explanations, Table, exact
 from rocm_perf.render.page.head import Head, head
@@ -23,6 +26,8 @@ from rocm_perf.render.sections.section import Section
 from rocm_perf.text import ascii_json, clean, compact_json
 
 ROWS = 300  # of each list; `--json` has all
+_SPARK = re.compile("([▁-█]{3,})")
+_AT_THE_TOP = ("phases",)  # whose figures stand there
 _FILES = 3  # named as the source of a number
 
 
@@ -33,6 +38,8 @@ class View:
     name: str
     section: Section
     tables: tuple[Table, ...]
+    figure: Markup | None
+    no_figure: str  # why there is nothing to draw
 
 
 def page(document: Document) -> str:
@@ -42,7 +49,7 @@ def page(document: Document) -> str:
     missing = [section for section in sections.values() if section.unavailable]
     top = head(document, missing, explanations)
     groups = {
-        title: [_view(name, sections[name], explanations) for name in names]
+        title: [_view(document, name, sections[name], explanations) for name in names]
         for title, names in OUTLINE.items()
     }
     return _filled(document, top, groups, explanations)
@@ -58,6 +65,7 @@ def _filled(
         .render(
             document=document,
             head=top,
+            phases=_phases(document),
             groups=groups,
             policy=built.policy,
             script=Markup(built.script),
@@ -70,9 +78,14 @@ def _filled(
     )
 
 
+def _phases(document: Document) -> Markup | None:
+    drawn = page_figure(document, "phases")
+    return Markup(drawn) if isinstance(drawn, str) else None
+
+
 @cache
 def _templates() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("rocm_perf.render.page"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -80,6 +93,15 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sparks"] = _sparks
+    return environment
+
+
+def _sparks(line: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a line, and whether each is a series drawn in blocks."""
+    for place, text in enumerate(_SPARK.split(line)):
+        if text:
+            yield text, place % 2 == 1
 
 
 def _printable(value: object) -> object:
@@ -87,8 +109,15 @@ def _printable(value: object) -> object:
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _view(name: str, section: Section, explanations: Explanations) -> View:
-    return View(name, section, tuple(explanations.table(grid, name) for grid in section.grids))
+def _view(document: Document, name: str, section: Section, explanations: Explanations) -> View:
+    drawn = None if section.unavailable or name in _AT_THE_TOP else page_figure(document, name)
+    return View(
+        name=name,
+        section=section,
+        tables=tuple(explanations.table(grid, name) for grid in section.grids),
+        figure=Markup(drawn) if isinstance(drawn, str) else None,
+        no_figure=drawn.reason if isinstance(drawn, Missing) else "",
+    )
 
 
 def _sources(document: Document) -> Iterator[tuple[str, dict[str, object]]]:

@@ -16,6 +16,7 @@ from rocm_perf.render.sections.section import (
     known,
     share,
     short_names,
+    span,
     spark,
     text,
     time,
@@ -84,9 +85,7 @@ def gaps_section(document: Document, top: int) -> Section:
         return Section("Idle time of the GPU", unavailable=reason)
     name = short_names(document)
     columns: Columns[Gap] = (
-        explained(
-            "length", time, lambda row: row.duration_ns, "start_ns of the next work - end_ns of the last"
-        ),
+        explained("length", time, lambda row: span(row.start_ns, row.end_ns)),
         text("mostly", lambda row: CAUSES[row.cause]),
         code("before", lambda row: name(row.before)),
         code("after", lambda row: name(row.after)),

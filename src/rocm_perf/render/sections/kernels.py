@@ -86,7 +86,7 @@ def kernels_section(document: Document, top: int) -> Section:
         explained("max", time, lambda row: row.max_ns, "longest dispatch of the kernel"),
         explained("path", share, lambda row: score.get(row.kernel), "critical_path_score"),
         text("bound by", lambda row: label.get(row.kernel, "")),
-        code("kernel", lambda row: row.short_name),
+        code("kernel", lambda row: row.short_name, lambda row: row.kernel),
     )
     return Section(
         "Kernels", lines=(f"{kernel_counts(document)}.",), grids=grids("", spots.rows, columns, top)

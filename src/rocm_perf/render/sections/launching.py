@@ -98,7 +98,7 @@ def launches_section(document: Document, top: int) -> Section:
             lambda row: row.delay_p95_ns,
             "95th percentile of (start_ns of the kernel - end_ns of its call) over the dispatches",
         ),
-        code("kernel", lambda row: name(row.kernel)),
+        code("kernel", lambda row: name(row.kernel), lambda row: row.kernel),
     )
     return Section(
         "Launches",

@@ -91,7 +91,7 @@ def _kernel_columns(document: Document) -> Columns[KernelOnPath]:
             numeric=True,
             value=lambda row: _impact_share(row, wall),
         ),
-        code("kernel", lambda row: name(row.kernel)),
+        code("kernel", lambda row: name(row.kernel), lambda row: row.kernel),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import ratio
 from rocm_perf.model.results.phases import Phase, Phases
-from rocm_perf.render.sections.section import Columns, Section, explained, grids, share, text, time
+from rocm_perf.render.sections.section import Columns, Section, explained, grids, share, span, text, time
 from rocm_perf.units import format_count, format_ns
 
 _NAMES = {
@@ -34,7 +34,7 @@ def phases_section(document: Document, top: int) -> Section:
         explained(
             "to", time, lambda row: row.end_ns, "end of the phase, from the first start of the recording"
         ),
-        explained("length", time, lambda row: row.duration_ns, "end - start"),
+        explained("length", time, lambda row: span(row.start_ns, row.end_ns)),
         explained(
             "share",
             share,

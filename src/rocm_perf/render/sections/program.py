@@ -137,7 +137,7 @@ def energy_section(document: Document, top: int) -> Section:
             "sum of the durations of the dispatches that the readings cover",
         ),
         explained("calls", count, lambda row: row.dispatches, "dispatches that the readings cover"),
-        code("kernel", lambda row: name(row.kernel)),
+        code("kernel", lambda row: name(row.kernel), lambda row: row.kernel),
     )
     left_out = f"{format_count(energy.left_out, 'dispatch', 'dispatches')} outside the readings"
     reason = f"energy by kernel unavailable: {energy.kernels_unavailable}"

@@ -37,7 +37,7 @@ _KERNEL_COLUMNS: Columns[KernelRoofline] = (
     explained("TB/s", rate, lambda row: row.tbytes),
     explained("% of roof", rate, lambda row: row.percent_of_roof),
     text("regime", lambda row: f"{row.regime}{_ceiling(row)}"),
-    code("kernel", lambda row: row.short_name),
+    code("kernel", lambda row: row.short_name, lambda row: row.kernel),
 )
 _BASIS: Column[KernelRoofline] = text("basis", lambda row: row.basis)
 _PART_COLUMNS: Columns[tuple[KernelRoofline, WorkPart]] = (
@@ -45,7 +45,7 @@ _PART_COLUMNS: Columns[tuple[KernelRoofline, WorkPart]] = (
     explained("% of peak", rate, lambda row: row[1].percent_of_ceiling),
     explained("FLOP/B", rate, lambda row: row[1].intensity),
     text("peak", lambda row: row[1].ceiling),
-    code("kernel", lambda row: row[0].short_name),
+    code("kernel", lambda row: row[0].short_name, lambda row: row[0].kernel),
 )
 
 
@@ -67,7 +67,7 @@ _BOTTLENECK_COLUMNS: Columns[Bottleneck] = (
     explained("margin", rate, lambda row: row.margin, "score of the first label - score of the second"),
     text("held back by", _held_back),
     text("second", lambda row: row.second or ""),
-    code("kernel", lambda row: row.short_name),
+    code("kernel", lambda row: row.short_name, lambda row: row.kernel),
 )
 _CEILING_COLUMNS: Columns[Ceiling] = (
     explained("peak", _with_unit, lambda row: row.rate),

@@ -64,6 +64,7 @@ class Column(Generic[Row]):
     code: bool = False
     value: Callable[[Row], Value] | None = None  # what the cell is written from
     formula: str = ""  # how the value is made: the name of a formula of the Document, or in words
+    whole: Callable[[Row], str] | None = None  # an identifier in full, where the cell is shorter
 
 
 Columns = Sequence[Column[Row]]
@@ -86,9 +87,9 @@ def text(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
     return Column(heading, cell)
 
 
-def code(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
-    """A column of identifiers, cut in the middle where they are too long."""
-    return Column(heading, cell, code=True)
+def code(heading: str, cell: Callable[[Row], str], whole: Callable[[Row], str] | None = None) -> Column[Row]:
+    """A column of identifiers, cut in the middle where they are too long; `whole` gives them in full."""
+    return Column(heading, cell, code=True, whole=whole)
 
 
 def grids(
@@ -105,6 +106,7 @@ def grids(
             numeric=column.numeric,
             code=column.code,
             values=[column.value(row) for row in shown] if column.value else (),
+            wholes=[column.whole(row) for row in shown] if column.whole else (),
             formula=column.formula,
         )
         for column in columns
@@ -146,9 +148,17 @@ def known(number: int | None) -> str:
     return "?" if number is None else str(number)
 
 
-def time(value: float | None) -> str:
-    """A duration in nanoseconds with its unit, or a dash."""
+def time(value: float | Quantity | None) -> str:
+    """A duration in nanoseconds with its unit, with a question mark where it is doubtful, or a dash."""
+    if isinstance(value, Quantity):
+        return time(value.value) + ("?" if value.doubt else "")
     return "-" if value is None else format_ns(value)
+
+
+def span(start_ns: int, end_ns: int) -> Quantity:
+    """A duration that says from when to when."""
+    inputs = {"end_ns": end_ns, "start_ns": start_ns}
+    return Quantity(end_ns - start_ns, "ns", formula="end_ns - start_ns", inputs=inputs)
 
 
 def size(value: float | None) -> str:

@@ -156,7 +156,12 @@ def excerpt_grid(excerpt: Excerpt, most: int) -> Grid:
     """The first rows of a table."""
     rows = excerpt.rows[:most]
     columns = [
-        GridColumn(name.replace("_", " "), cells, numeric=all(_looks_numeric(cell) for cell in cells))
+        GridColumn(
+            name.replace("_", " "),
+            cells,
+            numeric=all(_looks_numeric(cell) for cell in cells),
+            formula=f"as the recording has it: {name} of the table {excerpt.table}",
+        )
         for name, cells in zip(excerpt.columns, map(list, zip(*rows, strict=True)), strict=True)
     ]
     return Grid(tuple(columns), excerpt.title, len(excerpt.rows) - len(rows) + excerpt.left_out)
