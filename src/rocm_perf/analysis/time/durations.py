@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+import numpy as np
 import polars as pl
 
 from rocm_perf.model.results.times import Durations
 
 POINTS = 32  # at most, of each of both
-_DURATION = pl.col("duration")
+_Lengths = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 def durations(dispatches: pl.DataFrame) -> dict[str, Durations]:
     """By kernel. Takes kernel, start_ns and duration."""
-    courses, counts = _by_kernel(_course(dispatches)), _by_kernel(_counts(dispatches))
+    in_order = pl.col("duration").sort_by("start_ns").cast(pl.Float64)
+    table = dispatches.group_by("kernel").agg(in_order)
     return {
-        kernel: Durations(course_ns=tuple(course.values()), counts=_filled(counts[kernel]))
-        for kernel, course in courses.items()
+        kernel: Durations(course_ns=_course(lengths), counts=_counts(lengths))
+        for kernel, lengths in zip(
+            table["kernel"], (row.to_numpy() for row in table["duration"]), strict=True
+        )
     }
 
 
-def _course(dispatches: pl.DataFrame) -> pl.DataFrame:
-    """The mean of each part of a kernel's dispatches; parts follow one another and are equal but for one dispatch."""
-    calls = pl.len().over("kernel")
-    number = pl.int_range(pl.len()).over("kernel")
-    part = number * pl.min_horizontal(calls, pl.lit(POINTS)) // calls
-    ordered = dispatches.sort("start_ns").with_columns(place=part)
-    return ordered.group_by("kernel", "place").agg(value=_DURATION.mean().round(1))
+def _course(lengths: _Lengths) -> tuple[float, ...]:
+    """The mean of each part; parts follow one another and are equal but for one dispatch."""
+    parts = np.array_split(lengths, min(POINTS, len(lengths)))
+    return tuple(round(float(part.mean()), 1) for part in parts)
 
 
-def _counts(dispatches: pl.DataFrame) -> pl.DataFrame:
-    """How many dispatches lie in each bucket between the shortest and the longest; equal factors are equal buckets."""
-    shortest = _DURATION.min().over("kernel").clip(1)
-    range_ = (_DURATION.max().over("kernel") / shortest).log()
-    part = pl.when(range_ > 0).then((_DURATION.clip(1) / shortest).log() / range_).otherwise(0.0)
-    bucket = (part * POINTS).floor().cast(pl.Int64).clip(0, POINTS - 1)
-    return dispatches.with_columns(place=bucket).group_by("kernel", "place").agg(value=pl.len())
-
-
-def _by_kernel(table: pl.DataFrame) -> dict[str, dict[int, float]]:
-    """The value at each place of each kernel, in order."""
-    rows: dict[str, dict[int, float]] = {}
-    for kernel, place, value in table.sort("kernel", "place").select("kernel", "place", "value").iter_rows():
-        rows.setdefault(kernel, {})[place] = value
-    return rows
-
-
-def _filled(counts: Mapping[int, float]) -> tuple[int, ...]:
-    """A count for every bucket; a single one where all durations are the same."""
-    last = max(counts)
-    return tuple(int(counts.get(place, 0)) for place in range(POINTS if last else 1))
+def _counts(lengths: _Lengths) -> tuple[int, ...]:
+    """How many lie in each bucket from the shortest to the longest, where equal factors are equal buckets; one bucket
+    where all are the same."""
+    logs = np.log(np.maximum(lengths, 1.0))
+    low, high = float(logs.min()), float(logs.max())
+    if low == high:
+        return (len(lengths),)
+    counts, _ = np.histogram(logs, bins=POINTS, range=(low, high))
+    return tuple(int(count) for count in counts)
