@@ -27,7 +27,7 @@ def all_devices(parts: Sequence[Sequence[DeviceTime]]) -> tuple[DeviceTime, ...]
 
 
 def all_hotspots(parts: Sequence[Hotspots]) -> Hotspots:
-    """Every kernel over all parts; its median is that of the part with most of its time."""
+    """Every kernel over all parts; its median is that of the part with most of its time, its durations are not kept."""
     total = sum(part.total_ns for part in parts)
     rows = added([part.rows for part in parts], ("kernel",), ("total_ns", "calls"))
     lows: dict[str, int] = {}
@@ -44,6 +44,7 @@ def all_hotspots(parts: Sequence[Hotspots]) -> Hotspots:
             min_ns=lows.get(row.kernel),
             max_ns=highs.get(row.kernel),
             share=row.total_ns / total if total else 0.0,
+            durations=None,
         )
 
     largest = max(parts, key=lambda part: part.total_ns)

@@ -14,6 +14,7 @@ from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.readings import HIGHEST, MEAN, READINGS, points
 from rocm_perf.analysis.program.ranges import step_spans
+from rocm_perf.analysis.program.sensors import sensor_series
 from rocm_perf.analysis.time.families import family
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.energy import Energy, FamilyEnergy, GpuEnergy, KernelEnergy, StepEnergy
@@ -44,6 +45,7 @@ def energy(trace: Trace, steps: pl.DataFrame | None = None) -> Energy:
             steps=(),
             left_out=0,
             limits=(),
+            sensors=sensor_series(trace),
             unavailable=SINGLE if recorded else NO_POWER,
         )
     curve = _curve(power)
@@ -59,6 +61,7 @@ def energy(trace: Trace, steps: pl.DataFrame | None = None) -> Energy:
         left_out=timed_dispatches(trace).height - shared.height,
         limits=_limits(gpus, shared, curve),
         kernels_unavailable=None if rows else _why_no_kernels(trace),
+        sensors=sensor_series(trace),
     )
 
 

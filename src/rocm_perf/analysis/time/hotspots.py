@@ -9,13 +9,18 @@ import polars as pl
 from rocm_perf.analysis.basis.names import short_name, short_names
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.time.durations import durations
 from rocm_perf.model.results.times import Hotspot, Hotspots
 from rocm_perf.model.trace import Trace
 
 Grouping = Literal["full", "short"]
+_DRAWN = 100  # kernels whose durations are kept for pictures
 
 FORMULAS = {
     "hotspots.total_ns": "sum of (end_ns - start_ns) over the dispatches of the kernel",
+    "hotspots.durations.course_ns": "mean of end_ns - start_ns over each of at most 32 consecutive equal parts of the "
+    "kernel's dispatches, in the order of their starts",
+    "hotspots.durations.counts": "dispatches in at most 32 buckets of equal ratio from min_ns to max_ns",
     "hotspots.share": "total_ns of the kernel / sum of total_ns over all kernels",
 }
 
@@ -33,7 +38,7 @@ def hotspots(trace: Trace, grouping: Grouping = "full") -> Hotspots:
 
 
 def _from_dispatches(dispatches: pl.DataFrame, grouping: Grouping) -> Hotspots:
-    frame = dispatches.select("kernel", (pl.col("end_ns") - pl.col("start_ns")).alias("duration"))
+    frame = dispatches.select("kernel", "start_ns", duration=pl.col("end_ns") - pl.col("start_ns"))
     if grouping == "short":
         frame = frame.with_columns(short_names(frame["kernel"]))
     duration = pl.col("duration")
@@ -50,6 +55,7 @@ def _from_dispatches(dispatches: pl.DataFrame, grouping: Grouping) -> Hotspots:
         .sort(["total", "kernel"], descending=[True, False])
     )
     total = int(table["total"].sum())
+    drawn = durations(frame.join(table.head(_DRAWN).select("kernel"), on="kernel", how="semi"))
     rows = tuple(
         Hotspot(
             kernel=kernel,
@@ -61,6 +67,7 @@ def _from_dispatches(dispatches: pl.DataFrame, grouping: Grouping) -> Hotspots:
             min_ns=low,
             max_ns=high,
             share=span / total if total else 0.0,
+            durations=drawn.get(kernel),
         )
         for kernel, calls, span, mean, median, low, high in table.iter_rows()
     )

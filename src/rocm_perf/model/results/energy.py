@@ -52,6 +52,20 @@ class StepEnergy(msgspec.Struct, frozen=True):
     energy_j: float
 
 
+class SensorSeries(msgspec.Struct, frozen=True):
+    """One sensor of one GPU over time, in at most 200 stretches: when, and what it read."""
+
+    metric: str  # power_w, clock_mhz, temperature_c, ...
+    unit: str
+    node: int
+    agent_id: int | None  # as the sensor counts GPUs
+    readings: int
+    at_ns: tuple[int, ...]  # mean time of the readings of each stretch, on the recording's own clock
+    lowest: tuple[float, ...]
+    mean: tuple[float, ...]
+    highest: tuple[float, ...]
+
+
 class Energy(msgspec.Struct, frozen=True):
     """Energy of a run, and how far it can be trusted."""
 
@@ -62,4 +76,5 @@ class Energy(msgspec.Struct, frozen=True):
     left_out: int  # dispatches outside the time in which power was read
     limits: tuple[str, ...]
     kernels_unavailable: str | None = None
+    sensors: tuple[SensorSeries, ...] = ()  # clocks and temperatures as well, even where no power was read
     unavailable: str | None = None

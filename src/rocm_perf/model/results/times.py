@@ -7,6 +7,15 @@ import msgspec
 from rocm_perf.model.quantity import Quantity
 
 
+class Durations(msgspec.Struct, frozen=True):
+    """How long the dispatches of a kernel took, thinned to at most 32 numbers each."""
+
+    course_ns: tuple[
+        float, ...
+    ]  # means of consecutive equal parts of its dispatches, in the order of their starts
+    counts: tuple[int, ...]  # dispatches between the shortest and the longest, in buckets of equal ratio
+
+
 class Hotspot(msgspec.Struct, frozen=True):
     """One kernel, over all its dispatches."""
 
@@ -19,6 +28,7 @@ class Hotspot(msgspec.Struct, frozen=True):
     min_ns: int | None
     max_ns: int | None
     share: float  # of the summed kernel time
+    durations: Durations | None = None  # of the first kernels, where single dispatches are recorded
 
 
 class Hotspots(msgspec.Struct, frozen=True):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocm_perf.model.document import Document
+from rocm_perf.render.figures.durations import kernels_figure
 from rocm_perf.render.figures.families import families_figure
 from rocm_perf.render.figures.figure import NARROW, WIDE, Drawn, Missing, in_page
 from rocm_perf.render.figures.idle import idle_figure
 from rocm_perf.render.figures.instructions import sampled_figure, traced_figure
+from rocm_perf.render.figures.over_time import memory_figure, sensors_figure
 from rocm_perf.render.figures.path import path_figure
 from rocm_perf.render.figures.phases import phases_figure
 from rocm_perf.render.figures.roofline import roofline_figure
@@ -17,11 +19,14 @@ from rocm_perf.render.sections.section import short_names
 FIGURES: dict[str, Callable[[Document, float], Drawn]] = {
     "phases": lambda document, width: phases_figure(document.phases, document.steps, width),
     "gaps": lambda document, width: idle_figure(document.gaps, document.devices, width),
+    "kernels": lambda document, width: kernels_figure(document.hotspots, width),
     "families": lambda document, width: families_figure(document.families, width),
     "path": lambda document, width: path_figure(document.path, short_names(document), width),
     "roofline": lambda document, width: roofline_figure(document.roofline, width),
     "instructions": lambda document, width: traced_figure(document.thread_trace, width),
     "pc-samples": lambda document, width: sampled_figure(document.pc_samples, width),
+    "memory": lambda document, width: memory_figure(document.memory, width),
+    "energy": lambda document, width: sensors_figure(document.energy, width),
 }
 
 

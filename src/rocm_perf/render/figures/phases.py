@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from rocm_perf.model.results.kernels import Steps
 from rocm_perf.model.results.phases import Phase, Phases
 from rocm_perf.render import svg
+from rocm_perf.render.figures.axes import time_axis
 from rocm_perf.render.figures.figure import WIDE, Drawn, Figure, Missing
-from rocm_perf.render.figures.lettering import text_width
-from rocm_perf.render.figures.parts import LINE, SIZE, Part, legend, stacked_bar
-from rocm_perf.render.figures.scales import Linear, round_ticks
+from rocm_perf.render.figures.parts import Part, legend, stacked_bar
+from rocm_perf.render.figures.scales import Linear
 from rocm_perf.render.sections.phases import phase_line, phase_name
-from rocm_perf.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_count, format_ns, format_share
+from rocm_perf.units import format_count, format_ns, format_share
 
 _LOOKS = {"before": "idle", "start-up": "fill-2", "steady": "fill-1", "work": "fill-1", "end": "fill-8"}
 _BAR = 34
 _STEP_ROOM = 4  # units between two steps, at least: closer ones would run together
-_UNITS = ((NS_PER_S, "s"), (NS_PER_MS, "ms"), (NS_PER_US, "us"), (1, "ns"))
 
 
 def phases_figure(phases: Phases, steps: Steps | None = None, width: float = WIDE) -> Drawn:
@@ -33,7 +32,7 @@ def phases_figure(phases: Phases, steps: Steps | None = None, width: float = WID
         *stacked_bar(parts, svg.Box(0, 0, width, _BAR)),
         *_step_marks(phases, steps, at),
         *_pauses(phases, at),
-        *_axis(at, last - first),
+        *time_axis(at, _BAR),
         *key.body,
     )
     return Figure(
@@ -79,15 +78,3 @@ def _pause_key(phases: Phases) -> Iterator[Part]:
         total = sum(pause.duration_ns for pause in phases.pauses)
         name = "pause that does not recur" if len(phases.pauses) == 1 else "pauses that do not recur"
         yield Part(name=name, value=total, look="idle", said=format_ns(total))
-
-
-def _axis(at: Linear, length: float) -> Iterator[str]:
-    """Ticks of time in one unit, and none whose label would leave the picture."""
-    factor, unit = next(step for step in _UNITS if length >= step[0] or step[0] == 1)
-    for tick in round_ticks(at.low / factor, at.high / factor, most=6):
-        x, label = at(tick * factor), f"{tick:g} {unit}"
-        anchor = "start" if x == at.start else "middle"
-        half = 0 if anchor == "start" else text_width(label, SIZE) / 2
-        if at.start <= x - half and x + text_width(label, SIZE) - half <= at.end:
-            yield svg.line((x, _BAR), (x, _BAR + 5), "axis")
-            yield svg.text((x, _BAR + LINE - 2), label, "soft", size=SIZE - 1, anchor=anchor)
