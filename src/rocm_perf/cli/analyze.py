@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path, positive, size
+from rocm_perf.cli.arguments import add_no_color, named_path, positive, size
 from rocm_perf.cli.judged import add_ceilings, add_window, in_range
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
@@ -81,6 +81,7 @@ class AnalyzeCommand:
         )
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
+        add_no_color(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.analysis.overview import examine, overview
@@ -147,10 +148,17 @@ def _print_json(documents: list[Document], errors: list[tuple[str, RocmPerfError
 
 def _print(documents: list[Document], names: list[str], args: argparse.Namespace) -> None:
     from rocm_perf.cli.console import result_console
+    from rocm_perf.render.screen.drawn import characters_of
     from rocm_perf.render.screen.terminal import View, print_document, print_sections
 
-    console = result_console()
-    view = View(top=args.top, full_names=args.full_names, brief=len(documents) > 1, width=console.width)
+    console = result_console(no_color=args.no_color)
+    view = View(
+        top=args.top,
+        full_names=args.full_names,
+        brief=len(documents) > 1,
+        width=console.width,
+        characters=characters_of(console),
+    )
     for number, document in enumerate(documents):
         if number:
             console.print()

@@ -100,3 +100,8 @@ def _whole(text: str, least: int) -> int:
     if not least <= value <= _MOST:
         raise argparse.ArgumentTypeError(f"must be from {least} to {_MOST:,}")
     return value
+
+
+def add_no_color(parser: argparse._ActionsContainer) -> None:
+    """Add the option of verbs that print documents."""
+    parser.add_argument("--no-color", action="store_true", help="print without colours, as with NO_COLOR set")

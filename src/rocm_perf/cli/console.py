@@ -28,9 +28,9 @@ class ResultConsole(Console):
         forget(self.file)
 
 
-def result_console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal, within what a layout can make use of."""
-    console = ResultConsole(highlight=False, stderr=stderr)
+def result_console(*, stderr: bool = False, no_color: bool = False) -> Console:
+    """A console as wide as the terminal, within what a layout can make use of; NO_COLOR is heeded in any case."""
+    console = ResultConsole(highlight=False, stderr=stderr, no_color=no_color or None)
     if not _NARROWEST <= console.width <= _WIDEST:
         console.width = min(max(console.width or _USUAL, _NARROWEST), _WIDEST)
     return console

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path
+from rocm_perf.cli.arguments import add_no_color, named_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,13 +34,14 @@ class DemoCommand:
             default=Path("demo-output"),
             help="folder to write to (default demo-output)",
         )
+        add_no_color(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.lines import line, show
         from rocm_perf.render.report import side_by_side
 
-        console = result_console()
+        console = result_console(no_color=args.no_color)
         folder: Path = args.output
         _say(console, "1. An inference loop that synchronises after every kernel", _command(BEFORE))
         before = _profile(BEFORE, folder, console)
@@ -92,12 +93,13 @@ def _profile(name: str, folder: Path, console: Console) -> Document:
     from rocm_perf import api
     from rocm_perf.analysis.overview import examine
     from rocm_perf.model import bundle
+    from rocm_perf.render.screen.drawn import characters_of
     from rocm_perf.render.screen.terminal import View, print_document
 
     trace = api.simulate(workload_file(name), DEVICE)
     bundle.write(trace, folder / name, overwrite=True)
     document = examine(trace, str(folder / name))
-    print_document(document, console, View(top=6, width=console.width))
+    print_document(document, console, View(top=6, width=console.width, characters=characters_of(console)))
     return document
 
 

@@ -180,10 +180,11 @@ def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Docu
             _print_json(document)
         return document
     from rocm_perf.cli.console import result_console
+    from rocm_perf.render.screen.drawn import characters_of
     from rocm_perf.render.screen.terminal import View, print_document, print_sections
 
-    console = result_console(stderr=True)
-    view = View(top=args.top, width=console.width)
+    console = result_console(stderr=True, no_color=args.no_color)
+    view = View(top=args.top, width=console.width, characters=characters_of(console))
     if args.show:
         print_sections(document, _sections(args.show), console, view)
     else:

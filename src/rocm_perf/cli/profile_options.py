@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rocm_perf.cli.arguments import count, named_path, positive, seconds
+from rocm_perf.cli.arguments import add_no_color, count, named_path, positive, seconds
 from rocm_perf.collect.request.flag_options import add_flags
 from rocm_perf.collect.request.window_options import add_window
 
@@ -59,6 +59,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--no-analyze", action="store_true", help="record only; analyze reads it later")
     group.add_argument("--show", metavar="SECTION,...", help="sections of the report, as analyze has them")
     group.add_argument("--top", metavar="N", type=positive, help="rows of each list")
+    add_no_color(group)
 
 
 def _add_run(group: argparse._ArgumentGroup) -> None:

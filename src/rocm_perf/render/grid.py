@@ -16,6 +16,7 @@ from rocm_perf.text import clean
 Value = Quantity | float | None
 
 _NARROWEST = 8
+_BETWEEN = 2  # columns of the terminal between two of a table
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,16 @@ def whole(columns: Sequence[GridColumn]) -> Table:
     return table
 
 
+def natural_width(columns: Sequence[GridColumn]) -> int:
+    """How wide a table is in which nothing is cut."""
+    return sum(column.width for column in columns) + _BETWEEN * (len(columns) - 1)
+
+
 def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
     """How wide each column may be. Numbers keep their digits; short texts stay whole, long ones share what is left."""
     widths = [column.width for column in columns]
     texts = [place for place, column in enumerate(columns) if not column.numeric]
-    left = width - 2 * (len(columns) - 1) - sum(widths) + sum(widths[place] for place in texts)
+    left = width - _BETWEEN * (len(columns) - 1) - sum(widths) + sum(widths[place] for place in texts)
     for done, place in enumerate(sorted(texts, key=lambda place: widths[place])):
         widths[place] = min(widths[place], max(left // (len(texts) - done), _NARROWEST))
         left -= widths[place]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -150,11 +151,33 @@ def test_a_stream_that_takes_ascii_alone_gets_ascii(
 def test_any_width_of_a_terminal(
     hostile: Path, columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    assert 40 <= result_console().width <= 1000
-    assert main([*_analyze(hostile), "--show", "all"]) == 0
-    assert main(["query", str(hostile), "SELECT * FROM dispatches"]) == 0
+    with (
+        monkeypatch.context() as changed
+    ):  # pytest itself reports the test by COLUMNS, before fixtures are undone
+        changed.setenv("COLUMNS", columns)
+        assert 40 <= result_console().width <= 1000
+        assert main([*_analyze(hostile), "--show", "all"]) == 0
+        assert main(["query", str(hostile), "SELECT * FROM dispatches"]) == 0
     assert "aten" in capsys.readouterr().out
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
+
+
+@pytest.mark.parametrize(("more", "coloured"), [([], True), (["--no-color"], False)])
+def test_colours_are_left_out_where_they_are_not_wanted(
+    hostile: Path,
+    more: list[str],
+    coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")  # wide enough for the bar of the phases
+    assert main([*_analyze(hostile), *more]) == 0
+    assert bool(_COLOUR.search(capsys.readouterr().out)) == coloured
 
 
 @pytest.mark.launches

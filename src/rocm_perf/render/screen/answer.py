@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.contents import Excerpt
-from rocm_perf.model.results.times import DeviceTime, Hotspot
+from rocm_perf.model.results.times import DeviceTime
 from rocm_perf.model.run import SIMULATOR
-from rocm_perf.render.grid import fitted, whole
+from rocm_perf.render.grid import fitted
 from rocm_perf.render.lines import height, labelled, line, marked, paragraph
+from rocm_perf.render.screen.drawn import BAR_FROM, phase_lines
 from rocm_perf.render.screen.finding import Detail, finding_lines
-from rocm_perf.render.sections.headline import contents, headline, ranked_findings
+from rocm_perf.render.screen.hotspots import hotspot_blocks
+from rocm_perf.render.screen.view import View
+from rocm_perf.render.sections.headline import contents, has_phases, limit_line, ranked_findings
 from rocm_perf.render.sections.idle import idle_line
 from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
-from rocm_perf.render.sections.kernels import bottleneck_labels, kernel_counts, path_scores
+from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.program import energy_section
 from rocm_perf.render.sections.recording import recorded_line
-from rocm_perf.render.sections.section import Columns, code, count, grids, number, share, text, time
 from rocm_perf.render.sections.verdicts import (
     NO_FINDINGS,
     excerpt_grid,
@@ -48,16 +48,6 @@ _AROUND_KERNELS = 4  # a blank line, the heading, the columns, the line about th
 _HOLES = 3
 
 
-@dataclass(frozen=True)
-class View:
-    """How much to show."""
-
-    top: int | None = None  # rows of each list; None: as many as fit
-    full_names: bool = False
-    brief: bool = False  # one of several runs
-    width: int = 80
-
-
 def answer(document: Document, view: View) -> list[RenderableType]:
     """The first screen about one run."""
     head, tail = list(_head(document, view)), list(_tail(document, view))
@@ -66,7 +56,13 @@ def answer(document: Document, view: View) -> list[RenderableType]:
     needed = min(_FEWEST_KERNELS, len(document.hotspots.rows))
     middle = next((plan for plan in plans if room - height(plan) >= needed), plans[-1])
     fitting = min(room - height(middle), 3 if view.brief else _KERNELS)
-    return [*head, *middle, *_kernels(document, view, view.top or max(fitting, 1)), *tail]
+    kernels = hotspot_blocks(
+        document,
+        view,
+        rows=view.top or max(fitting, 1),
+        lines=room - height(middle) + _AROUND_KERNELS - 1,
+    )
+    return [*head, *middle, *kernels, *tail]
 
 
 def _head(document: Document, view: View) -> Iterator[RenderableType]:
@@ -77,7 +73,8 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     if run.command:
         yield line((f"$ {run.command}", "dim"))
     yield from _recorded(document, view)
-    for sentence in headline(document):
+    yield from _phases(document, view)
+    for sentence in limit_line(document):
         yield from paragraph(sentence, view.width, 3)
     most = 2 if view.brief else 4
     several = document.devices if len(document.devices) > 1 else ()
@@ -93,6 +90,15 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         for describe in (instructions_section, pc_samples_section, energy_section):
             for text in describe(document, 1).lines[:1]:
                 yield from paragraph(text, view.width, 3)
+
+
+def _phases(document: Document, view: View) -> Iterator[Text]:
+    if not has_phases(document):
+        return
+    if view.characters and view.width >= BAR_FROM and not view.brief:
+        yield from phase_lines(document.phases, view.characters, view.width)
+    else:
+        yield from paragraph(phase_line(document.phases), view.width, 3)
 
 
 def _cost_is_unknown(document: Document) -> bool:
@@ -136,38 +142,6 @@ def _findings(document: Document, view: View, shown: int, detail: Detail) -> Ite
         yield line((f"   and {format_count(len(findings) - shown, 'more finding')} (--show findings)", "dim"))
     for finding in later[: 0 if view.brief else 1]:
         yield from labelled("Start-up", f"{finding.title}; {finding.evidence[0]}", view.width)
-
-
-def _kernels(document: Document, view: View, rows: int) -> Iterator[RenderableType]:
-    spots = document.hotspots.rows
-    if not spots:
-        return
-    yield Text()
-    yield line(("Kernels", "bold"), f"  {kernel_counts(document)}")
-    yield _kernel_table(document, spots[:rows], view)
-    if rest := spots[rows:]:
-        total = format_ns(sum(spot.total_ns for spot in rest))
-        yield line(
-            (
-                f"{format_count(len(rest), 'more kernel')}: {total} (--top N, --full-names, --show kernels)",
-                "dim",
-            )
-        )
-
-
-def _kernel_table(document: Document, spots: tuple[Hotspot, ...], view: View) -> Table:
-    score, label = path_scores(document), bottleneck_labels(document)
-    columns: Columns[Hotspot] = (
-        number("share", lambda row: share(row.share)),
-        number("total", lambda row: time(row.total_ns)),
-        number("calls", lambda row: count(row.calls)),
-        number("mean", lambda row: time(row.mean_ns)),
-        number("path", lambda row: share(score.get(row.kernel))),
-        text("bound by", lambda row: label.get(row.kernel, "")),
-        code("kernel", lambda row: row.kernel if view.full_names else row.short_name),
-    )
-    (table,) = grids("", spots, columns)
-    return whole(table.columns) if view.full_names else fitted(table.columns, view.width)
 
 
 def _tail(document: Document, view: View) -> Iterator[RenderableType]:

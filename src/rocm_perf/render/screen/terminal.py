@@ -11,7 +11,9 @@ from rich.text import Text
 from rocm_perf.model.document import Document
 from rocm_perf.render.grid import fitted, whole
 from rocm_perf.render.lines import labelled, line, marked, paragraph, show
-from rocm_perf.render.screen.answer import View, answer
+from rocm_perf.render.screen.answer import answer
+from rocm_perf.render.screen.drawn import section_drawing
+from rocm_perf.render.screen.view import View
 from rocm_perf.render.sections.index import SECTIONS
 from rocm_perf.render.sections.section import Grid, Item, Section
 
@@ -31,8 +33,13 @@ def print_sections(document: Document, names: Sequence[str], console: Console, v
     show(console, line((PurePath(document.label).name, "bold")))
     for name in names:
         console.print()
-        for block in section_blocks(SECTIONS[name](document, view.top or _ROWS), view):
+        title, *rest = section_blocks(SECTIONS[name](document, view.top or _ROWS), view)
+        for block in (title, *_drawing(name, document, view), *rest):
             show(console, block)
+
+
+def _drawing(name: str, document: Document, view: View) -> list[Text]:
+    return section_drawing(name, document, view.characters, view.width) if view.characters else []
 
 
 def section_blocks(section: Section, view: View) -> Iterator[RenderableType]:

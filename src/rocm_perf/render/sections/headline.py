@@ -45,8 +45,18 @@ _LIMITS: dict[Kind, str] = {
 
 def headline(document: Document) -> Iterator[str]:
     """The phases, and how much the GPU works in the one that is judged."""
-    if len(document.phases.rows) > 1 or document.phases.steps:
+    if has_phases(document):
         yield phase_line(document.phases)
+    yield from limit_line(document)
+
+
+def has_phases(document: Document) -> bool:
+    """Whether there is more to say of phases than that there is one."""
+    return len(document.phases.rows) > 1 or document.phases.steps > 0
+
+
+def limit_line(document: Document) -> Iterator[str]:
+    """How much the GPU works in the phase that is judged, and what keeps it from working more."""
     if document.gaps.doubt:
         yield f"Kernels take {format_ns(document.hotspots.total_ns)} in all; {document.gaps.doubt}."
     elif document.devices:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import ratio
-from rocm_perf.model.results.phases import Phase, Phases
+from rocm_perf.model.results.phases import Phase, PhaseName, Phases
 from rocm_perf.render.sections.section import Columns, Section, explained, grids, share, span, text, time
 from rocm_perf.units import format_count, format_ns
 
@@ -46,9 +49,10 @@ def phases_section(document: Document, top: int) -> Section:
     return Section("Phases", lines=tuple(_lines(phases)), grids=grids("", phases.rows, columns, top))
 
 
-def phase_line(phases: Phases) -> str:
-    """All phases in one line: "start-up 0.49 s | steady 482 ms: 200 steps of 2.41 ms | end 0.21 s"."""
-    return " | ".join(_phase(row, phases) for row in phases.rows)
+def phase_line(phases: Phases, keys: Mapping[PhaseName, str] = MappingProxyType({})) -> str:
+    """All phases in one line: "start-up 0.49 s | steady 482 ms: 200 steps of 2.41 ms | end 0.21 s"; each behind its
+    key, where there are keys."""
+    return " | ".join(f"{keys.get(row.name, '')} {_phase(row, phases)}".lstrip() for row in phases.rows)
 
 
 def _phase(row: Phase, phases: Phases) -> str:

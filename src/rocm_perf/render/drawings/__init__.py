@@ -1,0 +1,1 @@
+"""Drawings of characters for a terminal: pure functions from results to lines."""

@@ -1,0 +1,89 @@
+"""The longest kernels on the first screen, and beside them the roofline that they stand under by their letters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rocm_perf.model.document import Document
+from rocm_perf.model.results.times import Hotspot
+from rocm_perf.render.drawings.roofline import RooflineDrawing, roofline_drawing
+from rocm_perf.render.grid import GridColumn, fitted, natural_width, whole
+from rocm_perf.render.lines import line
+from rocm_perf.render.screen.view import View
+from rocm_perf.render.sections.kernels import bottleneck_labels, kernel_counts, path_scores
+from rocm_perf.render.sections.section import Columns, code, count, grids, number, share, text, time
+from rocm_perf.units import format_count, format_ns
+
+ROOFLINE_FROM = 120  # columns of a terminal
+_GAP = 2  # columns between the table and the roofline
+_LETTER = 3  # columns that letters take in the table
+_NARROWEST, _WIDEST, _HIGHEST = 40, 66, 13  # of the roofline
+
+
+def hotspot_blocks(document: Document, view: View, *, rows: int, lines: int) -> Iterator[RenderableType]:
+    """So many kernels; the roofline stands to their right where that is wide enough, in at most so many lines."""
+    if not document.hotspots.rows:
+        return
+    yield Text()
+    drawing = _roofline(document, view, rows, lines)
+    if drawing is None:
+        yield from _listed(document, view, rows, {})
+    else:
+        left = dataclasses.replace(view, width=view.width - _GAP - drawing.width)
+        yield _beside(Group(*_listed(document, left, rows, drawing.letters)), drawing)
+
+
+def _roofline(document: Document, view: View, rows: int, lines: int) -> RooflineDrawing | None:
+    """The roofline, as wide as the table leaves room for."""
+    if view.characters is None or view.brief or view.full_names or view.width < ROOFLINE_FROM:
+        return None
+    table = natural_width(_columns(document, view, rows, {})) + _LETTER
+    return roofline_drawing(
+        document.roofline,
+        [spot.kernel for spot in document.hotspots.rows[:rows]],
+        width=min(max(view.width - table - _GAP, _NARROWEST), _WIDEST),
+        height=min(lines - 1, _HIGHEST),  # below its title
+        characters=view.characters,
+    )
+
+
+def _beside(left: RenderableType, drawing: RooflineDrawing) -> Table:
+    both = Table.grid(padding=(0, _GAP, 0, 0), expand=True)
+    both.add_column(ratio=1)
+    both.add_column(no_wrap=True, width=drawing.width)
+    title = line(("Roofline", "bold"), f"  {drawing.caption}")
+    both.add_row(left, Group(title, *drawing.lines))
+    return both
+
+
+def _listed(
+    document: Document, view: View, rows: int, letters: Mapping[str, str]
+) -> Iterator[RenderableType]:
+    yield line(("Kernels", "bold"), f"  {kernel_counts(document)}")
+    columns = _columns(document, view, rows, letters)
+    yield whole(columns) if view.full_names else fitted(columns, view.width)
+    if rest := document.hotspots.rows[rows:]:
+        total = format_ns(sum(spot.total_ns for spot in rest))
+        more = format_count(len(rest), "more kernel")
+        yield line((f"{more}: {total} (--top N, --full-names, --show kernels)", "dim"))
+
+
+def _columns(document: Document, view: View, rows: int, letters: Mapping[str, str]) -> tuple[GridColumn, ...]:
+    score, label = path_scores(document), bottleneck_labels(document)
+    columns: Columns[Hotspot] = (
+        number("share", lambda row: share(row.share)),
+        number("total", lambda row: time(row.total_ns)),
+        number("calls", lambda row: count(row.calls)),
+        number("mean", lambda row: time(row.mean_ns)),
+        number("path", lambda row: share(score.get(row.kernel))),
+        text("bound by", lambda row: label.get(row.kernel, "")),
+        text("", lambda row: letters.get(row.kernel, "")),
+        code("kernel", lambda row: row.kernel if view.full_names else row.short_name),
+    )
+    (table,) = grids("", document.hotspots.rows[:rows], columns)
+    return table.columns

@@ -1,0 +1,18 @@
+"""What a user wants to see of a document, and on what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf.render.drawings.characters import Characters
+
+
+@dataclass(frozen=True)
+class View:
+    """How much to show."""
+
+    top: int | None = None  # rows of each list; None: as many as fit
+    full_names: bool = False
+    brief: bool = False  # one of several runs
+    width: int = 80
+    characters: Characters | None = None  # what drawings are made of; None: there are none
