@@ -73,7 +73,7 @@ $(BROWSER): $(READY)
 
 test-browser: $(READY) $(BROWSER) ## the report, the live page and Perfetto in a real browser
 	@if $(MAKE) --no-print-directory $(WEB) 2>/dev/null; \
-	then $(MAKE) --no-print-directory web && git diff --exit-code --stat src/rocm_perf/render/page/assets || { echo "the page's bundle is not current: commit what make web wrote"; exit 1; }; \
+	then $(MAKE) --no-print-directory web && git diff --exit-code --stat src/rocm_perf/render/page/assets src/rocm_perf/serve/assets || { echo "the page's bundle is not current: commit what make web wrote"; exit 1; }; \
 	else echo "npm could not fetch the compiler: the page's bundle is not checked"; fi
 	$(PYTEST) -m browser $(PYTEST_ARGS)
 

@@ -2,7 +2,10 @@
 import { readdirSync } from "node:fs";
 import { build } from "esbuild";
 
-const ASSETS = "../src/rocm_perf/render/page/assets";
+const PAGES = {
+  "../src/rocm_perf/render/page/assets": ["src/report.ts", "src/report.css"],
+  "../src/rocm_perf/serve/assets": ["src/serve.ts", "src/serve.css"],
+};
 const shared = { bundle: true, charset: "utf8", legalComments: "inline", logLevel: "warning" };
 
 if (process.argv.includes("--tests")) {
@@ -11,5 +14,7 @@ if (process.argv.includes("--tests")) {
   await build({ ...shared, entryPoints, outdir: "built", platform: "node", format: "esm", outExtension: { ".js": ".mjs" } });
 } else {
   const browsers = ["chrome100", "firefox113", "safari16.4"]; // the oldest with DecompressionStream
-  await build({ ...shared, entryPoints: ["src/report.ts", "src/report.css"], outdir: ASSETS, minify: true, target: browsers, format: "iife" });
+  for (const [outdir, entryPoints] of Object.entries(PAGES)) {
+    await build({ ...shared, entryPoints, outdir, minify: true, target: browsers, format: "iife" });
+  }
 }

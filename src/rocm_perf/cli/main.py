@@ -37,6 +37,7 @@ from rocm_perf.cli.replay import ReplayCommand
 from rocm_perf.cli.report import ReportCommand
 from rocm_perf.cli.repro import ReproCommand
 from rocm_perf.cli.sample import SampleCommand
+from rocm_perf.cli.serve import ServeCommand
 from rocm_perf.cli.suite import SuiteCommand
 from rocm_perf.cli.whatif import WhatifCommand
 from rocm_perf.errors import InputError, OutputError, RocmPerfError, UsageError
@@ -57,6 +58,7 @@ COMMANDS: tuple[Command, ...] = (
     HistoryCommand(),
     GateCommand(),
     ReportCommand(),
+    ServeCommand(),
     QueryCommand(),
     ExportCommand(),
     WhatifCommand(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -117,6 +118,13 @@ def load_files(paths: list[Path]) -> list[Loaded]:
     for members in families.values():
         results.extend(_load_family(members))
     return results
+
+
+def load_together(paths: Sequence[Path]) -> list[Loaded]:
+    """The runs in files that lie together, usually one; or that of a bundle."""
+    if len(paths) == 1:
+        return load_path(paths[0])
+    return _as_runs(_read_all(list(paths)), Path(os.path.commonpath(paths)), as_one=False)
 
 
 def _load_family(paths: list[Path]) -> list[Loaded]:

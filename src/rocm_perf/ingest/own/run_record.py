@@ -56,11 +56,17 @@ def _notices(record: CollectionRecord) -> tuple[str, ...]:
     return tuple(note for note in (state, *record.notices) if note)
 
 
+def is_under_way(record: CollectionRecord) -> bool:
+    """Whether rocm-perf is recording the run on this machine now."""
+    here = record.host == socket.gethostname()
+    return record.state == "running" and here and os.path.exists(f"/proc/{record.pid}")
+
+
 def _unfinished(record: CollectionRecord) -> str:
     """How far a run got whose record still says that it is running."""
     if record.host != socket.gethostname():
         return f"it was not finished when it was copied: {_FLUSHED}"
-    if os.path.exists(f"/proc/{record.pid}"):
+    if is_under_way(record):
         return "still being recorded"
     return f"interrupted: {_FLUSHED}"
 
