@@ -100,4 +100,5 @@ def _counter_tracks(shown: Contents, descriptors: TrackDescriptors) -> pl.Series
         descriptors.counter(agent=row["agent_id"], name=row["name"], unit=row["unit"], derived=row["derived"])
         for row in rows
     ]
-    return shown.readings["counter"].replace_strict(used, uuids, return_dtype=pl.UInt64).alias("uuid")
+    numbers: pl.Series = shown.readings["counter"].replace_strict(used, uuids, return_dtype=pl.UInt64)
+    return numbers.alias("uuid")

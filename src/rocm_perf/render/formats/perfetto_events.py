@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from rocm_perf.render.formats.wire import Parts, constant, eight_bytes, message, number, rows, width_of
+from rocm_perf.render.formats.wire import Part, Parts, constant, eight_bytes, message, number, rows, width_of
 
 SEQUENCE = 2  # the packets of what was traced; the tracer's own are another sequence
 NEEDS_STATE = 2  # TracePacket.sequence_flags: it refers to names by their numbers
@@ -48,7 +48,7 @@ class SlicePackets:
             packets = np.empty(piece.height, object)
             # Slices with the same fields are encoded together.
             fields = [pl.col(note.column).is_not_null().alias(f"has {note.column}") for note in self._notes]
-            alike = ["category", pl.col("flows").list.len().alias("flow count"), *fields]
+            alike = [pl.col("category"), pl.col("flows").list.len().alias("flow count"), *fields]
             for _, group in piece.with_row_index("row").group_by(*alike):
                 packets[group["row"].to_numpy()] = self._encoded(group)
             yield packets.tolist()
@@ -95,7 +95,7 @@ def reading_packets(readings: pl.DataFrame) -> Iterator[list[bytes]]:
         yield rows(_packet(*number(8, time, widths[0]), *message(11, *event)), piece.height)
 
 
-def _packet(*parts: bytes) -> Parts:
+def _packet(*parts: Part) -> Parts:
     """A packet of the sequence, as an element of a Trace."""
     return message(1, *constant(10, SEQUENCE), *parts)
 

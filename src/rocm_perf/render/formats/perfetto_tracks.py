@@ -14,7 +14,7 @@ from rocm_perf.render.formats.perfetto_events import NEEDS_STATE, SEQUENCE
 _SERVICE = 1  # sequence of the tracer's own packets
 _STATE_CLEARED = 1  # TracePacket.sequence_flags: nothing is interned yet
 _BOOT, _REAL = 6, 1  # BuiltinClock
-_LARGEST_ID = 2**31  # ids of processes and threads have 32 bits
+_BEHIND_IDS = 2**31  # ids of processes and threads are positive, in 32 bits
 _EXPLICIT_ORDER = 3  # TrackDescriptor.ChildTracksOrdering
 
 
@@ -79,9 +79,8 @@ class TrackDescriptors:
     def slices(self, *, pid: int | None, tid: int | None, agent: int | None, name: str, lane: int) -> int:
         """The number of a track for slices; further lanes have the name of the first, and viewers merge them."""
         key = (pid, tid, agent, name, lane)
-        is_thread = pid is not None and tid is not None and not lane
         descriptor = self._new(key, parent=self._gpu(pid, agent) if agent is not None else self._process(pid))
-        if is_thread and 0 <= pid < _LARGEST_ID and 0 <= tid < _LARGEST_ID:
+        if _is_id(pid) and _is_id(tid) and not lane:
             descriptor.thread.pid, descriptor.thread.tid = pid, tid
         else:
             descriptor.name = name
@@ -107,7 +106,7 @@ class TrackDescriptors:
         key = ("process", pid)
         if key not in self._numbers:
             descriptor = self._new(key, None)
-            if 0 <= pid < _LARGEST_ID:
+            if _is_id(pid):
                 descriptor.process.pid = pid
             else:
                 descriptor.name = f"PROCESS {pid}"
@@ -139,6 +138,10 @@ class TrackDescriptors:
             packet.track_descriptor.parent_uuid = parent
         self.packets.append(packet)
         return packet.track_descriptor
+
+
+def _is_id(number: int | None) -> bool:
+    return number is not None and 0 <= number < _BEHIND_IDS
 
 
 def _packet(**fields: Any) -> Any:

@@ -33,7 +33,7 @@ def width_of(numbers: NDArray[Any]) -> int:
 def varints(numbers: NDArray[Any], width: int) -> Cells:
     """One number for each message, each in so many bytes."""
     shifts = np.arange(0, 7 * width, 7, dtype=np.uint64)
-    cells = (_as_unsigned(numbers)[:, None] >> shifts).astype(np.uint8) | np.uint8(0x80)
+    cells: Cells = (_as_unsigned(numbers)[:, None] >> shifts).astype(np.uint8) | np.uint8(0x80)
     cells[:, -1] &= 0x7F
     return cells
 
