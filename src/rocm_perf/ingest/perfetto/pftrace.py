@@ -16,11 +16,14 @@ from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.perfetto.packets import NotAPacketError, Packets, messages, split
 from rocm_perf.ingest.perfetto.slices import Columns, Recording, Track, is_kernel
+from rocm_perf.model.derived import ANALYSIS
+from rocm_perf.model.derived import CATEGORY as DERIVED
 from rocm_perf.model.run import Loss
 from rocm_perf.model.schema import SCHEMAS
 
 _CATEGORY = pl.col("category")
 _HIP_WORDS = ("rocm_hip", "rocm_hsa", "rocm_rccl")  # omnitrace 1.x
+_OPERATORS = ("python", "operator")  # rocprof-sys writes the former, `rocm-perf export` both
 _ROCPROFV3 = re.compile(
     r"(hip|hsa|marker|rccl|rocdecode|rocjpeg|hipfile)_api|kernel_dispatch|memory_copy|counter_collection"
 )
@@ -55,7 +58,8 @@ def read_trace(source: Source) -> Part:
     slices, lost = drop_incomplete(
         recording.slices.frame().rename({"begin_ns": "start_ns"}), ("name", "start_ns", "end_ns"), source.name
     )
-    tables = _tables(slices.join(tracks, on="track", how="left", maintain_order="left"))
+    recorded = slices.filter(_CATEGORY.ne_missing(DERIVED))
+    tables = _tables(recorded.join(tracks, on="track", how="left", maintain_order="left"))
     samples = _samples(recording.readings.frame(), recording.tracks)
     if tables["copies"].height:
         samples = samples.filter(pl.col("metric") != _DRAWN_FROM_COPIES)
@@ -90,7 +94,7 @@ def _tables(slices: pl.DataFrame) -> dict[str, pl.DataFrame]:
     copied = pl.concat(
         [of_gpu.filter(is_copy), slices.filter(_is(lambda category: "memory_copy" in category, slices))]
     )
-    python = slices.filter(_is(lambda category: category == "python", slices))
+    operators = slices.filter(_is(_OPERATORS.__contains__, slices))
     calls = slices.filter(_is(_is_api, slices))
     other = slices.filter(_is(_is_range, slices))
     is_marker = _CATEGORY.str.contains("marker|roctx")
@@ -104,7 +108,7 @@ def _tables(slices: pl.DataFrame) -> dict[str, pl.DataFrame]:
             ),
         ),
         "api_calls": _fit("api_calls", calls.with_columns(domain.alias("domain"), tid)),
-        "ops": _fit("ops", python.with_columns(tid)),
+        "ops": _fit("ops", operators.with_columns(tid)),
         "ranges": _fit(
             "ranges",
             other.with_columns(
@@ -128,7 +132,9 @@ def _is_api(category: str) -> bool:
 
 
 def _is_range(category: str) -> bool:
-    return not (is_kernel(category) or "memory_copy" in category or category == "python" or _is_api(category))
+    return not (
+        is_kernel(category) or "memory_copy" in category or category in _OPERATORS or _is_api(category)
+    )
 
 
 def _kernel_name() -> pl.Expr:
@@ -160,10 +166,13 @@ def _above(tracks: dict[int, Track], uuid: int, fact: str, levels: int = 16) -> 
 def _samples(readings: pl.DataFrame, tracks: dict[int, Track]) -> pl.DataFrame:
     """Readings in the unit that their track names."""
     described = Columns(_COUNTER_TRACK)
+    above = {uuid for uuid, track in tracks.items() if track.name == ANALYSIS}
+    derived = [uuid for uuid, track in tracks.items() if track.parent in above]
     for uuid, track in tracks.items():
         described.append(
             (uuid, *_metric(track.name), track.unit or None, track.multiplier, track.incremental)
         )
+    readings = readings.filter(~pl.col("track").is_in(derived))
     value = pl.when("incremental").then(pl.col("value").cum_sum().over("track")).otherwise("value")
     return readings.join(described.frame(), on="track", how="left", maintain_order="left").select(
         "time_ns",
