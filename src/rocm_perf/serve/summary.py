@@ -6,7 +6,7 @@ import msgspec
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Severity
-from rocm_perf.render.screen.headline import headline
+from rocm_perf.render.sections.headline import headline
 from rocm_perf.render.sections.section import worth
 
 _FINDINGS = 3

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rocm_perf.model.results.gaps import CAUSE_NAMES as CAUSES
 from rocm_perf.model.results.gaps import Gaps, PlaceGaps
 from rocm_perf.model.results.times import DeviceTime
 from rocm_perf.render import svg
 from rocm_perf.render.figures.figure import WIDE, Drawn, Figure, Missing
 from rocm_perf.render.figures.lettering import text_width, wrapped
 from rocm_perf.render.figures.parts import NOTE_LINE, SIZE, Part, legend, notes, stacked_bar
-from rocm_perf.render.sections.idle import CAUSES
 from rocm_perf.units import format_ns, format_share
 
 _LOOKS: Mapping[str, str] = {
