@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_no_color, named_path, positive, size
 from rocm_perf.cli.judged import add_ceilings, add_window, in_range
+from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
 
 if TYPE_CHECKING:
+    from rocm_perf.analysis.roofline.build import Machines
     from rocm_perf.ingest.load import Loaded
     from rocm_perf.model.document import Document
     from rocm_perf.model.time_window import TimeWindow
+
+Failure = tuple[str, RocmPerfError]  # of the recording with that label
 
 
 class AnalyzeCommand:
@@ -79,28 +84,21 @@ class AnalyzeCommand:
             action="store_true",
             help="analyse a recording that does not fit into memory part by part, and add the parts up",
         )
+        parser.add_argument(
+            "--fresh",
+            action="store_true",
+            help="analyse again what was analysed before (answers that took seconds are kept)",
+        )
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
         add_no_color(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.analysis.overview import examine, overview
-        from rocm_perf.bench.ceilings.store import chosen
         from rocm_perf.cli.recording_size import windows_of
 
         names = _sections(args.show)
-        machines = chosen(args.ceilings)
         windows = windows_of(args)
-        with reading_progress():
-            loaded = [] if windows else _load(args.paths, args.each, args.as_one)
-            documents = _of_windows(args, windows)
-        analyse = overview if args.window == "all" else examine
-        documents += [
-            analyse(in_range(run.trace, args.range), run.label, args.by, machines=machines)
-            for run in loaded
-            if run.trace
-        ]
-        errors = [(run.label, run.error) for run in loaded if run.error]
+        documents, errors = _of_windows(args, windows) if windows else _of_recordings(args)
         if args.output:
             failed = {label for label, _ in errors}
             _write([one for one in documents if one.label not in failed], args.output, args.force)
@@ -113,20 +111,50 @@ class AnalyzeCommand:
         return errors[0][1].exit_code if errors else 0
 
 
-def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> list[Document]:
-    """What is said of some windows of the one recording, or of all of it in parts; nothing without windows."""
-    if not windows:
-        return []
+def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
+    """What is said of each recording, and why some could not be read; of a single one perhaps from before."""
+    from rocm_perf.bench.ceilings.store import chosen
+
+    machines = chosen(args.ceilings)
+    if len(args.paths) > 1 or args.each or args.fresh:
+        return _analysed(args, machines)
+    wish = Wish(args.by, args.window, args.range, args.as_one)
+    question = question_of(args.paths[0], machines, wish)
+    document = kept(question)
+    if document is not None:
+        say("this is what was found in the same files before; --fresh looks again")
+        return [document], []
+    begun = monotonic()
+    documents, errors = _analysed(args, machines)
+    if not errors and monotonic() - begun >= WORTH_KEEPING_S:
+        keep(question, documents[0])
+    return documents, errors
+
+
+def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Document], list[Failure]]:
+    from rocm_perf.analysis.overview import examine, overview
+
+    with reading_progress():
+        loaded = _load(args.paths, args.each, args.as_one)
+    analyse = overview if args.window == "all" else examine
+    documents = [
+        analyse(in_range(run.trace, args.range), run.label, args.by, machines=machines)
+        for run in loaded
+        if run.trace
+    ]
+    return documents, [(run.label, run.error) for run in loaded if run.error]
+
+
+def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> tuple[list[Document], list[Failure]]:
+    """What is said of a window of the one recording, or of all of it in parts."""
     from rocm_perf import api
 
     (path,) = args.paths
-    if args.in_parts:
-        return [
-            api.analyze_in_parts(path, windows, grouping=args.by, as_one=args.as_one, ceilings=args.ceilings)
-        ]
-    return [
-        api.analyze_window(path, windows[0], grouping=args.by, as_one=args.as_one, ceilings=args.ceilings)
-    ]
+    options = {"grouping": args.by, "as_one": args.as_one, "ceilings": args.ceilings}
+    with reading_progress():
+        if args.in_parts:
+            return [api.analyze_in_parts(path, windows, **options)], []
+        return [api.analyze_window(path, windows[0], **options)], []
 
 
 def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:
@@ -140,7 +168,7 @@ def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:
     return load.load_files(paths)
 
 
-def _print_json(documents: list[Document], errors: list[tuple[str, RocmPerfError]]) -> None:
+def _print_json(documents: list[Document], errors: list[Failure]) -> None:
     from rocm_perf.render import json
 
     show_json(json.documents(documents, errors))

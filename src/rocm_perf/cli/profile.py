@@ -6,8 +6,10 @@ import argparse
 import os
 import shlex
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
+from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, question_of
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.profile_options import add_options
 from rocm_perf.cli.progress import reading_progress, status
@@ -172,9 +174,12 @@ def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Docu
     from rocm_perf.analysis.overview import examine
     from rocm_perf.bench.ceilings.store import chosen
 
+    begun, folder, machines = monotonic(), _run_folder(recorded), chosen()
     with status(f"analysing {format_count(trace.rows('dispatches'), 'kernel')}"):
-        document = examine(trace, str(_run_folder(recorded)), machines=chosen())
-    _write_files(document, _run_folder(recorded))
+        document = examine(trace, str(folder), machines=machines)
+    _write_files(document, folder)
+    if monotonic() - begun >= WORTH_KEEPING_S:
+        keep(question_of(folder, machines, Wish()), document)
     if args.json:
         if last:
             _print_json(document)

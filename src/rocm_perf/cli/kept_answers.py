@@ -1,0 +1,115 @@
+"""Answers that took long, kept: the same question about the same files is answered at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rocm_perf.errors import RocmPerfError
+from rocm_perf.version import __version__
+
+if TYPE_CHECKING:
+    from rocm_perf.analysis.roofline.build import Machines
+    from rocm_perf.model.document import Document
+
+WORTH_KEEPING_S = 2.0
+_SMALLEST_BYTES = 1 << 20  # smaller recordings are analysed as fast as an answer is looked up
+_MOST_FILES = 10_000  # of a recording
+_MOST_ANSWERS = 64
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+class Wish(NamedTuple):
+    """What is asked of a recording."""
+
+    grouping: str = "full"
+    window: str = "steady"
+    range_name: str | None = None
+    as_one: bool = False
+
+
+def question_of(path: Path, machines: Machines, wish: Wish) -> str | None:
+    """What tells a question from any other: the files, the options, and this program itself, down to its sources. None
+    where an answer is not worth keeping, or the files are too many to look at."""
+    try:
+        facts = list(_facts(path))
+    except (OSError, ValueError):
+        return None
+    if len(facts) > _MOST_FILES or sum(size for _, size, *_ in facts) < _SMALLEST_BYTES:
+        return None
+    known = (__version__, _own_sources(), str(path), str(path.resolve()), facts, machines, wish)
+    return hashlib.blake2b(repr(known).encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
+
+
+def keep(question: str | None, document: Document) -> None:
+    """Write the answer down; the oldest ones make room. Where that fails, it is made again the next time."""
+    if question is None:
+        return
+    import msgspec
+
+    from rocm_perf.backends.native_cache import make_private
+    from rocm_perf.files import write_whole
+
+    with suppress(RocmPerfError, OSError):
+        make_private(_folder())
+        data = msgspec.msgpack.encode(document)
+        write_whole(_file(question), lambda draft: draft.write_bytes(data), overwrite=True)
+        by_age = sorted(_folder().glob("*.msgpack"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
+        for file in by_age[_MOST_ANSWERS:]:
+            file.unlink(missing_ok=True)
+
+
+def kept(question: str | None) -> Document | None:
+    """The answer from before; None where there is none that can be trusted."""
+    if question is None:
+        return None
+    import msgspec
+
+    from rocm_perf.backends.native_cache import distrust
+    from rocm_perf.model.document import Document
+
+    file = _file(question)
+    try:
+        if not file.is_file() or distrust(file):
+            return None
+        return msgspec.msgpack.decode(file.read_bytes(), type=Document)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _facts(path: Path) -> Iterator[tuple[str, int, int, int, int]]:
+    """Every file of a recording as its name, size, times and number."""
+    for file in sorted(_files(path)):
+        facts = file.stat()
+        if stat.S_ISREG(facts.st_mode):
+            yield str(file), facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    for folder, _, names in os.walk(path):
+        yield from (Path(folder, name) for name in names)
+
+
+def _own_sources() -> list[tuple[str, int, int]]:
+    """The sources of this program: while it is worked on, its version stays the same."""
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(_PACKAGE) for name in names)
+    sources = (path for path in paths if path.endswith((".py", ".toml")))
+    return sorted((path, (facts := os.stat(path)).st_size, facts.st_mtime_ns) for path in sources)
+
+
+def _folder() -> Path:
+    from rocm_perf.backends.native_cache import cache_folder
+
+    return cache_folder().parent / "answers"
+
+
+def _file(question: str) -> Path:
+    return _folder() / f"{question}.msgpack"
