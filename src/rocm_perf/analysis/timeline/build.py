@@ -17,7 +17,7 @@ from rocm_perf.analysis.timeline.layer import TRACK, Layer
 from rocm_perf.analysis.timeline.places import Places, places
 from rocm_perf.analysis.timeline.thinning import MOST_SLICES, thinned
 from rocm_perf.model.document import Document
-from rocm_perf.model.results.timeline import FLOW, READING, Timeline, Track, TrackKind
+from rocm_perf.model.results.timeline import FLOW, READING, SLICE, Timeline, Track, TrackKind
 from rocm_perf.model.trace import Trace
 
 # Within a group, from top to bottom.
@@ -40,7 +40,7 @@ def timeline(trace: Trace, document: Document, *, most_slices: int = MOST_SLICES
         names=interned.names,
         labels=interned.labels,
         tracks=_tracks(layers, readings),
-        slices=pl.concat([interned.slices(layer) for layer in layers]),
+        slices=pl.concat([pl.DataFrame(schema=SLICE), *(interned.slices(layer) for layer in layers)]),
         details=tuple(
             detail for layer, first in _placed(layers) for detail in interned.details(layer, first)
         ),

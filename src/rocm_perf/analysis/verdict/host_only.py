@@ -72,7 +72,7 @@ def _queries(calls: pl.DataFrame) -> Finding:
 def _start_up(trace: Trace, calls: pl.DataFrame) -> Finding | None:
     first, wall = startup_calls(trace), wall_ns(trace) or 0
     spent = sum(call.total_ns for call in first)
-    if spent < _MOST * total_union_ns(calls) or spent < _LARGE * wall:
+    if not first or spent < _MOST * total_union_ns(calls) or spent < _LARGE * wall:
         return None
     return Finding(
         id="start-up",

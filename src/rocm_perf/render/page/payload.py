@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rocm_perf.model.document import Document
 from rocm_perf.model.results.timeline import Timeline
 from rocm_perf.text import compact_json
 
@@ -26,8 +25,9 @@ _RISING = 0.9  # of the values are no smaller than the one before: their differe
 Array = npt.NDArray[Any]
 
 
-def payload(document: Document, timeline: Timeline | None) -> str:
-    """The text that `readPayload` of the page's script turns back into document and timeline."""
+def payload(document: object, timeline: Timeline | None) -> str:
+    """The text that `readPayload` of the page's script turns back into the document, which is anything that `--json`
+    prints, and the timeline."""
     columns = _Columns()
     described = None if timeline is None else _described(timeline, columns)
     header = compact_json({"document": document, "timeline": described, "columns": columns.kinds})
