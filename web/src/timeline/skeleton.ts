@@ -1,6 +1,6 @@
 // The elements that a timeline is made of. What they do is in view.ts.
 
-import { button, element } from "./dom";
+import { button, element, symbolButton } from "./dom";
 
 export interface Skeleton {
   root: HTMLElement;
@@ -74,8 +74,8 @@ function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "extent" | 
       "div",
       { class: "timeline-search" },
       parts.searchField,
-      button("‹", "Previous hit (Shift + N)", actions.previousHit),
-      button("›", "Next hit (N)", actions.nextHit),
+      symbolButton("‹", "Previous hit (Shift + N)", actions.previousHit),
+      symbolButton("›", "Next hit (N)", actions.nextHit),
       parts.hitCount,
     ),
     parts.extent,
@@ -83,8 +83,8 @@ function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "extent" | 
       "div",
       { class: "timeline-buttons" },
       parts.pathButton,
-      button("−", "Zoom out (S)", actions.zoomOut),
-      button("+", "Zoom in (W)", actions.zoomIn),
+      symbolButton("−", "Zoom out (S)", actions.zoomOut),
+      symbolButton("+", "Zoom in (W)", actions.zoomIn),
       button("Whole", "Show the whole recording (0)", actions.reset),
       keysHelp(),
     ),
