@@ -61,12 +61,13 @@ export function buildSkeleton(title: string, actions: Actions): Skeleton {
   const legend = element("ul", { class: "timeline-legend", "aria-label": "Legend" });
   const details = element("section", { class: "timeline-details", "aria-label": "Selection" });
   const live = element("p", { class: "timeline-live", "aria-live": "polite" });
-  const bar = buildBar({ searchField, hitCount, extent, pathButton }, actions);
-  const root = element("div", { class: "timeline" }, bar, minimap, scroller, legend, details, live, tip);
+  const bar = buildBar({ searchField, hitCount, pathButton }, actions);
+  const overview = element("div", { class: "timeline-overview" }, extent, minimap);
+  const root = element("div", { class: "timeline" }, bar, overview, scroller, legend, details, live, tip);
   return { root, searchField, hitCount, extent, pathButton, minimap, scroller, space, canvas, pinnedTitles, titles, tip, legend, details, live };
 }
 
-function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "extent" | "pathButton">, actions: Actions): HTMLElement {
+function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "pathButton">, actions: Actions): HTMLElement {
   return element(
     "div",
     { class: "timeline-bar" },
@@ -78,7 +79,6 @@ function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "extent" | 
       symbolButton("›", "Next hit (N)", actions.nextHit),
       parts.hitCount,
     ),
-    parts.extent,
     element(
       "div",
       { class: "timeline-buttons" },
