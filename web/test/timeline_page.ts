@@ -1,7 +1,48 @@
 // What the browser tests call on a page of their own.
 
 import { linkTimelines, stepOffset } from "../src/timeline/link";
-import { mountTimeline } from "../src/timeline/view";
+import { boxOf, type Scene } from "../src/timeline/scene";
+import { mountTimeline, type TimelineView } from "../src/timeline/view";
 import { synthetic } from "./synthetic";
 
-Object.assign(window, { mountTimeline, synthetic, linkTimelines, stepOffset });
+interface Inside {
+  scene: Scene;
+  width: number;
+  drawNow: () => void;
+}
+
+/** The middle of a slice on the screen. */
+function whereIs(view: TimelineView, track: number, slice: number): { x: number; y: number } {
+  const { scene, width } = view as unknown as Inside;
+  const box = boxOf(scene, { track, slice }, width)!;
+  const canvas = document.querySelector(".timeline-canvas")!.getBoundingClientRect();
+  return { x: canvas.left + (Math.max(box.left, 0) + Math.min(box.right, width)) / 2, y: canvas.top + (box.top + box.bottom) / 2 };
+}
+
+/** What is selected, by track and slice. */
+function selectedIn(view: TimelineView): [number, number] | null {
+  const { selected } = (view as unknown as Inside).scene;
+  return selected && [selected.track, selected.slice];
+}
+
+/** The times in ms of drawing each of some frames while the view moves, and between them. */
+async function panning(view: TimelineView, share: number, frames: number): Promise<{ draw: number[]; between: number[] }> {
+  const inside = view as unknown as Inside;
+  const { from, to } = view.limits;
+  const length = (to - from) * share;
+  const times = { draw: [] as number[], between: [] as number[] };
+  let last = 0;
+  for (let frame = 0; frame < frames; frame += 1) {
+    const now = await new Promise<number>((tell) => requestAnimationFrame(tell));
+    if (last > 0) times.between.push(now - last);
+    last = now;
+    const at = from + ((to - from - length) * frame) / frames;
+    view.setRange(at, at + length);
+    const before = performance.now();
+    inside.drawNow();
+    times.draw.push(performance.now() - before);
+  }
+  return times;
+}
+
+Object.assign(window, { mountTimeline, synthetic, linkTimelines, stepOffset, whereIs, selectedIn, panning });

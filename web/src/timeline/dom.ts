@@ -14,9 +14,16 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A button that does something. */
+/** A button that does something; the title says more. */
 export function button(text: string, title: string, act: () => void): HTMLButtonElement {
-  const made = element("button", { type: "button", title, "aria-label": title }, text);
+  const made = element("button", { type: "button", title }, text);
   made.addEventListener("click", act);
+  return made;
+}
+
+/** A button that shows a symbol and is called by its title. */
+export function symbolButton(symbol: string, title: string, act: () => void): HTMLButtonElement {
+  const made = button(symbol, title, act);
+  made.setAttribute("aria-label", title);
   return made;
 }

@@ -206,7 +206,7 @@ export class Painter {
     const top = placed.contentY + shift + 2;
     const place = { range: scene.range, width: this.width, top, bottom: top + placed.lanePx - 4 };
     const { theme } = scene;
-    const colour = theme.series[row.index % theme.series.length]!;
+    const colour = theme.series[row.line.series % theme.series.length]!;
     drawCounter(this.context, row.line, place, colour);
     drawScale(this.context, row.line, place, { ink: theme.inkSoft, ground: theme.ground });
   }

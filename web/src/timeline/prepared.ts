@@ -14,6 +14,7 @@ export interface Line {
   highest: Largest;
   lowest: Largest;
   unit: string;
+  series: number; // which colour: counters of one title look alike on every GPU
   least: number;
   most: number;
 }
@@ -41,11 +42,12 @@ export interface Selected {
 /** The timeline with a row for its steps, which are slices like all others from here on. */
 export function prepare(recorded: Timeline): Prepared {
   const { timeline, steps } = withSteps(recorded);
+  const counters = [...new Set(timeline.tracks.filter((track) => track.kind === "counter").map((track) => track.title))];
   const rows = timeline.tracks.map((track, index) => ({
     track,
     index,
     lanes: lanesOf(track.slices),
-    line: track.kind === "counter" ? lineOf(track) : null,
+    line: track.kind === "counter" ? lineOf(track, counters.indexOf(track.title)) : null,
   }));
   const labels = timeline.names.map((name, index) => cutMiddle(visibleName((timeline.labels[index] || name).slice(0, 4096)), LONGEST_LABEL));
   return { timeline, rows, labels, steps };
@@ -93,7 +95,7 @@ function indexIn(sorted: Uint32Array, value: number): number {
   return sorted[low] === value ? low : -1;
 }
 
-function lineOf({ at, value, unit }: Track): Line | null {
+function lineOf({ at, value, unit }: Track, series: number): Line | null {
   if (at.length === 0) return null;
   const highest = new Largest(value);
   const lowest = new Largest(value.map((each) => -each));
@@ -103,6 +105,7 @@ function lineOf({ at, value, unit }: Track): Line | null {
     highest,
     lowest,
     unit,
+    series,
     least: value[lowest.between(0, value.length)]!,
     most: value[highest.between(0, value.length)]!,
   };

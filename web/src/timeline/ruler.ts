@@ -18,7 +18,7 @@ export function drawGrid(context: CanvasRenderingContext2D, scene: Scene, width:
   for (let tick = Math.ceil(range.from / step) * step; tick < range.to; tick += step) {
     context.fillRect(Math.round(xOf(tick, range, width)), RULER_PX, 1, height);
   }
-  context.fillStyle = css(theme.inkSoft, 0.3);
+  context.fillStyle = css(theme.inkSoft, 0.2);
   eachStep(scene, width, (x) => context.fillRect(Math.round(x), RULER_PX, 1, height));
 }
 

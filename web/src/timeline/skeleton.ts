@@ -1,6 +1,6 @@
 // The elements that a timeline is made of. What they do is in view.ts.
 
-import { button, element } from "./dom";
+import { button, element, symbolButton } from "./dom";
 
 export interface Skeleton {
   root: HTMLElement;
@@ -61,12 +61,13 @@ export function buildSkeleton(title: string, actions: Actions): Skeleton {
   const legend = element("ul", { class: "timeline-legend", "aria-label": "Legend" });
   const details = element("section", { class: "timeline-details", "aria-label": "Selection" });
   const live = element("p", { class: "timeline-live", "aria-live": "polite" });
-  const bar = buildBar({ searchField, hitCount, extent, pathButton }, actions);
-  const root = element("div", { class: "timeline" }, bar, minimap, scroller, legend, details, live, tip);
+  const bar = buildBar({ searchField, hitCount, pathButton }, actions);
+  const overview = element("div", { class: "timeline-overview" }, extent, minimap);
+  const root = element("div", { class: "timeline" }, bar, overview, scroller, legend, details, live, tip);
   return { root, searchField, hitCount, extent, pathButton, minimap, scroller, space, canvas, pinnedTitles, titles, tip, legend, details, live };
 }
 
-function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "extent" | "pathButton">, actions: Actions): HTMLElement {
+function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "pathButton">, actions: Actions): HTMLElement {
   return element(
     "div",
     { class: "timeline-bar" },
@@ -74,17 +75,16 @@ function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "extent" | 
       "div",
       { class: "timeline-search" },
       parts.searchField,
-      button("‹", "Previous hit (Shift + N)", actions.previousHit),
-      button("›", "Next hit (N)", actions.nextHit),
+      symbolButton("‹", "Previous hit (Shift + N)", actions.previousHit),
+      symbolButton("›", "Next hit (N)", actions.nextHit),
       parts.hitCount,
     ),
-    parts.extent,
     element(
       "div",
       { class: "timeline-buttons" },
       parts.pathButton,
-      button("−", "Zoom out (S)", actions.zoomOut),
-      button("+", "Zoom in (W)", actions.zoomIn),
+      symbolButton("−", "Zoom out (S)", actions.zoomOut),
+      symbolButton("+", "Zoom in (W)", actions.zoomIn),
       button("Whole", "Show the whole recording (0)", actions.reset),
       keysHelp(),
     ),

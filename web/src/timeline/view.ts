@@ -37,6 +37,7 @@ export interface TimelineOptions {
 
 export interface TimelineView {
   readonly limits: Range;
+  readonly range: Range; // what is in view
   /** Shows a part of the recording. */
   show(fromNs: number, toNs: number): void;
   /** The same at once, and without telling those who listen: for views that follow another. */
@@ -106,6 +107,10 @@ class View implements TimelineView {
     this.describe();
     this.fillLegend();
     this.resize();
+  }
+
+  get range(): Range {
+    return this.scene.range;
   }
 
   show(fromNs: number, toNs: number): void {
