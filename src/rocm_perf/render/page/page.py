@@ -93,8 +93,13 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["sparks"] = _sparks
+    environment.filters.update(sparks=_sparks, sentence=_sentence)
     return environment
+
+
+def _sentence(text: str) -> str:
+    """The text with a capital at its beginning and a full stop at its end."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _sparks(line: str) -> Iterator[tuple[str, bool]]:
