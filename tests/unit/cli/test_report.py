@@ -106,7 +106,12 @@ def test_the_page_is_opened_where_there_is_a_browser(
     has_browser: bool,
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or has_browser)
+
+    def open_page(address: str) -> bool:
+        opened.append(address)
+        return has_browser
+
+    monkeypatch.setattr(webbrowser, "open", open_page)
     assert main(["report", str(recording), "--open"]) == 0
     assert opened == [(tmp_path / "report.html").as_uri()]
     assert ("by hand" in capsys.readouterr().err) != has_browser
