@@ -57,10 +57,7 @@ def analyze(
 ) -> Document:
     """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted.
     `ceilings` is a file of `rocm-perf ceilings`, or "none" for data sheets alone; by default, what it measured here."""
-    if isinstance(recording, Trace):
-        trace, label = recording, recording.run.sources[0].path if recording.run.sources else "trace"
-    else:
-        trace, label = load(recording), str(recording)
+    trace, label = _labelled(recording)
     analyse = overview if whole else examine
     return analyse(trace, label, grouping, machines=_machines(ceilings))
 
@@ -73,10 +70,14 @@ def report(
     ceilings: Ceilings = None,
 ) -> str:
     """The page that `rocm-perf report` writes, as HTML; with `path`, it is written there, too."""
+    from rocm_perf.analysis.timeline.build import timeline
     from rocm_perf.files import write_whole
     from rocm_perf.render.page.page import page
 
-    text = page(analyze(recording, whole=whole, ceilings=ceilings))
+    trace, label = _labelled(recording)
+    analyse = overview if whole else examine
+    document = analyse(trace, label, machines=_machines(ceilings))
+    text = page(document, timeline(trace, document))
     if path is not None:
         write_whole(Path(path), lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=True)
     return text
@@ -116,6 +117,13 @@ def analyze_in_parts(
     if not parts:
         raise nothing or EmptyCaptureError(f"{path} was not divided into any part")
     return combined(parts)
+
+
+def _labelled(recording: Trace | str | PathLike[str]) -> tuple[Trace, str]:
+    """The recording, and what it is called."""
+    if isinstance(recording, Trace):
+        return recording, recording.run.sources[0].path if recording.run.sources else "trace"
+    return load(recording), str(recording)
 
 
 def _machines(ceilings: Ceilings) -> tuple[MachineCeilings, ...]:

@@ -17,6 +17,7 @@ from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
     from rocm_perf.model.document import Document
+    from rocm_perf.model.trace import Trace
 
 STDOUT = Path("-")
 
@@ -55,10 +56,10 @@ class ReportCommand:
         output: Path = args.output
         _check(args)
         if output == STDOUT:
-            _print(_document(args))
+            _print(_recorded(args)[1])
             return 0
         refuse_existing(output, overwrite=args.force)
-        files = _files(_document(args), output)
+        files = _files(*_recorded(args), output)
         _write(files, overwrite=args.force)
         _tell(files, as_json=args.json)
         if args.open:
@@ -79,19 +80,21 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("-o - and --json both print", next_step="Leave one of them out.")
 
 
-def _document(args: argparse.Namespace) -> Document:
-    from rocm_perf import api
+def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
+    """The recording, or the part of it that the options choose, and everything that is said of it."""
     from rocm_perf.analysis.overview import examine, overview
+    from rocm_perf.analysis.parts.combine import of_window
     from rocm_perf.bench.ceilings.store import chosen
+    from rocm_perf.cli.recording_size import require_room
     from rocm_perf.ingest import load
 
     window = chosen_window(args)
+    require_room([args.path], window)
     with reading_progress():
-        if window:
-            return api.analyze_window(args.path, window, as_one=args.as_one, ceilings=args.ceilings)
-        trace = load.load(args.path, as_one=args.as_one)
-    analyse = overview if args.window == "all" else examine
-    return analyse(in_range(trace, args.range), str(args.path), machines=chosen(args.ceilings))
+        trace = in_range(load.load(args.path, as_one=args.as_one, window=window), args.range)
+    analyse = overview if window or args.window == "all" else examine
+    document = analyse(trace, str(args.path), machines=chosen(args.ceilings))
+    return trace, of_window(document, window) if window else document
 
 
 def _print(document: Document) -> None:
@@ -100,12 +103,13 @@ def _print(document: Document) -> None:
     show(markdown(document).rstrip("\n"))
 
 
-def _files(document: Document, output: Path) -> dict[Path, str]:
+def _files(trace: Trace, document: Document, output: Path) -> dict[Path, str]:
     """What is written: the page alone, or the pictures of a Markdown report and, once they are there, the report."""
     if output.suffix == ".html":
+        from rocm_perf.analysis.timeline.build import timeline
         from rocm_perf.render.page.page import page
 
-        return {output: page(document)}
+        return {output: page(document, timeline(trace, document))}
     from rocm_perf.render.figures.files import picture_files
     from rocm_perf.render.report.markdown import markdown
 

@@ -79,15 +79,3 @@ def test_the_demo_tells_its_story(tmp_path: Path, capsys: pytest.CaptureFixture[
         == 360
     )
     assert (folder / "report.md").read_text().startswith("# Before and after")
-
-
-def test_report_writes_markdown_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["demo", "-o", str(tmp_path / "demo")])
-    target = tmp_path / "r.md"
-    assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", str(target)]) == 0
-    assert "## Findings" in target.read_text()
-    assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", str(target)]) == 2
-    assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", str(tmp_path / "r.pdf")]) == 2
-    capsys.readouterr()
-    assert main(["report", str(tmp_path / "demo" / "sync_in_loop"), "-o", "-"]) == 0
-    assert capsys.readouterr().out.startswith("# sync_in_loop")

@@ -52,7 +52,8 @@ class Explanations:
     """What numbers say about themselves, each explanation once, in the order of the page."""
 
     formulas: Mapping[str, str]
-    _places: dict[str, int] = field(default_factory=dict)
+    entries: list[dict[str, object]] = field(default_factory=list)
+    _places: dict[bytes, int] = field(default_factory=dict)
 
     def table(self, grid: Grid, topic: str) -> Table:
         """A grid of a topic's section, with every number explained."""
@@ -64,11 +65,11 @@ class Explanations:
         entry = self._entry(value, formula)
         if not entry:
             return None
-        return self._places.setdefault(compact_json({**entry, "topic": topic}).decode(), len(self._places))
-
-    def as_json(self) -> str:
-        """All of them as a JSON list."""
-        return f"[{','.join(self._places)}]"
+        entry["topic"] = topic
+        place = self._places.setdefault(compact_json(entry), len(self.entries))
+        if place == len(self.entries):
+            self.entries.append(entry)
+        return place
 
     def _cells(self, column: GridColumn, topic: str) -> Iterator[Cell]:
         values = column.values or [None] * len(column.cells)
