@@ -14,6 +14,7 @@ from rocm_perf.analysis.basis.forest import is_outermost
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.operators import call_sites
 from rocm_perf.analysis.operators.categories import operator_category
+from rocm_perf.analysis.operators.flame import flame
 from rocm_perf.analysis.operators.kernels import kernel_work, kernels_of_shapes, sequences
 from rocm_perf.analysis.operators.peaks import Peaks, floating_type, peaks
 from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
@@ -36,6 +37,7 @@ FORMULAS = {
     "operators.gpu_total_ns": "gpu_self_ns of the operator and of everything inside it; calls inside a call of the "
     "same operator (of one line: with the same arguments) count once",
     "operators.tflops": "analytical FLOPs of the calls that ran on the GPU / their gpu_total_ns / 1000",
+    "operators.flame.gpu_ns": "gpu_total_ns summed over the calls with the same names around them",
     "operators.unowned_ns": "total_ns - sum of gpu_self_ns over all operators",
 }
 NO_OPERATORS = "no framework operator was recorded (torch.profiler records them)"
@@ -82,6 +84,7 @@ def operators(trace: Trace) -> Operators:
         unowned_ns=total - owned,
         owned_by=dict(tree.kernels["known"].value_counts(sort=True).iter_rows()),
         backward_by=linked_by,
+        flame=flame(tree),
         modules_unavailable=None if modules else call_sites.NO_MODULES,
         call_sites_unavailable=None if sites else call_sites.NO_STACKS,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from rocm_perf.model.quantity import Quantity
@@ -117,6 +119,17 @@ class QueueLength(msgspec.Struct, frozen=True):
     series: tuple[int, ...]  # longest queue in each step
 
 
+class FlameNode(msgspec.Struct, frozen=True):
+    """All calls of one name with the same names around them. Times are with everything inside it."""
+
+    name: str
+    kind: Literal["module", "operator", "kernel", "copy"]
+    parent: int | None  # place in the list, always an earlier one
+    calls: int
+    gpu_ns: int  # of kernels, copies and fills
+    host_ns: int  # 0 for kernels and copies
+
+
 class Operators(msgspec.Struct, frozen=True):
     """Operators of a run. owned_ns + unowned_ns = total_ns, the summed time of kernels, copies and fills."""
 
@@ -129,6 +142,9 @@ class Operators(msgspec.Struct, frozen=True):
     unowned_ns: int
     owned_by: dict[str, int]  # dispatches, by how their operator is known
     backward_by: str | None  # how backward operators are linked to forward ones
+    flame: tuple[
+        FlameNode, ...
+    ] = ()  # modules, operators, kernels and copies as they nest; the 1,000 largest
     modules_unavailable: str | None = None
     call_sites_unavailable: str | None = None
     unavailable: str | None = None

@@ -9,8 +9,8 @@ from rocm_perf.model.results.gaps import Gaps, PlaceGaps
 from rocm_perf.model.results.times import DeviceTime
 from rocm_perf.render import svg
 from rocm_perf.render.figures.figure import WIDE, Drawn, Figure, Missing
-from rocm_perf.render.figures.lettering import text_width, wrapped
-from rocm_perf.render.figures.parts import NOTE_LINE, SIZE, Part, legend, notes, stacked_bar
+from rocm_perf.render.figures.lettering import text_width
+from rocm_perf.render.figures.parts import SIZE, Part, legend, notes, stacked_bar
 from rocm_perf.units import format_ns, format_share
 
 _LOOKS: Mapping[str, str] = {
@@ -50,15 +50,15 @@ def idle_figure(gaps: Gaps, devices: Sequence[DeviceTime], width: float = WIDE) 
         body.append(svg.text((0, top + 15), name, size=SIZE))
         body += stacked_bar(_parts(times), svg.Box(room, top, width - room, _BAR))
     key = legend(_parts(_summed([times for _, times in bars])), left=0, top=len(bars) * _ROW, width=width)
-    remarks = _remarks(gaps, len(rows), width)
     below = len(bars) * _ROW + key.height
+    remarks = notes(_remarks(gaps, len(rows)), left=0, top=below, width=width)
     return Figure(
         title=f"Busy and idle time of {len(rows)} GPUs by cause."
         if len(rows) > 1
         else "Busy and idle time by cause.",
         width=width,
-        height=below + NOTE_LINE * len(remarks) + 4,
-        body=(*body, *key.body, *notes(remarks, left=0, top=below)),
+        height=below + remarks.height,
+        body=(*body, *key.body, *remarks.body),
     )
 
 
@@ -102,7 +102,6 @@ def _summed(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
     return {name: sum(row.get(name, 0) for row in rows) for name in _LOOKS}
 
 
-def _remarks(gaps: Gaps, gpus: int, width: float) -> list[str]:
-    remarks = [f"{gpus - _MOST} more GPUs are not drawn."] if gpus > _MOST else []
-    remarks += [note for note in (gaps.doubt, gaps.not_attributed) if note]
-    return [line for remark in remarks for line in wrapped(remark, width, SIZE - 1)]
+def _remarks(gaps: Gaps, gpus: int) -> list[str]:
+    left_out = f"{gpus - _MOST} more GPUs are not drawn." if gpus > _MOST else ""
+    return [remark for remark in (left_out, gaps.doubt, gaps.not_attributed) if remark]

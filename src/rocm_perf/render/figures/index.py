@@ -10,6 +10,7 @@ from rocm_perf.render.figures.families import families_figure
 from rocm_perf.render.figures.figure import NARROW, WIDE, Drawn, Missing, in_page
 from rocm_perf.render.figures.idle import idle_figure
 from rocm_perf.render.figures.instructions import sampled_figure, traced_figure
+from rocm_perf.render.figures.operators import flame_figure
 from rocm_perf.render.figures.over_time import memory_figure, sensors_figure
 from rocm_perf.render.figures.path import path_figure
 from rocm_perf.render.figures.phases import phases_figure
@@ -21,6 +22,7 @@ FIGURES: dict[str, Callable[[Document, float], Drawn]] = {
     "gaps": lambda document, width: idle_figure(document.gaps, document.devices, width),
     "kernels": lambda document, width: kernels_figure(document.hotspots, width),
     "families": lambda document, width: families_figure(document.families, width),
+    "operators": lambda document, width: flame_figure(document.operators, width),
     "path": lambda document, width: path_figure(document.path, short_names(document), width),
     "roofline": lambda document, width: roofline_figure(document.roofline, width),
     "instructions": lambda document, width: traced_figure(document.thread_trace, width),

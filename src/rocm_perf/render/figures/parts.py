@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from rocm_perf.render import svg
-from rocm_perf.render.figures.lettering import fitted, text_width
+from rocm_perf.render.figures.lettering import fitted, text_width, wrapped
 
 SIZE = 12  # of the letters
 LINE = 20  # from one line of text to the next
-NOTE_LINE = 16
+_NOTE_LINE = 16
 _SWATCH = 10
 _BETWEEN = 18
 
@@ -52,7 +52,7 @@ def _cuts(parts: Sequence[Part], box: svg.Box, total: float) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Legend:
-    """What colours mean, as markup, and how much room it takes."""
+    """What stands below a figure, as markup, and how much room it takes."""
 
     body: tuple[str, ...]
     height: float
@@ -110,7 +110,11 @@ def bar_rows(rows: Sequence[Part], *, width: float, top: float, whole: float) ->
         )
 
 
-def notes(lines: Sequence[str], *, left: float, top: float) -> Iterator[str]:
-    """Small lines of text, one below the other; each takes NOTE_LINE."""
-    for place, note in enumerate(lines):
-        yield svg.text((left, top + 14 + place * NOTE_LINE), note, "soft", size=SIZE - 1)
+def notes(remarks: Iterable[str], *, left: float, top: float, width: float) -> Legend:
+    """Small text below a figure, each remark in as many lines as it needs."""
+    lines = [line for remark in remarks for line in wrapped(remark, width, SIZE - 1)]
+    body = tuple(
+        svg.text((left, top + 14 + place * _NOTE_LINE), line, "soft", size=SIZE - 1)
+        for place, line in enumerate(lines)
+    )
+    return Legend(body, len(lines) * _NOTE_LINE + 4)

@@ -9,14 +9,14 @@ from rocm_perf.model.results.roofline import KernelRoofline, Roofline
 from rocm_perf.render import svg
 from rocm_perf.render.figures.figure import WIDE, Drawn, Figure, Missing
 from rocm_perf.render.figures.labels import Room, around, beside, leader, written
-from rocm_perf.render.figures.lettering import fitted, text_width, wrapped
-from rocm_perf.render.figures.parts import NOTE_LINE, SIZE, Part, legend, notes
+from rocm_perf.render.figures.lettering import fitted, text_width
+from rocm_perf.render.figures.parts import Part, legend, notes
 from rocm_perf.render.figures.roofs import Plot, Roof, device_memory, drawn_roofs, roofs
 from rocm_perf.render.figures.scales import Log, decades
 from rocm_perf.render.sections.section import rate
 from rocm_perf.units import format_count, format_list, format_ns, format_share
 
-_LEFT, _RIGHT, _TOP, _BELOW = 52, 10, 24, 40
+_LEFT, _RIGHT, _TOP, _BELOW = 52, 24, 24, 40
 _LABELLED = 8  # kernels, by their time
 _REASONS = 3  # why kernels have no place
 _SMALLEST, _LARGEST = 3.5, 16.0  # radius of a dot
@@ -72,12 +72,10 @@ def _panel(roofline: Roofline, place: int, width: float) -> Figure:
     ]
     key = legend(_legend(kernels), left=_LEFT, top=plot.box.bottom + _BELOW, width=width - _LEFT)
     below = plot.box.bottom + _BELOW + key.height
-    remarks = [
-        line for note in _notes(roofline, place, lines) for line in wrapped(note, width - _LEFT, SIZE - 1)
-    ]
-    body += (*key.body, *notes(remarks, left=_LEFT, top=below))
+    remarks = notes(_notes(roofline, place, lines), left=_LEFT, top=below, width=width - _LEFT)
+    body += (*key.body, *remarks.body)
     title = f"Roofline of {gpu.name}: {format_count(len(kernels), 'kernel')} under its ceilings."
-    return Figure(title=title, width=width, height=below + 24 + len(remarks) * NOTE_LINE, body=tuple(body))
+    return Figure(title=title, width=width, height=below + remarks.height + 16, body=tuple(body))
 
 
 def _plot(kernels: Sequence[KernelRoofline], lines: Sequence[Roof], width: float) -> Plot:

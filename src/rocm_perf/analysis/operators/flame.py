@@ -1,0 +1,102 @@
+"""Modules, operators and what they launched as one tree: calls with the same names around them are one node."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from rocm_perf.analysis.basis.forest import nearest
+from rocm_perf.analysis.basis.names import short_names
+from rocm_perf.analysis.operators.tree import MODULE, OperatorTree
+from rocm_perf.model.results.operators import FlameNode
+
+NODES = 1000  # at most: the largest by GPU or host time
+_NAMED = ["parent", "kind", "name"]
+
+
+def flame(tree: OperatorTree) -> tuple[FlameNode, ...]:
+    """The nodes, each behind the one around it; siblings with most GPU time first."""
+    spans = tree.spans
+    is_module = spans["name"].str.starts_with(MODULE)
+    is_shown = is_module | (spans["category"] == "operator")
+    shown = spans.select(
+        "row",
+        "gpu_total_ns",
+        "host_ns",
+        around=nearest(spans["parent"], is_shown),
+        kind=pl.when(is_module).then(pl.lit("module")).otherwise(pl.lit("operator")),
+        name=pl.col("name").str.strip_prefix(MODULE),
+    ).filter(is_shown)
+    nodes, places = _merged(shown)
+    launched = _launched(tree, places, first=nodes.height)
+    return _thinned(pl.concat((nodes, launched), how="diagonal"))
+
+
+def _merged(spans: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A node for each path of names, found level by level; and the node of each row."""
+    level = spans.filter(pl.col("around").is_null()).with_columns(parent=pl.lit(None, pl.Int64))
+    nodes: list[pl.DataFrame] = []
+    places: list[pl.DataFrame] = []
+    count = 0
+    while level.height:
+        merged = level.group_by(_NAMED, maintain_order=True).agg(
+            calls=pl.len().cast(pl.Int64),
+            gpu_ns=pl.col("gpu_total_ns").sum(),
+            host_ns=pl.col("host_ns").sum(),
+        )
+        numbered = merged.with_columns(node=pl.int_range(count, count + merged.height, dtype=pl.Int64))
+        count += merged.height
+        here = level.join(numbered.select(*_NAMED, "node"), on=_NAMED, nulls_equal=True).select("row", "node")
+        nodes.append(numbered)
+        places.append(here)
+        level = spans.join(
+            here.rename({"row": "around", "node": "parent"}), on="around", maintain_order="left"
+        )
+    return pl.concat(nodes), pl.concat(places)
+
+
+def _launched(tree: OperatorTree, places: pl.DataFrame, first: int) -> pl.DataFrame:
+    """A node for each kernel and each kind of copy below the operator that launched it."""
+    kernels = tree.kernels.select(
+        "owner", "gpu_ns", name=short_names(tree.kernels["kernel"]), kind=pl.lit("kernel")
+    )
+    copies = tree.copies.select("owner", "gpu_ns", name=pl.col("kind").fill_null("copy"), kind=pl.lit("copy"))
+    work = pl.concat((kernels, copies)).join(places.rename({"row": "owner", "node": "parent"}), on="owner")
+    merged = work.group_by(_NAMED, maintain_order=True).agg(
+        calls=pl.len().cast(pl.Int64), gpu_ns=pl.col("gpu_ns").sum(), host_ns=pl.lit(0, pl.Int64)
+    )
+    return merged.with_columns(node=pl.int_range(first, first + merged.height, dtype=pl.Int64))
+
+
+def _thinned(nodes: pl.DataFrame) -> tuple[FlameNode, ...]:
+    """The largest nodes. What is around a node is never smaller, so it is kept with it."""
+    outermost = nodes.filter(pl.col("parent").is_null())
+    gpu, host = (max(outermost[time].sum(), 1) for time in ("gpu_ns", "host_ns"))
+    size = pl.max_horizontal(pl.col("gpu_ns") / gpu, pl.col("host_ns") / host)
+    kept = nodes.sort(size, "node", descending=[True, False]).head(NODES)
+    ordered = kept.sort("gpu_ns", "host_ns", "node", descending=[True, True, False])
+    return tuple(_listed(ordered))
+
+
+def _listed(nodes: pl.DataFrame) -> Iterator[FlameNode]:
+    """From the outside to the inside; parents are places in what is listed."""
+    below: dict[int | None, list[dict[str, Any]]] = {}
+    for row in nodes.iter_rows(named=True):
+        below.setdefault(row["parent"], []).append(row)
+    places: dict[int, int] = {}
+    waiting = deque(below.get(None, ()))
+    while waiting:
+        row = waiting.popleft()
+        places[row["node"]] = len(places)
+        waiting.extend(below.get(row["node"], ()))
+        yield FlameNode(
+            name=row["name"],
+            kind=row["kind"],
+            parent=places.get(row["parent"]),
+            calls=row["calls"],
+            gpu_ns=row["gpu_ns"],
+            host_ns=row["host_ns"],
+        )
