@@ -78,7 +78,9 @@ class TraceProcessor:
         self._page = page
         self._sent = 0
         version = next(web_folder().glob("v*/engine_bundle.js")).parent.name
-        page.goto(f"{address}/{version}/manifest.json")  # of the same origin as the engine, and without a script
+        page.goto(
+            f"{address}/{version}/manifest.json"
+        )  # of the same origin as the engine, and without a script
         page.evaluate(_PAGE, f"{address}/{version}/engine_bundle.js")
 
     def load(self, trace: Path) -> None:
@@ -118,9 +120,7 @@ class TraceProcessor:
         self._sent += 1
         stream = _messages().TraceProcessorRpcStream()
         stream.msg.add(seq=self._sent, **fields)
-        self._page.evaluate(
-            "request => send(request)", base64.b64encode(stream.SerializeToString()).decode()
-        )
+        self._page.evaluate("request => send(request)", base64.b64encode(stream.SerializeToString()).decode())
 
     def _reply(self) -> Any:
         data = base64.b64decode(self._page.evaluate("() => reply()"))
