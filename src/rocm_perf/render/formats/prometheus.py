@@ -59,7 +59,11 @@ def _of_gpus(document: Document) -> Iterator[Gauge]:
         "Share of the GPU's window in which a kernel or copy ran, 0 to 1.",
         [(labels, gpu.busy.value) for labels, gpu in gpus],
     )
-    yield Gauge("gpu_busy_seconds", "Time of it.", [(labels, _s(gpu.busy_ns)) for labels, gpu in gpus])
+    yield Gauge(
+        "gpu_busy_seconds",
+        "Time in which a kernel or copy ran.",
+        [(labels, _s(gpu.busy_ns)) for labels, gpu in gpus],
+    )
     yield Gauge(
         "gpu_idle_seconds",
         "Time from the GPU's first work to its last in which nothing ran.",
