@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import count, named_path
+from rocm_perf.cli.arguments import count, named_path, size
 from rocm_perf.cli.output import say
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf.model.trace import Trace
+    from rocm_perf.model.time_window import TimeWindow
 
-# By the suffix of the file to write; the others have to be named.
+# By the end of the name of the file to write, the longest first; the others have to be named.
 _BY_SUFFIX = {
-    "": "bundle",
+    ".speedscope.json": "speedscope",
     ".parquet": "parquet",
     ".csv": "csv",
     ".json": "json",
     ".db": "rocpd",
     ".rpd": "rpd",
     ".pftrace": "perfetto",
+    ".folded": "folded",
+    ".prom": "prometheus",
 }
-FORMATS = (*_BY_SUFFIX.values(), "torch", "rocprofv3-csv", "rocprofv3-json", "rocprof-csv", "rocprof-json")
+FORMATS = (
+    "bundle",
+    *_BY_SUFFIX.values(),
+    *("torch", "rocprofv3-csv", "rocprofv3-json", "rocprof-csv", "rocprof-json"),
+)
 
 
 class ExportCommand:
     """Write a recording in another form.
 
     The suffix of F decides: .parquet and .csv hold one table (--table), .json all of them, .db is a rocpd database,
-    .rpd one of rocmProfileData, .pftrace opens in Perfetto; a name without a suffix is a bundle, a folder that loads
-    fast and keeps everything. --format names the forms that share a suffix: torch, rocprofv3-csv (a folder),
-    rocprofv3-json, rocprof-csv, rocprof-json. A tool's format carries what that tool records and no more.
+    .rpd one of rocmProfileData, .pftrace opens in Perfetto, .speedscope.json in speedscope, .folded in flame-graph
+    tools, .prom is what Prometheus scrapes; a name without a suffix is a bundle, a folder that loads fast and keeps
+    everything. --format names the forms that share a suffix: torch, rocprofv3-csv (a folder), rocprofv3-json,
+    rocprof-csv, rocprof-json. A tool's format carries what that tool records and no more; a .pftrace also shows
+    phases, steps, critical path and idle times as the analysis sees them.
     """
 
     name = "export"
@@ -49,6 +56,27 @@ class ExportCommand:
         parser.add_argument(
             "--format", choices=FORMATS, help="form to write, if the suffix does not decide it"
         )
+        parser.add_argument(
+            "--from",
+            dest="since",
+            metavar="T",
+            default="",
+            help="only what starts from this time on: seconds (or 500ms, 2min) after the start of the recording",
+        )
+        parser.add_argument(
+            "--to", dest="until", metavar="T", default="", help="only what starts before this time"
+        )
+        parser.add_argument(
+            "--split",
+            metavar="SIZE",
+            type=size,
+            help="several .pftrace files of at most this size (200M), each a stretch of time that opens alone",
+        )
+        parser.add_argument(
+            "--recorded-only",
+            action="store_true",
+            help="a .pftrace without the tracks of the analysis, which takes less time",
+        )
         parser.add_argument("--table", metavar="NAME", help="table for parquet and csv (default: dispatches)")
         parser.add_argument(
             "--pid", metavar="N", type=count, help="process for torch, which holds one per file"
@@ -57,96 +85,49 @@ class ExportCommand:
         parser.add_argument("--force", action="store_true", help="replace what is there")
 
     def run(self, args: argparse.Namespace) -> int:
+        from rocm_perf.cli.export_writers import Wish, write
         from rocm_perf.ingest import load
 
-        form = args.format or _BY_SUFFIX.get(args.output.suffix)
-        if form is None:
-            suffixes = ", ".join(suffix for suffix in _BY_SUFFIX if suffix)
-            raise UsageError(
-                f"cannot write {args.output.suffix} files", next_step=f"Known: {suffixes}; or use --format."
-            )
+        form = args.format or _form_of(args.output)
+        if args.split is not None and form != "perfetto":
+            raise UsageError(f"{form} files are not split", next_step="--split is for .pftrace files.")
+        window = _window(args.since, args.until)
         with reading_progress():
-            trace = load.load(args.path, as_one=args.as_one)
-        if form in ("parquet", "csv"):
-            written = _write_table(trace, args, form)
-        elif form == "torch":
-            written = _write_torch(trace, args.output, args.pid, args.force)
-        else:
-            written = _WRITERS[form](trace, args.output, args.force)
-        say(written)
+            trace = load.load(args.path, as_one=args.as_one, window=window)
+        wish = Wish(
+            form=form,
+            output=args.output,
+            force=args.force,
+            table=args.table,
+            pid=args.pid,
+            split_bytes=args.split,
+            recorded_only=args.recorded_only,
+        )
+        say(write(trace, wish) + (f" (what starts in the window {window})" if window else ""))
         return 0
 
 
-def _write_table(trace: Trace, args: argparse.Namespace, form: str) -> str:
-    from rocm_perf.render.formats.tables import write_table
-
-    name = _chosen(trace, args.table)
-    write_table(trace.table(name), args.output, form, overwrite=args.force)
-    return f"wrote {args.output}: {trace.rows(name):,} rows of {name}"
-
-
-def _write_torch(trace: Trace, output: Path, pid: int | None, force: bool) -> str:
-    from rocm_perf.render.formats import kineto
-
-    kineto.write(trace, output, pid=pid, overwrite=force)
-    return f"wrote {output}"
+def _form_of(output: Path) -> str:
+    """The form that the name of a file asks for."""
+    if not output.suffix:
+        return "bundle"
+    for suffix, form in _BY_SUFFIX.items():
+        if output.name.endswith(suffix):
+            return form
+    raise UsageError(
+        f"cannot write {output.suffix} files", next_step=f"Known: {', '.join(_BY_SUFFIX)}; or use --format."
+    )
 
 
-def _chosen(trace: Trace, table: str | None) -> str:
-    tables = list(trace)
-    if table is None:
-        table = "dispatches" if "dispatches" in tables or not tables else tables[0]
-    if table not in tables:
+def _window(since: str, until: str) -> TimeWindow | None:
+    """The window between two times; None where neither is given."""
+    from rocm_perf.model.time_window import parse_window
+
+    if not (since or until):
+        return None
+    try:
+        return parse_window(f"{since}..{until}")
+    except ValueError as error:
         raise UsageError(
-            f"the recording has no rows of {table!r}",
-            next_step=f"Choose with --table: {', '.join(tables) or 'none'}.",
-        )
-    return table
-
-
-def _bundle(trace: Trace, output: Path, force: bool) -> str:
-    from rocm_perf.model import bundle
-
-    manifest = bundle.write(trace, output, overwrite=force)
-    rows = sum(entry.rows for entry in manifest.tables.values())
-    return f"wrote the bundle {output}: {len(manifest.tables)} tables, {rows:,} rows"
-
-
-def _json(trace: Trace, output: Path, force: bool) -> str:
-    from rocm_perf.render.formats.tables import write_json
-
-    write_json(trace, output, overwrite=force)
-    return f"wrote {output}: {', '.join(trace)}"
-
-
-def _tool(module: str, function: str = "write") -> Callable[[Trace, Path, bool], str]:
-    """A writer of a tool's own format, imported when it is used."""
-
-    def write(trace: Trace, output: Path, force: bool) -> str:
-        from importlib import import_module
-
-        writer = getattr(import_module(f"rocm_perf.render.formats.{module}"), function)
-        writer(trace, output, overwrite=force)
-        return f"wrote {output}"
-
-    return write
-
-
-def _rocprofv3_csv(trace: Trace, output: Path, force: bool) -> str:
-    from rocm_perf.render.formats import rocprofv3
-
-    files = rocprofv3.write_csv(trace, output, "out", overwrite=force)
-    return f"wrote {output}: {', '.join(file.name for file in files)}"
-
-
-_WRITERS: dict[str, Callable[[Trace, Path, bool], str]] = {
-    "bundle": _bundle,
-    "json": _json,
-    "rocpd": _tool("rocpd"),
-    "rpd": _tool("rpd"),
-    "perfetto": _tool("perfetto"),
-    "rocprofv3-csv": _rocprofv3_csv,
-    "rocprofv3-json": _tool("rocprofv3_json"),
-    "rocprof-csv": _tool("rocprof_v1", "write_csv"),
-    "rocprof-json": _tool("rocprof_v1", "write_json"),
-}
+            f"cannot export from {since or 'the start'} to {until or 'the end'}", str(error)
+        ) from error

@@ -90,7 +90,7 @@ def _nothing_in(window: TimeWindow, path: Path) -> EmptyCaptureError:
     return EmptyCaptureError(
         f"nothing in {path} starts in the window {window}",
         "a window counts from the start of the recording",
-        "Choose another one, or leave --window out.",
+        "Choose another one, or take the whole recording.",
     )
 
 

@@ -59,7 +59,7 @@ def _layers(trace: Trace, document: Document, where: Places) -> list[Layer]:
     on_path = overall.rows_on_path(trace, judged)
     layers = [
         overall.phases(document),
-        overall.path(judged, _offset_ns(judged, where)),
+        overall.path(judged, offset_ns(judged, where)),
         gpu.kernels(trace, where, on_path.dispatches),
         gpu.copies(trace, where, on_path.copies),
         gpu.gaps(judged, where),
@@ -77,7 +77,7 @@ def _bounds(trace: Trace, where: Places) -> tuple[int, int] | None:
     return span.start_ns - where.begin_ns, span.end_ns - where.begin_ns
 
 
-def _offset_ns(judged: Trace, where: Places) -> int:
+def offset_ns(judged: Trace, where: Places) -> int:
     """When the first span of the judged part starts. A recording of several clocks is judged as a whole."""
     starts = domains(judged, timed_pass(judged) or 0)["origin_ns"]
     return int(starts[0]) - where.begin_ns if starts.len() == 1 else 0

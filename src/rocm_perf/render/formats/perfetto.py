@@ -4,101 +4,51 @@ what analyses derived on tracks of their own. Slices that overlap on a track mov
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 
-import polars as pl
-
-from rocm_perf.files import write_whole
+from rocm_perf.errors import RocmPerfError
+from rocm_perf.files import refuse_existing, write_whole
 from rocm_perf.model.derived import NOTHING_DERIVED, DerivedTracks
 from rocm_perf.model.trace import Trace
-from rocm_perf.render.formats.perfetto_contents import Contents, contents
-from rocm_perf.render.formats.perfetto_events import Note, SlicePackets, reading_packets
-from rocm_perf.render.formats.perfetto_tracks import TrackDescriptors, framed, head, interned
+from rocm_perf.render.formats.perfetto_contents import contents
+from rocm_perf.render.formats.perfetto_file import Encoded
+from rocm_perf.render.formats.perfetto_parts import parts
 
 
 def write(
     trace: Trace, path: Path, *, derived: DerivedTracks = NOTHING_DERIVED, overwrite: bool = False
 ) -> None:
     """Write the first pass of every process of one machine, the sensors, and what was derived."""
-    shown = contents(trace, derived)
-    write_whole(path, lambda draft: _write(Encoded(shown), draft), overwrite=overwrite)
+    encoded = Encoded(contents(trace, derived))
+    write_whole(path, encoded.write, overwrite=overwrite)
 
 
-def _write(encoded: Encoded, draft: Path) -> None:
-    with open(draft, "wb") as out:
-        out.write(encoded.head)
-        for packets in chain(encoded.slices, encoded.readings):
-            out.write(b"".join(packets))
+def write_parts(
+    trace: Trace,
+    path: Path,
+    most_bytes: int,
+    *,
+    derived: DerivedTracks = NOTHING_DERIVED,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write the same in files of at most so many bytes, `NAME-1-of-3.pftrace` and so on where one does not suffice.
+    Returns their paths; of parts that cannot all be written, none is left."""
+    pieces = parts(contents(trace, derived), most_bytes)
+    paths = [path] if len(pieces) == 1 else [_part(path, place, len(pieces)) for place in range(len(pieces))]
+    for target in paths:
+        refuse_existing(target, overwrite=overwrite)
+    written: list[Path] = []
+    try:
+        for target, piece in zip(paths, pieces, strict=True):
+            write_whole(target, Encoded(piece).write, overwrite=overwrite)
+            written.append(target)
+    except RocmPerfError:
+        for target in written:
+            target.unlink(missing_ok=True)
+        raise
+    return paths
 
 
-class Encoded:
-    """The bytes of a Perfetto trace: `head`, before all events; `slices`, two packets for each; `readings`, one for
-    each; some thousands at once, in the order of the contents."""
-
-    def __init__(self, shown: Contents) -> None:
-        self._shown = shown
-        tracks = TrackDescriptors(shown.trace)
-        slices = shown.slices.with_columns(_slice_tracks(shown, tracks))
-        readings = shown.readings.with_columns(_counter_tracks(shown, tracks))
-        names, categories = (_distinct(shown.slices, [column]) for column in ("name", "category"))
-        texts_in = [note for note in shown.notes if shown.slices[note].dtype == pl.String]
-        texts = _distinct(shown.slices, texts_in)
-        self.head = framed(
-            chain(
-                head(shown.trace, shown.first_ns),
-                tracks.packets,
-                interned("event_names", names),
-                interned("event_categories", categories),
-                interned("debug_annotation_names", shown.notes),
-                interned("debug_annotation_string_values", texts),
-            )
-        )
-        numbered = slices.with_columns(
-            _numbered(["name"], names), _numbered(["category"], categories), _numbered(texts_in, texts)
-        )
-        notes = [Note(note, iid, note in texts_in) for iid, note in enumerate(shown.notes, start=1)]
-        self.slices: Iterable[list[bytes]] = SlicePackets(numbered, notes)
-        self.readings: Iterable[list[bytes]] = reading_packets(readings)
-
-
-def _distinct(frame: pl.DataFrame, columns: list[str]) -> pl.Series:
-    """The texts in some columns, once each."""
-    texts = [pl.Series("text", [], pl.String)]
-    texts += [frame[column].drop_nulls().unique(maintain_order=True).alias("text") for column in columns]
-    return pl.concat(texts).unique(maintain_order=True)
-
-
-def _numbered(columns: list[str], texts: pl.Series) -> pl.Expr:
-    """Columns of texts as their numbers, from 1."""
-    numbers = pl.int_range(1, texts.len() + 1, dtype=pl.UInt32, eager=True)
-    return pl.col(columns).replace_strict(texts, numbers, return_dtype=pl.UInt32)
-
-
-def _slice_tracks(shown: Contents, descriptors: TrackDescriptors) -> pl.Series:
-    """The number of the track of each slice; only tracks with slices are described."""
-    used = shown.slices.select("track", "lane").unique().sort("track", "lane")
-    places = shown.tracks.with_row_index("track").join(used, on="track", maintain_order="right")
-    uuids = [
-        descriptors.derived(row["name"], row["lane"])
-        if row["derived"]
-        else descriptors.slices(
-            pid=row["pid"], tid=row["tid"], agent=row["agent_id"], name=row["name"], lane=row["lane"]
-        )
-        for row in places.iter_rows(named=True)
-    ]
-    numbers = used.with_columns(pl.Series("uuid", uuids, pl.UInt64))
-    return shown.slices.join(numbers, on=["track", "lane"], how="left", maintain_order="left")["uuid"]
-
-
-def _counter_tracks(shown: Contents, descriptors: TrackDescriptors) -> pl.Series:
-    """The number of the track of each reading."""
-    used = shown.readings["counter"].unique().sort()
-    rows = shown.counters[used].iter_rows(named=True)
-    uuids = [
-        descriptors.counter(agent=row["agent_id"], name=row["name"], unit=row["unit"], derived=row["derived"])
-        for row in rows
-    ]
-    numbers: pl.Series = shown.readings["counter"].replace_strict(used, uuids, return_dtype=pl.UInt64)
-    return numbers.alias("uuid")
+def _part(path: Path, place: int, count: int) -> Path:
+    digits = len(str(count))
+    return path.with_name(f"{path.stem}-{place + 1:0{digits}}-of-{count}{path.suffix}")
