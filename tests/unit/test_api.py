@@ -40,9 +40,8 @@ def test_compare_takes_traces_and_several_runs_of_a_side() -> None:
 
 
 def test_compare_takes_a_folder_of_several_runs(tmp_path: Path) -> None:
-    for run in range(2):
-        (tmp_path / f"run{run}").mkdir()
-        (tmp_path / f"run{run}" / BEFORE.name).write_bytes(BEFORE.read_bytes())
+    for recording in (BEFORE, AFTER):
+        (tmp_path / recording.name).write_bytes(recording.read_bytes())
     assert len(api.compare(tmp_path, AFTER).base.runs) == 2
 
 
