@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from rocm_perf.analysis.compare.gates import recordings as gates
+from rocm_perf.analysis.compare.gates.expressions import parse
+from rocm_perf.analysis.compare.populations import compare as _compare
+from rocm_perf.analysis.compare.runs import Recording
 from rocm_perf.analysis.overview import examine, overview
 from rocm_perf.analysis.parts.combine import combined, of_window
 from rocm_perf.analysis.time.hotspots import Grouping
+from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.bench.ceilings import store
 from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import load as _load
 from rocm_perf.ingest.load import Loaded
 from rocm_perf.model.document import Document
 from rocm_perf.model.machine_ceilings import MachineCeilings
+from rocm_perf.model.results.comparison import Comparison
 from rocm_perf.model.time_window import TimeWindow
 from rocm_perf.model.trace import Trace
 
+if TYPE_CHECKING:
+    from rocm_perf.render.notebook.inline import PageReport
+
 Ceilings = str | PathLike[str] | None
+Source = Trace | str | PathLike[str]
 
 
 def load(path: str | PathLike[str], *, window: TimeWindow | None = None) -> Trace:
@@ -49,7 +62,7 @@ def simulate(
 
 
 def analyze(
-    recording: Trace | str | PathLike[str],
+    recording: Source,
     *,
     grouping: Grouping = "full",
     whole: bool = False,
@@ -57,16 +70,22 @@ def analyze(
 ) -> Document:
     """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted.
     `ceilings` is a file of `rocm-perf ceilings`, or "none" for data sheets alone; by default, what it measured here."""
+<<<<<<< HEAD
     trace, label = _labelled(recording)
+=======
+    trace = recording if isinstance(recording, Trace) else load(recording)
+>>>>>>> screen
     analyse = overview if whole else examine
-    return analyse(trace, label, grouping, machines=_machines(ceilings))
+    return analyse(trace, _label(recording), grouping, machines=_machines(ceilings))
 
 
-def report(
-    recording: Trace | str | PathLike[str],
-    path: str | PathLike[str] | None = None,
+def compare(
+    before: Source | Sequence[Source],
+    after: Source | Sequence[Source],
     *,
+    labels: tuple[str, str] = ("before", "after"),
     whole: bool = False,
+<<<<<<< HEAD
     ceilings: Ceilings = None,
 ) -> str:
     """The page that `rocm-perf report` writes, as HTML; with `path`, it is written there, too."""
@@ -81,6 +100,32 @@ def report(
     if path is not None:
         write_whole(Path(path), lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=True)
     return text
+=======
+    fail_on: Sequence[str] = (),
+) -> Comparison:
+    """What `rocm-perf compare` says of two programs, from one recording of each or, better, from several: a folder of
+    several runs, or a list. It is about a step of the steady state where all runs have steps, unless the whole is
+    wanted. Limits such as "wall>3%" are judged in the `checks` of the result."""
+    expressions = [parse(text) for text in fail_on]
+    gates.require_known(expressions)
+    comparison = _compare(_recordings(before), _recordings(after), labels, whole=whole)
+    return replace(comparison, checks=gates.judge(comparison, expressions))
+
+
+def recorded(trace: Trace, label: str) -> Recording:
+    """A run as `compare` takes it: with what is found in it, and what is doubtful about it."""
+    document = examine(trace, label)
+    return Recording(label, trace, (*document.findings, *document.coverage.holes, *sanity(trace)))
+
+
+def report(recording: Source, *, whole: bool = False, ceilings: Ceilings = None) -> PageReport:
+    """The page that `rocm-perf report` writes: a notebook shows it below the cell, and `.save(path)` writes it."""
+    from rocm_perf.render.notebook.inline import PageReport
+    from rocm_perf.render.page.page import page
+
+    document = analyze(recording, whole=whole, ceilings=ceilings)
+    return PageReport(document.label, page(document))
+>>>>>>> screen
 
 
 def analyze_window(
@@ -119,11 +164,35 @@ def analyze_in_parts(
     return combined(parts)
 
 
+<<<<<<< HEAD
 def _labelled(recording: Trace | str | PathLike[str]) -> tuple[Trace, str]:
     """The recording, and what it is called."""
     if isinstance(recording, Trace):
         return recording, recording.run.sources[0].path if recording.run.sources else "trace"
     return load(recording), str(recording)
+=======
+def _label(recording: Source) -> str:
+    if not isinstance(recording, Trace):
+        return str(recording)
+    return recording.run.sources[0].path if recording.run.sources else "trace"
+
+
+def _recordings(sources: Source | Sequence[Source]) -> list[Recording]:
+    """Every run of a side; one that cannot be read is an error."""
+    listed = [sources] if isinstance(sources, Trace | str | PathLike) else sources
+    return [recorded(trace, label) for source in listed for label, trace in _runs(source)]
+
+
+def _runs(source: Source) -> Iterator[tuple[str, Trace]]:
+    if isinstance(source, Trace):
+        yield _label(source), source
+        return
+    for run in _load.load_path(Path(source)):
+        if run.error:
+            raise run.error
+        if run.trace:
+            yield run.label, run.trace
+>>>>>>> screen
 
 
 def _machines(ceilings: Ceilings) -> tuple[MachineCeilings, ...]:

@@ -17,9 +17,7 @@ from rocm_perf.errors import RocmPerfError, UsageError
 if TYPE_CHECKING:
     from rocm_perf.analysis.compare.runs import Recording
     from rocm_perf.ingest.load import Loaded
-    from rocm_perf.model.finding import Finding
     from rocm_perf.model.results.comparison import Comparison
-    from rocm_perf.model.trace import Trace
 
 
 class CompareCommand:
@@ -117,17 +115,9 @@ def _load(paths: Sequence[Path], *, as_one: bool) -> list[Loaded]:
 
 
 def _recordings(runs: Sequence[Loaded]) -> list[Recording]:
-    from rocm_perf.analysis.compare.runs import Recording
+    from rocm_perf.api import recorded
 
-    return [Recording(run.label, run.trace, _findings(run.trace, run.label)) for run in runs if run.trace]
-
-
-def _findings(trace: Trace, label: str) -> tuple[Finding, ...]:
-    from rocm_perf.analysis.overview import examine
-    from rocm_perf.analysis.trust.sanity import sanity
-
-    document = examine(trace, label)
-    return (*document.findings, *document.coverage.holes, *sanity(trace))
+    return [recorded(run.trace, run.label) for run in runs if run.trace]
 
 
 def side_labels(base: Sequence[Path], new: Sequence[Path]) -> tuple[str, str]:

@@ -1,0 +1,1 @@
+"""What a notebook shows instead of a repr: HTML in the notebook's own look."""
