@@ -70,11 +70,7 @@ def analyze(
 ) -> Document:
     """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted.
     `ceilings` is a file of `rocm-perf ceilings`, or "none" for data sheets alone; by default, what it measured here."""
-<<<<<<< HEAD
-    trace, label = _labelled(recording)
-=======
     trace = recording if isinstance(recording, Trace) else load(recording)
->>>>>>> screen
     analyse = overview if whole else examine
     return analyse(trace, _label(recording), grouping, machines=_machines(ceilings))
 
@@ -85,22 +81,6 @@ def compare(
     *,
     labels: tuple[str, str] = ("before", "after"),
     whole: bool = False,
-<<<<<<< HEAD
-    ceilings: Ceilings = None,
-) -> str:
-    """The page that `rocm-perf report` writes, as HTML; with `path`, it is written there, too."""
-    from rocm_perf.analysis.timeline.build import timeline
-    from rocm_perf.files import write_whole
-    from rocm_perf.render.page.page import page
-
-    trace, label = _labelled(recording)
-    analyse = overview if whole else examine
-    document = analyse(trace, label, machines=_machines(ceilings))
-    text = page(document, timeline(trace, document))
-    if path is not None:
-        write_whole(Path(path), lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=True)
-    return text
-=======
     fail_on: Sequence[str] = (),
 ) -> Comparison:
     """What `rocm-perf compare` says of two programs, from one recording of each or, better, from several: a folder of
@@ -120,12 +100,14 @@ def recorded(trace: Trace, label: str) -> Recording:
 
 def report(recording: Source, *, whole: bool = False, ceilings: Ceilings = None) -> PageReport:
     """The page that `rocm-perf report` writes: a notebook shows it below the cell, and `.save(path)` writes it."""
+    from rocm_perf.analysis.timeline.build import timeline
     from rocm_perf.render.notebook.inline import PageReport
     from rocm_perf.render.page.page import page
 
-    document = analyze(recording, whole=whole, ceilings=ceilings)
-    return PageReport(document.label, page(document))
->>>>>>> screen
+    trace = recording if isinstance(recording, Trace) else load(recording)
+    analyse = overview if whole else examine
+    document = analyse(trace, _label(recording), machines=_machines(ceilings))
+    return PageReport(document.label, page(document, timeline(trace, document)))
 
 
 def analyze_window(
@@ -164,13 +146,6 @@ def analyze_in_parts(
     return combined(parts)
 
 
-<<<<<<< HEAD
-def _labelled(recording: Trace | str | PathLike[str]) -> tuple[Trace, str]:
-    """The recording, and what it is called."""
-    if isinstance(recording, Trace):
-        return recording, recording.run.sources[0].path if recording.run.sources else "trace"
-    return load(recording), str(recording)
-=======
 def _label(recording: Source) -> str:
     if not isinstance(recording, Trace):
         return str(recording)
@@ -192,7 +167,6 @@ def _runs(source: Source) -> Iterator[tuple[str, Trace]]:
             raise run.error
         if run.trace:
             yield run.label, run.trace
->>>>>>> screen
 
 
 def _machines(ceilings: Ceilings) -> tuple[MachineCeilings, ...]:

@@ -118,6 +118,6 @@ def test_the_page_is_opened_where_there_is_a_browser(
 
 
 def test_from_python(recording: Path, tmp_path: Path) -> None:
-    text = rocm_perf.report(recording, tmp_path / "r.html")
-    assert (tmp_path / "r.html").read_text() == text
-    assert rocm_perf.report(rocm_perf.load(recording)).startswith("<!doctype html>")
+    made = rocm_perf.report(recording)
+    assert made.save(tmp_path / "r.html").read_text() == made.html
+    assert rocm_perf.report(rocm_perf.load(recording)).html.startswith("<!doctype html>")
