@@ -76,8 +76,8 @@ class Folders:
         return [part for run in whole for part in self._divided(run)]
 
     def run(self, name: str) -> Run | None:
-        """The run with an id."""
-        return next((run for run in self.runs if run.id == name), None)
+        """The run with an id; that of files which hold several still leads to them."""
+        return self._runs.get(name) or next((run for run in self.runs if run.id == name), None)
 
     def divide(self, run: Run, labels: Sequence[str]) -> None:
         """Note that the files of a run hold several, by these names."""
