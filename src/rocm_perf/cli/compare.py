@@ -52,7 +52,13 @@ class CompareCommand:
         )
         add("--as-one", action="store_true", help="treat all files of a folder as one run")
         add("--markdown", action="store_true", help="print Markdown, for a pull request")
-        add("-o", "--output", metavar="F.md", type=named_path, help="also write that to a file")
+        add(
+            "-o",
+            "--output",
+            metavar="F",
+            type=named_path,
+            help="also write it to a file: .html, a page for any browser, or .md",
+        )
         add_checks(
             parser, "wall>3%", "wall>3% and +50us", "kernel:gemm*.median>5%", "kernels>+10", "findings>0"
         )
@@ -67,7 +73,7 @@ class CompareCommand:
 
         expressions = expressions_of(args)
         require_known(expressions)
-        _require_markdown(args.output)
+        _require_known(args.output)
         base, new = _sides(args)
         require_room([*base, *new])
         with reading_progress():
@@ -148,9 +154,11 @@ def _folder(paths: Sequence[Path]) -> str:
     return folders.pop() if len(folders) == 1 else ""
 
 
-def _require_markdown(output: Path | None) -> None:
-    if output and output.suffix != ".md":
-        raise UsageError(f"cannot write {output}", next_step="A comparison is written as a .md file.")
+def _require_known(output: Path | None) -> None:
+    if output and output.suffix not in (".html", ".md"):
+        raise UsageError(
+            f"cannot write {output}", next_step="A comparison is written as an .html or .md file."
+        )
 
 
 def _doubt_on_joined(paths: Sequence[Path]) -> str | None:
@@ -168,15 +176,13 @@ def _doubt_on_joined(paths: Sequence[Path]) -> str | None:
 
 def _print(comparison: Comparison, args: argparse.Namespace) -> None:
     if args.output:
-        _write_markdown(comparison, args)
+        _write(comparison, args)
     if args.json:
         from rocm_perf.render import json
 
         show_json(json.encode(comparison))
     elif args.markdown:
-        from rocm_perf.render.report.comparison import comparison_markdown
-
-        show(comparison_markdown(comparison, args.top).rstrip("\n"))
+        show(_markdown(comparison, args.top).rstrip("\n"))
     else:
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.screen.comparison import print_comparison
@@ -184,10 +190,21 @@ def _print(comparison: Comparison, args: argparse.Namespace) -> None:
         print_comparison(comparison, result_console(), args.top)
 
 
-def _write_markdown(comparison: Comparison, args: argparse.Namespace) -> None:
+def _write(comparison: Comparison, args: argparse.Namespace) -> None:
     from rocm_perf.files import write_whole
-    from rocm_perf.render.report.comparison import comparison_markdown
 
-    text = comparison_markdown(comparison, args.top)
+    text = _page(comparison) if args.output.suffix == ".html" else _markdown(comparison, args.top)
     write_whole(args.output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
     say(f"wrote {args.output}")
+
+
+def _page(comparison: Comparison) -> str:
+    from rocm_perf.render.page.comparison import comparison_page
+
+    return comparison_page(comparison)
+
+
+def _markdown(comparison: Comparison, top: int) -> str:
+    from rocm_perf.render.report.comparison import comparison_markdown
+
+    return comparison_markdown(comparison, top)

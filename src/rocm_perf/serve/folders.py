@@ -57,6 +57,7 @@ class Folders:
     _glances: dict[_FileState, Glance] = field(default_factory=dict)
     _parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _has_looked: bool = False
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(16))
 
     def look(self) -> None:
@@ -66,6 +67,7 @@ class Folders:
             listed = {run.id: run for root in self.paths for run in self._below(root, remembered)}
             self._seen = {each: seen for each, seen in self._seen.items() if each in listed}
             self._runs = listed
+            self._has_looked = True
 
     @property
     def runs(self) -> list[Run]:
@@ -74,8 +76,8 @@ class Folders:
         return [part for run in whole for part in self._divided(run)]
 
     def run(self, name: str) -> Run | None:
-        """The run with an id."""
-        return next((run for run in self.runs if run.id == name), None)
+        """The run with an id; that of files which hold several still leads to them."""
+        return self._runs.get(name) or next((run for run in self.runs if run.id == name), None)
 
     def divide(self, run: Run, labels: Sequence[str]) -> None:
         """Note that the files of a run hold several, by these names."""
@@ -121,13 +123,12 @@ class Folders:
         )
 
     def _rests(self, identity: str, version: str, changed_s: float) -> bool:
-        """Whether nothing has changed for a while: by the files' own times when they are first seen, then by ours,
-        which no other machine has set."""
+        """Whether nothing has changed for a while: by the files' own times at the first look, later by when we saw
+        them, for a copy can bring old times along, and another machine can have set them."""
         now = self.clock()
         seen = self._seen.get(identity)
         if seen is None or seen.version != version:
-            first = seen is None
-            seen = _Seen(version, now, rests=first and now - changed_s >= REST_S)
+            seen = _Seen(version, now, rests=not self._has_looked and now - changed_s >= REST_S)
             self._seen[identity] = seen
         seen.rests = seen.rests or now - seen.since_s >= REST_S
         return seen.rests

@@ -4,45 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocm_perf.analysis.compare.populations import compare
+from rocm_perf.analysis.compare.runs import Recording
 from rocm_perf.analysis.overview import examine
+from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.ingest.load import Loaded
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats import perfetto
-from rocm_perf.render.report.markdown import markdown
-from rocm_perf.serve.pages import text_page
+from rocm_perf.render.page.comparison import comparison_page
+from rocm_perf.render.page.page import page
+from rocm_perf.render.page.templates import Link
+from rocm_perf.serve.folders import Run
 from rocm_perf.serve.summary import summarise
-from rocm_perf.serve.wish import COMPARISON, REPORT, SUMMARY, TRACE, Order
+from rocm_perf.serve.wish import COMPARISON, REPORT, SAVED, SUMMARY, TRACE, Order
 from rocm_perf.text import compact_json
 
+_ALL_RUNS = "All runs"
 
-def write_report(run: Loaded, order: Order) -> None:
-    """Write the report of a run, and its summary for the list."""
-    document = examine(_trace(run), run.label, machines=order.machines)
+
+def write_report(loaded: Loaded, order: Order) -> None:
+    """Write the report of a run as it is shown and as it is saved, and its summary for the list."""
+    (run,) = order.wish.base
+    links = (
+        Link(_ALL_RUNS, "../"),
+        Link("Open in Perfetto", f"../perfetto/{run.id}"),
+        Link("Save", f"../save/{run.id}"),
+    )
+    document = examine(_trace(loaded), loaded.label, machines=order.machines)
+    _write(order, REPORT, page(document, links))
+    _write(order, SAVED, page(document))
     (order.folder / SUMMARY).write_bytes(compact_json(summarise(document)))
-    (order.folder / REPORT).write_bytes(text_page(run.label, markdown(document)).encode())
 
 
-def write_trace(run: Loaded, order: Order) -> None:
+def write_trace(loaded: Loaded, order: Order) -> None:
     """Write a run as Perfetto opens it."""
-    perfetto.write(_trace(run), order.folder / TRACE)
+    perfetto.write(_trace(loaded), order.folder / TRACE)
 
 
 def write_comparison(base: Sequence[Loaded], new: Sequence[Loaded], order: Order) -> None:
     """Write what changed from one side to the other."""
-    from rocm_perf.analysis.compare.populations import compare
-    from rocm_perf.analysis.compare.runs import Recording
-    from rocm_perf.render.report.comparison import comparison_markdown
-
-    sides = [
-        [Recording(run.label, _trace(run), examine(_trace(run), run.label).findings) for run in side]
-        for side in (base, new)
-    ]
-    labels = order.wish.base[0].name, order.wish.new[0].name
-    comparison = compare(sides[0], sides[1], labels)
-    text = comparison_markdown(comparison, 20)
-    (order.folder / COMPARISON).write_bytes(text_page(" -> ".join(labels), text).encode())
+    sides = [[_recording(loaded, order) for loaded in side] for side in (base, new)]
+    labels = _label(order.wish.base), _label(order.wish.new)
+    links = (Link(_ALL_RUNS, "./"),)
+    _write(order, COMPARISON, comparison_page(compare(sides[0], sides[1], labels), links))
 
 
-def _trace(run: Loaded) -> Trace:
-    assert run.trace is not None  # only such are loaded
-    return run.trace
+def _recording(loaded: Loaded, order: Order) -> Recording:
+    trace = _trace(loaded)
+    document = examine(trace, loaded.label, machines=order.machines)
+    return Recording(loaded.label, trace, (*document.findings, *document.coverage.holes, *sanity(trace)))
+
+
+def _label(runs: Sequence[Run]) -> str:
+    return runs[0].name if len(runs) == 1 else f"{runs[0].name} and {len(runs) - 1} more"
+
+
+def _trace(loaded: Loaded) -> Trace:
+    assert loaded.trace is not None  # only such are passed on
+    return loaded.trace
+
+
+def _write(order: Order, name: str, text: str) -> None:
+    (order.folder / name).write_text(text, encoding="utf-8", errors="replace")

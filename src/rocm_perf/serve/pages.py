@@ -16,8 +16,6 @@ from rocm_perf.serve.workshop import Job
 from rocm_perf.text import clean
 from rocm_perf.units import format_count, format_ns, format_share
 
-_COMPARABLE = 2
-
 
 @dataclass(frozen=True)
 class Row:
@@ -109,11 +107,6 @@ def beside_page(root: str, columns: Sequence[tuple[Run, Job | None, Summary | No
 def refused_page(text: str) -> str:
     """The answer to whoever does not know the token: without a link, and without styles of ours."""
     return _render("refused.html", text=text)
-
-
-def text_page(title: str, text: str) -> str:
-    """A text as it is."""
-    return _render("text.html", title=title, text=text)
 
 
 def _pace(summary: Summary | None, first: Summary | None) -> str:

@@ -13,11 +13,12 @@ from rocm_perf.serve.answers import JSON, POLICY, REPORT_POLICY, Answer, Request
 from rocm_perf.serve.folders import Folders, Run
 from rocm_perf.serve.perfetto import INSTALL, PerfettoUi, media_type, other_site
 from rocm_perf.serve.summary import Summary
-from rocm_perf.serve.wish import COMPARISON, REPORT, TRACE, Wish
+from rocm_perf.serve.wish import COMPARISON, REPORT, SAVED, TRACE, Wish
 from rocm_perf.serve.workshop import Job, Workshop
 
 _ASSETS = {name: Path(__file__).parent / "assets" / name for name in ("serve.css", "serve.js")}
-_TRACE_TYPE = "application/octet-stream"
+_BYTES = "application/octet-stream"
+_FILE_NAMES = {SAVED: "report.html", TRACE: "trace.pftrace"}
 
 
 @dataclass(frozen=True)
@@ -85,19 +86,11 @@ class Site:
             return page(pages.failed_page(request.root, run.name, run.error))
         if what in ("run", "save"):
             job = self.workshop.ask(Wish("report", (run,)))
-            headers = {"Content-Disposition": 'attachment; filename="report.html"'} if what == "save" else {}
-            return self._made(
-                job, run.name, request, Answer(job.folder / REPORT, policy=REPORT_POLICY, headers=headers)
-            )
+            shown = Answer(job.folder / REPORT, policy=REPORT_POLICY)
+            return self._made(job, run.name, request, shown if what == "run" else _saved(job.folder / SAVED))
         if what == "trace":
             job = self.workshop.ask(Wish("trace", (run,)))
-            if job.state != "done":
-                return Answer(type="text/plain", status=HTTPStatus.CONFLICT)
-            return Answer(
-                job.folder / TRACE,
-                _TRACE_TYPE,
-                headers={"Content-Disposition": 'attachment; filename="trace.pftrace"'},
-            )
+            return self._made(job, run.name, request, _saved(job.folder / TRACE))
         return self._in_perfetto(run, request)
 
     def _in_perfetto(self, run: Run, request: Request) -> Answer:
@@ -158,6 +151,12 @@ class Site:
     def _summary(self, run: Run) -> Summary | None:
         job = self.workshop.known(Wish("report", (run,)))
         return job.summary() if job and job.state == "done" else None
+
+
+def _saved(file: Path) -> Answer:
+    """A file that the browser keeps rather than shows."""
+    headers = {"Content-Disposition": f'attachment; filename="{_FILE_NAMES[file.name]}"'}
+    return Answer(file, _BYTES, policy=REPORT_POLICY, headers=headers)
 
 
 def not_found(root: str) -> Answer:

@@ -6,8 +6,7 @@ import msgspec
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Severity
-from rocm_perf.render.sections.headline import headline
-from rocm_perf.render.sections.section import worth
+from rocm_perf.render.sections.headline import headline, ranked_findings, worth
 
 _FINDINGS = 3
 _KERNELS = 3
@@ -59,8 +58,8 @@ def summarise(document: Document) -> Summary:
         kernels=document.hotspots.dispatches / units,
         headline=tuple(headline(document)),
         findings=tuple(
-            Point(finding.title, finding.severity, worth(finding))
-            for finding in document.findings[:_FINDINGS]
+            Point(finding.title, finding.severity, worth(finding, document))
+            for finding in ranked_findings(document)[0][:_FINDINGS]
         ),
         longest=tuple(Share(spot.short_name, spot.share) for spot in document.hotspots.rows[:_KERNELS]),
     )

@@ -12,7 +12,9 @@ from rocm_perf.serve.folders import Run
 
 Kind = Literal["report", "trace", "comparison"]
 
-REPORT, SUMMARY, TRACE, COMPARISON = "report.html", "summary.json", "trace.pftrace", "comparison.html"
+# What is made of a wish, as files of its folder.
+REPORT, SAVED, SUMMARY = "report.html", "saved.html", "summary.json"
+TRACE, COMPARISON = "trace.pftrace", "comparison.html"
 
 
 @dataclass(frozen=True)

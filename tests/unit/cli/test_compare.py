@@ -158,7 +158,7 @@ def test_reports_for_ci(pair: tuple[str, str], tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [(("--junit", "x.xml"), "--junit has nothing to report"), (("-o", "x.html"), "a .md file")],
+    [(("--junit", "x.xml"), "--junit has nothing to report"), (("-o", "x.pdf"), "an .html or .md file")],
 )
 def test_reports_that_make_no_sense(
     pair: tuple[str, str], options: tuple[str, str], reason: str, capsys: pytest.CaptureFixture[str]

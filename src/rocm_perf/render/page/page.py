@@ -6,7 +6,7 @@ but its own script.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocm_perf.model.document import TOPICS, Document
 from rocm_perf.model.results.timeline import Timeline
@@ -14,7 +14,7 @@ from rocm_perf.render.page.cells import Explanations, exact
 from rocm_perf.render.page.head import head
 from rocm_perf.render.page.outline import TABLES
 from rocm_perf.render.page.payload import payload
-from rocm_perf.render.page.templates import filled, inert
+from rocm_perf.render.page.templates import Link, filled, inert
 from rocm_perf.render.page.views import topic_figure, views
 from rocm_perf.render.sections.index import SECTIONS
 from rocm_perf.text import clean
@@ -23,14 +23,16 @@ ROWS = 300  # of each list; `--json` has all
 _FILES = 3  # named as the source of a number
 
 
-def page(document: Document, timeline: Timeline | None = None) -> str:
-    """The report as HTML, with the timeline of the recording where anything in it has a time."""
+def page(document: Document, timeline: Timeline | None = None, links: Sequence[Link] = ()) -> str:
+    """The report as HTML, with the timeline of the recording where anything in it has a time; `links` lead to other
+    pages of a server."""
     explanations = Explanations(document.formulas)
     sections = {name: describe(document, ROWS) for name, describe in SECTIONS.items()}
     missing = [section for section in sections.values() if section.unavailable]
     return filled(
         "page.html",
         document=document,
+        links=links,
         head=head(document, missing, explanations),
         phases=topic_figure(document, "phases"),
         timeline=timeline,

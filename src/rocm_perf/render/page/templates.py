@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,6 +14,14 @@ from rocm_perf.render.page.assets import assets
 from rocm_perf.text import ascii_json, clean, compact_json
 
 _SPARK = re.compile("([▁-█]{3,})")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link in the bar at the top, to another page of a server."""
+
+    title: str
+    address: str
 
 
 def filled(template: str, **values: object) -> str:

@@ -15,7 +15,7 @@ from rocm_perf.model.results.comparison import (
     WallPart,
 )
 from rocm_perf.render.sections.checks import checks_section
-from rocm_perf.render.sections.section import Column, Columns, Section, code, grids, number, text
+from rocm_perf.render.sections.section import Column, Columns, Section, code, explained, grids, number, text
 from rocm_perf.units import format_count, format_list, format_ns, format_ratio
 
 _NAMES_LISTED = 3
@@ -26,6 +26,8 @@ _MAY_BE_NOISE = (
     "a difference may be noise. Record each side several times, alternating, to see how much one program varies "
     "from run to run"
 )
+_DIFFERENCE = "new minus base, in nanoseconds, of a step or of a run"
+_IN_MIDDLE_RUN = "time of this part, in nanoseconds, in the run of this side whose wall is the median"
 _OUTSIDE_IDLE = ("kernels", "copies", "before_first", "after_last")
 
 
@@ -79,6 +81,12 @@ def _named(side: Side) -> str:
     return side.label if len(side.runs) == 1 else f"{side.label} ({len(side.runs)} runs)"
 
 
+def pace(change: Change) -> tuple[str, str]:
+    """How much faster or slower, and the interval of that; empty where there is none."""
+    faster = "" if change.ratio is None else _pace(change.ratio)
+    return faster, _pace_interval(change).strip(" ()") if change.interval else ""
+
+
 def _pace(ratio: float) -> str:
     """How much less or more time is taken: in percent, or as a factor where it is large."""
     if _SMALL[0] < ratio < _SMALL[1]:
@@ -110,9 +118,9 @@ def _waterfall(comparison: Comparison, *, bars: bool) -> Section | None:
         return None
     total = WallPart("wall", "sum: the wall", wall.base_ns, wall.new_ns, wall.difference_ns)
     columns: Columns[WallPart] = (
-        number("difference", lambda part: _signed(part.difference_ns)),
-        number("base", lambda part: _time(part.base_ns)),
-        number("new", lambda part: _time(part.new_ns)),
+        explained("difference", _signed, lambda part: part.difference_ns, _DIFFERENCE),
+        explained("base", _time, lambda part: part.base_ns, _IN_MIDDLE_RUN),
+        explained("new", _time, lambda part: part.new_ns, _IN_MIDDLE_RUN),
         *((code("", _cascade(wall)),) if bars else ()),
         text("part", lambda part: part.title),
     )
@@ -208,7 +216,7 @@ def _is_shown(change: Change) -> bool:
 
 
 def _kernel_columns(intervals: bool, width: int) -> Iterator[Column[KernelChange]]:
-    yield number("difference", lambda change: _signed(change.total.difference))
+    yield explained("difference", _signed, lambda change: change.total.difference, _DIFFERENCE)
     yield number("total", lambda change: _arrow(change.total.base or 0, change.total.new or 0))
     yield number("calls", lambda change: _counted(change.calls))
     if intervals and width >= _WIDE:

@@ -1,0 +1,156 @@
+"""Two sides of runs as one HTML file: the answer, where the difference comes from, what is matched, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from rocm_perf.model.results.comparison import Comparison, FindingChange, Side
+from rocm_perf.render.figures.figure import NARROW, WIDE, Figure, in_page
+from rocm_perf.render.figures.waterfall import waterfall_figure
+from rocm_perf.render.page.cells import Explanations, Table
+from rocm_perf.render.page.templates import Link, filled, inert
+from rocm_perf.render.sections.comparison import basis_lines, comparison_sections, headline, pace, title
+from rocm_perf.render.sections.section import Column, Section, code, count, grids, number, text, time
+from rocm_perf.units import format_ns
+from rocm_perf.version import __version__
+
+ROWS = 300  # of each list; `--json` has all
+_WIDE_COLUMNS = 200  # room for every column
+_FATES = {"went": "Gone", "came": "New", "stayed": "On both sides"}
+
+
+@dataclass(frozen=True)
+class View:
+    """One section as the page shows it."""
+
+    name: str
+    section: Section
+    tables: tuple[Table, ...]
+    figure: Markup | None = None
+    no_figure: str = ""
+
+
+@dataclass(frozen=True)
+class Wall:
+    """One side at the top of the page."""
+
+    title: str
+    label: str
+    time: str
+    runs: str
+
+
+def comparison_page(comparison: Comparison, links: Sequence[Link] = ()) -> str:
+    """The comparison as HTML; `links` lead from it to other pages of a server."""
+    explanations = Explanations({})
+    sections = comparison_sections(comparison, ROWS, width=_WIDE_COLUMNS, bars=False)
+    views = [_view(section, comparison, explanations) for section in (*sections, _runs(comparison))]
+    return filled(
+        "comparison.html",
+        producer=f"rocm-perf {__version__}",
+        title=title(comparison),
+        headline=headline(comparison),
+        walls=_walls(comparison),
+        pace=_pace(comparison),
+        verdict=comparison.wall.verdict,
+        basis=tuple(basis_lines(comparison)),
+        fates=tuple(_fates(comparison)),
+        views=views,
+        links=links,
+        explanations=inert(explanations.entries),
+    )
+
+
+def _walls(comparison: Comparison) -> tuple[Wall, ...]:
+    sides = (
+        ("Before", comparison.base, comparison.wall.base),
+        ("After", comparison.new, comparison.wall.new),
+    )
+    return tuple(
+        Wall(
+            title=name,
+            label=side.label,
+            time="unknown" if wall is None else format_ns(wall),
+            runs=f"of a {comparison.per}, "
+            + ("one run" if len(side.runs) == 1 else f"median of {len(side.runs)} runs"),
+        )
+        for name, side, wall in sides
+    )
+
+
+def _pace(comparison: Comparison) -> tuple[str, str]:
+    """How much faster, and how sure that is."""
+    wall = comparison.wall
+    if comparison.wall_unavailable or wall.ratio is None:
+        return "unknown", comparison.wall_unavailable or wall.no_interval or ""
+    faster, interval = pace(wall)
+    if wall.verdict == "no difference shown" and wall.interval:
+        return "no difference shown", interval
+    return faster, interval or wall.no_interval or ""
+
+
+def _fates(comparison: Comparison) -> Iterator[tuple[str, str, list[FindingChange]]]:
+    """Findings that went, came and stayed."""
+    for fate, name in _FATES.items():
+        changes = [finding for finding in comparison.findings if finding.fate == fate]
+        if changes:
+            yield fate, name, changes
+
+
+def _view(section: Section, comparison: Comparison, explanations: Explanations) -> View:
+    name = section.title.lower().replace(" ", "-")
+    tables = tuple(explanations.table(grid, name) for grid in section.grids)
+    if section.title != "Where the difference comes from":
+        return View(name, section, tables)
+    drawings = [waterfall_figure(comparison.waterfall, width) for width in (WIDE, NARROW)]
+    drawn = [
+        in_page(drawing, look)
+        for drawing, look in zip(drawings, ("on-wide", "on-narrow"), strict=True)
+        if isinstance(drawing, Figure)
+    ]
+    return View(name, section, tables, figure=Markup("".join(drawn)) if drawn else None)
+
+
+@dataclass(frozen=True)
+class _RunRow:
+    """A run of either side."""
+
+    side: str
+    label: str
+    tool: str
+    wall_ns: float | None
+    steps: int
+    kernel_ns: float
+    dispatches: float
+
+
+def _runs(comparison: Comparison) -> Section:
+    """What was measured in each run."""
+    rows = [*_run_rows("before", comparison.base), *_run_rows("after", comparison.new)]
+    columns: tuple[Column[_RunRow], ...] = (
+        text("side", lambda row: row.side),
+        number(f"wall of a {comparison.per}", lambda row: time(row.wall_ns)),
+        number("steps", lambda row: count(row.steps) if row.steps else "-"),
+        number(f"kernels of a {comparison.per}", lambda row: f"{row.dispatches:,.6g}"),
+        number("kernel time", lambda row: time(row.kernel_ns)),
+        text("recorded by", lambda row: row.tool),
+        code("run", lambda row: row.label),
+    )
+    return Section("Runs", grids=grids("", rows, columns))
+
+
+def _run_rows(name: str, side: Side) -> Iterator[_RunRow]:
+    for run in side.runs:
+        units = run.steps or 1
+        yield _RunRow(
+            side=name,
+            label=run.label,
+            tool=run.tool,
+            wall_ns=None if run.wall_ns is None else run.wall_ns / units,
+            steps=run.steps,
+            kernel_ns=run.kernel_ns / units,
+            dispatches=run.dispatches / units,
+        )

@@ -1,0 +1,78 @@
+"""Servers and recordings for tests, and how to ask them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from rocm_perf.model import bundle
+from rocm_perf.render.formats import rocprofv3
+from rocm_perf.sim.workload import read_workload
+from tests.sim.recorded import recorded
+
+WORKLOADS = Path(__file__).parents[3] / "examples" / "workloads"
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Got:
+    """An answer as it came over the wire."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+def write_bundle(folder: Path, workload: str = "sync_in_loop") -> Path:
+    """A simulated recording as a bundle."""
+    bundle.write(recorded(read_workload(WORKLOADS / f"{workload}.toml")), folder)
+    return folder
+
+
+def write_csv(folder: Path, prefix: str, workload: str = "sync_in_loop") -> None:
+    """A simulated recording as the files of rocprofv3."""
+    rocprofv3.write_csv(recorded(read_workload(WORKLOADS / f"{workload}.toml")), folder, prefix)
+
+
+def ask(url: str, place: str = "", method: str = "GET", body: bytes | None = None, **headers: str) -> Got:
+    """What the server answers; header names are written with _ for -."""
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE_S)
+    try:
+        connection.putrequest(
+            method, parts.path + place, skip_host="Host" in headers, skip_accept_encoding=True
+        )
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        return Got(answer.status, dict(answer.headers), answer.read())
+    finally:
+        connection.close()
+
+
+def ask_until_made(url: str, place: str) -> Got:
+    """What the server answers once the analysis is over."""
+    ends = time.monotonic() + PATIENCE_S
+    while (got := ask(url, place)).status == 202:
+        assert time.monotonic() < ends, got.text
+        time.sleep(0.05)
+    return got
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    """Wait until something has happened."""
+    ends = time.monotonic() + PATIENCE_S
+    while not happened():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
