@@ -29,7 +29,7 @@ $(READY): pyproject.toml
 	@$(call environment,$(VENV),--editable '.[dev]')
 	@touch $@
 
-demo: $(READY) ## a slow loop on a simulated MI300X, why it is slow, and the fixed one (no GPU needed)
+demo: $(READY) ## a slow loop on a simulated MI300X, why it is slow, the fixed one, and a page about it (no GPU needed)
 	$(BIN)/rocm-perf demo
 
 # Tests of disassembly need an LLVM, those of capture on AMD the HSA headers. As root they are fetched; else the tests skip and say so.

@@ -20,7 +20,7 @@ BEFORE, AFTER = "sync_in_loop", "sync_hoisted"
 class DemoCommand:
     """See it work without a GPU: a slow loop on a simulated MI300X, why it is slow, and the fixed loop beside it.
 
-    Writes both recordings, as bundles, and a Markdown report.
+    Writes both recordings, as bundles, a Markdown report on both, and a page about the slow one.
     """
 
     name = "demo"
@@ -38,7 +38,7 @@ class DemoCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.cli.console import result_console
-        from rocm_perf.render.lines import line, show
+        from rocm_perf.render.lines import paragraph, show, uncut
         from rocm_perf.render.report import side_by_side
 
         console = result_console(no_color=args.no_color)
@@ -56,16 +56,25 @@ class DemoCommand:
         _say(console, "4. Side by side", "")
         console.print(side_by_side.terminal(before, after, console.width))
         console.print(f"[dim]{side_by_side.CAVEAT}[/]")
-        show(console, line((f"Part by part: rocm-perf compare {folder / BEFORE} {folder / AFTER}", "dim")))
-        _write_report(before, after, folder / "report.md")
+        show(console, uncut((f"Part by part: rocm-perf compare {folder / BEFORE} {folder / AFTER}", "dim")))
+        _write_markdown(before, after, folder / "report.md")
+        page = _write_page(folder / BEFORE, folder / "report.html")
         _say(console, "Now with your own program", "")
         console.print("rocprofv3 --runtime-trace -d out -- ./your_app", markup=False)
         console.print("rocm-perf analyze out", markup=False)
         console.print("rocm-perf analyze out --show gaps,path,roofline", markup=False)
-        console.print("rocm-perf report out -o report.md", markup=False)
+        console.print("rocm-perf report out", markup=False)
+        _say(
+            console,
+            "The slow loop as a page, for any browser",
+            "no network, no other file: it can be passed around",
+        )
+        show(console, uncut(page.resolve().as_uri()))
+        show(console, uncut(f"rocm-perf serve {folder}", ("   both runs beside each other", "dim")))
         console.print()
-        written = f"Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}"
-        show(console, line((written, "dim")))
+        written = f"Written: {folder / BEFORE}, {folder / AFTER} (bundles), {folder / 'report.md'}, {page}"
+        for row in paragraph(written, console.width, style="dim"):
+            show(console, row)
         return 0
 
 
@@ -119,10 +128,16 @@ def _project(before: Document, console: Console) -> None:
     console.print(f"simulated: {format_ns(now)} -> {format_ns(then)}, [bold]{now / then:.2f}x faster[/]")
 
 
-def _write_report(before: Document, after: Document, path: Path) -> None:
+def _write_markdown(before: Document, after: Document, path: Path) -> None:
     from rocm_perf.files import write_whole
     from rocm_perf.render.report import side_by_side
     from rocm_perf.render.report.markdown import markdown
 
     text = "\n".join([side_by_side.as_markdown(before, after), markdown(before), markdown(after)])
     write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=True)
+
+
+def _write_page(recording: Path, path: Path) -> Path:
+    from rocm_perf import api
+
+    return api.report(recording).save(path, overwrite=True)

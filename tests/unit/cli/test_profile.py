@@ -71,6 +71,8 @@ def test_the_demo_tells_its_story(tmp_path: Path, capsys: pytest.CaptureFixture[
         "x faster",
         "Side by side",
         "rocprofv3 --runtime-trace -d out",
+        f"rocm-perf compare {folder / 'sync_in_loop'} {folder / 'sync_hoisted'}",
+        (folder / "report.html").as_uri(),
     ):
         assert words in story
     assert (
@@ -79,3 +81,4 @@ def test_the_demo_tells_its_story(tmp_path: Path, capsys: pytest.CaptureFixture[
         == 360
     )
     assert (folder / "report.md").read_text().startswith("# Before and after")
+    assert "The host waits for the GPU 6 times a step" in (folder / "report.html").read_text()
