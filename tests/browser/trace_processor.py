@@ -14,12 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rocm_perf.render.formats.wire import constant, message
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 _APPEND, _FINALIZE, _QUERY = 1, 2, 3  # TraceProcessorRpc.TraceProcessorMethod
 _AT_ONCE = 16 << 20
-_CELLS = {1: None, 2: "varint_cells", 3: "float64_cells", 4: "string_cells", 5: "blob_cells"}
+_CELLS = {
+    1: None,  # QueryResult.CellsBatch.CellType
+    2: "varint_cells",
+    3: "float64_cells",
+    4: "string_cells",
+    5: "blob_cells",
+}
 
 # Requests go to the worker and replies come back as base64 text, one after another.
 _PAGE = """async (engine) => {
@@ -30,6 +38,9 @@ _PAGE = """async (engine) => {
   worker.postMessage(channel.port1, [channel.port1]);
   window.send = (request) =>
     channel.port2.postMessage(Uint8Array.from(atob(request), (one) => one.charCodeAt(0)));
+  // A request may come in several messages: what precedes a piece of the trace, and the piece.
+  window.open_trace = async (address) => { window.trace = new Uint8Array(await (await fetch(address)).arrayBuffer()); };
+  window.send_piece = (before, from, to) => { send(before); channel.port2.postMessage(trace.slice(from, to)); };
   window.reply = () => replies.length ? replies.shift() : new Promise((take) => waiting.push(take));
 }"""
 
@@ -43,16 +54,26 @@ def web_folder() -> Path:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Files of a folder, and none of its lines on stderr."""
+    """Files of the UI, below /traces/ those of a folder, and no lines on stderr."""
+
+    def __init__(self, *args: Any, traces: Path, **options: Any) -> None:
+        self._traces = traces
+        super().__init__(*args, **options)
+
+    def translate_path(self, path: str) -> str:
+        if path.startswith("/traces/"):
+            return str(self._traces / Path(path).name)
+        return super().translate_path(path)
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address at which a folder is served on loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(folder)))
+def served(traces: Path) -> Iterator[str]:
+    """The address at which the UI, and the traces in a folder, are served on loopback."""
+    handler = partial(_Handler, directory=str(web_folder()), traces=traces)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -76,6 +97,7 @@ class TraceProcessor:
 
     def __init__(self, page: Page, address: str) -> None:
         self._page = page
+        self._address = address
         self._sent = 0
         version = next(web_folder().glob("v*/engine_bundle.js")).parent.name
         page.goto(
@@ -84,10 +106,17 @@ class TraceProcessor:
         page.evaluate(_PAGE, f"{address}/{version}/engine_bundle.js")
 
     def load(self, trace: Path) -> None:
-        """Read a trace to its end."""
-        data = trace.read_bytes()
-        for start in range(0, len(data), _AT_ONCE):
-            self._send(request=_APPEND, append_trace_data=data[start : start + _AT_ONCE])
+        """Read a trace of the served folder to its end."""
+        self._page.evaluate("address => open_trace(address)", f"{self._address}/traces/{trace.name}")
+        size = trace.stat().st_size
+        for start in range(0, size, _AT_ONCE):
+            end = min(start + _AT_ONCE, size)
+            self._sent += 1
+            request = message(
+                1, *constant(1, self._sent), *constant(2, _APPEND), *message(101, bytes(end - start))
+            )
+            before = base64.b64encode(b"".join(map(bytes, request[:-1]))).decode()
+            self._page.evaluate("([before, from, to]) => send_piece(before, from, to)", [before, start, end])
             reply = self._reply()
             assert not reply.append_result.error, reply.append_result.error
         self._send(request=_FINALIZE)

@@ -3,7 +3,7 @@ collector or a push gateway. Names follow Prometheus' conventions: base units, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +13,7 @@ from rocm_perf.units import NS_PER_S
 
 MOST_KERNELS = 100  # a label with thousands of values would burden the server
 
-Labels: TypeAlias = dict[str, object]
+Labels: TypeAlias = Mapping[str, object]
 
 
 class Gauge(NamedTuple):
@@ -21,7 +21,7 @@ class Gauge(NamedTuple):
 
     name: str
     help: str
-    values: Iterable[tuple[Labels, float | None]]
+    values: Sequence[tuple[Labels, float | None]]
 
 
 def write(document: Document, path: Path, *, overwrite: bool = False) -> None:

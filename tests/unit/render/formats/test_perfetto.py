@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 from polars.testing import assert_frame_equal
 
+from rocm_perf import api
+from rocm_perf.analysis.timeline.derived import derived_tracks
+from rocm_perf.cli.demo import workload_file
 from rocm_perf.errors import UsageError
 from rocm_perf.ingest.load import load
 from rocm_perf.model import schema
@@ -244,6 +247,43 @@ def test_what_one_clock_cannot_show_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="exists"):
         perfetto.write(made(dispatches=[kernels[1]]), tmp_path / "t.pftrace")
     assert [path.name for path in tmp_path.iterdir()] == ["t.pftrace"]
+
+
+def test_what_was_derived_has_tracks_of_its_own_and_is_not_read_back(tmp_path: Path) -> None:
+    trace = api.simulate(workload_file("sync_in_loop"))
+    derived = derived_tracks(trace, api.analyze(trace))
+    perfetto.write(trace, tmp_path / "t.pftrace", derived=derived)
+    packets = packets_of(tmp_path / "t.pftrace")
+    assert_well_formed(packets)
+    tracks = {packet.track_descriptor.name: packet.track_descriptor for packet in packets}
+    above = tracks["rocm-perf"].uuid
+    own = {name for name, track in tracks.items() if track.parent_uuid == above}
+    assert own >= {"phases", "steps", "critical path", "queue length: GPU 2, stream 0"}
+    assert any("idle, by cause" in name for name in own)
+    shown = [*recorded_slices(trace), *derived.slices.select("start_ns", "end_ns").iter_rows()]
+    assert shown_slices(packets) == sorted(shown)
+    back = load(tmp_path / "t.pftrace")
+    for table, columns in CARRIED.items():
+        assert_same(trace.table(table), back.table(table), columns)
+
+
+def test_the_critical_path_is_as_long_as_the_analysis_says(tmp_path: Path) -> None:
+    trace = api.simulate(workload_file("sync_in_loop"))
+    document = api.analyze(trace)
+    path = derived_tracks(trace, document).slices.filter(pl.col("track") == "critical path")
+    assert int((path["end_ns"] - path["start_ns"]).sum()) == document.path.total_ns
+    gaps = derived_tracks(trace, document).slices.filter(pl.col("track").str.contains("idle"))
+    assert int((gaps["end_ns"] - gaps["start_ns"]).sum()) == document.gaps.idle_ns
+
+
+def test_hostile_names_are_names(tmp_path: Path) -> None:
+    names = ["<script>alert(1)</script>", "\x00\x1b[31m\n", "\u202eright to left", "x" * 10_000]
+    rows = [
+        {"kernel": name, "start_ns": place, "end_ns": place + 1, "queue_id": 0, "pid": 1}
+        for place, name in enumerate(names)
+    ]
+    perfetto.write(made(dispatches=rows), tmp_path / "t.pftrace")
+    assert load(tmp_path / "t.pftrace").table("dispatches")["kernel"].to_list() == names
 
 
 def test_an_empty_trace_is_a_trace(tmp_path: Path) -> None:
