@@ -6,13 +6,7 @@ enough for it, and a third of the size.
 
 from __future__ import annotations
 
-import argparse
-import shutil
-import sys
-import tempfile
 from pathlib import Path
-
-from rocm_perf import api
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "report.png"
