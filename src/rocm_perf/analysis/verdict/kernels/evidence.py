@@ -23,6 +23,8 @@ _LONGEST_NAME = 100  # characters
 def evidence_of(case: Case) -> Iterator[str]:
     """The sentences that a finding about the kernel rests on, the weightiest first."""
     yield _time(case)
+    if case.subject.others:
+        yield f"none of them takes much by itself; the costliest, {case.subject.name}, stands here for all"
     yield from _in_full(case.subject)
     if case.rival is not None:
         yield _rivalry(case.rival)
@@ -63,7 +65,7 @@ def _roof(case: Case) -> Iterator[str]:
 def _by_a_tenth(case: Case) -> Iterator[str]:
     """What is known to be saved where nobody can tell how fast it could be."""
     faster = sum(row.impact_ns for row in case.subject.on_path)
-    if case.stake_ns is None and faster:
+    if case.stake_ns is None and faster and not case.subject.others:
         yield f"each tenth that it gets faster saves {format_ns(faster)} of the wall (re-timed)"
 
 

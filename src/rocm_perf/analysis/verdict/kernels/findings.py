@@ -10,7 +10,7 @@ from rocm_perf.analysis.verdict.kernels.headroom import headroom
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument, instruments
 from rocm_perf.analysis.verdict.kernels.precision import ID as SINGLE_PRECISION
 from rocm_perf.analysis.verdict.kernels.precision import is_plain, precision_findings
-from rocm_perf.analysis.verdict.kernels.subjects import Subject, subjects
+from rocm_perf.analysis.verdict.kernels.subjects import Subject, joined, subjects
 from rocm_perf.analysis.verdict.kernels.tiny_launches import tiny_launch_findings
 from rocm_perf.analysis.verdict.kernels.wording import finding_of, instrument_finding
 from rocm_perf.analysis.verdict.ranking import UNKNOWN
@@ -47,11 +47,19 @@ def _beside_the_point(document: Document) -> bool:
 
 
 def _chosen(listed: Sequence[Subject], together: Sequence[Finding]) -> list[Subject]:
-    """The costliest kernels that no finding about several tells of; the costliest of all where none is large."""
+    """The costliest kernels that no finding about several tells of; where none is large, those with the cause that
+    holds most time, as one."""
     ids = {finding.id for finding in together}
     apart = [subject for subject in listed if not _told(subject, ids)]
     large = [subject for subject in apart if subject.share >= _SHARE]
-    return large[:_KERNELS] or ([] if together else apart[:1])
+    return large[:_KERNELS] or ([] if together else _alike(apart))
+
+
+def _alike(small: Sequence[Subject]) -> list[Subject]:
+    causes = {subject.label: [one for one in small if one.label == subject.label] for subject in small}
+    causes.pop(None, None)  # what nothing is known of has nothing in common
+    most = max(causes.values(), key=lambda alike: sum(one.total_ns for one in alike), default=[])
+    return [joined(most)] if sum(one.share for one in most) >= _SHARE else list(small[:1])
 
 
 def _told(subject: Subject, ids: set[str]) -> bool:

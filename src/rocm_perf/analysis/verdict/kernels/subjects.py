@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ class Subject:
     points: tuple[KernelRoofline, ...]
     on_path: tuple[KernelOnPath, ...]
     share: float  # of the kernel time
+    others: int = 0  # names that are one with it, because none of them is large
 
     @property
     def total_ns(self) -> int:
@@ -93,6 +94,20 @@ def subjects(document: Document) -> list[Subject]:
         if family(spots[0].kernel).name != "collective"
     ]
     return sorted(listed, key=lambda subject: -subject.total_ns)
+
+
+def joined(alike: Sequence[Subject]) -> Subject:
+    """Kernels with one cause as one subject, which has the name of the costliest."""
+    first = alike[0]
+    return Subject(
+        name=first.name,
+        spots=tuple(spot for one in alike for spot in one.spots),
+        held=tuple(row for one in alike for row in one.held),
+        points=tuple(point for one in alike for point in one.points),
+        on_path=tuple(row for one in alike for row in one.on_path),
+        share=sum(one.share for one in alike),
+        others=len(alike) - 1,
+    )
 
 
 def _saved_ns(row: KernelOnPath, share: float) -> float:

@@ -26,7 +26,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Label
-from rocm_perf.units import format_share
+from rocm_perf.units import format_count, format_share
 
 _ROOFS: dict[Kind, Label] = {"kernel-compute": "compute", "kernel-memory": "memory bandwidth"}
 _SPEEDUP = "wall_ns / (wall_ns - time_at_stake_ns), at most"
@@ -67,7 +67,9 @@ def _title(case: Case) -> str:
     if case.rival is not None:
         ratio = case.rival.slow_ns / case.rival.fast_ns
         return f"{name} takes {ratio:.1f} times as long as its rival {short_name(case.rival.fast)}"
-    return f"{name} takes {format_share(case.subject.share)} of the kernel time: {_cause(case)}"
+    others = case.subject.others
+    who = f"{name} and {format_count(others, 'other kernel')} take" if others else f"{name} takes"
+    return f"{who} {format_share(case.subject.share)} of the kernel time: {_cause(case)}"
 
 
 def _cause(case: Case) -> str:

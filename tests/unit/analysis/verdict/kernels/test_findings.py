@@ -66,6 +66,29 @@ def test_many_small_kernels_leave_the_largest_to_be_named() -> None:
     assert [finding.id for finding in said(series(*names))] == ["kernel-k19"]
 
 
+def test_small_kernels_with_one_cause_are_told_together() -> None:
+    small = {
+        "grid_x": 256 * 4,
+        "workgroup_x": 256,
+        "grid_y": 1,
+        "grid_z": 1,
+        "workgroup_y": 1,
+        "workgroup_z": 1,
+    }
+    rows = [
+        kernel(
+            f"k{number}", number * 200_000, number * 200_000 + 100_000 + number, dispatch_id=number, **small
+        )
+        for number in range(20)
+    ]
+    finding = one(said(trace(agents=[MI300X], dispatches=rows)))
+    assert (
+        finding.title
+        == "k19 and 19 other kernels take 100.0 % of the kernel time: too few workgroups for the GPU"
+    )
+    assert "the costliest, k19, stands here for all" in finding.evidence[1]
+
+
 def test_instances_of_one_template_are_one_kernel() -> None:
     first, *_ = said(series(("void k<1>(int)", 400_000), ("void k<2>(int)", 300_000), ("other", 300_000)))
     assert first.title.startswith("k takes 70.0 %")
