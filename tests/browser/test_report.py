@@ -41,10 +41,16 @@ def many_kernels() -> Document:
     return overview(trace(dispatches=dispatches, api_calls=calls), "runs/many")
 
 
-def shown(page: Page, folder: Path, document: Document) -> Page:
-    """The page of a document, opened from disk."""
+@cache
+def recorded() -> str:
+    """The whole page of a real recording, with its timeline."""
+    return api.report(RECORDING)
+
+
+def shown(page: Page, folder: Path, report: Document | str) -> Page:
+    """A report, or that of a document, opened from disk."""
     path = folder / "report.html"
-    path.write_text(page_text(document), encoding="utf-8")
+    path.write_text(report if isinstance(report, str) else page_text(report), encoding="utf-8")
     page.goto(path.as_uri())
     return page
 
@@ -106,7 +112,7 @@ def test_a_number_explains_itself_to_mouse_and_keyboard(page: Page, tmp_path: Pa
     assert str(document.hotspots.rows[1].total_ns) in page.inner_text(".why")
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.dataset.value") == str(document.hotspots.rows[1].total_ns)
-    page.click("h1")
+    page.click("footer")
     assert page.locator(".why").count() == 0
 
 
@@ -136,7 +142,7 @@ def test_the_theme_changes_sides_and_is_kept_nowhere(page: Page, tmp_path: Path)
 
 def test_a_command_is_copied(browser: Browser, tmp_path: Path) -> None:
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-    page = shown(context.new_page(), tmp_path, api.analyze(RECORDING))
+    page = shown(context.new_page(), tmp_path, recorded())
     button = page.locator(".card button.copy").first
     button.click()
     page.wait_for_function("document.querySelector('.card button.copy').textContent === 'Copied'")
@@ -151,7 +157,7 @@ def test_a_command_is_copied(browser: Browser, tmp_path: Path) -> None:
 def test_it_fits_every_screen(page: Page, tmp_path: Path, width: int, *, dark: bool) -> None:
     page.emulate_media(color_scheme="dark" if dark else "light")
     page.set_viewport_size({"width": width, "height": 900})
-    shown(page, tmp_path, api.analyze(RECORDING))
+    shown(page, tmp_path, recorded())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator(".contents").is_visible() == (width == WIDE)
     page.locator("#kernels td[data-why]").first.click()
@@ -162,7 +168,7 @@ def test_it_fits_every_screen(page: Page, tmp_path: Path, width: int, *, dark: b
 
 
 def test_on_paper_nothing_is_cut_and_everything_is_open(page: Page, tmp_path: Path) -> None:
-    shown(page, tmp_path, api.analyze(RECORDING))
+    shown(page, tmp_path, recorded())
     page.emulate_media(media="print", color_scheme="dark")
     page.set_viewport_size({"width": 720, "height": 1000})  # A4 with its margins
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -177,7 +183,8 @@ def test_on_paper_nothing_is_cut_and_everything_is_open(page: Page, tmp_path: Pa
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_serious(browser: Browser, tmp_path: Path, *, dark: bool) -> None:
     context = browser.new_context(bypass_csp=True, color_scheme="dark" if dark else "light")
-    page = shown(context.new_page(), tmp_path, api.analyze(RECORDING))
+    page = shown(context.new_page(), tmp_path, recorded())
+    page.locator("#timeline canvas").first.wait_for()
     page.locator("#kernels td[data-why]").first.click()
     page.add_script_tag(path=AXE)
     found: dict[str, Any] = page.evaluate("axe.run()")
@@ -211,6 +218,20 @@ def test_hostile_names_are_text(page: Page, tmp_path: Path, name: str) -> None:
     assert page.locator("img, iframe, object, embed").count() == 0
 
 
+def test_the_timeline_of_the_recording_is_drawn(page: Page, tmp_path: Path) -> None:
+    shown(page, tmp_path, recorded())
+    page.locator("#timeline canvas").first.wait_for()
+    page.fill("#timeline input[type=search]", "layer_norm")
+    page.wait_for_function("/150/.test(document.querySelector('.timeline-hits').textContent)")
+
+
+def test_a_verdict_explains_its_number(page: Page, tmp_path: Path) -> None:
+    document = many_kernels()
+    shown(page, tmp_path, document)
+    page.click("h1 span")
+    assert f"{document.devices[0].busy_ns:,}" in page.inner_text(".why")
+
+
 def test_without_a_script_everything_is_there(browser: Browser, tmp_path: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = shown(context.new_page(), tmp_path, many_kernels())
@@ -235,7 +256,7 @@ def test_the_policy_stops_what_is_not_the_pages_own(browser: Browser, tmp_path: 
 
 def test_the_page_holds_the_numbers_of_json(page: Page, tmp_path: Path) -> None:
     document = api.analyze(RECORDING)
-    shown(page, tmp_path, document)
+    shown(page, tmp_path, recorded())
     read = "rows => rows.map(row => [...row.cells].map(cell => Number(cell.dataset.value)))"
     cells = page.eval_on_selector_all(f"{KERNELS} tbody tr", read)
     expected = [

@@ -9,7 +9,8 @@ from pathlib import PurePath
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
-from rocm_perf.render.page.cells import Explanations, exact
+from rocm_perf.model.quantity import ratio
+from rocm_perf.render.page.cells import Cell, Explanations, exact
 from rocm_perf.render.sections.headline import contents, headline, ranked_findings, worth
 from rocm_perf.render.sections.recording import overhead_text
 from rocm_perf.render.sections.section import Section
@@ -37,6 +38,7 @@ class Head:
     title: str
     facts: tuple[str, ...]
     verdict: str
+    working: Cell  # the number in it
     cards: tuple[Card, ...]
     more: tuple[Card, ...]
     startup: tuple[Card, ...]
@@ -54,6 +56,7 @@ def head(document: Document, missing: Sequence[Section], explanations: Explanati
         title=PurePath(document.label).name,
         facts=tuple(_facts(document)),
         verdict=list(headline(document))[-1] if document.devices else contents(document),
+        working=_working(document, explanations),
         cards=tuple(cards[:CARDS]),
         more=tuple(cards[CARDS:]),
         startup=tuple(_card(finding, document, explanations) for finding in startup),
@@ -62,6 +65,17 @@ def head(document: Document, missing: Sequence[Section], explanations: Explanati
         recorded=tuple((name, exact(rows)) for name, rows in document.coverage.recorded.items()),
         missing=tuple(missing),
     )
+
+
+def _working(document: Document, explanations: Explanations) -> Cell:
+    """How much the busiest GPU works, as the verdict says it."""
+    if not document.devices or document.gaps.doubt:
+        return Cell("")
+    busiest = document.devices[0]
+    wall = document.wall_ns or busiest.window_ns
+    working = ratio(busiest.busy_ns, wall, "busy_ns of the busiest GPU / wall_ns", "busy_ns", "wall_ns")
+    value = None if working.value is None else repr(working.value)
+    return Cell("", value=value, explanation=explanations.place(working, "", "gpus"))
 
 
 def _facts(document: Document) -> Iterator[str]:

@@ -1,6 +1,8 @@
-"""The order of the report's page, and the tables of a recording that each topic is computed from."""
+"""The order of the report's page, and what each topic is computed from: tables of a recording, formulas."""
 
 from __future__ import annotations
+
+from rocm_perf.model.document import TOPICS
 
 # Every topic of model/document.py once; findings are the cards at the top.
 OUTLINE: dict[str, tuple[str, ...]] = {
@@ -45,3 +47,23 @@ TABLES: dict[str, tuple[str, ...]] = {
     "tables": _ALL,
     "recording": _ALL,
 }
+
+# The topics of formulas that are not named after a field of the document.
+_FORMULAS_OF = {
+    "projection": "projections",
+    "queue_length": "operators",
+    "critical_path": "path",
+    "critical_path_score": "path",
+    "slack_ns": "path",
+    "impact_ns": "path",
+    "half_ns, whole_ns": "path",
+    "bottleneck": "bottlenecks",
+    "instructions": "instructions",
+}
+
+
+def topic_of_formula(name: str) -> str:
+    """The topic whose numbers a formula of the document makes."""
+    subject = name.partition(".")[0]
+    known = next((topic.name for topic in TOPICS if subject in topic.fields), "")
+    return known or _FORMULAS_OF[subject]

@@ -12,7 +12,7 @@ from rocm_perf.render.figures.durations import sparkline
 from rocm_perf.render.figures.figure import Figure, Missing, in_page
 from rocm_perf.render.figures.index import page_figure
 from rocm_perf.render.page.cells import Explanations, Table
-from rocm_perf.render.page.outline import OUTLINE
+from rocm_perf.render.page.outline import OUTLINE, topic_of_formula
 from rocm_perf.render.sections.section import Section
 
 _AT_THE_TOP = ("phases",)  # whose figures stand there
@@ -28,7 +28,8 @@ class View:
     tables: tuple[Table, ...]
     figure: Markup | None
     no_figure: str  # why there is nothing to draw
-    row_figures: tuple[Markup, ...] = ()  # one for each row of the first table
+    row_figures: tuple[Markup, ...]  # one for each row of the first table, or none
+    formulas: tuple[tuple[str, str], ...]  # how the numbers of the topic are made
 
 
 def views(
@@ -57,6 +58,7 @@ def _view(document: Document, name: str, section: Section, explanations: Explana
         figure=Markup(drawn) if isinstance(drawn, str) else None,
         no_figure=drawn.reason if isinstance(drawn, Missing) else "",
         row_figures=tuple(_durations(document, section)) if name == "kernels" else (),
+        formulas=tuple(pair for pair in document.formulas.items() if topic_of_formula(pair[0]) == name),
     )
 
 

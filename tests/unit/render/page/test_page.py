@@ -19,7 +19,7 @@ from rocm_perf.analysis.overview import overview
 from rocm_perf.model.document import TOPICS, Document
 from rocm_perf.model.tables import SCHEMAS
 from rocm_perf.render import json as json_text
-from rocm_perf.render.page.outline import OUTLINE, TABLES
+from rocm_perf.render.page.outline import OUTLINE, TABLES, topic_of_formula
 from rocm_perf.render.page.page import ROWS, page
 from rocm_perf.render.sections.index import SECTIONS
 from rocm_perf.units import format_ns, format_share
@@ -60,6 +60,15 @@ def test_every_topic_has_a_place_and_its_tables() -> None:
     assert sorted(["findings", *(name for names in OUTLINE.values() for name in names)]) == sorted(topics)
     assert set(TABLES) == set(topics)
     assert {table for tables in TABLES.values() for table in tables} <= set(SCHEMAS)
+
+
+def test_every_formula_stands_with_its_topic() -> None:
+    document = simulated(WORKLOADS[0])
+    shown = page(document)
+    for name, formula in document.formulas.items():
+        topic = topic_of_formula(name)
+        is_shown = SECTIONS[topic](document, 1).unavailable is None
+        assert (f"<dt><code>{name}</code></dt><dd>{escape(formula)}</dd>" in shown) == is_shown
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
