@@ -107,6 +107,7 @@ fuzz-readers: $(READY) ## a minute of fuzzing sniff and every adapter, guided by
 bench: $(READY) ## our speed beside what a user would pick instead (several minutes)
 	$(BIN)/python bench/bench_start.py
 	$(BIN)/python bench/bench_torch.py --with-hta
+	$(BIN)/python bench/bench_report.py
 	$(BIN)/python bench/pathological.py
 	$(BIN)/python bench/bench_rocpd.py
 	$(BIN)/python bench/large.py

@@ -70,8 +70,8 @@ function reals(planes: Uint8Array, count: number): Column {
 
 function wholes(planes: Uint8Array, { count, planes: width, signed, differences, optional }: ColumnKind): Column {
   const values = new Float64Array(count);
-  for (let plane = 0, weight = 1; plane < width; plane++, weight *= 256)
-    for (let row = 0; row < count; row++) values[row]! += planes[plane * count + row]! * weight;
+  for (let plane = 0, weight = 1, place = 0; plane < width; plane++, weight *= 256)
+    for (let row = 0; row < count; row++, place++) values[row]! += planes[place]! * weight;
   if (signed) for (let row = 0; row < count; row++) values[row] = values[row]! % 2 ? -(values[row]! + 1) / 2 : values[row]! / 2;
   if (differences) for (let row = 1; row < count; row++) values[row]! += values[row - 1]!;
   if (optional) for (let row = 0; row < count; row++) values[row] = values[row] ? values[row]! - 1 : NaN;
@@ -98,16 +98,17 @@ function unpacked(packed: PackedTimeline, columns: Column[]): Timeline {
 function allSlices({ slices }: PackedTimeline, column: (number: number) => Column): Slices {
   const start = column(slices.start);
   const length = column(slices.length);
-  return {
-    start,
-    end: length.map((value, row) => start[row]! + value),
-    name: Uint32Array.from(column(slices.name)),
-    depth: Uint8Array.from(column(slices.depth)),
-    count: Uint32Array.from(column(slices.more), (more) => more + 1),
-    busy: column(slices.idle).map((idle, row) => length[row]! - idle),
-    onPath: Uint8Array.from(column(slices.onPath)),
-    details: [],
-  };
+  const [end, busy] = [new Float64Array(start.length), new Float64Array(start.length)];
+  const idle = column(slices.idle);
+  const count = new Uint32Array(column(slices.more));
+  for (let row = 0; row < start.length; row++) {
+    end[row] = start[row]! + length[row]!;
+    busy[row] = length[row]! - idle[row]!;
+    count[row]! += 1;
+  }
+  const name = new Uint32Array(column(slices.name));
+  const depth = new Uint8Array(column(slices.depth));
+  return { start, end, name, depth, count, busy, onPath: new Uint8Array(column(slices.onPath)), details: [] };
 }
 
 function part(all: Slices, first: number, length: number): Slices {
@@ -142,19 +143,16 @@ function flowsBetween(tracks: PackedTimeline["tracks"], cause: Column, effect: C
 }
 
 function located(tracks: PackedTimeline["tracks"], rows: Column): [Uint32Array, Uint32Array] {
-  const drawn = tracks.map((track, number) => ({ ...track, number })).filter((track) => track.kind !== "counter" && track.length);
-  const ordered = drawn.sort((one, other) => one.first - other.first);
+  const numbered = tracks.map(({ kind, first, length }, number) => ({ number, first, end: kind === "counter" ? first : first + length }));
+  const drawn = numbered.filter(({ first, end }) => first < end).sort((one, other) => one.first - other.first);
   const track = new Uint32Array(rows.length);
   const slice = new Uint32Array(rows.length);
-  for (let place = 0; place < rows.length; place++) {
-    let low = 0;
-    for (let high = ordered.length - 1; low < high; ) {
-      const middle = (low + high + 1) >> 1;
-      if (ordered[middle]!.first <= rows[place]!) low = middle;
-      else high = middle - 1;
-    }
-    track[place] = ordered[low]!.number;
-    slice[place] = rows[place]! - ordered[low]!.first;
+  let place = 0; // neighbours are mostly of one track
+  for (let flow = 0; flow < rows.length; flow++) {
+    const row = rows[flow]!;
+    if (row < drawn[place]!.first || row >= drawn[place]!.end) place = drawn.findIndex(({ end }) => row < end);
+    track[flow] = drawn[place]!.number;
+    slice[flow] = row - drawn[place]!.first;
   }
   return [track, slice];
 }
