@@ -1,8 +1,8 @@
 // What the browser tests call on a page of their own.
 
-import { linkTimelines, stepOffset } from "../src/timeline/link";
+import { linkTimelines, mountTimeline, stepOffset, type TimelineView } from "../src/timeline";
 import { boxOf, type Scene } from "../src/timeline/scene";
-import { mountTimeline, type TimelineView } from "../src/timeline/view";
+import { readPayload } from "../src/payload";
 import { synthetic } from "./synthetic";
 
 interface Inside {
@@ -45,4 +45,4 @@ async function panning(view: TimelineView, share: number, frames: number): Promi
   return times;
 }
 
-Object.assign(window, { mountTimeline, synthetic, linkTimelines, stepOffset, whereIs, selectedIn, panning });
+Object.assign(window, { mountTimeline, readPayload, synthetic, linkTimelines, stepOffset, whereIs, selectedIn, panning });

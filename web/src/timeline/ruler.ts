@@ -8,7 +8,7 @@ import { tickStep, xOf, type Range } from "./scale";
 import type { Scene } from "./scene";
 
 const LEAST_TICK_PX = 96;
-const LEAST_STEP_PX = 40; // where steps are closer, their lines would hide the rows
+const LEAST_STEP_PX = 30; // where steps are closer, their lines would hide the rows
 
 /** Lines through all rows: ticks, and where steps begin. */
 export function drawGrid(context: CanvasRenderingContext2D, scene: Scene, width: number, height: number): void {
@@ -79,6 +79,7 @@ function eachStep({ prepared, range }: Scene, width: number, draw: (x: number) =
   const { steps } = prepared.timeline;
   const first = countBelow(steps, range.from);
   const behind = countBelow(steps, range.to, first);
-  if ((behind - first) * LEAST_STEP_PX > width) return;
+  const room = xOf(steps[behind - 1] ?? 0, range, width) - xOf(steps[first] ?? 0, range, width);
+  if (behind - first > 1 && room / (behind - first - 1) < LEAST_STEP_PX) return;
   for (let step = first; step < behind; step += 1) draw(xOf(steps[step]!, range, width));
 }
