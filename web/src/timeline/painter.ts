@@ -7,7 +7,7 @@ import { LABEL_FONT, Labels, LEAST_ROOM_PX } from "./labels";
 import { busyRows, RULER_PX, type Placed } from "./layout";
 import { drawOverlay } from "./overlay";
 import type { Prepared, Row } from "./prepared";
-import { drawGrid, drawMeasured, drawRuler } from "./ruler";
+import { drawGrid, drawMeasured, drawMoment, drawRuler } from "./ruler";
 import { xOf } from "./scale";
 import type { Scene } from "./scene";
 import { isDimmed, paintBusy, paintLane, paintMarks, Strips, type Emphasis } from "./strips";
@@ -103,6 +103,7 @@ export class Painter {
     for (const placed of inSight) this.drawCounter(scene, placed, shift);
     drawOverlay(context, scene, width, height);
     this.drawHead(scene, stripes, captions);
+    drawMoment(context, scene, width);
     drawMeasured(context, scene, width, height);
   }
 
