@@ -101,6 +101,8 @@ def test_keys_zoom_and_move(opened: Opened) -> None:
     assert length(page) == pytest.approx(0.7 * (whole[1] - whole[0]))
     page.keyboard.press("0")
     assert shown(page) == pytest.approx(whole)
+    page.keyboard.press("g")
+    assert shown(page) == pytest.approx(page.evaluate("data.judged"))
 
 
 def test_keys_are_left_alone_outside(opened: Opened) -> None:
@@ -263,9 +265,10 @@ def test_the_critical_path_stands_out(opened: Opened) -> None:
     page.locator(".timeline-scroller").focus()
     page.keyboard.press("p")
     settle(page)
-    assert page.get_by_role("button", name="critical path").get_attribute("aria-pressed") == "true"
+    button = page.locator(".timeline-bar").get_by_role("button", name="critical path")
+    assert button.get_attribute("aria-pressed") == "true"
     assert page.evaluate(pixels) != plain
-    page.get_by_role("button", name="critical path").click()
+    button.click()
     page.mouse.move(5, 5)
     settle(page)
     assert page.evaluate(pixels) == plain

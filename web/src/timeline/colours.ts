@@ -28,6 +28,7 @@ export interface Palette {
 }
 
 const SHADES = [0, 0.16, 0.32, 0.46]; // how far a name of a kind leans to the ground
+const HUES = [0, 1, 2, 3, 4, 6]; // of the series, without the critical path's colour and the grey of gaps
 const DARK: Rgb = [16, 19, 24];
 const LIGHT: Rgb = [255, 255, 255];
 
@@ -63,7 +64,7 @@ export function paletteOf(names: readonly string[], looks: ReadonlyMap<number, L
 
 /** The colour of a name: kernels that begin alike share a hue, and the rest of the name shades it. */
 export function colourOf(name: string, theme: Theme): Rgb {
-  const hue = theme.series[hash(stem(name)) % theme.series.length]!;
+  const hue = theme.series[HUES[hash(stem(name)) % HUES.length]!]!;
   return mix(hue, theme.ground, SHADES[hash(name) % SHADES.length]!);
 }
 

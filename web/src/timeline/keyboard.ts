@@ -6,6 +6,7 @@ export interface KeyActions {
   earlier: () => void;
   later: () => void;
   reset: () => void;
+  showJudged: () => void;
   zoomToSelection: () => void;
   focusSearch: () => void;
   clear: () => void;
@@ -32,6 +33,7 @@ const KEYS: Record<string, keyof KeyActions> = {
   arrowright: "later",
   "0": "reset",
   home: "reset",
+  g: "showJudged",
   f: "zoomToSelection",
   "/": "focusSearch",
   escape: "clear",

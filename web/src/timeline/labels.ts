@@ -27,7 +27,7 @@ export class Labels {
     const text = this.texts[name] ?? "";
     const width = this.width(context, name, text);
     if (width <= room) return text;
-    const characters = Math.floor((text.length * room) / width - 0.5);
+    const characters = Math.floor((text.length * room) / width - 1.5); // both ends may be wider than the middle
     return characters < 3 ? "" : this.cutTo(name, text, characters);
   }
 

@@ -9,6 +9,9 @@ const CAPTION_PX = 17; // of a row whose title stands above it, where the page i
 const ROW_GAP_PX = 5;
 const PINNED_GAP_PX = 2;
 const COUNTER_PX = 46;
+const COMPACT_PX = 3; // of a lane in a folded row
+const MOST_COMPACT = 60; // lanes
+const LEAST_ROW_PX = 18;
 const PINNED: readonly TrackKind[] = ["phases", "path"];
 const LANE_PX: Record<TrackKind, number> = { phases: 18, path: 16, gaps: 14, queue: 22, copies: 18, thread: 18, ranges: 18, counter: COUNTER_PX };
 
@@ -108,8 +111,8 @@ function isPinned(row: Row): boolean {
 
 function placeRow(given: { row: Row; y: number; caption: number; isOpen: boolean }): Placed {
   const { row, y, caption, isOpen } = given;
-  const lanePx = LANE_PX[row.track.kind];
-  const lanes = row.line ? 1 : Math.max(1, isOpen ? row.lanes.length : 1);
-  const height = caption + lanes * lanePx + ROW_GAP_PX;
+  const lanePx = isOpen ? LANE_PX[row.track.kind] : COMPACT_PX;
+  const lanes = row.line ? 1 : Math.min(Math.max(1, row.lanes.length), isOpen ? Infinity : MOST_COMPACT);
+  const height = caption + Math.max(lanes * lanePx, LEAST_ROW_PX - ROW_GAP_PX) + ROW_GAP_PX;
   return { group: row.track.group, row, members: [], isOpen, y, height, contentY: y + caption, lanePx, lanes };
 }

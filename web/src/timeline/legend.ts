@@ -1,32 +1,42 @@
 // What the colours mean: causes of gaps, the critical path, the part that is judged. A click searches for it.
 
 import { css, rgbOf, type Palette, type Theme, type Rgb } from "./colours";
-import { element } from "./dom";
+import { button, element } from "./dom";
 import type { Prepared } from "./prepared";
 
+export interface LegendActions {
+  find: (text: string) => void;
+  togglePath: () => void;
+  showJudged: () => void;
+}
+
 /** Fills the legend with what this recording has. */
-export function fillLegend(legend: HTMLElement, prepared: Prepared, palette: Palette, theme: Theme, find: (text: string) => void): void {
+export function fillLegend(legend: HTMLElement, prepared: Prepared, palette: Palette, theme: Theme, actions: LegendActions): void {
   const { timeline, labels } = prepared;
   const causes = new Set<number>();
   for (const track of timeline.tracks) if (track.kind === "gaps") track.slices.name.forEach((name) => causes.add(name));
   const entries = [...causes].map((name) => {
     const label = labels[name] ?? "";
-    const pressed = element("button", { type: "button", title: `Search for ${label}` }, swatch(rgbOf(palette.pixels[name]!)), label);
-    pressed.addEventListener("click", () => find(label));
-    return element("li", {}, pressed);
+    return entry(swatch(rgbOf(palette.pixels[name]!)), label, { title: `Search for ${label}`, act: () => actions.find(label) });
   });
-  const heading = entries.length > 0 ? [element("li", { class: "timeline-legend-heading" }, "Idle because of")] : [];
-  const marks = [mark(theme.path, "critical path", hasPath(prepared)), mark(theme.ink, "judged part", timeline.judged !== null)];
-  const notes = [timeline.thinned, ...timeline.notes].filter((each) => each !== null && each !== "");
-  legend.replaceChildren(...heading, ...entries, ...marks.flat(), ...notes.map((each) => element("li", { class: "timeline-note" }, each!)));
+  const heading = causes.size > 0 ? [element("li", { class: "timeline-legend-heading" }, "Idle because of")] : [];
+  if (hasPath(prepared)) entries.push(entry(dash(theme.path), "critical path", { title: "Highlight the critical path (P)", act: actions.togglePath }));
+  if (timeline.judged) entries.push(entry(dash(theme.ink), "judged part", { title: "Show the part that the verdict is about (G)", act: actions.showJudged }));
+  legend.replaceChildren(...heading, ...entries);
 }
 
 function hasPath({ rows }: Prepared): boolean {
   return rows.some((row) => row.lanes.some((lane) => lane.pathBefore !== null));
 }
 
-function mark(colour: Rgb, text: string, isThere: boolean): HTMLElement[] {
-  return isThere ? [element("li", {}, swatch(colour, "timeline-swatch timeline-swatch-line"), text)] : [];
+function entry(sign: HTMLElement, text: string, { title, act }: { title: string; act: () => void }): HTMLElement {
+  const made = button(text, title, act);
+  made.prepend(sign);
+  return element("li", {}, made);
+}
+
+function dash(colour: Rgb): HTMLElement {
+  return swatch(colour, "timeline-swatch timeline-swatch-line");
 }
 
 function swatch(colour: Rgb, look = "timeline-swatch"): HTMLElement {

@@ -23,7 +23,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   collective: series(3, FAINT),
   "queue gaps": series(8),
   "work that was not recorded": series(8, FAINT),
-  "nothing recorded": idle,
+  "nothing recorded": quiet,
 };
 
 /** How the names of gaps, phases and steps look; all others have a colour of their own name. */
@@ -46,6 +46,10 @@ function series(number: number, faint = 0): Look {
 
 function idle(theme: Theme): ReturnType<Look> {
   return theme.idle;
+}
+
+function quiet(theme: Theme): ReturnType<Look> {
+  return mix(theme.idle, theme.inkSoft, 0.3); // a short gap in the colour of idle time would not be seen
 }
 
 function line(theme: Theme): ReturnType<Look> {

@@ -1,18 +1,19 @@
 // Draws a frame: only the rows in sight, and in each only as much as there are columns of pixels.
 
 import { Columns, ON_PATH } from "./columns";
-import { css, mix, pixelOf } from "./colours";
+import { css, pixelOf } from "./colours";
 import { drawCounter, drawScale } from "./counter";
 import { LABEL_FONT, Labels, LEAST_ROOM_PX } from "./labels";
 import { busyRows, RULER_PX, type Placed } from "./layout";
 import { drawOverlay } from "./overlay";
 import type { Prepared, Row } from "./prepared";
-import { drawGrid, drawMeasured, drawRuler } from "./ruler";
+import { drawGrid, drawMeasured, drawMoment, drawRuler } from "./ruler";
 import { xOf } from "./scale";
 import type { Scene } from "./scene";
 import { isDimmed, paintBusy, paintLane, paintMarks, Strips, type Emphasis } from "./strips";
 
 const PATH_PX = 3;
+const LEAST_TEXT_PX = 12; // lower lanes have no names
 
 /** A line of the strips, and where it goes. */
 interface Stripe {
@@ -102,6 +103,7 @@ export class Painter {
     for (const placed of inSight) this.drawCounter(scene, placed, shift);
     drawOverlay(context, scene, width, height);
     this.drawHead(scene, stripes, captions);
+    drawMoment(context, scene, width);
     drawMeasured(context, scene, width, height);
   }
 
@@ -130,9 +132,10 @@ export class Painter {
     const top = placed.contentY + number * placed.lanePx + shift;
     if (top + placed.lanePx < 0 || top > this.height) return;
     this.columns.fill(lane, scene.range);
-    const stripe = this.stripe(top, placed.lanePx - 1);
+    const stripe = this.stripe(top, placed.lanePx < LEAST_TEXT_PX ? placed.lanePx : placed.lanePx - 1);
     const names = row.track.slices.name;
     paintLane({ columns: this.columns, lane, names, palette: scene.palette, emphasis: emphasisOf(scene, row), line: this.strips.line(stripe.line) });
+    if (placed.lanePx < LEAST_TEXT_PX) return;
     if (lane.pathBefore && row.track.kind !== "path") this.underline(scene, top + placed.lanePx - 1 - PATH_PX);
     this.caption(scene, row, number, top + placed.lanePx / 2);
   }
@@ -178,7 +181,7 @@ export class Painter {
   }
 
   private drawHeadings(scene: Scene, inSight: readonly Placed[], shift: number): void {
-    this.context.fillStyle = css(mix(scene.theme.surface, scene.theme.line, 0.25));
+    this.context.fillStyle = css(scene.theme.surface);
     for (const placed of inSight) {
       if (!placed.row) this.context.fillRect(0, placed.y + shift, this.width, placed.height - 2);
     }

@@ -1,14 +1,14 @@
 // The ruler: ticks with their times, the steps, and the part of the recording that the verdict is about.
 
-import { css } from "./colours";
+import { css, type Rgb } from "./colours";
 import { formatMoment, formatNs } from "./format";
 import { countBelow } from "./lanes";
 import { RULER_PX } from "./layout";
-import { tickStep, xOf, type Range } from "./scale";
+import { lengthOf, tickStep, xOf } from "./scale";
 import type { Scene } from "./scene";
 
 const LEAST_TICK_PX = 96;
-const LEAST_STEP_PX = 40; // where steps are closer, their lines would hide the rows
+const LEAST_STEP_PX = 30; // where steps are closer, their lines would hide the rows
 
 /** Lines through all rows: ticks, and where steps begin. */
 export function drawGrid(context: CanvasRenderingContext2D, scene: Scene, width: number, height: number): void {
@@ -51,18 +51,26 @@ export function drawMeasured(context: CanvasRenderingContext2D, scene: Scene, wi
   context.fillStyle = css(theme.accent);
   context.fillRect(Math.round(left), 0, 1, height);
   context.fillRect(Math.round(right) - 1, 0, 1, height);
-  drawLength(context, scene, measured, { left: Math.max(left, 0), right: Math.min(right, width), width });
+  const middle = (Math.max(left, 0) + Math.min(right, width)) / 2;
+  drawFlag(context, { text: formatNs(lengthOf(measured)), middle, width, colour: theme.accent, ink: theme.ground });
 }
 
-function drawLength(context: CanvasRenderingContext2D, { theme }: Scene, measured: Range, at: { left: number; right: number; width: number }): void {
-  const text = formatNs(measured.to - measured.from);
-  const room = context.measureText(text).width + 12;
-  const x = Math.min(Math.max((at.left + at.right - room) / 2, 0), at.width - room);
-  context.fillStyle = css(theme.accent);
+/** The moment below the pointer. */
+export function drawMoment(context: CanvasRenderingContext2D, scene: Scene, width: number): void {
+  const { cursor, range, theme } = scene;
+  if (cursor === null) return;
+  const step = tickStep(range, width, LEAST_TICK_PX) / 10;
+  drawFlag(context, { text: formatMoment(Math.round(cursor / step) * step, step), middle: xOf(cursor, range, width), width, colour: theme.ink, ink: theme.ground });
+}
+
+function drawFlag(context: CanvasRenderingContext2D, flag: { text: string; middle: number; width: number; colour: Rgb; ink: Rgb }): void {
+  const room = context.measureText(flag.text).width + 12;
+  const x = Math.min(Math.max(flag.middle - room / 2, 0), flag.width - room);
+  context.fillStyle = css(flag.colour);
   context.fillRect(x, 2, room, 16);
-  context.fillStyle = css(theme.ground);
+  context.fillStyle = css(flag.ink);
   context.textBaseline = "middle";
-  context.fillText(text, x + 6, 10.5);
+  context.fillText(flag.text, x + 6, 10.5);
 }
 
 function drawJudged(context: CanvasRenderingContext2D, { prepared, range, theme }: Scene, width: number): void {
@@ -79,6 +87,7 @@ function eachStep({ prepared, range }: Scene, width: number, draw: (x: number) =
   const { steps } = prepared.timeline;
   const first = countBelow(steps, range.from);
   const behind = countBelow(steps, range.to, first);
-  if ((behind - first) * LEAST_STEP_PX > width) return;
+  const room = xOf(steps[behind - 1] ?? 0, range, width) - xOf(steps[first] ?? 0, range, width);
+  if (behind - first > 1 && room / (behind - first - 1) < LEAST_STEP_PX) return;
   for (let step = first; step < behind; step += 1) draw(xOf(steps[step]!, range, width));
 }

@@ -37,6 +37,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["drag on the ruler", "measure a range"],
   ["F", "zoom to the selection"],
   ["0, Home", "the whole recording"],
+  ["G", "the part that is judged"],
   [", / .", "previous, next slice of the row"],
   ["J / K", "row below, row above"],
   ["[ / ]", "previous, next of the same name"],

@@ -25,11 +25,11 @@ function titleOf(placed: Placed, actions: TitleActions): HTMLElement {
   const isFoldable = !row || row.lanes.length > 1;
   const attributes = { class: row ? "timeline-title" : "timeline-title timeline-group", title: text };
   const made = isFoldable
-    ? element("button", { ...attributes, type: "button", "aria-expanded": String(placed.isOpen) }, text)
-    : element("div", attributes, text);
+    ? element("button", { ...attributes, type: "button", "aria-expanded": String(placed.isOpen) }, element("span", {}, text))
+    : element("div", attributes, element("span", {}, text));
   made.style.top = `${placed.y}px`;
   made.style.height = `${placed.height}px`;
-  if (row && placed.contentY === placed.y) made.style.lineHeight = `${placed.lanePx}px`;
+  if (row && placed.isOpen && placed.contentY === placed.y) made.style.lineHeight = `${placed.lanePx}px`;
   if (isFoldable) made.addEventListener("click", () => (row ? actions.toggleRow(row.index) : actions.toggleGroup(placed.group)));
   return made;
 }

@@ -203,7 +203,8 @@ class View implements TimelineView {
   }
 
   private fillLegend(): void {
-    fillLegend(this.parts.legend, this.prepared, this.scene.palette, this.scene.theme, (text) => this.find(text));
+    const actions = { find: (text: string) => void this.find(text), togglePath: () => this.togglePath(), showJudged: () => this.showJudged() };
+    fillLegend(this.parts.legend, this.prepared, this.scene.palette, this.scene.theme, actions);
   }
 
   private toggle<Key>(folded: Set<Key>, key: Key): void {
@@ -298,6 +299,11 @@ class View implements TimelineView {
 
   private panBy(share: number): void {
     this.glide.to(within(panned(this.glide.destination, share), this.limits));
+  }
+
+  private showJudged(): void {
+    const { judged } = this.prepared.timeline;
+    if (judged) this.show(judged[0], judged[1]);
   }
 
   private clear(): void {
@@ -405,6 +411,7 @@ class View implements TimelineView {
       ...this.buttonActions(),
       earlier: () => this.panBy(-PAN_STEP),
       later: () => this.panBy(PAN_STEP),
+      showJudged: () => this.showJudged(),
       zoomToSelection: () => this.zoomToSelection(),
       focusSearch: () => this.parts.searchField.focus(),
       clear: () => this.clear(),
