@@ -40,7 +40,7 @@ def derived_tracks(trace: Trace, document: Document) -> DerivedTracks:
 def _on_clock(layer: Layer, begin_ns: int) -> pl.DataFrame:
     """The slices of a layer by the title of their track, annotated with its details."""
     own = pl.col("group") == overall.GROUP
-    title = pl.when(own).then("title").otherwise(pl.format("{}: {}", "group", "title"))
+    title = pl.when(own).then("title").otherwise(pl.format("{}: {}", "title", "group"))
     tracks = layer.tracks.with_row_index("track").select("track", title.alias("title"))
     details = [pl.col(column).alias(meaning.label) for column, meaning in layer.details.items()]
     return layer.slices.join(tracks, on="track", maintain_order="left").select(

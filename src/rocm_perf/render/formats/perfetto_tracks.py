@@ -118,8 +118,8 @@ class TrackDescriptors:
     def _gpu(self, pid: int | None, agent: int) -> int:
         key = ("gpu", pid, agent)
         if key not in self._numbers:
-            name = self._gpus.get(agent)
-            self._new(key, self._process(pid)).name = f"GPU [{agent}] {name}" if name else f"GPU [{agent}]"
+            name = " ".join(filter(None, (f"GPU [{agent}]", self._gpus.get(agent))))
+            self._new(key, self._process(pid)).name = name if pid is not None else f"{name}: sensors"
         return self._numbers[key]
 
     def _analysis(self) -> int:

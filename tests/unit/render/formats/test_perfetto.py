@@ -152,7 +152,7 @@ def test_tracks_are_named_as_rocprofv3_names_them(tmp_path: Path) -> None:
     perfetto.write(trace, tmp_path / "t.pftrace")
     packets = packets_of(tmp_path / "t.pftrace")
     assert {packet.track_descriptor.name for packet in packets} - {""} == {
-        "GPU [4] MI300X",
+        *("GPU [4] MI300X", "GPU [4] MI300X: sensors"),
         "COMPUTE AGENT [4] QUEUE [0] (GPU)",
         "COMPUTE AGENT [4] STREAM [3] (GPU)",
         "COPY to AGENT [0] STREAM [3] (CPU)",
