@@ -4,6 +4,7 @@ import { readPayload } from "./data";
 import { explainNumbers } from "./explain";
 import { markPlace } from "./contents";
 import { liveTables } from "./tables";
+import { showSideTimelines } from "./side_timelines";
 import { themeButton } from "./theme";
 import { mountTimeline } from "./timeline/view";
 
@@ -13,6 +14,7 @@ liveTables();
 explainNumbers();
 markPlace();
 void showTimeline();
+void showSideTimelines();
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => (each.open = true)));
 
 /** Puts the timeline into its place. What it holds is large, and read once the page can be seen. */

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rocm_perf.ingest.load import Loaded
     from rocm_perf.model.results.comparison import Comparison
 
+    Sides = tuple[list[Recording], list[Recording]]
+
 
 class CompareCommand:
     """What changed between two programs, from one recording of each or, better, from several.
@@ -84,6 +86,8 @@ class CompareCommand:
             comparison = replace(comparison, wall_doubt=doubt, notes=(doubt, *comparison.notes))
         comparison = replace(comparison, checks=judge(comparison, expressions))
         _print(comparison, args)
+        if args.output:
+            _write(comparison, (before, after), args)
         write_junit(comparison.checks, args, suite="rocm-perf compare")
         errors = [run.error for side in loaded for run in side if run.error]
         for error in errors:
@@ -175,8 +179,6 @@ def _doubt_on_joined(paths: Sequence[Path]) -> str | None:
 
 
 def _print(comparison: Comparison, args: argparse.Namespace) -> None:
-    if args.output:
-        _write(comparison, args)
     if args.json:
         from rocm_perf.render import json
 
@@ -190,18 +192,24 @@ def _print(comparison: Comparison, args: argparse.Namespace) -> None:
         print_comparison(comparison, result_console(), args.top)
 
 
-def _write(comparison: Comparison, args: argparse.Namespace) -> None:
+def _write(comparison: Comparison, sides: Sides, args: argparse.Namespace) -> None:
     from rocm_perf.files import write_whole
 
-    text = _page(comparison) if args.output.suffix == ".html" else _markdown(comparison, args.top)
+    text = _page(comparison, sides) if args.output.suffix == ".html" else _markdown(comparison, args.top)
     write_whole(args.output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
     say(f"wrote {args.output}")
 
 
-def _page(comparison: Comparison) -> str:
+def _page(comparison: Comparison, sides: Sides) -> str:
+    """The comparison as a page, with the timelines of the middle run of each side."""
+    from rocm_perf.analysis.overview import examine
+    from rocm_perf.analysis.timeline.build import timeline
     from rocm_perf.render.page.comparison import comparison_page
 
-    return comparison_page(comparison)
+    middles = sides[0][comparison.base.middle], sides[1][comparison.new.middle]
+    return comparison_page(
+        comparison, [timeline(run.trace, examine(run.trace, run.label)) for run in middles]
+    )
 
 
 def _markdown(comparison: Comparison, top: int) -> str:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from rocm_perf.analysis.compare.populations import compare
 from rocm_perf.analysis.compare.runs import Recording
 from rocm_perf.analysis.overview import examine
+from rocm_perf.analysis.timeline.build import timeline
 from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.ingest.load import Loaded
+from rocm_perf.model.document import Document
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats import perfetto
 from rocm_perf.render.page.comparison import comparison_page
@@ -31,8 +33,9 @@ def write_report(loaded: Loaded, order: Order) -> None:
         Link("Save", f"../save/{run.id}"),
     )
     document = examine(_trace(loaded), loaded.label, machines=order.machines)
-    _write(order, REPORT, page(document, links))
-    _write(order, SAVED, page(document))
+    drawn = timeline(_trace(loaded), document)
+    _write(order, REPORT, page(document, drawn, links))
+    _write(order, SAVED, page(document, drawn))
     (order.folder / SUMMARY).write_bytes(compact_json(summarise(document)))
 
 
@@ -43,16 +46,20 @@ def write_trace(loaded: Loaded, order: Order) -> None:
 
 def write_comparison(base: Sequence[Loaded], new: Sequence[Loaded], order: Order) -> None:
     """Write what changed from one side to the other."""
-    sides = [[_recording(loaded, order) for loaded in side] for side in (base, new)]
-    labels = _label(order.wish.base), _label(order.wish.new)
-    links = (Link(_ALL_RUNS, "./"),)
-    _write(order, COMPARISON, comparison_page(compare(sides[0], sides[1], labels), links))
+    sides = [[_examined(loaded, order) for loaded in side] for side in (base, new)]
+    recordings = [[_recording(*run) for run in side] for side in sides]
+    comparison = compare(*recordings, labels=(_label(order.wish.base), _label(order.wish.new)))
+    middles = sides[0][comparison.base.middle], sides[1][comparison.new.middle]
+    text = comparison_page(comparison, [timeline(*run) for run in middles], [Link(_ALL_RUNS, "./")])
+    _write(order, COMPARISON, text)
 
 
-def _recording(loaded: Loaded, order: Order) -> Recording:
-    trace = _trace(loaded)
-    document = examine(trace, loaded.label, machines=order.machines)
-    return Recording(loaded.label, trace, (*document.findings, *document.coverage.holes, *sanity(trace)))
+def _examined(loaded: Loaded, order: Order) -> tuple[Trace, Document]:
+    return _trace(loaded), examine(_trace(loaded), loaded.label, machines=order.machines)
+
+
+def _recording(trace: Trace, document: Document) -> Recording:
+    return Recording(document.label, trace, (*document.findings, *document.coverage.holes, *sanity(trace)))
 
 
 def _label(runs: Sequence[Run]) -> str:

@@ -43,6 +43,15 @@ class Side(msgspec.Struct, frozen=True):
     label: str
     runs: tuple[ComparedRun, ...]
 
+    @property
+    def middle(self) -> int:
+        """The place of the run with the median wall of a step or run, the shorter of two."""
+        walls = sorted((run.wall_ns or 0) / (run.steps or 1) for run in self.runs)
+        median = walls[(len(walls) - 1) // 2]
+        return next(
+            place for place, run in enumerate(self.runs) if (run.wall_ns or 0) / (run.steps or 1) == median
+        )
+
 
 class Change(msgspec.Struct, frozen=True):
     """A time on both sides: the median over the runs of each, and what the runs show about their ratio."""

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rocm_perf.model.results.comparison import Comparison, FindingChange, Side
-from rocm_perf.render.figures.figure import NARROW, WIDE, Figure, in_page
-from rocm_perf.render.figures.waterfall import waterfall_figure
-from rocm_perf.render.page.cells import Explanations, Table
+from rocm_perf.model.results.timeline import Timeline
+from rocm_perf.render.figures.figure import NARROW, WIDE, Draw, Figure, in_page
+from rocm_perf.render.figures.waterfall import intervals_figure, waterfall_figure
+from rocm_perf.render.page.cells import Explanations
+from rocm_perf.render.page.payload import payload
 from rocm_perf.render.page.templates import Link, filled, inert
+from rocm_perf.render.page.views import View
 from rocm_perf.render.sections.comparison import basis_lines, comparison_sections, headline, pace, title
 from rocm_perf.render.sections.section import Column, Section, code, count, grids, number, text, time
 from rocm_perf.units import format_ns
@@ -20,17 +23,6 @@ from rocm_perf.version import __version__
 ROWS = 300  # of each list; `--json` has all
 _WIDE_COLUMNS = 200  # room for every column
 _FATES = {"went": "Gone", "came": "New", "stayed": "On both sides"}
-
-
-@dataclass(frozen=True)
-class View:
-    """One section as the page shows it."""
-
-    name: str
-    section: Section
-    tables: tuple[Table, ...]
-    figure: Markup | None = None
-    no_figure: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,8 +35,11 @@ class Wall:
     runs: str
 
 
-def comparison_page(comparison: Comparison, links: Sequence[Link] = ()) -> str:
-    """The comparison as HTML; `links` lead from it to other pages of a server."""
+def comparison_page(
+    comparison: Comparison, timelines: Sequence[Timeline | None] = (), links: Sequence[Link] = ()
+) -> str:
+    """The comparison as HTML. `timelines` are those of the middle run of each side; `links` lead to other pages of a
+    server."""
     explanations = Explanations({})
     sections = comparison_sections(comparison, ROWS, width=_WIDE_COLUMNS, bars=False)
     views = [_view(section, comparison, explanations) for section in (*sections, _runs(comparison))]
@@ -59,6 +54,9 @@ def comparison_page(comparison: Comparison, links: Sequence[Link] = ()) -> str:
         basis=tuple(basis_lines(comparison)),
         fates=tuple(_fates(comparison)),
         views=views,
+        intervals=_drawn(intervals_figure, comparison),
+        timelines=[payload({}, one) for one in timelines] if all(timelines) else (),
+        aligned=_alignment(comparison),
         links=links,
         explanations=inert(explanations.entries),
     )
@@ -104,14 +102,24 @@ def _view(section: Section, comparison: Comparison, explanations: Explanations) 
     name = section.title.lower().replace(" ", "-")
     tables = tuple(explanations.table(grid, name) for grid in section.grids)
     if section.title != "Where the difference comes from":
-        return View(name, section, tables)
-    drawings = [waterfall_figure(comparison.waterfall, width) for width in (WIDE, NARROW)]
-    drawn = [
-        in_page(drawing, look)
-        for drawing, look in zip(drawings, ("on-wide", "on-narrow"), strict=True)
-        if isinstance(drawing, Figure)
-    ]
-    return View(name, section, tables, figure=Markup("".join(drawn)) if drawn else None)
+        return View(name, section, tables, figure=None, no_figure="")
+    return View(name, section, tables, figure=_drawn(waterfall_figure, comparison.waterfall), no_figure="")
+
+
+def _drawn(draw: Draw, subject: object) -> Markup | None:
+    """The figure for wide and for narrow screens; None where there is nothing to draw."""
+    wide, narrow = draw(subject, WIDE), draw(subject, NARROW)
+    if not isinstance(wide, Figure) or not isinstance(narrow, Figure):
+        return None
+    return Markup(in_page(wide, "on-wide") + in_page(narrow, "on-narrow"))
+
+
+def _alignment(comparison: Comparison) -> str:
+    """What stands above each other in the two timelines."""
+    where = "their first steps" if comparison.per == "step" else "the part that is judged"
+    several = max(len(comparison.base.runs), len(comparison.new.runs)) > 1
+    whose = "The middle run of each side" if several else "Both runs"
+    return f"{whose}, aligned by {where}; they move together."
 
 
 @dataclass(frozen=True)
