@@ -57,6 +57,8 @@ def ab_test(  # noqa: PLR0913  (each is a choice of the user's)
     pair = Pair(LocalSide(BASE, base, plan.terms), LocalSide(NEW, new, plan.terms))
     trial.check(pair)
     turns = trial.time(pair) if trial.is_right else []
+    if trial.failure and not turns:
+        raise trial.failure
     pairs = [own_times(turns)] if turns else []
     clock: Clock = "device events" if has_device_events() else "wall clock"
     date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

@@ -14,7 +14,7 @@ from rocm_perf.bench.ab_result import AbResult, ab_result, pair_samples
 from rocm_perf.bench.judge.checking import Pair
 from rocm_perf.bench.judge.clocks import PairTimes, Traced, judged_times, own_times
 from rocm_perf.bench.judge.inputs import Inputs
-from rocm_perf.bench.judge.lap import BASE, NEW
+from rocm_perf.bench.judge.lap import BASE, NEW, JudgedError
 from rocm_perf.bench.judge.runner import InputProcess, RemoteSide, RunnerProcess
 from rocm_perf.bench.judge.timing import Turn
 from rocm_perf.bench.judge.tracing import Tracer, recorded_kernels
@@ -60,6 +60,8 @@ def ab_processes(request: AbRequest, progress: Callable[[str], None] = _silent) 
         trial = Trial(request.plan, inputs)
         tracer = _tracer() if any(map(on_gpu, inputs.template)) else None
         pairs = list(_timed_pairs(request, trial, tracer, progress))
+    if trial.failure and not pairs:
+        raise trial.failure
     clock: Clock = (
         "wall clock" if any(pair.clock != "device timestamps" for pair in pairs) else "device timestamps"
     )
@@ -77,20 +79,26 @@ def _input_process(stack: ExitStack, target: str, timeout_s: float) -> InputProc
 def _timed_pairs(
     request: AbRequest, trial: Trial, tracer: Tracer | None, progress: Callable[[str], None]
 ) -> Iterator[PairTimes]:
-    """The times of one pair of fresh processes after another, until NEW is wrong. The first pair shows whether it is
-    right before anything is timed."""
+    """The times of one pair of fresh processes after another, until NEW is wrong or one fails. The first pair shows
+    whether NEW is right before anything is timed."""
     for number in range(request.processes):
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
             folder = Path(name)
-            with _pair(request, tracer, folder, base_first=number % 2 == 0) as pair:
+            try:
+                with _pair(request, tracer, folder, base_first=number % 2 == 0) as pair:
+                    if number == 0:
+                        progress("comparing results")
+                        trial.check(pair)
+                    progress(f"timing, process {number + 1} of {request.processes}")
+                    turns = trial.time(pair) if trial.is_right else []
+            except JudgedError as error:
                 if number == 0:
-                    progress("comparing results")
-                    trial.check(pair)
-                progress(f"timing, process {number + 1} of {request.processes}")
-                turns = trial.time(pair) if trial.is_right else []
+                    raise
+                trial.failure = error
+                return
             if turns:
                 yield _pair_times(request, turns, tracer, folder)
-        if not trial.is_right:
+        if trial.failure or not trial.is_right:
             return
 
 

@@ -57,6 +57,7 @@ class AbResult:
     difference: Difference | None  # None: there are no times, because NEW is wrong
     cases: tuple[AbCase, ...]
     scope: Scope
+    failure: str = ""  # why it ended before it was done; what was timed until then is kept
 
     @property
     def correct(self) -> bool:
@@ -92,6 +93,7 @@ class AbResult:
             "speedup": self.speedup if self.correct and self.difference else None,
             "interval": self.interval,
             "scope": self.scope,
+            "failure": self.failure,
             "problems": self.problems,
             "doubts": self.doubts,
             "largest_absolute_error": self.largest_absolute_error,
@@ -118,6 +120,8 @@ class AbResult:
             if len(self.cases) > 1:
                 yield from (f"           {_case_line(case)}" for case in self.cases)
         yield f"Verdict:   {self.verdict}"
+        if self.failure:
+            yield f"Failed:    {self.failure}; the times above were taken before"
         yield from (f"Doubt:     {doubt}" for doubt in self.doubts)
 
     def _checks(self) -> str:
@@ -171,6 +175,7 @@ def ab_result(
         difference=apart,
         cases=_cases(pairs, [described(arguments) for arguments in trial.inputs.template]),
         scope="over processes" if len(pairs) > 1 else "this process alone",
+        failure=str(trial.failure or ""),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import number, positive, seconds, share
 from rocm_perf.cli.output import say, show, show_json, show_status
+from rocm_perf.errors import EmptyCaptureError
 
 if TYPE_CHECKING:
     from rocm_perf.bench.ab_result import AbResult
@@ -95,11 +96,13 @@ class AbCommand:
             _progress("")
         if args.json:
             show_json(encode_json(result.to_json()).decode())
+            if result.failure:
+                say(result.failure)
         else:
             show(*result.lines())
         if args.save:
             _save(result, args.laps)
-        return int(result.fails(args.fail_on))
+        return int(result.fails(args.fail_on)) or (EmptyCaptureError.exit_code if result.failure else 0)
 
 
 def _save(result: AbResult, laps: int) -> None:
@@ -109,8 +112,9 @@ def _save(result: AbResult, laps: int) -> None:
     from rocm_perf.bench.history.records import SavedRun
     from rocm_perf.cli.saving import save_run
 
-    if not result.correct:
-        say("nothing is kept: a wrong result has no speed")
+    if not result.correct or result.failure:
+        why = "it ended before it was done" if result.correct else "a wrong result has no speed"
+        say(f"nothing is kept in the history: {why}")
         return
     for side in (result.base, result.new):
         save_run(SavedRun(result=replace(side, settings={"measured_by": "ab", "laps": laps})))

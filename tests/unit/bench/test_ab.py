@@ -208,3 +208,29 @@ def test_medians_that_contradict_the_pairs_are_doubted() -> None:
 
 def test_a_long_list_is_handed_over_fewer_times() -> None:
     assert size_bytes([0.5] * 1000) == 1000 * size_bytes(0.5) > 8 * 1000
+
+
+def test_laps_before_base_failed_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    calls = iter(range(1_000_000))
+
+    def fails_later(x: Any) -> Any:
+        if next(calls) == 16:
+            raise OSError("no device")
+        return np.sort(x)
+
+    result = ab_test(fails_later, quick, (X,))
+    assert result.failure == "BASE failed: it raised OSError: no device"
+    assert 0 < len(result.base.processes[0].times_ms) < 12
+    assert "Failed:    BASE failed: it raised OSError: no device; the times above" in capsys.readouterr().out
+
+
+def test_a_base_that_fails_before_anything_was_timed_is_an_error() -> None:
+    calls = iter(range(1_000_000))
+
+    def fails_soon(x: Any) -> Any:
+        if next(calls) == 5:
+            raise OSError("no device")
+        return np.sort(x)
+
+    with pytest.raises(JudgedError, match="BASE failed: it raised OSError: no device"):
+        ab_test(fails_soon, quick, (X,))

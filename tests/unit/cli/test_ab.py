@@ -13,6 +13,14 @@ from rocm_perf.cli.main import main
 REFERENCE = """
 def base(x): return sorted(x)
 def breaks(x): raise OSError("no device")
+def breaks_later(x):
+    import os, pathlib
+    starts = pathlib.Path(__file__ + ".starts")
+    started = set(starts.read_text().split()) if starts.exists() else set()
+    starts.write_text(" ".join(started | {str(os.getpid())}))
+    if len(started) == 2 and str(os.getpid()) not in started:
+        raise OSError("no device")
+    return sorted(x)
 def inputs(seed): return ([float(seed % 97), 3.0, 1.0, float(seed % 89)],)
 """
 CANDIDATE = """
@@ -71,6 +79,22 @@ def test_a_base_that_fails_is_one_line(scripts: tuple[str, str], capsys: pytest.
     captured = capsys.readouterr()
     assert captured.err == "rocm-perf: BASE failed: it raised OSError: no device\n"
     assert captured.out == ""
+
+
+def test_what_was_timed_before_base_failed_is_kept(
+    scripts: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ab(scripts, "same", "--processes", "4", "--json", "--save", base="breaks_later") == 5
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
+    assert [len(process["times_ms"]) for process in answer["base"]["processes"]] == [10, 10]
+    assert answer["failure"] == "BASE failed: it raised OSError: no device"
+    assert "rocm-perf: BASE failed: it raised OSError: no device\n" in captured.err
+    assert not History().targets()
 
 
 def test_a_new_that_does_not_import_is_one_line(

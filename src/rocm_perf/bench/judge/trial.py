@@ -64,6 +64,7 @@ class Trial:
         self.cases = len(inputs.template)
         self.comparison = Comparison()
         self.checked_calls = 0
+        self.failure: JudgedError | None = None  # of BASE, after which nothing can be compared
         self._checker = plan.checker
         self._calls: list[int] = []  # per lap, by case
 
@@ -93,16 +94,19 @@ class Trial:
         ]
 
     def time(self, pair: Pair) -> list[Turn]:
-        """Laps of both functions in this pair of processes. Those that warm up are checked like the others, but not
-        returned."""
+        """Laps of both functions in this pair of processes, up to a failure. Those that warm up are checked like the
+        others, but not returned."""
         timed: list[Turn] = []
         count = self.plan.warmup_laps + self.plan.laps
-        with self._blaming_new():
-            for turn in turns(pair, self.inputs, self._checker, calls=self._calls, count=count):
-                self._add(turn.comparison, turn.case)
-                if not self.is_right:
-                    break
-                timed.append(turn)
+        try:
+            with self._blaming_new():
+                for turn in turns(pair, self.inputs, self._checker, calls=self._calls, count=count):
+                    self._add(turn.comparison, turn.case)
+                    if not self.is_right:
+                        break
+                    timed.append(turn)
+        except JudgedError as error:
+            self.failure = error
         whole = len(timed) - len(timed) % self.cases
         return timed[self.plan.warmup_laps * self.cases : whole]
 
