@@ -44,7 +44,7 @@ def many_kernels() -> Document:
 @cache
 def recorded() -> str:
     """The whole page of a real recording, with its timeline."""
-    return api.report(RECORDING)
+    return api.report(RECORDING).html
 
 
 def shown(page: Page, folder: Path, report: Document | str) -> Page:
