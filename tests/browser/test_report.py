@@ -145,7 +145,7 @@ def test_a_command_is_copied(browser: Browser, tmp_path: Path) -> None:
     page = shown(context.new_page(), tmp_path, recorded())
     button = page.locator(".card button.copy").first
     button.click()
-    page.wait_for_function("document.querySelector('.card button.copy').textContent === 'Copied'")
+    page.locator(".card button.copy", has_text="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == page.inner_text(".card .command code").replace(
         "\n", " "
     )
@@ -222,7 +222,7 @@ def test_the_timeline_of_the_recording_is_drawn(page: Page, tmp_path: Path) -> N
     shown(page, tmp_path, recorded())
     page.locator("#timeline canvas").first.wait_for()
     page.fill("#timeline input[type=search]", "layer_norm")
-    page.wait_for_function("/150/.test(document.querySelector('.timeline-hits').textContent)")
+    page.locator(".timeline-hits", has_text="150").wait_for()
 
 
 def test_a_verdict_explains_its_number(page: Page, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 import { copyButtons } from "./copy";
 import { readPayload } from "./data";
 import { explainNumbers } from "./explain";
+import { flameGraph } from "./figures/flame";
+import { liveFigures } from "./figures/tip";
 import { markPlace } from "./contents";
 import { liveTables } from "./tables";
 import { showSideTimelines } from "./side_timelines";
@@ -12,17 +14,21 @@ themeButton();
 copyButtons();
 liveTables();
 explainNumbers();
+liveFigures();
 markPlace();
-void showTimeline();
+void showData();
 void showSideTimelines();
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => (each.open = true)));
 
-/** Puts the timeline into its place. What it holds is large, and read once the page can be seen. */
-async function showTimeline(): Promise<void> {
-  const place = document.getElementById("timeline");
-  if (!place) return;
+/** Draws what is made of the page's data: the timeline, the flame graph. It is read once the page can be seen. */
+async function showData(): Promise<void> {
+  const payload = document.getElementById("payload")?.textContent;
+  if (!payload) return;
   await new Promise((shown) => requestAnimationFrame(shown));
-  const { timeline } = await readPayload(document.getElementById("payload")?.textContent ?? "");
+  const data = await readPayload(payload);
+  flameGraph(data.document);
+  const place = document.getElementById("timeline");
+  if (!place || !data.timeline) return;
   place.replaceChildren();
-  if (timeline) mountTimeline(place, timeline, { label: "Timeline of the recording" });
+  mountTimeline(place, data.timeline, { label: "Timeline of the recording" });
 }
