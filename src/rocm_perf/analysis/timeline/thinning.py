@@ -11,6 +11,7 @@ from rocm_perf.analysis.timeline.layer import Layer
 from rocm_perf.units import format_count, format_ns
 
 MOST_SLICES = 1_500_000  # of 2 to 8 bytes each, compressed: at worst a page of 15 MB
+MOST_CHARACTERS = 16_000_000  # of the distinct texts of one detail: compressed, 2 MB or more
 _DERIVED = ("path", "gaps")  # kinds that repeat what other tracks show
 _DERIVED_SHARE = 0.25  # of the slices, where not all fit
 _LINE = ("track", "depth")
@@ -40,6 +41,32 @@ def thinned(
         sentences += _sentence("", layers, everywhere, step)
         layers = everywhere
     return layers, " ".join(sentences) or None
+
+
+def without_long_texts(
+    layers: Sequence[Layer], most: int = MOST_CHARACTERS
+) -> tuple[Sequence[Layer], str | None]:
+    """The layers without details whose texts are longer than that in all, and which these are, in words."""
+    long = {
+        (layer.kind, column): meaning.label
+        for layer in layers
+        for column, meaning in layer.details.items()
+        if _characters(layer.slices[column]) > most
+    }
+    if not long:
+        return layers, None
+    kept = [
+        replace(
+            layer,
+            details={name: each for name, each in layer.details.items() if (layer.kind, name) not in long},
+        )
+        for layer in layers
+    ]
+    return kept, f"Too long to be held: {', '.join(dict.fromkeys(long.values()))}."
+
+
+def _characters(values: pl.Series) -> int:
+    return int(values.unique().str.len_bytes().sum()) if values.dtype == pl.String else 0
 
 
 def _count(layers: Sequence[Layer], kinds: Sequence[str] = ()) -> int:
