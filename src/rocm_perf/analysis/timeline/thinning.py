@@ -78,14 +78,37 @@ def _fitting(
 ) -> tuple[Sequence[Layer], int]:
     """The layers of the kinds merged in the shortest steps, each twice the one before, that leave so many slices; or,
     where no step does, in steps in which all that may be merged is one."""
-    step, merged = _FINEST_NS, layers
+    chosen = [layer for layer in layers if not kinds or layer.kind in kinds]
+    lines = [_by_line(layer, kept) for layer in chosen]
+    step = 2 * _FINEST_NS
     whole = max(int(layer.slices["end_ns"].max()) for layer in layers)  # type: ignore[arg-type]
-    while _count(merged, kinds) > most and step <= whole:
+    while sum(_left(rows, step) for rows in lines) > most and step <= whole:
         step *= 2
-        merged = [
-            _merged(layer, step, kept) if not kinds or layer.kind in kinds else layer for layer in layers
-        ]
-    return merged, step
+    return [_merged(layer, step, kept) if layer in chosen else layer for layer in layers], step
+
+
+def _by_line(layer: Layer, kept: Bounds | None) -> pl.DataFrame:
+    """The slices line by line, in the order of time: start, length and number of the line, and which may be merged."""
+    rows = layer.slices.sort(*_LINE, "start_ns")
+    return rows.select(
+        "start_ns",
+        length=pl.col("end_ns") - pl.col("start_ns"),
+        line=pl.struct(_LINE).rle_id(),
+        free=_is_free(kept),
+    )
+
+
+def _is_free(kept: Bounds | None) -> pl.Expr:
+    if kept is None:
+        return pl.lit(True)
+    return (pl.col("end_ns") <= kept[0]) | (pl.col("start_ns") >= kept[1])
+
+
+def _left(rows: pl.DataFrame, step: int) -> int:
+    """How many slices merging leaves. Those of one step follow one another: a longer one between them would end it."""
+    place = pl.when(pl.col("free") & (pl.col("length") < step)).then(pl.col("start_ns") // step)
+    is_first = (place != place.shift(1)).fill_null(True) | (pl.col("line") != pl.col("line").shift(1))
+    return int(rows.select(is_first.fill_null(True).sum()).item())
 
 
 def _sentence(which: str, before: Sequence[Layer], after: Sequence[Layer], step: int) -> list[str]:
@@ -100,9 +123,7 @@ def _sentence(which: str, before: Sequence[Layer], after: Sequence[Layer], step:
 
 def _merged(layer: Layer, step: int, kept: Bounds | None) -> Layer:
     """Slices of one line that start in the same step and are shorter than it, as one; not those that are kept."""
-    short = pl.col("end_ns") - pl.col("start_ns") < step
-    if kept is not None:
-        short &= (pl.col("end_ns") <= kept[0]) | (pl.col("start_ns") >= kept[1])
+    short = _is_free(kept) & (pl.col("end_ns") - pl.col("start_ns") < step)
     binned = layer.slices.with_columns(bin=pl.when(short).then(pl.col("start_ns") // step))
     several = pl.col("bin").is_not_null() & (pl.len().over(*_LINE, "bin") > 1)
     neighbours = binned.select(several).to_series()

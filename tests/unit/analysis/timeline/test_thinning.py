@@ -43,6 +43,8 @@ def test_nothing_is_lost(workload: Workload, most: int) -> None:
         for line in slices.sort("depth", "start_ns").partition_by("depth"):
             assert (line["end_ns"][:-1] <= line["start_ns"][1:]).all()
             assert (line["busy_ns"] <= line["end_ns"] - line["start_ns"]).all()
+    if merged.slices.height > most:  # each line has at least one
+        assert merged.slices.height <= sum(slices["depth"].n_unique() for _, slices in tracks(merged, *KINDS))
 
 
 def repeated(kernels: int, apart_ns: int = 2_000) -> Trace:
