@@ -71,7 +71,7 @@ def warped(trace: Any) -> Any:
     times = {name: [each for each in trace.table(name).columns if each.endswith("_ns")] for name in trace}
     columns = [trace.table(name)[each] for name, names in times.items() for each in names]
     known = pl.concat([column.rename("at") for column in columns if column.dtype == pl.Int64]).drop_nulls()
-    first, last = int(known.min()), int(known.max())  # type: ignore[arg-type]
+    first, last = int(known.min()), int(known.max())
     cells = (last - first) // _CELL_NS + 2
     lengths = np.random.default_rng(_SEED).uniform(*_STRETCH, cells) * _CELL_NS
     ends = np.concatenate([[0], np.cumsum(lengths)])
@@ -107,7 +107,7 @@ def table(rounds: list[dict[str, Any]]) -> str:
 
 
 def _median(rounds: list[dict[str, Any]], part: str, place: int) -> float:
-    return statistics.median(each["parts"][part][place] for each in rounds)
+    return float(statistics.median(each["parts"][part][place] for each in rounds))
 
 
 def options() -> argparse.Namespace:

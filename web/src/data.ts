@@ -9,7 +9,7 @@ export interface Timeline {
   labels: string[]; // of each name, what fits into a slice: kernels without templates and parameters
   tracks: Track[];
   flows: Flows;
-  steps: Float64Array; // where each step of the judged part begins
+  steps: Float64Array; // where each step begins
   judged: [number, number] | null; // the part that the verdict is about
   thinned: string | null; // what was merged to keep the file small, in words
   notes: string[]; // what else to know before reading it: clocks of several machines, for instance

@@ -46,11 +46,11 @@ def timed_copies(trace: Trace) -> pl.DataFrame:
     return _of_pass(trace.table("copies"), timed_pass(trace) or 0)
 
 
-def timed_rows(trace: Trace, name: str) -> pl.DataFrame:
+def timed_rows(trace: Trace, name: str) -> pl.LazyFrame:
     """The rows of a table that belong to that pass and have a usable start and end, each with `row`, its place in the
     table."""
     usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & _TIMED
-    return trace.lazy(name).with_row_index("row").filter(usable).collect()
+    return trace.lazy(name).with_row_index("row").filter(usable)
 
 
 def _of_pass(table: pl.DataFrame, number: int) -> pl.DataFrame:

@@ -10,12 +10,13 @@ import polars as pl
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.graph.build import domains
 from rocm_perf.analysis.phases.focus import focused, judged_span
+from rocm_perf.analysis.time.steps import steps
 from rocm_perf.analysis.timeline import gpu, host, overall
 from rocm_perf.analysis.timeline.counters import counters
 from rocm_perf.analysis.timeline.interned import Interned
 from rocm_perf.analysis.timeline.layer import TRACK, Layer
 from rocm_perf.analysis.timeline.places import Places, places
-from rocm_perf.analysis.timeline.thinning import MOST_SLICES, thinned
+from rocm_perf.analysis.timeline.thinning import MOST_SLICES, thinned, without_long_texts
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.timeline import FLOW, READING, SLICE, Timeline, Track, TrackKind
 from rocm_perf.model.trace import Trace
@@ -31,7 +32,8 @@ def timeline(trace: Trace, document: Document, *, most_slices: int = MOST_SLICES
     if where is None:
         return None
     bounds = _bounds(trace, where) if document.steady else None
-    layers, sentence = thinned(_layers(trace, document, where), bounds, most_slices)
+    layers, merged = thinned(_layers(trace, document, where), bounds, most_slices)
+    layers, dropped = without_long_texts(layers)
     readings = counters(trace, where)
     interned = Interned(layers)
     return Timeline(
@@ -46,9 +48,9 @@ def timeline(trace: Trace, document: Document, *, most_slices: int = MOST_SLICES
         ),
         readings=readings.select(*READING),
         flows=_flows(layers),
-        steps=_steps(document, where),
+        steps=_steps(trace, where),
         judged=bounds,
-        thinned=sentence,
+        thinned=" ".join(filter(None, (merged, dropped))) or None,
         notes=(_SEVERAL_CLOCKS,) if where.clocks.height > 1 else (),
     )
 
@@ -83,8 +85,9 @@ def offset_ns(judged: Trace, where: Places) -> int:
     return int(starts[0]) - where.begin_ns if starts.len() == 1 else 0
 
 
-def _steps(document: Document, where: Places) -> pl.Series:
-    starts = [step.start_ns - where.begin_ns for step in document.steps.steps]
+def _steps(trace: Trace, where: Places) -> pl.Series:
+    """Where each step of the whole recording begins: the host may be done with those of the judged part before it."""
+    starts = [step.start_ns - where.begin_ns for step in steps(trace).steps]
     return pl.Series(sorted(starts), dtype=pl.Int64)
 
 

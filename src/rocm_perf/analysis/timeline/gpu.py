@@ -14,7 +14,12 @@ from rocm_perf.model.results.gaps import CAUSE_NAMES
 from rocm_perf.model.trace import Trace
 
 _QUEUE = (*GPU, "queue_id", "stream_id")
+_SPAN = (*GPU, "pid", "start_ns", "end_ns")
+_WORK = (*_SPAN, "row", "name", "queue_id", "stream_id")
 _KERNEL = {
+    "collective": Meaning("collective"),
+    "collective_bytes": Meaning("input of this rank", "B", adds_up=True),
+    "process_group": Meaning("process group"),
     "grid": Meaning("grid (work-items)"),
     "workgroup": Meaning("workgroup"),
     "vgprs": Meaning("VGPRs"),
@@ -25,6 +30,8 @@ _KERNEL = {
     "graph_id": Meaning("graph launch"),
     "dispatch_id": Meaning("dispatch"),
     "correlation_id": Meaning("correlation id"),
+    "rank": Meaning("rank"),
+    "pid": Meaning("process"),
 }
 _COPY = {
     "size_bytes": Meaning("size", "B", adds_up=True),
@@ -32,6 +39,8 @@ _COPY = {
     "src_agent": Meaning("from agent"),
     "dst_agent": Meaning("to agent"),
     "correlation_id": Meaning("correlation id"),
+    "rank": Meaning("rank"),
+    "pid": Meaning("process"),
 }
 _GAP: dict[str, Meaning] = {
     "after": Meaning("ended by"),
@@ -42,18 +51,21 @@ _GAP: dict[str, Meaning] = {
 
 def kernels(trace: Trace, places: Places, on_path: pl.Series) -> Layer:
     """Every kernel of the timed pass on the queue and stream that it ran on."""
-    rows = _launched(trace, places, timed_rows(trace, "dispatches"), on_path).with_columns(
+    dispatches = timed_rows(trace, "dispatches").with_columns(
         _extent("grid").alias("grid"), _extent("workgroup").alias("workgroup"), name="kernel"
     )
+    known = dispatches.join(
+        _collectives(trace), on=_SPAN, how="left", nulls_equal=True, maintain_order="left"
+    )
+    rows = _launched(trace, places, known.select(dict.fromkeys((*_WORK, *_KERNEL)).keys()).collect(), on_path)
     where = places.on_gpus(places_of(rows, _QUEUE)).with_columns(title=_queue(""))
     return layer("queue", rows, where, _KERNEL)
 
 
 def copies(trace: Trace, places: Places, on_path: pl.Series) -> Layer:
     """Every copy of the timed pass."""
-    rows = _launched(trace, places, timed_rows(trace, "copies"), on_path).with_columns(
-        name="copy " + pl.col("kind")
-    )
+    known = timed_rows(trace, "copies").with_columns(name="copy " + pl.col("kind"))
+    rows = _launched(trace, places, known.select(dict.fromkeys((*_WORK, *_COPY)).keys()).collect(), on_path)
     where = places.on_gpus(places_of(rows, _QUEUE)).with_columns(title=_queue("copies, "))
     return layer("copies", rows, where, _COPY)
 
@@ -78,9 +90,17 @@ def gaps(judged: Trace, places: Places) -> Layer:
     return layer("gaps", places.since_begin(rows), where, _GAP)
 
 
+def _collectives(trace: Trace) -> pl.LazyFrame:
+    """The collectives by the place and time of the kernel that carries each out."""
+    rows = timed_rows(trace, "collectives").select(
+        *_SPAN, collective="name", collective_bytes="size_bytes", process_group="group"
+    )
+    return rows.unique(_SPAN, keep="first", maintain_order=True)
+
+
 def _launched(trace: Trace, places: Places, rows: pl.DataFrame, on_path: pl.Series) -> pl.DataFrame:
     """GPU work with the row of the call that launched it, and whether the critical path runs through it."""
-    calls = timed_rows(trace, "api_calls").sort("start_ns").select(call_key(), call_row="row")
+    calls = timed_rows(trace, "api_calls").sort("start_ns").select(call_key(), call_row="row").collect()
     marked = with_calls(rows, calls).with_columns(on_path=pl.col("row").is_in(on_path.implode()))
     return places.since_begin(marked)
 

@@ -23,27 +23,27 @@ def threads(trace: Trace, places: Places, calls_on_path: pl.Series, ops_on_path:
     """Calls and operators of every thread, nested by time."""
     calls = _marked(trace, "api_calls", calls_on_path).select(*_SPAN, kind="domain", call_row="row")
     ops = _marked(trace, "ops", ops_on_path).select(*_SPAN, "shapes", "dtypes", kind="category")
-    rows = pl.concat([ops, calls], how="diagonal")
+    rows = pl.concat([ops, calls], how="diagonal").collect()
     where = places.on_processes(places_of(rows, THREAD)).with_columns(title=_thread())
     return layer("thread", places.since_begin(rows), where, _HOST)
 
 
 def ranges(trace: Trace, places: Places) -> Layer:
     """The ranges of every thread, nested by time."""
-    rows = timed_rows(trace, "ranges").filter(~pl.col("on_gpu")).with_columns(on_path=pl.lit(False))
+    rows = timed_rows(trace, "ranges").filter(~pl.col("on_gpu")).with_columns(on_path=pl.lit(False)).collect()
     where = places.on_processes(places_of(rows, THREAD)).with_columns(title="ranges, " + _thread())
     return layer("ranges", places.since_begin(rows), where, _RANGE)
 
 
 def shadows(trace: Trace, places: Places) -> Layer:
     """The ranges as they show on the streams of GPUs."""
-    rows = timed_rows(trace, "ranges").filter("on_gpu").with_columns(on_path=pl.lit(False))
+    rows = timed_rows(trace, "ranges").filter("on_gpu").with_columns(on_path=pl.lit(False)).collect()
     title = pl.format("ranges, stream {}", "stream_id").fill_null("ranges")
     where = places.on_gpus(places_of(rows, (*GPU, "stream_id"))).with_columns(title=title)
     return layer("ranges", places.since_begin(rows), where, _RANGE)
 
 
-def _marked(trace: Trace, table: str, on_path: pl.Series) -> pl.DataFrame:
+def _marked(trace: Trace, table: str, on_path: pl.Series) -> pl.LazyFrame:
     return timed_rows(trace, table).with_columns(on_path=pl.col("row").is_in(on_path.implode()))
 
 

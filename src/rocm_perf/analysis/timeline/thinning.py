@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
-from rocm_perf.analysis.timeline.layer import Layer
+from rocm_perf.analysis.timeline.layer import Layer, Meaning
 from rocm_perf.units import format_count, format_ns
 
 MOST_SLICES = 1_500_000  # of 2 to 8 bytes each, compressed: at worst a page of 15 MB
+MOST_CHARACTERS = 16_000_000  # of the distinct texts of one detail: compressed, 2 MB or more
 _DERIVED = ("path", "gaps")  # kinds that repeat what other tracks show
 _DERIVED_SHARE = 0.25  # of the slices, where not all fit
 _LINE = ("track", "depth")
@@ -42,6 +43,32 @@ def thinned(
     return layers, " ".join(sentences) or None
 
 
+def without_long_texts(
+    layers: Sequence[Layer], most: int = MOST_CHARACTERS
+) -> tuple[Sequence[Layer], str | None]:
+    """The layers without details whose texts are longer than that in all, and which these are, in words."""
+    long = {
+        (layer.kind, column): meaning.label
+        for layer in layers
+        for column, meaning in layer.details.items()
+        if _characters(layer.slices[column]) > most
+    }
+    if not long:
+        return layers, None
+    kept = [
+        replace(
+            layer,
+            details={name: each for name, each in layer.details.items() if (layer.kind, name) not in long},
+        )
+        for layer in layers
+    ]
+    return kept, f"Too long to be held: {', '.join(dict.fromkeys(long.values()))}."
+
+
+def _characters(values: pl.Series) -> int:
+    return int(values.unique().str.len_bytes().sum()) if values.dtype == pl.String else 0
+
+
 def _count(layers: Sequence[Layer], kinds: Sequence[str] = ()) -> int:
     return sum(layer.slices.height for layer in layers if not kinds or layer.kind in kinds)
 
@@ -51,14 +78,54 @@ def _fitting(
 ) -> tuple[Sequence[Layer], int]:
     """The layers of the kinds merged in the shortest steps, each twice the one before, that leave so many slices; or,
     where no step does, in steps in which all that may be merged is one."""
-    step, merged = _FINEST_NS, layers
+    chosen = [layer for layer in layers if not kinds or layer.kind in kinds]
+    by_line = [layer.slices.sort(*_LINE, "start_ns") for layer in chosen]
+    spans = [rows.select(*_LINE, "start_ns", "end_ns") for rows in by_line]
+    step = 2 * _FINEST_NS
     whole = max(int(layer.slices["end_ns"].max()) for layer in layers)  # type: ignore[arg-type]
-    while _count(merged, kinds) > most and step <= whole:
+    while sum(int(_opens(rows, step, kept).sum()) for rows in spans) > most and step <= whole:
         step *= 2
-        merged = [
-            _merged(layer, step, kept) if not kinds or layer.kind in kinds else layer for layer in layers
-        ]
-    return merged, step
+    merged = [
+        replace(layer, slices=_merged(rows, _opens(rows, step, kept), layer.details))
+        for layer, rows in zip(chosen, by_line, strict=True)
+    ]
+    return [merged[chosen.index(layer)] if layer in chosen else layer for layer in layers], step
+
+
+def _opens(rows: pl.DataFrame, step: int, kept: Bounds | None) -> pl.Series:
+    """Whether each slice, line by line in the order of time, is not merged with the one before it. Slices of one line
+    that start in the same step and are shorter than it are one: no longer one can lie between them."""
+    free = pl.col("end_ns") - pl.col("start_ns") < step
+    if kept is not None:
+        free &= (pl.col("end_ns") <= kept[0]) | (pl.col("start_ns") >= kept[1])
+    place = pl.when(free).then(pl.col("start_ns") // step)
+    same_line = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in _LINE)
+    return rows.select(~(same_line & (place == place.shift(1))).fill_null(False)).to_series()
+
+
+def _merged(rows: pl.DataFrame, opens: pl.Series, details: Mapping[str, Meaning]) -> pl.DataFrame:
+    """The slices, each with those behind it that do not open one of their own."""
+    alone = opens & opens.shift(-1, fill_value=True)
+    single, several = rows.filter(alone), rows.with_columns(run=opens.cum_sum()).filter(~alone)
+    adding = [pl.col(name).sum() for name, meaning in details.items() if meaning.adds_up]
+    sums = several.group_by("run", maintain_order=True).agg(
+        pl.col("track", "depth", "start_ns").first(),
+        pl.col("end_ns").max(),
+        pl.col("count", "busy_ns").sum(),
+        pl.col("on_path").any(),
+        *(pl.when(total > 0).then(total) for total in adding),
+    )
+    merged = sums.join(_longest_names(several), on="run", maintain_order="left")
+    return pl.concat([single, merged.select(pl.exclude("run"))], how="diagonal_relaxed").sort(
+        "track", "start_ns", "depth"
+    )
+
+
+def _longest_names(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of each run the name that took the most time."""
+    lengths = rows.group_by("run", "name").agg(pl.col("busy_ns").sum())
+    longest = lengths.sort("run", "busy_ns", "name", descending=[False, True, False])
+    return longest.unique("run", keep="first", maintain_order=True).select("run", "name")
 
 
 def _sentence(which: str, before: Sequence[Layer], after: Sequence[Layer], step: int) -> list[str]:
@@ -69,38 +136,3 @@ def _sentence(which: str, before: Sequence[Layer], after: Sequence[Layer], step:
         f"Slices {which}that are shorter than {format_ns(step)} are merged with their neighbours, which makes "
         f"{format_count(fewer, 'slice')} fewer."
     ]
-
-
-def _merged(layer: Layer, step: int, kept: Bounds | None) -> Layer:
-    """Slices of one line that start in the same step and are shorter than it, as one; not those that are kept."""
-    short = pl.col("end_ns") - pl.col("start_ns") < step
-    if kept is not None:
-        short &= (pl.col("end_ns") <= kept[0]) | (pl.col("start_ns") >= kept[1])
-    binned = layer.slices.with_columns(bin=pl.when(short).then(pl.col("start_ns") // step))
-    several = pl.col("bin").is_not_null() & (pl.len().over(*_LINE, "bin") > 1)
-    neighbours = binned.select(several).to_series()
-    if not neighbours.any():
-        return layer
-    merged = _as_one(layer, binned.filter(neighbours))
-    whole = pl.concat([binned.filter(~neighbours), merged], how="diagonal_relaxed").select(
-        layer.slices.columns
-    )
-    return replace(layer, slices=whole.sort(["track", "start_ns", "depth"]))
-
-
-def _as_one(layer: Layer, rows: pl.DataFrame) -> pl.DataFrame:
-    """One slice for each line and step, named after the name that took the most time."""
-    by = (*_LINE, "bin")
-    adding = [pl.col(name).sum() for name, meaning in layer.details.items() if meaning.adds_up]
-    lengths = rows.group_by(*by, "name").agg(pl.col("busy_ns").sum())
-    longest = lengths.sort(["busy_ns", "name"], descending=[True, False]).unique(
-        by, keep="first", maintain_order=True
-    )
-    sums = rows.group_by(by).agg(
-        pl.col("start_ns").min(),
-        pl.col("end_ns").max(),
-        pl.col("count", "busy_ns").sum(),
-        *(pl.when(total > 0).then(total) for total in adding),
-        pl.col("on_path").any(),
-    )
-    return sums.join(longest.select(*by, "name"), on=by)

@@ -59,7 +59,7 @@ class Timeline:
     details: tuple[SliceDetail, ...]
     readings: pl.DataFrame  # READING
     flows: pl.DataFrame  # FLOW
-    steps: pl.Series  # where each step of the judged part begins
+    steps: pl.Series  # where each step begins
     judged: tuple[int, int] | None  # the part that the verdict is about
     thinned: str | None = None  # what was merged to keep it small, in words
     notes: tuple[str, ...] = ()

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.analysis.overview import overview
-from rocm_perf.analysis.timeline.layer import Layer, layer
-from rocm_perf.analysis.timeline.thinning import thinned
+from rocm_perf.analysis.timeline.layer import Layer, Meaning, layer
+from rocm_perf.analysis.timeline.thinning import thinned, without_long_texts
 from rocm_perf.model.results.gaps import CAUSE_NAMES
 from rocm_perf.model.results.timeline import Timeline
 from rocm_perf.model.trace import Trace
@@ -43,6 +43,8 @@ def test_nothing_is_lost(workload: Workload, most: int) -> None:
         for line in slices.sort("depth", "start_ns").partition_by("depth"):
             assert (line["end_ns"][:-1] <= line["start_ns"][1:]).all()
             assert (line["busy_ns"] <= line["end_ns"] - line["start_ns"]).all()
+    if merged.slices.height > most:  # each line has at least one
+        assert merged.slices.height <= sum(slices["depth"].n_unique() for _, slices in tracks(merged, *KINDS))
 
 
 def repeated(kernels: int, apart_ns: int = 2_000) -> Trace:
@@ -112,3 +114,22 @@ def test_the_judged_part_is_merged_where_it_does_not_fit() -> None:
 def merged_slices(only: Layer, judged: tuple[int, int], most: int) -> tuple[list[pl.DataFrame], str | None]:
     layers, sentence = thinned([only], judged, most)
     return [each.slices for each in layers], sentence
+
+
+def test_details_that_would_not_fit_are_left_out() -> None:
+    rows = [(at, at + 1, "k", f"{at:1000}", "short") for at in range(20)]
+    schema = {
+        "start_ns": pl.Int64,
+        "end_ns": pl.Int64,
+        "name": pl.String,
+        "long": pl.String,
+        "other": pl.String,
+    }
+    frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(on_path=pl.lit(False))
+    details = {"long": Meaning("shapes"), "other": Meaning("kind")}
+    only = layer("thread", frame, pl.DataFrame({"group": ["Process 1"], "title": ["thread 1"]}), details)
+    (kept,), sentence = without_long_texts([only], most=10_000)
+    assert list(kept.details) == ["other"]
+    assert sentence is not None
+    assert "shapes" in sentence
+    assert without_long_texts([only]) == ([only], None)

@@ -145,8 +145,8 @@ def test_the_judged_part_of_a_loop() -> None:
     judged = document.phases.judged
     assert judged is not None
     assert shown.judged == (judged.start_ns, judged.end_ns)
-    assert shown.steps.len() == len(document.steps.steps) > 3
-    assert shown.steps.is_between(*shown.judged).all()
+    assert shown.steps.len() >= document.phases.steps > 3
+    assert shown.steps.is_between(*shown.judged).sum() >= document.phases.steps
     ((track, slices),) = tracks(shown, "phases")
     assert (track.group, names(shown, slices)) == ("Recording", [row.name for row in document.phases.rows])
     for _, slices in tracks(shown, "gaps", "path"):
@@ -174,6 +174,18 @@ def test_what_is_known_of_a_kernel_and_of_a_copy() -> None:
     assert (names(shown, slices), detail(shown, track, "size")) == (["copy H2D"], [64])
     assert 'void f<int, 3>(char const*, "x")' in shown.names
     assert "f" in shown.labels
+
+
+def test_what_is_known_of_a_collective() -> None:
+    where = {"pid": 7, "agent_id": 0, "start_ns": 20, "end_ns": 90}
+    recording = trace(
+        dispatches=[kernel("k", 0, 10, pid=7), kernel("nccl", 20, 90, pid=7)],
+        collectives=[{"name": "all_reduce", "size_bytes": 4096, "group": "default", **where}],
+    )
+    shown = drawn(recording)
+    ((track, _),) = tracks(shown, "queue")
+    assert detail(shown, track, "collective") == [None, "all_reduce"]
+    assert detail(shown, track, "input of this rank") == [None, 4096]
 
 
 def test_memory_in_use_from_allocations() -> None:
@@ -235,7 +247,7 @@ def test_calls_and_operators_share_a_thread() -> None:
     where = {"pid": 7, "tid": 8}
     recording = trace(
         dispatches=[kernel("k", 60, 90, correlation_id=1, pid=7)],
-        api_calls=[call("launch", 20, 30, 1, **where)],
+        api_calls=[call("launch", 20, 30, 1, pid=7, tid=8)],
         ops=[
             {"name": "add", "category": "operator", "start_ns": 10, "end_ns": 50, "shapes": "[[2]]", **where}
         ],
@@ -260,12 +272,19 @@ def test_the_same_recording_gives_the_same_timeline() -> None:
     assert (one.names, one.flows.rows()) == (other.names, other.flows.rows())
 
 
-@pytest.mark.parametrize("table", ["dispatches", "copies", "api_calls", "ops", "ranges"])
-def test_one_event_of_one_kind(table: str) -> None:
-    text = {"dispatches": "kernel", "copies": "kind"}.get(table, "name")
-    more = {"api_calls": {"domain": "hip"}, "ops": {"category": "operator"}, "ranges": {"source": "roctx"}}
-    row = {text: "H2D", "start_ns": 5, "end_ns": 5, **more.get(table, {})}
-    shown = drawn(trace(**{table: [row]}))
-    kinds = {"dispatches": "queue", "copies": "copies", "ranges": "ranges"}
-    ((_, slices),) = tracks(shown, kinds.get(table, "thread"))
+WHEN = {"start_ns": 5, "end_ns": 5}
+
+
+@pytest.mark.parametrize(
+    ("kind", "recording"),
+    [
+        ("queue", trace(dispatches=[kernel("k", 5, 5)])),
+        ("copies", trace(copies=[{"kind": "H2D", **WHEN}])),
+        ("thread", trace(api_calls=[call("hipInit", 5, 5)])),
+        ("thread", trace(ops=[{"name": "add", "category": "operator", **WHEN}])),
+        ("ranges", trace(ranges=[{"name": "step", "source": "roctx", **WHEN}])),
+    ],
+)
+def test_one_event_that_takes_no_time(kind: str, recording: Trace) -> None:
+    ((_, slices),) = tracks(drawn(recording), kind)
     assert slices["count"].to_list() == [1]
