@@ -237,6 +237,9 @@ def test_groups_and_rows_fold(opened: Opened) -> None:
     page.get_by_role("button", name="GPU 0").click()
     assert page.get_by_role("button", name="GPU 0").get_attribute("aria-expanded") == "false"
     assert page.evaluate("document.querySelector('.timeline-space').offsetHeight") < tall - 50
+    page.keyboard.press("Enter")  # the heading has kept the focus
+    assert page.get_by_role("button", name="GPU 0").get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Enter")
     page.get_by_role("button", name="thread 4711").click()
     page.evaluate("view.select(0, 10)")  # unfolds what hides it
     assert page.get_by_role("button", name="GPU 0").get_attribute("aria-expanded") == "true"
