@@ -1,7 +1,8 @@
 // What the browser tests call on a page of their own.
 
-import { linkTimelines, mountTimeline, stepOffset, type TimelineView } from "../src/timeline";
+import { linkTimelines, stepOffset } from "../src/timeline/link";
 import { boxOf, type Scene } from "../src/timeline/scene";
+import { mountTimeline, type TimelineView } from "../src/timeline/view";
 import { readPayload } from "../src/payload";
 import { synthetic } from "./synthetic";
 

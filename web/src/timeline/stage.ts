@@ -44,7 +44,7 @@ export class Stage {
       range: this.limits,
       scrollTop: 0,
       theme,
-      palette: paletteOf(prepared.timeline.labels, looksOf(prepared), theme),
+      palette: paletteOf(prepared.timeline, looksOf(prepared), theme),
       emphasis: "all",
       selected: null,
       hovered: null,
@@ -96,7 +96,7 @@ export class Stage {
   /** Takes the page's colours anew. */
   recolour(): void {
     this.scene.theme = readTheme(this.parts.root);
-    this.scene.palette = paletteOf(this.prepared.timeline.labels, looksOf(this.prepared), this.scene.theme);
+    this.scene.palette = paletteOf(this.prepared.timeline, looksOf(this.prepared), this.scene.theme);
     this.fit();
   }
 
