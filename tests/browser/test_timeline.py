@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rocm_perf import api
+from rocm_perf.analysis.timeline.build import timeline
+from rocm_perf.render.page.page import page as page_text
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-WEB = Path(__file__).resolve().parents[2] / "web"
+ROOT = Path(__file__).resolve().parents[2]
+WEB = ROOT / "web"
+RECORDING = ROOT / "tests" / "data" / "h200" / "pairs" / "operators_graph.pt.trace.json.gz"
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Timeline</title><link rel="stylesheet" href="timeline.css">
 <style>body { margin: 16px; background: var(--ground) }</style>
@@ -237,6 +243,9 @@ def test_groups_and_rows_fold(opened: Opened) -> None:
     page.get_by_role("button", name="GPU 0").click()
     assert page.get_by_role("button", name="GPU 0").get_attribute("aria-expanded") == "false"
     assert page.evaluate("document.querySelector('.timeline-space').offsetHeight") < tall - 50
+    page.keyboard.press("Enter")  # the heading has kept the focus
+    assert page.get_by_role("button", name="GPU 0").get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Enter")
     page.get_by_role("button", name="thread 4711").click()
     page.evaluate("view.select(0, 10)")  # unfolds what hides it
     assert page.get_by_role("button", name="GPU 0").get_attribute("aria-expanded") == "true"
@@ -368,6 +377,9 @@ def test_a_printed_page_has_all_rows(opened: Opened) -> None:
         "['.timeline-canvas', '.timeline-space'].map(each => document.querySelector(each).clientHeight)"
     )
     assert canvas == space
+    assert page.locator(".timeline-group").first.is_visible()
+    assert page.locator(".timeline-legend button").first.is_visible()
+    assert not page.locator(".timeline-bar").is_visible()
 
 
 def test_nothing_is_left_behind(opened: Opened) -> None:
@@ -389,6 +401,23 @@ def test_a_recording_of_nothing_is_drawn(opened: Opened) -> None:
     page.locator(".timeline-scroller").focus()
     for key in ("w", ".", "j", "n", "f", "0"):
         page.keyboard.press(key)
+
+
+def test_the_timeline_of_a_real_recording_agrees_with_the_document(page: Page, tmp_path: Path) -> None:
+    document, trace = api.analyze(RECORDING, whole=True), api.load(RECORDING)
+    (tmp_path / "report.html").write_text(page_text(document, timeline(trace, document)), encoding="utf-8")
+    page.goto((tmp_path / "report.html").as_uri())
+    page.locator(CANVAS).wait_for()
+    longest = document.hotspots.rows[0]
+    page.locator(".timeline-bar input").fill(longest.kernel)
+    assert int(page.locator(".timeline-hits").inner_text().split(" ")[0].replace(",", "")) >= longest.calls
+    page.keyboard.press("Enter")
+    text = page.locator(PANEL).inner_text()
+    assert longest.kernel in text
+    page.locator(".timeline-scroller").focus()
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    settle(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -169,7 +169,7 @@ test("colours are stable, and text upon them is readable, in light and dark", ()
   assert.equal(hash("kernel"), hash("kernel"));
   for (let each = 0; each < 500; each += 1) {
     for (const scheme of [light, dark]) {
-      const colour = colourOf(`kernel_${each}_of_${each * 7}`, scheme);
+      const colour = colourOf(`kernel_${each}<${each * 7}>`, `kernel_${each}`, scheme);
       assert.ok(contrast(colour, inkUpon(colour)) >= 4.5, `${colour}`);
     }
   }

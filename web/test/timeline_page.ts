@@ -1,7 +1,8 @@
 // What the browser tests call on a page of their own.
 
-import { linkTimelines, mountTimeline, stepOffset, type TimelineView } from "../src/timeline";
+import { linkTimelines, stepOffset } from "../src/timeline/link";
 import { boxOf, type Scene } from "../src/timeline/scene";
+import { mountTimeline, type TimelineView } from "../src/timeline/view";
 import { readPayload } from "../src/payload";
 import { synthetic } from "./synthetic";
 
@@ -11,9 +12,13 @@ interface Inside {
   drawNow: () => void;
 }
 
+function stageOf(view: TimelineView): Inside {
+  return (view as unknown as { stage: Inside }).stage;
+}
+
 /** The middle of a slice on the screen. */
 function whereIs(view: TimelineView, track: number, slice: number): { x: number; y: number } {
-  const { scene, width } = view as unknown as Inside;
+  const { scene, width } = stageOf(view);
   const box = boxOf(scene, { track, slice }, width)!;
   const canvas = document.querySelector(".timeline-canvas")!.getBoundingClientRect();
   return { x: canvas.left + (Math.max(box.left, 0) + Math.min(box.right, width)) / 2, y: canvas.top + (box.top + box.bottom) / 2 };
@@ -21,13 +26,13 @@ function whereIs(view: TimelineView, track: number, slice: number): { x: number;
 
 /** What is selected, by track and slice. */
 function selectedIn(view: TimelineView): [number, number] | null {
-  const { selected } = (view as unknown as Inside).scene;
+  const { selected } = stageOf(view).scene;
   return selected && [selected.track, selected.slice];
 }
 
 /** The times in ms of drawing each of some frames while the view moves, and between them. */
 async function panning(view: TimelineView, share: number, frames: number): Promise<{ draw: number[]; between: number[] }> {
-  const inside = view as unknown as Inside;
+  const inside = stageOf(view);
   const times = { draw: [] as number[], between: [] as number[] };
   const draw = inside.drawNow.bind(inside);
   inside.drawNow = () => {

@@ -1,5 +1,6 @@
 // The page's colours as the canvas needs them, and which of them a name gets.
 
+import type { Timeline } from "../data";
 import { stem } from "./names";
 
 export type Rgb = readonly [number, number, number];
@@ -50,21 +51,21 @@ export function readTheme(element: Element): Theme {
   };
 }
 
-/** A colour for each name: as `looks` has it, else by what the name begins with. */
-export function paletteOf(names: readonly string[], looks: ReadonlyMap<number, Look>, theme: Theme): Palette {
+/** A colour for each name: as `looks` has it, else its own. */
+export function paletteOf({ names, labels }: Pick<Timeline, "names" | "labels">, looks: ReadonlyMap<number, Look>, theme: Theme): Palette {
   const pixels = new Uint32Array(names.length);
   const inks = new Array<string>(names.length);
   names.forEach((name, index) => {
-    const colour = looks.get(index)?.(theme) ?? colourOf(name, theme);
+    const colour = looks.get(index)?.(theme) ?? colourOf(name, labels[index] || name, theme);
     pixels[index] = pixelOf(colour);
     inks[index] = css(inkUpon(colour));
   });
   return { pixels, inks };
 }
 
-/** The colour of a name: kernels that begin alike share a hue, and the rest of the name shades it. */
-export function colourOf(name: string, theme: Theme): Rgb {
-  const hue = theme.series[HUES[hash(stem(name)) % HUES.length]!]!;
+/** The colour of a name: those whose labels begin alike share a hue, and the whole name shades it. */
+export function colourOf(name: string, label: string, theme: Theme): Rgb {
+  const hue = theme.series[HUES[hash(stem(label)) % HUES.length]!]!;
   return mix(hue, theme.ground, SHADES[hash(name) % SHADES.length]!);
 }
 

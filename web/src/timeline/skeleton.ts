@@ -52,6 +52,7 @@ export function buildSkeleton(title: string, actions: Actions): Skeleton {
   const hitCount = element("span", { class: "timeline-hits", role: "status" });
   const extent = element("span", { class: "timeline-extent" });
   const pathButton = button("Critical path", "Highlight the critical path (P)", actions.togglePath);
+  pathButton.setAttribute("aria-pressed", "false");
   const minimap = element("canvas", { class: "timeline-minimap", "aria-hidden": "true" });
   const canvas = element("canvas", { class: "timeline-canvas", "aria-hidden": "true" });
   const pinnedTitles = element("div", { class: "timeline-titles timeline-pinned" });

@@ -1,34 +1,30 @@
-// The timeline as a whole: holds what is shown, and lets its parts act on it.
+// The timeline as a whole: what people do with it, and what others may ask of it.
 
 import type { Timeline } from "../data";
-import { paletteOf, readTheme } from "./colours";
 import { showHint, showRange, showSlice, type DetailActions } from "./details";
 import { spoken } from "./facts";
 import { connected, UNCONNECTED } from "./flows";
 import { formatCount, formatNs } from "./format";
 import { Glide } from "./glide";
 import { below } from "./hit_test";
-import { listenToKeys } from "./keyboard";
-import { layOut, RULER_PX } from "./layout";
+import { listenToKeys, type KeyActions } from "./keyboard";
+import { RULER_PX } from "./layout";
 import { fillLegend } from "./legend";
-import { looksOf } from "./looks";
-import { Minimap } from "./minimap";
 import { neighbour, onOtherRow, visibleFirst } from "./neighbours";
-import { Painter } from "./painter";
-import { Pointer } from "./pointer";
+import { Pointer, type PointerTarget } from "./pointer";
 import { prepare, type Prepared, type Selected } from "./prepared";
 import { lengthOf, nsAt, panned, withMargin, within, zoomed, type Range } from "./scale";
-import { boxOf, type Scene } from "./scene";
+import type { Scene } from "./scene";
 import { nextHit, sameName, search, type Hits } from "./search";
-import { buildSkeleton, type Skeleton } from "./skeleton";
+import { buildSkeleton, type Actions, type Skeleton } from "./skeleton";
+import { Stage } from "./stage";
 import { moveTip, showTip } from "./tip";
-import { placeTitles } from "./titles";
 
-const NARROW_PX = 640; // below, titles stand above their rows
 const ZOOM_STEP = 0.7;
 const PAN_STEP = 0.2; // of what is in view
-const MOST_OPEN_LANES = 20; // rows with more are folded at first
-const MOST_PRINTED_PX = 3000;
+const TINY = 1 / 2000; // of what is in view: a slice that is shorter is not seen
+const AROUND_TINY = 60; // how many times its length is shown around such a slice
+const LEAST_AROUND_NS = 2000;
 
 export interface TimelineOptions {
   label?: string; // what the timeline is of, for those who cannot see it
@@ -58,55 +54,31 @@ export function mountTimeline(place: HTMLElement, timeline: Timeline, options: T
 }
 
 class View implements TimelineView {
-  limits: Range;
   private readonly parts: Skeleton;
-  private readonly painter: Painter;
-  private readonly minimap: Minimap;
+  private readonly stage: Stage;
   private readonly glide: Glide;
-  private readonly scene: Scene;
   private readonly gone = new AbortController();
-  private readonly resizes: ResizeObserver;
-  private readonly foldedGroups = new Set<string>();
-  private readonly foldedRows = new Set<number>();
   private readonly listeners: ((fromNs: number, toNs: number) => void)[] = [];
   private hits: Hits | null = null;
   private isPathShown = false;
-  private width = 1;
-  private frame = 0;
 
   constructor(
     place: HTMLElement,
     private readonly prepared: Prepared,
     options: TimelineOptions,
   ) {
-    for (const row of prepared.rows) if (row.lanes.length > MOST_OPEN_LANES) this.foldedRows.add(row.index);
-    this.limits = { from: 0, to: Math.max(prepared.timeline.lengthNs, 1) };
     this.parts = buildSkeleton(options.label ?? "Timeline of the recording", this.buttonActions());
     place.replaceChildren(this.parts.root);
-    const theme = readTheme(this.parts.root);
-    this.scene = {
-      prepared,
-      layout: layOut(prepared.rows, { groups: this.foldedGroups, rows: this.foldedRows }, false),
-      range: { ...this.limits },
-      scrollTop: 0,
-      theme,
-      palette: paletteOf(prepared.timeline.labels, looksOf(prepared), theme),
-      emphasis: "all",
-      selected: null,
-      hovered: null,
-      connected: UNCONNECTED,
-      measured: null,
-      cursor: null,
-    };
-    this.painter = new Painter(this.parts.canvas, prepared);
-    this.minimap = new Minimap(this.parts.minimap, prepared, { limits: () => this.limits, range: () => this.scene.range, show: (range) => this.moveTo(range) });
-    this.glide = new Glide(() => this.scene.range, (range) => this.moveTo(range));
     if (options.onRange) this.listeners.push(options.onRange);
-    this.resizes = new ResizeObserver(() => this.resize());
+    this.stage = new Stage(this.parts, prepared, ({ from, to }) => this.listeners.forEach((listen) => listen(from, to)));
+    this.glide = new Glide(() => this.range, (range) => this.stage.moveTo(range));
     this.listen();
     this.describe();
     this.fillLegend();
-    this.resize();
+  }
+
+  get limits(): Range {
+    return this.stage.limits;
   }
 
   get range(): Range {
@@ -119,14 +91,11 @@ class View implements TimelineView {
 
   setRange(fromNs: number, toNs: number): void {
     this.glide.stop();
-    this.scene.range = within({ from: fromNs, to: toNs }, this.limits);
-    this.redraw();
+    this.stage.follow({ from: fromNs, to: toNs });
   }
 
   setLimits(fromNs: number, toNs: number): void {
-    this.limits = { from: fromNs, to: toNs };
-    this.resize();
-    this.setRange(this.scene.range.from, this.scene.range.to);
+    this.stage.setLimits({ from: fromNs, to: toNs });
   }
 
   onRange(listen: (fromNs: number, toNs: number) => void): void {
@@ -135,89 +104,31 @@ class View implements TimelineView {
 
   select(track: number, slice: number): void {
     this.choose({ track, slice });
-    this.reveal({ track, slice });
+    this.stage.scrollTo({ track, slice });
+    this.approach(this.spanOf({ track, slice }));
   }
 
   find(text: string): number {
+    const hits = (this.hits = search(this.prepared, text));
     this.parts.searchField.value = text;
-    this.hits = search(this.prepared, text);
-    this.minimap.mark();
-    this.emphasise();
-    const { hits } = this;
     this.parts.hitCount.textContent = !hits ? "" : hits.slices === 0 ? "no hit" : `${formatCount(hits.events, "hit")}, ${formatNs(hits.busyNs)}`;
+    this.stage.markHits();
+    this.emphasise();
     return hits?.slices ?? 0;
   }
 
   destroy(): void {
     this.gone.abort();
-    this.resizes.disconnect();
     this.glide.stop();
-    cancelAnimationFrame(this.frame);
+    this.stage.destroy();
     this.parts.root.remove();
   }
 
-  // What is shown
-
-  private moveTo(range: Range): void {
-    this.scene.range = within(range, this.limits);
-    for (const listen of this.listeners) listen(this.scene.range.from, this.scene.range.to);
-    this.redraw();
-  }
-
-  private redraw(): void {
-    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.drawNow());
-  }
-
-  private drawNow(): void {
-    this.frame = 0;
-    this.scene.scrollTop = this.parts.scroller.scrollTop;
-    this.painter.draw(this.scene);
-    this.minimap.draw(this.scene.theme);
-    const { range } = this.scene;
-    this.parts.extent.textContent = `${formatNs(lengthOf(range))} in view`;
-  }
-
-  private resize(): void {
-    const { root, scroller, canvas, minimap } = this.parts;
-    const isNarrow = root.clientWidth < NARROW_PX;
-    root.classList.toggle("narrow", isNarrow);
-    this.scene.layout = layOut(this.prepared.rows, { groups: this.foldedGroups, rows: this.foldedRows }, isNarrow);
-    const { layout, theme } = this.scene;
-    this.parts.space.style.height = `${layout.head + layout.height}px`;
-    placeTitles(layout, { pinned: this.parts.pinnedTitles, rows: this.parts.titles }, { toggleGroup: (group) => this.toggle(this.foldedGroups, group), toggleRow: (row) => this.toggle(this.foldedRows, row) });
-    const ratio = window.devicePixelRatio || 1;
-    const height = Math.min(scroller.clientHeight, layout.head + layout.height, MOST_PRINTED_PX);
-    canvas.style.height = `${height}px`;
-    this.width = Math.max(1, canvas.clientWidth);
-    this.painter.resize(this.width, height, ratio);
-    this.minimap.prepare(theme, Math.max(1, minimap.clientWidth), minimap.clientHeight, ratio);
-    this.redraw();
-  }
-
-  private recolour(): void {
-    this.scene.theme = readTheme(this.parts.root);
-    this.scene.palette = paletteOf(this.prepared.timeline.labels, looksOf(this.prepared), this.scene.theme);
-    this.fillLegend();
-    this.describe();
-    this.resize();
-  }
-
-  private fillLegend(): void {
-    const actions = { find: (text: string) => void this.find(text), togglePath: () => this.togglePath(), showJudged: () => this.showJudged() };
-    fillLegend(this.parts.legend, this.prepared, this.scene.palette, this.scene.theme, actions);
-  }
-
-  private toggle<Key>(folded: Set<Key>, key: Key): void {
-    if (!folded.delete(key)) folded.add(key);
-    this.resize();
-  }
-
-  private emphasise(): void {
-    this.scene.emphasis = this.hits ? "hits" : this.isPathShown ? "path" : "all";
-    this.redraw();
-  }
-
   // What is selected
+
+  private get scene(): Scene {
+    return this.stage.scene;
+  }
 
   private choose(selected: Selected | null): void {
     this.scene.selected = selected;
@@ -225,7 +136,17 @@ class View implements TimelineView {
     this.scene.connected = selected ? connected(this.prepared.timeline.flows, selected) : UNCONNECTED;
     this.parts.live.textContent = selected ? spoken(this.prepared, selected) : "";
     this.describe();
-    this.redraw();
+    this.stage.redraw();
+  }
+
+  private measure(fromX: number, toX: number, isDone: boolean): void {
+    const [one, other] = [nsAt(fromX, this.range, this.stage.width), nsAt(toX, this.range, this.stage.width)];
+    const measured = { from: Math.min(one, other), to: Math.max(one, other) };
+    if (isDone) this.choose(null);
+    this.scene.measured = measured;
+    if (isDone) this.describe();
+    if (isDone) this.parts.live.textContent = `${formatNs(lengthOf(measured))} chosen`;
+    this.stage.redraw();
   }
 
   /** Fills the panel below. */
@@ -238,47 +159,33 @@ class View implements TimelineView {
     else showHint(panel);
   }
 
-  /** Unfolds, scrolls and moves until the slice is in sight. */
-  private reveal(selected: Selected): void {
-    const { track } = this.prepared.rows[selected.track]!;
-    const isFolded = this.foldedGroups.delete(track.group);
-    if (this.foldedRows.delete(selected.track) || isFolded) this.resize();
-    const { scroller } = this.parts;
-    this.scene.scrollTop = scroller.scrollTop;
-    const box = boxOf(this.scene, selected, this.width);
-    if (box && box.top < this.scene.layout.head) scroller.scrollTop += box.top - this.scene.layout.head - 20;
-    if (box && box.bottom > scroller.clientHeight) scroller.scrollTop += box.bottom - scroller.clientHeight + 20;
-    const slice = this.spanOf(selected);
-    const { destination } = this.glide;
-    const isInView = slice.from >= destination.from && slice.to <= destination.to;
-    const isTiny = lengthOf(slice) < lengthOf(destination) / 2000;
-    if (isInView && !isTiny) return;
-    const length = isTiny ? Math.max(lengthOf(slice) * 60, 2000) : Math.max(lengthOf(destination), lengthOf(slice) * 1.2);
-    const middle = (slice.from + slice.to) / 2;
-    this.show(middle - length / 2, middle + length / 2);
-  }
-
   private spanOf({ track, slice }: Selected): Range {
     const { start, end } = this.prepared.rows[track]!.track.slices;
     return { from: start[slice]!, to: end[slice]! };
+  }
+
+  /** Moves, and zooms where it must, until the part is in sight. */
+  private approach(part: Range): void {
+    const { destination } = this.glide;
+    const isTiny = lengthOf(part) < lengthOf(destination) * TINY;
+    if (part.from >= destination.from && part.to <= destination.to && !isTiny) return;
+    const length = isTiny ? Math.max(lengthOf(part) * AROUND_TINY, LEAST_AROUND_NS) : Math.max(lengthOf(destination), lengthOf(part) * 1.2);
+    const middle = (part.from + part.to) / 2;
+    this.show(middle - length / 2, middle + length / 2);
   }
 
   private go(to: Selected | null): void {
     if (to) this.select(to.track, to.slice);
   }
 
+  /** Goes on from what is selected, or begins with the first slice in view. */
+  private goOn(next: (from: Selected) => Selected | null): void {
+    const { selected, layout } = this.scene;
+    this.go(selected ? next(selected) : visibleFirst(layout, this.range));
+  }
+
   private goSameName(direction: 1 | -1): void {
     if (this.scene.selected) this.go(sameName(this.prepared, this.scene.selected, direction));
-  }
-
-  private goSlice(direction: 1 | -1): void {
-    const { selected } = this.scene;
-    this.go(selected ? neighbour(this.prepared, selected, direction) : visibleFirst(this.scene.layout, this.scene.range));
-  }
-
-  private goRow(direction: 1 | -1): void {
-    const { selected } = this.scene;
-    this.go(selected ? onOtherRow(this.prepared, this.scene.layout, selected, direction) : visibleFirst(this.scene.layout, this.scene.range));
   }
 
   private goHit(isBackwards: boolean): void {
@@ -291,9 +198,9 @@ class View implements TimelineView {
     if (wanted) this.show(wanted.from, wanted.to);
   }
 
-  private zoomBy(factor: number, at?: number): void {
+  private zoomBy(factor: number): void {
     const { destination } = this.glide;
-    const middle = at ?? this.scene.cursor ?? (destination.from + destination.to) / 2;
+    const middle = this.scene.cursor ?? (destination.from + destination.to) / 2;
     this.glide.to(within(zoomed(destination, factor, middle), this.limits));
   }
 
@@ -317,14 +224,17 @@ class View implements TimelineView {
     this.emphasise();
   }
 
+  private emphasise(): void {
+    this.scene.emphasis = this.hits ? "hits" : this.isPathShown ? "path" : "all";
+    this.stage.redraw();
+  }
+
   // What people do
 
   private listen(): void {
     const { signal } = this.gone;
-    const { scroller, searchField, canvas, pathButton } = this.parts;
-    this.resizes.observe(this.parts.root);
-    pathButton.setAttribute("aria-pressed", "false");
-    scroller.addEventListener("scroll", () => this.redraw(), { signal });
+    const { scroller, searchField, canvas } = this.parts;
+    scroller.addEventListener("scroll", () => this.stage.redraw(), { signal });
     searchField.addEventListener("input", () => this.find(searchField.value), { signal });
     searchField.addEventListener("keydown", (event) => this.searchKey(event), { signal });
     for (const query of ["(prefers-color-scheme: dark)", "print", `(resolution: ${window.devicePixelRatio}dppx)`]) {
@@ -336,9 +246,25 @@ class View implements TimelineView {
     new Pointer(canvas, this.pointerTarget(), signal);
   }
 
+  private recolour(): void {
+    this.stage.recolour();
+    this.fillLegend();
+    this.describe();
+  }
+
+  /** Draws before the page is printed: afterwards is too late. */
   private print(): void {
     this.recolour();
-    this.drawNow();
+    this.stage.drawNow();
+  }
+
+  private fillLegend(): void {
+    const { palette, theme } = this.scene;
+    fillLegend(this.parts.legend, this.prepared, palette, theme, {
+      find: (text) => void this.find(text),
+      togglePath: () => this.togglePath(),
+      showJudged: () => this.showJudged(),
+    });
   }
 
   private searchKey(event: KeyboardEvent): void {
@@ -350,20 +276,8 @@ class View implements TimelineView {
     event.preventDefault();
   }
 
-  private measure(fromX: number, toX: number, isDone: boolean): void {
-    const [one, other] = [nsAt(fromX, this.scene.range, this.width), nsAt(toX, this.scene.range, this.width)];
-    this.scene.selected = null;
-    this.scene.connected = UNCONNECTED;
-    this.scene.measured = { from: Math.min(one, other), to: Math.max(one, other) };
-    if (isDone) {
-      this.describe();
-      this.parts.live.textContent = `${formatNs(lengthOf(this.scene.measured))} chosen`;
-    }
-    this.redraw();
-  }
-
   private hover(at: { x: number; y: number } | null): void {
-    const found = at ? below(this.scene, at.x, at.y, this.width) : null;
+    const found = at ? below(this.scene, at.x, at.y, this.stage.width) : null;
     this.scene.hovered = found?.slice ?? null;
     this.scene.cursor = found?.ns ?? null;
     const { tip, canvas, root } = this.parts;
@@ -373,29 +287,29 @@ class View implements TimelineView {
       const [outer, inner] = [root.getBoundingClientRect(), canvas.getBoundingClientRect()];
       moveTip(tip, at.x + inner.left - outer.left, at.y + inner.top - outer.top, outer);
     }
-    this.redraw();
+    this.stage.redraw();
   }
 
-  private pointerTarget(): ConstructorParameters<typeof Pointer>[1] {
+  private pointerTarget(): PointerTarget {
+    const sliceAt = (x: number, y: number): Selected | null => below(this.scene, x, y, this.stage.width).slice;
     return {
       isRuler: (y) => y < RULER_PX,
       grab: () => this.glide.stop(),
-      move: (byPx) => this.moveTo(panned(this.scene.range, -byPx / this.width)),
-      zoom: (factor, x) => this.moveTo(zoomed(this.scene.range, factor, nsAt(x, this.scene.range, this.width))),
+      move: (byPx) => this.stage.moveTo(panned(this.range, -byPx / this.stage.width)),
+      zoom: (factor, x) => this.stage.moveTo(zoomed(this.range, factor, nsAt(x, this.range, this.stage.width))),
       measure: (fromX, toX, isDone) => this.measure(fromX, toX, isDone),
       click: (x, y) => {
         this.parts.scroller.focus({ preventScroll: true });
-        this.choose(below(this.scene, x, y, this.width).slice);
+        this.choose(sliceAt(x, y));
       },
       open: (x, y) => {
-        const { slice } = below(this.scene, x, y, this.width);
-        if (slice) this.zoomToSelection();
+        if (sliceAt(x, y)) this.zoomToSelection();
       },
       hover: (at) => this.hover(at),
     };
   }
 
-  private buttonActions(): Parameters<typeof buildSkeleton>[1] {
+  private buttonActions(): Actions {
     return {
       zoomIn: () => this.zoomBy(ZOOM_STEP),
       zoomOut: () => this.zoomBy(1 / ZOOM_STEP),
@@ -406,7 +320,9 @@ class View implements TimelineView {
     };
   }
 
-  private keyActions(): Parameters<typeof listenToKeys>[1] {
+  private keyActions(): KeyActions {
+    const beside = (direction: 1 | -1) => () => this.goOn((from) => neighbour(this.prepared, from, direction));
+    const onRow = (direction: 1 | -1) => () => this.goOn((from) => onOtherRow(this.prepared, this.scene.layout, from, direction));
     return {
       ...this.buttonActions(),
       earlier: () => this.panBy(-PAN_STEP),
@@ -415,12 +331,12 @@ class View implements TimelineView {
       zoomToSelection: () => this.zoomToSelection(),
       focusSearch: () => this.parts.searchField.focus(),
       clear: () => this.clear(),
-      nextSlice: () => this.goSlice(1),
-      previousSlice: () => this.goSlice(-1),
+      nextSlice: beside(1),
+      previousSlice: beside(-1),
       nextSameName: () => this.goSameName(1),
       previousSameName: () => this.goSameName(-1),
-      rowBelow: () => this.goRow(1),
-      rowAbove: () => this.goRow(-1),
+      rowBelow: onRow(1),
+      rowAbove: onRow(-1),
     };
   }
 
@@ -429,7 +345,7 @@ class View implements TimelineView {
       zoom: () => this.zoomToSelection(),
       previous: () => this.goSameName(-1),
       next: () => this.goSameName(1),
-      jump: (to) => this.select(to.track, to.slice),
+      jump: (to) => this.go(to),
       clear: () => this.choose(null),
     };
   }
