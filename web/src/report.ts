@@ -3,6 +3,8 @@ import { copyButtons } from "./copy";
 import { readPayload } from "./data";
 import { explainNumbers } from "./explain";
 import { markPlace } from "./contents";
+import { flameGraph } from "./figures/flame";
+import { liveFigures } from "./figures/tip";
 import { liveTables } from "./tables";
 import { showSideTimelines } from "./side_timelines";
 import { themeButton } from "./theme";
@@ -13,16 +15,19 @@ copyButtons();
 liveTables();
 explainNumbers();
 markPlace();
-void showTimeline();
+liveFigures();
+void showData();
 void showSideTimelines();
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => (each.open = true)));
 
-/** Puts the timeline into its place. What it holds is large, and read once the page can be seen. */
-async function showTimeline(): Promise<void> {
-  const place = document.getElementById("timeline");
-  if (!place) return;
+/** Puts the timeline and the flame graph into their places. What they hold is large, and read once the page can be seen. */
+async function showData(): Promise<void> {
+  const payload = document.getElementById("payload")?.textContent;
+  if (!payload) return;
   await new Promise((shown) => requestAnimationFrame(shown));
-  const { timeline } = await readPayload(document.getElementById("payload")?.textContent ?? "");
-  place.replaceChildren();
-  if (timeline) mountTimeline(place, timeline, { label: "Timeline of the recording" });
+  const { document: answers, timeline } = await readPayload(payload);
+  flameGraph(answers);
+  const place = document.getElementById("timeline");
+  place?.replaceChildren();
+  if (place && timeline) mountTimeline(place, timeline, { label: "Timeline of the recording" });
 }
