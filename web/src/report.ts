@@ -2,9 +2,9 @@
 import { copyButtons } from "./copy";
 import { readPayload } from "./data";
 import { explainNumbers } from "./explain";
+import { markPlace } from "./contents";
 import { flameGraph } from "./figures/flame";
 import { liveFigures } from "./figures/tip";
-import { markPlace } from "./contents";
 import { liveTables } from "./tables";
 import { showSideTimelines } from "./side_timelines";
 import { themeButton } from "./theme";

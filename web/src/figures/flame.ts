@@ -57,7 +57,7 @@ export class FlameGraph {
     this.field.setAttribute("aria-label", this.field.placeholder);
     this.field.addEventListener("input", () => this.draw());
     this.said.setAttribute("role", "status");
-    tools.append(this.field, button("Show all", () => this.zoom(null)));
+    tools.append(this.field, button("Zoom out", () => this.zoom(null)));
     if (this.measure.length > 1) {
       const other = button("By host time", () => {
         this.measure.reverse();
@@ -68,7 +68,8 @@ export class FlameGraph {
       });
       tools.append(other);
     }
-    tools.append(this.said);
+    const kinds = new Set(this.nodes.map((node) => node.kind));
+    tools.append(this.said, ...[...kinds].map((kind) => made("span", { kind: `flame-kind ${kind}`, text: kind })));
     return tools;
   }
 
@@ -93,7 +94,6 @@ export class FlameGraph {
     event.preventDefault();
     event.stopPropagation();
     if (way) this.draw();
-    this.picture.querySelector<SVGElement>(`[data-place="${this.current}"]`)?.focus();
   }
 
   private seen(): Cell[] {
@@ -112,7 +112,9 @@ export class FlameGraph {
     this.picture.setAttribute("viewBox", `0 0 ${width} ${rows * ROW_PX}`);
     this.picture.setAttribute("height", String(rows * ROW_PX));
     this.picture.classList.toggle("searched", this.field.value.trim() !== "");
+    const hadFocus = this.picture.contains(document.activeElement);
     this.picture.replaceChildren(...seen.map((cell) => this.cell(cell, width, search.matches.has(cell.place))));
+    if (hadFocus) this.picture.querySelector<SVGElement>(`[data-place="${this.current}"]`)?.focus({ preventScroll: true });
     this.said.textContent = this.summary(search);
   }
 

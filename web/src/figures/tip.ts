@@ -23,7 +23,7 @@ export function liveFigures(): void {
   document.addEventListener("pointermove", (event) => tip.move(event));
   document.addEventListener("focusin", (event) => tip.follow(markAt(event.target), null));
   document.addEventListener("focusout", () => tip.follow(null, null));
-  document.addEventListener("scroll", () => tip.follow(null, null), { passive: true });
+  document.addEventListener("scroll", () => tip.follow(markAt(document.activeElement), null), { passive: true });
   document.addEventListener("keydown", (event) => (event.key === "Escape" ? tip.follow(null, null) : walk(event)));
 }
 

@@ -14,10 +14,11 @@ _LINE = 1.25  # of the size of the letters: the height that a line takes
 
 @dataclass
 class Room:
-    """The part of a picture that labels may use, and what is taken."""
+    """The part of a picture that labels may use, what is taken, and what labels cross only where they must."""
 
     inside: svg.Box
     taken: list[svg.Box] = field(default_factory=list)
+    avoided: list[svg.Box] = field(default_factory=list)
 
     def take(self, boxes: Iterable[svg.Box]) -> None:
         """Nothing else may stand there."""
@@ -34,8 +35,10 @@ class Room:
         return within and not any(box.overlaps(other) for other in self.taken)
 
     def first_free(self, boxes: Iterable[svg.Box]) -> svg.Box | None:
-        """The first of these boxes that is free, which is taken then."""
-        box = next((box for box in boxes if self.has(box)), None)
+        """The first of these boxes that is free, which is taken then; one that crosses nothing goes before."""
+        free = [box for box in boxes if self.has(box)]
+        clear = (box for box in free if not any(box.overlaps(other) for other in self.avoided))
+        box = next(clear, free[0] if free else None)
         if box is not None:
             self.taken.append(box)
         return box

@@ -143,7 +143,7 @@ def _about(row: KernelRoofline) -> str:
         f"{rate(row.operational_intensity)} FLOP/B, {rate(row.tflops)} TFLOP/s, {rate(row.tbytes)} TB/s",
         f"{rate(row.percent_of_roof)} % of its roof; {row.position or 'no ceiling known'}",
         f"{row.regime}: {row.reason}",
-        f"work from {row.basis}",
+        f"basis: {row.basis}",
     ]
     if row.percent_of_roof.doubt:
         lines.append(f"doubtful: {row.percent_of_roof.doubt}")
@@ -154,8 +154,8 @@ def _labels(kernels: Sequence[KernelRoofline], plot: Plot, room: Room) -> Iterat
     for row in kernels[:_LABELLED]:
         centre, radius = _centre(row, plot), _radius(row, kernels)
         label = fitted(row.short_name, min(plot.box.width * 0.35, 220), 11)
-        others = Room(room.inside, [box for box in room.taken if box != around(centre, radius)])
-        box = others.first_free(beside(centre, radius, label, 11))
+        others = [box for box in room.taken if box != around(centre, radius)]
+        box = Room(room.inside, others, room.avoided).first_free(beside(centre, radius, label, 11))
         if box is not None:
             room.take((box,))
             yield from leader(centre, radius, box)

@@ -14,6 +14,7 @@ from rocm_perf.render.figures.lettering import fitted, text_width
 from rocm_perf.render.figures.scales import Log
 
 _SIZE = 11
+_STEP = 4  # units between the boxes that keep a line free
 _BESIDE = 4  # units between a line and its label
 
 
@@ -93,33 +94,44 @@ def device_memory(lines: Sequence[Roof]) -> Roof | None:
 
 
 def drawn_roofs(lines: Sequence[Roof], plot: Plot, room: Room) -> Iterator[str]:
-    """All lines, and the labels that find room."""
+    """All lines, then the labels that find room; what comes later crosses a line only where it must."""
     slowest = device_memory(lines)
     highest = max((roof.rate for roof in lines if roof.kind == "compute"), default=plot.y.high)
+    labels: list[str] = []
     for roof in lines:
         look = "roof" if roof.is_used or roof is slowest else "roof-other"
-        about = f"{roof.label}\n{roof.origin}"
-        yield svg.mark(about, *_lines(roof, roof.rate, plot, (slowest, highest), look))
-        if roof.sheet is not None:
+        ends = _ends(roof, roof.rate, plot, (slowest, highest))
+        sheet = None if roof.sheet is None else _ends(roof, roof.sheet, plot, (slowest, highest))
+        if ends:
+            yield svg.mark(f"{roof.label}\n{roof.origin}", svg.line(*ends, look))
+            room.avoided.extend(_along(*ends))
+        if sheet:
             about = f"{', '.join(roof.names)}: {roof.sheet:,.4g} {roof.unit} by the data sheet"
-            yield svg.mark(about, *_lines(roof, roof.sheet, plot, (slowest, highest), f"{look} dashed"))
-        yield from _label(roof, plot, room, highest)
+            yield svg.mark(about, svg.line(*sheet, f"{look} dashed"))
+        labels += _label(roof, plot, room, highest)
+    yield from labels
 
 
-def _lines(
-    roof: Roof, rate: float, plot: Plot, limits: tuple[Roof | None, float], look: str
-) -> Iterator[str]:
-    """From the ridge to the right, or from the left edge up to the highest rate."""
+def _ends(
+    roof: Roof, rate: float, plot: Plot, limits: tuple[Roof | None, float]
+) -> tuple[svg.Point, svg.Point] | None:
+    """From the ridge to the right, or from the left edge up to the highest rate; None where that is not in the plot."""
     slowest, highest = limits
     if roof.kind == "compute":
         ridge = rate / slowest.rate if slowest else plot.x.low
-        if ridge < plot.x.high and plot.y.low < rate < plot.y.high:
-            yield svg.line(plot.at(ridge, rate), (plot.x.end, plot.y(rate)), look)
-        return
+        seen = ridge < plot.x.high and plot.y.low < rate < plot.y.high
+        return (plot.at(ridge, rate), (plot.x.end, plot.y(rate))) if seen else None
     first = max(plot.x.low, plot.y.low / rate)
     last = min(plot.x.high, highest / rate)
-    if first < last:
-        yield svg.line(plot.at(first, first * rate), plot.at(last, last * rate), look)
+    return (plot.at(first, first * rate), plot.at(last, last * rate)) if first < last else None
+
+
+def _along(start: svg.Point, end: svg.Point) -> Iterator[svg.Box]:
+    """Small boxes on a line."""
+    count = max(int(math.dist(start, end) / _STEP), 1)
+    for place in range(count + 1):
+        x, y = (one + place / count * (other - one) for one, other in zip(start, end, strict=True))
+        yield svg.Box(x - _STEP / 2, y - 1, _STEP, 2)
 
 
 def _label(roof: Roof, plot: Plot, room: Room, highest: float) -> Iterator[str]:
