@@ -110,6 +110,7 @@ bench: $(READY) ## our speed beside what a user would pick instead (several minu
 	$(BIN)/python bench/bench_report.py
 	$(BIN)/python bench/pathological.py
 	$(BIN)/python bench/bench_rocpd.py
+	$(BIN)/python bench/bench_export.py
 	$(BIN)/python bench/large.py
 	$(BIN)/python bench/bench_sim.py
 	$(BIN)/python bench/graph_scaling.py --with-hta

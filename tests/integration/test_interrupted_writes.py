@@ -28,6 +28,7 @@ OLD = b"what was here before"
 SUFFIXES = {
     "parquet": ".parquet", "csv": ".csv", "json": ".json", "rocpd": ".db", "rpd": ".rpd", "perfetto": ".pftrace",
     "torch": ".json", "rocprofv3-json": ".json", "rocprof-csv": ".csv", "rocprof-json": ".json",
+    "speedscope": ".speedscope.json", "folded": ".folded", "prometheus": ".prom",
 }  # fmt: skip
 
 
