@@ -38,10 +38,6 @@ def server(folder: Path) -> Iterator[Serving]:
         yield running
 
 
-def row(page: Page, name: str) -> str:
-    return f"tr.run:has(th:text-is('{name}'))"
-
-
 def test_a_new_recording_appears_by_itself_and_choices_stay(page: Page, tmp_path: Path) -> None:
     write_bundle(tmp_path / "old")
     with serving([tmp_path], watch=True) as running:
@@ -113,7 +109,8 @@ def test_perfetto_opens_the_trace_and_asks_nobody_else(browser: Browser, server:
     run = next(run for run in server.folders.runs if run.name == "before")
     page.goto(f"{server.url}perfetto/{run.id}")
     page.wait_for_url(re.compile(r"^http://localhost:\d+/[^/]+/index\.html#!/viewer.*"), timeout=PATIENCE_MS)
-    page.get_by_text("decode step").first.wait_for(timeout=PATIENCE_MS, state="attached")
+    page.get_by_text("AMD Instinct MI300X").first.wait_for(timeout=PATIENCE_MS)
+    assert page.get_by_text("before (1 MB)").count() == 1
     assert not [url for url in elsewhere if not url.startswith(server.url)]
     assert context.request.get(page.url.split("index.html")[0] + "trace/unknown").status == 404
     context.close()

