@@ -1,9 +1,8 @@
-// The server's own pages: the list that follows its folders, progress, and the hand-over to Perfetto.
+// The server's own pages: the list that follows its folders, and progress.
 // What Python rendered is taken over as nodes, so that nothing is ever written as markup here.
 
 const LIST_MS = 1000;
 const JOB_MS = 400;
-const PING_MS = 100;
 
 /** Put what the server renders now in place of what is shown, and keep what the user has chosen. */
 async function follow(shown: HTMLElement): Promise<void> {
@@ -80,38 +79,13 @@ async function awaitJob(place: HTMLElement): Promise<void> {
   }
 }
 
-/** Hand the trace to Perfetto as its documentation asks: PING until it answers PONG, then the bytes. */
-async function handOver(frame: HTMLIFrameElement): Promise<void> {
-  const { trace, site, name } = frame.dataset as { trace: string; site: string; name: string };
-  const status = document.querySelector<HTMLElement>(".handover");
-  const say = (text: string): void => {
-    if (status) status.textContent = text;
-  };
-  const ready = new Promise<void>((resolve) => {
-    addEventListener("message", (event) => {
-      if (event.source === frame.contentWindow && event.origin === site && event.data === "PONG") resolve();
-    });
-  });
-  await new Promise((loaded) => frame.addEventListener("load", loaded, { once: true }));
-  const pings = setInterval(() => frame.contentWindow?.postMessage("PING", site), PING_MS);
-  const answer = await fetch(trace, { cache: "no-store" }).catch(() => null);
-  if (answer === null || !answer.ok) return say("The trace could not be fetched: reload the page.");
-  const buffer = await answer.arrayBuffer();
-  await ready;
-  clearInterval(pings);
-  frame.contentWindow?.postMessage({ perfetto: { buffer, title: name, localOnly: true } }, site, [buffer]);
-  say("");
-}
-
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 const live = document.querySelector<HTMLElement>("[data-live]");
 const job = document.querySelector<HTMLElement>("[data-job]");
-const perfetto = document.querySelector<HTMLIFrameElement>("iframe[data-trace]");
 listenToFilter();
 if (live) void follow(live);
 if (job) void awaitJob(job);
-if (perfetto) void handOver(perfetto);
 if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 2 * LIST_MS);

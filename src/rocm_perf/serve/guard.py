@@ -39,9 +39,8 @@ class Headers(Protocol):
     def __contains__(self, name: str, /) -> bool: ...
 
 
-def refusal(method: str, target: str, headers: Headers, *, framed: bool = False) -> Refusal | None:
-    """Why a request is refused whatever it asks for; None if it is not. What is `framed` may be put in a frame of our
-    pages, which to a browser are another site."""
+def refusal(method: str, target: str, headers: Headers) -> Refusal | None:
+    """Why a request is refused whatever it asks for; None if it is not."""
     if method not in METHODS:
         return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"Only {', '.join(METHODS)} are answered.")
     if len(target) > LONGEST_TARGET:
@@ -51,7 +50,7 @@ def refusal(method: str, target: str, headers: Headers, *, framed: bool = False)
         return Refusal(
             HTTPStatus.MISDIRECTED_REQUEST, "This server answers to 127.0.0.1 and localhost alone."
         )
-    if not _from_our_pages(method, headers, framed=framed):
+    if not _from_our_pages(method, headers):
         return _ELSEWHERE
     if not 0 <= _length(headers) <= (LARGEST_BODY if method == "POST" else 0):
         return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
@@ -68,16 +67,15 @@ def is_token(given: str, token: str) -> bool:
     return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
 
 
-def _from_our_pages(method: str, headers: Headers, *, framed: bool) -> bool:
+def _from_our_pages(method: str, headers: Headers) -> bool:
     """Whether a page of ours, or the user, makes the request; older browsers do not say who."""
     origin, site = headers.get("Origin", ""), headers.get("Sec-Fetch-Site", "none")
     if origin and origin != f"http://{headers.get('Host', '')}":
         return False
     if method == "POST":
         return bool(origin) and site in ("same-origin", "none")
-    shown_in = ("document", "iframe") if framed else ("document",)
     followed = (
-        headers.get("Sec-Fetch-Mode", "") == "navigate" and headers.get("Sec-Fetch-Dest", "") in shown_in
+        headers.get("Sec-Fetch-Mode", "") == "navigate" and headers.get("Sec-Fetch-Dest", "") == "document"
     )
     return site in ("same-origin", "none") or followed
 

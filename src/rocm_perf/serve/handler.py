@@ -51,14 +51,12 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self) -> Answer:
         target = urlsplit(self.path)
         token, _, place = target.path.removeprefix("/").partition("/")
-        framed = is_token(token, self.perfetto_token)
-        refused = refusal(self.command, self.path, self.headers, framed=framed)
+        refused = refusal(self.command, self.path, self.headers)
         if refused:
             self.close_connection = True  # with whatever body it has
             return _refused(refused.status, refused.reason)
-        host = self.headers.get("Host", "")
-        if framed:
-            return self.site.perfetto_file(unquote(place), host)
+        if is_token(token, self.perfetto_token):
+            return self.site.perfetto_file(unquote(place))
         if not is_token(token, self.token):
             return _refused(
                 HTTPStatus.NOT_FOUND, "Open the address that rocm-perf serve printed: it has a token."
@@ -69,7 +67,7 @@ class Handler(BaseHTTPRequestHandler):
             method=self.command,
             place=tuple(place.split("/")) if place else (),
             query=self._query(target.query),
-            host=host,
+            host=self.headers.get("Host", ""),
             root=f"/{self.token}/",
             known_tag=self.headers.get("If-None-Match", ""),
         )

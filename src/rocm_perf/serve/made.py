@@ -47,8 +47,8 @@ def write_trace(loaded: Loaded, order: Order) -> None:
 def write_comparison(base: Sequence[Loaded], new: Sequence[Loaded], order: Order) -> None:
     """Write what changed from one side to the other."""
     sides = [[_examined(loaded, order) for loaded in side] for side in (base, new)]
-    recordings = [[_recording(*run) for run in side] for side in sides]
-    comparison = compare(*recordings, labels=(_label(order.wish.base), _label(order.wish.new)))
+    before, after = ([_recording(*run) for run in side] for side in sides)
+    comparison = compare(before, after, labels=(_label(order.wish.base), _label(order.wish.new)))
     middles = sides[0][comparison.base.middle], sides[1][comparison.new.middle]
     text = comparison_page(comparison, [timeline(*run) for run in middles], [Link(_ALL_RUNS, "./")])
     _write(order, COMPARISON, text)

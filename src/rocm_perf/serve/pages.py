@@ -91,11 +91,6 @@ def message_page(root: str, title: str, text: str, *, again: bool = False) -> st
     return _render("message.html", root=root, title=title, text=text, again=again)
 
 
-def perfetto_page(root: str, run: Run, address: str, site: str) -> str:
-    """Perfetto in a frame, which the script hands the trace of the run."""
-    return _render("perfetto.html", root=root, run=run, address=address, site=site)
-
-
 def beside_page(root: str, columns: Sequence[tuple[Run, Job | None, Summary | None]]) -> str:
     """Several runs, one beside the other, each measured against the first that could be read."""
     first = next((summary for _, _, summary in columns if summary and summary.wall_ns), None)

