@@ -10,19 +10,19 @@ from typing import Any
 
 from rocm_perf.bench.judge.values import ITEM_BYTES, Array, Layout, Library, UnsupportedValueError, Value
 
-_SCALARS = (bool, int, float, complex, str, bytes)
+_SCALARS = frozenset((type(None), bool, int, float, complex, str, bytes))
 _ROOMIEST = 4  # a view may span so many times its own elements before its strides are given up
 
 
 def plain(value: object, *, lenient: bool = False) -> Value:
     """The object as plain data, copied. Only arrays, numbers, texts and their containers are data: an object that
     would compute its values when asked is not a result yet, and is refused unless `lenient`."""
-    if value is None or type(value) in _SCALARS:
+    if type(value) in _SCALARS:
         return value  # type: ignore[return-value]
     if isinstance(value, list):
-        return [plain(item, lenient=lenient) for item in list.__iter__(value)]
+        return _plain_items([*list.__iter__(value)], lenient)
     if isinstance(value, tuple):
-        return tuple(plain(item, lenient=lenient) for item in tuple.__iter__(value))
+        return tuple(_plain_items([*tuple.__iter__(value)], lenient))
     if isinstance(value, dict):
         return {plain(key): plain(item, lenient=lenient) for key, item in dict.items(value)}  # type: ignore[misc]
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
@@ -35,6 +35,12 @@ def plain(value: object, *, lenient: bool = False) -> Value:
     kind = type(value)
     raise UnsupportedValueError(
         f"a {kind.__module__}.{kind.__qualname__} is neither an array, a number, a text, nor a container of them"
+    )
+
+
+def _plain_items(items: list[Any], lenient: bool) -> list[Value]:
+    return (
+        items if _SCALARS.issuperset(map(type, items)) else [plain(item, lenient=lenient) for item in items]
     )
 
 
@@ -52,6 +58,8 @@ def live(value: Value, previous: object = None) -> Any:
         known = previous if isinstance(previous, dict) else {}
         return {key: live(item, known.get(key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
+        if _SCALARS.issuperset(map(type, value)):
+            return list(value) if isinstance(value, list) else tuple(value)
         before = list(previous) if isinstance(previous, (list, tuple)) else []
         before += [None] * (len(value) - len(before))
         items = [live(item, other) for item, other in zip(value, before, strict=False)]

@@ -98,4 +98,4 @@ def _has_floats(value: Value) -> bool:
 
 def _is_series(value: list[Value] | tuple[Value, ...]) -> bool:
     """Whether it is a list of floats; a tuple of arguments with two or three of them is not."""
-    return isinstance(value, list) and len(value) > 1 and all(type(item) is float for item in value)
+    return isinstance(value, list) and len(value) > 1 and {float}.issuperset(map(type, value))

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal, Union
 
+from rocm_perf.bench.judge.series import code_of, packed
+
 Library = Literal["numpy", "torch"]
 
 _SHOWN = 20  # characters of a plain value
-_PLAIN_BYTES = 500  # of an array, written and read in the time that one number in a list takes
+# Of an array, written and read in the time that one plain value takes, and one number in a list of numbers.
+_PLAIN_BYTES, _NUMBER_BYTES = 500, 100
 ITEM_BYTES = {
     "bool": 1,
     "int8": 1,
@@ -91,7 +94,7 @@ def size_bytes(value: Value) -> int:
     if isinstance(value, Mapping):
         return sum(map(size_bytes, value.values()))
     if isinstance(value, (list, tuple)):
-        return sum(map(size_bytes, value))
+        return _NUMBER_BYTES * len(value) if code_of(value) else sum(map(size_bytes, value))
     return _PLAIN_BYTES
 
 
@@ -110,6 +113,9 @@ def same_bits(one: Value, other: Value) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same_bits(one[key], other[key]) for key in one)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        numbers = packed(one)
+        if numbers is not None:
+            return numbers == packed(other)
         return len(one) == len(other) and all(map(same_bits, one, other))
     if isinstance(one, float) and isinstance(other, float):
         return one.hex() == other.hex()

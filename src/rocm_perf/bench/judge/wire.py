@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
+from rocm_perf.bench.judge import series
 from rocm_perf.bench.judge.values import ITEM_BYTES, Array, Layout, Scalar, UnsupportedValueError, Value
 
 MAX_HEADER_BYTES = 64 << 20
@@ -26,15 +27,22 @@ class WireError(Exception):
     """What arrived is not a message."""
 
 
-def encode(value: Value, payload: list[Array]) -> Any:
-    """The value as JSON; its arrays are appended to the payload."""
+Bytes = bytes | bytearray | memoryview
+
+
+def encode(value: Value, payload: list[Bytes]) -> Any:
+    """The value as JSON; the bytes of its arrays and lists of numbers are appended to the payload."""
     if isinstance(value, Array):
-        payload.append(value)
+        payload.append(value.data)
         layout = value.layout
         fields = (layout.library, layout.dtype, layout.shape, layout.strides, layout.device)
         return ["array", *fields]
     if isinstance(value, (list, tuple)):
-        return ["list" if isinstance(value, list) else "tuple", [encode(item, payload) for item in value]]
+        kind = "list" if isinstance(value, list) else "tuple"
+        if numbers := series.packed(value):
+            payload.append(numbers[1])
+            return [f"{kind} of numbers", numbers[0], len(value)]
+        return [kind, [encode(item, payload) for item in value]]
     if isinstance(value, dict):
         return ["dict", [[_encode_scalar(key), encode(item, payload)] for key, item in value.items()]]
     return _encode_scalar(value)
@@ -81,6 +89,10 @@ class _Reader:
                 return [self.value(item) for item in node[1]]
             if node[0] == "tuple":
                 return tuple(self.value(item) for item in node[1])
+            if node[0] == "list of numbers":
+                return self._numbers(*node[1:])
+            if node[0] == "tuple of numbers":
+                return tuple(self._numbers(*node[1:]))
             if node[0] == "dict":
                 return {_decode_scalar(key): self.value(item) for key, item in node[1]}
         return _decode_scalar(node)
@@ -92,10 +104,17 @@ class _Reader:
         layout = Layout(library, dtype, sizes, _whole_numbers(strides, least=-_MAX_COUNT), device)
         if len(layout.strides) != len(sizes):
             _malformed("an array has more or fewer strides than dimensions")
-        start, self.position = self.position, self.position + layout.size_bytes
+        return Array(layout, self._bytes(layout.size_bytes))
+
+    def _numbers(self, code: Any, count: Any) -> list[Value]:
+        (checked,) = _whole_numbers([count], least=0)
+        return [*series.unpacked(code, self._bytes(checked * series.ITEM_BYTES))]
+
+    def _bytes(self, count: int) -> memoryview:
+        start, self.position = self.position, self.position + count
         if self.position > len(self._payload):
             _malformed("an array is longer than what was sent")
-        return Array(layout, self._payload[start : self.position])
+        return self._payload[start : self.position]
 
 
 def _whole_numbers(numbers: Any, *, least: int) -> tuple[int, ...]:
@@ -127,13 +146,12 @@ def _malformed(reason: str) -> NoReturn:
 
 def send(connection: socket.socket, header: Mapping[str, Any], *values: Value) -> None:
     """Send a message; its values travel under "values"."""
-    payload: list[Array] = []
+    payload: list[Bytes] = []
     nodes = [encode(value, payload) for value in values]
     text = json.dumps({**header, "values": nodes}).encode()
-    total = sum(array.layout.size_bytes for array in payload)
-    connection.sendall(_FRAME.pack(_MAGIC, len(text), total) + text)
-    for array in payload:
-        connection.sendall(array.data)
+    connection.sendall(_FRAME.pack(_MAGIC, len(text), sum(map(len, payload))) + text)
+    for data in payload:
+        connection.sendall(data)
 
 
 def receive(

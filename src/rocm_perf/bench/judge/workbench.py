@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocm_perf.bench.judge.arrays import live, plain
-from rocm_perf.bench.judge.values import Array, Value
-from rocm_perf.bench.judge.wire import encode
+from rocm_perf.bench.judge.values import Value
+from rocm_perf.bench.judge.wire import Bytes, encode
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class Workbench:
 
 def checksum(value: Value, nonce: int) -> int:
     """The CRC-32 of a value, begun at a number that nobody knew before the call."""
-    payload: list[Array] = []
+    payload: list[Bytes] = []
     text = json.dumps(encode(value, payload)).encode()
     crc = zlib.crc32(text, nonce)
-    for array in payload:
-        crc = zlib.crc32(array.data, crc)
+    for data in payload:
+        crc = zlib.crc32(data, crc)
     return crc
 
 

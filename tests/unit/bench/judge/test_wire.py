@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.bench.judge.values import Array, Layout, UnsupportedValueError, Value, same_bits
-from rocm_perf.bench.judge.wire import WireError, receive, send
+from rocm_perf.bench.judge.wire import WireError, encode, receive, send
 
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text() | st.binary()
@@ -66,6 +66,30 @@ def test_large_arrays_arrive_while_they_are_sent(ends: tuple[socket.socket, sock
     assert arrived.data == array.data
 
 
+NUMBERS: list[Value] = [1.5, math.nan, -0.0, math.inf] * 5000
+
+
+@pytest.mark.parametrize(
+    "value", [NUMBERS, tuple(NUMBERS), [*range(-9, 9)], [2**70, 1], [1, 1.0], [True, 1], [], [[1.0], [2]]]
+)
+def test_lists_of_numbers_arrive_as_they_were_sent(
+    ends: tuple[socket.socket, socket.socket], value: Value
+) -> None:
+    sender = threading.Thread(target=send, args=(ends[0], {}, value))
+    sender.start()
+    _, (arrived,) = receive(ends[1])
+    sender.join()
+    assert type(arrived) is type(value)
+    assert repr(arrived) == repr(value)
+    assert same_bits(arrived, value)
+
+
+def test_a_list_of_numbers_travels_as_bytes() -> None:
+    payload: list[Any] = []
+    assert encode(NUMBERS, payload) == ["list of numbers", "d", 20_000]
+    assert sum(map(len, payload)) == 160_000
+
+
 def test_an_object_is_refused_before_anything_is_sent(ends: tuple[socket.socket, socket.socket]) -> None:
     value: Any = [object()]
     with pytest.raises(UnsupportedValueError, match="a value of type object cannot be handed over"):
@@ -100,6 +124,9 @@ HOSTILE = {
     "unknown type": frame({"values": [array_node(dtype="object")]}, b"abcd"),
     "strides of another array": frame({"values": [array_node(strides=[1, 2])]}, b"abcd"),
     "more bytes than arrays": frame({"values": [array_node()]}, b"abcdef"),
+    "numbers of an unknown type": frame({"values": [["list of numbers", "O", 1]]}, b"8 bytes."),
+    "more numbers than bytes": frame({"values": [["list of numbers", "d", 2]]}, b"8 bytes."),
+    "numbers without a count": frame({"values": [["tuple of numbers", "d", "1"]]}, b"8 bytes."),
     "unhashable key": frame({"values": [["dict", [[["list", []], None]]]]}),
     "short node": frame({"values": [["array"]]}),
     "bottomless": frame(b'{"values":[' + b'["list",[' * 50_000 + b"]]" * 50_000 + b"]}"),
