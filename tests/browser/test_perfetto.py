@@ -61,7 +61,8 @@ def check(processor: TraceProcessor, trace: Trace, derived: DerivedTracks) -> No
     readings = trace.table("samples").drop_nulls(["time_ns", "value"])
     values = processor.query("select count(*) n, total(value) total from counter")[0]
     assert values["n"] == readings.height + derived.readings.height
-    assert values["total"] == pytest.approx(readings["value"].sum() + derived.readings["value"].sum())
+    total = sum(float(frame["value"].sum()) for frame in (readings, derived.readings))
+    assert values["total"] == pytest.approx(total)
     wrong = "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
     assert processor.query(wrong) == []
     few = slices.tracks.height + trace.rows("processes") + trace.rows("agents") * 4

@@ -8,6 +8,7 @@ from rocm_perf.analysis.compare.populations import compare
 from rocm_perf.analysis.compare.runs import Recording
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.timeline.build import timeline
+from rocm_perf.analysis.timeline.derived import derived_tracks
 from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.ingest.load import Loaded
 from rocm_perf.model.document import Document
@@ -41,7 +42,8 @@ def write_report(loaded: Loaded, order: Order) -> None:
 
 def write_trace(loaded: Loaded, order: Order) -> None:
     """Write a run as Perfetto opens it."""
-    perfetto.write(_trace(loaded), order.folder / TRACE)
+    trace, document = _examined(loaded, order)
+    perfetto.write(trace, order.folder / TRACE, derived=derived_tracks(trace, document))
 
 
 def write_comparison(base: Sequence[Loaded], new: Sequence[Loaded], order: Order) -> None:
