@@ -15,11 +15,13 @@ from rocm_perf.render.figures.over_time import memory_figure, sensors_figure
 from rocm_perf.render.figures.path import path_figure
 from rocm_perf.render.figures.phases import phases_figure
 from rocm_perf.render.figures.roofline import roofline_figure
+from rocm_perf.render.figures.waiting import waiting_figure
 from rocm_perf.render.sections.section import short_names
 
 FIGURES: dict[str, Callable[[Document, float], Drawn]] = {
     "phases": lambda document, width: phases_figure(document.phases, document.steps, width),
     "gaps": lambda document, width: idle_figure(document.gaps, document.devices, width),
+    "sync": lambda document, width: waiting_figure(document.sync, width),
     "kernels": lambda document, width: kernels_figure(document.hotspots, width),
     "families": lambda document, width: families_figure(document.families, width),
     "operators": lambda document, width: flame_figure(document.operators, width),

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from rocm_perf.model.results.gaps import Gaps
 from rocm_perf.model.results.kernels import Families, FamilyTotal
+from rocm_perf.model.results.sync import Waiting
 from rocm_perf.render import svg
 from rocm_perf.render.figures.families import families_figure
 from rocm_perf.render.figures.figure import NARROW, Figure, Missing
@@ -14,6 +15,7 @@ from rocm_perf.render.figures.idle import idle_figure
 from rocm_perf.render.figures.instructions import sampled_figure
 from rocm_perf.render.figures.parts import Part, legend
 from rocm_perf.render.figures.path import path_figure
+from rocm_perf.render.figures.waiting import waiting_figure
 from tests.unit.render.documents import simulated
 from tests.unit.render.figures.drawings import SVG, check, parsed, rects, texts
 
@@ -98,3 +100,21 @@ def test_a_legend_wraps_and_stays_in_its_width() -> None:
     key = legend(parts, left=0, top=0, width=200)
     assert key.height == 5 * 20
     check(Figure(title="legend", width=200, height=key.height, body=key.body))
+
+
+def test_waiting_is_as_long_as_it_lasted_in_both_parts() -> None:
+    row = Waiting(name="hipDeviceSynchronize", calls=3, total_ns=400, useful_ns=300, lost_ns=100)
+    short = Waiting(name="hipEventSynchronize", calls=1, total_ns=100, useful_ns=100, lost_ns=0)
+    drawn = waiting_figure(replace(STRAGGLER.sync, functions=(row, short), unavailable=None), width=600)
+    check(drawn)
+    (long, brief), (lost,) = (
+        [box for box in rects(drawn, look) if box.height == 12] for look in ("fill-1", "fill-6")
+    )
+    assert long.width == pytest.approx(3 * brief.width, abs=0.05)
+    assert lost.left == pytest.approx(long.right, abs=0.02)
+    assert lost.width == pytest.approx(brief.width, abs=0.02)
+
+
+def test_no_waiting_says_so() -> None:
+    nobody = replace(STRAGGLER.sync, functions=(), unavailable=None)
+    assert waiting_figure(nobody) == Missing("no call waited for the GPU")
