@@ -313,6 +313,12 @@ def test_a_phone_has_room_for_it(opened: Opened, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     opened()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator(".timeline-keys summary").click()
+    help_box = page.locator(".timeline-keys dl").bounding_box()
+    assert help_box is not None
+    assert help_box["x"] >= 0
+    assert help_box["x"] + help_box["width"] <= 390
+    page.locator(".timeline-keys summary").click()
     before = length(page)
     page.evaluate(
         """() => {
