@@ -102,8 +102,8 @@ def _view(section: Section, comparison: Comparison, explanations: Explanations) 
     name = section.title.lower().replace(" ", "-")
     tables = tuple(explanations.table(grid, name) for grid in section.grids)
     if section.title != "Where the difference comes from":
-        return View(name, section, tables, figure=None, no_figure="")
-    return View(name, section, tables, figure=_drawn(waterfall_figure, comparison.waterfall), no_figure="")
+        return View(name, section, tables)
+    return View(name, section, tables, figure=_drawn(waterfall_figure, comparison.waterfall))
 
 
 def _drawn(draw: Draw, subject: object) -> Markup | None:

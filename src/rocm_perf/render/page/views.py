@@ -26,8 +26,8 @@ class View:
     name: str
     section: Section
     tables: tuple[Table, ...]
-    figure: Markup | None
-    no_figure: str  # why there is nothing to draw
+    figure: Markup | None = None
+    no_figure: str = ""  # why there is nothing to draw
     row_figures: tuple[Markup, ...] = ()  # one for each row of the first table, or none
     formulas: tuple[tuple[str, str], ...] = ()  # how the numbers of the topic are made
 
