@@ -15,6 +15,7 @@ from traitlets.config import Config
 
 import rocm_perf
 from rocm_perf.analysis.overview import overview
+from rocm_perf.analysis.timeline.build import timeline
 from rocm_perf.errors import UsageError
 from rocm_perf.model.run import Loss, RunInfo
 from rocm_perf.render.notebook.displays import document_html, trace_html
@@ -129,7 +130,9 @@ def test_a_report_is_the_page_in_a_frame_and_a_file(tmp_path: Path) -> None:
     frame = Attributes(report._repr_html_()).of
     assert frame["tag"] == "iframe"
     assert frame["sandbox"] == "allow-scripts"
-    assert frame["srcdoc"] == report.html == page(rocm_perf.analyze(GELU))
+    recording = rocm_perf.load(GELU)
+    document = rocm_perf.analyze(GELU)
+    assert frame["srcdoc"] == report.html == page(document, timeline(recording, document))
     path = report.save(tmp_path / "report.html")
     assert path.read_text(encoding="utf-8") == report.html
     with pytest.raises(UsageError, match="exists already"):
