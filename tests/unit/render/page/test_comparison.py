@@ -93,7 +93,7 @@ def test_hostile_names_are_text_and_the_policy_is_strict() -> None:
     assert "<img" not in page
     assert "\u202e" not in page
     assert page.count("<script>") == 1
-    assert "default-src 'none'" in page
+    assert "default-src &#39;none&#39;" in page
 
 
 def test_the_run_in_the_middle_is_the_one_with_the_median_wall() -> None:
