@@ -26,7 +26,7 @@ export function search(prepared: Prepared, text: string): Hits | null {
   for (const { track, lanes } of prepared.rows) {
     const { name } = track.slices;
     for (const lane of lanes) lane.hitsBefore = marksBefore(lane.slice, (slice) => isHit[name[slice]!] === 1);
-    count(track.slices, hits);
+    if (track.kind !== "path") count(track.slices, hits); // it repeats what other rows hold
   }
   return hits;
 }
@@ -37,6 +37,7 @@ export function nextHit(prepared: Prepared, hits: Hits, from: Selected | null, b
   let after: Selected | null = null;
   let first: Selected | null = null;
   for (const { track, index } of prepared.rows) {
+    if (track.kind === "path") continue;
     for (let slice = 0; slice < track.slices.start.length; slice += 1) {
       if (hits.isHit[track.slices.name[slice]!] !== 1) continue;
       const each = { track: index, slice };
