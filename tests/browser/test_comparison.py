@@ -35,7 +35,7 @@ def test_both_timelines_move_together(page: Page, address: str) -> None:
     page.wait_for_timeout(600)
     before = in_view(page, "base")
     assert in_view(page, "new") == before
-    page.locator("#timeline-new").get_by_role("button", name="+").click()
+    page.locator("#timeline-new").get_by_role("button", name="Zoom in").click()
     page.wait_for_timeout(1_000)  # it glides
     assert in_view(page, "base") == in_view(page, "new") != before
 

