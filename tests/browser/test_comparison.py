@@ -26,7 +26,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def in_view(page: Page, side: str) -> str:
-    return page.locator(f"#timeline-{side}").get_by_text(" in view").first.inner_text()
+    return str(page.locator(f"#timeline-{side}").get_by_text(" in view").first.inner_text())
 
 
 def test_both_timelines_move_together(page: Page, address: str) -> None:
@@ -49,7 +49,7 @@ def test_numbers_explain_themselves_and_tables_sort(page: Page, address: str) ->
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_fits_every_screen(page: Page, address: str, width: int, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(address)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -39,7 +39,7 @@ def shown(page: Page, tmp_path: Path) -> Page:
 def width(locator: Locator) -> float:
     box = locator.bounding_box()
     assert box
-    return box["width"]
+    return float(box["width"])
 
 
 def test_a_dot_of_the_roofline_says_what_it_stands_for(shown: Page) -> None:

@@ -151,8 +151,13 @@ def known(number: int | None) -> str:
 def time(value: float | Quantity | None) -> str:
     """A duration in nanoseconds with its unit, with a question mark where it is doubtful, or a dash."""
     if isinstance(value, Quantity):
-        return time(value.value) + ("?" if value.doubt else "")
+        return time(value.value) + _mark(value)
     return "-" if value is None else format_ns(value)
+
+
+def _mark(number: Quantity) -> str:
+    """What stands behind a number that is doubtful."""
+    return "?" if number.known and number.doubt else ""
 
 
 def span(start_ns: int, end_ns: int) -> Quantity:
@@ -174,14 +179,14 @@ def count(value: float | None) -> str:
 def share(value: float | Quantity | None) -> str:
     """A share in percent, with a question mark where it is doubtful, or a dash."""
     if isinstance(value, Quantity):
-        return share(value.value) + ("?" if value.doubt else "")
+        return share(value.value) + _mark(value)
     return "-" if value is None else format_share(value)
 
 
 def rate(value: float | Quantity | None) -> str:
     """A number without its unit, to three digits; a question mark where it is doubtful, or a dash."""
     if isinstance(value, Quantity):
-        return rate(value.value) + ("?" if value.doubt else "")
+        return rate(value.value) + _mark(value)
     if value is None:
         return "-"
     if 0 < value < _LEAST:
