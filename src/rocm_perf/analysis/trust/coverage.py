@@ -55,7 +55,9 @@ def coverage(trace: Trace) -> Coverage:
             *_asked_but_absent(trace),
             *_counters_without_dispatches(trace, everything),
             *_bad_times(dispatches),
-            *([] if fruitless == 0 else _vanished_streams(dispatches)),  # every launch has its kernel: none was lost
+            *(
+                [] if fruitless == 0 else _vanished_streams(dispatches)
+            ),  # every launch has its kernel: none was lost
         ),
     )
 

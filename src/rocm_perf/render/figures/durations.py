@@ -1,4 +1,4 @@
-"""How long the dispatches of a kernel took: as a line for a row of a table, and as a histogram."""
+"""How long the dispatches of a kernel took, as a line for a row of a table."""
 
 from __future__ import annotations
 
@@ -27,35 +27,6 @@ def sparkline(row: Hotspot, width: float = _SPARK, height: float = LINE) -> Draw
         height=height,
         body=tuple(_course(row.durations.course_ns, svg.Box(0, 2, width, height - 4))),
     )
-
-
-def histogram(row: Hotspot, width: float = 320, height: float = 90) -> Drawn:
-    """How many dispatches took how long; equal factors are equally wide."""
-    if row.durations is None or row.min_ns is None or row.max_ns is None:
-        return Missing(_NOT_KEPT)
-    base = height - LINE
-    labels = (
-        svg.text((0, height - 5), format_ns(row.min_ns), "soft", size=SIZE - 1),
-        svg.text((width, height - 5), format_ns(row.max_ns), "soft", size=SIZE - 1, anchor="end"),
-    )
-    bars = _columns(row.durations.counts, (row.min_ns, row.max_ns), svg.Box(0, 2, width, base - 2))
-    axis = svg.line((0, base), (width, base), "axis")
-    title = f"Durations of {row.short_name}, {format_ns(row.min_ns)} to {format_ns(row.max_ns)}."
-    return Figure(title=title, width=width, height=height, body=(*bars, axis, *labels))
-
-
-def _columns(counts: Sequence[int], bounds: tuple[int, int], box: svg.Box) -> Iterator[str]:
-    """A bar for each bucket that is not empty, which can be seen however few it stands for."""
-    shortest = max(bounds[0], 1)
-    ratio = (max(bounds[1], 1) / shortest) ** (1 / len(counts))
-    room = box.width / len(counts)
-    for place, count in enumerate(counts):
-        if count:
-            first, last = (format_ns(shortest * ratio**edge) for edge in (place, place + 1))
-            height = max(count / max(counts) * box.height, 1.0)
-            column = svg.Box(place * room, box.bottom - height, max(room - 1, 0.5), height)
-            about = f"{first} to {last}\n{format_count(count, 'dispatch', 'dispatches')}"
-            yield svg.mark(about, svg.rect(column, "fill-1"))
 
 
 def kernels_figure(hotspots: Hotspots, width: float = WIDE) -> Drawn:

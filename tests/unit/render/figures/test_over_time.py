@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from rocm_perf.model.results.energy import Energy, SensorSeries
 from rocm_perf.model.results.times import Durations, Hotspot
-from rocm_perf.render.figures.durations import histogram, kernels_figure, sparkline
+from rocm_perf.render.figures.durations import kernels_figure, sparkline
 from rocm_perf.render.figures.figure import NARROW, WIDE, Missing
 from rocm_perf.render.figures.over_time import memory_figure, sensors_figure
 from tests.unit.render.documents import recorded, simulated
-from tests.unit.render.figures.drawings import SVG, check, parsed, rects, texts
+from tests.unit.render.figures.drawings import SVG, check, parsed, texts
 
 POWER = SensorSeries(
     metric="power_w",
@@ -99,16 +99,5 @@ def test_one_call_is_level() -> None:
     assert points(line) == [(0, 2), (80, 2)]
 
 
-def test_a_histogram_is_as_high_as_its_counts_and_says_from_when_to_when() -> None:
-    drawn = histogram(KERNEL, width=100, height=90)
-    low, high = rects(drawn, "fill-1")
-    assert high.height == pytest.approx(3 * low.height, abs=0.02)
-    assert [one.text for one in parsed(drawn).iter(f"{SVG}title")][1:] == [
-        "10 ns to 100 ns\n1 dispatch",
-        "100 ns to 1.00 us\n3 dispatches",
-    ]
-
-
 def test_durations_that_were_not_kept_are_not_drawn() -> None:
     assert isinstance(sparkline(replace(KERNEL, durations=None)), Missing)
-    assert isinstance(histogram(replace(KERNEL, durations=None)), Missing)
