@@ -1,8 +1,7 @@
 """What a report's timeline costs for a torch.profiler trace of a million events: time and peak memory beside those of
 loading and analysing, and the size of what the page carries. Each round is a process of its own.
 
-The trace is a recorded one, tiled; equal tiles would compress far better than a recording does. So its times are warped
-first: every microsecond is stretched or shrunk at random, which keeps the order and the nesting of all events.
+The trace is a recorded one, tiled, and its times are warped. What a browser does with the page is in bench_page.py.
 """
 
 from __future__ import annotations
@@ -23,12 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import measure
 from bench.bench_torch import trace_of
+from bench.warp import warped
 
 ROOT = Path(__file__).resolve().parents[1]
 Result = TypeVar("Result")
-_CELL_NS = 1_000
-_STRETCH = (0.8, 1.25)
-_SEED = 16
 
 
 def inside(path: Path) -> dict[str, Any]:
@@ -59,34 +56,6 @@ def inside(path: Path) -> dict[str, Any]:
         "flows": shown.flows.height,
         "thinned": shown.thinned,
     }
-
-
-def warped(trace: Any) -> Any:
-    """The trace on a clock that runs faster and slower from one microsecond to the next."""
-    import numpy as np
-    import polars as pl
-
-    from rocm_perf.model.trace import Trace
-
-    times = {name: [each for each in trace.table(name).columns if each.endswith("_ns")] for name in trace}
-    columns = [trace.table(name)[each] for name, names in times.items() for each in names]
-    known = pl.concat([column.rename("at") for column in columns if column.dtype == pl.Int64]).drop_nulls()
-    first, last = int(known.min()), int(known.max())
-    cells = (last - first) // _CELL_NS + 2
-    lengths = np.random.default_rng(_SEED).uniform(*_STRETCH, cells) * _CELL_NS
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-
-    def moved(values: pl.Series) -> pl.Series:
-        since = (values.fill_null(first) - first).to_numpy()
-        place = since // _CELL_NS
-        now = ends[place] + (since % _CELL_NS) * (lengths[place] / _CELL_NS)
-        return pl.Series(values.name, now.astype(np.int64) + first).set(values.is_null(), None)
-
-    tables = {
-        name: trace.table(name).with_columns(moved(trace.table(name)[each]) for each in names)
-        for name, names in times.items()
-    }
-    return Trace(tables, trace.run)
 
 
 def _round(trace: Path) -> dict[str, Any]:

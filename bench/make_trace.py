@@ -12,9 +12,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -96,16 +98,18 @@ def text_of(recording: Recording, events: int) -> Iterator[str]:
 
 
 def write(recording: Recording, out: Path, events: int) -> None:
-    """Write the trace: the same bytes for the same arguments, and under its name only once it is complete."""
+    """Write the trace, packed if its name ends in .gz: the same bytes for the same arguments, and under its name only
+    once it is complete."""
     out.parent.mkdir(parents=True, exist_ok=True)
     unfinished = out.with_name(out.name + ".part")
-    with (
-        unfinished.open("wb") as raw,
-        gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as file,
-    ):
+    with unfinished.open("wb") as raw, _packed(raw) if out.suffix == ".gz" else nullcontext(raw) as file:
         for text in text_of(recording, events):
             file.write(text.encode())
     unfinished.replace(out)
+
+
+def _packed(raw: BinaryIO) -> gzip.GzipFile:
+    return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
 
 
 def _is_once(event: Fields) -> bool:

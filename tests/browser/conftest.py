@@ -57,3 +57,11 @@ def page(browser: Browser) -> Iterator[Page]:
     yield shown
     context.close()
     assert not complaints
+
+
+@pytest.fixture
+def engine_page(browser: Browser) -> Iterator[Page]:
+    """A page for the trace processor, which writes its progress as warnings: they are no complaints."""
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()

@@ -9,67 +9,24 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from bench import make_trace
 
 from rocm_perf import api
 from rocm_perf.analysis.timeline.derived import derived_tracks
 from rocm_perf.cli.demo import workload_file
 from rocm_perf.ingest.load import load
-from rocm_perf.model.derived import NOTHING_DERIVED, DerivedTracks
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats import perfetto
-from rocm_perf.render.formats.slices import COPY, KERNEL, slices_of
+from rocm_perf.render.formats.slices import KERNEL, slices_of
+from tests.browser.perfetto_check import check
 from tests.browser.trace_processor import TraceProcessor, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-SHOWN = {"dispatches": KERNEL, "copies": COPY, "ranges": "marker_api"}
 SPECIMENS = (
     "pftrace/csc-training_hip-programming__results.pftrace",
     "torch_trace/AMD-AGI_TraceLens__mi300_resnet_act_checkpoint.json.gz",
 )
-_EVENTS = 1_000_000
-
-
-@pytest.fixture
-def engine_page(browser: Browser) -> Iterator[Page]:
-    """A page for the trace processor, which writes its progress as warnings: they are no complaints."""
-    context = browser.new_context()
-    yield context.new_page()
-    context.close()
-
-
-def check(processor: TraceProcessor, trace: Trace, derived: DerivedTracks) -> None:
-    """Compare what the trace processor holds with the tables of the trace, count by count and sum by sum."""
-    slices = slices_of(trace)
-    recorded = slices.rows.group_by("category").agg(
-        pl.len().alias("slices"), (pl.col("end_ns") - pl.col("start_ns")).sum().alias("dur")
-    )
-    expected = {category: (count, dur) for category, count, dur in recorded.iter_rows()}
-    if derived.slices.height:
-        length = derived.slices["end_ns"] - derived.slices["start_ns"]
-        expected["rocm_perf"] = (derived.slices.height, int(length.sum()))
-    sums = processor.query("select category, count(*) n, sum(dur) dur from slice group by category")
-    assert {row["category"]: (row["n"], row["dur"]) for row in sums} == expected
-    for table, category in SHOWN.items():
-        rows = trace.table(table)
-        count = rows.height - (int(rows["on_gpu"].sum()) if "on_gpu" in rows.columns else 0)
-        assert expected.get(category, (0, 0))[0] == count
-    flows = slices.rows.filter(pl.col("category").is_in([KERNEL, COPY]))["flows"].is_not_null().sum()
-    assert processor.one("select count(*) from flow") == flows
-    readings = trace.table("samples").drop_nulls(["time_ns", "value"])
-    values = processor.query("select count(*) n, total(value) total from counter")[0]
-    assert values["n"] == readings.height + derived.readings.height
-    total = sum(float(frame["value"].sum()) for frame in (readings, derived.readings))
-    assert values["total"] == pytest.approx(total)
-    wrong = "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
-    assert processor.query(wrong) == []
-    few = slices.tracks.height + trace.rows("processes") + trace.rows("agents") * 4
-    own = derived.slices["track"].n_unique() + derived.readings["track"].n_unique()
-    lanes = int(slices.rows.select("track", "lane").n_unique())
-    counters = int(readings.select("agent_id", "metric", "unit").n_unique())
-    assert processor.one("select count(*) from track") <= few + own + lanes + counters + 1
 
 
 def kernels_with_launches(trace: Trace) -> set[tuple[str, str, int]]:
@@ -121,17 +78,6 @@ def test_the_parts_of_a_trace_hold_all_of_it(engine_page: Page, tmp_path: Path) 
             counts.append(processor.one("select count(*) from slice"))
     assert len(counts) > 1
     assert sum(counts) == slices_of(trace).rows.height
-
-
-def test_a_million_events(engine_page: Page, tmp_path: Path) -> None:
-    source = make_trace.read(make_trace.SPECIMEN) if make_trace.SPECIMEN.is_file() else make_trace.synthetic()
-    make_trace.write(source, tmp_path / "m.json.gz", _EVENTS)
-    trace = load(tmp_path / "m.json.gz")
-    perfetto.write(trace, tmp_path / "t.pftrace")
-    with served(tmp_path) as address:
-        processor = TraceProcessor(engine_page, address)
-        processor.load(tmp_path / "t.pftrace")
-        check(processor, trace, NOTHING_DERIVED)
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 // Every number explains itself: its formula, the inputs, what is doubtful, and where it comes from.
-import { button, made, pageData } from "./dom";
+import { element, pageData, quietButton } from "./dom";
 
 interface Explanation {
   topic: string;
@@ -75,7 +75,7 @@ function walk(from: HTMLElement, [down, right]: [number, number]): void {
 }
 
 class Popover {
-  private readonly box = made("div", { kind: "why" });
+  private readonly box = element("div", { class: "why" });
   private subject: HTMLElement | null = null;
 
   constructor(
@@ -127,11 +127,11 @@ class Popover {
       ["In", source?.files.join(", ") ?? ""],
       ["--json", source?.fields.join(", ") ?? ""],
     ];
-    return [made("h4", { text: `${named(subject)} ${shown(subject)}`.trim() }), list(facts.filter(([, text]) => text)), this.ending()];
+    return [element("h4", {}, `${named(subject)} ${shown(subject)}`.trim()), list(facts.filter(([, text]) => text)), this.ending()];
   }
 
   private ending(): HTMLElement {
-    return button("Close", () => this.close());
+    return quietButton("Close", () => this.close());
   }
 
   private place(around: DOMRect): void {
@@ -158,7 +158,7 @@ function exactly(value: string | undefined, unit: string | undefined): string {
 }
 
 function list(facts: [string, string][]): HTMLElement {
-  const list = made("dl");
-  for (const [name, text] of facts) list.append(made("dt", { text: name }), made("dd", { text }));
+  const list = element("dl");
+  for (const [name, text] of facts) list.append(element("dt", {}, name), element("dd", {}, text));
   return list;
 }

@@ -1,5 +1,5 @@
 // Tables that sort, search and show more. All rows stand in the page; without this script all of them are shown.
-import { button, made } from "./dom";
+import { element, quietButton } from "./dom";
 
 export const SHOWN = 12;
 const SEARCHED = 10; // rows from which on a search is offered
@@ -40,7 +40,7 @@ class LiveTable {
     this.body = grid.querySelector("tbody")!;
     this.rows = [...this.body.rows];
     this.texts = this.rows.map((row) => row.textContent ?? "");
-    this.more = button("", () => this.toggle());
+    this.more = quietButton("", () => this.toggle());
     grid.querySelector(".scroll")!.after(this.more);
     if (this.rows.length > SEARCHED) this.addSearch();
     if (this.rows.length > 1) this.addSorting();
@@ -49,8 +49,8 @@ class LiveTable {
   }
 
   private addSearch(): void {
-    const title = this.grid.querySelector("h4") ?? made("h4");
-    const input = made("input");
+    const title = this.grid.querySelector("h4") ?? element("h4");
+    const input = element("input");
     input.type = "search";
     input.placeholder = `Search ${this.rows.length} rows`;
     input.setAttribute("aria-label", `Search ${title.textContent || "this table"}`);
@@ -58,7 +58,7 @@ class LiveTable {
       this.search = input.value.trim();
       this.show();
     });
-    const header = made("header");
+    const header = element("header");
     title.before(header);
     if (!title.isConnected) this.grid.prepend(header);
     header.append(title, input);
@@ -66,7 +66,7 @@ class LiveTable {
 
   private addSorting(): void {
     [...this.grid.querySelectorAll("th")].forEach((heading, column) => {
-      const sort = made("button", { text: heading.textContent ?? "" });
+      const sort = element("button", {}, heading.textContent ?? "");
       sort.type = "button";
       sort.addEventListener("click", () => this.sort(heading, column));
       heading.replaceChildren(sort);

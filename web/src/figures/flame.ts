@@ -1,5 +1,5 @@
 // The flame graph of modules, operators and kernels: it zooms on click, searches, and is walked by the keyboard.
-import { button, made } from "../dom";
+import { element, quietButton } from "../dom";
 import { formatCount, formatNs, formatShare } from "../timeline/format";
 import { cutMiddle, visibleName } from "../timeline/names";
 import { laidOut, matching, neighbour, total, zoomed, type Cell, type FlameNode, type Measure, type Way } from "./flame_layout";
@@ -24,10 +24,10 @@ export function flameGraph(document_: Record<string, unknown>): void {
 
 /** Elements of one flame graph, in `box`. */
 export class FlameGraph {
-  readonly box = made("div", { kind: "flame" });
+  readonly box = element("div", { class: "flame" });
   private readonly picture = document.createElementNS(SVG, "svg");
-  private readonly said = made("span", { kind: "flame-said" });
-  private readonly field = made("input");
+  private readonly said = element("span", { class: "flame-said" });
+  private readonly field = element("input");
   private readonly measure: Measure[];
   private cells: Cell[] = [];
   private focus: number | null = null;
@@ -51,15 +51,15 @@ export class FlameGraph {
   }
 
   private tools(): HTMLElement {
-    const tools = made("div", { kind: "flame-tools" });
+    const tools = element("div", { class: "flame-tools" });
     this.field.type = "search";
     this.field.placeholder = "Search modules, operators, kernels";
     this.field.setAttribute("aria-label", this.field.placeholder);
     this.field.addEventListener("input", () => this.draw());
     this.said.setAttribute("role", "status");
-    tools.append(this.field, button("Zoom out", () => this.zoom(null)));
+    tools.append(this.field, quietButton("Zoom out", () => this.zoom(null)));
     if (this.measure.length > 1) {
-      const other = button("By host time", () => {
+      const other = quietButton("By host time", () => {
         this.measure.reverse();
         other.textContent = this.time === "gpu_ns" ? "By host time" : "By GPU time";
         this.focus = null;
@@ -69,7 +69,7 @@ export class FlameGraph {
       tools.append(other);
     }
     const kinds = new Set(this.nodes.map((node) => node.kind));
-    tools.append(this.said, ...[...kinds].map((kind) => made("span", { kind: `flame-kind ${kind}`, text: kind })));
+    tools.append(this.said, ...[...kinds].map((kind) => element("span", { class: `flame-kind ${kind}` }, kind)));
     return tools;
   }
 

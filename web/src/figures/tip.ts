@@ -1,6 +1,6 @@
 // What a mark of a figure stands for, beside the pointer or the focus: the drawing's own <title>s, shown at once, and
 // reached by the keyboard.
-import { made } from "../dom";
+import { element } from "../dom";
 
 const AWAY_PX = 14;
 const MARK = ".mark";
@@ -65,7 +65,7 @@ function walk(event: KeyboardEvent): void {
 }
 
 class Tip {
-  private readonly box = made("div", { kind: "figure-tip" });
+  private readonly box = element("div", { class: "figure-tip" });
   private mark: Element | null = null;
 
   constructor() {
@@ -79,7 +79,7 @@ class Tip {
     this.box.classList.toggle("shown", mark !== null);
     if (!mark) return;
     const [heading, ...lines] = (meanings.get(mark) ?? "").split("\n");
-    this.box.replaceChildren(made("strong", { text: heading ?? "" }), ...lines.map((text) => made("span", { text })));
+    this.box.replaceChildren(element("strong", {}, heading ?? ""), ...lines.map((text) => element("span", {}, text)));
     const { left, bottom } = mark.getBoundingClientRect();
     if (pointer) this.move(pointer);
     else this.place(left, bottom);

@@ -1,7 +1,7 @@
 // The panel below the timeline: everything known of what is selected, and buttons that lead on.
 
 import { css, rgbOf, type Palette } from "./colours";
-import { button, element } from "./dom";
+import { button, element } from "../dom";
 import { factsOf, factsOfRange, fullName, rowName, type Fact } from "./facts";
 import type { Connected } from "./flows";
 import { formatNs } from "./format";
@@ -26,7 +26,7 @@ export function showHint(panel: HTMLElement): void {
 export function showRange(panel: HTMLElement, prepared: Prepared, range: Range, actions: DetailActions): void {
   panel.replaceChildren(
     element("h3", {}, "Chosen range"),
-    element("div", { class: "timeline-actions" }, button("Zoom to it", "Zoom to the range (F)", actions.zoom), button("Clear", "Clear the range (Esc)", actions.clear)),
+    element("div", { class: "timeline-actions" }, button("Zoom to it", { title: "Zoom to the range (F)" }, actions.zoom), button("Clear", { title: "Clear the range (Esc)" }, actions.clear)),
     listOf(factsOfRange(prepared, range)),
   );
 }
@@ -41,10 +41,10 @@ export function showSlice(given: { panel: HTMLElement; prepared: Prepared; selec
     element(
       "div",
       { class: "timeline-actions" },
-      button("Zoom to it", "Zoom to the slice (F)", actions.zoom),
-      button("‹ Same name", "Previous slice of this name ([)", actions.previous),
-      button("Same name ›", "Next slice of this name (])", actions.next),
-      button("Clear", "Clear the selection (Esc)", actions.clear),
+      button("Zoom to it", { title: "Zoom to the slice (F)" }, actions.zoom),
+      button("‹ Same name", { title: "Previous slice of this name ([)" }, actions.previous),
+      button("Same name ›", { title: "Next slice of this name (])" }, actions.next),
+      button("Clear", { title: "Clear the selection (Esc)" }, actions.clear),
     ),
     listOf(factsOf(prepared, selected)),
     ...links("Launched by", connected.launchedBy, given),
@@ -66,7 +66,7 @@ function linkTo(other: Selected, { prepared, selected, actions }: { prepared: Pr
   const by = slices.start[other.slice]! - timeline.tracks[selected.track]!.slices.start[selected.slice]!;
   const when = by >= 0 ? `${formatNs(by)} later` : `${formatNs(-by)} earlier`;
   const label = labels[slices.name[other.slice]!] ?? "";
-  return button(`${label} · ${when}`, `Go to ${label} on ${rowName(timeline, other.track)}`, () => actions.jump(other));
+  return button(`${label} · ${when}`, { title: `Go to ${label} on ${rowName(timeline, other.track)}` }, () => actions.jump(other));
 }
 
 function listOf(facts: readonly Fact[]): HTMLElement {

@@ -1,7 +1,7 @@
 // What the colours mean: causes of gaps, the critical path, the part that is judged. A click searches for it.
 
 import { css, rgbOf, type Palette, type Theme, type Rgb } from "./colours";
-import { button, element } from "./dom";
+import { button, element } from "../dom";
 import type { Prepared } from "./prepared";
 
 export interface LegendActions {
@@ -30,7 +30,7 @@ function hasPath({ rows }: Prepared): boolean {
 }
 
 function entry(sign: HTMLElement, text: string, { title, act }: { title: string; act: () => void }): HTMLElement {
-  const made = button(text, title, act);
+  const made = button(text, { title }, act);
   made.prepend(sign);
   return element("li", {}, made);
 }

@@ -1,6 +1,6 @@
 // The elements that a timeline is made of. What they do is in view.ts.
 
-import { button, element, symbolButton } from "./dom";
+import { button, element, symbolButton } from "../dom";
 
 export interface Skeleton {
   root: HTMLElement;
@@ -51,7 +51,7 @@ export function buildSkeleton(title: string, actions: Actions): Skeleton {
   const searchField = element("input", { type: "search", placeholder: "Search names  ( / )", "aria-label": "Search the timeline", spellcheck: "false", autocomplete: "off" });
   const hitCount = element("span", { class: "timeline-hits", role: "status" });
   const extent = element("span", { class: "timeline-extent" });
-  const pathButton = button("Critical path", "Highlight the critical path (P)", actions.togglePath);
+  const pathButton = button("Critical path", { title: "Highlight the critical path (P)" }, actions.togglePath);
   pathButton.setAttribute("aria-pressed", "false");
   const minimap = element("canvas", { class: "timeline-minimap", "aria-hidden": "true" });
   const canvas = element("canvas", { class: "timeline-canvas", "aria-hidden": "true" });
@@ -87,7 +87,7 @@ function buildBar(parts: Pick<Skeleton, "searchField" | "hitCount" | "pathButton
       parts.pathButton,
       symbolButton("−", "Zoom out (S)", actions.zoomOut),
       symbolButton("+", "Zoom in (W)", actions.zoomIn),
-      button("Whole", "Show the whole recording (0)", actions.reset),
+      button("Whole", { title: "Show the whole recording (0)" }, actions.reset),
       keysHelp(),
     ),
   );

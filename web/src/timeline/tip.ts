@@ -2,7 +2,7 @@
 
 import { css, rgbOf, type Palette } from "./colours";
 import { readingAt } from "./counter";
-import { element } from "./dom";
+import { element } from "../dom";
 import { fullName } from "./facts";
 import { formatCount, formatNs, formatQuantity } from "./format";
 import type { Below } from "./hit_test";

@@ -1,6 +1,6 @@
 // The titles of rows and groups beside the canvas: real text and real buttons.
 
-import { element } from "./dom";
+import { element } from "../dom";
 import type { Layout, Placed } from "./layout";
 import { cutMiddle, visibleName } from "./names";
 

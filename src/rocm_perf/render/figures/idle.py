@@ -13,7 +13,7 @@ from rocm_perf.render.figures.lettering import text_width
 from rocm_perf.render.figures.parts import SIZE, Part, legend, notes, stacked_bar
 from rocm_perf.units import format_ns, format_share
 
-_LOOKS: Mapping[str, str] = {
+LOOKS: Mapping[str, str] = {
     "busy": "fill-1",
     "host_sync": "fill-6",
     "host_api": "fill-2",
@@ -93,13 +93,13 @@ def _parts(times: Mapping[str, int]) -> list[Part]:
             look=look,
             said=f"{format_share(times[name] / total)} ({format_ns(times[name])})",
         )
-        for name, look in _LOOKS.items()
+        for name, look in LOOKS.items()
         if times.get(name)
     ]
 
 
 def _summed(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    return {name: sum(row.get(name, 0) for row in rows) for name in _LOOKS}
+    return {name: sum(row.get(name, 0) for row in rows) for name in LOOKS}
 
 
 def _remarks(gaps: Gaps, gpus: int) -> list[str]:

@@ -14,7 +14,7 @@ from rocm_perf.render.figures.scales import Linear
 from rocm_perf.render.sections.phases import phase_line, phase_name
 from rocm_perf.units import format_count, format_ns, format_share
 
-_LOOKS = {"before": "idle", "start-up": "fill-2", "steady": "fill-1", "work": "fill-1", "end": "fill-8"}
+LOOKS = {"before": "idle", "start-up": "fill-2", "steady": "fill-1", "work": "fill-1", "end": "fill-8"}
 _BAR = 34
 _STEP_ROOM = 4  # units between two steps, at least: closer ones would run together
 
@@ -47,7 +47,7 @@ def _part(row: Phase, phases: Phases) -> Part:
     return Part(
         name=phase_name(row, phases),
         value=row.duration_ns,
-        look=_LOOKS[row.name],
+        look=LOOKS[row.name],
         said=said,
         about=f"from {format_ns(row.start_ns)} to {format_ns(row.end_ns)}",
     )
