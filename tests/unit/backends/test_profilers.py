@@ -22,6 +22,7 @@ ELSEWHERE = {
     ("backends/nvidia/build.py", "cupti"): "the folder with the sources of the tracer",
     ("backends/nvidia/probe.py", "cupti"): "the library",
     ("bench", "torch"): "the Python module",
+    ("cli/export.py", "torch"): "the format",
     ("cli/export_writers.py", "torch"): "the format",
     ("collect/doctor/report.py", "torch"): "the Python package, beside its version",
     ("collect/request/configuration.py", "rocprofv3"): "a tool's name in a benchmark runner's configuration",
