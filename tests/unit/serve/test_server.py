@@ -23,6 +23,8 @@ from rocm_perf.serve.server import Serving, serving
 from rocm_perf.serve.wish import Wish
 from tests.unit.serve.sites import ask, ask_until_made, wait_for, write_bundle, write_csv
 
+pytestmark = pytest.mark.launches
+
 HOSTILE = "<img src=x onerror=alert(1)>\u202e.json"
 
 

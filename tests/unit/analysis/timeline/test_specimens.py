@@ -24,6 +24,7 @@ def kinds() -> list[str]:
     return list(first.values())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", kinds())
 def test_specimen(specimens: Path, name: str) -> None:
     trace, document = recording(specimens / name), answer(specimens / name)

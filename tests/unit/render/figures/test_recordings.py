@@ -32,11 +32,13 @@ def test_simulated(name: str) -> None:
     assert check_all(simulated(name)) >= 12
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", H200)
 def test_recorded_on_an_h200(name: str) -> None:
     check_all(recorded(name))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_recorded_by_others(name: str) -> None:
     if not (SHARED / name).exists():

@@ -91,12 +91,14 @@ def test_numbers_of_simulated_runs(name: str) -> None:
     check_numbers(simulated(name), read(name))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", H200)
 def test_numbers_of_recordings(name: str) -> None:
     check_numbers(recorded(name), ReadPage(page(recorded(name))))
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the recordings beside the repository are not here")
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", of_class(), ids=lambda path: path.name)
 def test_numbers_of_every_class(path: Path) -> None:
     check_numbers(answer(path), ReadPage(page(answer(path))))
