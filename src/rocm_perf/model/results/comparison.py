@@ -24,7 +24,7 @@ Fate = Literal["came", "went", "stayed"]
 Per = Literal["step", "run"]
 Verdict = Literal["better", "worse", "no difference shown"]
 
-_SHORT = 12  # characters of a label that can head a column
+_SHORT = 8  # characters of a label that heads a column of times without widening it
 
 
 class ComparedRun(msgspec.Struct, frozen=True):
