@@ -43,7 +43,7 @@ def test_both_timelines_move_together(page: Page, address: str) -> None:
 def test_numbers_explain_themselves_and_tables_sort(page: Page, address: str) -> None:
     page.goto(address)
     page.locator("#where-the-difference-comes-from td[data-why]").first.click()
-    assert "new minus base" in page.locator(".why").inner_text()
+    assert "after minus before" in page.locator(".why").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.analysis.operators.build import operators
 from rocm_perf.analysis.time.busy import wall_ns
 from tests.golden.test_specimens import GOLDEN
 from tests.recordings import recording
@@ -22,6 +23,8 @@ def test_nothing_differs_from_itself(specimens: Path, name: str) -> None:
     comparison = compared(trace, trace)
     assert not any(change.total.difference for change in comparison.kernels)
     assert {change.match for change in comparison.kernels} <= {"name"}
+    assert not any(change.gpu.difference or change.host.difference for change in comparison.operators)
+    assert {change.match for change in comparison.operators} <= {"name"}
     for gpu in comparison.gpus:
         assert not any(part.difference_ns for part in gpu.parts)
         assert sum(part.base_ns for part in gpu.parts) == gpu.base_ns
@@ -59,10 +62,8 @@ def test_two_formats_of_one_run_agree(specimens: Path, one: str, other: str, rou
 
 @pytest.mark.parametrize("run", ["Qwen_Qwen1.5-0.5B-Chat__1016005", "gaunernst_bert-small-uncased__1016001"])
 def test_one_model_on_two_vendors(specimens: Path, run: str) -> None:
-    comparison = compared(
-        recording(specimens / f"{TORCH}mi300_{run}.json.gz"),
-        recording(specimens / f"{TORCH}h100_{run}.json.gz"),
-    )
+    base, new = (recording(specimens / f"{TORCH}{gpu}_{run}.json.gz") for gpu in ("mi300", "h100"))
+    comparison = compared(base, new)
     matches = {change.match for change in comparison.kernels}
     assert {"short name", "family and position"} <= matches
     products = [c for c in comparison.kernels if c.match == "family and position" and c.family == "gemm"]
@@ -71,3 +72,23 @@ def test_one_model_on_two_vendors(specimens: Path, run: str) -> None:
     assert (
         sum(part.difference_ns for part in comparison.waterfall.parts) == comparison.waterfall.difference_ns
     )
+
+
+@pytest.mark.parametrize("run", ["Qwen_Qwen1.5-0.5B-Chat__1016005", "gaunernst_bert-small-uncased__1016001"])
+def test_operators_of_one_model_on_two_vendors(specimens: Path, run: str) -> None:
+    base, new = (recording(specimens / f"{TORCH}{gpu}_{run}.json.gz") for gpu in ("mi300", "h100"))
+    changes = compared(base, new).operators
+    assert sum(change.gpu.base or 0 for change in changes) == operators(base).owned_ns > 0
+    assert sum(change.gpu.new or 0 for change in changes) == operators(new).owned_ns > 0
+    (product,) = (change for change in changes if change.operator == "aten::addmm")
+    assert product.match == "name"
+    assert product.calls.base == product.calls.new > 0
+    assert "appeared" not in {change.match for change in changes}
+
+
+def test_a_recording_of_kernels_alone_has_no_operators_to_compare(specimens: Path) -> None:
+    kernels = recording(specimens / "rocprof_v1/hpcgarage_spatter__results.csv")
+    torch = recording(specimens / f"{TORCH}mi300_gaunernst_bert-small-uncased__1016001.json.gz")
+    comparison = compared(torch, kernels)
+    assert comparison.operators == ()
+    assert "no framework operator was recorded in new" in (comparison.operators_unavailable or "")

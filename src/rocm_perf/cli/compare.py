@@ -132,13 +132,13 @@ def _recordings(runs: Sequence[Loaded]) -> list[Recording]:
 
 def side_labels(base: Sequence[Path], new: Sequence[Path]) -> tuple[str, str]:
     """What the sides are called: by the names of their files, as far as the runs of a side share them, or of their
-    folders; whole paths, or base and new, where these do not tell them apart."""
+    folders; whole paths, or before and after, where these do not tell them apart."""
     alone = len(base) == len(new) == 1
     for name in (_name,) if alone else (_stem, _folder):
         one, other = name(base), name(new)
         if one and other and one != other:
             return one, other
-    return (str(base[0]), str(new[0])) if alone else ("base", "new")
+    return (str(base[0]), str(new[0])) if alone else ("before", "after")
 
 
 def _name(paths: Sequence[Path]) -> str:

@@ -208,7 +208,7 @@ def test_an_empty_side_is_refused(pair: tuple[str, str], capsys: pytest.CaptureF
         (["x/a.db"], ["y/a.db"], ("x/a.db", "y/a.db")),
         (["old-1.db", "old-2.db"], ["new-1.db"], ("old", "new-1.db")),
         (["old/1", "old/2"], ["new/1", "new/2"], ("old", "new")),
-        (["a/1", "b/2"], ["c/1", "d/2"], ("base", "new")),
+        (["a/1", "b/2"], ["c/1", "d/2"], ("before", "after")),
     ],
 )
 def test_what_the_sides_are_called(base: list[str], new: list[str], labels: tuple[str, str]) -> None:

@@ -8,9 +8,9 @@ neither. Fused kernels have fewer of their family beside them, and so are nobody
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import polars as pl
 
@@ -24,7 +24,7 @@ _LONGEST = 4_096  # kernels of a sequence that are looked at, where nothing says
 _ALIKE = 0.5  # of the launches of both kernels agree
 _GRID = [f"{what}_{axis}" for what in ("grid", "workgroup") for axis in "xyz"]
 
-Traits = dict[str, Counter[Hashable]]  # of each kernel: how often each of its traits occurs
+Traits = dict[str, Counter[Hashable]]  # of each name: how often each of its traits occurs
 
 
 @dataclass(frozen=True)
@@ -101,21 +101,25 @@ def pair_by_place(
     )
     pairs: list[tuple[str, str, Match]] = []
     for how, traits in rules:
-        for one, other in _agreeing(left, right, traits):
+        comparable = partial(_is_comparable, sure=len(traits) > 1)
+        for one, other in agreeing(left, right, traits, comparable):
             left.remove(one)
             right.remove(other)
             pairs.append((one, other, how))
     return pairs
 
 
-def _agreeing(
-    left: Sequence[str], right: Sequence[str], traits: list[tuple[Traits, Traits]]
+def agreeing(
+    left: Sequence[str],
+    right: Sequence[str],
+    traits: list[tuple[Traits, Traits]],
+    comparable: Callable[[str, str], bool],
 ) -> list[tuple[str, str]]:
-    """Pairs of one family that agree in all traits, where neither kernel agrees as well with another one."""
+    """Comparable pairs that agree in all traits, where neither name agrees as well with another one."""
     agreement = {
         pair: min(_agreement(mine.get(pair[0]), theirs.get(pair[1])) for mine, theirs in traits)
         for pair in _sharing(left, right, *traits[0])
-        if _comparable(*pair, sure=len(traits) > 1)
+        if comparable(*pair)
     }
     best = [_only_best(agreement, side) for side in (0, 1)]
     return [pair for pair, share in agreement.items() if share >= _ALIKE and all(pair in one for one in best)]
@@ -143,7 +147,7 @@ def _only_best(agreement: Mapping[tuple[str, str], float], side: int) -> set[tup
     return {rivals[0][1] for rivals in ranked if len(rivals) == 1 or rivals[0][0] > rivals[1][0]}
 
 
-def _comparable(one: str, other: str, *, sure: bool) -> bool:
+def _is_comparable(one: str, other: str, *, sure: bool) -> bool:
     """Whether both do the same; kernels that no rule knows need more than one trait."""
     kind = family(one).name
     return kind == family(other).name and (sure or kind != OTHER.name)

@@ -1,4 +1,5 @@
-"""Two populations of runs: how the wall time changed, and which parts, kernels and findings account for it."""
+"""Two populations of runs: how the wall time changed, and which parts, kernels, operators and findings account
+for it."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from rocm_perf.analysis.compare.estimates import count_change, time_change
 from rocm_perf.analysis.compare.findings import finding_changes
 from rocm_perf.analysis.compare.kernels import kernel_changes
 from rocm_perf.analysis.compare.notes import notes_on, wall_doubt
+from rocm_perf.analysis.compare.operators import operator_changes, why_no_operators
 from rocm_perf.analysis.compare.runs import JudgedRun, Recording, judged_runs
 from rocm_perf.analysis.compare.waterfall import waterfall
 from rocm_perf.analysis.verdict.scorecard import kernel_count
@@ -17,7 +19,7 @@ from rocm_perf.model.results.comparison import Change, Comparison, Side
 def compare(
     base: Sequence[Recording],
     new: Sequence[Recording],
-    labels: tuple[str, str] = ("base", "new"),
+    labels: tuple[str, str] = ("before", "after"),
     *,
     whole: bool = False,
 ) -> Comparison:
@@ -42,6 +44,8 @@ def compare(
         launches=launches,
         kernel_count=kernel_count(launches.base, launches.new, f"of a {runs.per}"),
         kernels=kernels,
+        operators=operator_changes(runs.base, runs.new),
+        operators_unavailable=why_no_operators(runs.base, runs.new),
         findings=finding_changes(runs.base, runs.new, kernels),
         notes=tuple(notes_on(sides, kernels, runs)),
     )

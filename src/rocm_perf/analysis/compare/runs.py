@@ -105,7 +105,7 @@ def _why_no_steps(base: Sequence[Recording], new: Sequence[Recording]) -> str | 
             )
     ways = [sorted({_way(run.trace) for run in side}) for side in (base, new)]
     if ways[0] != ways[1]:
-        return f"steps are shown by {' and '.join(ways[0])} in base, by {' and '.join(ways[1])} in new"
+        return f"steps are shown by {' and '.join(ways[0])} before, by {' and '.join(ways[1])} after"
     if ways[0] == [_SEQUENCE] and _are_pieces(_usual(base), _usual(new)):
         return "the kernels repeat in sequences of different lengths, which may be pieces of the same steps"
     return None

@@ -21,11 +21,11 @@ _LONGEST = ["gpu_ns", "host_ns", "name"]
 def modules(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
     """Every nn.Module, with all that ran inside it; a module inside another shares its time with it."""
     spans = tree.spans
-    is_module = (spans["category"] == "python") & spans["name"].str.starts_with(MODULE)
-    if not is_module.any():
+    wanted = is_module(spans)
+    if not wanted.any():
         return ()
     backward_ns = subtree_sums(spans["behind"], _backward_ns(tree, links))
-    table = spans.with_columns(backward_ns.alias("backward_ns")).filter(is_module)
+    table = spans.with_columns(backward_ns.alias("backward_ns")).filter(wanted)
     table = table.with_columns(is_outermost("name").alias("outermost"))
     outermost = pl.col("outermost")
     return _places(
@@ -38,6 +38,11 @@ def modules(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
         ),
         bool(links.height),
     )
+
+
+def is_module(spans: pl.DataFrame) -> pl.Series:
+    """Whether each span is a call of an nn.Module."""
+    return (spans["category"] == "python") & spans["name"].str.starts_with(MODULE)
 
 
 def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:

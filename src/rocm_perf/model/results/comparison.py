@@ -19,9 +19,12 @@ Match = Literal[
     "appeared",
     "vanished",
 ]
+OperatorMatch = Literal["name", "name without numbers", "category and place", "appeared", "vanished"]
 Fate = Literal["came", "went", "stayed"]
 Per = Literal["step", "run"]
 Verdict = Literal["better", "worse", "no difference shown"]
+
+_SHORT = 8  # characters of a label that heads a column of times without widening it
 
 
 class ComparedRun(msgspec.Struct, frozen=True):
@@ -116,6 +119,21 @@ class KernelChange(msgspec.Struct, frozen=True):
     calls: Count  # of a step or run
 
 
+class OperatorChange(msgspec.Struct, frozen=True):
+    """One framework operator on both sides; it has no calls on a side where it does not occur. Times leave out what
+    operators inside it did, so that those of all operators add up."""
+
+    operator: str  # name in base, or in new where only that has it
+    new_operator: str  # name in new, or in base
+    category: str
+    match: OperatorMatch
+    base_names: tuple[str, ...]
+    new_names: tuple[str, ...]
+    gpu: Change  # of the kernels, copies and fills that its calls of a step or run launched themselves
+    host: Change  # of its calls of a step or run
+    calls: Count  # of a step or run
+
+
 class FindingChange(msgspec.Struct, frozen=True):
     """A finding of one side or of both. A side has it if more than half of its runs do."""
 
@@ -143,7 +161,15 @@ class Comparison(msgspec.Struct, frozen=True):
     launches: Count  # kernels of a step (of the busiest process) or of a run
     kernel_count: Score
     kernels: tuple[KernelChange, ...]  # largest difference of the total first
+    operators: tuple[OperatorChange, ...]  # largest difference of GPU or host time first
+    operators_unavailable: str | None  # why there are none
     findings: tuple[FindingChange, ...]
     notes: tuple[str, ...]
     checks: tuple[Check, ...] = ()
-    schema_version: int = 2
+    schema_version: int = 3
+
+    @property
+    def side_names(self) -> tuple[str, str]:
+        """What the sides are called in tables and pictures: by their labels, where these are short and differ."""
+        labels = self.base.label, self.new.label
+        return labels if labels[0] != labels[1] and max(map(len, labels)) <= _SHORT else ("before", "after")

@@ -20,15 +20,17 @@ _NOT_COMPARED = "the wall times of the two sides cannot be compared"
 _ROOM = 0.06  # of the range, beyond the outermost values
 
 
-def waterfall_figure(wall: WallChange | None, width: float = WIDE) -> Drawn:
-    """From the base, part by part, to the new wall; the axis need not begin at 0, so no bar does."""
+def waterfall_figure(
+    wall: WallChange | None, width: float = WIDE, *, sides: tuple[str, str] = ("before", "after")
+) -> Drawn:
+    """From one side's wall, part by part, to the other's; the axis need not begin at 0, so no bar does."""
     if wall is None:
         return Missing(_NOT_COMPARED)
     parts = [part for part in wall.parts if part.difference_ns]
     edges = [wall.base_ns]
     for part in parts:
         edges.append(edges[-1] + part.difference_ns)
-    names = ["base", *(part.title for part in parts), "new"]
+    names = [sides[0], *(part.title for part in parts), sides[1]]
     numbers = [
         format_ns(wall.base_ns),
         *(signed(part.difference_ns) for part in parts),
@@ -40,8 +42,10 @@ def waterfall_figure(wall: WallChange | None, width: float = WIDE) -> Drawn:
     body = [*table.body(), *_grid(at, bottom)]
     for row, (start, end) in enumerate(pairwise(edges), 1):
         body.append(_step(at, (start, end), row, f"{names[row]}\n{numbers[row]}"))
-    body += _side(at, wall.base_ns, 0, 1)
-    body += _side(at, wall.new_ns, len(names) - 1, -1)
+    from_x = at(wall.base_ns)
+    body.append(svg.line((from_x, LINE / 2 + 5), (from_x, LINE + 4), "leader"))
+    for row, wall_ns in ((0, wall.base_ns), (len(names) - 1, wall.new_ns)):
+        body.append(_side(at, wall_ns, row, f"{names[row]}\n{numbers[row]}"))
     body += time_axis(at, bottom)
     return Figure(
         title=f"From {numbers[0]} to {numbers[-1]}: {', '.join(map(_said, names[1:4], numbers[1:4]))}.",
@@ -52,12 +56,13 @@ def waterfall_figure(wall: WallChange | None, width: float = WIDE) -> Drawn:
 
 
 def intervals_figure(comparison: Comparison, width: float = WIDE) -> Drawn:
-    """The ratio of new to base with its interval, of the wall and of the kernels that changed most."""
+    """The ratio of the two sides with its interval, of the wall and of the kernels that changed most."""
     rows = [("wall", comparison.wall)]
     rows += [(row.kernel, row.total) for row in comparison.kernels]
     known = [(name, change) for name, change in rows if change.interval and change.ratio][: _KERNELS + 1]
     if not known:
         return Missing(comparison.wall.no_interval or "no change has an interval")
+    before, after = comparison.side_names
     numbers = [format_ratio(change.ratio or 1, None) for _, change in known]
     table = _Table.of([name for name, _ in known], numbers, width)
     ratios = [bound for _, change in known for bound in (*(change.interval or ()), change.ratio or 1.0, 1.0)]
@@ -68,7 +73,7 @@ def intervals_figure(comparison: Comparison, width: float = WIDE) -> Drawn:
     body += (_interval(at, change, row, name) for row, (name, change) in enumerate(known))
     body.append(svg.text((at(1), bottom + 14), "no change", "soft", size=TICK, anchor="middle"))
     return Figure(
-        title=f"Ratio of new to base with intervals at 95 %: wall {numbers[0]}.",
+        title=f"Ratio of {after} to {before} with intervals at 95 %: wall {numbers[0]}.",
         width=width,
         height=bottom + 20,
         body=tuple(body),
@@ -126,14 +131,9 @@ def _step(at: Linear, edges: tuple[float, float], row: int, about: str) -> str:
     )
 
 
-def _side(at: Linear, wall_ns: float, row: int, towards: int) -> Iterator[str]:
+def _side(at: Linear, wall_ns: float, row: int, about: str) -> str:
     """A mark at the wall of one side."""
-    x, y = at(wall_ns), row * LINE + LINE / 2
-    yield svg.mark(
-        f"{'base' if towards > 0 else 'new'}\n{format_ns(wall_ns)}", svg.circle((x, y), 5, "fill-8")
-    )
-    if towards > 0:
-        yield svg.line((x, y + 5), (x, y + LINE / 2 + 4), "leader")
+    return svg.mark(about, svg.circle((at(wall_ns), row * LINE + LINE / 2), 5, "fill-8"))
 
 
 def _interval(at: Log, change: Change, row: int, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from markupsafe import Markup
 
@@ -30,7 +31,7 @@ class Wall:
     """One side at the top of the page."""
 
     title: str
-    label: str
+    label: str  # empty where it is the title
     time: str
     runs: str
 
@@ -63,14 +64,16 @@ def comparison_page(
 
 
 def _walls(comparison: Comparison) -> tuple[Wall, ...]:
-    sides = (
-        ("Before", comparison.base, comparison.wall.base),
-        ("After", comparison.new, comparison.wall.new),
+    sides = zip(
+        comparison.side_names,
+        (comparison.base, comparison.new),
+        (comparison.wall.base, comparison.wall.new),
+        strict=True,
     )
     return tuple(
         Wall(
             title=name,
-            label=side.label,
+            label="" if side.label == name else side.label,
             time="unknown" if wall is None else format_ns(wall),
             runs=f"of a {comparison.per}, "
             + ("one run" if len(side.runs) == 1 else f"median of {len(side.runs)} runs"),
@@ -103,7 +106,8 @@ def _view(section: Section, comparison: Comparison, explanations: Explanations) 
     tables = tuple(explanations.table(grid, name) for grid in section.grids)
     if section.title != "Where the difference comes from":
         return View(name, section, tables)
-    return View(name, section, tables, figure=_drawn(waterfall_figure, comparison.waterfall))
+    draw = partial(waterfall_figure, sides=comparison.side_names)
+    return View(name, section, tables, figure=_drawn(draw, comparison.waterfall))
 
 
 def _drawn(draw: Draw, subject: object) -> Markup | None:
@@ -137,7 +141,8 @@ class _RunRow:
 
 def _runs(comparison: Comparison) -> Section:
     """What was measured in each run."""
-    rows = [*_run_rows("before", comparison.base), *_run_rows("after", comparison.new)]
+    before, after = comparison.side_names
+    rows = [*_run_rows(before, comparison.base), *_run_rows(after, comparison.new)]
     columns: tuple[Column[_RunRow], ...] = (
         text("side", lambda row: row.side),
         number(f"wall of a {comparison.per}", lambda row: time(row.wall_ns)),

@@ -1,4 +1,4 @@
-"""A comparison as Markdown, made for a comment on a pull request: the answer and the checks first, kernels folded."""
+"""A comparison as Markdown, for a comment on a pull request: the answer and the checks first, long tables folded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_perf.render.report.markdown import plain, section_lines
 from rocm_perf.render.sections.comparison import basis_lines, comparison_sections, headline, title
 from rocm_perf.render.sections.section import Section
 
-_FOLDED = ("By GPU", "Kernels")
+_FOLDED = ("By GPU", "Kernels", "Operators")
 _WIDTH = 160  # columns: a page has room for intervals
 
 
@@ -27,6 +27,14 @@ def _lines(comparison: Comparison, top: int) -> Iterator[str]:
         yield f"{plain(text)}  "
     yield ""
     for section in comparison_sections(comparison, top, width=_WIDTH, bars=False):
+        yield from _section(section)
+
+
+def _section(section: Section) -> Iterator[str]:
+    if section.unavailable:
+        yield f"{section.title}: {plain(section.unavailable)}."
+        yield ""
+    else:
         yield from _folded(section) if section.title in _FOLDED else section_lines(section)
 
 

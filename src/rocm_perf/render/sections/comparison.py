@@ -1,4 +1,4 @@
-"""Two populations of runs compared: the answer, the parts that sum to it, then kernels and findings."""
+"""Two populations of runs compared: the answer, the parts that sum to it, then kernels, operators and findings."""
 
 from __future__ import annotations
 
@@ -7,26 +7,38 @@ from collections.abc import Callable, Iterator, Sequence
 from rocm_perf.model.results.comparison import (
     Change,
     Comparison,
-    Count,
     FindingChange,
     KernelChange,
     Side,
     WallChange,
     WallPart,
 )
+from rocm_perf.render.sections.changes import (
+    WIDE,
+    arrow,
+    change_arrow,
+    counted,
+    difference_formula,
+    is_shown,
+    ratio,
+    renamed,
+    shown_first,
+    signed,
+    time_or_none,
+    verdict,
+)
 from rocm_perf.render.sections.checks import checks_section
+from rocm_perf.render.sections.operator_changes import operators_section
 from rocm_perf.render.sections.section import Column, Columns, Section, code, explained, grids, number, text
 from rocm_perf.units import format_count, format_list, format_ns, format_ratio
 
 _NAMES_LISTED = 3
 _SMALL = (0.8, 1.25)  # ratios between them are said in percent
-_WIDE = 110  # columns from which on intervals of kernels have room
 _BAR = 16
 _MAY_BE_NOISE = (
     "a difference may be noise. Record each side several times, alternating, to see how much one program varies "
     "from run to run"
 )
-_DIFFERENCE = "new minus base, in nanoseconds, of a step or of a run"
 _IN_MIDDLE_RUN = "time of this part, in nanoseconds, in the run of this side whose wall is the median"
 _OUTSIDE_IDLE = ("kernels", "copies", "before_first", "after_last")
 
@@ -36,7 +48,7 @@ def headline(comparison: Comparison) -> str:
     wall = comparison.wall
     if wall.base is None or wall.new is None or wall.ratio is None or comparison.wall_unavailable:
         return f"Wall unavailable: {comparison.wall_unavailable or wall.no_interval}"
-    times = f"Wall of a {comparison.per}: {_arrow(wall.base, wall.new)}"
+    times = f"Wall of a {comparison.per}: {arrow(wall.base, wall.new)}"
     if wall.interval is None:
         return f"{times}, {_pace(wall.ratio)}; {wall.no_interval}"
     if wall.verdict == "no difference shown":
@@ -51,7 +63,7 @@ def title(comparison: Comparison) -> str:
 
 def basis_lines(comparison: Comparison) -> Iterator[str]:
     """What was compared, and how far that carries."""
-    yield f"{_counted(comparison.launches)} kernels of a {comparison.per}. {_compared(comparison)}."
+    yield f"{counted(comparison.launches)} kernels of a {comparison.per}. {_compared(comparison)}."
     if comparison.wall.interval is None and comparison.wall.ratio is not None:
         yield f"Without an interval, {_MAY_BE_NOISE}."
     yield from (f"note: {note}" for note in comparison.notes)
@@ -64,6 +76,7 @@ def comparison_sections(comparison: Comparison, top: int, *, width: int, bars: b
         _waterfall(comparison, bars=bars),
         _gpus(comparison.gpus),
         _kernels(comparison, top, width),
+        operators_section(comparison, top, width),
         _findings(comparison),
     )
     return [section for section in sections if section]
@@ -103,10 +116,6 @@ def _pace_interval(change: Change) -> str:
     return f" ({bounds[0]:.3g}x to {bounds[1]:.3g}x at 95 %)"
 
 
-def _counted(count: Count) -> str:
-    return f"{count.base:g}" if count.base == count.new else f"{count.base:g} -> {count.new:g}"
-
-
 def _range(values: Sequence[int]) -> str:
     low, high = min(values), max(values)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
@@ -117,10 +126,11 @@ def _waterfall(comparison: Comparison, *, bars: bool) -> Section | None:
     if wall is None:
         return None
     total = WallPart("wall", "sum: the wall", wall.base_ns, wall.new_ns, wall.difference_ns)
+    before, after = comparison.side_names
     columns: Columns[WallPart] = (
-        explained("difference", _signed, lambda part: part.difference_ns, _DIFFERENCE),
-        explained("base", _time, lambda part: part.base_ns, _IN_MIDDLE_RUN),
-        explained("new", _time, lambda part: part.new_ns, _IN_MIDDLE_RUN),
+        explained("difference", signed, lambda part: part.difference_ns, difference_formula(comparison)),
+        explained(before, time_or_none, lambda part: part.base_ns, _IN_MIDDLE_RUN),
+        explained(after, time_or_none, lambda part: part.new_ns, _IN_MIDDLE_RUN),
         *((code("", _cascade(wall)),) if bars else ()),
         text("part", lambda part: part.title),
     )
@@ -162,13 +172,13 @@ def _gpus(gpus: Sequence[WallChange]) -> Section | None:
         return None
 
     def difference(gpu: WallChange, *names: str) -> str:
-        return _signed(sum(part.difference_ns for part in gpu.parts if part.id in names))
+        return signed(sum(part.difference_ns for part in gpu.parts if part.id in names))
 
     def idle(gpu: WallChange) -> str:
-        return _signed(sum(part.difference_ns for part in gpu.parts if part.id not in _OUTSIDE_IDLE))
+        return signed(sum(part.difference_ns for part in gpu.parts if part.id not in _OUTSIDE_IDLE))
 
     columns: Columns[WallChange] = (
-        number("wall", lambda gpu: _signed(gpu.difference_ns)),
+        number("wall", lambda gpu: signed(gpu.difference_ns)),
         number("kernels", lambda gpu: difference(gpu, "kernels")),
         number("copies", lambda gpu: difference(gpu, "copies")),
         number("idle", idle),
@@ -195,67 +205,43 @@ def _kernels(comparison: Comparison, top: int, width: int) -> Section | None:
         if (changes := [change for change in comparison.kernels if change.match == fate])
     ]
     intervals = any(change.median.interval for change in changed)
-    if intervals and not any(_is_shown(change.median) for change in changed):
+    if intervals and not any(is_shown(change.median) for change in changed):
         lines.append("The runs show no kernel to be faster or slower: the changes below may be noise.")
     return Section(
         "Kernels",
         lines=tuple(lines),
-        grids=grids("", _shown_first(changed), tuple(_kernel_columns(intervals, width)), top),
+        grids=grids(
+            "",
+            shown_first(changed, lambda change: change.total),
+            tuple(_kernel_columns(comparison, intervals, width)),
+            top,
+        ),
     )
 
 
-def _shown_first(changes: Sequence[KernelChange]) -> list[KernelChange]:
-    """Differences that the runs show before those that may be noise; otherwise the order stays."""
-    return sorted(
-        changes, key=lambda change: change.total.interval is not None and not _is_shown(change.total)
+def _kernel_columns(comparison: Comparison, intervals: bool, width: int) -> Iterator[Column[KernelChange]]:
+    yield explained(
+        "difference", signed, lambda change: change.total.difference, difference_formula(comparison)
     )
-
-
-def _is_shown(change: Change) -> bool:
-    return change.verdict != "no difference shown"
-
-
-def _kernel_columns(intervals: bool, width: int) -> Iterator[Column[KernelChange]]:
-    yield explained("difference", _signed, lambda change: change.total.difference, _DIFFERENCE)
-    yield number("total", lambda change: _arrow(change.total.base or 0, change.total.new or 0))
-    yield number("calls", lambda change: _counted(change.calls))
-    if intervals and width >= _WIDE:
-        yield number("one call, at 95 %", lambda change: _ratio(change.median, change.median.interval))
+    yield number("total", lambda change: change_arrow(change.total))
+    yield number("calls", lambda change: counted(change.calls))
+    if intervals and width >= WIDE:
+        yield number("one call, at 95 %", lambda change: ratio(change.median, change.median.interval))
     else:
-        yield number("one call", lambda change: _ratio(change.median, None))
+        yield number("one call", lambda change: ratio(change.median, None))
     if intervals:
-        yield text("shown", _verdict)
-    yield code("kernel", _renamed)
+        yield text("shown", lambda change: verdict(change.median))
+    yield code("kernel", _name)
+
+
+def _name(change: KernelChange) -> str:
+    return renamed(change.kernel, change.new_kernel, is_same_name=change.match == "name")
 
 
 def _kernel_sum(comparison: Comparison) -> str:
     base = sum(change.total.base or 0 for change in comparison.kernels)
     new = sum(change.total.new or 0 for change in comparison.kernels)
-    return f"{_arrow(base, new)} in a {comparison.per}, summed over all calls ({_signed(new - base)})."
-
-
-def _verdict(change: KernelChange) -> str:
-    return {"better": "faster", "worse": "slower"}.get(change.median.verdict, "-")
-
-
-def _renamed(change: KernelChange) -> str:
-    """The kernel's name, with a sign in front where it is not the same on both sides, and the new one where even the
-    short names differ."""
-    if change.match == "name":
-        return change.kernel
-    return (
-        f"~ {change.kernel}"
-        if change.kernel == change.new_kernel
-        else f"~ {change.kernel} -> {change.new_kernel}"
-    )
-
-
-def _ratio(change: Change, interval: tuple[float, float] | None) -> str:
-    if change.ratio is None:
-        return "-"
-    return (
-        "=" if abs(change.ratio - 1) < 0.0005 and interval is None else format_ratio(change.ratio, interval)
-    )
+    return f"{arrow(base, new)} in a {comparison.per}, summed over all calls ({signed(new - base)})."
 
 
 def _listed(changes: Sequence[KernelChange], top: int) -> str:
@@ -283,15 +269,3 @@ def _finding(finding: FindingChange, comparison: Comparison) -> str:
     if having < len(side.runs):
         facts.append(f"in {having} of {len(side.runs)} runs")
     return f"{'+ new' if came else '- gone'}: {finding.title}" + (f" ({'; '.join(facts)})" if facts else "")
-
-
-def _arrow(base: float, new: float) -> str:
-    return f"{_time(base)} -> {_time(new)}"
-
-
-def _time(value: float) -> str:
-    return format_ns(value) if value else "-"
-
-
-def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{format_ns(value)}" if round(value) else "0"

@@ -235,7 +235,7 @@ def test_steps_that_are_shown_in_different_ways_are_not_taken_for_the_same() -> 
     comparison = compared(marked, bare, whole=False)
     assert comparison.per == "run"
     assert comparison.basis == (
-        "steps are shown by ranges of the program in base, by the sequence of kernels in new"
+        "steps are shown by ranges of the program before, by the sequence of kernels after"
     )
 
 

@@ -21,6 +21,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.render.page.comparison import comparison_page
 from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
+from tests.unit.analysis.compare.programs import MM, RELU, Op, program
 
 WORKLOADS = Path(__file__).parents[4] / "examples" / "workloads"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
@@ -52,7 +53,7 @@ def test_repeats_have_intervals() -> None:
     page = comparison_page(comparison(runs=3))
     assert re.search(r"2\.4\dx to 2\.4\dx at 95 %", page)
     assert "median of 3 runs" in page
-    assert "Ratio of new to base with intervals" in page
+    assert "Ratio of after to before with intervals" in page
 
 
 def test_findings_that_went_and_the_waterfall_are_shown() -> None:
@@ -61,6 +62,49 @@ def test_findings_that_went_and_the_waterfall_are_shown() -> None:
     assert "The host waits for the GPU" in gone
     assert page.count('class="figure on-wide"') == 1
     assert page.count('class="figure on-narrow"') == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (("v1", "v2"), ("v1", "v2")),
+        (("a recording with a long name", "v2"), ("before", "after")),
+        (("same", "same"), ("before", "after")),
+    ],
+)
+def test_cards_tables_and_the_picture_call_the_sides_the_same(
+    labels: tuple[str, str], names: tuple[str, str]
+) -> None:
+    before, after = ([examined(trace(name), name)] for name in ("sync_in_loop", "sync_hoisted"))
+    compared = compare(before, after, labels)
+    page = comparison_page(compared)
+    cards = re.findall(r'<div class="side">\s*<p class="soft">([^<]*)<', page)
+    parts = page[page.index('id="where-the-difference-comes-from"') :]
+    headings = re.findall(r'<th scope="col" class="number">([^<]*)<', parts)
+    rows = re.findall(r"<td>([^<]*)</td><td class=\"number\"", page[page.index('id="runs"') :])
+    picture = re.findall(r"<text[^>]*>([^<]*)</text>", parts)
+    assert tuple(cards) == tuple(headings[1:3]) == tuple(rows) == names
+    assert set(names) <= set(picture)
+    assert not {"base", "new"} & {*cards, *headings, *rows, *picture}
+    assert f"{names[1]} minus {names[0]}, in nanoseconds" in page
+
+
+def test_operators_are_shown_with_the_numbers_of_json_or_the_reason_why_not() -> None:
+    assert "No framework operator was recorded" in operators_of(comparison_page(comparison()))
+    faster = of_operators(program(MM, RELU), program(MM._replace(gpu_us=60), Op("aten::sum", 5)))
+    shown = operators_of(comparison_page(faster))
+    assert "<span>aten::mm</span>" in shown
+    assert f'data-value="{faster.operators[0].gpu.difference}"' in shown
+    assert "Only before: aten::relu (20.0 us on the GPU)." in shown
+    assert "Only after: aten::sum (5.00 us on the GPU)." in shown
+
+
+def operators_of(page: str) -> str:
+    return page[page.index('<section id="operators"') : page.index('<section id="runs"')]
+
+
+def of_operators(base: Trace, new: Trace) -> Comparison:
+    return compare([examined(base, "base")], [examined(new, "new")])
 
 
 def test_numbers_are_those_of_json() -> None:

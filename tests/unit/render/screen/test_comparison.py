@@ -13,6 +13,7 @@ from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.check import Check
 from rocm_perf.model.results.comparison import Comparison
 from rocm_perf.render.screen.comparison import print_comparison
+from tests.unit.analysis.compare.programs import MM, RELU, Op, program
 from tests.unit.analysis.compare.sides import loop, side
 from tests.unit.analysis.traces import Row, call, kernel, trace
 
@@ -80,7 +81,7 @@ def test_several_runs_have_intervals() -> None:
     )
     comparison = compare(side(*base), side(*new))
     lines = shown(comparison, 160)
-    assert lines[0] == "base (4 runs) -> new (4 runs)"
+    assert lines[0] == "before (4 runs) -> after (4 runs)"
     assert lines[1].startswith("Wall of a step: ")
     assert lines[1].endswith(" at 95 %)")
     assert "2 kernels of a step. Compared: 12 steady steps of each run (ranges named 'step')." in lines
@@ -136,6 +137,38 @@ def test_several_gpus() -> None:
     heading = lines.index("By GPU")
     assert lines[heading + 2].split() == ["0", "0", "0", "0", "0", "GPU", "0"]
     assert lines[heading + 3].split() == ["0", "-1.00", "us", "0", "-6.00", "us", "+7.00", "us", "GPU", "1"]
+
+
+def test_operators() -> None:
+    attention = Op("aten::_flash_attention", 90, inside="aten::attention")
+    other = attention._replace(name="aten::_efficient_attention", gpu_us=30)
+    lines = shown(compare(side(program(attention, RELU)), side(program(other, MM))), 100)
+    start = lines.index("Operators")
+    assert lines[start + 1] == (
+        "Of a run, operators own 110 us -> 130 us (+20.0 us) on the GPU and 15.0 us -> 20.0 us (+5.00 us) on"
+    )
+    text = "\n".join(lines[start:])
+    assert "Only before: aten::relu (20.0 us on the GPU)." in text
+    assert "Only after: aten::mm (100 us on the GPU)." in text
+    assert "-60.0 us  90.0 us -> 30.0 us  -66.7 %" in text
+    assert "~ aten::_flash_atte…_efficient_attention" in text
+
+
+def test_operators_of_several_runs_have_intervals() -> None:
+    base, new = ([program(MM._replace(gpu_us=us + run), RELU) for run in range(5)] for us in (100, 50))
+    lines = shown(compare(side(*base), side(*new)), 160)
+    (product,) = (line for line in lines if line.endswith("aten::mm"))
+    assert "faster" in product
+    assert product.count("%") == 3  # the change, and its interval
+
+
+def test_operators_that_did_not_change() -> None:
+    same = program(MM, RELU)
+    assert "No difference in 2 operators." in shown(compare(side(same), side(same)))
+
+
+def test_recordings_without_operators() -> None:
+    assert "no framework operator was recorded" in "\n".join(shown(compared(BASE, NEW), 160))
 
 
 def test_without_times() -> None:

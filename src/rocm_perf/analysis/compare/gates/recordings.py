@@ -110,7 +110,7 @@ def _of_count(name: str, count: Count) -> Value:
             count.new_range[0] / count.base_range[1] - 1,
             count.new_range[1] / count.base_range[0] - 1,
         )
-    return Value(name, ranges, f"{count.base:g} -> {count.new:g}", "base has none")
+    return Value(name, ranges, f"{count.base:g} -> {count.new:g}", "there are none before")
 
 
 def _exact(name: str, number: float) -> Value:

@@ -1,0 +1,49 @@
+"""Programs that call framework operators, each of which launches one kernel."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.traces import Row, call, kernel, marked, trace
+
+US = 1000
+_HOST: dict[str, Any] = {"pid": 1, "tid": 1}
+
+
+class Op(NamedTuple):
+    """A call of an operator, inside of a call of another if that is named; it launches one kernel of that length."""
+
+    name: str
+    gpu_us: int
+    host_us: int = 10
+    inside: str = ""
+    module: str = ""
+
+
+MM, RELU = Op("aten::mm", 100), Op("aten::relu", 20, host_us=5)
+
+
+def program(*calls: Op, steps: int = 1) -> Trace:
+    """Steps of these calls, one after the other; each takes its time on the host, then on the GPU."""
+    ops: list[Row] = []
+    launches: list[Row] = []
+    kernels: list[Row] = []
+    ranges: list[Row] = []
+    now = 0
+    for _ in range(steps):
+        began = now
+        for one in calls:
+            end, correlation = now + one.host_us * US, len(kernels) + 1
+            around = (("python", one.module), ("operator", one.inside), ("operator", one.name))
+            ops += (_span(kind, name, now, end) for kind, name in around if name)
+            launches.append(call("hipLaunchKernel", now + US, now + 2 * US, correlation, **_HOST))
+            last = end + one.gpu_us * US
+            kernels.append(kernel(f"kernel of {one.name}", end, last, pid=1, correlation_id=correlation))
+            now = last + US
+        ranges.append(marked("step", began, now, **_HOST))
+    return trace(ops=ops, api_calls=launches, dispatches=kernels, ranges=ranges)
+
+
+def _span(category: str, name: str, start: int, end: int) -> Row:
+    return {"category": category, "name": name, "start_ns": start, "end_ns": end, **_HOST}
