@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rocm_perf.serve.server import Serving
 
 _HIGHEST_PORT = 65_535
-_PAUSE_S = 3_600
+_PAUSE_S = 0.5  # a signal that comes right before a pause does not shorten it
 
 
 class ServeCommand:
@@ -57,10 +57,8 @@ class ServeCommand:
                 _announce(server, as_json=args.json)
                 if not args.no_open:
                     _open(server)
-                while True:
-                    time.sleep(
-                        _PAUSE_S
-                    )  # until a signal; waiting for an Event would not survive its exception
+                while True:  # until a signal; waiting for an Event would not survive its exception
+                    time.sleep(_PAUSE_S)
         except KeyboardInterrupt:
             say("stopped")
         return 0

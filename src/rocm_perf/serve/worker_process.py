@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf.errors import InputError, NotSupportedError, RocmPerfError
-from rocm_perf.ingest.io.source import PROGRESS
+from rocm_perf.ingest.io.source import MAY_OPEN, PROGRESS
 from rocm_perf.ingest.load import Loaded, load_together
 from rocm_perf.ingest.size import survey_paths
 from rocm_perf.memory import usable_bytes
@@ -38,6 +38,7 @@ def main() -> int:
     if os.getppid() != order.asked_by:  # it died before prctl could take note
         return 1
     PROGRESS.set(_Meter().show)
+    MAY_OPEN.set(lambda path: any(is_inside(path, top) for top in order.tops))
     try:
         _fulfil(order)
     except RocmPerfError as error:
@@ -84,7 +85,7 @@ def _require_inside(paths: Sequence[Path], tops: Sequence[Path]) -> None:
     for path in paths:
         for file in [path, *(path.iterdir() if path.is_dir() else ())]:
             if not any(is_inside(file, top) for top in tops):
-                raise InputError(f"{file} is not read", "it leads out of the folders that are served")
+                raise InputError(f"{file} is not read", "it leads out of the folders that may be read")
 
 
 def _require_memory(paths: list[Path]) -> None:

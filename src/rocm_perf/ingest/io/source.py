@@ -39,6 +39,9 @@ MAX_ZSTD_WINDOW = 128 << 20  # zstd's own limit without --long
 # Called with (name, bytes read, bytes stored) while a source is read; the command line shows it.
 PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
 
+# Asked before a file is opened, those beside a recording included; a server sets it to the folders it was given.
+MAY_OPEN: ContextVar[Callable[[Path], bool]] = ContextVar("may_open", default=lambda _path: True)
+
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and without
 _GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls it an instance
@@ -153,6 +156,8 @@ class Source:
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
+        if not MAY_OPEN.get()(self.path):
+            raise InputError(f"{self.path} is not read", "it leads out of the folders that may be read")
         if self.member is None:
             with self.path.open("rb") as raw:
                 yield raw
