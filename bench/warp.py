@@ -19,7 +19,7 @@ def warped(trace: Trace) -> Trace:
     times = {name: [each for each in trace.table(name).columns if each.endswith("_ns")] for name in trace}
     columns = [trace.table(name)[each] for name, names in times.items() for each in names]
     known = pl.concat([column.rename("at") for column in columns if column.dtype == pl.Int64]).drop_nulls()
-    first, last = int(known.min() or 0), int(known.max() or 0)
+    first, last = (int(known.to_numpy().min()), int(known.to_numpy().max())) if known.len() else (0, 0)
     cells = (last - first) // _CELL_NS + 2
     lengths = np.random.default_rng(_SEED).uniform(*_STRETCH, cells) * _CELL_NS
     ends = np.concatenate([[0], np.cumsum(lengths)])
