@@ -104,10 +104,11 @@ fuzz-readers: $(READY) ## a minute of fuzzing sniff and every adapter, guided by
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
 	$(BIN)/python tests/fuzz/run.py --seconds 60
 
-bench: $(READY) ## our speed beside what a user would pick instead (several minutes)
+bench: $(READY) $(BROWSER) ## our speed beside what a user would pick instead (several minutes)
 	$(BIN)/python bench/bench_start.py
 	$(BIN)/python bench/bench_torch.py --with-hta
 	$(BIN)/python bench/bench_report.py
+	$(BIN)/python bench/bench_page.py
 	$(BIN)/python bench/pathological.py
 	$(BIN)/python bench/bench_rocpd.py
 	$(BIN)/python bench/bench_export.py

@@ -63,7 +63,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def opened(page: Page, report: Path) -> Opening:
+def opened_report(page: Page, report: Path) -> Opening:
     """Open a report from disk, and wait for its timeline."""
     page.add_init_script(_WATCH)
     page.goto(report.as_uri(), timeout=PATIENCE_MS)

@@ -34,7 +34,16 @@ _COMPILED = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_ROOT / "
 
 def analyze(name: str, recording: Path) -> Case:
     """`rocm-perf analyze --json`, every analysis, of this checkout."""
-    command = [sys.executable, "-m", "rocm_perf.cli.main", "analyze", str(recording), "--json"]
+    return _ours(name, "analyze", str(recording), "--json")
+
+
+def report(name: str, recording: Path, page: Path) -> Case:
+    """`rocm-perf report`, of this checkout."""
+    return _ours(name, "report", str(recording), "-o", str(page), "--force")
+
+
+def _ours(name: str, *arguments: str) -> Case:
+    command = [sys.executable, "-m", "rocm_perf.cli.main", *arguments]
     return Case(name, command, env={"PYTHONPATH": str(_ROOT / "src"), **_COMPILED})
 
 

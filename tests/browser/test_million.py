@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bench import make_trace
-from bench.chromium import frame_times, opened, pressed, zoomed_in
+from bench.chromium import frame_times, opened_report, pressed, zoomed_in
 from bench.warp import warped
 
 from rocm_perf import api
@@ -68,7 +68,7 @@ def first_tip(page: Page) -> tuple[float, float, str]:
 def test_the_report_opens_and_moves(page: Page, report: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report.stat().st_size < LARGEST_BYTES
     page.emulate_media(reduced_motion="reduce")
-    opening = opened(page, report)
+    opening = opened_report(page, report)
     zoomed_in(page, 6)
     frame_ms = statistics.median(frame_times(page, 30))
     with capsys.disabled():
@@ -82,7 +82,7 @@ def test_the_report_opens_and_moves(page: Page, report: Path, capsys: pytest.Cap
 
 def test_its_timeline_is_searched_and_clicked(page: Page, report: Path, million: Trace) -> None:
     page.emulate_media(reduced_motion="reduce")
-    opened(page, report)
+    opened_report(page, report)
     calls = million.table("dispatches")["kernel"].value_counts(sort=True)
     kernel, count = calls.row(0)
     page.locator(".timeline-search input").fill(kernel)

@@ -86,3 +86,17 @@ def test_reading_leaves_no_files_behind(database: Path) -> None:
     with open_database(Source(database)) as opened:
         opened.frame("kernels", integers=["id"])
     assert sorted(database.parent.iterdir()) == before
+
+
+def test_a_link_to_a_log_elsewhere_is_not_followed(tmp_path: Path) -> None:
+    """SQLite opens with O_NOFOLLOW; `rocm-perf serve` relies on it."""
+    inside, outside = tmp_path / "inside.db", tmp_path / "outside.db"
+    with closing(sqlite3.connect(outside)) as connection:
+        connection.executescript("PRAGMA journal_mode = wal; CREATE TABLE names (name TEXT);")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        inside.write_bytes(outside.read_bytes())
+        connection.execute("INSERT INTO names VALUES ('secret')")
+        connection.commit()
+        (tmp_path / "inside.db-wal").symlink_to(tmp_path / "outside.db-wal")
+        with open_database(Source(inside)) as database, pytest.raises(InputError, match="unable to open"):
+            database.frame("names", texts=["name"])
