@@ -75,7 +75,7 @@ test-browser: $(READY) $(BROWSER) ## the report, the live page and Perfetto in a
 	@if $(MAKE) --no-print-directory $(WEB) 2>/dev/null; \
 	then $(MAKE) --no-print-directory web && git diff --exit-code --stat src/rocm_perf/render/page/assets src/rocm_perf/serve/assets || { echo "the page's bundle is not current: commit what make web wrote"; exit 1; }; \
 	else echo "npm could not fetch the compiler: the page's bundle is not checked"; fi
-	$(PYTEST) -m browser $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m browser $(PYTEST_ARGS)  # a file shares its server or its large recording
 
 test-coverage: $(READY) $(TOOLS) ## which share of the lines `make test` reaches, by package (not part of .ci/run)
 	@rm -f .coverage .coverage.*
