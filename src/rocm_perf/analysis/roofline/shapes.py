@@ -49,7 +49,8 @@ class _Call:
 
 def shaped_work(tree: OperatorTree, known: tuple[Device, ...], times: Times) -> Work:
     """FLOPs and bytes of every timed dispatch whose operator has a formula."""
-    owned = tree.kernels.drop_nulls(["owner", "dispatch_id"]).select(*ID, "owner")  # without a number, all look alike
+    numbered = tree.kernels.drop_nulls(["owner", "dispatch_id"])  # without a number, all look alike
+    owned = numbered.select(*ID, "owner")
     if not owned.height:
         return NOTHING
     owners = tree.operators.select(pl.col("row").alias("owner"), *_CALL, "dispatches")
