@@ -107,9 +107,11 @@ class History:
 
     def _check(self, database: sqlite3.Connection) -> None:
         """Refuse a file that is not ours, or that a later release wrote."""
+        database.execute("BEGIN")  # all three as they are at one moment: another process may be creating it
         ((application,),) = database.execute("PRAGMA application_id")
         ((version,),) = database.execute("PRAGMA user_version")
         ((tables,),) = database.execute("SELECT count(*) FROM sqlite_master")
+        database.execute("COMMIT")
         if tables and application != _APPLICATION:
             raise self._damaged("it is another program's database")
         if version > _VERSION:

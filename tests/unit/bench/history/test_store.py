@@ -74,6 +74,17 @@ def test_writers_at_once_lose_nothing(history: History) -> None:
     assert len(history.runs("model.py:step", 100)) == WRITERS * EACH
 
 
+def test_several_may_create_it_at_once(tmp_path: Path) -> None:
+    for number in range(20):
+        history = History(tmp_path / str(number))
+        threads = [threading.Thread(target=history.add_run, args=(level(1.0),)) for _ in range(WRITERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(history.runs("model.py:step", 100)) == WRITERS
+
+
 def test_a_writer_that_never_ends_costs_one_line(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     history.add_run(level(1.0))
     monkeypatch.setattr("rocm_perf.bench.history.store._PATIENCE_S", 0.0)
