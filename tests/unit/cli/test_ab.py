@@ -10,6 +10,8 @@ import pytest
 from rocm_perf.bench.history.store import History
 from rocm_perf.cli.main import main
 
+pytestmark = pytest.mark.launches
+
 REFERENCE = """
 def base(x): return sorted(x)
 def breaks(x): raise OSError("no device")

@@ -57,6 +57,7 @@ def test_recordings_fit(name: str, width: int) -> None:
     check(recorded(name), width)
 
 
+@pytest.mark.thorough
 @WIDTHS
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_specimens_fit(specimens: Path, name: str, width: int) -> None:
