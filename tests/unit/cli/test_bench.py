@@ -13,6 +13,8 @@ from rocm_perf.cli.bench_report import milliseconds, result_lines
 from rocm_perf.cli.main import main
 from rocm_perf.errors import InputError
 
+pytestmark = pytest.mark.launches
+
 SOURCE = """
 calls = 0
 def step():

@@ -65,6 +65,7 @@ def test_json_is_complete(populations: tuple[str, str], capsys: pytest.CaptureFi
     assert comparison["checks"][0]["outcome"] == "passed"
 
 
+@pytest.mark.thorough
 def test_folders_of_several_runs_are_populations(
     populations: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,6 +88,7 @@ def test_runs_of_both_sides_named(
     assert (comparison["base"]["label"], comparison["new"]["label"]) == NAMES
 
 
+@pytest.mark.thorough
 def test_as_one_says_what_it_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in NAMES:
         run = recorded(read_workload(WORKLOADS / f"{name}.toml"))
@@ -144,6 +146,7 @@ def test_paths_taken_for_limits_are_explained(
     assert "behind the paths" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_reports_for_ci(pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, cases = tmp_path / "comment.md", tmp_path / "checks.xml"
     argv = ["compare", *pair, "--fail-on", "wall>3%", "kernels>+10", "-o", str(page), "--junit", str(cases)]

@@ -12,6 +12,8 @@ from rocm_perf.backends.machine import Machine
 from rocm_perf.cli.main import main
 from tests.unit.bench.programs import GPU_LINE, machine, program
 
+pytestmark = pytest.mark.launches
+
 PRODUCT = {"product": "bf16", "unit": "TFLOP/s", "amount": 8e11, "times_ms": [1.0, 1.0]}
 CASE = {
     "variant": "torch.matmul", "dtype": "bf16", "shape": [4096, 4096, 4096], "times_ms": [0.2], "error": 0.001,

@@ -14,6 +14,8 @@ from rocm_perf.bench.history.store import History
 from rocm_perf.bench.results import with_surroundings
 from rocm_perf.bench.samples import Result, Samples
 
+pytestmark = pytest.mark.launches
+
 PLUGINS = ("-p", "rocm_perf.integrations.pytest_plugin", "-p", "no:cacheprovider")
 TARGET = "test_it.py::test_step"
 SOURCE = """
