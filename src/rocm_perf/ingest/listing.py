@@ -21,7 +21,7 @@ from rocm_perf.ingest.sniff import sniff
 from rocm_perf.model import bundle
 from rocm_perf.model.collection import FILE_NAME, CollectionRecord
 
-# Files that describe a machine or a tool, and are no run without others beside them.
+# Files that describe a machine or a tool: alone, they are not a run.
 _BESIDE_RUNS = frozenset(
     {
         "rocprofv3-agents-csv",

@@ -31,7 +31,7 @@ class Run:
     paths: tuple[Path, ...]
     tool: str
     changed_s: float  # when a file of it was last written, in seconds since 1970
-    version: str  # another one whenever a file has changed
+    version: str  # changes whenever one of its files does
     part: int | None = None  # where the files turned out to hold several runs: which of them
     error: str = ""
     growing: bool = False  # still being written

@@ -21,7 +21,7 @@ from rocm_perf.model.results.timeline import Timeline
 from rocm_perf.text import compact_json
 
 _LEVEL = 6  # of zlib: 9 takes several times as long for a few percent
-_RISING = 0.9  # of the values are no smaller than the one before: their differences are smaller than they are
+_RISING = 0.9  # share of values not below the one before: from here on their differences compress better
 Array = npt.NDArray[Any]
 
 
