@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import nn
 
@@ -27,3 +29,34 @@ def eager() -> torch.Tensor:
 @torch.no_grad()
 def compiled() -> torch.Tensor:
     return _compiled(_tokens)
+
+
+def tokens() -> tuple[torch.Tensor]:
+    """The arguments of the two functions below, for `rocm-perf ab`."""
+    return (torch.randn(1, _LENGTH, _WIDTH, device="cuda", dtype=torch.bfloat16),)
+
+
+@torch.no_grad()
+def encoded(tokens: torch.Tensor) -> torch.Tensor:
+    return _model(tokens)
+
+
+@cache
+def _captured() -> tuple[torch.cuda.CUDAGraph, torch.Tensor, torch.Tensor]:
+    graph, place = torch.cuda.CUDAGraph(), torch.zeros_like(_tokens)
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):  # a first call outside, as capture asks for
+        _model(place)
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.cuda.graph(graph):
+        result = _model(place)
+    return graph, place, result
+
+
+@torch.no_grad()
+def replayed(tokens: torch.Tensor) -> torch.Tensor:
+    """The same as one graph: the argument is copied to where the graph reads, the result from where it writes."""
+    graph, place, result = _captured()
+    place.copy_(tokens)
+    graph.replay()
+    return result.clone()

@@ -234,3 +234,10 @@ def test_a_base_that_fails_before_anything_was_timed_is_an_error() -> None:
 
     with pytest.raises(JudgedError, match="BASE failed: it raised OSError: no device"):
         ab_test(fails_soon, quick, (X,))
+
+
+@pytest.mark.parametrize(("slower", "verdict"), [(1.001, "no difference shown"), (1.005, "worse")])
+def test_what_the_same_code_differs_by_is_no_difference(slower: float, verdict: str) -> None:
+    base = [[10.0 + 0.001 * number] * 12 for number in range(6)]
+    new = [[slower * time for time in pair] for pair in base]
+    assert paired_difference(base, new).verdict == verdict

@@ -120,6 +120,6 @@ def test_a_batch_is_one_product(torch: MagicMock, after: bool) -> None:
 
 def test_names_are_unique_and_known() -> None:
     names = [pair.name for pair in PAIRS]
-    assert len(set(names)) == len(names) == 15
+    assert len(set(names)) == len(names) == 17
     with pytest.raises(ArgumentTypeError, match="no pair is named 'none'; there are product_half, "):
         pair_named("none")

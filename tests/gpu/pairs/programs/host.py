@@ -119,6 +119,22 @@ def synchronised_products(after: bool) -> Program:
     return Program(step, result=lambda: product)
 
 
+def synchronised_short_products(after: bool) -> Program:
+    """16 short products a step, a device-wide synchronisation after each; then none."""
+    import torch
+
+    factor = weights(2048)
+    product = torch.empty_like(factor)
+
+    def step(_: int) -> None:
+        for _ in range(16):
+            torch.mm(factor, factor, out=product)
+            if not after:
+                torch.cuda.synchronize()
+
+    return Program(step, result=lambda: product)
+
+
 def idle_stream_synchronised(after: bool) -> Program:
     """A large product a step, and a synchronisation with a stream that has nothing to do; then without it."""
     import torch

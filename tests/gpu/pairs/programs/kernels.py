@@ -117,6 +117,32 @@ def scan_between_events(after: bool) -> Program:
     return Program(step, kernels=scan)
 
 
+def scan_beside_softmax(after: bool) -> Program:
+    """A scan of 16 long rows beside the softmax of 16 others, which leave each other room, each waiting for the other
+    once a step; then of rows a quarter as long."""
+    import torch
+
+    rows, scores = (
+        torch.rand(16, 2**18 if after else 2**20, device="cuda"),
+        torch.rand(16, 2**19, device="cuda"),
+    )
+    sums, shares = torch.empty_like(rows), torch.empty_like(scores)
+    one, other = torch.cuda.Stream(), torch.cuda.Stream()
+
+    def scan() -> None:
+        torch.cumsum(rows, dim=1, out=sums)
+
+    def step(_: int) -> None:
+        with torch.cuda.stream(one):
+            torch.softmax(scores, dim=1, out=shares)
+        with torch.cuda.stream(other):
+            scan()
+        one.wait_stream(other)
+        other.wait_stream(one)
+
+    return Program(step, kernels=scan)
+
+
 def gelu(after: bool) -> Program:
     """The GELU of 2^26 numbers as nine operators, and a product; then as one operator."""
     import torch
