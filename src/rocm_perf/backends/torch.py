@@ -9,11 +9,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rocm_perf.backends.base import Command, Profiler, TorchOptions, Wish
+from rocm_perf.backends.launch_cost import LaunchCost, keep, kept, printed_times
 from rocm_perf.backends.machine import Machine, version_of
+from rocm_perf.backends.native_cache import cache_folder
 from rocm_perf.backends.window_variables import window_variables
 from rocm_perf.model.window import Window
 
 INJECTED = Path(__file__).parents[1] / "inject"
+_PROBE = Path(__file__).with_name("torch_launch_probe.py")
 
 _CANNOT = {
     "hsa": "torch.profiler records the HIP or CUDA runtime, not the layer below it",
@@ -107,6 +110,25 @@ class TorchProfiler(Profiler):
             },
             expected=("*.pt.trace.json",),
         )
+
+    def prepare(self, machine: Machine) -> None:
+        """Measure what torch.profiler costs here, unless an earlier run did."""
+        file = _cost_file(machine)
+        if machine.torch is None or not machine.gpus or not _built_for(machine) or kept(file):
+            return
+        times = printed_times([machine.torch.python, str(_PROBE)], {})
+        if len(times) == 2:
+            keep(LaunchCost(*times), file)
+
+    def launch_cost_ns(self, machine: Machine) -> float | None:
+        cost = kept(_cost_file(machine))
+        return None if cost is None else cost.added_ns
+
+
+def _cost_file(machine: Machine) -> Path:
+    """Where the cost is kept: another torch or another machine has another one."""
+    version = machine.torch.version if machine.torch else ""
+    return cache_folder(machine.environment).parent / "launch-cost" / machine.host / f"torch-{version}.json"
 
 
 def _built_for(machine: Machine) -> str:

@@ -75,11 +75,11 @@ class WhatifCommand:
         parser.add_argument("--json", action="store_true", help="print the projection as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.analysis.graph import build
+        from rocm_perf.analysis.path.unprofiled import unprofiled
         from rocm_perf.analysis.path.whatif import whatif
 
         whole, trace = _recording(args)
-        graph = build(trace)
+        graph = unprofiled(trace)
         if graph.empty:
             raise EmptyCaptureError(f"{args.path} holds no timed work", "there is nothing to time again")
         changes = _changes(args, trace, graph)
@@ -190,8 +190,13 @@ def _print(projection: Projection, whole: Trace) -> None:
     speedup = projection.speedup.value
     gain = "" if speedup is None else f", {speedup:.2f}x"
     show(
-        f"{projection.change}: {format_ns(projection.recorded_wall_ns)} -> {format_ns(projection.wall_ns)}{gain}"
+        f"{projection.change}: {format_ns(projection.unprofiled_wall_ns)} -> {format_ns(projection.wall_ns)}{gain}"
     )
+    if projection.profiler_ns:
+        show(
+            f"Recorded were {format_ns(projection.recorded_wall_ns)}: {format_ns(projection.profiler_ns)} of it is "
+            "what the profiler added to launches."
+        )
     if projection.recorded_wall_ns < _NEARLY_ALL * recorded:
         show(
             f"That is the part that repeats, of {format_ns(recorded)} in all: --window all is about the whole."

@@ -27,10 +27,13 @@ from tests.gpu.pairs.catalogue import PAIRS, pair_named
 from tests.gpu.pairs.device import Cuda
 from tests.gpu.pairs.loop import LOOP, started, us_per_step
 from tests.gpu.pairs.pair import Device, Pair, Program
-from tests.gpu.pairs.results import TRUTH, Row, append
+from tests.gpu.pairs.results import APART, TRUTH, Row, append
+
+from rocm_perf.model.collection import FILE_NAME
 
 ROOT = Path(__file__).resolve().parents[3]
 REPEATS = 7
+PROCESSES = 3  # of each variant, where the host matters: it is fast in one process and slow in the next
 LARGEST_BYTES = 200_000  # of a recording that is kept in the repository
 _TIMEOUT_S = 90
 
@@ -56,6 +59,8 @@ RECORDERS = (
 def measure(pair: Pair, device: Device, out: Path, launch: Launch) -> None:
     """Every part of a pair, each on disk before the next; a part that fails leaves its error there."""
     parts = {TRUTH: partial(truth, pair, device)}
+    if pair.host_matters:
+        parts[APART] = partial(apart, pair, launch)
     parts |= {recorder.name: partial(record, pair, recorder, out, launch) for recorder in RECORDERS}
     for part, run in parts.items():
         begun = time.monotonic()
@@ -87,6 +92,21 @@ def truth(pair: Pair, device: Device) -> Row:
     return row
 
 
+def apart(pair: Pair, launch: Launch) -> Row:
+    """Microseconds per step of both variants in processes of their own, by turns, without a profiler."""
+    walls: dict[str, list[float]] = {"before_us": [], "after_us": []}
+    for _ in range(PROCESSES):
+        for variant, samples in zip(((), ("--after",)), walls.values(), strict=True):
+            printed = launch([sys.executable, *program(pair, pair.steps), *variant])
+            samples.append(_own_answer(printed)["us_per_step"])
+    return {"steps": pair.steps, "medians_us": list(map(statistics.median, walls.values())), **walls}
+
+
+def program(pair: Pair, steps: int) -> list[str]:
+    """The arguments of Python that run one variant."""
+    return ["-m", "tests.gpu.pairs.run", pair.name, str(steps)]
+
+
 def _same(before: Program, after: Program, device: Device) -> bool | None:
     """None where the variants are not meant to compute the same."""
     if before.result is None or after.result is None:
@@ -109,10 +129,18 @@ def record(pair: Pair, recorder: Recorder, out: Path, launch: Launch) -> Row:
         if len(files) != 1:
             raise ValueError(f"{recorder.name} left {len(files)} files *{recorder.suffix}, not one")
         content = gzip.compress(_without_its_path(files[0].read_bytes()), mtime=0)
+        cost_ns = _launch_cost_ns(Path(folder))
     name = recording_name(pair, recorder)
     (out / name).write_bytes(content)
     row: Row = {"file": name, "bytes": len(content), "steps": recorder.steps(pair), **_own_answer(printed)}
+    row["launch_cost_ns"] = cost_ns
     return row | ({"too_large": True} if len(content) > LARGEST_BYTES else {})
+
+
+def _launch_cost_ns(folder: Path) -> float | None:
+    """What the profiler adds to a launch, as the record of the run says."""
+    records = (json.loads(file.read_text()) for file in folder.rglob(FILE_NAME))
+    return next((record["launch_cost_ns"] for record in records), None)
 
 
 def _without_its_path(recording: bytes) -> bytes:
@@ -123,8 +151,8 @@ def _without_its_path(recording: bytes) -> bytes:
 def command(pair: Pair, recorder: Recorder, folder: Path) -> list[str]:
     """What records the pair's first variant below the folder."""
     ours = [sys.executable, "-m", "rocm_perf.cli.main", "profile", "--no-analyze", "-d", str(folder)]
-    program = ["python", "-m", "tests.gpu.pairs.run", pair.name, str(recorder.steps(pair))]
-    return [*ours, "--profiler", recorder.name, *recorder.options, "--", *program]
+    app = ["python", *program(pair, recorder.steps(pair))]
+    return [*ours, "--profiler", recorder.name, *recorder.options, "--", *app]
 
 
 def recording_name(pair: Pair, recorder: Recorder) -> str:

@@ -6,17 +6,20 @@ import re
 from dataclasses import dataclass
 
 import polars as pl
+from msgspec.structs import replace
 from tests.gpu.pairs.pair import Action, Pair, Remedy
 
-from rocm_perf.analysis.graph import Graph, build
+from rocm_perf.analysis.graph import Graph
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, FasterKernels, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
+from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.path.wrappers import sync_wrappers
 from rocm_perf.analysis.phases.focus import focused
 from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.errors import RocmPerfError, UsageError
+from rocm_perf.model.collection import CollectionRecord
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 
@@ -53,7 +56,7 @@ class Outcome:
     measured: Walls  # us per step
     projected: Walls | None  # ns of the steady state; None where the change has nothing to act on
     findings: tuple[Finding, ...]
-    judged_ns: int
+    judged_ns: int  # less what the profiler added
     steps: int  # that were found in the recording; 0 where nothing repeats
 
     @property
@@ -99,20 +102,30 @@ def outcome(pair: Pair, recording: Trace, measured: Walls, factor: float | None)
         measured=measured,
         projected=_projected(pair.remedy, focused(recording), factor),
         findings=document.findings,
-        judged_ns=judged_ns(document),
+        judged_ns=judged_ns(document) - max((row.profiler_ns for row in document.projections), default=0),
         steps=document.phases.steps,
     )
 
 
+def with_launch_cost(recording: Trace, cost_ns: float | None) -> Trace:
+    """The recording as the run had it whose record says what its profiler adds to a launch."""
+    if cost_ns is None:
+        return recording
+    record = CollectionRecord(
+        run_id="", host="", pid=0, command=(), folder="", started_at="", profiler="", launch_cost_ns=cost_ns
+    )
+    return recording.described(replace(recording.run, collection=record))
+
+
 def _projected(remedy: Remedy, steady: Trace, factor: float | None) -> Walls | None:
-    graph = build(steady)
+    graph = unprofiled(steady)
     if graph.empty:
         return None
     try:
         projection = whatif(graph, change(remedy, steady, graph, factor or 1.0))
     except RocmPerfError:
         return None
-    return Walls(projection.recorded_wall_ns, projection.wall_ns)
+    return Walls(projection.unprofiled_wall_ns, projection.wall_ns)
 
 
 def change(remedy: Remedy, trace: Trace, graph: Graph, factor: float) -> Change:

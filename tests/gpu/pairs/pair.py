@@ -48,6 +48,11 @@ class Pair:
     remedy: Remedy
     kinds: tuple[Kind, ...]
 
+    @property
+    def host_matters(self) -> bool:
+        """Whether the host's speed decides what the change brings."""
+        return bool({"host-bound", "sync"} & set(self.kinds))
+
 
 class Device(Protocol):
     """The GPU as the measuring code sees it."""

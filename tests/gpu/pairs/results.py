@@ -11,6 +11,7 @@ Row = dict[str, Any]
 Rows = dict[tuple[str, str], Row]  # by the pair's name and the part: truth, or a recorder
 
 TRUTH = "truth"
+APART = "apart"  # the truth, from processes of their own
 
 
 def append(path: Path, row: Row) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from tests.gpu.pairs.catalogue import PAIRS
-from tests.gpu.pairs.outcome import Outcome, Walls, outcome
+from tests.gpu.pairs.outcome import Outcome, Walls, outcome, with_launch_cost
 from tests.gpu.pairs.pair import Pair
-from tests.gpu.pairs.results import TRUTH, Rows, failed, latest
+from tests.gpu.pairs.results import APART, TRUTH, Row, Rows, failed, latest
 
 from rocm_perf.api import load
 from rocm_perf.units import format_share
@@ -42,13 +42,14 @@ def outcomes(pairs: Sequence[Pair], out: Path) -> Iterator[Recorded]:
         measured = rows.get((pair.name, TRUTH))
         if measured is None:
             continue
-        for recorder, file in _recordings(rows, pair):
-            walls = Walls(*measured["medians_us"])
-            yield recorder, outcome(pair, load(out / file), walls, measured["factor"])
+        walls = Walls(*rows.get((pair.name, APART), measured)["medians_us"])
+        for recorder, row in _recordings(rows, pair):
+            recording = with_launch_cost(load(out / row["file"]), row.get("launch_cost_ns"))
+            yield recorder, outcome(pair, recording, walls, measured["factor"])
 
 
-def _recordings(rows: Rows, pair: Pair) -> Iterator[tuple[str, str]]:
-    return ((part, row["file"]) for (name, part), row in rows.items() if name == pair.name and part != TRUTH)
+def _recordings(rows: Rows, pair: Pair) -> Iterator[tuple[str, Row]]:
+    return ((part, row) for (name, part), row in rows.items() if name == pair.name and "file" in row)
 
 
 def problems(path: Path) -> list[str]:

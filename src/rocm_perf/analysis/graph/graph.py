@@ -67,6 +67,9 @@ class Graph:
     estimates: tuple[Estimate, ...] = ()
     missing: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()  # of the changes made to it
+    profiler_ns: int = (
+        0  # of the wall time, which was recorded: taken off the nodes and lags, for it was the profiler's
+    )
 
     @property
     def empty(self) -> bool:

@@ -118,13 +118,13 @@ def _is_cut(table: str) -> bool:
 
 def _projections(documents: Sequence[Document], wall_ns: int) -> tuple[Projection, ...]:
     """What each change would bring in all parts together."""
-    rows = added([document.projections for document in documents], ("change",), ("saved_ns",))
+    rows = added([document.projections for document in documents], ("change",), ("saved_ns", "profiler_ns"))
     return tuple(
         replace(
             row,
             recorded_wall_ns=wall_ns,
-            wall_ns=wall_ns - row.saved_ns,
-            speedup=_speedup(row.speedup, wall_ns, row.saved_ns),
+            wall_ns=wall_ns - row.profiler_ns - row.saved_ns,
+            speedup=_speedup(row.speedup, wall_ns - row.profiler_ns, row.saved_ns),
         )
         for row in rows
     )

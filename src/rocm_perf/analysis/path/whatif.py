@@ -10,7 +10,7 @@ from rocm_perf.units import format_count
 
 FORMULAS = {
     "projection.wall_ns": "last end of the graph, re-timed forward: start = max over the edges of end of cause + lag",
-    "projection.speedup": "recorded wall_ns / projected wall_ns",
+    "projection.speedup": "(recorded wall_ns - profiler_ns) / projected wall_ns",
 }
 
 _LIMIT = "everything else takes as long as recorded, also where more of it would now run at once"
@@ -21,7 +21,7 @@ def whatif(graph: Graph, *changes: Change) -> Projection:
     changed = graph
     for change in changes:
         changed = change.apply(changed)
-    wall = retimed_wall_ns(changed)
+    wall, before = retimed_wall_ns(changed), graph.wall_ns - graph.profiler_ns
     estimates = (
         f"{one.name}: {one.value_ns} ns, {one.how} ({format_count(one.samples, 'sample')})"
         for one in graph.estimates
@@ -30,19 +30,24 @@ def whatif(graph: Graph, *changes: Change) -> Projection:
         change=", ".join(change.title for change in changes) or "nothing",
         wall_ns=wall,
         recorded_wall_ns=graph.wall_ns,
-        saved_ns=graph.wall_ns - wall,
-        speedup=_speedup(graph.wall_ns, wall),
+        saved_ns=before - wall,
+        speedup=_speedup(before, wall, graph.profiler_ns),
         assumptions=(*changed.assumptions, _LIMIT, *estimates) if changes else (),
+        profiler_ns=graph.profiler_ns,
     )
 
 
-def _speedup(recorded_ns: int, wall_ns: int) -> Quantity:
+def _speedup(before_ns: int, wall_ns: int, profiler_ns: int) -> Quantity:
     formula = FORMULAS["projection.speedup"]
     if not wall_ns:
         return unavailable("x", formula, "nothing with a length was recorded")
     return Quantity(
-        value=recorded_ns / wall_ns,
+        value=before_ns / wall_ns,
         unit="x",
         formula=formula,
-        inputs={"recorded_wall_ns": recorded_ns, "wall_ns": wall_ns},
+        inputs={
+            "recorded_wall_ns": before_ns + profiler_ns,
+            "profiler_ns": profiler_ns,
+            "wall_ns": wall_ns,
+        },
     )

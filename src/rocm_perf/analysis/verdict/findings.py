@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times_are_not_kernels
-from rocm_perf.analysis.graph.build import build
+from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.verdict.doubts import doubts
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked
@@ -37,7 +37,7 @@ def conclusions(
     doubtful = doubts(whole)
     if times_are_not_kernels(whole):
         return (), doubtful
-    run = Run(document, build(trace), trace, setting(trace))
+    run = Run(document, unprofiled(trace), trace, setting(trace))
     waiting = list(_topic_findings(document))
     if doubtful or idle_is_the_profilers(whole):
         waiting = [finding for finding in waiting if not _is_about_idle_time(finding)]

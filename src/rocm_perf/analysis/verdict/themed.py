@@ -87,9 +87,12 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
 
 
 def _told_once(findings: Sequence[Finding], run: Run) -> list[Finding]:
-    """The findings, most worth first, each with what those before it leave of the time without kernels."""
+    """The findings, each with what those before it leave of the time without kernels: first those that were re-timed,
+    for what is at stake at most may be what another remedy brings, and among them those that are worth most."""
     left, kept = _most(run, recurring_idle(run.document)), []
-    for finding in sorted(findings, key=lambda one: -(one.time_at_stake_ns or 0)):
+    for finding in sorted(
+        findings, key=lambda one: (not one.projected_speedup, -(one.time_at_stake_ns or 0))
+    ):
         stake = min(finding.time_at_stake_ns or 0, left)
         if stake >= WORTH * judged_ns(run.document):
             kept.append(_capped(finding, stake))
@@ -119,6 +122,6 @@ def _with_profilers_part(finding: Finding, document: Document) -> Finding:
     added_ns = round(cost_ns * document.launches.calls)
     sentence = (
         f"{format_ns(added_ns)} of the host's time is the profiler's, or more: it adds {format_ns(cost_ns)} to a "
-        "launch of a small program on this machine"
+        "launch of a small program on this machine; that is not counted as gained"
     )
     return replace(finding, evidence=(*finding.evidence, sentence))

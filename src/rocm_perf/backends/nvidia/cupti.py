@@ -6,8 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rocm_perf.backends.base import Command, Domain, Profiler, Wish
+from rocm_perf.backends.launch_cost import kept
 from rocm_perf.backends.machine import Machine
-from rocm_perf.backends.nvidia import launch_cost
+from rocm_perf.backends.nvidia import tracer_cost
 from rocm_perf.backends.nvidia.build import absence, build, library
 from rocm_perf.backends.nvidia.probe import CUPTI, package_release
 from rocm_perf.backends.window_variables import window_variables
@@ -70,13 +71,13 @@ class CuptiProfiler(Profiler):
     def prepare(self, machine: Machine) -> None:
         """Build the tracer, and measure what it costs here, unless an earlier run did."""
         tracer = build(machine)
-        if launch_cost.kept(tracer) is None:
+        if kept(tracer_cost.cost_file(tracer)) is None:
             with TemporaryDirectory(prefix="rocm-perf-") as folder:
                 wish = Wish(domains=_MEASURED)
-                launch_cost.measure(tracer, self.command(wish, (), Path(folder), machine).environment)
+                tracer_cost.measure(tracer, self.command(wish, (), Path(folder), machine).environment)
 
     def launch_cost_ns(self, machine: Machine) -> float | None:
-        cost = launch_cost.kept(library(machine))
+        cost = kept(tracer_cost.cost_file(library(machine)))
         return None if cost is None else cost.added_ns
 
     def _domains(self, wish: Wish) -> tuple[Domain, ...]:

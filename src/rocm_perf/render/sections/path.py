@@ -149,9 +149,14 @@ def projections_section(document: Document, top: int) -> Section:
     ]
     return Section(
         "What a change would save",
-        lines=(f"Recorded: {format_ns(changes[0].recorded_wall_ns)} wall.",),
+        lines=(_recorded(changes[0]),),
         items=(*own, Item("All of these assume", tuple(shared))) if shared else tuple(own),
     )
+
+
+def _recorded(change: Projection) -> str:
+    profilers = f", {format_ns(change.profiler_ns)} of it the profiler's" if change.profiler_ns else ""
+    return f"Recorded: {format_ns(change.recorded_wall_ns)} wall{profilers}."
 
 
 def _shared(changes: Sequence[Projection]) -> list[str]:
