@@ -75,7 +75,7 @@ def comparison_sections(comparison: Comparison, top: int, *, width: int, bars: b
         checks_section(comparison.checks),
         _waterfall(comparison, bars=bars),
         _gpus(comparison.gpus),
-        *model_sections(comparison, top),
+        *model_sections(comparison, top, width),
         _kernels(comparison, top, width),
         operators_section(comparison, top, width),
         _findings(comparison),

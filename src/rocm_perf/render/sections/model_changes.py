@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rocm_perf.model.results.alignment import AlignedWork, Alignment, Share
 from rocm_perf.model.results.comparison import Comparison
-from rocm_perf.render.sections.changes import arrow, difference_formula, signed, time_or_none
-from rocm_perf.render.sections.section import Columns, Grid, Section, code, explained, grids, number, text
+from rocm_perf.render.sections.changes import WIDE, arrow, difference_formula, signed, time_or_none
+from rocm_perf.render.sections.section import (
+    Column,
+    Columns,
+    Grid,
+    Section,
+    code,
+    explained,
+    grids,
+    number,
+    text,
+)
 from rocm_perf.units import format_list
 
 COPY = "copy "
@@ -16,37 +26,39 @@ _VIEW = 2  # a view has this part of the rows of other lists
 _GPU = "of the durations of kernels, copies and fills, summed; means over the steps that run the same calls"
 
 
-def model_sections(comparison: Comparison, top: int) -> list[Section]:
+def model_sections(comparison: Comparison, top: int, width: int) -> list[Section]:
     """What became of each piece of work, then by module, operator and family; none where nothing was aligned."""
     alignment = comparison.alignment
-    return (
-        [] if alignment is None else [_work(comparison, alignment, top), _views(comparison, alignment, top)]
-    )
+    if alignment is None:
+        return []
+    return [_work(comparison, alignment, top, width), _views(comparison, alignment, top)]
 
 
-def _work(comparison: Comparison, alignment: Alignment, top: int) -> Section:
+def _work(comparison: Comparison, alignment: Alignment, top: int, width: int) -> Section:
     changed = [row for row in alignment.work if row.difference_ns or row.fate != "same"]
     total = f"{arrow(alignment.base_ns, alignment.new_ns)} ({signed(alignment.difference_ns)})"
     lines = [f"GPU work of a {comparison.per}, aligned by operators, shapes and order: {total}."]
     lines += _of_steps(comparison, alignment)
     if not changed:
         lines.append("The operators and kernels are the same on both sides, and so are their times.")
-    before, after = comparison.side_names
-    formula = f"{difference_formula(comparison)}: {_GPU}"
-    columns: Columns[AlignedWork] = (
-        explained("difference", signed, lambda row: row.difference_ns, formula),
-        explained(before, time_or_none, lambda row: row.base_ns, _GPU),
-        explained(after, time_or_none, lambda row: row.new_ns, _GPU),
-        number("times", lambda row: f"{row.places:,}"),
-        text("what", lambda row: row.fate),
-        code("operators", _operators, whole=_in_full),
-    )
     return Section(
         "What became of the work",
         lines=tuple(lines),
-        grids=grids("", changed, columns, top),
-        notes=tuple(f"note: {note}" for note in alignment.notes),
+        grids=grids("", changed, tuple(_work_columns(comparison, width)), top),
+        notes=alignment.notes,
     )
+
+
+def _work_columns(comparison: Comparison, width: int) -> Iterator[Column[AlignedWork]]:
+    before, after = comparison.side_names
+    formula = f"{difference_formula(comparison)}: {_GPU}"
+    yield explained("difference", signed, lambda row: row.difference_ns, formula)
+    if width >= WIDE:
+        yield explained(before, time_or_none, lambda row: row.base_ns, _GPU)
+        yield explained(after, time_or_none, lambda row: row.new_ns, _GPU)
+    yield number("times", lambda row: f"{row.places:,}")
+    yield text("what", lambda row: row.fate)
+    yield code("operators", _operators, whole=_in_full)
 
 
 def _of_steps(comparison: Comparison, alignment: Alignment) -> list[str]:
@@ -91,8 +103,10 @@ def _views(comparison: Comparison, alignment: Alignment, top: int) -> Section:
         for grid in _view(comparison, title, shares, rows)
     ]
     return Section(
-        "The same difference by module, operator and family",
-        lines=(f"Each sums to {signed(alignment.difference_ns)}.",),
+        "Three views of the difference",
+        lines=(
+            f"By module, by operator and by family of kernels: each sums to {signed(alignment.difference_ns)}.",
+        ),
         grids=tuple(shown),
     )
 

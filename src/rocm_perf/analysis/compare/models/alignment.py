@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from rocm_perf.analysis.compare.models.calls import GpuCall
+from rocm_perf.analysis.compare.models.calls import GpuCall, is_alike, leading_shapes
 from rocm_perf.analysis.compare.models.fusions import is_fused, shared_out, takes_in
 from rocm_perf.analysis.compare.models.sequences import Key, Stretch, align, between
 from rocm_perf.model.results.alignment import WorkFate
@@ -60,8 +60,8 @@ def _kernels(calls: Iterable[GpuCall]) -> Counter[str]:
 
 def _fate_of_one(base: GpuCall, new: GpuCall) -> WorkFate:
     if base.plain_operator != new.plain_operator:
-        return "other operators"
-    if (base.shapes, base.dtypes) != (new.shapes, new.dtypes):
+        return "other kernels" if takes_in(new, base) or takes_in(base, new) else "other operators"
+    if not (is_alike(base.shapes, new.shapes) and is_alike(base.dtypes, new.dtypes)):
         return "other shapes"
     return "same" if base.kernels == new.kernels else "other kernels"
 
@@ -69,12 +69,12 @@ def _fate_of_one(base: GpuCall, new: GpuCall) -> WorkFate:
 _Run = tuple[GpuCall, ...]  # what one call of an outermost operator launched
 
 _OF_RUNS: tuple[Key[_Run], ...] = (
-    lambda run: (run[0].module, run[0].outermost, run[0].root_shapes),
-    lambda run: (run[0].outermost, run[0].root_shapes) if run[0].operator else None,
+    lambda run: (run[0].module, run[0].outermost, leading_shapes(run[0].root_shapes)),
+    lambda run: (run[0].outermost, leading_shapes(run[0].root_shapes)) if run[0].operator else None,
 )
 _OF_CALLS: tuple[Key[GpuCall], ...] = (
-    lambda call: (call.module, call.plain_operator, call.shapes) if call.operator else None,
-    lambda call: (call.plain_operator, call.shapes) if call.operator else None,
+    lambda call: (call.module, call.plain_operator, call.size) if call.operator else None,
+    lambda call: (call.plain_operator, call.size) if call.operator else None,
     lambda call: call.plain_operator,
     lambda call: call.kernels,
     lambda call: call.anchor,
@@ -170,4 +170,4 @@ def _with_moved(rows: Sequence[Aligned]) -> list[Aligned]:
 
 
 def _what(call: GpuCall) -> Hashable:
-    return call.plain_operator or call.kernels, call.shapes, call.plain_module
+    return call.plain_operator or call.kernels, call.size, call.plain_module

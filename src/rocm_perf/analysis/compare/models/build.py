@@ -25,14 +25,14 @@ from rocm_perf.model.results.wall_change import WallChange, WallPart
 from rocm_perf.units import format_count
 
 _TITLES: dict[WorkFate, str] = {
-    "same": "GPU work: the same operators and kernels",
-    "other kernels": "GPU work: the same operators, other kernels",
-    "other shapes": "GPU work: the same operators, other shapes",
-    "other operators": "GPU work: other operators in the same place",
-    "fused": "GPU work: fused operators",
-    "split": "GPU work: operators no longer fused",
-    "came": "GPU work: operators that came",
-    "went": "GPU work: operators that went",
+    "same": "GPU: same operators and kernels",
+    "other kernels": "GPU: operators by other kernels",
+    "other shapes": "GPU: operators on other shapes",
+    "other operators": "GPU: other operators",
+    "fused": "GPU: fused operators",
+    "split": "GPU: operators no longer fused",
+    "came": "GPU: operators that came",
+    "went": "GPU: operators that went",
 }
 _BUSY = ("kernels", "copies")  # parts of the wall in which the GPU works
 _MANY = 0.5  # of the operators on other shapes: it is another input
@@ -133,9 +133,9 @@ def _rest_parts(wall: WallChange, sides: tuple[StepWork, StepWork]) -> Iterator[
     ]
     work = [gpu_ns(side.calls) for side in sides]
     twice = [busy[at] - work[at] - carried[at] - other[at] for at in (0, 1)]
-    yield _part("work_carried", "GPU work: launched before the recording", (carried[0], carried[1]))
-    yield _part("work_other_steps", "GPU work: of steps with other operators", (other[0], other[1]))
-    yield _part("work_at_once", "less GPU work at the same time as other", (twice[0], twice[1]))
+    yield _part("work_carried", "GPU: launched before recording", (carried[0], carried[1]))
+    yield _part("work_other_steps", "GPU: steps unlike the others", (other[0], other[1]))
+    yield _part("work_at_once", "GPU: less what ran at once", (twice[0], twice[1]))
 
 
 def _other_ns(side: StepWork) -> int:

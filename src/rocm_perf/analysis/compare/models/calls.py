@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+
+import msgspec
 
 from rocm_perf.analysis.compare.matching import plain_name
 from rocm_perf.analysis.compare.operator_matching import plain_operator
@@ -12,6 +14,7 @@ from rocm_perf.analysis.time.families import family
 
 ANCHORS = frozenset(("gemm", "attention", "convolution", "collective"))  # kernels that compilers leave alone
 COPY = "copy "  # what copies and fills begin with, in the place of a kernel's name
+_TELLING = 2  # arguments whose shapes tell calls of one operator apart; `out=` is a further one, of compiled code only
 _NUMBER = re.compile(r"_\d+(?=/|$| )")
 
 
@@ -72,6 +75,11 @@ class GpuCall:
         """The path of modules without their numbers, which layers of one kind share."""
         return self.module and without_numbers(self.module)
 
+    @property
+    def size(self) -> str | None:
+        """The shapes that tell it from other calls of its operator."""
+        return leading_shapes(self.shapes)
+
     @cached_property
     def anchor(self) -> str | None:
         """The family of its longest kernel, where compilers leave such kernels alone."""
@@ -88,3 +96,20 @@ class GpuCall:
 def without_numbers(path: str) -> str:
     """The path of modules without their numbers."""
     return _NUMBER.sub("", path)
+
+
+@lru_cache(maxsize=65_536)
+def leading_shapes(shapes: str | None) -> str | None:
+    """The shapes of the first arguments, of a JSON list of all."""
+    try:
+        return shapes and str(msgspec.json.decode(shapes, type=list[object])[:_TELLING])
+    except msgspec.DecodeError:
+        return shapes
+
+
+def is_alike(one: str | None, other: str | None) -> bool:
+    """Whether two JSON lists about arguments agree as far as both go; what is not recorded contradicts nothing."""
+    if not one or not other:
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    return longer == shorter or longer.startswith(f"{shorter[:-1]},")

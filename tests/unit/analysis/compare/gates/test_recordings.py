@@ -137,11 +137,11 @@ ATTENTION = Op("aten::_flash_attention", 90, inside="aten::sdpa", module="Net_0/
 def of_models(*, gpu_us: int = 90, module: str = ATTENTION.module) -> Comparison:
     """Models whose attention takes that long after the change; three runs each."""
     after = ATTENTION._replace(gpu_us=gpu_us, module=module)
-    sides = [
+    base, new = (
         side(*(program(MM, one._replace(gpu_us=one.gpu_us + run)) for run in range(3)))
         for one in (ATTENTION, after)
-    ]
-    return compare(*sides)
+    )
+    return compare(base, new)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tests.unit.analysis.compare.models.models import (
     GEMM,
     LARGE,
     NORM,
+    SMALL,
     bare,
     compiled_layer,
     layer,
@@ -50,7 +51,7 @@ def test_what_a_compiler_fused_stands_against_what_it_names() -> None:
         ("fused", ["aten::silu", "aten::mul"], ["triton_poi_fused_mul_silu_0"]),
         ("fused", ["aten::add", *norm], ["triton_red_fused_add_mean_mul_pow_rsqrt_1"]),
         ("fused", ["aten::silu", "aten::mul"], ["triton_poi_fused_mul_silu_1"]),
-        ("other operators", ["aten::add"], ["triton_poi_fused_add_9"]),
+        ("other kernels", ["aten::add"], ["triton_poi_fused_add_9"]),
     ]
 
 
@@ -94,6 +95,15 @@ def test_another_order_is_the_same_work() -> None:
 def test_another_batch_size_is_matched_by_name_and_order() -> None:
     sides = [[op(name, shapes=f"[[{batch}, 64]]") for name in ("a", "b", "a", "c")] for batch in (1, 8)]
     assert told(align_calls(*sides)) == [("other shapes", [name], [name]) for name in ("a", "b", "a", "c")]
+
+
+def test_compiled_code_hands_the_output_to_its_operators() -> None:
+    """Which is an argument more, with a shape more; types are not recorded on one side."""
+    compiled = mm(f"{SMALL[:-1]}, [8, 64]]")
+    assert told(align_calls([mm(LARGE), mm(SMALL)], [mm(LARGE), compiled])) == []
+    assert told(align_calls([mm(SMALL)], [mm("[[8, 64], [64, 640]]")])) == [
+        ("other shapes", ["aten::mm"], ["aten::mm"])
+    ]
 
 
 def test_the_replay_of_a_graph_runs_the_kernels_of_operators() -> None:

@@ -90,9 +90,9 @@ def _eager_block() -> list[Op]:
             shapes=shapes,
         )
         for us, shapes in (
-            (550, "[[32768, 2048], [2048, 2048], [32768, 2048]]"),
-            (1_900, "[[32768, 2048], [2048, 8192], [32768, 8192]]"),
-            (2_000, "[[32768, 8192], [8192, 2048], [32768, 2048]]"),
+            (550, "[[32768, 2048], [2048, 2048]]"),
+            (1_900, "[[32768, 2048], [2048, 8192]]"),
+            (2_000, "[[32768, 8192], [8192, 2048]]"),
         )
     )
     attention = Op(
@@ -116,4 +116,4 @@ def test_a_compiled_block_against_what_it_was_made_from() -> None:
     }
     products = [row for row in alignment.work if row.base_operators == ("aten::mm",)]
     assert sum(row.places for row in products) == 7
-    assert not any(row.fate in ("came", "went") for row in alignment.work)
+    assert set(places(alignment)) == {"fused", "other kernels"}
