@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path, positive, read_separator_as
+from rocm_perf.cli.arguments import add_no_color, named_path, positive, read_separator_as
 from rocm_perf.cli.checks import add_checks, exit_code_of, expressions_of, write_junit
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
@@ -62,8 +62,16 @@ class CompareCommand:
             help="also write it to a file: .html, a page for any browser, or .md",
         )
         add_checks(
-            parser, "wall>3%", "wall>3% and +50us", "kernel:gemm*.median>5%", "kernels>+10", "findings>0"
+            parser,
+            "wall>3%",
+            "wall>3% and +50us",
+            "kernel:gemm*.median>5%",
+            "operator:aten::mm*.total>5%",
+            "module:*Attention.total>5%",
+            "kernels>+10",
+            "findings>0",
         )
+        add_no_color(parser)
         add("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -189,7 +197,7 @@ def _print(comparison: Comparison, args: argparse.Namespace) -> None:
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.screen.comparison import print_comparison
 
-        print_comparison(comparison, result_console(), args.top)
+        print_comparison(comparison, result_console(no_color=args.no_color), args.top)
 
 
 def _write(comparison: Comparison, sides: Sides, args: argparse.Namespace) -> None:

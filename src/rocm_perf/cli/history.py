@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path, number, positive
+from rocm_perf.cli.arguments import add_no_color, named_path, number, positive
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
@@ -41,6 +41,7 @@ class HistoryCommand:
             "-o", "--output", metavar="F.svg", type=named_path, help="write the trend as a picture"
         )
         parser.add_argument("--force", action="store_true", help="replace the file")
+        add_no_color(parser)
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -130,7 +131,7 @@ def _show_phases(args: argparse.Namespace, history: History) -> int:
     if args.json:
         _show_json([], history)
         return 0
-    console = result_console()
+    console = result_console(no_color=args.no_color)
     console.print(phase_table(phases, console.width))
     show(
         "One profile per phase, so there are no intervals; `rocm-perf compare` says where a difference comes from."

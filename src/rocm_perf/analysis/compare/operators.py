@@ -9,7 +9,7 @@ import polars as pl
 
 from rocm_perf.analysis.compare.estimates import count_change, time_change
 from rocm_perf.analysis.compare.operator_matching import MatchedOperator, OperatorPlaces, match_operators
-from rocm_perf.analysis.compare.runs import JudgedRun
+from rocm_perf.analysis.compare.runs import Judged, JudgedRun
 from rocm_perf.analysis.operators.build import NO_OPERATORS
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.tree import operator_tree
@@ -43,6 +43,11 @@ def why_no_operators(base: Sequence[JudgedRun], new: Sequence[JudgedRun]) -> str
         f"no framework operator was recorded in {format_list(silent, _NAMED)}, unlike in the other runs "
         "(torch.profiler records them)"
     )
+
+
+def has_operators(runs: Judged) -> bool:
+    """Whether any run recorded operators."""
+    return any(_has_operators(run) for run in (*runs.base, *runs.new))
 
 
 def operator_changes(base: tuple[JudgedRun, ...], new: tuple[JudgedRun, ...]) -> tuple[OperatorChange, ...]:

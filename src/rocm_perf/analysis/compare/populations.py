@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from rocm_perf.analysis.compare.estimates import count_change, time_change
 from rocm_perf.analysis.compare.findings import finding_changes
 from rocm_perf.analysis.compare.kernels import kernel_changes
+from rocm_perf.analysis.compare.models.build import alignment
+from rocm_perf.analysis.compare.modules import module_changes, why_no_modules
 from rocm_perf.analysis.compare.notes import notes_on, wall_doubt
-from rocm_perf.analysis.compare.operators import operator_changes, why_no_operators
+from rocm_perf.analysis.compare.operators import has_operators, operator_changes, why_no_operators
 from rocm_perf.analysis.compare.runs import JudgedRun, Recording, judged_runs
 from rocm_perf.analysis.compare.waterfall import waterfall
 from rocm_perf.analysis.verdict.scorecard import kernel_count
@@ -41,11 +43,14 @@ def compare(
         wall_doubt=wall_doubt(*sides),
         waterfall=parts,
         gpus=gpus,
+        alignment=alignment(runs.base, runs.new, parts) if parts and has_operators(runs) else None,
         launches=launches,
         kernel_count=kernel_count(launches.base, launches.new, f"of a {runs.per}"),
         kernels=kernels,
         operators=operator_changes(runs.base, runs.new),
         operators_unavailable=why_no_operators(runs.base, runs.new),
+        modules=module_changes(runs.base, runs.new),
+        modules_unavailable=why_no_modules(runs.base, runs.new),
         findings=finding_changes(runs.base, runs.new, kernels),
         notes=tuple(notes_on(sides, kernels, runs)),
     )

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from rocm_perf.analysis.basis.carried import carried_over
+from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.compare.wall import TIMED_TABLES, GpuWall, gpu_walls
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.phases.build import phases
 from rocm_perf.analysis.phases.focus import focused
+from rocm_perf.analysis.phases.windows import steady
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.comparison import ComparedRun, Per
+from rocm_perf.model.results.kernels import Step
 from rocm_perf.model.trace import Trace
 
 _LONGER = 1.5  # times as many kernels in a step: more than what a change adds or fuses
@@ -42,6 +46,8 @@ class JudgedRun:
     steps: int  # in the trace; 0 where it is the whole run
     kernels_per_step: float
     findings: tuple[Finding, ...]
+    recording: Trace  # all of the run
+    windows: tuple[Step, ...] = ()  # the steps, by what was launched or begun in them
 
     @property
     def units(self) -> int:
@@ -154,8 +160,24 @@ def _steady_state(run: Recording) -> JudgedRun:
         steps=division.steps,
         kernels_per_step=division.kernels_per_step.value or 0,
         findings=run.findings,
+        recording=run.trace,
+        windows=_windows(run.trace),
     )
 
 
 def _whole(run: Recording) -> JudgedRun:
-    return JudgedRun(label=run.label, trace=run.trace, steps=0, kernels_per_step=0, findings=run.findings)
+    return JudgedRun(
+        label=run.label,
+        trace=run.trace,
+        steps=0,
+        kernels_per_step=0,
+        findings=run.findings,
+        recording=run.trace,
+    )
+
+
+def _windows(trace: Trace) -> tuple[Step, ...]:
+    """The steps of the steady state."""
+    work = launched_work(trace)
+    usual = steady(steps(trace), work.filter(~carried_over(work)))
+    return usual.steps if usual else ()

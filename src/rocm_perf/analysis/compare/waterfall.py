@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 
 from rocm_perf.analysis.compare.runs import JudgedRun
 from rocm_perf.analysis.compare.wall import GpuWall, leader
-from rocm_perf.model.results.comparison import WallChange, WallPart
+from rocm_perf.model.results.wall_change import WallChange, WallPart
 
 _TITLES = {
     "kernels": "kernels running",
@@ -44,7 +44,7 @@ def waterfall(
 ) -> tuple[WallChange | None, tuple[WallChange, ...]]:
     """The change of the whole wall, measured on the busiest GPU of the longest node; and that of every GPU, matched by
     position where both sides have as many. Medians of parts would not sum to the median wall: the middle run's do."""
-    middles = _middle(base), _middle(new)
+    middles = middle_runs(base), middle_runs(new)
     if not all(run.gpus for middle in middles for run in middle):
         return None, ()
     sides = [_averaged(middle) for middle in middles]
@@ -59,7 +59,7 @@ def waterfall(
     return _change(sides[0][leaders[0]], sides[1][leaders[1]]), gpus
 
 
-def _middle(runs: Sequence[JudgedRun]) -> list[JudgedRun]:
+def middle_runs(runs: Sequence[JudgedRun]) -> list[JudgedRun]:
     """The run with the median wall, or the two next to it."""
     ordered = sorted(runs, key=lambda run: run.wall_ns or 0)
     return ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]

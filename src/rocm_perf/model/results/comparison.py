@@ -7,8 +7,10 @@ from typing import Literal
 
 import msgspec
 
+from rocm_perf.model.results.alignment import Alignment
 from rocm_perf.model.results.check import Check
 from rocm_perf.model.results.scorecard import Score
+from rocm_perf.model.results.wall_change import WallChange
 
 Match = Literal[
     "name",
@@ -83,28 +85,6 @@ class Count(msgspec.Struct, frozen=True):
     new_range: tuple[float, float]
 
 
-class WallPart(msgspec.Struct, frozen=True):
-    """One part of the wall time, as one GPU saw it."""
-
-    id: str
-    title: str
-    base_ns: int
-    new_ns: int
-    difference_ns: int
-
-
-class WallChange(msgspec.Struct, frozen=True):
-    """The wall time of one GPU's node in the middle run of each side (the mean of the middle two where their number is
-    even), cut into parts that sum to it. Largest difference first."""
-
-    base_gpu: str
-    new_gpu: str
-    base_ns: int
-    new_ns: int
-    difference_ns: int
-    parts: tuple[WallPart, ...]
-
-
 class KernelChange(msgspec.Struct, frozen=True):
     """One kernel on both sides; it has no calls on a side where it does not occur."""
 
@@ -134,6 +114,15 @@ class OperatorChange(msgspec.Struct, frozen=True):
     calls: Count  # of a step or run
 
 
+class ModuleChange(msgspec.Struct, frozen=True):
+    """All nn.Modules of one kind in one place, with everything inside them, forward and backward."""
+
+    module: str  # the path of the kinds of modules: Model/Layer/Linear
+    gpu: Change  # of the kernels, copies and fills that operators inside launched
+    host: Change  # of these operators
+    calls: Count  # of the modules
+
+
 class FindingChange(msgspec.Struct, frozen=True):
     """A finding of one side or of both. A side has it if more than half of its runs do."""
 
@@ -158,15 +147,23 @@ class Comparison(msgspec.Struct, frozen=True):
     wall_doubt: str | None  # why the walls of the sides do not mean the same
     waterfall: WallChange | None
     gpus: tuple[WallChange, ...]
+    alignment: Alignment | None  # None: no operators, or no GPU work with times
     launches: Count  # kernels of a step (of the busiest process) or of a run
     kernel_count: Score
     kernels: tuple[KernelChange, ...]  # largest difference of the total first
     operators: tuple[OperatorChange, ...]  # largest difference of GPU or host time first
     operators_unavailable: str | None  # why there are none
+    modules: tuple[ModuleChange, ...]  # largest difference of GPU or host time first
+    modules_unavailable: str | None
     findings: tuple[FindingChange, ...]
     notes: tuple[str, ...]
     checks: tuple[Check, ...] = ()
-    schema_version: int = 3
+    schema_version: int = 4
+
+    @property
+    def finest_waterfall(self) -> WallChange | None:
+        """The parts of the wall; GPU work by what became of it, where that is known."""
+        return self.alignment.waterfall if self.alignment else self.waterfall
 
     @property
     def side_names(self) -> tuple[str, str]:

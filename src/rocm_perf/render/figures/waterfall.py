@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rocm_perf.model.results.comparison import Change, Comparison, WallChange
+from rocm_perf.model.results.comparison import Change, Comparison
+from rocm_perf.model.results.wall_change import WallChange
 from rocm_perf.render import svg
 from rocm_perf.render.figures.axes import TICK, ticks, time_axis, time_unit
 from rocm_perf.render.figures.figure import WIDE, Drawn, Figure, Missing

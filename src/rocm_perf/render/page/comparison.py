@@ -107,7 +107,7 @@ def _view(section: Section, comparison: Comparison, explanations: Explanations) 
     if section.title != "Where the difference comes from":
         return View(name, section, tables)
     draw = partial(waterfall_figure, sides=comparison.side_names)
-    return View(name, section, tables, figure=_drawn(draw, comparison.waterfall))
+    return View(name, section, tables, figure=_drawn(draw, comparison.finest_waterfall))
 
 
 def _drawn(draw: Draw, subject: object) -> Markup | None:

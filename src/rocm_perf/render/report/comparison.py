@@ -9,7 +9,7 @@ from rocm_perf.render.report.markdown import plain, section_lines
 from rocm_perf.render.sections.comparison import basis_lines, comparison_sections, headline, title
 from rocm_perf.render.sections.section import Section
 
-_FOLDED = ("By GPU", "Kernels", "Operators")
+_FOLDED = ("By GPU", "Three views of the difference", "Kernels", "Operators")
 _WIDTH = 160  # columns: a page has room for intervals
 
 

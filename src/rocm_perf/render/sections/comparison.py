@@ -10,9 +10,8 @@ from rocm_perf.model.results.comparison import (
     FindingChange,
     KernelChange,
     Side,
-    WallChange,
-    WallPart,
 )
+from rocm_perf.model.results.wall_change import WallChange, WallPart
 from rocm_perf.render.sections.changes import (
     WIDE,
     arrow,
@@ -28,6 +27,7 @@ from rocm_perf.render.sections.changes import (
     verdict,
 )
 from rocm_perf.render.sections.checks import checks_section
+from rocm_perf.render.sections.model_changes import model_sections
 from rocm_perf.render.sections.operator_changes import operators_section
 from rocm_perf.render.sections.section import Column, Columns, Section, code, explained, grids, number, text
 from rocm_perf.units import format_count, format_list, format_ns, format_ratio
@@ -75,6 +75,7 @@ def comparison_sections(comparison: Comparison, top: int, *, width: int, bars: b
         checks_section(comparison.checks),
         _waterfall(comparison, bars=bars),
         _gpus(comparison.gpus),
+        *model_sections(comparison, top, width),
         _kernels(comparison, top, width),
         operators_section(comparison, top, width),
         _findings(comparison),
@@ -122,7 +123,7 @@ def _range(values: Sequence[int]) -> str:
 
 
 def _waterfall(comparison: Comparison, *, bars: bool) -> Section | None:
-    wall = comparison.waterfall
+    wall = comparison.finest_waterfall
     if wall is None:
         return None
     total = WallPart("wall", "sum: the wall", wall.base_ns, wall.new_ns, wall.difference_ns)

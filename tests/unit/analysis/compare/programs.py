@@ -19,31 +19,40 @@ class Op(NamedTuple):
     host_us: int = 10
     inside: str = ""
     module: str = ""
+    shapes: str | None = None
+    kernel: str = ""  # named after the operator, unless this says otherwise
 
 
 MM, RELU = Op("aten::mm", 100), Op("aten::relu", 20, host_us=5)
 
 
-def program(*calls: Op, steps: int = 1) -> Trace:
-    """Steps of these calls, one after the other; each takes its time on the host, then on the GPU."""
+def program(*calls: Op, steps: int = 1, once: Op | None = None) -> Trace:
+    """Steps of these calls, one after the other; each takes its time on the host, then on the GPU. The step in the
+    middle makes one more."""
     ops: list[Row] = []
     launches: list[Row] = []
     kernels: list[Row] = []
     ranges: list[Row] = []
     now = 0
-    for _ in range(steps):
+    for step in range(steps):
         began = now
-        for one in calls:
+        for one in (*calls, once) if once and step == steps // 2 else calls:
             end, correlation = now + one.host_us * US, len(kernels) + 1
-            around = (("python", one.module), ("operator", one.inside), ("operator", one.name))
-            ops += (_span(kind, name, now, end) for kind, name in around if name)
+            modules = [f"nn.Module: {name}" for name in one.module.split("/") if name]
+            ops += (_span("python", name, now, end) for name in modules)
+            ops += (
+                _span("operator", name, now, end, shapes=one.shapes)
+                for name in (one.inside, one.name)
+                if name
+            )
             launches.append(call("hipLaunchKernel", now + US, now + 2 * US, correlation, **_HOST))
             last = end + one.gpu_us * US
-            kernels.append(kernel(f"kernel of {one.name}", end, last, pid=1, correlation_id=correlation))
+            name = one.kernel or f"kernel of {one.name}"
+            kernels.append(kernel(name, end, last, pid=1, correlation_id=correlation))
             now = last + US
         ranges.append(marked("step", began, now, **_HOST))
     return trace(ops=ops, api_calls=launches, dispatches=kernels, ranges=ranges)
 
 
-def _span(category: str, name: str, start: int, end: int) -> Row:
-    return {"category": category, "name": name, "start_ns": start, "end_ns": end, **_HOST}
+def _span(category: str, name: str, start: int, end: int, shapes: str | None = None) -> Row:
+    return {"category": category, "name": name, "start_ns": start, "end_ns": end, "shapes": shapes, **_HOST}

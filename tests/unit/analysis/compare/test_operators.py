@@ -143,6 +143,6 @@ def test_what_could_be_either_is_neither(rivals: tuple[Op, ...]) -> None:
 
 
 def test_a_module_is_a_place_too() -> None:
-    base = program(Op("aten::relu", 5, module="nn.Module: MLP_0"), Op("aten::silu", 5))
-    new = program(Op("aten::gelu", 5, module="nn.Module: MLP_0"), Op("aten::silu", 5))
+    base = program(Op("aten::relu", 5, module="MLP_0"), Op("aten::silu", 5))
+    new = program(Op("aten::gelu", 5, module="MLP_0"), Op("aten::silu", 5))
     assert change(compared(base, new), "aten::relu").new_operator == "aten::gelu"

@@ -13,7 +13,8 @@ from rocm_perf.analysis.compare.runs import Recording
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.ingest.load import load
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.results.comparison import Comparison, WallChange
+from rocm_perf.model.results.comparison import Comparison
+from rocm_perf.model.results.wall_change import WallChange
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats import kineto, rocpd, rocprofv3, rocprofv3_json
 from rocm_perf.sim.workload import Workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocm_perf.analysis.compare.populations import compare
-from rocm_perf.model.results.comparison import WallChange, WallPart
+from rocm_perf.model.results.wall_change import WallChange, WallPart
 from rocm_perf.render.figures.figure import NARROW, WIDE, Missing
 from rocm_perf.render.figures.waterfall import intervals_figure, signed, waterfall_figure
 from tests.unit.analysis.compare.sides import compared, example, loop, side

@@ -9,6 +9,7 @@ from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.compare.gates.expressions import Dimension, Expression, Of, require
 from rocm_perf.analysis.compare.gates.limits import Range, Value, check
 from rocm_perf.arch.codeobject.comparison import QUANTITIES, SIZES, KernelPair
+from rocm_perf.errors import UsageError
 from rocm_perf.model.results.check import Check
 from rocm_perf.units import format_bytes
 
@@ -18,6 +19,12 @@ _KNOWN: dict[str, Dimension] = {name: "size" if name in SIZES else "count" for n
 def require_known(expressions: Sequence[Expression]) -> None:
     """Raise UsageError unless all of them are about something that code shows."""
     for expression in expressions:
+        if expression.subject != "kernel":
+            raise UsageError(
+                f"cannot judge --fail-on {expression.text!r}",
+                f"files of code have no {expression.subject}s",
+                'Write for example "spills>0" or "kernel:gemm*.vgprs>+8".',
+            )
         require(expression, _KNOWN)
 
 

@@ -14,6 +14,7 @@ from rocm_perf.errors import UsageError
 
 Of = Literal["relative change", "change", "new value"]
 Dimension = Literal["time", "size", "count"]
+Subject = Literal["kernel", "operator", "module"]
 
 _LONGEST = 500  # characters of an expression
 _UNITS: dict[str, tuple[Dimension, float]] = {
@@ -31,7 +32,8 @@ _EXPRESSION = re.compile(
     re.ASCII,
 )
 _PARTS = re.compile(r"(?P<side>[<>])?\s*(?P<sign>[-+])?(?P<number>[\d.]+)\s*(?P<unit>%|[A-Za-z]*)")
-_KERNEL = re.compile(r"kernel:(?P<pattern>.+)\.(?P<quantity>\w+)")
+_MEMBER = re.compile(r"(?P<subject>kernel|operator|module):(?P<pattern>.+)\.(?P<quantity>\w+)")
+_SUBJECTS: dict[str, Subject] = {"kernel": "kernel", "operator": "operator", "module": "module"}
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,9 @@ class Expression:
 
     text: str
     quantity: str  # wall, kernels, median, spills, ...
-    pattern: str | None  # of kernels; None: of the whole, or of every kernel
+    pattern: str | None  # of what the subject is; None: of the whole, or of every kernel
     limits: tuple[Limit, ...]
+    subject: Subject = "kernel"
 
 
 def parse(text: str) -> Expression:
@@ -62,11 +65,12 @@ def parse(text: str) -> Expression:
     limits = tuple(
         _limit(text, part, match["side"]) for part in re.split(r"\s+and\s+", match["limits"].strip())
     )
-    kernel = _KERNEL.fullmatch(match["metric"])
-    if kernel is None and match["metric"].startswith("kernel:"):
-        raise _unclear(text, "a limit on kernels is kernel:PATTERN.QUANTITY>LIMIT")
-    if kernel:
-        return Expression(text, kernel["quantity"], kernel["pattern"], limits)
+    member = _MEMBER.fullmatch(match["metric"])
+    if member:
+        return Expression(text, member["quantity"], member["pattern"], limits, _SUBJECTS[member["subject"]])
+    subject = match["metric"].partition(":")[0]
+    if subject != match["metric"] and subject in _SUBJECTS:
+        raise _unclear(text, f"a limit on {subject}s is {subject}:PATTERN.QUANTITY>LIMIT")
     return Expression(text, match["metric"], None, limits)
 
 

@@ -6,28 +6,39 @@ import math
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from rocm_perf.analysis.compare.gates.expressions import Dimension, Expression, Of, require
+from rocm_perf.analysis.compare.gates.expressions import Dimension, Expression, Of, Subject, require
 from rocm_perf.analysis.compare.gates.limits import Range, Value, check
 from rocm_perf.errors import UsageError
 from rocm_perf.model.results.check import Check
-from rocm_perf.model.results.comparison import Change, Comparison, Count, KernelChange
+from rocm_perf.model.results.comparison import (
+    Change,
+    Comparison,
+    Count,
+    KernelChange,
+    ModuleChange,
+    OperatorChange,
+)
 from rocm_perf.units import format_ns, format_ratio
 
 WHOLE: dict[str, Dimension] = {"wall": "time", "kernels": "count", "findings": "count"}
-OF_A_KERNEL: dict[str, Dimension] = {"median": "time", "total": "time", "calls": "count"}
+OF_A_MEMBER: dict[Subject, dict[str, Dimension]] = {
+    "kernel": {"median": "time", "total": "time", "calls": "count"},
+    "operator": {"total": "time", "host": "time", "calls": "count"},
+    "module": {"total": "time", "host": "time", "calls": "count"},
+}
 _SEVERAL = 2  # runs a side: fewer show no spread
 
 
 def require_known(expressions: Sequence[Expression]) -> None:
     """Raise UsageError unless all of them are about something that two populations have."""
     for expression in expressions:
-        if expression.pattern is None and expression.quantity in OF_A_KERNEL:
+        if expression.pattern is None and expression.quantity in OF_A_MEMBER["kernel"]:
             raise UsageError(
                 f"cannot judge --fail-on {expression.text!r}",
-                f"{expression.quantity} is that of a kernel",
+                f"{expression.quantity} is that of a kernel, operator or module",
                 f'Write for example "kernel:*.{expression.text}".',
             )
-        require(expression, OF_A_KERNEL if expression.pattern else WHOLE)
+        require(expression, OF_A_MEMBER[expression.subject] if expression.pattern else WHOLE)
 
 
 def judge(comparison: Comparison, expressions: Sequence[Expression]) -> tuple[Check, ...]:
@@ -39,15 +50,23 @@ def judge(comparison: Comparison, expressions: Sequence[Expression]) -> tuple[Ch
 
 
 def _nothing(comparison: Comparison, expression: Expression) -> str:
-    known = ", ".join(change.kernel for change in comparison.kernels[:3])
-    return f"no kernel matches {expression.pattern!r}" + (f"; there are {known}, ..." if known else "")
+    """Why no value can be judged."""
+    if expression.subject == "operator" and comparison.operators_unavailable:
+        return comparison.operators_unavailable
+    if expression.subject == "module" and not comparison.modules:
+        return f"no module can be compared: {comparison.modules_unavailable}"
+    known = {
+        "kernel": [change.kernel for change in comparison.kernels],
+        "operator": [change.operator for change in comparison.operators],
+        "module": [change.module for change in comparison.modules],
+    }[expression.subject]
+    listed = f"; there are {', '.join(known[:3])}, ..." if known else ""
+    return f"no {expression.subject} matches {expression.pattern!r}{listed}"
 
 
 def _values(comparison: Comparison, expression: Expression) -> Iterator[Value]:
     if expression.pattern is not None:
-        for change in comparison.kernels:
-            if _matches(change, expression.pattern):
-                yield _of_kernel(change, expression.quantity)
+        yield from _of_members(comparison, expression, expression.pattern)
     elif expression.quantity == "wall":
         doubt = comparison.wall_unavailable or comparison.wall_doubt
         yield _of_time(f"wall of a {comparison.per}", comparison.wall, doubt)
@@ -58,9 +77,31 @@ def _values(comparison: Comparison, expression: Expression) -> Iterator[Value]:
         yield _exact("findings that came", came)
 
 
-def _matches(change: KernelChange, pattern: str) -> bool:
-    names = (change.kernel, change.family, *change.base_names, *change.new_names)
+def _of_members(comparison: Comparison, expression: Expression, pattern: str) -> Iterator[Value]:
+    """One value for each kernel, operator or module that the pattern matches."""
+    if expression.subject == "operator":
+        for operator in comparison.operators:
+            if _matches(pattern, operator.category, *operator.base_names, *operator.new_names):
+                yield _of_use(operator.operator, operator, expression.quantity)
+    elif expression.subject == "module":
+        for module in comparison.modules:
+            if _matches(pattern, module.module, module.module.rpartition("/")[2]):
+                yield _of_use(module.module, module, expression.quantity)
+    else:
+        for kernel in comparison.kernels:
+            names = (kernel.kernel, kernel.family, *kernel.base_names, *kernel.new_names)
+            if _matches(pattern, *names):
+                yield _of_kernel(kernel, expression.quantity)
+
+
+def _matches(pattern: str, *names: str) -> bool:
     return any(fnmatchcase(name.lower(), pattern.lower()) for name in names)
+
+
+def _of_use(name: str, change: OperatorChange | ModuleChange, quantity: str) -> Value:
+    if quantity == "calls":
+        return _of_count(f"{name} calls", change.calls)
+    return _of_time(f"{name} {quantity}", change.gpu if quantity == "total" else change.host)
 
 
 def _of_kernel(change: KernelChange, quantity: str) -> Value:

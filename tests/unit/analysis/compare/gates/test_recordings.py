@@ -13,6 +13,7 @@ from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.check import Check, Outcome
 from rocm_perf.model.results.comparison import Comparison
 from rocm_perf.model.trace import Trace
+from tests.unit.analysis.compare.programs import MM, Op, program
 from tests.unit.analysis.compare.sides import compared, loop, side
 from tests.unit.analysis.traces import call, kernel, trace
 
@@ -128,3 +129,56 @@ def test_an_empty_comparison_passes_nothing() -> None:
     empty = compared(Trace({}), Trace({}))
     assert judged("wall>3%", empty).outcome == "undecided"
     assert judged("kernel:*.total>3%", empty).outcome == "undecided"
+
+
+ATTENTION = Op("aten::_flash_attention", 90, inside="aten::sdpa", module="Net_0/Layer_1/Attention_1")
+
+
+def of_models(*, gpu_us: int = 90, module: str = ATTENTION.module) -> Comparison:
+    """Models whose attention takes that long after the change; three runs each."""
+    after = ATTENTION._replace(gpu_us=gpu_us, module=module)
+    base, new = (
+        side(*(program(MM, one._replace(gpu_us=one.gpu_us + run)) for run in range(3)))
+        for one in (ATTENTION, after)
+    )
+    return compare(base, new)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        ("operator:aten::mm*.total>5%", "passed"),
+        ("operator:*flash*.total>5%", "failed"),
+        ("operator:attention.total>5%", "failed"),
+        ("operator:*.calls>+0", "passed"),
+        ("operator:aten::_flash_attention.host>5%", "passed"),
+        ("module:*Attention.total>5%", "failed"),
+        ("module:Attention.total>5%", "failed"),
+        ("module:Net.total>5%", "failed"),
+        ("module:Net/Layer/Attention.calls>+0", "passed"),
+        ("module:Net.host>5%", "passed"),
+        ("operator:aten::bmm.total>5%", "undecided"),
+        ("module:Linear.total>5%", "undecided"),
+    ],
+)
+def test_a_known_change_of_a_model(limit: str, expected: Outcome) -> None:
+    assert judged(limit, of_models(gpu_us=120)).outcome == expected
+
+
+def test_what_was_not_recorded_is_undecided_and_says_why() -> None:
+    silent = of_models(module="")
+    assert judged("module:*.total>5%", silent).details == (
+        "no module can be compared: no nn.Module was recorded (torch.profiler: with_stack=True) in run 0, run 1, run 2",
+    )
+    bare = trace(dispatches=[kernel("k", 0, 10)])
+    assert judged("operator:*.total>5%", compared(bare, bare)).details == (
+        "no framework operator was recorded (torch.profiler records them)",
+    )
+
+
+@pytest.mark.parametrize(
+    "limit", ["operator:aten::mm.median>5%", "module:Net.spills>5%", "operator:aten::mm>5%"]
+)
+def test_operators_and_modules_have_quantities_of_their_own(limit: str) -> None:
+    with pytest.raises(UsageError, match="cannot judge"):
+        judged(limit)

@@ -1,0 +1,173 @@
+"""The GPU work of two sides set against each other: call by call where the operator tree and shapes agree, stretch by
+stretch between such calls."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from rocm_perf.analysis.compare.models.calls import GpuCall, is_alike, leading_shapes
+from rocm_perf.analysis.compare.models.fusions import is_fused, shared_out, takes_in
+from rocm_perf.analysis.compare.models.sequences import Key, Stretch, align, between
+from rocm_perf.model.results.alignment import WorkFate
+
+Calls = tuple[GpuCall, ...]
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Calls of base and those of new that do their work; none on a side that does not do it."""
+
+    base: Calls
+    new: Calls
+    moved: bool = False  # it runs in another place of the step
+
+    @property
+    def calls(self) -> Calls:
+        return self.base + self.new
+
+    @property
+    def fate(self) -> WorkFate:
+        """What became of the work of base."""
+        if not self.base or not self.new:
+            return "went" if self.base else "came"
+        if not all(any(call.operator for call in side) for side in (self.base, self.new)):
+            return "same" if _kernels(self.base) == _kernels(self.new) else "other kernels"
+        if len(self.base) == len(self.new) == 1:
+            return _fate_of_one(self.base[0], self.new[0])
+        fewer = min(self.base, self.new, key=len) if len(self.base) != len(self.new) else ()
+        if any(map(is_fused, fewer)):
+            return "fused" if fewer is self.new else "split"
+        return "other operators"
+
+    def flipped(self) -> Aligned:
+        return replace(self, base=self.new, new=self.base)
+
+
+def align_calls(base: Sequence[GpuCall], new: Sequence[GpuCall]) -> list[Aligned]:
+    """Every call of either side once, in order. Both orders of the sides give the same pairs."""
+    if [call.identity for call in new] < [call.identity for call in base]:
+        return [one.flipped() for one in align_calls(new, base)]
+    rows = [row for mine, theirs in _regions(base, new) for row in _within(mine, theirs)]
+    return _with_moved(_taken_in(_taken_in(rows)[::-1])[::-1])
+
+
+def _kernels(calls: Iterable[GpuCall]) -> Counter[str]:
+    return Counter(name for call in calls for name in call.kernels)
+
+
+def _fate_of_one(base: GpuCall, new: GpuCall) -> WorkFate:
+    if base.plain_operator != new.plain_operator:
+        return "other kernels" if takes_in(new, base) or takes_in(base, new) else "other operators"
+    if not (is_alike(base.shapes, new.shapes) and is_alike(base.dtypes, new.dtypes)):
+        return "other shapes"
+    return "same" if base.kernels == new.kernels else "other kernels"
+
+
+_Run = tuple[GpuCall, ...]  # what one call of an outermost operator launched
+
+_OF_RUNS: tuple[Key[_Run], ...] = (
+    lambda run: (run[0].module, run[0].outermost, leading_shapes(run[0].root_shapes)),
+    lambda run: (run[0].outermost, leading_shapes(run[0].root_shapes)) if run[0].operator else None,
+)
+_OF_CALLS: tuple[Key[GpuCall], ...] = (
+    lambda call: (call.module, call.plain_operator, call.size) if call.operator else None,
+    lambda call: (call.plain_operator, call.size) if call.operator else None,
+    lambda call: call.plain_operator,
+    lambda call: call.kernels,
+    lambda call: call.anchor,
+)
+
+
+def _regions(base: Sequence[GpuCall], new: Sequence[GpuCall]) -> Iterator[tuple[Calls, Calls]]:
+    """What outermost operators that both sides call launched, each against the other's, and what lies between."""
+    mine, theirs = _runs(base), _runs(new)
+    pairs = align(mine, theirs, _OF_RUNS)
+    for stretch in _pieces(pairs, Stretch(0, len(mine), 0, len(theirs))):
+        yield (
+            _joined(mine[stretch.base : stretch.base_end]),
+            _joined(theirs[stretch.new : stretch.new_end]),
+        )
+
+
+def _runs(calls: Sequence[GpuCall]) -> list[_Run]:
+    numbered = ((-place if call.root is None else call.root + 1, call) for place, call in enumerate(calls, 1))
+    return [tuple(call for _, call in run) for _, run in groupby(numbered, key=lambda pair: pair[0])]
+
+
+def _joined(runs: Iterable[_Run]) -> Calls:
+    return tuple(call for run in runs for call in run)
+
+
+def _pieces(pairs: Sequence[tuple[int, int]], whole: Stretch) -> list[Stretch]:
+    """The pairs, and the stretches between them, in order."""
+    alone = [Stretch(left, left + 1, right, right + 1) for left, right in pairs]
+    return sorted([*alone, *between(pairs, whole)])
+
+
+def _within(base: Calls, new: Calls) -> Iterator[Aligned]:
+    pairs = align(base, new, _OF_CALLS)
+    for stretch in _pieces(pairs, Stretch(0, len(base), 0, len(new))):
+        mine, theirs = base[stretch.base : stretch.base_end], new[stretch.new : stretch.new_end]
+        if len(mine) == len(theirs) == 1 or not mine or not theirs:
+            yield Aligned(mine, theirs)
+        else:
+            yield from _shared_out(mine, theirs)
+
+
+def _shared_out(base: Calls, new: Calls) -> Iterator[Aligned]:
+    """A stretch as the fused kernels of the side with fewer calls, each with the calls that it names; as a whole where
+    none is named."""
+    if len(base) < len(new):
+        yield from (one.flipped() for one in _shared_out(new, base))
+        return
+    places = shared_out(base, new)
+    if places is None:
+        yield Aligned(base, new)
+        return
+    for place, one in enumerate(new):
+        own = tuple(call for call, at in zip(base, places, strict=True) if at == place)
+        yield Aligned(own, (one,))
+
+
+def _taken_in(rows: Sequence[Aligned]) -> list[Aligned]:
+    """The rows, but what stands alone belongs to the row before if that has it on the other side."""
+    merged: list[Aligned] = []
+    for row in rows:
+        if merged and not (row.base and row.new) and _has(merged[-1], row):
+            last = merged.pop()
+            merged.append(Aligned(last.base + row.base, last.new + row.new))
+        else:
+            merged.append(row)
+    return merged
+
+
+def _has(neighbour: Aligned, alone: Aligned) -> bool:
+    """Whether the neighbour's other side does what stands alone: a fused kernel that names all of it, or a call whose
+    kernels no operator owns on this side, as in the replay of a graph."""
+    mine, theirs = (neighbour.base, neighbour.new) if alone.base else (neighbour.new, neighbour.base)
+    if any(all(takes_in(one, call) for call in alone.calls) for one in theirs):
+        return True
+    unowned = not any(call.operator for call in (*mine, *alone.calls))
+    return unowned and bool(mine) and _kernels((*mine, *alone.calls)) <= _kernels(theirs)
+
+
+def _with_moved(rows: Sequence[Aligned]) -> list[Aligned]:
+    """The rows, but calls that went in one place and came in another are one; others of one side stand alone."""
+    came: defaultdict[Hashable, list[GpuCall]] = defaultdict(list)
+    for row in reversed(rows):
+        for call in reversed(row.new) if not row.base else ():
+            came[_what(call)].append(call)
+    gone = [call for row in rows if not row.new for call in row.base]
+    moved = [(call, like.pop() if (like := came.get(_what(call))) else None) for call in gone]
+    return [
+        *(row for row in rows if row.base and row.new),
+        *(Aligned((call,), (other,), moved=True) if other else Aligned((call,), ()) for call, other in moved),
+        *(Aligned((), (call,)) for like in came.values() for call in reversed(like)),
+    ]
+
+
+def _what(call: GpuCall) -> Hashable:
+    return call.plain_operator or call.kernels, call.size, call.plain_module

@@ -1,0 +1,83 @@
+"""Where calls of operators stand: the nn.Modules and the operators around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from rocm_perf.analysis.basis.forest import itself_or_around
+from rocm_perf.analysis.operators.call_sites import is_module
+from rocm_perf.analysis.operators.categories import operator_category
+from rocm_perf.analysis.operators.tree import MODULE, OperatorTree, backward_links
+from rocm_perf.model.trace import Trace
+
+BACKWARD = " (backward)"
+_WRAPPERS = ("compiled", "autograd")  # operators around everything that a compiler or autograd calls
+
+
+def module_paths(trace: Trace, tree: OperatorTree) -> pl.Series:
+    """For each span the path of the modules around it, null where there is none; that of the forward operator for
+    what autograd runs backwards."""
+    spans = tree.spans
+    wanted = is_module(spans)
+    around = itself_or_around(spans["parent"], wanted)
+    paths: dict[int, str] = {}
+    outer = around.gather(spans["parent"]).filter(wanted)
+    for row, parent, name in zip(
+        spans["row"].filter(wanted), outer, spans["name"].filter(wanted), strict=True
+    ):
+        own = name.removeprefix(MODULE)
+        paths[row] = own if parent is None else f"{paths[parent]}/{own}"
+    forward = _text(around, paths)
+    paths_of: pl.Series = forward.zip_with(forward.is_not_null(), _of_backward(trace, tree, forward))
+    return paths_of
+
+
+def _text(rows: pl.Series, paths: dict[int, str]) -> pl.Series:
+    texts: pl.Series = rows.replace_strict(paths, default=None, return_dtype=pl.String)
+    return texts
+
+
+def _of_backward(trace: Trace, tree: OperatorTree, forward: pl.Series) -> pl.Series:
+    """For each span inside a backward operator, the modules of the forward one."""
+    links, _ = backward_links(trace, tree)
+    linked = pl.Series([None] * forward.len(), dtype=pl.UInt32).scatter(
+        links["backward"], links["forward"].cast(pl.UInt32)
+    )
+    nearest = itself_or_around(tree.spans["parent"], linked.is_not_null())
+    modules: pl.Series = forward.gather(linked.gather(nearest)) + BACKWARD
+    return modules
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The operators around a call, the outermost first, and which call that one is."""
+
+    around: tuple[str, ...]
+    root: int
+    root_shapes: str | None
+
+
+def surroundings(tree: OperatorTree, owners: Iterable[int]) -> dict[int, Surroundings]:
+    """The operators around each of these; what only wraps everything is left out."""
+    names, outer = tree.spans["name"], tree.spans["operator"]
+    shapes = dict(zip(tree.operators["row"], tree.operators["shapes"], strict=True))
+    chains = {owner: _chain(names, outer, owner) for owner in owners}
+    return {
+        owner: Surroundings(
+            around=tuple(names[row] for row in chain[:-1]), root=chain[0], root_shapes=shapes.get(chain[0])
+        )
+        for owner, chain in chains.items()
+    }
+
+
+def _chain(names: pl.Series, outer: pl.Series, owner: int) -> Sequence[int]:
+    """The operator and those around it, the outermost first."""
+    rows, row = [owner], outer[owner]
+    while row is not None:
+        if operator_category(names[row]) not in _WRAPPERS:
+            rows.append(row)
+        row = outer[row]
+    return rows[::-1]
