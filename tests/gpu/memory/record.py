@@ -6,6 +6,7 @@ check.py reads what this leaves and compares; it needs no GPU.
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -93,6 +94,7 @@ def dump(path: Path) -> None:
 
 def snapshot(folder: Path, name: str, stacks: str, steps: int) -> dict[str, Any]:
     """One training run under the allocator's own history."""
+    gc.collect()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     torch.cuda.memory._record_memory_history(max_entries=100_000, stacks=stacks)
@@ -118,7 +120,7 @@ def trace(folder: Path) -> dict[str, Any]:
     torch.cuda.reset_peak_memory_stats()
     with profile(
         activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
-        schedule=schedule(wait=0, warmup=0, active=STEPS),
+        schedule=schedule(wait=0, warmup=0, active=STEPS, repeat=1),
         profile_memory=True,
         with_stack=True,
         on_trace_ready=lambda prof: prof.export_chrome_trace(str(folder / "trace.json.gz")),
