@@ -164,7 +164,9 @@ _SCHEMAS = (
         (
             *_WHERE,
             Column("stack_id", pl.Int64, "number within its process and pass", required=True),
-            _text("frames", "one line per frame, the innermost first: `file.py(12): function`", required=True),
+            _text(
+                "frames", "one line per frame, the innermost first: `file.py(12): function`", required=True
+            ),
         ),
     ),
     TableSchema(

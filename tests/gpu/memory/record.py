@@ -1,5 +1,5 @@
-"""Trains a small model whose bytes are known on a real GPU, with a leak and torn memory planted, and records it as torch
-memory snapshots and as a torch.profiler trace, with what torch's own statistics say. Usage: record.py OUT_DIR
+"""Trains a small model whose bytes are known on a real GPU, with a leak and torn memory planted, and records it as
+torch memory snapshots and as a torch.profiler trace, with what torch's own statistics say. Usage: record.py OUT_DIR
 
 check.py reads what this leaves and compares; it needs no GPU.
 """
@@ -76,7 +76,9 @@ def statistics() -> dict[str, int]:
     counted = torch.cuda.memory_stats()
     wanted = ("allocated", "reserved", "requested", "inactive_split", "active")
     return {
-        f"{name}_{kind}": counted[f"{name}_bytes.all.{kind}"] for name in wanted for kind in ("current", "peak")
+        f"{name}_{kind}": counted[f"{name}_bytes.all.{kind}"]
+        for name in wanted
+        for kind in ("current", "peak")
     }
 
 

@@ -14,6 +14,7 @@ _LONGEST_INT_BYTES = 16
 _AT_ONCE = 1000  # opcodes that one match may cover: it remembers each of them
 # Bytes that say how long the text or bytes after these opcodes are.
 _LENGTH_BYTES = {0x8C: 1, ord("X"): 4, 0x8D: 8, ord("C"): 1, ord("B"): 4}
+_FIXED = b"jJhqKMrG\x8a\x80\x95"  # opcodes with as many bytes as each always has
 _STOP = ord(".")
 _IMPORTS = b"ci\x93"  # GLOBAL, INST, STACK_GLOBAL
 _CALLS = b"RboQP\x81\x92\x82\x83\x84"  # REDUCE, BUILD, OBJ, persistent ids, NEWOBJ, extensions
@@ -66,9 +67,7 @@ def _check(data: bytes) -> None:
 def _fixed_opcodes(size: int) -> re.Pattern[bytes]:
     """A run of opcodes whose lengths are fixed, in a pickle of that many bytes: the number under which it remembers a
     value is never larger, and the unpickler reserves room for as many."""
-    integers = b"|".join(
-        b"\\x%02x.{%d}" % (length, length) for length in range(1, _LONGEST_INT_BYTES + 1)
-    )
+    integers = b"|".join(b"\\x%02x.{%d}" % (length, length) for length in range(1, _LONGEST_INT_BYTES + 1))
     highest = min(size >> 24, 255)
     opcodes = (
         rb"[(}\])Nuesat\x94\x85-\x89]",  # marks, containers, None, True, False
@@ -98,9 +97,9 @@ def _refusal(data: bytes, at: int) -> str:
         return _imported(data)
     if opcode in _CALLS:
         return _constructs("an object")
-    if len(data) - at <= _LONGEST_INT_BYTES:
+    if opcode in _FIXED and len(data) - at <= _LONGEST_INT_BYTES:
         return f"it breaks off after {len(data):,} bytes"
-    return f"byte {at:,} is opcode 0x{opcode:02x}, with which no snapshot is written"
+    return f"byte {at:,} is opcode 0x{opcode:02x} with what follows it, and plain values are not written so"
 
 
 def _imported(data: bytes) -> str:

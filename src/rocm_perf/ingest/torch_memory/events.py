@@ -1,7 +1,7 @@
 """What the allocator did, as allocations and releases whose sum is what it had given out at every moment.
 
-A snapshot holds the last events alone. What was allocated before them is known from the blocks that still exist and from
-the releases that follow: such memory appears as allocated at the first event, and says that it is `earlier`.
+A snapshot holds the last events alone. What was allocated before them is known from the blocks that still exist and
+from the releases that follow: such memory appears as allocated at the first event, and says that it is `earlier`.
 """
 
 from __future__ import annotations
@@ -137,4 +137,6 @@ def _settle(given: _Given, segment: Segment, device: int, start_ns: int, stacks:
 
 
 def _add_earlier(given: _Given, row: Row, start_ns: int) -> None:
-    given.earlier.append({**row, "operation": "ALLOC", "earlier": True, "start_ns": start_ns, "end_ns": start_ns})
+    given.earlier.append(
+        {**row, "operation": "ALLOC", "earlier": True, "start_ns": start_ns, "end_ns": start_ns}
+    )

@@ -20,7 +20,9 @@ from rocm_perf.ingest.torch_memory.stacks import Stacks
 from rocm_perf.ingest.torch_memory.types import Annotation, Block, Segment, Snapshot
 
 NO_TIMES = "this release of torch wrote no times: the events stand a microsecond apart, in their order"
-NO_HISTORY = "the snapshot holds the state alone: torch.cuda.memory._record_memory_history() keeps what led to it"
+NO_HISTORY = (
+    "the snapshot holds the state alone: torch.cuda.memory._record_memory_history() keeps what led to it"
+)
 NO_STACKS = "no call stack was recorded (torch.cuda.memory._record_memory_history(context='all'))"
 _STATES = {"active_allocated": "allocated", "inactive": "free"}
 
@@ -78,11 +80,14 @@ def _check_size(content: Any, size: int) -> None:
     """Raise unless a file of that size can hold the rows: a list that is repeated by reference costs it nothing."""
     if not isinstance(content, dict):
         raise PickleError("it holds no dictionary")
-    segments, traces = (content.get(key) or [] for key in ("segments", "device_traces"))
-    lists = [segment.get("blocks") for segment in segments if isinstance(segment, dict)]
-    lists += [*traces, segments, traces]
-    if sum(len(rows) for rows in lists if isinstance(rows, list)) > size:
+    segments, traces = _list(content.get("segments")), _list(content.get("device_traces"))
+    blocks = [_list(segment.get("blocks")) for segment in segments if isinstance(segment, dict)]
+    if sum(map(len, (segments, traces, *blocks, *map(_list, traces)))) > size:
         raise PickleError("it repeats its rows by reference more often than any program allocates")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _devices(snapshot: Snapshot) -> Iterator[DeviceEvents]:

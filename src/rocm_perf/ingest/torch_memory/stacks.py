@@ -51,6 +51,4 @@ def _described(frame: Mapping[str, Any]) -> str:
     name, file, line = (frame.get(field) for field in ("name", "filename", "line"))
     function = " ".join(str(name or "").split())[:_MOST_CHARACTERS]
     path = " ".join(str(file or "").split())[:_MOST_CHARACTERS]
-    if path in ("", "??") or not isinstance(line, int):
-        return function
-    return f"{path}({line}): {function}"
+    return f"{path}({line}): {function}" if path.endswith(".py") and isinstance(line, int) else function
