@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import struct
 from collections.abc import Callable
@@ -79,13 +80,11 @@ def test_protocols_of_text_are_not_pickles_of_snapshots(protocol: int) -> None:
 def test_one_that_breaks_off_says_where() -> None:
     whole = pickle.dumps({"segments": ["a" * 300, 1.5, 70_000, 2**40]}, 4)
     for size in range(2, len(whole)):
-        with pytest.raises(PickleError, match="breaks off|do not fit"):
+        with pytest.raises(PickleError, match=r"breaks off|do not fit"):
             load_plain(whole[:size])
 
 
 @given(data=st.binary(max_size=64))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    try:
+    with contextlib.suppress(PickleError):
         load_plain(b"\x80\x04" + data)
-    except PickleError:
-        pass
