@@ -26,6 +26,7 @@ _BY_SUFFIX = {
     ".folded": "folded",
     ".prom": "prometheus",
 }
+_OTHER_WORKBOOKS = (".xls", ".xlsm", ".xlsb", ".ods", ".csv")
 FORMATS = (
     "bundle",
     *_BY_SUFFIX.values(),
@@ -97,7 +98,7 @@ class ExportCommand:
         from rocm_perf.cli.export_writers import Wish, write
         from rocm_perf.ingest import load
 
-        form = "sheets" if args.sheets else args.format or _form_of(args.output)
+        form = _sheets_form(args.sheets) if args.sheets else args.format or _form_of(args.output)
         if args.split is not None and form != "perfetto":
             raise UsageError(f"{form} files are not split", next_step="--split is for .pftrace files.")
         window = _window(args.since, args.until)
@@ -127,6 +128,15 @@ def _form_of(output: Path) -> str:
     raise UsageError(
         f"cannot write {output.suffix} files", next_step=f"Known: {', '.join(_BY_SUFFIX)}; or use --format."
     )
+
+
+def _sheets_form(output: Path) -> str:
+    """The form of sheets, for a folder or a workbook of Excel."""
+    if output.suffix.lower() in _OTHER_WORKBOOKS:
+        raise UsageError(
+            f"cannot write {output.suffix} files", next_step="Name a file that ends in .xlsx, or a folder."
+        )
+    return "sheets"
 
 
 def _window(since: str, until: str) -> TimeWindow | None:

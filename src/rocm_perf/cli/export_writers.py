@@ -117,10 +117,6 @@ def _sheets(trace: Trace, wish: Wish) -> str:
     made = sheets(api.analyze(trace, whole=wish.whole))
     if wish.output.suffix.lower() == ".xlsx":
         write_workbook(made, wish.output, overwrite=wish.force)
-    elif wish.output.suffix.lower() in (".xls", ".xlsm", ".ods"):
-        raise UsageError(
-            f"cannot write {wish.output.suffix} files", next_step="Name a file that ends in .xlsx, or a folder."
-        )
     else:
         write_folder(made, wish.output, overwrite=wish.force)
     return f"wrote {wish.output}: {', '.join(sheet.name for sheet in made)}"

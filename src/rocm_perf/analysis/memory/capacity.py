@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from rocm_perf.analysis.memory.sites import NO_SITE, placed
-from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.quantity import ratio
 from rocm_perf.model.results.memory import Capacity, MemoryUse, OutOfMemory
 from rocm_perf.model.trace import Trace
 
@@ -31,16 +31,13 @@ def _of_gpu(uses: list[MemoryUse], capacity: int) -> Iterator[Capacity]:
     if measure is None:
         return
     use = by_level[measure]
-    inputs = {"peak_bytes": use.peak_bytes, "capacity_bytes": capacity}
     yield Capacity(
         node=use.node,
         agent_id=use.agent_id,
         capacity_bytes=capacity,
         peak_bytes=use.peak_bytes,
         measured=measure,
-        used=Quantity(
-            value=use.peak_bytes / capacity, unit="", formula="peak_bytes / capacity_bytes", inputs=inputs
-        ),
+        used=ratio(use.peak_bytes, capacity, "peak_bytes / capacity_bytes", "peak_bytes", "capacity_bytes"),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.quantity import ratio
 from rocm_perf.model.results.memory import Fragmentation
 from rocm_perf.model.trace import Trace
 
@@ -14,7 +14,6 @@ FORMULAS = {
     "memory.fragmentation.largest_free_bytes": "the largest block that is free: a larger request takes a new segment",
 }
 NO_BLOCKS = "the blocks of the allocator were not recorded (torch.cuda.memory._dump_snapshot writes them)"
-_SHARE = "split_bytes / reserved_bytes"
 
 
 def fragmentation(trace: Trace) -> tuple[Fragmentation, ...]:
@@ -49,7 +48,7 @@ def _of_gpu(node: object, agent: object, blocks: pl.DataFrame) -> Fragmentation:
         largest_free_bytes=int(free.max() or 0),  # type: ignore[arg-type]
         rounding_bytes=_rounding(used),
         segments=segments.height,
-        split=_share(split, reserved),
+        split=ratio(split, reserved, "split_bytes / reserved_bytes", "split_bytes", "reserved_bytes"),
     )
 
 
@@ -61,10 +60,3 @@ def _rounding(used: pl.DataFrame) -> int | None:
     if used["requested_bytes"].null_count():
         return None
     return int((used["size_bytes"] - used["requested_bytes"]).sum())
-
-
-def _share(split: int, reserved: int) -> Quantity:
-    if not reserved:
-        return unavailable("", _SHARE, "nothing was reserved")
-    inputs = {"split_bytes": split, "reserved_bytes": reserved}
-    return Quantity(value=split / reserved, unit="", formula=_SHARE, inputs=inputs)

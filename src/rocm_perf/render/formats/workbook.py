@@ -68,9 +68,7 @@ def _widths(frame: pl.DataFrame) -> dict[str, int]:
     """Columns as wide as what they hold, within reason."""
     longest = frame.select(pl.all().cast(pl.String).str.len_chars().max().fill_null(0))
     texts = {name: longest[name][0] if frame.schema[name] == pl.String else 0 for name in frame.columns}
-    return {
-        name: min(_CHARACTER * (2 + max(length, len(name))), _WIDEST) for name, length in texts.items()
-    }
+    return {name: min(_CHARACTER * (2 + max(length, len(name))), _WIDEST) for name, length in texts.items()}
 
 
 def _names(sheets: Sequence[Sheet]) -> Iterator[str]:

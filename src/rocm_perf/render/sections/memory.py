@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rocm_perf.model.document import Document
-from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.quantity import Quantity, ratio
 from rocm_perf.model.results.memory import (
     Capacity,
     Fragmentation,
@@ -155,7 +155,11 @@ def _owner_columns(peak: MemoryPeak) -> tuple[Column[OwnerBytes], ...]:
         explained(
             "bytes", size, lambda row: row.bytes, "sum of size_bytes of its allocations live at the peak"
         ),
-        explained("share", share, lambda row: row.bytes / peak.bytes if peak.bytes else None, "bytes / peak"),
+        explained(
+            "share",
+            share,
+            lambda row: ratio(row.bytes, peak.bytes, "bytes / peak_bytes", "bytes", "peak_bytes"),
+        ),
         explained(
             "allocations", count, lambda row: row.allocations or None, "its allocations live at the peak"
         ),

@@ -49,7 +49,10 @@ def _about(document: Document, described: list[Sheet]) -> Sheet:
     part = "the steady state of the recording" if document.steady else "the whole recording"
     head = [
         _Line("", f"{document.label}: {part}", note=document.producer),
-        _Line("", "times in the unit of their heading; GFLOPS are 10^9 operations, MB 10^6 bytes, TB/s 10^12 bytes a second"),
+        _Line(
+            "",
+            "times in the unit of their heading; GFLOPS are 10^9 operations, MB 10^6 bytes, TB/s 10^12 bytes a second",
+        ),
     ]
     lines = [_line(each) for each in described]
     return sheet("about", "one sheet", [*head, *lines], _ABOUT)

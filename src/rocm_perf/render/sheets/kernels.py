@@ -99,7 +99,9 @@ def gpu_timeline(document: Document) -> Sheet:
         window = sum(device.window_ns for device in devices)
         rows.append(_Share(_ALL, "exposed_comm_time", document.communication.exposed_ns, window))
         rows.append(_Share(_ALL, "total_comm_time", document.communication.busy_ns, window))
-    holds = "time of a GPU; kernel_time is computation and communication, exposed is what nothing else ran beside"
+    holds = (
+        "time of a GPU; kernel_time is computation and communication, exposed is what nothing else ran beside"
+    )
     return sheet("gpu_timeline", holds, rows, _TIMELINE, "no GPU work with times was recorded")
 
 
@@ -127,7 +129,9 @@ def kernel_sheets(document: Document) -> Iterator[Sheet]:
     )
     yield with_shares(by_family, _TOTAL, whole)
     short = [row for row in hotspots.rows if row.mean_ns < SHORT_NS]
-    brief = sheet("short_kernels_summary", "one kernel that takes less than 10 us on average", short, _KERNELS)
+    brief = sheet(
+        "short_kernels_summary", "one kernel that takes less than 10 us on average", short, _KERNELS
+    )
     yield with_shares(brief, _TOTAL, whole)
     yield sheet(
         "short_kernel_sequences",

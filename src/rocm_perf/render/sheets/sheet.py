@@ -29,7 +29,9 @@ class Sheet:
     missing: str | None = None
 
 
-def sheet(name: str, holds: str, rows: Sequence[Row], columns: SheetColumns[Row], missing: str | None = None) -> Sheet:
+def sheet(
+    name: str, holds: str, rows: Sequence[Row], columns: SheetColumns[Row], missing: str | None = None
+) -> Sheet:
     """A sheet with one row for each of `rows`."""
     cells = {heading: [cell(row) for row in rows] for heading, cell in columns.items()}
     frame = pl.DataFrame(cells, strict=False)
@@ -41,7 +43,9 @@ def with_shares(sheet: Sheet, heading: str, whole: float) -> Sheet:
     if not sheet.frame.height or not whole:
         return sheet
     shares = [100 * value / whole for value in sheet.frame[heading]]
-    added = sheet.frame.with_columns(pl.Series(SHARE, shares), pl.Series(RUNNING_SHARE, list(accumulate(shares))))
+    added = sheet.frame.with_columns(
+        pl.Series(SHARE, shares), pl.Series(RUNNING_SHARE, list(accumulate(shares)))
+    )
     return Sheet(sheet.name, sheet.holds, added)
 
 
