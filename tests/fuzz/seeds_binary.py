@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sqlite3
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from tests import rptrace
 from tests.fuzz.seeds import BIG, NAME
+from tests.torch_training import train
 
 # Columns in one string, then the rows.
 Table = tuple[str, Sequence[Sequence[object]]]
@@ -104,7 +106,12 @@ def seeds() -> dict[str, bytes]:
     """All of them, by name."""
     with tempfile.TemporaryDirectory() as folder:
         made = {name: _database(Path(folder) / name, tables) for name, tables in DATABASES.items()}
-    return {**made, "perfetto": _perfetto(), "rptrace": rptrace.small()}
+    return {
+        **made,
+        "perfetto": _perfetto(),
+        "rptrace": rptrace.small(),
+        "torch_memory": pickle.dumps(train(steps=1).snapshot(), 4),
+    }
 
 
 def _database(file: Path, tables: Tables) -> bytes:

@@ -11,10 +11,10 @@ import pytest
 from rocm_perf.analysis.idle.queue_length import queue_lengths
 from rocm_perf.analysis.kernels.instructions import thread_trace
 from rocm_perf.analysis.kernels.pc_samples import pc_samples
+from rocm_perf.analysis.memory.levels import memory
 from rocm_perf.analysis.operators.build import operators
 from rocm_perf.analysis.operators.tree import BY_LAUNCH, operator_tree
 from rocm_perf.analysis.program.energy import energy
-from rocm_perf.analysis.program.memory import memory
 from rocm_perf.analysis.program.ranges import ranges
 from rocm_perf.model.results.operators import Operator, Operators
 from rocm_perf.model.trace import Trace

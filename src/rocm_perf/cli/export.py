@@ -26,6 +26,7 @@ _BY_SUFFIX = {
     ".folded": "folded",
     ".prom": "prometheus",
 }
+_OTHER_WORKBOOKS = (".xls", ".xlsm", ".xlsb", ".ods", ".csv")
 FORMATS = (
     "bundle",
     *_BY_SUFFIX.values(),
@@ -41,7 +42,8 @@ class ExportCommand:
     tools, .prom is what Prometheus scrapes; a name without a suffix is a bundle, a folder that loads fast and keeps
     everything. --format names the forms that share a suffix: torch, rocprofv3-csv (a folder), rocprofv3-json,
     rocprof-csv, rocprof-json. A tool's format carries what that tool records and no more; a .pftrace also shows
-    phases, steps, critical path and idle times as the analysis sees them.
+    phases, steps, critical path and idle times as the analysis sees them. --sheets writes what the analysis found,
+    as the tables that users of TraceLens know.
     """
 
     name = "export"
@@ -50,8 +52,13 @@ class ExportCommand:
         parser.add_argument(
             "path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle"
         )
-        parser.add_argument(
-            "-o", "--output", metavar="F", type=named_path, required=True, help="what to write"
+        written = parser.add_mutually_exclusive_group(required=True)
+        written.add_argument("-o", "--output", metavar="F", type=named_path, help="what to write")
+        written.add_argument(
+            "--sheets",
+            metavar="DIR|F.xlsx",
+            type=named_path,
+            help="the tables of the analysis for a spreadsheet: CSV files in a folder, or a workbook",
         )
         parser.add_argument(
             "--format", choices=FORMATS, help="form to write, if the suffix does not decide it"
@@ -77,6 +84,9 @@ class ExportCommand:
             action="store_true",
             help="a .pftrace without the tracks of the analysis, which takes less time",
         )
+        parser.add_argument(
+            "--whole", action="store_true", help="sheets of the whole recording, not of its steady state"
+        )
         parser.add_argument("--table", metavar="NAME", help="table for parquet and csv (default: dispatches)")
         parser.add_argument(
             "--pid", metavar="N", type=count, help="process for torch, which holds one per file"
@@ -88,7 +98,7 @@ class ExportCommand:
         from rocm_perf.cli.export_writers import Wish, write
         from rocm_perf.ingest import load
 
-        form = args.format or _form_of(args.output)
+        form = _sheets_form(args.sheets) if args.sheets else args.format or _form_of(args.output)
         if args.split is not None and form != "perfetto":
             raise UsageError(f"{form} files are not split", next_step="--split is for .pftrace files.")
         window = _window(args.since, args.until)
@@ -96,12 +106,13 @@ class ExportCommand:
             trace = load.load(args.path, as_one=args.as_one, window=window)
         wish = Wish(
             form=form,
-            output=args.output,
+            output=args.sheets or args.output,
             force=args.force,
             table=args.table,
             pid=args.pid,
             split_bytes=args.split,
             recorded_only=args.recorded_only,
+            whole=args.whole,
         )
         say(write(trace, wish) + (f" (what starts in the window {window})" if window else ""))
         return 0
@@ -117,6 +128,15 @@ def _form_of(output: Path) -> str:
     raise UsageError(
         f"cannot write {output.suffix} files", next_step=f"Known: {', '.join(_BY_SUFFIX)}; or use --format."
     )
+
+
+def _sheets_form(output: Path) -> str:
+    """The form of sheets, for a folder or a workbook of Excel."""
+    if output.suffix.lower() in _OTHER_WORKBOOKS:
+        raise UsageError(
+            f"cannot write {output.suffix} files", next_step="Name a file that ends in .xlsx, or a folder."
+        )
+    return "sheets"
 
 
 def _window(since: str, until: str) -> TimeWindow | None:

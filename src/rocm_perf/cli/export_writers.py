@@ -22,6 +22,7 @@ class Wish:
     pid: int | None
     split_bytes: int | None
     recorded_only: bool
+    whole: bool
 
 
 def write(trace: Trace, wish: Wish) -> str:
@@ -108,6 +109,19 @@ def _prometheus(trace: Trace, wish: Wish) -> str:
     return f"wrote {wish.output}"
 
 
+def _sheets(trace: Trace, wish: Wish) -> str:
+    from rocm_perf import api
+    from rocm_perf.render.formats.workbook import write_folder, write_workbook
+    from rocm_perf.render.sheets.index import sheets
+
+    made = sheets(api.analyze(trace, whole=wish.whole))
+    if wish.output.suffix.lower() == ".xlsx":
+        write_workbook(made, wish.output, overwrite=wish.force)
+    else:
+        write_folder(made, wish.output, overwrite=wish.force)
+    return f"wrote {wish.output}: {', '.join(sheet.name for sheet in made)}"
+
+
 def _tool(module: str, function: str = "write") -> Callable[[Trace, Wish], str]:
     """A writer of a tool's own format, imported when it is used."""
 
@@ -137,6 +151,7 @@ _WRITERS: dict[str, Callable[[Trace, Wish], str]] = {
     "speedscope": _tool("speedscope"),
     "folded": _folded,
     "prometheus": _prometheus,
+    "sheets": _sheets,
     "torch": _torch,
     "rocprofv3-csv": _rocprofv3_csv,
     "rocprofv3-json": _tool("rocprofv3_json"),

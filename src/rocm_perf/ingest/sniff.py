@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError
+from rocm_perf.ingest.io.plain_pickle import is_pickle
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter
 from rocm_perf.ingest.peek import Peek
@@ -14,6 +15,7 @@ from rocm_perf.ingest.peek import Peek
 MODULES = (
     "own.run_record",
     "nvidia.rptrace",
+    "torch_memory.snapshot",
     "rocpd.database",
     "rpd.database",
     "rocprof.v1_db",
@@ -85,6 +87,8 @@ def describe(peek: Peek) -> str:
         return "it is UTF-16 text, and profilers write UTF-8; convert it with iconv -f UTF-16 -t UTF-8"
     if peek.head.startswith(b"PK"):
         return "it is a zip file inside another archive; unpack the outer one"
+    if is_pickle(peek.head):
+        return "it is a Python pickle, but not of a torch memory snapshot"
     if peek.is_binary:
         return f"it is binary and starts with {peek.head[:8].hex(' ')}"
     header = peek.csv_header

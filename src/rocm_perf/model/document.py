@@ -136,7 +136,13 @@ TOPICS = (
     ),
     Topic("pc-samples", "instructions:pc_samples_section", {"pc_samples": "kernels.pc_samples:pc_samples"}),
     Topic("ranges", "program:ranges_section", {"ranges": "program.ranges:ranges"}, whole=True),
-    Topic("memory", "program:memory_section", {"memory": "program.memory:memory"}, whole=True),
+    Topic(
+        "memory",
+        "memory:memory_section",
+        {"memory": "memory.build:memory"},
+        findings="memory.findings:memory_findings",
+        whole=True,
+    ),
     Topic("energy", "program:energy_section", {"energy": "program.energy:energy"}, whole=True),
     Topic(
         "sanity",

@@ -19,6 +19,7 @@ Kind = Literal[  # what a finding is about; None for doubts about the recording 
     "kernel-compute",
     "kernel-latency-or-occupancy",
     "lds-or-cache",
+    "memory",  # it runs out, grows, or lies in pieces
     "startup",
     "unrecorded-work",  # what matters is not in the recording
     "nothing-to-gain",

@@ -50,6 +50,8 @@ STREAM = _id("stream_id", "HIP or CUDA stream")
 OP = _id("op_id", "framework operator that caused it: op_id of `ops`")
 CORRELATION = _id("correlation_id", "joins what the host called with what the GPU did, within one process")
 
+STACK = _id("stack_id", "where the program allocated it: row of `stacks`")
+
 _WHERE = (NODE, RANK, PASS, PID)
 _HOST_SPAN = (START, END, *_WHERE, TID, CORRELATION)
 _GPU_SPAN = (START, END, AGENT, QUEUE, STREAM, *_WHERE, TID, CORRELATION)
@@ -123,11 +125,48 @@ _SCHEMAS = (
         "allocations",
         "one allocation or release of memory",
         (
-            _text("operation", "ALLOC, FREE, REALLOC or RECLAIM", required=True),
-            _text("level", "what was allocated: REAL, VIRTUAL, SCRATCH, CACHED (framework allocator), ..."),
+            _text("operation", "ALLOC, FREE, REALLOC, RECLAIM or OOM (there was none left)", required=True),
+            _text(
+                "level",
+                "what was allocated: REAL, VIRTUAL, SCRATCH, CACHED (framework allocator), SNAPSHOT (the same, from a "
+                "snapshot of it), ...",
+            ),
             Column("address", pl.UInt64, "device address"),
             _count("size_bytes", "size", "B"),
             *_GPU_SPAN,
+            _count("requested_bytes", "what the program asked for, before it was rounded up", "B"),
+            Column("earlier", pl.Boolean, "allocated before the recording, whose start stands for its time"),
+            STACK,
+        ),
+    ),
+    TableSchema(
+        "memory_blocks",
+        "one block of a segment that a framework's allocator held when its state was recorded",
+        (
+            *_WHERE,
+            AGENT,
+            Column("segment", pl.UInt64, "device address of its segment"),
+            _count("segment_bytes", "size of its segment", "B"),
+            Column("address", pl.UInt64, "device address"),
+            _count("size_bytes", "size", "B"),
+            _count("requested_bytes", "what the program asked for, before it was rounded up", "B"),
+            _text("state", "allocated, pending (freed, another stream uses it still) or free", required=True),
+            _text("pool", "small or large: the allocator keeps them apart"),
+            _text("private_pool", "pool of a graph or of the program, where it is not the common one"),
+            Column("expandable", pl.Boolean, "the segment can grow"),
+            STREAM,
+            STACK,
+        ),
+    ),
+    TableSchema(
+        "stacks",
+        "one call stack",
+        (
+            *_WHERE,
+            Column("stack_id", pl.Int64, "number within its process and pass", required=True),
+            _text(
+                "frames", "one line per frame, the innermost first: `file.py(12): function`", required=True
+            ),
         ),
     ),
     TableSchema(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.readings import points
+from rocm_perf.analysis.memory.levels import allocated_bytes
 from rocm_perf.analysis.program.energy import sensors_of_gpus
-from rocm_perf.analysis.program.memory import allocated_bytes
 from rocm_perf.analysis.timeline.places import Places
 from rocm_perf.model.trace import Trace
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.memory.levels import allocated_bytes
 from rocm_perf.analysis.phases.focus import focused
-from rocm_perf.analysis.program.memory import allocated_bytes
 from rocm_perf.analysis.timeline import gpu, overall
 from rocm_perf.analysis.timeline.build import offset_ns
 from rocm_perf.analysis.timeline.layer import Layer

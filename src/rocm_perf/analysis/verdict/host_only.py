@@ -15,6 +15,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
 _GPU = ("dispatches", "copies", "summaries", "counters", "pc_samples", "instructions", "waves", "metrics")
+_MEMORY = ("memory_blocks",)
 _SHOWN = 3
 _MOST = 0.5  # of the time inside calls
 _LARGE = 0.2  # of the wall
@@ -29,7 +30,7 @@ _FOLLOW = "Record the process that launches: launchers, servers and test runners
 
 def host_only(trace: Trace) -> Finding | None:
     """The conclusion of a recording that holds nothing of the GPU; None where it holds something."""
-    if any(trace.has(table) for table in _GPU):
+    if any(trace.has(table) for table in (*_GPU, *_MEMORY)):
         return None
     calls = timed_calls(trace)
     if not calls.height:

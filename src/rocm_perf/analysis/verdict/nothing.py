@@ -14,7 +14,7 @@ from rocm_perf.units import format_share
 def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Finding]:
     """One finding that says so, if the worth of every other finding is known and small."""
     judged = judged_ns(document)
-    stakes = [finding.time_at_stake_ns for finding in findings]
+    stakes = [finding.time_at_stake_ns for finding in findings if finding.kind != "memory"]
     if not stakes or not judged or any(stake is None or stake >= WORTH * judged for stake in stakes):
         return []
     busy = max((device.busy_ns for device in document.devices), default=0)

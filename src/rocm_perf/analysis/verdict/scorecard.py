@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.idle.sync import waiting
-from rocm_perf.analysis.program.memory import memory
+from rocm_perf.analysis.memory.levels import memory
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.families import family_totals
 from rocm_perf.model.quantity import Quantity, ratio, unavailable

@@ -25,6 +25,7 @@ _TITLES = {
 _LEVELS = {
     "REAL": "Allocated on the GPU, from recorded allocations",
     "CACHED": "In use of the framework's allocator, from recorded allocations",
+    "SNAPSHOT": "Allocated by torch, from a snapshot of its allocator",
     "vram_used_bytes": "Device memory in use, as the driver reports it",
     "vram_bytes": "Device memory in use, as the driver reports it",
     "torch_allocated_bytes": "Allocated by torch",

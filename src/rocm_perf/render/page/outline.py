@@ -40,7 +40,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "instructions": ("instructions", "waves"),
     "pc-samples": ("pc_samples", "dispatches"),
     "ranges": ("ranges", "dispatches", "api_calls"),
-    "memory": ("allocations", "samples"),
+    "memory": ("allocations", "memory_blocks", "stacks", "samples"),
     "energy": ("samples", "dispatches"),
     "sanity": _ALL,
     "coverage": _ALL,

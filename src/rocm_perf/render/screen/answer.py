@@ -22,6 +22,7 @@ from rocm_perf.render.sections.headline import contents, has_phases, limit_line,
 from rocm_perf.render.sections.idle import idle_line
 from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
+from rocm_perf.render.sections.memory import memory_section
 from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.program import energy_section
 from rocm_perf.render.sections.recording import recorded_line
@@ -87,7 +88,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     timed = run.collection is not None and not run.collection.profiled
     if not document.devices and not document.hotspots.rows and not timed:
         yield from paragraph(contents(document), view.width, 3)
-        for describe in (instructions_section, pc_samples_section, energy_section):
+        for describe in (instructions_section, pc_samples_section, energy_section, memory_section):
             for text in describe(document, 1).lines[:1]:
                 yield from paragraph(text, view.width, 3)
 

@@ -1,4 +1,4 @@
-"""The program from outside: its named ranges, its memory, the energy it used."""
+"""The program from outside: its named ranges, the energy it used."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from rocm_perf.model.document import Document
-from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.energy import FamilyEnergy, GpuEnergy, KernelEnergy, StepEnergy
-from rocm_perf.model.results.memory import MemoryUse
 from rocm_perf.model.results.ranges import RangeTotal
 from rocm_perf.render.sections.section import (
     Columns,
@@ -20,19 +18,11 @@ from rocm_perf.render.sections.section import (
     known,
     rate,
     short_names,
-    size,
     spark,
     text,
     time,
 )
 from rocm_perf.units import format_count, format_ns
-
-
-def _signed(growth: Quantity | None) -> str:
-    if growth is None or growth.value is None:
-        return "-"
-    return f"{'+' if growth.value > 0 else ''}{size(growth.value)}"
-
 
 _RANGE_COLUMNS: Columns[RangeTotal] = (
     explained("host", time, lambda row: row.host_ns, "sum over the range's calls of end_ns - start_ns"),
@@ -43,20 +33,6 @@ _RANGE_COLUMNS: Columns[RangeTotal] = (
     explained("mean", time, lambda row: row.mean_host_ns, "host_ns / calls"),
     explained("max", time, lambda row: row.max_host_ns, "longest call of the range"),
     code("range", lambda row: "  " * (len(row.path) - 1) + row.path[-1]),
-)
-_MEMORY_COLUMNS: Columns[MemoryUse] = (
-    explained("peak", size, lambda row: row.peak_bytes, "memory.peak_bytes"),
-    explained("first", size, lambda row: row.first_bytes, "memory in use at the first event or reading"),
-    explained("last", size, lambda row: row.last_bytes, "memory in use at the last event or reading"),
-    explained("growth per step", _signed, lambda row: row.growth.per_step if row.growth else None),
-    explained(
-        "allocations",
-        count,
-        lambda row: row.allocations if row.source == "allocations" else None,
-        "allocations that count for this level",
-    ),
-    text("GPU", lambda row: known(row.agent_id)),
-    code("level", lambda row: row.level),
 )
 _GPU_COLUMNS: Columns[GpuEnergy] = (
     explained("energy J", rate, lambda row: row.energy),
@@ -83,34 +59,6 @@ def ranges_section(document: Document, top: int) -> Section:
         lines=(f"{kernels}{other}, {ranges.outside:,} outside.{marks}",),
         grids=grids("", ranges.rows, _RANGE_COLUMNS, top),
     )
-
-
-def memory_section(document: Document, top: int) -> Section:
-    """Memory in use over time."""
-    memory = document.memory
-    if memory.unavailable or not memory.rows:
-        return Section("Memory", unavailable=memory.unavailable or "no memory in use was recorded")
-    untimed = f"{format_count(memory.untimed, 'allocation')} without a time or size left out"
-    return Section(
-        "Memory",
-        lines=tuple(_levels(memory.rows[:top])),
-        grids=grids("", memory.rows, _MEMORY_COLUMNS, top),
-        notes=(*((untimed,) if memory.untimed else ()), *_memory_notes(memory.rows)),
-    )
-
-
-def _levels(rows: tuple[MemoryUse, ...]) -> Iterator[str]:
-    for row in rows:
-        if row.peak_bytes > 0:
-            suspicion = "; it rose with every step" if row.growth and row.growth.suspicious else ""
-            yield f"{spark(row.series_bytes, 40)} {row.level}, peak {size(row.peak_bytes)}{suspicion}"
-
-
-def _memory_notes(rows: tuple[MemoryUse, ...]) -> Iterator[str]:
-    bases = dict.fromkeys(row.growth.basis for row in rows if row.growth)
-    reasons = dict.fromkeys(row.growth_unavailable for row in rows if row.growth_unavailable)
-    yield from (f"growth: {basis}" for basis in bases)
-    yield from (f"growth unavailable: {reason}" for reason in reasons)
 
 
 _FAMILY_ENERGY_COLUMNS: Columns[FamilyEnergy] = (

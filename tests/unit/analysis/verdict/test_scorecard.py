@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf.analysis.program.memory import memory
+from rocm_perf.analysis.memory.levels import memory
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.verdict.scorecard import gap_share, kernel_count, memory_growth, scores
 from rocm_perf.model.quantity import Quantity, ratio, unavailable

@@ -15,8 +15,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from rocm_perf.analysis.memory.levels import memory
 from rocm_perf.analysis.program.energy import energy
-from rocm_perf.analysis.program.memory import memory
 from rocm_perf.backends.sensors import Reading
 from rocm_perf.collect.sampling import thinned_copy
 from rocm_perf.collect.sampling.sample_file import SampleFile

@@ -87,6 +87,7 @@ def _from_allocations(changes: pl.DataFrame) -> pl.DataFrame:
         pl.col("start_ns").alias("time_ns"),
         pl.col("change").cum_sum().over(_PLACE).alias("bytes"),
         "is_alloc",
+        pl.col("earlier").fill_null(False).alias("is_earlier"),
         (pl.col("is_alloc") & held).alias("is_reuse"),
         (~pl.col("is_alloc") & ~held).alias("is_unknown"),
     )
@@ -127,7 +128,7 @@ def _use(key: tuple[Any, ...], levels: pl.DataFrame, steps: pl.DataFrame) -> Mem
         agent_id=agent,
         level=level,
         source=source,
-        first_bytes=levels["bytes"][0],
+        first_bytes=levels.filter(pl.col("time_ns") == first)["bytes"][-1],
         last_bytes=levels["bytes"][-1],
         peak_bytes=peak["bytes"],
         peak_ns=peak["time_ns"],
@@ -145,7 +146,7 @@ def _use(key: tuple[Any, ...], levels: pl.DataFrame, steps: pl.DataFrame) -> Mem
 
 def _counts(levels: pl.DataFrame) -> Mapping[str, int]:
     return levels.select(
-        pl.col("is_alloc").sum().alias("allocations"),
+        (pl.col("is_alloc") & ~pl.col("is_earlier")).sum().alias("allocations"),
         (~pl.col("is_alloc")).sum().alias("frees"),
         pl.col("is_unknown").sum().alias("unknown"),
         pl.col("is_reuse").sum().alias("reused"),

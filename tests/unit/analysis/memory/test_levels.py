@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.program.memory import NOTHING, memory
+from rocm_perf.analysis.memory.levels import NOTHING, memory
 from rocm_perf.model.results.memory import MemoryUse
 from tests.unit.analysis.traces import Row, kernel, trace
 

@@ -1,0 +1,54 @@
+"""How much of a GPU's memory was taken, and the allocations for which there was none left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from rocm_perf.analysis.memory.sites import NO_SITE, placed
+from rocm_perf.model.quantity import ratio
+from rocm_perf.model.results.memory import Capacity, MemoryUse, OutOfMemory
+from rocm_perf.model.trace import Trace
+
+# What is nearest to all memory that is taken comes first: a sensor sees other programs too.
+_MEASURES = ("vram_used_bytes", "vram_bytes", "torch_reserved_bytes", "REAL", "torch_allocated_bytes")
+
+
+def capacities(trace: Trace, uses: tuple[MemoryUse, ...]) -> tuple[Capacity, ...]:
+    """Each GPU whose memory is known, with the most that was taken of it, by the measure that sees most."""
+    known = trace.table("agents").filter(pl.col("memory_bytes") > 0)
+    return tuple(
+        row
+        for node, agent, capacity in known.select("node", "agent_id", "memory_bytes").iter_rows()
+        for row in _of_gpu([use for use in uses if (use.node, use.agent_id) == (node, agent)], capacity)
+    )
+
+
+def _of_gpu(uses: list[MemoryUse], capacity: int) -> Iterator[Capacity]:
+    by_level = {use.level: use for use in uses}
+    measure = next((level for level in _MEASURES if level in by_level), None)
+    if measure is None:
+        return
+    use = by_level[measure]
+    yield Capacity(
+        node=use.node,
+        agent_id=use.agent_id,
+        capacity_bytes=capacity,
+        peak_bytes=use.peak_bytes,
+        measured=measure,
+        used=ratio(use.peak_bytes, capacity, "peak_bytes / capacity_bytes", "peak_bytes", "capacity_bytes"),
+    )
+
+
+def out_of_memory(trace: Trace) -> tuple[OutOfMemory, ...]:
+    """The allocations that failed, in order."""
+    failed = trace.table("allocations").filter(pl.col("operation") == "OOM").sort("start_ns")
+    if not failed.height:
+        return ()
+    sites = placed(trace, failed)["site"].fill_null(NO_SITE)
+    rows = failed.with_columns(sites).select("node", "agent_id", "start_ns", "size_bytes", "site")
+    return tuple(
+        OutOfMemory(node=node, agent_id=agent, time_ns=time_ns, requested_bytes=size, site=site)
+        for node, agent, time_ns, size, site in rows.iter_rows()
+    )

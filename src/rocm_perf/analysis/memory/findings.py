@@ -1,0 +1,138 @@
+"""When memory is what to look at: it ran out, nearly did, grows with every step, or lies in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf.analysis.memory.growth import BY_STEP
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.memory import Capacity, Fragmentation, GrowingSite, Memory, OutOfMemory
+from rocm_perf.units import format_bytes, format_count, format_share
+
+_NEAR = 0.9  # of the capacity
+_TORN = 0.2  # of what is reserved
+_TORN_BYTES = 64 << 20
+# Growth that would fill the memory only after this many steps is bookkeeping.
+_MANY_STEPS = 100_000
+_LEAST_GROWTH = 1 << 20  # per step, where the capacity is not known
+_SHOWN = 3
+
+
+def memory_findings(document: Document) -> list[Finding]:
+    """What to do about memory, the most urgent first."""
+    memory = document.memory
+    return [
+        *_failures(memory),
+        *_growth(memory),
+        *(_nearly_full(row) for row in memory.capacity if (row.used.value or 0) >= _NEAR),
+        *(_in_pieces(row) for row in memory.fragmentation if _is_torn(row)),
+    ]
+
+
+def _failures(memory: Memory) -> Iterator[Finding]:
+    if memory.out_of_memory:
+        last = memory.out_of_memory[-1]
+        blocks = next((row for row in memory.fragmentation if row.agent_id == last.agent_id), None)
+        yield Finding(
+            id="out-of-memory",
+            severity="error",
+            kind="memory",
+            title=f"Memory ran out: {_asked(last)} at {last.site}",
+            evidence=(
+                f"{format_count(len(memory.out_of_memory), 'allocation')} failed",
+                *((_state(blocks),) if blocks else ()),
+            ),
+            remedy="Hold less at once: a smaller batch, gradient accumulation, activation checkpointing, or a sharded "
+            "optimiser. If much is reserved and free in pieces, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "
+            "avoids that.",
+        )
+
+
+def _asked(failure: OutOfMemory) -> str:
+    return "an allocation failed" if failure.requested_bytes is None else (
+        f"{format_bytes(failure.requested_bytes)} could not be allocated"
+    )  # fmt: skip
+
+
+def _growth(memory: Memory) -> Iterator[Finding]:
+    growing = [row for row in memory.growing if _matters(row, memory)]
+    if not growing:
+        return
+    first = growing[0]
+    rate = sum(row.per_step.value or 0 for row in growing if row.level == first.level)
+    yield Finding(
+        id="memory-growth",
+        severity="warning",
+        kind="memory",
+        title=_growth_title(first),
+        evidence=(*map(_grown, growing[:_SHOWN]), *_how_long(memory, first, rate)),
+        remedy="Let go of what is kept there. Usual causes: a list of losses or outputs that still carry their graph "
+        "(keep loss.item() or .detach()), a cache without a bound, a closure or an exception that holds a tensor.",
+    )
+
+
+def _growth_title(row: GrowingSite) -> str:
+    if row.basis == BY_STEP:
+        return f"Memory grows with every step: {row.site} holds on to {format_bytes(row.per_step.value or 0)} more"
+    grown = row.levels_bytes[-1] - row.levels_bytes[0]
+    return f"Memory grows all through the recording: {row.site} holds {format_bytes(grown)} more in the end"
+
+
+def _matters(row: GrowingSite, memory: Memory) -> bool:
+    rate = row.per_step.value or 0
+    room = _room(memory, row)
+    return rate * _MANY_STEPS >= room if room is not None else rate >= _LEAST_GROWTH
+
+
+def _room(memory: Memory, row: GrowingSite) -> int | None:
+    capacity = next((gpu for gpu in memory.capacity if gpu.agent_id == row.agent_id), None)
+    return None if capacity is None else capacity.capacity_bytes - capacity.peak_bytes
+
+
+def _grown(row: GrowingSite) -> str:
+    first, last = row.levels_bytes[0], row.levels_bytes[-1]
+    return f"{row.site}: {format_bytes(first)} to {format_bytes(last)}, measured {row.basis}"
+
+
+def _how_long(memory: Memory, row: GrowingSite, rate: float) -> Iterator[str]:
+    room = _room(memory, row)
+    if room is not None and rate and row.basis == BY_STEP:
+        yield f"at this rate the GPU is full after {format_count(round(room / rate), 'more step')}"
+
+
+def _nearly_full(row: Capacity) -> Finding:
+    share = format_share(row.used.value or 0)
+    return Finding(
+        id="memory-nearly-full",
+        severity="warning",
+        kind="memory",
+        title=f"GPU {row.agent_id} is nearly full: {share} of its {format_bytes(row.capacity_bytes)} were taken",
+        evidence=(f"{format_bytes(row.peak_bytes)} at most ({row.measured})",),
+        remedy="A longer input, or a library that needs a workspace, may fail. Make room: activation checkpointing, a "
+        "narrower type, a smaller batch or cache.",
+    )
+
+
+def _is_torn(row: Fragmentation) -> bool:
+    return row.split_bytes >= _TORN_BYTES and (row.split.value or 0) >= _TORN
+
+
+def _in_pieces(row: Fragmentation) -> Finding:
+    return Finding(
+        id="memory-fragmented",
+        severity="warning",
+        kind="memory",
+        title=f"{format_bytes(row.split_bytes)} of reserved memory are free, but in pieces between blocks in use",
+        evidence=(_state(row),),
+        remedy="Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_HIP_ALLOC_CONF on ROCm), allocate what "
+        "lives long before what comes and goes, and pad inputs to a few sizes.",
+    )
+
+
+def _state(row: Fragmentation) -> str:
+    return (
+        f"{format_bytes(row.reserved_bytes)} reserved, {format_bytes(row.allocated_bytes)} allocated; "
+        f"{format_bytes(row.split_bytes)} free in pieces, the largest free block has "
+        f"{format_bytes(row.largest_free_bytes)}"
+    )

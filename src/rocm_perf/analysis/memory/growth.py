@@ -1,0 +1,103 @@
+"""What grows: places in the program that hold more memory after every step than after the one before."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import polars as pl
+
+from rocm_perf.analysis.memory.lifetimes import lifetimes
+from rocm_perf.analysis.memory.sites import NO_SITE
+from rocm_perf.analysis.program.ranges import step_spans
+from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.memory import GrowingSite
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "memory.growing.levels_bytes": "memory that a place in the program had allocated and not freed, after each step "
+    "but the first; without steps, at ten moments of the recording",
+}
+BY_STEP, BY_TENTH = "after each step", "at ten moments of the recording"
+_MOMENTS = 20  # of more steps, so many are looked at
+_TENTHS = 10
+_FEWEST = 3  # levels, after the first step: it makes what stays, such as the state of an optimiser
+
+
+def growing(trace: Trace) -> tuple[GrowingSite, ...]:
+    """Places whose live memory rises from every moment to the next, the fastest first."""
+    lives = lifetimes(trace)
+    if not lives.height:
+        return ()
+    rows = [
+        row
+        for (node,), group in lives.group_by("node", maintain_order=True)
+        for row in _of_node(group, *_moments(trace, node, group))
+    ]
+    return tuple(sorted(rows, key=lambda row: (-(row.per_step.value or 0), row.site)))
+
+
+def _moments(trace: Trace, node: object, lives: pl.DataFrame) -> tuple[list[int], str, float]:
+    """When to look, what they are, and how many steps lie between two."""
+    spans = step_spans(trace)
+    ends = spans.filter(pl.col("node") == node)["end_ns"].sort().to_list()[1:]
+    if len(ends) >= _FEWEST:
+        places = sorted({round(part * (len(ends) - 1) / (_MOMENTS - 1)) for part in range(_MOMENTS)})
+        moments = [ends[place] for place in places] if len(ends) > _MOMENTS else ends
+        return moments, BY_STEP, (len(ends) - 1) / (len(moments) - 1)
+    first, last = lives.select(
+        pl.col("made_ns").min(), pl.max_horizontal("made_ns", "freed_ns").max().alias("last")
+    ).row(0)
+    return [first + (last - first) * tenth // _TENTHS for tenth in range(1, _TENTHS + 1)], BY_TENTH, 1.0
+
+
+def _of_node(lives: pl.DataFrame, moments: list[int], basis: str, steps: float) -> list[GrowingSite]:
+    key = ["node", "agent_id", "level", "site", "owner"]
+    held = (
+        lives.with_columns(pl.col("site").fill_null(NO_SITE))
+        .group_by(key, maintain_order=True)
+        .agg(_live_at(moment).alias(str(number)) for number, moment in enumerate(moments))
+    )
+    rows = []
+    for node, agent, level, site, owner, *levels in held.iter_rows():
+        if _grows(levels, basis):
+            rows.append(
+                GrowingSite(
+                    node=node,
+                    agent_id=agent,
+                    level=level,
+                    site=site,
+                    owner=owner,
+                    basis=basis,
+                    levels_bytes=tuple(levels),
+                    per_step=_rate(levels, steps),
+                )
+            )
+    return rows
+
+
+def _grows(levels: list[int], basis: str) -> bool:
+    """Whether a place holds more and more: after every step, or, where steps are not known, never less and mostly
+    more."""
+    changes = [later - earlier for earlier, later in pairwise(levels)]
+    if basis == BY_STEP:
+        return len(levels) >= _FEWEST and min(changes) > 0
+    return min(changes) >= 0 and sum(change > 0 for change in changes) > len(changes) / 2
+
+
+def _live_at(moment: int) -> pl.Expr:
+    freed = pl.col("freed_ns")
+    return (
+        pl.col("size_bytes")
+        .filter((pl.col("made_ns") <= moment) & (freed.is_null() | (freed > moment)))
+        .sum()
+    )
+
+
+def _rate(levels: list[int], steps: float) -> Quantity:
+    intervals = (len(levels) - 1) * steps
+    return Quantity(
+        value=(levels[-1] - levels[0]) / intervals,
+        unit="B",
+        formula="(last level - first level) / steps between them",
+        inputs={"first": levels[0], "last": levels[-1], "steps": intervals},
+    )
