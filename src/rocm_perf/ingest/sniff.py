@@ -37,6 +37,7 @@ MODULES = (
     "rpd.chrome_json",
     "rocprof.v1_json",
     "chrome.trace",
+    "xplane.space",
     "perfetto.pftrace",
     "system.sysinfo",
 )
