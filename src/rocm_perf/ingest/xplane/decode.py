@@ -141,12 +141,16 @@ def _line(line: Any, names: _Names) -> Line:
     ).select(
         "kind",
         start_ns=pl.when(count == 0).then(line.timestamp_ns + start // 1000),
-        end_ns=pl.when(count == 0).then(line.timestamp_ns + (start + length) // 1000).otherwise(length // 1000),
+        end_ns=pl.when(count == 0)
+        .then(line.timestamp_ns + (start + length) // 1000)
+        .otherwise(length // 1000),
         occurrences=pl.when(count > 0).then(count),
     )
     own = [_scattered(name, frame.height, *cell) for name, cell in cells.items()]
     shared = names.kinds(frame["kind"].unique())
-    events = _coalesced(frame, own, frame.select("kind").join(shared, on="kind", how="left", maintain_order="left"))
+    events = _coalesced(
+        frame, own, frame.select("kind").join(shared, on="kind", how="left", maintain_order="left")
+    )
     return Line(line.id, _text(line.display_name) or _text(line.name), events)
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.xplane.planes import Line, Plane
+from rocm_perf.model.range_sources import JAX
 
 STREAM = re.compile(r"Stream #\d+")
 _OPS = ("XLA Ops", "Async XLA Ops", "Sparse Core Ops", "Host Offload Ops")
@@ -39,9 +40,7 @@ def _working(plane: Plane) -> list[Line]:
 
 def _placed(plane: Plane | None, events: pl.DataFrame) -> pl.DataFrame:
     number = plane.device[1] if plane is not None and plane.device else None
-    return events.with_columns(
-        pl.lit(number, pl.Int64).alias("agent_id"), pl.col("line").alias("stream_id")
-    )
+    return events.with_columns(pl.lit(number, pl.Int64).alias("agent_id"), pl.col("line").alias("stream_id"))
 
 
 def _innermost(events: pl.DataFrame) -> pl.DataFrame:
@@ -59,7 +58,7 @@ def device_ranges(planes: list[Plane]) -> pl.DataFrame:
             "start_ns",
             "end_ns",
             pl.col("event").alias("name"),
-            pl.lit("jax").alias("source"),
+            pl.lit(JAX).alias("source"),
             pl.lit(True).alias("on_gpu"),
         )
         for plane in planes
@@ -73,7 +72,10 @@ def counter_samples(planes: list[Plane]) -> pl.DataFrame:
     """Readings of the counters that the profiler sampled beside the work."""
     frames = [
         _placed(plane, plane.events([line])).select(
-            "agent_id", pl.col("start_ns").alias("time_ns"), pl.col("event").alias("metric"), value="counter_value"
+            "agent_id",
+            pl.col("start_ns").alias("time_ns"),
+            pl.col("event").alias("metric"),
+            value="counter_value",
         )
         for plane in planes
         for line in plane.lines
@@ -99,7 +101,9 @@ def kinds(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
         .otherwise(pl.lit("kernels"))
     )
     sorted_out = events.with_columns(kind.alias("is"))
-    return {each: sorted_out.filter(pl.col("is") == each) for each in ("kernels", "copies", "memory", "totals")}
+    return {
+        each: sorted_out.filter(pl.col("is") == each) for each in ("kernels", "copies", "memory", "totals")
+    }
 
 
 def dispatches(kernels: pl.DataFrame) -> pl.DataFrame:
@@ -114,7 +118,8 @@ def dispatches(kernels: pl.DataFrame) -> pl.DataFrame:
         for size in (
             block.struct[place].cast(pl.Int64, strict=False).alias(f"workgroup_{axis}"),
             (
-                blocks.struct[place].cast(pl.Int64, strict=False) * block.struct[place].cast(pl.Int64, strict=False)
+                blocks.struct[place].cast(pl.Int64, strict=False)
+                * block.struct[place].cast(pl.Int64, strict=False)
             ).alias(f"grid_{axis}"),
         )
     ]
@@ -131,7 +136,9 @@ def dispatches(kernels: pl.DataFrame) -> pl.DataFrame:
         pl.when(known).then(pl.sum_horizontal(shared)).alias("lds_bytes"),
         _detail("kernel_details", "private_mem").alias("scratch_bytes"),
         _detail("kernel_details", "regs").alias("vgprs"),
-        graph_id=pl.when(pl.coalesce("cuda_graph_id", "cuda_graph_exec_id").is_not_null()).then("correlation_id"),
+        graph_id=pl.when(pl.coalesce("cuda_graph_id", "cuda_graph_exec_id").is_not_null()).then(
+            "correlation_id"
+        ),
     )
 
 
@@ -141,7 +148,9 @@ def copies(events: pl.DataFrame) -> pl.DataFrame:
     words = pl.coalesce("memcpy_details", "Memset_details").str
     return events.select(
         pl.when(is_fill).then(pl.lit("MEMSET")).otherwise(domains.copy_kind(pl.col("event"))).alias("kind"),
-        pl.coalesce(_detail("memcpy_details", "size"), _detail("Memset_details", "num_bytes")).alias("size_bytes"),
+        pl.coalesce(_detail("memcpy_details", "size"), _detail("Memset_details", "num_bytes")).alias(
+            "size_bytes"
+        ),
         words.extract(r"\b(pageable|pinned)\b").alias("host_memory"),
         "start_ns",
         "end_ns",
@@ -195,7 +204,9 @@ def _agent(plane: Plane, kind: str, number: int) -> dict[str, object]:
     facts = plane.facts
     clock, vendor = facts.get("clock_rate"), str(facts.get("device_vendor", "")).upper()
     capability = (_number(facts, "compute_cap_major"), _number(facts, "compute_cap_minor"))
-    gfx = f"sm_{capability[0]}{capability[1]}" if vendor == "NVIDIA" and capability[0] else _GFX.get(capability)  # type: ignore[arg-type]
+    gfx = (
+        f"sm_{capability[0]}{capability[1]}" if vendor == "NVIDIA" and capability[0] else _GFX.get(capability)
+    )  # type: ignore[arg-type]
     return {
         "agent_id": number,
         "kind": "GPU" if kind == "GPU" else kind,

@@ -117,7 +117,10 @@ class Program:
 
     def site(self, instruction: Instruction) -> str:
         """Where the program asks for it, as `file(line): function`; empty where that is not recorded."""
-        metadata = [instruction.message.metadata, *(each.message.metadata for each in self.inside(instruction))]
+        metadata = [
+            instruction.message.metadata,
+            *(each.message.metadata for each in self.inside(instruction)),
+        ]
         return next((site for site in map(self._site, metadata) if site), "")
 
     def _site(self, metadata: Any) -> str:

@@ -7,6 +7,7 @@ import re
 import polars as pl
 
 from rocm_perf.ingest.xplane.planes import Plane
+from rocm_perf.model.range_sources import JAX, JITTED, RUNTIME
 
 _NOT_THREADS = ("/host:metadata", "Task Environment")
 _CALL = r"^(hip|cuda|cu[A-Z]|hsa_|nccl|rccl|amd_)"
@@ -15,9 +16,8 @@ _ALLOCATION = ("MemoryAllocation", "MemoryDeallocation")
 _FRAME = r"^\$(.*):(\d+) (.*)$"
 # Threads and functions of XLA itself; what is called inside them is XLA's too.
 _XLA_THREAD = r"^(tf_|py_xla|XLA|TFRT|tfrt|pjrt|libtpu|TensorFlow|SystemThread)"
-_XLA_NAME = r"::|^PJRT_|^(?:end: |Pjit|Thunk)|:XLA .* module$"
-PROGRAM, RUNTIME = "jax", "xla"  # who set a range
-_CALLED = r"^PjitFunction\("  # names the program's own function, although XLA sets it
+_XLA_NAME = r"::|^PJRT_|^end: |:XLA .* module$|^Wait for \w+ holds$"
+_JITTED = r"^PjitFunction\("
 
 
 def host_events(planes: list[Plane]) -> pl.DataFrame:
@@ -38,7 +38,9 @@ def host_events(planes: list[Plane]) -> pl.DataFrame:
 def sorted_out(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The events of hosts by what they are."""
     name = pl.col("event")
-    is_call = name.str.contains(_CALL) | (pl.col("correlation_id").is_not_null() & ~name.str.starts_with(_NVTX))
+    is_call = name.str.contains(_CALL) | (
+        pl.col("correlation_id").is_not_null() & ~name.str.starts_with(_NVTX)
+    )
     kind = (
         pl.when(is_call)
         .then(pl.lit("calls"))
@@ -79,13 +81,17 @@ def python_frames(frames: pl.DataFrame) -> pl.DataFrame:
 
 
 def ranges(events: pl.DataFrame) -> pl.DataFrame:
-    """What was annotated: steps with their numbers, the program's own annotations, and XLA's."""
+    """What was annotated: steps with their numbers, the program's own annotations and jitted functions, and XLA's."""
     name = pl.col("event")
-    is_nvtx = name.str.starts_with(_NVTX)
     numbered = pl.col("step_num").is_not_null()
-    of_program = ~_inside_xla(events) | numbered
     source = (
-        pl.when(is_nvtx).then(pl.lit("nvtx")).when(of_program).then(pl.lit(PROGRAM)).otherwise(pl.lit(RUNTIME))
+        pl.when(name.str.starts_with(_NVTX))
+        .then(pl.lit("nvtx"))
+        .when(name.str.contains(_JITTED))
+        .then(pl.lit(JITTED))
+        .when(_is_xla(events) & ~numbered)
+        .then(pl.lit(RUNTIME))
+        .otherwise(pl.lit(JAX))
     )
     return events.select(
         pl.when(numbered)
@@ -99,20 +105,18 @@ def ranges(events: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _inside_xla(events: pl.DataFrame) -> pl.Series:
+def _is_xla(events: pl.DataFrame) -> pl.Series:
     """Whether each event is a function of XLA, or lies inside one."""
-    name = pl.col("event")
-    named = name.str.contains(_XLA_NAME)
-    outer = events.filter(named).sort("start_ns").select("tid", "start_ns", "end_ns")
+    name = pl.col("event").str
+    named = name.contains(_XLA_NAME)
+    outer = events.filter(named | name.contains(_JITTED)).sort("start_ns")
     reach = outer.select("tid", "start_ns", pl.col("end_ns").cum_max().over("tid").alias("until_ns"))
-    before = events.select("tid", "start_ns", "end_ns").with_row_index("row").sort("start_ns")
-    placed = before.join_asof(
+    ordered = events.select("tid", "start_ns", "end_ns").with_row_index("row").sort("start_ns")
+    placed = ordered.join_asof(
         reach, on="start_ns", by="tid", allow_exact_matches=False, check_sortedness=False
     ).sort("row")
     inside = (placed["until_ns"] >= placed["end_ns"]).fill_null(False)
-    called = events.select(name.str.contains(_CALLED)).to_series()
-    own = events.select(named | pl.col("of_xla")).to_series()
-    return (own & ~called) | inside
+    return events.select(named | pl.col("of_xla")).to_series() | inside
 
 
 def allocations(memory: pl.DataFrame) -> pl.DataFrame:

@@ -194,7 +194,7 @@ def _path(module: str, op_name: str, site: str) -> tuple[tuple[str, str], ...]:
     scopes = [module, *places[:-1]] if module else places[:-1]
     line = [("python", site)] if site else []
     primitive = [("operator", places[-1])] if places else []
-    return (*(("scope", scope) for scope in scopes[:_DEEPEST]), *line, *primitive)
+    return (*(("module", scope) for scope in scopes[:_DEEPEST]), *line, *primitive)
 
 
 def _split(op_name: str) -> list[str]:
@@ -216,10 +216,13 @@ def _label(instruction: Instruction) -> str:
 
 def _stated(row: Mapping[str, object]) -> str | None:
     """The cost that XLA wrote beside the operation; none where it wrote none."""
-    flops, moved = row["flops"], row["bytes_accessed"]
-    if flops is None and moved is None:
+    flops, moved = (row[name] for name in ("flops", "bytes_accessed"))
+    if not isinstance(flops, float) and not isinstance(moved, float):
         return None
-    return _json({"flops": flops or 0, "bytes": moved or 0, "formula": _STATED})
+    amounts = {
+        name: int(value) for name, value in (("flops", flops), ("bytes", moved)) if isinstance(value, float)
+    }
+    return _json({"flops": 0, **amounts, "formula": _STATED})
 
 
 def _counted(program: Program, instruction: Instruction) -> str:

@@ -28,7 +28,8 @@ def read_space(source: Source) -> Part:
     if not space.planes:
         raise InputError(
             f"{source.name} cannot be read as an XPlane file",
-            "; ".join([content.damage, *space.damage] if content.damage else space.damage) or "it holds no plane",
+            "; ".join([content.damage, *space.damage] if content.damage else space.damage)
+            or "it holds no plane",
             "Copy it again from its machine, or record it again.",
         )
     programs = Programs(space.programs)
@@ -56,7 +57,9 @@ def read_space(source: Source) -> Part:
 
 def _start_ns(space: Space) -> int | None:
     """When the profile began, in ns since 1970."""
-    start = next((p.facts["profile_start_time"] for p in space.planes if "profile_start_time" in p.facts), None)
+    start = next(
+        (p.facts["profile_start_time"] for p in space.planes if "profile_start_time" in p.facts), None
+    )
     return start if isinstance(start, int) else None
 
 

@@ -32,7 +32,8 @@ def tables_of(planes: list[Plane], programs: Programs, start_ns: int | None) -> 
         "api_calls": hosts.api_calls(operations.calls),
         "ops": pl.concat([operations.rows, frames], how="diagonal"),
         "ranges": pl.concat(
-            [hosts.ranges(host["ranges"]), *([_dated(spans, start_ns)] if spans.height else [])], how="diagonal"
+            [hosts.ranges(host["ranges"]), *([_dated(spans, start_ns)] if spans.height else [])],
+            how="diagonal",
         ),
         "collectives": operations.collectives,
         "samples": _dated(samples, start_ns, "time_ns") if samples.height else samples,
