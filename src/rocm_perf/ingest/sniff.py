@@ -36,8 +36,9 @@ MODULES = (
     "kineto.trace",
     "rpd.chrome_json",
     "rocprof.v1_json",
-    "chrome.trace",
     "xplane.space",
+    "xplane.chrome",
+    "chrome.trace",
     "perfetto.pftrace",
     "system.sysinfo",
 )

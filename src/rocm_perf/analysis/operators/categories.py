@@ -13,7 +13,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         r"|^(ragged-)?all-to-all|^collective-(permute|broadcast)",
     ),
     # What XLA calls its operations, and the libraries that it calls.
-    ("GEMM", r"^gemm_fusion|^triton_gemm|__cublas\$"),
+    ("GEMM", r"^gemm_fusion|^triton_gemm|^dot(\.\d+)+$|__cublas\$"),
     ("convolution", r"^cudnn-conv|__cudnn\$conv"),
     ("attention", r"__cudnn\$fmha|fused_attn"),
     ("compiled", r"fusion(\.\d+)*$|^wrapped_"),

@@ -1,5 +1,5 @@
-"""From the bytes of an XSpace to planes. It is walked plane by plane and line by line, so that only one line is in memory
-as messages, and a file that breaks off loses the plane in which it does."""
+"""From the bytes of an XSpace to planes. It is walked plane by plane and line by line, so that only one line is in
+memory as messages, and a file that breaks off loses the plane in which it does."""
 
 from __future__ import annotations
 
@@ -157,7 +157,8 @@ def _line(line: Any, names: _Names) -> Line:
 def _scattered(name: str, height: int, rows: list[int], values: list[Value | None]) -> pl.Series:
     """A column that is null but in some rows."""
     empty = pl.Series(name, [None], dtype=SCHEMA[name]).new_from_index(0, height)
-    return empty.scatter(rows, pl.Series(values, dtype=SCHEMA[name])) if rows else empty
+    filled: pl.Series = empty.scatter(rows, pl.Series(values, dtype=SCHEMA[name])) if rows else empty
+    return filled
 
 
 def _coalesced(frame: pl.DataFrame, own: list[pl.Series], shared: pl.DataFrame) -> pl.DataFrame:

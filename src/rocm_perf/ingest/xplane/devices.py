@@ -7,7 +7,7 @@ import re
 import polars as pl
 
 from rocm_perf.ingest import domains
-from rocm_perf.ingest.xplane.planes import Line, Plane
+from rocm_perf.ingest.xplane.planes import Facts, Line, Plane
 from rocm_perf.model.range_sources import JAX
 
 STREAM = re.compile(r"Stream #\d+")
@@ -202,23 +202,28 @@ def agents(planes: list[Plane], used: pl.Series) -> pl.DataFrame:
 
 def _agent(plane: Plane, kind: str, number: int) -> dict[str, object]:
     facts = plane.facts
-    clock, vendor = facts.get("clock_rate"), str(facts.get("device_vendor", "")).upper()
-    capability = (_number(facts, "compute_cap_major"), _number(facts, "compute_cap_minor"))
-    gfx = (
-        f"sm_{capability[0]}{capability[1]}" if vendor == "NVIDIA" and capability[0] else _GFX.get(capability)
-    )  # type: ignore[arg-type]
+    clock_khz = _number(facts, "clock_rate")
     return {
         "agent_id": number,
-        "kind": "GPU" if kind == "GPU" else kind,
-        "gfx": gfx,
-        "vendor": vendor or None,
+        "kind": kind,
+        "gfx": _architecture(facts),
+        "vendor": str(facts.get("device_vendor", "")).upper() or None,
         "name": facts.get("gpu_device_name") or facts.get("device_type_string"),
         "cu_count": _number(facts, "core_count"),
         "memory_bytes": _number(facts, "memory_size"),
-        "clock_mhz": clock / 1000 if isinstance(clock, int | float) else None,
+        "clock_mhz": None if clock_khz is None else clock_khz / 1000,
     }
 
 
-def _number(facts: object, name: str) -> int | None:
-    value = facts.get(name) if isinstance(facts, dict) else None
+def _architecture(facts: Facts) -> str | None:
+    """sm_90 of an NVIDIA GPU of compute capability 9.0; of AMD's, those whose capability names one product line."""
+    major, minor = _number(facts, "compute_cap_major"), _number(facts, "compute_cap_minor") or 0
+    if major is None:
+        return None
+    is_nvidia = str(facts.get("device_vendor", "")).upper() == "NVIDIA"
+    return f"sm_{major}{minor}" if is_nvidia else _GFX.get((major, minor))
+
+
+def _number(facts: Facts, name: str) -> int | None:
+    value = facts.get(name)
     return value if isinstance(value, int) else None

@@ -1,5 +1,5 @@
-"""The compiled programs (HLO modules) inside an XPlane file: what each operation computes, where in the model and in the
-source it comes from, and which collective it is."""
+"""The compiled programs (HLO modules) inside an XPlane file: what each operation computes, where in the model and in
+the source it comes from, and which collective it is."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 The conventions are those of XLA's HloCostAnalysis: a multiply-add is two FLOPs, an elementwise operation one for each
 element, a reduction one for each element that it takes in beyond those it writes, moving data none. A fusion computes
-what is inside it, and moves its operands and its result alone; of an operand that it only slices, the slices. Other than
-there, exp, tanh and their like count as one, and the padding of a convolution is counted too.
+what is inside it, and moves its operands and its result alone; of an operand that it only slices, the slices. Other
+than there, exp, tanh and their like count as one, and the padding of a convolution is counted too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Planes, lines and events, whichever file they come from: an event's statistics are columns, null where it has none."""
+"""Planes, lines and events, whichever file they come from. The statistics of events are columns, null where an event
+has none."""
 
 from __future__ import annotations
 
@@ -32,6 +33,8 @@ SCHEMA: dict[str, pl.DataType] = {
 
 _DEVICE = re.compile(r"/device:(GPU|TPU|CUSTOM):(?:\D*:)?(\d{1,9})")
 
+Facts = Mapping[str, int | float | str]
+
 
 @dataclass(frozen=True)
 class Line:
@@ -48,7 +51,7 @@ class Plane:
 
     name: str
     lines: tuple[Line, ...]
-    facts: Mapping[str, int | float | str] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
     @property
     def device(self) -> tuple[str, int] | None:

@@ -29,7 +29,7 @@ FUNCTOR = "at::native::binary_internal::MulFunctor<float>"
             "Cijk_Ailk_Bljk_BBS_BH MT64x64x32",
         ),
         (
-            "void ck_tile::kentry<ck_tile::gfx950_t, 2, ck_tile::FmhaFwdKernel<ck_tile::BlockFmhaPipeline<int> > >(int)",
+            "void ck_tile::kentry<ck_tile::gfx950_t, 2, ck_tile::FmhaFwdKernel<ck_tile::BlockFmha<int> > >(int)",
             "kentry<FmhaFwdKernel>",
         ),
         ("Cijk_Ailk_Bljk_BBS_BH_MT32x32x64_MI16x16x16x1_SN", "Cijk_Ailk_Bljk_BBS_BH MT32x32x64"),
