@@ -15,8 +15,8 @@ _ENDING = re.compile(
           |rocdecode_api|rocjpeg_api|hipfile_api|memory_copy|memory_allocation|scratch_memory|ompt|kfd|api|domain|output)
         (_trace|_stats)?
       |_counter_collection|_agent_info|_results|_trace|_stats|_pc_sampling_\w+
-      |\.(stats|hip_stats|hsa_stats|copy_stats|sysinfo|pt\.trace|\d{6}))?
-      \.(csv|json|db|txt|pftrace|proto|rpd|sqlite|rptrace)$""",
+      |\.(stats|hip_stats|hsa_stats|copy_stats|sysinfo|pt\.trace|trace|xplane|\d{6}))?
+      \.(csv|json|db|txt|pftrace|proto|rpd|sqlite|rptrace|pb)$""",
     re.VERBOSE,
 )
 # Longer numbers than these are not those of a process, a pass or a rank.

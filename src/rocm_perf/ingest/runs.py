@@ -79,7 +79,8 @@ def group_by_process(pieces: list[Piece]) -> list[Group]:
 
 
 def _by_time(pieces: list[Piece]) -> list[Group]:
-    spans = {index: span for index, piece in enumerate(pieces) if (span := Group((piece,)).span)}
+    dated = ((index, piece) for index, piece in enumerate(pieces) if piece.part.clock != "relative")
+    spans = {index: span for index, piece in dated if (span := Group((piece,)).span)}
     clusters: list[list[int]] = [[index for index in range(len(pieces)) if index not in spans]]
     reach: int | None = None
     for index, (start, end) in sorted(spans.items(), key=lambda entry: entry[1]):

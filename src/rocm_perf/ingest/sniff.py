@@ -38,6 +38,8 @@ MODULES = (
     "kineto.trace",
     "rpd.chrome_json",
     "rocprof.v1_json",
+    "xplane.space",
+    "xplane.chrome",
     "chrome.trace",
     "perfetto.pftrace",
     "system.sysinfo",

@@ -23,6 +23,10 @@ _CARGO = re.compile(
     r"\b(\w*(?:Functor|Ops|Op)\b|\w+_kernel\w*|cutlass_\w+|CUDAFunctor\w*|wrapped_\w+|(?!operator)\w+(?=\(at::Tensor))"
 )
 
+# CK's one entry of all its kernels: the first type among its arguments that is not a GPU is the kernel.
+_CK_ENTRY = "kentry"
+_CK_KERNEL = re.compile(r"\bck_tile::(?!gfx|kentry)(\w+)")
+
 # Tensile: the problem type and the macro tile of a GEMM; the hundred switches behind them stay behind.
 # Every part is bounded: what does not match shall not be tried in all divisions of a long name.
 _TENSILE = re.compile(
@@ -72,6 +76,8 @@ def short_name(name: str) -> str:
     word = _last_word(_outside_brackets(plain))
     if not word:
         return _of_mangled(text)
+    if word == _CK_ENTRY and (kernel := _CK_KERNEL.search(plain)):
+        return f"{word}<{kernel.group(1)}>"
     if _CARRIER.fullmatch(word):
         cargo = _cargo(plain)
         return f"{word}<{cargo}>" if cargo else word

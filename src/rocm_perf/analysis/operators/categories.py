@@ -9,8 +9,14 @@ from functools import lru_cache
 _PATTERNS: tuple[tuple[str, str], ...] = (
     (
         "collective",
-        r"^(c10d|nccl|rccl|gloo|record_param_comms)|all_?reduce|all_?gather|reduce_?scatter|broadcast_$",
+        r"^(c10d|nccl|rccl|gloo|record_param_comms)|all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|broadcast_$"
+        r"|^(ragged-)?all-to-all|^collective-(permute|broadcast)",
     ),
+    # What XLA calls its operations, and the libraries that it calls.
+    ("GEMM", r"^gemm_fusion|^triton_gemm|^dot(\.\d+)+$|__cublas\$"),
+    ("convolution", r"^cudnn-conv|__cudnn\$conv"),
+    ("attention", r"__cudnn\$fmha|fused_attn"),
+    ("compiled", r"fusion(\.\d+)*$|^wrapped_"),
     ("autograd", r"^autograd::|^torch::autograd|Backward\d*$"),
     (
         "compiled",

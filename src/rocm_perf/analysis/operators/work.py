@@ -16,6 +16,7 @@ import msgspec
 from rocm_perf.analysis.operators import counting
 from rocm_perf.analysis.operators.counting import Count, Counted, NoFormulaError, tensor_at
 from rocm_perf.analysis.operators.promotion import floating
+from rocm_perf.analysis.operators.stated import stated_work
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.torch_call import Argument, arguments
 
@@ -42,6 +43,9 @@ class _Formula:
 @lru_cache(maxsize=65_536)
 def operator_work(name: str, shapes: str | None, dtypes: str | None, inputs: str | None = None) -> Work:
     """FLOPs and bytes of a call, or why they are not known."""
+    stated = stated_work(inputs)
+    if stated is not None:
+        return Work(*stated)
     known = arguments(shapes, dtypes, None, inputs)
     if known is None:
         return _unknown("shapes were not recorded (torch.profiler: record_shapes=True)")

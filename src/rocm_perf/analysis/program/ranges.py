@@ -18,6 +18,7 @@ from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.program.range_paths import Path, in_order, names_of, number_paths
 from rocm_perf.analysis.program.range_times import gpu_times
+from rocm_perf.model.range_sources import NOT_THE_PROGRAM
 from rocm_perf.model.results.ranges import RangeCall, Ranges, RangeTotal
 from rocm_perf.model.trace import Trace
 
@@ -27,8 +28,6 @@ FORMULAS = {
 }
 SLOWEST = 10
 
-# The profiler's own overhead and other tools' slices are not ranges of the program.
-_NOT_THE_PROGRAM = ("profiler", "chrome")
 _PROCESS = ["node", "pass_id", "rank", "pid"]
 _STEP = r"^ProfilerStep#\d+$"
 
@@ -37,7 +36,7 @@ def ranges(trace: Trace) -> Ranges:
     """Every range by its place in the nesting, or why there are none."""
     number = timed_pass(trace) or 0
     recorded = trace.table("ranges").filter(
-        (pl.col("pass_id") == number) & ~pl.col("source").is_in(_NOT_THE_PROGRAM)
+        (pl.col("pass_id") == number) & ~pl.col("source").is_in(NOT_THE_PROGRAM)
     )
     host = recorded.filter(~pl.col("on_gpu"))
     spans = host.filter(pl.col("end_ns") > pl.col("start_ns"))
@@ -75,7 +74,7 @@ def step_spans(trace: Trace) -> pl.DataFrame:
     )
     steps = spans.filter(pl.col("name").str.contains(_STEP))
     if not steps.height:
-        steps = _repeated(spans.filter(~pl.col("source").is_in(_NOT_THE_PROGRAM) & (pl.col("depth") == 0)))
+        steps = _repeated(spans.filter(~pl.col("source").is_in(NOT_THE_PROGRAM) & (pl.col("depth") == 0)))
     return steps.sort("start_ns").select("name", "node", "start_ns", "end_ns")
 
 

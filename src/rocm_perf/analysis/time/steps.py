@@ -10,6 +10,7 @@ from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, repeated_blocks
 from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.range_sources import NOT_STEPS
 from rocm_perf.model.results.kernels import Step, Steps
 from rocm_perf.model.trace import Trace
 
@@ -49,7 +50,7 @@ def steps(trace: Trace) -> Steps:
         kernels_per_step=Quantity(value=count, unit="kernels", formula=formula, inputs={"steps": len(rows)}),
         duration_ns=Quantity(value=duration, unit="ns", formula=formula, inputs={"steps": len(rows)}),
         steady_from_ns=_steady_from(rows, duration),
-        host_times=how != _BY_SEQUENCE,
+        host_times=not how.startswith(_BY_SEQUENCE),
     )
 
 
@@ -88,13 +89,25 @@ def _work(trace: Trace) -> pl.DataFrame:
 
 
 def _from_sequence(work: pl.DataFrame) -> Found | None:
+    """Steps by what is launched over and over: by the process, or, where it launches to several GPUs from threads that
+    do not wait for one another, to one of them."""
     blocks = repeated_blocks(work)
-    return None if blocks is None else (_BY_SEQUENCE, blocks)
+    if blocks is not None:
+        return _BY_SEQUENCE, blocks
+    kernels = work.filter(pl.col("kind") == "kernel")
+    busiest = kernels["agent_id"].drop_nulls().value_counts(sort=True)["agent_id"]
+    several = busiest.head(_CANDIDATES if len(busiest) > 1 else 0)
+    each = (repeated_blocks(kernels.filter(pl.col("agent_id") == agent)) for agent in several)
+    blocks = next((blocks for blocks in each if blocks is not None), None)
+    if blocks is None:
+        return None
+    return f"{_BY_SEQUENCE} on one GPU", _counted(blocks, kernels.with_columns(when=pl.col("start_ns")))
 
 
 def _from_ranges(trace: Trace, kernels: pl.DataFrame) -> Found | None:
     """ProfilerStep ranges, or the outermost ranges of one name that hold most of the kernels."""
     usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & ~pl.col("on_gpu") & (_length() > 0)
+    usable &= ~pl.col("source").is_in(NOT_STEPS)
     process = kernels.select("node", "pid").head(1)
     ranges = (
         trace.table("ranges").filter(usable).join(process, on=["node", "pid"], how="semi", nulls_equal=True)

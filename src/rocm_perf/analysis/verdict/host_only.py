@@ -17,6 +17,7 @@ from rocm_perf.units import format_count, format_ns, format_share
 _GPU = ("dispatches", "copies", "summaries", "counters", "pc_samples", "instructions", "waves", "metrics")
 _MEMORY = ("memory_blocks",)
 _SHOWN = 3
+_JAX = "jax"  # what its profiler is called
 _MOST = 0.5  # of the time inside calls
 _LARGE = 0.2  # of the wall
 # Calls that ask about devices or register code, and set nothing in motion.
@@ -34,7 +35,7 @@ def host_only(trace: Trace) -> Finding | None:
         return None
     calls = timed_calls(trace)
     if not calls.height:
-        return _nothing(trace)
+        return _on_the_cpu(trace) or _nothing(trace)
     name = pl.col("name").str
     if not calls.filter(~name.contains(_QUERY)).height:
         return _queries(calls)
@@ -52,6 +53,32 @@ def _nothing(trace: Trace) -> Finding:
         evidence=(listed,) if held else ("no call, no kernel and no copy is in it",),
         remedy=f"Nothing can be concluded. {_FOLLOW} Record kernels and calls: rocprofv3 --kernel-trace --hip-trace "
         "(--hsa-trace for a program that does not use HIP), or torch.profiler with GPU activities.",
+    )
+
+
+def _on_the_cpu(trace: Trace) -> Finding | None:
+    """What JAX computed without a GPU: its operations ran on the threads that are recorded."""
+    length = (pl.col("end_ns") - pl.col("start_ns")).sum()
+    of_xla = (pl.col("category") == "operator") & pl.col("op_id").is_not_null()
+    ops = trace.lazy("ops").filter(of_xla).group_by("name").agg(length.alias("ns"), pl.len().alias("calls"))
+    longest = ops.sort("ns", "name", descending=[True, False]).collect()
+    if not trace.run.tool.startswith(_JAX) or not longest.height:
+        return None
+    shown = (
+        f"{name} {format_ns(ns)} in {format_count(calls, 'call')}"
+        for name, ns, calls in longest.head(_SHOWN).iter_rows()
+    )
+    return Finding(
+        id="ran-on-cpu",
+        severity="warning",
+        kind="cannot-tell",
+        title="JAX computed on the CPU: no GPU is in the recording",
+        evidence=(
+            f"{format_count(int(longest['calls'].sum()), 'operation')} on threads of the CPU, "
+            f"{format_ns(int(longest['ns'].sum()))} summed: {', '.join(shown)}",
+        ),
+        remedy="If a GPU was meant, python -c 'import jax; print(jax.devices())' says what JAX found: install its "
+        "plugin for ROCm or CUDA, and check JAX_PLATFORMS. --show operators lists what ran.",
     )
 
 

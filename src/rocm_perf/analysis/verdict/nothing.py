@@ -10,6 +10,8 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.units import format_share
 
+_MOSTLY = 0.5  # of the time: a GPU that works less has something to gain, whatever the remedy
+
 
 def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Finding]:
     """One finding that says so, if the worth of every other finding is known and small."""
@@ -18,6 +20,8 @@ def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Fin
     if not stakes or not judged or any(stake is None or stake >= WORTH * judged for stake in stakes):
         return []
     busy = max((device.busy_ns for device in document.devices), default=0)
+    if busy < _MOSTLY * judged:
+        return []
     return [
         Finding(
             id="nothing-to-gain",

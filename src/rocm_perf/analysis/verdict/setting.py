@@ -10,7 +10,8 @@ from rocm_perf.analysis.basis.launched import launched_kernels, timed_calls
 from rocm_perf.model.trace import Trace
 
 _NVIDIA_CALL = r"^cu(da)?[A-Z]"
-_TORCH_KERNEL = r"at::(native|cuda|hip)|triton_|aten"
+_TORCH_KERNEL = r"at::(native|cuda|hip)|triton_|\baten"
+_JAX = "jax"  # what its profiler is called
 _GRAPH_LAUNCH = "GraphLaunch"
 _MOSTLY = 0.5
 # What NVIDIA calls the same thing.
@@ -23,6 +24,7 @@ class Setting:
 
     nvidia: bool
     torch: bool
+    jax: bool
     host_recorded: bool
     uses_graphs: bool  # most kernels are launched by graphs already
 
@@ -44,10 +46,13 @@ def setting(trace: Trace) -> Setting:
     calls = timed_calls(trace)["name"].unique()
     kernels = launched_kernels(trace).select("name", "launch_name")
     graphs = kernels["launch_name"].str.contains(_GRAPH_LAUNCH).fill_null(False)
+    jax = trace.run.tool.startswith(_JAX)
     operators = trace.lazy("ops").filter(pl.col("name").str.starts_with("aten::")).head(1).collect()
     return Setting(
         nvidia=bool(calls.str.contains(_NVIDIA_CALL).any()),
-        torch=operators.height > 0 or bool(kernels["name"].unique().str.contains(_TORCH_KERNEL).any()),
+        torch=operators.height > 0
+        or (not jax and bool(kernels["name"].unique().str.contains(_TORCH_KERNEL).any())),
+        jax=jax,
         host_recorded=calls.len() > 0,
         uses_graphs=bool(kernels.height) and int(graphs.sum()) >= _MOSTLY * kernels.height,
     )

@@ -16,6 +16,9 @@ from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
+_RANGES = "jax.profiler.TraceAnnotation"
+_WAITS_OF_TORCH = " (no .item(), .cpu() or torch.cuda.synchronize() in the loop)"
+_WAITS_OF_JAX = " (no block_until_ready(), float() or numpy.asarray() of a result in the loop)"
 _OFTEN_NS = (
     1_000_000  # launches this close to one another are one stream of work; further apart, the host does more
 )
@@ -54,16 +57,28 @@ def _fused(run: Run) -> Change | None:
 
 
 def _captured(run: Run) -> Change | None:
-    return None if run.setting.uses_graphs else Captured()
+    """Launches as graphs, unless they are already, or it is not launches that keep the host."""
+    return None if run.setting.uses_graphs or not _launches_often(run) else Captured()
+
+
+def _kernels(run: Run) -> int:
+    return sum(device.dispatches for device in run.document.devices)
+
+
+def _every_ns(run: Run) -> float:
+    """The time from one launch to the next on a GPU."""
+    return judged_ns(run.document) * len(run.document.devices) / max(_kernels(run), 1)
+
+
+def _launches_often(run: Run) -> bool:
+    return bool(_kernels(run)) and _every_ns(run) <= _OFTEN_NS
 
 
 def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     """How a slow host shows: launches one after another that take too long, or other work between them."""
-    kernels = sum(device.dispatches for device in run.document.devices)
-    every_ns = judged_ns(run.document) * len(run.document.devices) / kernels if kernels else 0
-    inside_calls = finding.id == "gap-host-api"
-    if not kernels or every_ns > _OFTEN_NS:
-        return _other_work(run, inside_calls, finding)
+    kernels, every_ns = _kernels(run), _every_ns(run)
+    if not _launches_often(run):
+        return _other_work(run, finding.id == "gap-host-api", finding)
     each_ns = sum(device.kernel_ns for device in run.document.devices) / kernels
     per_step = run.document.phases.kernels_per_step.value if run.document.judged_steps else None
     of_step = f"{per_step:,.0f} kernels a step, " if per_step else ""
@@ -81,7 +96,7 @@ def _other_work(run: Run, inside_calls: bool, finding: Finding) -> tuple[str, st
     return (
         "The GPU waits while the host does other work, outside any call that was recorded",
         "Move that work out of the loop, or into another thread that prepares the next input; "
-        "ranges (roctx) around the parts of the program show which part it is.",
+        f"ranges ({_RANGES if run.setting.jax else 'roctx'}) around the parts of the program show which part it is.",
     )
 
 
@@ -92,6 +107,11 @@ def _launch_remedy(setting: Setting) -> str:
         return (
             f"Replay each step as one {setting.graph} (torch.cuda.graph, or torch.compile with "
             'mode="reduce-overhead"), or give each launch more work (a larger batch).'
+        )
+    if setting.jax:
+        return (
+            "Run several steps in one jitted call (jax.lax.scan), let XLA replay them as graphs "
+            "(XLA_FLAGS=--xla_gpu_graph_min_graph_size=1), or give each launch more work (a larger batch)."
         )
     return f"Capture the sequence into a {setting.graph}, fuse small kernels, or give each launch more work."
 
@@ -105,10 +125,10 @@ def _sync_words(run: Run, finding: Finding) -> tuple[str, str]:
     calls = run.document.sync.total.calls
     often = f"{calls / steps:,.0f} times a step" if steps and calls >= steps else format_count(calls, "time")
     wait = "Wait once, before the host reads a result"
-    torch = " (no .item(), .cpu() or torch.cuda.synchronize() in the loop)" if run.setting.torch else ""
+    example = _WAITS_OF_TORCH if run.setting.torch else _WAITS_OF_JAX if run.setting.jax else ""
     return (
         f"The host waits for the GPU {often}, in {functions[0].name}, and launches late because of it",
-        f"{wait}, not in every iteration{torch}: a stream keeps its kernels in order by itself.",
+        f"{wait}, not in every iteration{example}: a stream keeps its kernels in order by itself.",
     )
 
 

@@ -28,6 +28,10 @@ FUNCTOR = "at::native::binary_internal::MulFunctor<float>"
             "Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x64x32_MI16x16x1_SN_LDSB0",
             "Cijk_Ailk_Bljk_BBS_BH MT64x64x32",
         ),
+        (
+            "void ck_tile::kentry<ck_tile::gfx950_t, 2, ck_tile::FmhaFwdKernel<ck_tile::BlockFmha<int> > >(int)",
+            "kentry<FmhaFwdKernel>",
+        ),
         ("Cijk_Ailk_Bljk_BBS_BH_MT32x32x64_MI16x16x16x1_SN", "Cijk_Ailk_Bljk_BBS_BH MT32x32x64"),
         ("_Z9vectorAddPKfS0_Pfi", "vectorAdd"),
         ("_ZN2ck6device4gemmIXnot_a_valid_encodingEE", "gemm"),

@@ -1,0 +1,33 @@
+"""FLOPs and bytes that a recording states of an operator itself: XLA's operations carry them, as an object in place of
+a list of inputs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_perf.model.quantity import Quantity, unavailable
+
+_BYTES = "operands read and result written once (the shapes in its HLO)"
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    """What the reader of XPlane files knows of an operation."""
+
+    formula: str
+    flops: int | None = None
+    bytes: int | None = None
+
+
+def stated_work(inputs: str | None) -> tuple[Quantity, Quantity] | None:
+    """FLOPs and bytes of a call, or why they are not known; None where the recording states nothing of the kind."""
+    if not inputs or not inputs.startswith("{"):
+        return None
+    try:
+        facts = msgspec.json.decode(inputs, type=_Facts)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return _quantity(facts.flops, "FLOP", facts.formula), _quantity(facts.bytes, "B", _BYTES, facts.formula)
+
+
+def _quantity(value: int | None, unit: str, formula: str, reason: str = "") -> Quantity:
+    return unavailable(unit, formula, reason or formula) if value is None else Quantity(value, unit, formula)

@@ -1,0 +1,9 @@
+"""Who sets ranges, where that matters: those of a runtime name its own functions, not parts of the program."""
+
+from __future__ import annotations
+
+JAX = "jax"  # TraceAnnotation and StepTraceAnnotation of a program
+JITTED = "jax.jit"  # calls of its jitted functions: they return before the GPU has done the work
+RUNTIME = "xla"  # XLA's own functions
+NOT_THE_PROGRAM = ("profiler", "chrome", RUNTIME)  # the profiler's own overhead, and other tools' slices
+NOT_STEPS = (JITTED, RUNTIME)
