@@ -5,54 +5,17 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.model.captured_tables import CAPTURED
+from rocm_perf.model.column_kinds import AGENT, CORRELATION, END, GEOMETRY, MOST_COUNT, NODE, OP, PID, START
+from rocm_perf.model.column_kinds import GPU_SPAN as _GPU_SPAN
+from rocm_perf.model.column_kinds import HOST_SPAN as _HOST_SPAN
+from rocm_perf.model.column_kinds import WHERE as _WHERE
+from rocm_perf.model.column_kinds import count as _count
+from rocm_perf.model.column_kinds import id_ as _id
+from rocm_perf.model.column_kinds import real as _real
+from rocm_perf.model.column_kinds import text as _text
+from rocm_perf.model.column_kinds import time as _time
 from rocm_perf.model.columns import Column, TableSchema
-
-# Far beyond what is recorded, and small enough to be subtracted and added up in 64 bits.
-MOST_NS = 4_600_000_000_000_000_000  # since 1970: the year 2115
-MOST_COUNT = 1 << 50  # 1 PiB, or a million million dispatches
-MOST_REAL = 1e30
-
-
-def _id(name: str, doc: str) -> Column:
-    return Column(name, pl.Int64, doc)
-
-
-def _text(name: str, doc: str, *, required: bool = False) -> Column:
-    return Column(name, pl.String, doc, required=required)
-
-
-def _count(name: str, doc: str, unit: str = "") -> Column:
-    return Column(name, pl.Int64, doc, unit, limit=MOST_COUNT)
-
-
-def _time(name: str, doc: str, unit: str = "ns") -> Column:
-    return Column(name, pl.Int64, doc, unit, limit=MOST_NS)
-
-
-def _real(name: str, doc: str, unit: str = "", *, required: bool = False) -> Column:
-    return Column(name, pl.Float64, doc, unit, required, limit=MOST_NS if unit == "ns" else MOST_REAL)
-
-
-NODE = Column(
-    "node", pl.Int32, "clock domain: row of `nodes`; times compare only within one", default=0, required=True
-)
-RANK = Column("rank", pl.Int32, "rank of the process in a distributed run")
-PASS = Column(
-    "pass_id", pl.Int32, "which run of the application (counters need several)", default=0, required=True
-)
-PID = _id("pid", "operating-system process id")
-TID = _id("tid", "operating-system thread id")
-START = _time("start_ns", "start")
-END = _time("end_ns", "end")
-AGENT = _id("agent_id", "GPU: row of `agents` (on AMD the HSA node index, so the first GPU is rarely 0)")
-QUEUE = _id("queue_id", "hardware or HSA queue")
-STREAM = _id("stream_id", "HIP or CUDA stream")
-OP = _id("op_id", "framework operator that caused it: op_id of `ops`")
-CORRELATION = _id("correlation_id", "joins what the host called with what the GPU did, within one process")
-
-_WHERE = (NODE, RANK, PASS, PID)
-_HOST_SPAN = (START, END, *_WHERE, TID, CORRELATION)
-_GPU_SPAN = (START, END, AGENT, QUEUE, STREAM, *_WHERE, TID, CORRELATION)
 
 _SCHEMAS = (
     TableSchema(
@@ -63,14 +26,12 @@ _SCHEMAS = (
             _text("kernel", "kernel name as recorded", required=True),
             *_GPU_SPAN,
             OP,
-            _id("graph_id", "graph launch that the dispatch belongs to"),
-            *(_count(f"grid_{axis}", f"work-items along {axis}") for axis in "xyz"),
-            *(_count(f"workgroup_{axis}", f"work-items of a workgroup along {axis}") for axis in "xyz"),
-            _count(
-                "lds_bytes",
-                "LDS (shared memory) of a workgroup, static and dynamic where both are known",
-                "B",
+            _id(
+                "graph_id",
+                "set where a graph replayed it: the recorder's number of the graph, else that of the launch",
             ),
+            _id("captured_launch", "the launch that it replays: launch_id of `captured_launches`"),
+            *GEOMETRY,
             _count("scratch_bytes", "scratch (spill) memory of a work-item", "B"),
             _count("vgprs", "architected vector registers of a lane (registers per thread on NVIDIA)"),
             _count("agprs", "accumulation vector registers of a lane"),
@@ -398,6 +359,7 @@ _SCHEMAS = (
             END,
         ),
     ),
+    *CAPTURED,
 )
 
 SCHEMAS: dict[str, TableSchema] = {schema.name: schema for schema in _SCHEMAS}
