@@ -106,7 +106,8 @@ def _room(replays: pl.DataFrame, rows: int) -> pl.Series:
     all."""
     inside = replays.drop_nulls("around").group_by("at").agg(pl.col("size").sum())
     sizes = pl.zeros(rows + 1, pl.Int64, eager=True).scatter(inside["at"], inside["size"])
-    return sizes.cum_sum()
+    moves: pl.Series = sizes.cum_sum()
+    return moves
 
 
 def _later(rows: pl.Series, room: pl.Series) -> pl.Series:

@@ -93,16 +93,17 @@ def why_not(replay: Replay, graphs: Sequence[CapturedGraph], candidates: Candida
     named = [graph for graph in graphs if graph.named]
     if not named:
         return _UNNAMED
-    alike = [graph for graph in candidates.alike(replay) if graph in graphs]
-    sizes = sorted({graph.size for graph in alike or named if graph.size is not None})
-    stated = replay.step.size
-    if stated is not None and sizes and stated not in sizes:
-        return f"batch size {_listed(sizes)} was captured, and {stated} is replayed"
     nearest = max(named, key=lambda graph: _agreement(replay, graph))
-    return (
-        f"{format_share(_agreement(replay, nearest))} of the kernels of a replay ({len(replay.kernels):,}) agree with "
-        f"the nearest captured graph ({len(nearest.kernels):,}): another model, version or configuration"
-    )
+    sizes = sorted({graph.size for graph in named if graph.size is not None})
+    differences = []
+    if replay.step.size is not None and sizes and replay.step.size not in sizes:
+        differences.append(f"batch size {_listed(sizes)} was captured and {replay.step.size} is replayed")
+    if nearest not in candidates.alike(replay):
+        differences.append(
+            f"{format_share(_agreement(replay, nearest))} of the {len(replay.kernels):,} kernels of a replay agree "
+            f"with the {len(nearest.kernels):,} of the nearest captured graph"
+        )
+    return "; ".join(differences) or f"batch size {replay.step.size} was not captured with these kernels"
 
 
 def _agreement(replay: Replay, graph: CapturedGraph) -> float:
