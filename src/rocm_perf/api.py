@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -34,6 +34,16 @@ if TYPE_CHECKING:
 Ceilings = str | PathLike[str] | None
 Source = Trace | str | PathLike[str]
 Captures = Sequence[str | PathLike[str]]
+
+
+class Reading(NamedTuple):
+    """How the files of a run are read: all of a folder as one, and beside which captures of its graphs."""
+
+    as_one: bool = False
+    captures: Sequence[Path] = ()
+
+
+_EACH_RUN = Reading()
 
 
 def load(path: str | PathLike[str], *, window: TimeWindow | None = None, captures: Captures = ()) -> Trace:
@@ -122,7 +132,7 @@ def analyze_window(
     window: TimeWindow,
     *,
     grouping: Grouping = "full",
-    reading: Reading = Reading(),
+    reading: Reading = _EACH_RUN,
     ceilings: Ceilings = None,
 ) -> Document:
     """Everything that `rocm-perf analyze --window` says about a part of a recording."""
@@ -135,7 +145,7 @@ def analyze_in_parts(
     windows: Iterable[TimeWindow],
     *,
     grouping: Grouping = "full",
-    reading: Reading = Reading(),
+    reading: Reading = _EACH_RUN,
     ceilings: Ceilings = None,
 ) -> Document:
     """The windows of a recording, analysed one after another, as one document: only one is in memory at a time.

@@ -112,8 +112,8 @@ def _room(replays: pl.DataFrame, rows: int) -> pl.Series:
 
 def _later(rows: pl.Series, room: pl.Series) -> pl.Series:
     """The rows after they have moved."""
-    moved: pl.Series = rows.cast(pl.Int64) + room.gather(rows)
-    return moved.cast(pl.UInt32).alias(rows.name)
+    moved: pl.Series = (rows + room.gather(rows)).cast(pl.UInt32)
+    return moved.alias(rows.name)
 
 
 def _moved_spans(spans: pl.DataFrame, room: pl.Series) -> pl.DataFrame:
