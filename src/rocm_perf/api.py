@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.bench.ceilings import store
 from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import load as _load
+from rocm_perf.ingest.captures.runs import with_captures
 from rocm_perf.ingest.load import Loaded
 from rocm_perf.model.document import Document
 from rocm_perf.model.machine_ceilings import MachineCeilings
@@ -32,16 +33,28 @@ if TYPE_CHECKING:
 
 Ceilings = str | PathLike[str] | None
 Source = Trace | str | PathLike[str]
+Captures = Sequence[str | PathLike[str]]
 
 
-def load(path: str | PathLike[str], *, window: TimeWindow | None = None) -> Trace:
-    """The run recorded at `path`: a file, a compressed file, a folder or a bundle; or what starts in a window of it."""
-    return _load.load(Path(path), window=window)
+class Reading(NamedTuple):
+    """How the files of a run are read: all of a folder as one, and beside which captures of its graphs."""
+
+    as_one: bool = False
+    captures: Sequence[Path] = ()
 
 
-def load_runs(*paths: str | PathLike[str]) -> list[Loaded]:
+_EACH_RUN = Reading()
+
+
+def load(path: str | PathLike[str], *, window: TimeWindow | None = None, captures: Captures = ()) -> Trace:
+    """The run recorded at `path`: a file, a compressed file, a folder or a bundle; or what starts in a window of it.
+    `captures` are recordings of the capture of its graphs: they say which operator owns each kernel of a replay."""
+    return _load.load(Path(path), window=window, captures=_paths(captures))
+
+
+def load_runs(*paths: str | PathLike[str], captures: Captures = ()) -> list[Loaded]:
     """Every run at the given paths; one that cannot be read does not affect the others."""
-    return _load.load_files([Path(path) for path in paths])
+    return _load.load_files([Path(path) for path in paths], _paths(captures))
 
 
 def simulate(
@@ -67,10 +80,12 @@ def analyze(
     grouping: Grouping = "full",
     whole: bool = False,
     ceilings: Ceilings = None,
+    captures: Captures = (),
 ) -> Document:
     """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted.
-    `ceilings` is a file of `rocm-perf ceilings`, or "none" for data sheets alone; by default, what it measured here."""
-    trace = recording if isinstance(recording, Trace) else load(recording)
+    `ceilings` is a file of `rocm-perf ceilings`, or "none" for data sheets alone; by default, what it measured here.
+    `captures` are recordings of the capture of its graphs."""
+    trace = _trace(recording, captures)
     analyse = overview if whole else examine
     return analyse(trace, _label(recording), grouping, machines=_machines(ceilings))
 
@@ -98,13 +113,15 @@ def recorded(trace: Trace, label: str) -> Recording:
     return Recording(label, trace, (*document.findings, *document.coverage.holes, *sanity(trace)))
 
 
-def report(recording: Source, *, whole: bool = False, ceilings: Ceilings = None) -> PageReport:
+def report(
+    recording: Source, *, whole: bool = False, ceilings: Ceilings = None, captures: Captures = ()
+) -> PageReport:
     """The page that `rocm-perf report` writes: a notebook shows it below the cell, and `.save(path)` writes it."""
     from rocm_perf.analysis.timeline.build import timeline
     from rocm_perf.render.notebook.inline import PageReport
     from rocm_perf.render.page.page import page
 
-    trace = recording if isinstance(recording, Trace) else load(recording)
+    trace = _trace(recording, captures)
     analyse = overview if whole else examine
     document = analyse(trace, _label(recording), machines=_machines(ceilings))
     return PageReport(document.label, page(document, timeline(trace, document)))
@@ -115,11 +132,11 @@ def analyze_window(
     window: TimeWindow,
     *,
     grouping: Grouping = "full",
-    as_one: bool = False,
+    reading: Reading = _EACH_RUN,
     ceilings: Ceilings = None,
 ) -> Document:
     """Everything that `rocm-perf analyze --window` says about a part of a recording."""
-    trace = _load.load(Path(path), as_one=as_one, window=window)
+    trace = _load.load(Path(path), as_one=reading.as_one, window=window, captures=reading.captures)
     return of_window(overview(trace, str(path), grouping, machines=_machines(ceilings)), window)
 
 
@@ -128,7 +145,7 @@ def analyze_in_parts(
     windows: Iterable[TimeWindow],
     *,
     grouping: Grouping = "full",
-    as_one: bool = False,
+    reading: Reading = _EACH_RUN,
     ceilings: Ceilings = None,
 ) -> Document:
     """The windows of a recording, analysed one after another, as one document: only one is in memory at a time.
@@ -137,7 +154,7 @@ def analyze_in_parts(
     nothing: EmptyCaptureError | None = None
     for window in windows:
         try:
-            document = analyze_window(path, window, grouping=grouping, as_one=as_one, ceilings=ceilings)
+            document = analyze_window(path, window, grouping=grouping, reading=reading, ceilings=ceilings)
             parts.append((window, document))
         except EmptyCaptureError as error:
             nothing = error
@@ -150,6 +167,17 @@ def _label(recording: Source) -> str:
     if not isinstance(recording, Trace):
         return str(recording)
     return recording.run.sources[0].path if recording.run.sources else "trace"
+
+
+def _paths(captures: Captures) -> list[Path]:
+    return [Path(path) for path in captures]
+
+
+def _trace(recording: Source, captures: Captures) -> Trace:
+    """The recording, joined with the captures."""
+    if not isinstance(recording, Trace):
+        return load(recording, captures=captures)
+    return with_captures(recording, [], _load.load_captures(_paths(captures)))
 
 
 def _recordings(sources: Source | Sequence[Source]) -> list[Recording]:

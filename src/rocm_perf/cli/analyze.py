@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import add_no_color, named_path, positive, size
+from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, size
 from rocm_perf.cli.judged import add_ceilings, add_window, in_range
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.output import say, show_json
@@ -71,6 +71,7 @@ class AnalyzeCommand:
             "--each", action="store_true", help="report on every run of a folder that holds several"
         )
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
+        add_captures(parser)
         add_window(parser)
         add_ceilings(parser)
         parser.add_argument(
@@ -118,7 +119,7 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
     machines = chosen(args.ceilings)
     if len(args.paths) > 1 or args.each or args.fresh:
         return _analysed(args, machines)
-    wish = Wish(args.by, args.window, args.range, args.as_one)
+    wish = Wish(args.by, args.window, args.range, args.as_one, tuple(args.captures))
     question = question_of(args.paths[0], machines, wish)
     document = kept(question)
     if document is not None:
@@ -135,7 +136,7 @@ def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Docume
     from rocm_perf.analysis.overview import examine, overview
 
     with reading_progress():
-        loaded = _load(args.paths, args.each, args.as_one)
+        loaded = _load(args)
     analyse = overview if args.window == "all" else examine
     documents = [
         analyse(in_range(run.trace, args.range), run.label, args.by, machines=machines)
@@ -150,22 +151,25 @@ def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> tuple[li
     from rocm_perf import api
 
     (path,) = args.paths
-    options = {"grouping": args.by, "as_one": args.as_one, "ceilings": args.ceilings}
+    reading = api.Reading(args.as_one, args.captures)
+    options = {"grouping": args.by, "reading": reading, "ceilings": args.ceilings}
     with reading_progress():
         if args.in_parts:
             return [api.analyze_in_parts(path, windows, **options)], []
         return [api.analyze_window(path, windows[0], **options)], []
 
 
-def _load(paths: list[Path], each: bool, as_one: bool) -> list[Loaded]:
+def _load(args: argparse.Namespace) -> list[Loaded]:
     from rocm_perf.ingest import load
 
-    if len(paths) == 1 and not each:
+    first: Path = args.paths[0]
+    if len(args.paths) == 1 and not args.each:
         try:
-            return [load.Loaded(str(paths[0]), load.load(paths[0], as_one=as_one))]
+            trace = load.load(first, as_one=args.as_one, captures=args.captures)
+            return [load.Loaded(str(first), trace)]
         except EmptyCaptureError as error:
-            return [load.empty(paths[0], error)]
-    return load.load_files(paths)
+            return [load.empty(first, error)]
+    return load.load_files(args.paths, args.captures)
 
 
 def _print_json(documents: list[Document], errors: list[Failure]) -> None:

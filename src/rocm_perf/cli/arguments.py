@@ -102,6 +102,21 @@ def _whole(text: str, least: int) -> int:
     return value
 
 
+def add_captures(parser: argparse.ArgumentParser) -> None:
+    """Add the option of verbs that read recordings."""
+    parser.add_argument(
+        "--capture",
+        metavar="CAP",
+        dest="captures",
+        nargs="+",
+        action="extend",
+        type=named_path,
+        default=[],
+        help="recordings of the capture of its graphs, which say what launched each kernel of a replay (those in the "
+        "folder of PATH are found by themselves)",
+    )
+
+
 def add_no_color(parser: argparse._ActionsContainer) -> None:
     """Add the option of verbs that print documents."""
     parser.add_argument("--no-color", action="store_true", help="print without colours, as with NO_COLOR set")

@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import add_no_color, named_path, positive, read_separator_as
+from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, read_separator_as
 from rocm_perf.cli.checks import add_checks, exit_code_of, expressions_of, write_junit
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
@@ -53,6 +53,7 @@ class CompareCommand:
             help="a step of the steady state, if all runs have steps (the default), or all of every run",
         )
         add("--as-one", action="store_true", help="treat all files of a folder as one run")
+        add_captures(parser)
         add("--markdown", action="store_true", help="print Markdown, for a pull request")
         add(
             "-o",
@@ -85,9 +86,9 @@ class CompareCommand:
         require_known(expressions)
         _require_known(args.output)
         base, new = _sides(args)
-        require_room([*base, *new])
+        require_room([*base, *new, *args.captures])
         with reading_progress():
-            loaded = [_load(paths, as_one=args.as_one) for paths in (base, new)]
+            loaded = [_load(paths, as_one=args.as_one, captures=args.captures) for paths in (base, new)]
         before, after = map(_recordings, loaded)
         comparison = compare(before, after, side_labels(base, new), whole=args.window == "all")
         if args.as_one and (doubt := _doubt_on_joined((*base, *new))):
@@ -116,7 +117,7 @@ def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     )
 
 
-def _load(paths: Sequence[Path], *, as_one: bool) -> list[Loaded]:
+def _load(paths: Sequence[Path], *, as_one: bool, captures: Sequence[Path]) -> list[Loaded]:
     """Every run at the paths of a side, each path for itself. One that cannot be read does not keep the others from it,
     unless there are none."""
     from rocm_perf.ingest.load import Loaded, load_path
@@ -124,7 +125,7 @@ def _load(paths: Sequence[Path], *, as_one: bool) -> list[Loaded]:
     runs: list[Loaded] = []
     for path in paths:
         try:
-            runs += load_path(path, as_one=as_one)
+            runs += load_path(path, as_one=as_one, captures=captures)
         except RocmPerfError as error:
             runs.append(Loaded(str(path), error=error))
     if not any(run.trace for run in runs):

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import count, named_path, size
+from rocm_perf.cli.arguments import add_captures, count, named_path, size
 from rocm_perf.cli.output import say
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
@@ -92,6 +92,7 @@ class ExportCommand:
             "--pid", metavar="N", type=count, help="process for torch, which holds one per file"
         )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
+        add_captures(parser)
         parser.add_argument("--force", action="store_true", help="replace what is there")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -103,7 +104,7 @@ class ExportCommand:
             raise UsageError(f"{form} files are not split", next_step="--split is for .pftrace files.")
         window = _window(args.since, args.until)
         with reading_progress():
-            trace = load.load(args.path, as_one=args.as_one, window=window)
+            trace = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
         wish = Wish(
             form=form,
             output=args.sheets or args.output,

@@ -31,13 +31,14 @@ class Wish(NamedTuple):
     window: str = "steady"
     range_name: str | None = None
     as_one: bool = False
+    captures: tuple[Path, ...] = ()
 
 
 def question_of(path: Path, machines: Machines, wish: Wish) -> str | None:
     """What tells a question from any other: the files, the options, and this program itself, down to its sources. None
     where an answer is not worth keeping, or the files are too many to look at."""
     try:
-        facts = list(_facts(path))
+        facts = [fact for source in (path, *wish.captures) for fact in _facts(source)]
     except (OSError, ValueError):
         return None
     if len(facts) > _MOST_FILES or sum(size for _, size, *_ in facts) < _SMALLEST_BYTES:

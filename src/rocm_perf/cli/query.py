@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import count, named_path, positive, seconds
+from rocm_perf.cli.arguments import add_captures, count, named_path, positive, seconds
 from rocm_perf.cli.output import show, show_data, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import OutputError, UsageError
@@ -41,6 +41,7 @@ class QueryCommand:
         add = parser.add_argument
         add("path", metavar="PATH", type=named_path, help="recording, folder of one run, or bundle")
         add("--as-one", action="store_true", help="take all files of a folder as one run")
+        add_captures(parser)
         add("sql", metavar="SQL", help="a SELECT over the tables of the recording")
         add("--limit", metavar="N", type=count, default=40, help="rows to show (default 40; 0 for all)")
         add("--timeout", metavar="S", type=seconds, default=_TIMEOUT_S, help="seconds it may take (60)")
@@ -60,7 +61,7 @@ class QueryCommand:
         from rocm_perf.ingest import load
 
         with reading_progress():
-            trace = load.load(args.path, as_one=args.as_one)
+            trace = load.load(args.path, as_one=args.as_one, captures=args.captures)
         _print(_answer(trace, args), args)
         return 0
 

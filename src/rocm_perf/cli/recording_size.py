@@ -42,7 +42,7 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
     limit = args.memory or _limit_bytes()
     if limit is None:
         return asked
-    survey = _survey(args.paths, limit)
+    survey = _survey([*args.paths, *args.captures], limit)
     if survey.peak_bytes(chosen) <= limit:
         return asked
     parts = survey.windows(limit)

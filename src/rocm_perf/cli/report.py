@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path
+from rocm_perf.cli.arguments import add_captures, named_path
 from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, in_range
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
@@ -44,6 +44,7 @@ class ReportCommand:
             help="file to write: .html or .md; - prints Markdown (default report.html)",
         )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
+        add_captures(parser)
         add_window(parser)
         add_ceilings(parser)
         parser.add_argument("--force", action="store_true", help="replace the file")
@@ -89,9 +90,10 @@ def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
     from rocm_perf.ingest import load
 
     window = chosen_window(args)
-    require_room([args.path], window)
+    require_room([args.path, *args.captures], window)
     with reading_progress():
-        trace = in_range(load.load(args.path, as_one=args.as_one, window=window), args.range)
+        whole = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
+        trace = in_range(whole, args.range)
     analyse = overview if window or args.window == "all" else examine
     document = analyse(trace, str(args.path), machines=chosen(args.ceilings))
     return trace, of_window(document, window) if window else document

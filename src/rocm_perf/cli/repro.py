@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from rocm_perf.cli.arguments import named_path, positive
+from rocm_perf.cli.arguments import add_captures, named_path, positive
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
@@ -40,6 +40,7 @@ class ReproCommand:
             "--iterations", metavar="N", type=positive, default=100, help="calls to time (default 100)"
         )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
+        add_captures(parser)
         parser.add_argument("--force", action="store_true", help="replace the file")
         parser.add_argument("--json", action="store_true", help="the list of operators as JSON")
 
@@ -48,7 +49,7 @@ class ReproCommand:
         from rocm_perf.ingest import load
 
         with reading_progress():
-            trace = load.load(args.path, as_one=args.as_one)
+            trace = load.load(args.path, as_one=args.as_one, captures=args.captures)
         calls = operator_calls(trace)
         if not calls.height:
             raise EmptyCaptureError(f"{args.path} holds no operators", NO_OPERATORS)

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import count, named_path
+from rocm_perf.cli.arguments import add_captures, count, named_path
 from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, judged
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
@@ -72,6 +72,7 @@ class WhatifCommand:
         add_window(parser)
         add_ceilings(parser)
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
+        add_captures(parser)
         parser.add_argument("--json", action="store_true", help="print the projection as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -103,9 +104,9 @@ def _recording(args: argparse.Namespace) -> tuple[Trace, Trace]:
     from rocm_perf.ingest import load
 
     window = chosen_window(args)
-    require_room([args.path], window)
+    require_room([args.path, *args.captures], window)
     with reading_progress():
-        whole = load.load(args.path, as_one=args.as_one, window=window)
+        whole = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
     return whole, judged(whole, args)
 
 

@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, UsageError
+from rocm_perf.ingest.captures.runs import is_capture, replays_graphs, require_captures, with_captures
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.merge import merge
 from rocm_perf.ingest.own.run_folders import placed_in_runs
@@ -45,10 +46,12 @@ class _ReadFiles:
     troubles: list[Trouble] = field(default_factory=list)
 
 
-def load(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) -> Trace:
+def load(
+    path: Path, *, as_one: bool = False, window: TimeWindow | None = None, captures: Sequence[Path] = ()
+) -> Trace:
     """The one run at `path`, or a window of it; raises if there is none, or more than one (unless all files are to be
-    `as_one`)."""
-    loaded = load_path(path, as_one=as_one, window=window)
+    `as_one`). Its graph replays are joined with `captures` and with those that lie beside it."""
+    loaded = load_path(path, as_one=as_one, window=window, captures=captures)
     runs = [run for run in loaded if run.trace]
     if len(runs) > 1:
         raise UsageError(
@@ -63,9 +66,15 @@ def load(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) 
     return trace
 
 
-def load_path(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) -> list[Loaded]:
+def load_path(
+    path: Path, *, as_one: bool = False, window: TimeWindow | None = None, captures: Sequence[Path] = ()
+) -> list[Loaded]:
     """Every run at `path`, which may be a file or a folder; `as_one` takes all files as one run, `window` what starts
-    in it."""
+    in it. Graph replays are joined with `captures` and with those among the runs, which are then left out."""
+    return _joined(_load_one(path, as_one=as_one, window=window), load_captures(captures))
+
+
+def _load_one(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) -> list[Loaded]:
     if not os.path.exists(path):
         raise InputError(f"{path} does not exist", next_step="Check the path.")
     if window is None:
@@ -75,6 +84,31 @@ def load_path(path: Path, *, as_one: bool = False, window: TimeWindow | None = N
     except EmptyCaptureError as error:
         raise _nothing_in(window, path) from error
     return [_marked(run, window) for run in loaded]
+
+
+def load_captures(paths: Sequence[Path]) -> list[Trace]:
+    """The recordings of captures at the paths; raises where a path holds none."""
+    captures: list[Trace] = []
+    for path in paths:
+        traces = [run.trace for run in _load_one(path) if run.trace]
+        require_captures(traces, str(path))
+        captures += [trace for trace in traces if trace.has("captured_launches")]
+    return captures
+
+
+def _joined(runs: list[Loaded], given: Sequence[Trace]) -> list[Loaded]:
+    """The runs, graph replays among them joined with captures: those that were given, and runs that are captures
+    alone, which are no longer listed."""
+    beside = [run for run in runs if run.trace and is_capture(run.trace)]
+    executions = [run for run in runs if run not in beside]
+    if not any(run.trace and replays_graphs(run.trace) for run in executions):
+        return [_with_captures(run, [], given) for run in runs]
+    captures = [run.trace for run in beside if run.trace]
+    return [_with_captures(run, captures, given) for run in executions]
+
+
+def _with_captures(run: Loaded, beside: Sequence[Trace], given: Sequence[Trace]) -> Loaded:
+    return replace(run, trace=with_captures(run.trace, beside, given)) if run.trace else run
 
 
 def _load_whole(path: Path, as_one: bool, window: TimeWindow | None = None) -> list[Loaded]:
@@ -107,9 +141,11 @@ def _marked(run: Loaded, window: TimeWindow) -> Loaded:
     return replace(run, trace=run.trace.described(info))
 
 
-def load_files(paths: list[Path]) -> list[Loaded]:
+def load_files(paths: list[Path], captures: Sequence[Path] = ()) -> list[Loaded]:
     """Runs of several named paths. Files of one process (same folder and prefix) make one run; every other path is on
-    its own, and a bad one does not keep the others from being read."""
+    its own, and a bad one does not keep the others from being read. Graph replays are joined with `captures` and with
+    those among the runs, which are then left out."""
+    given = load_captures(captures)
     results: list[Loaded] = []
     families: dict[object, list[Path]] = {}
     for path in dict.fromkeys(paths):
@@ -117,20 +153,20 @@ def load_files(paths: list[Path]) -> list[Loaded]:
         families.setdefault(key, []).append(path)
     for members in families.values():
         results.extend(_load_family(members))
-    return results
+    return _joined(results, given)
 
 
 def load_together(paths: Sequence[Path]) -> list[Loaded]:
     """The runs in files that lie together, usually one; or that of a bundle."""
     if len(paths) == 1:
         return load_path(paths[0])
-    return _as_runs(_read_all(list(paths)), Path(os.path.commonpath(paths)), as_one=False)
+    return _joined(_as_runs(_read_all(list(paths)), Path(os.path.commonpath(paths)), as_one=False), ())
 
 
 def _load_family(paths: list[Path]) -> list[Loaded]:
     try:
         if len(paths) == 1:
-            return load_path(paths[0])
+            return _load_one(paths[0])
         files = _read_all(paths)
         bad = [Loaded(trouble.name, error=trouble.error) for trouble in files.troubles]
         if not files.pieces:

@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from rocm_perf.ingest.alignment import aligned
+from rocm_perf.ingest.captures.graph_launches import with_graph_launches
 from rocm_perf.ingest.clocks import on_one_clock
 from rocm_perf.ingest.nesting import with_depth
 from rocm_perf.ingest.part import Part
@@ -58,6 +59,8 @@ def merge(groups: list[Group]) -> Trace:
     merged, lost = on_one_clock({name: _join(name, frames) for name, frames in tables.items()}, first)
     if "ranges" in merged:
         merged["ranges"] = with_depth(merged["ranges"])
+    if "dispatches" in merged and "api_calls" in merged:
+        merged["dispatches"] = with_graph_launches(merged["dispatches"], merged["api_calls"])
     merged["nodes"] = nodes
     if "processes" not in merged:
         merged["processes"] = _processes(merged)

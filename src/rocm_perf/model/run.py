@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from rocm_perf.model.adoption import Adoption
 from rocm_perf.model.collection import CollectionRecord
 
 
@@ -43,3 +44,4 @@ class RunInfo(msgspec.Struct, frozen=True):
     recorded_at: str | None = None
     window: str | None = None  # the part of the recording that this is, where it is not all of it
     collection: CollectionRecord | None = None  # if rocm-perf itself recorded it
+    adoption: Adoption | None = None  # if captures of its graphs were laid beside it

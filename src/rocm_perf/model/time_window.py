@@ -15,7 +15,8 @@ _UNITS = {"": NS_PER_S, "s": NS_PER_S, "ms": NS_PER_MS, "us": NS_PER_US, "ns": 1
 _TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)")
 _MOST_NS = 1 << 55  # more than a year, as of any span
 MOMENTS = ("start_ns", "time_ns")  # the columns by which a table is cut
-UNCUT = ("processes",)  # they start before what they do
+# Processes start before what they do, and graphs are captured before they are replayed.
+UNCUT = ("processes", "captured_graphs", "captured_launches", "captured_ops")
 
 NAMED = ("steady", "all")  # the part that repeats, or the work where nothing does; the whole recording
 

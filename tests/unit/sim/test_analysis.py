@@ -6,12 +6,12 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.basis.calls import SYNC_CALL
 from rocm_perf.analysis.idle.sync import waiting
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.trust.coverage import coverage
 from rocm_perf.analysis.verdict.doubts import doubts
+from rocm_perf.model.calls import SYNC_CALL
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.engine import Run, simulate
 from rocm_perf.sim.gpu import find_gpu

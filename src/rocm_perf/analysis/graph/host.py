@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import SYNC_CALL
 from rocm_perf.analysis.basis.keys import ordered, over, ranks, telling
 from rocm_perf.analysis.basis.launched import call_key
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START
 from rocm_perf.analysis.time.steps import steps
+from rocm_perf.model.calls import SYNC_CALL
 from rocm_perf.model.trace import Trace
 
 PROCESS = ["node", "pid"]

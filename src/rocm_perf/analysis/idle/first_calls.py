@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import COPY_CALL, LAUNCH_CALL, SYNC_CALL
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.launched import THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
+from rocm_perf.model.calls import COPY_CALL, LAUNCH_CALL, SYNC_CALL
 from rocm_perf.model.results.first_calls import OneOffCall
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_MS, NS_PER_US

@@ -8,10 +8,10 @@ from typing import get_args
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import COPY_CALL, SYNC_CALL
 from rocm_perf.analysis.basis.intervals import count_between, disjoint, overlap_ns, overlaps_ns
 from rocm_perf.analysis.basis.launched import GPU, THREAD, delay
 from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.model.calls import COPY_CALL, SYNC_CALL
 from rocm_perf.model.results.gaps import Cause
 
 CAUSES: tuple[Cause, ...] = get_args(Cause)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import GRAPH_CALL
 from rocm_perf.analysis.basis.intervals import holes, union_ns
 from rocm_perf.analysis.basis.keys import as_one, firsts, telling
 from rocm_perf.analysis.basis.launched import GPU, delay, launched_kernels, launched_work, timed_calls
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.model.calls import GRAPH_CALL
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import ratio

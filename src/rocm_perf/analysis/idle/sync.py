@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import COPY_CALL, SYNC_CALL
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns, union_ns
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.model.calls import COPY_CALL, SYNC_CALL
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import HOST_CALL, SYNC_CALL
 from rocm_perf.analysis.basis.intervals import disjoint, holes, overlap_ns
 from rocm_perf.analysis.basis.launched import GPU, launched_work, timed_calls
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.model.calls import HOST_CALL, SYNC_CALL
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_MS
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import is_outermost, nearest, subtree_sums
-from rocm_perf.analysis.operators.tree import MODULE, OperatorTree
+from rocm_perf.analysis.operators.frames import MODULE, is_call_site
+from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.model.results.operators import Place
 
 NO_MODULES = "no nn.Module was recorded (torch.profiler: with_stack=True)"
 NO_STACKS = "no Python frame was recorded (torch.profiler: with_stack=True)"
-
-# A frame reads `path/file.py(12): function`; torch's own frames and built-ins are not the user's code.
-_FRAME = r"^[^<].*\(\d+\): "
-_LIBRARY = r"^torch/|-packages/torch/"
 
 _LONGEST = ["gpu_ns", "host_ns", "name"]
 
@@ -48,7 +45,7 @@ def is_module(spans: pl.DataFrame) -> pl.Series:
 def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
     """Python functions outside torch, each with the operators that it called first-hand: no time counts twice."""
     spans = tree.spans
-    is_site = (spans["category"] == "python") & spans["name"].is_in(_sites(spans["name"]).implode())
+    is_site = is_call_site(spans)
     if not is_site.any():
         return ()
     rows = tree.operators["row"]
@@ -68,13 +65,6 @@ def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
         ),
         bool(links.height),
     )
-
-
-def _sites(names: pl.Series) -> pl.Series:
-    """The names of Python functions outside torch among them."""
-    distinct = names.unique()
-    sites: pl.Series = distinct.filter(distinct.str.contains(_FRAME) & ~distinct.str.contains(_LIBRARY))
-    return sites
 
 
 def _backward_ns(tree: OperatorTree, links: pl.DataFrame) -> pl.Series:

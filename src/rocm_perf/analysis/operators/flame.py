@@ -10,7 +10,8 @@ import polars as pl
 
 from rocm_perf.analysis.basis.forest import nearest
 from rocm_perf.analysis.basis.names import short_names
-from rocm_perf.analysis.operators.tree import MODULE, OperatorTree
+from rocm_perf.analysis.operators.frames import MODULE
+from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.model.results.operators import FlameNode
 
 NODES = 1000  # at most: the largest by GPU or host time

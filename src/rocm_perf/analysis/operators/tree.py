@@ -10,13 +10,13 @@ from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subt
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.operators.replayed import with_replays
 from rocm_perf.model.trace import Trace
 
 BY_LAUNCH = "the launching call lies inside the operator, on its thread"
 BY_ID = "the recorded id of the operator"
 UNOWNED = "none: launched outside of any recorded operator, or the launch is not recorded"
 
-MODULE = "nn.Module: "
 _BACKWARD = r"^\w+Backward\d*$"
 
 _ID = ["node", "pass_id", "rank", "op_id"]
@@ -45,10 +45,10 @@ def operator_tree(trace: Trace) -> OperatorTree:
     innermost = itself_or_around(nested["parent"], is_operator)
     spans = nested.with_columns(innermost.gather(nested["parent"]).alias("operator"))
     kernels, copies = _owned(trace, spans, innermost, [timed_dispatches(trace), timed_copies(trace)])
+    spans, (kernels, copies) = with_replays(trace, spans, kernels, copies)
     timed = _with_times(spans, kernels, copies)
-    return OperatorTree(
-        spans=timed, operators=_operators(trace, timed.filter(is_operator)), kernels=kernels, copies=copies
-    )
+    operators = _operators(trace, timed.filter(pl.col("category") == "operator"))
+    return OperatorTree(spans=timed, operators=operators, kernels=kernels, copies=copies)
 
 
 def _owned(
@@ -101,7 +101,7 @@ def _with_times(spans: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame
     own = _at_owner(count, kernels, pl.col("gpu_ns").sum()) + copying
     dispatches = _at_owner(count, kernels, pl.len())
     return spans.with_columns(
-        _LENGTH.alias("host_ns"),
+        _LENGTH.fill_null(0).alias("host_ns"),
         own.alias("gpu_self_ns"),
         dispatches.alias("dispatches"),
         copying.alias("copy_ns"),
@@ -120,7 +120,8 @@ def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
     """The operators with their arguments, the time that none of the operators directly inside them took, and whether
     they lie in no other call of their name."""
     inside = timed.group_by(pl.col("operator").alias("row")).agg(_LENGTH.sum().alias("inside_ns"))
-    arguments = trace.table("ops").select(_ARGUMENTS)[timed["place"]]
+    recorded = [trace.table(name).select(_ARGUMENTS) for name in ("ops", "captured_ops")]
+    arguments = pl.concat(recorded)[timed["place"]]
     return (
         timed.with_columns(*arguments, is_outermost("name").alias("outermost"))
         .join(inside, on="row", how="left", maintain_order="left")

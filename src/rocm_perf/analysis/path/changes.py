@@ -9,9 +9,9 @@ from typing import Protocol
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import SYNC_CALL
 from rocm_perf.analysis.graph.graph import START, Graph
 from rocm_perf.errors import UsageError
+from rocm_perf.model.calls import SYNC_CALL
 from rocm_perf.units import format_count
 
 _MOST_NS = 1 << 62  # times are added as 64-bit integers

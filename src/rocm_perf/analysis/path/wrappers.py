@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import SYNC_CALL
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.graph.build import domains
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.graph.host import THREAD, placed
+from rocm_perf.model.calls import SYNC_CALL
 from rocm_perf.model.trace import Trace
 
 _SCHEMA = {"call": pl.Int64, "before_ns": pl.Int64, "after_ns": pl.Int64}

@@ -7,7 +7,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import (
+from rocm_perf.analysis.basis.carried import carried_over
+from rocm_perf.analysis.basis.intervals import disjoint
+from rocm_perf.analysis.basis.keys import grouped
+from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls, with_calls
+from rocm_perf.analysis.basis.passes import shown_pass
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.model.calls import (
     CAPTURE_BEGINS,
     CAPTURE_ENDS,
     GRAPH_CALL,
@@ -15,12 +21,6 @@ from rocm_perf.analysis.basis.calls import (
     LAUNCH_CALL,
     SYNC_CALL,
 )
-from rocm_perf.analysis.basis.carried import carried_over
-from rocm_perf.analysis.basis.intervals import disjoint
-from rocm_perf.analysis.basis.keys import grouped
-from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls, with_calls
-from rocm_perf.analysis.basis.passes import shown_pass
-from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
 
 _PROCESS = ("node", "pid")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import COPY_CALL, HOST_CALL, LAUNCH_CALL
 from rocm_perf.analysis.basis.intervals import total_union_ns
 from rocm_perf.analysis.basis.launched import timed_calls
 from rocm_perf.analysis.idle.first_calls import startup_calls
 from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.model.calls import COPY_CALL, HOST_CALL, LAUNCH_CALL
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.first_calls import OneOffCall
 from rocm_perf.model.trace import Trace

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.calls import COPY_CALL, LAUNCH_CALL, SYNC_CALL
 from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.model.calls import COPY_CALL, LAUNCH_CALL, SYNC_CALL
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_MS, format_count, format_ns, format_share

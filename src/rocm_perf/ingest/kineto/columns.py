@@ -98,7 +98,11 @@ class Columns:
             self._append("memory", [e for e in events if e.args.delta_bytes is not None])
         else:
             self._note_ranks(events if not category else ())
-            self._append(CATEGORIES.get(category, "other"), [e for e in events if e.ph == "X"])
+            group = CATEGORIES.get(category, "other")
+            spans = [e for e in events if e.ph == "X"]
+            self._append(group, spans)
+            if group == "runtime":
+                self._append("launch", [e for e in spans if e.args.kernel is not None])
 
     def _add_operators_of_2021(self, events: list[Event]) -> None:
         """Add operators and the user's ranges, steps among them, which had no category of their own then."""

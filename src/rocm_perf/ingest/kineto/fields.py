@@ -95,6 +95,14 @@ _KERNEL = {
 }
 _COPY = {**_ON_GPU, "size_bytes": _arg("bytes")}
 _RUNTIME = {**_NAME, **_TIMES, **_THREAD, **_CORRELATION, **_OP}
+_LAUNCH = {
+    **_TIMES,
+    **_CORRELATION,
+    "kernel": _arg("kernel", "text"),
+    **_sizes("grid", "grid"),
+    **_sizes("workgroup", "block"),
+    "lds_bytes": _arg("shared_memory"),
+}
 _OPERATOR = {
     **_NAME,
     **_TIMES,
@@ -125,6 +133,7 @@ GROUPS = {
     "kernel": _KERNEL,
     "copy": _COPY,
     "runtime": _RUNTIME,
+    "launch": _LAUNCH,
     "operator": _OPERATOR,
     "python": _PYTHON,
     "range": _RANGE,

@@ -19,6 +19,7 @@ from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.json import EventArray, mend
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
+from rocm_perf.ingest.kineto.captured import captured
 from rocm_perf.ingest.kineto.columns import Columns, timed
 from rocm_perf.ingest.kineto.fields import CATEGORIES
 from rocm_perf.ingest.kineto.ranges import profiler_ranges
@@ -136,9 +137,11 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
     pid = _only_pid(calls)
     api_calls = _api_calls(calls)
     notices: list[str] = []
-    dispatches, swapped = _dispatches(kernels, api_calls, columns, pid, header)
+    in_work_items = _in_work_items(calls)
+    dispatches, swapped = _dispatches(kernels, in_work_items, columns, pid, header)
     if swapped:
         notices.append("this backend writes the workgroup as `grid` and the work-items as `block`: corrected")
+    launches = columns.frame("launch").drop("start_ns", "dur", strict=False)
     tables = {
         "dispatches": dispatches,
         "collectives": _collectives(kernels, columns, pid),
@@ -147,6 +150,7 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
         "ops": _ops(columns, base),
         "ranges": _ranges(columns, base, pid),
         "links": _links(columns, base),
+        **captured(calls, _sized(launches, in_work_items), kernels),
         **_memory(timed(columns.frame("memory"), base)),
     }
     tables["agents"] = kineto_agents.agents(tables["dispatches"], header)
@@ -169,16 +173,12 @@ def _api_calls(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _dispatches(
-    kernels: pl.DataFrame, calls: pl.DataFrame, columns: Columns, pid: int | None, header: Header
+    kernels: pl.DataFrame, in_work_items: pl.Series, columns: Columns, pid: int | None, header: Header
 ) -> tuple[pl.DataFrame, bool]:
     if not kernels.height:
         return kernels, False
     swapped = header.rocprofiler_sdk is not None and _is_swapped(kernels)
-    table = kernels.rename({"name": "kernel"}).with_columns(*_geometry(swapped, _in_work_items(calls)))
-    if calls.height:
-        graphs = calls.filter(pl.col("name").str.contains("GraphLaunch"))["correlation_id"].drop_nulls()
-        in_graph = pl.when(pl.col("correlation_id").is_in(graphs.implode())).then(pl.col("correlation_id"))
-        table = table.with_columns(pl.coalesce("graph_id", in_graph).alias("graph_id"))
+    table = kernels.rename({"name": "kernel"}).with_columns(*_geometry(swapped, in_work_items))
     table = table.drop("collective", "elements", "dtype", "group", "group_size")
     numbered = table.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("dispatch_id"))
     return _placed(numbered, columns, pid), swapped
@@ -211,6 +211,11 @@ def _geometry(swapped: bool, in_work_items: pl.Series) -> list[pl.Expr]:
         )
         for axis in "xyz"
     ]
+
+
+def _sized(launches: pl.DataFrame, in_work_items: pl.Series) -> pl.DataFrame:
+    """The launches with their sizes in work-items."""
+    return launches.with_columns(*_geometry(False, in_work_items)) if launches.height else launches
 
 
 def _placed(frame: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:

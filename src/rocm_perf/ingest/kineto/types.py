@@ -28,6 +28,7 @@ class Args(msgspec.Struct, gc=False, frozen=True):
     shared_memory: Int64 | None = msgspec.field(default=None, name="shared memory")
     bytes: IntOrText = None
     graph_id: Int64 | None = msgspec.field(default=None, name="graph id")
+    kernel: str | None = None
     shapes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Dims")
     dtypes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
     strides: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Strides")
@@ -101,6 +102,10 @@ class _PythonArgs(msgspec.Struct, gc=False, frozen=True):
 class _CallArgs(msgspec.Struct, gc=False, frozen=True):
     correlation: Int64 | None = None
     op_id: IntOrText = msgspec.field(default=None, name="External id")
+    kernel: str | None = None
+    grid: Size3 | None = None
+    block: Size3 | None = None
+    shared_memory: Int64 | None = msgspec.field(default=None, name="shared memory")
 
 
 class _OperatorArgs(msgspec.Struct, gc=False, frozen=True):

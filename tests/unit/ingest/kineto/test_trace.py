@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import trace as kineto
+from rocm_perf.ingest.load import load
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.sniff import sniff
 from tests.recordings import recording
@@ -165,9 +166,11 @@ def test_kernels_without_a_launch_are_kept(tmp_path: Path) -> None:
 def test_kernels_of_a_graph_launch_share_its_id(tmp_path: Path) -> None:
     graph = span("cuda_runtime", "hipGraphLaunch", "1", "1", correlation=44)
     kernels = [span("kernel", f"k{i}", str(5 + i), "1", device=0, stream=0, correlation=44) for i in range(3)]
-    part = read(tmp_path, trace(graph, *kernels, KERNEL))
-    assert part.tables["dispatches"]["graph_id"].to_list() == [44, 44, 44, None]
-    assert part.tables["dispatches"]["grid_x"].to_list() == [None, None, None, 640]
+    file = tmp_path / "trace.json"
+    file.write_text(trace(graph, *kernels, KERNEL))
+    dispatches = load(file).table("dispatches")
+    assert dispatches["graph_id"].to_list() == [44, 44, 44, None]
+    assert dispatches["grid_x"].to_list() == [None, None, None, 640]
 
 
 def test_a_grid_given_in_work_items_is_not_multiplied(tmp_path: Path) -> None:

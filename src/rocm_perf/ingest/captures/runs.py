@@ -1,0 +1,69 @@
+"""Recordings of captures among other runs: found by their content, joined with the executions that they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+from rocm_perf.errors import InputError
+from rocm_perf.ingest.captures.adopt import adopt
+from rocm_perf.ingest.captures.captured_tables import source_of
+from rocm_perf.model.trace import Trace
+
+_UNUSED = "a capture was given, and it replays no graph: the capture was not used"
+
+
+def replays_graphs(trace: Trace) -> bool:
+    """Whether kernels of graph replays are in the recording."""
+    return not trace.lazy("dispatches").filter(pl.col("graph_id").is_not_null()).head(1).collect().is_empty()
+
+
+def is_capture(trace: Trace) -> bool:
+    """Whether graphs were captured in the recording, and none was replayed."""
+    return trace.has("captured_launches") and not replays_graphs(trace)
+
+
+def with_captures(execution: Trace, beside: Sequence[Trace], given: Sequence[Trace] = ()) -> Trace:
+    """The execution joined with captures: those it holds itself, those that lie beside it and those that were given,
+    of which one has to fit. One that replays nothing stays as it is."""
+    if not replays_graphs(execution):
+        return _noted(execution, _UNUSED) if given else execution
+    joined_before = execution.run.adoption is not None  # when the bundle was written that it comes from
+    own = [execution] if execution.has("captured_launches") and not joined_before else []
+    captures = [*given, *own, *beside]
+    if not captures or (joined_before and not given):
+        return execution
+    adopted = adopt(execution, captures)
+    if given:
+        _require_use(adopted, len(given))
+    return adopted
+
+
+def _require_use(adopted: Trace, given: int) -> None:
+    """Raise unless replays are of one of the first captures, which were given."""
+    adoption = adopted.run.adoption
+    uses = adoption.captures[:given] if adoption else ()
+    if any(use.replays for use in uses) or not uses:
+        return
+    raise InputError(
+        f"{uses[0].source} is not the capture of what {source_of(adopted)} replays",
+        uses[0].refused or "no replay is of it",
+        "Give the capture of the same run (same model, version and batch size), or leave out --capture.",
+    )
+
+
+def require_captures(captures: Sequence[Trace], source: str) -> None:
+    """Raise unless a graph was captured in one of them."""
+    if not any(capture.has("captured_launches") for capture in captures):
+        raise InputError(
+            f"{source} holds no capture of a graph",
+            "no launch in it lies between the calls that begin and end a capture",
+            "Record the program with torch.profiler while it captures its graphs (docs/graphs.md).",
+        )
+
+
+def _noted(trace: Trace, notice: str) -> Trace:
+    run = msgspec.structs.replace(trace.run, notices=(*trace.run.notices, notice))
+    return trace.described(run)
