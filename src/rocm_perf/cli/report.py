@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import named_path
-from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, in_range
+from rocm_perf.cli.judged import add_ceilings, add_window, chosen_part, chosen_window
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
@@ -91,7 +91,7 @@ def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
     window = chosen_window(args)
     require_room([args.path], window)
     with reading_progress():
-        trace = in_range(load.load(args.path, as_one=args.as_one, window=window), args.range)
+        trace = chosen_part(load.load(args.path, as_one=args.as_one, window=window), args)
     analyse = overview if window or args.window == "all" else examine
     document = analyse(trace, str(args.path), machines=chosen(args.ceilings))
     return trace, of_window(document, window) if window else document
