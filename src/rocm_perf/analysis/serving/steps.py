@@ -74,15 +74,17 @@ def timed_steps(trace: Trace) -> pl.DataFrame:
 
 
 def _lasting(steps: pl.DataFrame, waits: pl.DataFrame, track: list[str]) -> pl.DataFrame:
-    """The steps with begin_ns: a step lasts from its own beginning, or from the end of the one before.
+    """The steps with begin_ns: a step lasts from its own beginning, or from the end of the one before; and is_first.
 
     The first of a track may have found the GPU at work that is not in the recording: it begins after that.
     """
     before = pl.col("done_ns").cum_max().shift(1).over(track, order_by="start_ns")
     earliest = waits.group_by(PROCESS).agg(pl.col("end_ns").min().alias("waited_until"))
     joined = steps.join(earliest, on=PROCESS, how="left", nulls_equal=True, maintain_order="left")
-    ran_ahead = pl.when(pl.col("gpu_start") > pl.col("end_ns")).then("gpu_start")
+    ran_ahead = pl.when(pl.col("gpu_start") >= pl.col("end_ns")).then("gpu_start")
     waited = pl.when(pl.col("waited_until").is_between("start_ns", "done_ns")).then("waited_until")
     first = pl.max_horizontal("start_ns", ran_ahead, waited)
     begin = pl.when(before.is_null()).then(first).otherwise(pl.max_horizontal("start_ns", before))
-    return joined.with_columns(begin_ns=pl.min_horizontal(begin, "done_ns")).drop("waited_until")
+    return joined.with_columns(begin_ns=pl.min_horizontal(begin, "done_ns"), is_first=before.is_null()).drop(
+        "waited_until"
+    )
