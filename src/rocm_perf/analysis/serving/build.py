@@ -55,16 +55,17 @@ def serving(trace: Trace, machines: Machines = ()) -> Serving:
     steps = _of_busiest(timed_steps(trace))
     process = steps.select(PROCESS).row(0)
     begin, end = steps["begin_ns"].min(), steps["done_ns"].max()
+    placed_by = _placed_by(trace, steps)
     wall_ns = int(end) - int(begin)  # type: ignore[arg-type]
     return Serving(
         rows=tuple(_rows(trace, steps, machines)),
         told_by=" and ".join(steps["told_by"].unique(maintain_order=True)),
-        placed_by=_placed_by(trace, steps),
+        placed_by=placed_by,
         wall_ns=wall_ns,
         tokens_per_s=_tokens_per_s(_tokens(steps), wall_ns),
         between=_between(trace, steps),
         workers=workers(trace, process),
-        notes=tuple(_notes(steps)),
+        notes=tuple(_notes(steps, placed_by)),
     )
 
 
@@ -94,7 +95,8 @@ def _rows(trace: Trace, steps: pl.DataFrame, machines: Machines) -> Iterator[Ste
         own = steps.filter(pl.col("kind") == kind)
         if not own.height:
             continue
-        limit = limit_of(of_kind(trace, kind), int(own["busy_ns"].sum()), machines=machines)
+        busy_ns = int(own["busy_ns"].sum())
+        limit = limit_of(of_kind(trace, kind), busy_ns, machines=machines) if busy_ns else NO_LIMIT
         yield _totals(kind, None, own, limit, _families(trace, own))
         sizes = own["requests"].drop_nulls().unique().sort()
         for size in sizes if kind == "decode" and len(sizes) > 1 else ():
@@ -122,13 +124,20 @@ def _totals(
         p90_ns=lengths.quantile(0.9, "linear"),  # type: ignore[arg-type]
         host_ns=(steps["end_ns"] - steps["start_ns"]).median(),
         kernels=steps["kernels"].median(),  # type: ignore[arg-type]
-        busy=ratio(int(steps["busy_ns"].sum()), total, FORMULAS["serving.busy"], "busy_ns", "total_ns"),
+        busy=_busy(steps, total),
         tokens_per_s=_tokens_per_s(tokens, total),
         ns_per_token=_ns_per_token(tokens, total),
         families=shares,
         held_back_by=limit.kind,
         because=limit.because,
     )
+
+
+def _busy(steps: pl.DataFrame, total_ns: int) -> Quantity:
+    formula = FORMULAS["serving.busy"]
+    if not steps["gpu_start"].count():
+        return unavailable("", formula, "the steps launched no work on a GPU")
+    return ratio(int(steps["busy_ns"].sum()), total_ns, formula, "busy_ns", "total_ns")
 
 
 def _tokens(steps: pl.DataFrame) -> int | None:
@@ -195,8 +204,12 @@ def _placed_by(trace: Trace, steps: pl.DataFrame) -> str:
     return _BY_LAUNCH if launched_work(trace)["launch_start"].count() else _BY_TIME
 
 
-def _notes(steps: pl.DataFrame) -> Iterator[str]:
+def _notes(steps: pl.DataFrame, placed_by: str) -> Iterator[str]:
     """What one should know of the numbers."""
+    if not steps["gpu_start"].count():
+        yield "the steps launched no work on a GPU"
+        return
+    yield f"a kernel belongs to {placed_by}"
     ahead = steps.filter(pl.col("gpu_end") > pl.col("end_ns"))
     if 2 * ahead.height > steps.height:
         yield (

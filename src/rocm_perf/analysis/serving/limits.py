@@ -25,7 +25,7 @@ _MOST = 0.5  # of the kernel time: a label that covers less is not what holds th
 
 
 class Limit(NamedTuple):
-    """What holds the steps back, and the largest part of it; no kind where they had no work on a GPU."""
+    """What holds the steps back, and the largest part of it; no kind where that is not known."""
 
     kind: Kind | None
     because: str
@@ -39,8 +39,6 @@ def limit_of(part: Trace, busy_ns: int, *, machines: Machines = ()) -> Limit:
 
     As in the verdict: what makes the GPU idle comes first where it takes more than a third of the kernels' time.
     """
-    if not busy_ns:
-        return NO_LIMIT
     idle = _idle_ns(part)
     by_kind: Counter[Kind] = Counter()
     for cause, spent in idle.items():

@@ -6,8 +6,9 @@ from __future__ import annotations
 import polars as pl
 from msgspec.structs import replace
 
+from rocm_perf.analysis.basis.annotated_steps import steps_pass
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
-from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
+from rocm_perf.analysis.basis.passes import timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.serving.steps import PROCESS, open_at, timed_steps, work_in_steps
 from rocm_perf.errors import UsageError
@@ -35,7 +36,7 @@ def of_kind(trace: Trace, kind: StepKind) -> Trace:
     rows = {name: _kept(trace, name, own["step"], spans) for name in _timed_tables(trace)}
     work = [rows[name].select("node", "start_ns", "end_ns") for name in _WORK if name in rows]
     lasting = disjoint(pl.concat([spans, *work]), ["node"])
-    number = timed_pass(trace) or 0
+    number = steps_pass(trace)
     tables = {
         name: _moved(rows[name], own if name in _HOST else own.clear(), lasting, number)
         if name in rows
@@ -72,7 +73,7 @@ def _kept(trace: Trace, name: str, chosen: pl.Series, spans: pl.DataFrame) -> pl
     points = table.select("node", start_ns=moment, end_ns=moment + 1)
     inside = (overlap_ns(points, spans, ["node"]) > 0).fill_null(False)
     own = pl.when(pl.col("step").is_null()).then(inside).otherwise(pl.col("step").is_in(chosen.implode()))
-    return table.filter(own | (pl.col("pass_id") != (timed_pass(trace) or 0)))
+    return table.filter(own | (pl.col("pass_id") != steps_pass(trace)))
 
 
 def _step_of_rows(trace: Trace, name: str) -> pl.Series:

@@ -89,10 +89,10 @@ def serving_section(document: Document, top: int) -> Section:
         lines=tuple(_lines(serving)),
         grids=(
             *grids("", serving.rows, _COLUMNS, max(top, len(serving.kinds))),
-            *grids("What they run", serving.kinds, _CONTENTS),
+            *grids("What they run", [row for row in serving.kinds if row.families], _CONTENTS),
             *grids("Processes", processes, _WORKERS, top),
         ),
-        notes=(f"a kernel belongs to {serving.placed_by}", *serving.notes),
+        notes=serving.notes,
     )
 
 
@@ -122,4 +122,5 @@ def _in_short(row: StepTotals) -> str:
     number = f"{row.steps:,} of {time(row.median_ns)}"
     per_token, speed = row.ns_per_token.value, row.tokens_per_s.value
     cost = "" if per_token is None else f", {time(per_token)} a token, {rate(speed)} tokens/s"
-    return f"{row.kind} {number}, busy {share(row.busy)}{cost}"
+    busy = f", busy {share(row.busy)}" if row.busy.known else ""
+    return f"{row.kind} {number}{busy}{cost}"

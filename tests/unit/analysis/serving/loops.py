@@ -20,7 +20,9 @@ class Planted(NamedTuple):
     kernels: tuple[str, str] = ("gemm_kernel", "flash_attn_kernel")
 
 
-def in_time(steps: Sequence[Planted], *, launch_ns: int = 100 * US, after_ns: int = 300 * US, **more: int) -> Trace:
+def in_time(
+    steps: Sequence[Planted], *, launch_ns: int = 100 * US, after_ns: int = 300 * US, **more: int
+) -> Trace:
     """A host that launches a step, waits for it, works `after_ns` inside of the range, and begins the next at once."""
     rows = _Rows(more)
     now = 0
@@ -33,8 +35,10 @@ def in_time(steps: Sequence[Planted], *, launch_ns: int = 100 * US, after_ns: in
     return rows.trace()
 
 
-def ahead(steps: Sequence[Planted], *, host_ns: int = 500 * US, queued_ns: int = 2 * MS, **more: int) -> Trace:
-    """A host that takes `host_ns` to launch a step and never waits: the GPU begins `queued_ns` later, and is never idle."""
+def ahead(
+    steps: Sequence[Planted], *, host_ns: int = 500 * US, queued_ns: int = 2 * MS, **more: int
+) -> Trace:
+    """A host that takes `host_ns` to launch a step and never waits; the GPU begins `queued_ns` later, and never idles."""
     rows = _Rows(more)
     gpu = queued_ns
     for place, step in enumerate(steps):
