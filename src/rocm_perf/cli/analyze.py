@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, size
-from rocm_perf.cli.judged import add_ceilings, add_window, in_range
+from rocm_perf.cli.judged import add_ceilings, add_window, chosen_part
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
@@ -119,7 +119,7 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
     machines = chosen(args.ceilings)
     if len(args.paths) > 1 or args.each or args.fresh:
         return _analysed(args, machines)
-    wish = Wish(args.by, args.window, args.range, args.as_one, tuple(args.captures))
+    wish = Wish(args.by, args.window, args.range, args.step_kind, args.as_one, tuple(args.captures))
     question = question_of(args.paths[0], machines, wish)
     document = kept(question)
     if document is not None:
@@ -139,7 +139,7 @@ def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Docume
         loaded = _load(args)
     analyse = overview if args.window == "all" else examine
     documents = [
-        analyse(in_range(run.trace, args.range), run.label, args.by, machines=machines)
+        analyse(chosen_part(run.trace, args), run.label, args.by, machines=machines)
         for run in loaded
         if run.trace
     ]

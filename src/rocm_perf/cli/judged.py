@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import window
 from rocm_perf.errors import UsageError
+from rocm_perf.model.results.serving import STEP_KINDS
 
 if TYPE_CHECKING:
     from rocm_perf.model.time_window import TimeWindow
@@ -29,6 +30,12 @@ def add_window(parser: argparse.ArgumentParser) -> None:
         help="only what starts between the first start and the last end of the ranges (roctx, NVTX, record_function) "
         "of this name",
     )
+    parser.add_argument(
+        "--step-kind",
+        metavar="KIND",
+        choices=STEP_KINDS,
+        help="only the steps of a serving program that are prefill, decode, mixed, draft or other, put end to end",
+    )
 
 
 def add_ceilings(parser: argparse.ArgumentParser) -> None:
@@ -45,24 +52,27 @@ def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
     """The window that was given by its times."""
     if isinstance(args.window, str):
         return None
-    if args.range is not None:
-        raise UsageError("--window A..B and --range exclude each other", next_step="Leave one of them out.")
+    for option, value in (("--range", args.range), ("--step-kind", args.step_kind)):
+        if value is not None:
+            raise UsageError(
+                f"--window A..B and {option} exclude each other", next_step="Leave one of them out."
+            )
     given: TimeWindow = args.window
     return given
 
 
-def in_range(trace: Trace, name: str | None) -> Trace:
-    """What starts within the ranges of a name; all where none was asked for."""
-    if name is None:
-        return trace
+def chosen_part(trace: Trace, args: argparse.Namespace) -> Trace:
+    """What starts within the ranges of a name, and of that the steps of a kind; all where neither was asked for."""
     from rocm_perf.analysis.phases.focus import within_ranges
+    from rocm_perf.analysis.serving.part import of_kind
 
-    return within_ranges(trace, name)
+    part = trace if args.range is None else within_ranges(trace, args.range)
+    return part if args.step_kind is None else of_kind(part, args.step_kind)
 
 
 def judged(trace: Trace, args: argparse.Namespace) -> Trace:
     """The part of a loaded recording that the options choose; a window by its times was cut when it was read."""
     from rocm_perf.analysis.phases.focus import focused
 
-    part = in_range(trace, args.range)
+    part = chosen_part(trace, args)
     return focused(part) if args.window == "steady" else part

@@ -30,6 +30,7 @@ class Wish(NamedTuple):
     grouping: str = "full"
     window: str = "steady"
     range_name: str | None = None
+    step_kind: str | None = None
     as_one: bool = False
     captures: tuple[Path, ...] = ()
 

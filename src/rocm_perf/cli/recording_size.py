@@ -34,8 +34,11 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
     Raises NotSupportedError if that takes more memory than may be used.
     """
     chosen = chosen_window(args)
-    if chosen is not None and args.in_parts:
-        raise UsageError("--window and --in-parts exclude each other", next_step="Leave one of them out.")
+    for option, value in (("--window", chosen), ("--step-kind", args.step_kind)):
+        if value is not None and args.in_parts:
+            raise UsageError(
+                f"{option} and --in-parts exclude each other", next_step="Leave one of them out."
+            )
     if (chosen is not None or args.in_parts) and (len(args.paths) > 1 or args.each):
         raise UsageError("a window is that of one recording", next_step="Name one path, without --each.")
     asked = [chosen] if chosen is not None else []

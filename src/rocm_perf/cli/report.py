@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, named_path
-from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, in_range
+from rocm_perf.cli.judged import add_ceilings, add_window, chosen_part, chosen_window
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
@@ -93,7 +93,7 @@ def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
     require_room([args.path, *args.captures], window)
     with reading_progress():
         whole = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
-        trace = in_range(whole, args.range)
+        trace = chosen_part(whole, args)
     analyse = overview if window or args.window == "all" else examine
     document = analyse(trace, str(args.path), machines=chosen(args.ceilings))
     return trace, of_window(document, window) if window else document

@@ -28,6 +28,7 @@ from rocm_perf.model.results.phases import Phases
 from rocm_perf.model.results.ranges import Ranges
 from rocm_perf.model.results.roofline import Roofline
 from rocm_perf.model.results.scorecard import Score
+from rocm_perf.model.results.serving import Serving
 from rocm_perf.model.results.sync import Sync
 from rocm_perf.model.results.times import CopyTotal, DeviceTime, DomainTotal, Hotspots
 from rocm_perf.model.results.whatif import Projection
@@ -95,6 +96,14 @@ TOPICS = (
         "kernels:steps_section",
         {"steps": "time.steps:steps", "slivers": "time.slivers:slivers"},
         findings="time.slivers:sliver_findings",
+    ),
+    Topic(
+        "serving",
+        "serving:serving_section",
+        {"serving": "serving.build:serving"},
+        parameters=("machines",),
+        whole=True,
+        on_first_screen=True,
     ),
     Topic(
         "copies",
@@ -191,6 +200,7 @@ class Document(msgspec.Struct, frozen=True):
     launches: Launches
     families: Families
     steps: Steps
+    serving: Serving
     slivers: Slivers
     steady_copies: SteadyCopies
     communication: Communication

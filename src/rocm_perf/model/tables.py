@@ -19,6 +19,7 @@ from rocm_perf.model.column_kinds import (
     PID,
     STACK,
     START,
+    STREAM,
     WHERE,
     count,
     id_,

@@ -28,7 +28,7 @@ _EXPLANATIONS: dict[str, str] = {
     "unrecorded": "it works on something that was not recorded",
     "nothing_recorded": "what launched the work after it was not recorded",
 }
-_KINDS: dict[str, Kind] = {
+KINDS_OF_CAUSES: dict[str, Kind] = {
     "host_sync": "sync",
     "host_api": "host-bound",
     "copy": "copies",
@@ -101,7 +101,7 @@ def _finding(row: CauseTime, document: Document, window_ns: int) -> Finding | No
         evidence=tuple(evidence),
         time_at_stake_ns=row.total_ns,
         remedy=_REMEDIES[row.cause],
-        kind=_KINDS[row.cause],
+        kind=KINDS_OF_CAUSES[row.cause],
     )
 
 

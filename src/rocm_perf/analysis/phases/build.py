@@ -11,9 +11,10 @@ from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.pauses import pauses
-from rocm_perf.analysis.phases.windows import steady, working_span
+from rocm_perf.analysis.phases.windows import Steady, steady, working_span
 from rocm_perf.analysis.time.steps import steps
-from rocm_perf.model.quantity import unavailable
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.kernels import Steps
 from rocm_perf.model.results.phases import Pause, Phase, PhaseName, Phases
 from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
@@ -49,11 +50,23 @@ def phases(trace: Trace) -> Phases:
         origin_ns=whole.start_ns or 0,
         found_by=repeated.found_by if found else repeated.unavailable or "too few steps are alike",
         steps=len(found.steps) if found else 0,
-        step_ns=repeated.duration_ns,
+        step_ns=_step_ns(repeated, found),
         kernels_per_step=repeated.kernels_per_step,
         carried_over=int(carried.sum()),
         pauses=() if found or idle_is_the_profilers(trace) else _pauses(own, whole, judged),
     )
+
+
+def _step_ns(repeated: Steps, found: Steady | None) -> Quantity:
+    """The length of a step: the median, or its part of the steady state where kernels take longer than the host is in
+    the steps that launch them: it runs ahead of the GPU."""
+    if found is None or found.span.start_ns is None or found.span.end_ns is None:
+        return repeated.duration_ns
+    if sum(step.kernel_ns for step in found.steps) <= sum(step.duration_ns for step in found.steps):
+        return repeated.duration_ns
+    lasted = found.span.end_ns - found.span.start_ns
+    inputs = {"steady_ns": lasted, "steps": len(found.steps)}
+    return Quantity(lasted / len(found.steps), "ns", "time of the steady state / its steps", inputs)
 
 
 def _whole(trace: Trace) -> Span | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
@@ -13,6 +14,7 @@ from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.range_sources import NOT_STEPS
 from rocm_perf.model.results.kernels import Step, Steps
 from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_count
 
 FORMULAS = {
     "steps.kernels_per_step": "median over the steps of the kernels launched in them (where launches are recorded, "
@@ -37,10 +39,15 @@ def steps(trace: Trace) -> Steps:
     kernels = work.filter(pl.col("kind") == "kernel")
     if not kernels.height:
         return _none("the recording holds no kernels with times")
-    pattern = _from_ranges(trace, kernels) or _from_sequence(work)
+    annotated = _from_annotations(trace, kernels)
+    pattern = (
+        _from_profiler(trace, kernels) or annotated or _from_ranges(trace, kernels) or _from_sequence(work)
+    )
     if pattern is None:
         return _none("no range repeats around the kernels, and their sequence does not repeat")
     how, table = pattern
+    if pattern is annotated and table.height < FEWEST_STEPS:
+        return _none(f"{format_count(table.height, 'step is', 'steps are')} annotated, too few to repeat")
     rows = tuple(Step(*row) for row in table.iter_rows())
     formula, middle = "median over the steps", table.select(pl.col("kernels").median(), _length().median())
     count, duration = middle.row(0)
@@ -104,17 +111,35 @@ def _from_sequence(work: pl.DataFrame) -> Found | None:
     return f"{_BY_SEQUENCE} on one GPU", _counted(blocks, kernels.with_columns(when=pl.col("start_ns")))
 
 
-def _from_ranges(trace: Trace, kernels: pl.DataFrame) -> Found | None:
-    """ProfilerStep ranges, or the outermost ranges of one name that hold most of the kernels."""
-    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & ~pl.col("on_gpu") & (_length() > 0)
-    usable &= ~pl.col("source").is_in(NOT_STEPS)
+def _of_process(ranges: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
+    """The ranges on the host of the process that the kernels are of."""
     process = kernels.select("node", "pid").head(1)
-    ranges = (
-        trace.table("ranges").filter(usable).join(process, on=["node", "pid"], how="semi", nulls_equal=True)
-    )
-    profiler = ranges.filter(pl.col("name").str.contains(_PROFILER_STEP))
-    if profiler.height:
-        return "ProfilerStep ranges", _counted(disjoint(profiler, []), kernels)
+    on_host = ranges.filter(~pl.col("on_gpu") & (_length() > 0))
+    return on_host.join(process, on=["node", "pid"], how="semi", nulls_equal=True)
+
+
+def _own_ranges(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
+    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & ~pl.col("source").is_in(NOT_STEPS)
+    return _of_process(trace.table("ranges").filter(usable), kernels)
+
+
+def _from_profiler(trace: Trace, kernels: pl.DataFrame) -> Found | None:
+    """ProfilerStep ranges."""
+    ranges = _own_ranges(trace, kernels).filter(pl.col("name").str.contains(_PROFILER_STEP))
+    return ("ProfilerStep ranges", _counted(disjoint(ranges, []), kernels)) if ranges.height else None
+
+
+def _from_annotations(trace: Trace, kernels: pl.DataFrame) -> Found | None:
+    """The steps that a serving program annotates, of every kind: where there is one, the layers inside are none."""
+    ranges = _of_process(annotated_steps(trace), kernels)
+    if not ranges.height:
+        return None
+    return f"steps of all kinds, by {ranges['told_by'][0]}", _counted(disjoint(ranges, []), kernels)
+
+
+def _from_ranges(trace: Trace, kernels: pl.DataFrame) -> Found | None:
+    """The outermost ranges of one name that hold most of the kernels."""
+    ranges = _own_ranges(trace, kernels)
     best: Found | None = None
     most = INSIDE_SHARE * kernels.height
     for name in _repeated(ranges):

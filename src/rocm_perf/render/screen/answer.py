@@ -26,6 +26,7 @@ from rocm_perf.render.sections.memory import memory_section
 from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.program import energy_section
 from rocm_perf.render.sections.recording import recorded_line
+from rocm_perf.render.sections.serving import serving_line
 from rocm_perf.render.sections.verdicts import (
     NO_FINDINGS,
     excerpt_grid,
@@ -83,6 +84,8 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         yield line(*_device(device))
     if len(several) > most:
         yield line((f"and {format_count(len(document.devices) - most, 'more GPU')} (--show gpus)", "dim"))
+    if steps := serving_line(document):
+        yield from labelled("Steps", steps, view.width, 3)
     if document.gaps.gaps and document.gaps.idle_ns and not document.gaps.doubt:
         yield from labelled("Idle", idle_line(document.gaps), view.width)
     timed = run.collection is not None and not run.collection.profiled

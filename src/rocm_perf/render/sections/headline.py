@@ -26,7 +26,7 @@ _NOUNS = {
     "ceilings": ("measured peak", "measured peaks"),
     "counter_info": ("counter description", "counter descriptions"),
 }
-_LIMITS: dict[Kind, str] = {
+LIMITS: dict[Kind, str] = {
     "host-bound": "the host is the limit",
     "sync": "the host's waiting is the limit",
     "copies": "copies are the limit",
@@ -80,7 +80,7 @@ def _working(document: Document) -> str:
 
 def _limit(document: Document) -> str:
     kinds = [finding.kind for finding in document.findings[:1] if finding.kind]
-    return f": {_LIMITS[kinds[0]]}" if kinds else ""
+    return f": {LIMITS[kinds[0]]}" if kinds else ""
 
 
 def contents(document: Document) -> str:

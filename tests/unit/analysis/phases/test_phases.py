@@ -149,7 +149,7 @@ def test_ranges_whose_names_differ_by_a_number_are_steps() -> None:
     starts = [20 * US * place for place in range(12)]
     marks = [
         {
-            "name": f"step[DECODE bs={32 - place}]",
+            "name": f"batch[{32 - place}]",
             "source": "roctx",
             "start_ns": 60 * US * place,
             "end_ns": 60 * US * place + 59 * US,
@@ -157,7 +157,7 @@ def test_ranges_whose_names_differ_by_a_number_are_steps() -> None:
         for place in range(4)
     ]
     division = phases(trace(dispatches=launches(starts, "abc"), api_calls=calls(starts), ranges=marks))
-    assert division.found_by == "ranges named 'step[DECODE bs=#]'"
+    assert division.found_by == "ranges named 'batch[#]'"
     assert division.steps == 4
 
 

@@ -1,0 +1,69 @@
+"""What holds a kind of step back: its kernels, or what keeps the GPU idle meanwhile. `--step-kind` has the whole
+verdict; this is how it would begin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import polars as pl
+
+from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
+from rocm_perf.analysis.bottleneck.build import bottlenecks
+from rocm_perf.analysis.idle.gap_causes import CAUSES
+from rocm_perf.analysis.idle.gap_findings import KINDS_OF_CAUSES
+from rocm_perf.analysis.idle.gaps import gpu_gaps
+from rocm_perf.analysis.roofline.build import Machines
+from rocm_perf.analysis.verdict.ranking import UNKNOWN
+from rocm_perf.model.finding import Kind
+from rocm_perf.model.results.gaps import CAUSE_NAMES
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_share
+
+_MOST = 0.5  # of the kernel time: a label that covers less is not what holds the kernels back
+
+
+class Limit(NamedTuple):
+    """What holds the steps back, and the largest part of it; no kind where that is not known."""
+
+    kind: Kind | None
+    because: str
+
+
+NO_LIMIT = Limit(None, "")
+
+
+def limit_of(part: Trace, busy_ns: int, *, machines: Machines = ()) -> Limit:
+    """The limit of a recording cut to one kind of step, whose GPU works for `busy_ns`.
+
+    As in the verdict: what makes the GPU idle comes first where it takes more than a third of the kernels' time.
+    """
+    idle = _idle_ns(part)
+    by_kind: Counter[Kind] = Counter()
+    for cause, spent in idle.items():
+        by_kind[KINDS_OF_CAUSES[cause]] += spent
+    kind, most = by_kind.most_common(1)[0]
+    if most <= UNKNOWN * busy_ns or idle_is_the_profilers(part):
+        return Limit("kernel", _label(part, machines))
+    cause, spent = max(
+        (pair for pair in idle.items() if KINDS_OF_CAUSES[pair[0]] == kind), key=lambda pair: pair[1]
+    )
+    return Limit(kind, f"{CAUSE_NAMES[cause]} {format_share(spent / sum(idle.values()))} of the idle time")
+
+
+def _idle_ns(part: Trace) -> dict[str, int]:
+    """The idle time of the GPUs by cause."""
+    return dict(gpu_gaps(part).select(pl.col(CAUSES).sum()).row(0, named=True))
+
+
+def _label(part: Trace, machines: Machines) -> str:
+    """What holds most of the kernels back, where measurements say so."""
+    times: Counter[str] = Counter()
+    for row in bottlenecks(part, machines=machines).kernels:
+        if row.label:
+            times[row.label] += row.total_ns
+    kernels = timed_dispatches(part)
+    spent = int((kernels["end_ns"] - kernels["start_ns"]).sum())
+    label, most = times.most_common(1)[0] if times else ("", 0)
+    return label if most > _MOST * spent else ""

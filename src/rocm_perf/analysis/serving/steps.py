@@ -1,0 +1,90 @@
+"""The annotated steps with the GPU work that belongs to each, and when each lasts.
+
+A kernel belongs to the step in whose range the host launched it, however much later it runs: a host that runs ahead is
+in another step by then. Where launches are not recorded, it belongs to the step in whose range it started.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.annotated_steps import annotated_steps
+from rocm_perf.analysis.basis.intervals import overlap_ns
+from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "serving.step_ns": "from the beginning of the step's range on the host, or the end of the step before where that "
+    "is later, to the end of the range or of the last work launched in it, whichever is later; the first step of a "
+    "host that ran ahead begins with its work on the GPU",
+}
+
+PROCESS = ["node", "pid"]
+_THREAD = ["node", "pid", "tid"]  # its steps come one after another
+_STREAM = ["node", "agent_id", "stream_id"]
+
+
+@once_per_trace
+def work_in_steps(trace: Trace) -> pl.DataFrame:
+    """Kernels and copies, each with `step`, the row of `annotated_steps` that it belongs to, null where to none."""
+    steps = annotated_steps(trace).with_row_index("step")
+    work = launched_work(trace)
+    if steps["on_gpu"].any():
+        return work.with_columns(open_at(work, steps, work["start_ns"], _STREAM))
+    launch = work.select(pl.coalesce("launch_start", "start_ns")).to_series()
+    own = open_at(work, steps, launch, _THREAD)
+    if own.null_count():  # launched by another thread of the process, or not known by which
+        own = pl.select(pl.coalesce(own, open_at(work, steps, launch, PROCESS))).to_series()
+    return work.with_columns(own)
+
+
+def open_at(rows: pl.DataFrame, steps: pl.DataFrame, moment: pl.Series, track: list[str]) -> pl.Series:
+    """The step on the row's track that was open at its moment."""
+    known = pl.col(track).fill_null(-1)
+    opened = steps.sort("start_ns").select(known, "step", at="start_ns", closed="end_ns")
+    points = rows.select(known).with_columns(moment.alias("at")).with_row_index("place").sort("at")
+    latest = points.join_asof(opened, on="at", by=track, check_sortedness=False).sort("place")
+    return latest.select(pl.when(pl.col("at") < pl.col("closed")).then("step").alias("step")).to_series()
+
+
+@once_per_trace
+def timed_steps(trace: Trace) -> pl.DataFrame:
+    """The annotated steps with their GPU work (gpu_start, gpu_end, kernels), when each lasts (begin_ns, done_ns), and
+    busy_ns, how much of that its process had work on a GPU."""
+    steps = annotated_steps(trace).with_row_index("step")
+    is_kernel = pl.col("kind") == "kernel"
+    own = (
+        work_in_steps(trace)
+        .drop_nulls("step")
+        .group_by("step")
+        .agg(
+            pl.col("start_ns").min().alias("gpu_start"),
+            pl.col("end_ns").max().alias("gpu_end"),
+            is_kernel.sum().cast(pl.Int64).alias("kernels"),
+        )
+    )
+    joined = steps.join(own, on="step", how="left", maintain_order="left").with_columns(
+        pl.col("kernels").fill_null(0), done_ns=pl.max_horizontal("end_ns", "gpu_end")
+    )
+    lasting = _lasting(joined, unrecorded_waits(trace), _STREAM if steps["on_gpu"].any() else _THREAD)
+    spans = lasting.select(*PROCESS, start_ns="begin_ns", end_ns="done_ns")
+    return lasting.with_columns(busy_ns=overlap_ns(spans, launched_work(trace), PROCESS))
+
+
+def _lasting(steps: pl.DataFrame, waits: pl.DataFrame, track: list[str]) -> pl.DataFrame:
+    """The steps with begin_ns: a step lasts from its own beginning, or from the end of the one before; and is_first.
+
+    The first of a track may have found the GPU at work that is not in the recording: it begins after that.
+    """
+    before = pl.col("done_ns").cum_max().shift(1).over(track, order_by="start_ns")
+    earliest = waits.group_by(PROCESS).agg(pl.col("end_ns").min().alias("waited_until"))
+    joined = steps.join(earliest, on=PROCESS, how="left", nulls_equal=True, maintain_order="left")
+    ran_ahead = pl.when(pl.col("gpu_start") >= pl.col("end_ns")).then("gpu_start")
+    waited = pl.when(pl.col("waited_until").is_between("start_ns", "done_ns")).then("waited_until")
+    first = pl.max_horizontal("start_ns", ran_ahead, waited)
+    begin = pl.when(before.is_null()).then(first).otherwise(pl.max_horizontal("start_ns", before))
+    return joined.with_columns(begin_ns=pl.min_horizontal(begin, "done_ns"), is_first=before.is_null()).drop(
+        "waited_until"
+    )
