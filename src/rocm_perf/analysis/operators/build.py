@@ -15,7 +15,13 @@ from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.operators import call_sites
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.flame import flame
-from rocm_perf.analysis.operators.kernels import kernel_work, kernels_of_shapes, sequences
+from rocm_perf.analysis.operators.kernels import (
+    CALL,
+    kernel_work,
+    kernels_of_shapes,
+    sequences,
+    with_first_kernel,
+)
 from rocm_perf.analysis.operators.peaks import Peaks, floating_type, peaks
 from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
 from rocm_perf.analysis.operators.work import operator_work
@@ -184,7 +190,7 @@ def _backward(tree: OperatorTree, links: pl.DataFrame) -> dict[str, tuple[tuple[
 
 def _shapes(tree: OperatorTree, highest: Peaks) -> dict[str, list[OperatorShape]]:
     # A call inside one of its name but of other arguments has a line, and a total, of its own.
-    operators = tree.operators.with_columns(is_outermost(*_SHAPE).alias("outermost"))
+    operators = with_first_kernel(tree).with_columns(is_outermost(*_SHAPE).alias("outermost"))
     longest = pl.col("op_id").sort_by("gpu_total_ns", "row", descending=[True, False]).first()
     table = (
         operators.group_by(_SHAPE)
@@ -204,7 +210,7 @@ def _shapes(tree: OperatorTree, highest: Peaks) -> dict[str, list[OperatorShape]
 
 
 def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest: Peaks) -> OperatorShape:
-    work = operator_work(row["name"], row["shapes"], row["dtypes"], row["sample"])
+    work = operator_work(*(row["sample"][column] for column in CALL))
     gpu = row["gpu_total_ns"]
     tflops = _rate(work.flops, row["flops_on_gpu"], gpu, "TFLOP/s", _TFLOPS)
     tbytes = _rate(work.bytes, row["bytes_on_gpu"], gpu, "TB/s", _TBYTES)
@@ -233,10 +239,8 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest:
 def _work(operators: pl.DataFrame) -> pl.DataFrame:
     """FLOPs and bytes, summed over calls; worked out once for each distinct set of arguments."""
     on_gpu = pl.col("outermost") & (pl.col("gpu_total_ns") > 0)
-    distinct = operators.group_by(*_SHAPE, "inputs").agg(
-        pl.len().alias("calls"), on_gpu.sum().alias("on_gpu")
-    )
-    works = [operator_work(*row) for row in distinct.select("name", "shapes", "dtypes", "inputs").iter_rows()]
+    distinct = operators.group_by(CALL).agg(pl.len().alias("calls"), on_gpu.sum().alias("on_gpu"))
+    works = [operator_work(*row) for row in distinct.select(CALL).iter_rows()]
     sized = distinct.with_columns(
         pl.Series("flops", [work.flops.value for work in works], dtype=pl.Float64),
         pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Float64),
@@ -251,7 +255,7 @@ def _work(operators: pl.DataFrame) -> pl.DataFrame:
         total("bytes", "calls").alias("bytes"),
         total("flops", "on_gpu").alias("flops_on_gpu"),
         total("bytes", "on_gpu").alias("bytes_on_gpu"),
-        pl.col("inputs").sort_by("flops", "inputs", nulls_last=False).first().alias("sample"),
+        pl.struct(CALL).sort_by("flops", "bytes", "inputs", nulls_last=False).first().alias("sample"),
     )
 
 

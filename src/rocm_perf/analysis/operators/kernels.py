@@ -15,6 +15,8 @@ KERNELS = 10  # of one operator and shape
 SEQUENCES = 5  # of one operator
 SEQUENCE_LENGTH = 20
 
+CALL = ["name", "shapes", "dtypes", "inputs", "strides", "kernel"]  # what the work of a call follows from
+
 
 def kernels_of_shapes(
     tree: OperatorTree, key: list[str]
@@ -41,6 +43,13 @@ def kernels_of_shapes(
 def _with_owner(tree: OperatorTree, columns: list[str]) -> pl.DataFrame:
     owned = tree.kernels.select("kernel", "gpu_ns", "start_ns", "owner").drop_nulls("owner")
     return owned.join(tree.operators.select(pl.col("row").alias("owner"), *columns), on="owner", how="left")
+
+
+def with_first_kernel(tree: OperatorTree) -> pl.DataFrame:
+    """The operators, each with the first kernel that it launched itself."""
+    launched = tree.kernels.drop_nulls("owner").sort("start_ns")
+    first = launched.group_by(pl.col("owner").alias("row")).agg(pl.col("kernel").first())
+    return tree.operators.join(first, on="row", how="left", maintain_order="left")
 
 
 def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
@@ -93,17 +102,16 @@ def _roots(tree: OperatorTree) -> pl.DataFrame:
 def kernel_work(tree: OperatorTree) -> tuple[KernelWork, ...]:
     """Analytical work by kernel. The work of an operator that launched several kernels cannot be divided among them,
     so only kernels that are their operator's only one carry it."""
-    arguments = ["name", "shapes", "dtypes", "inputs"]
-    owned = _with_owner(tree, [*arguments, "dispatches"])
-    distinct = owned.filter(pl.col("dispatches") == 1).select(arguments).unique()
+    owned = _with_owner(tree, [*(column for column in CALL if column != "kernel"), "dispatches"])
+    distinct = owned.filter(pl.col("dispatches") == 1).select(CALL).unique()
     works = [operator_work(*row) for row in distinct.iter_rows()]
     sized = distinct.with_columns(
         pl.Series("flops", [work.flops.value for work in works], dtype=pl.Int64),
         pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Int64),
     )
     alone = pl.col("dispatches") == 1
-    placed = owned.join(sized, on=arguments, how="left", nulls_equal=True)
-    known = alone & pl.col("flops").is_not_null()
+    placed = owned.join(sized, on=CALL, how="left", nulls_equal=True)
+    known = alone & pl.col("flops").is_not_null() & pl.col("bytes").is_not_null()
     table = placed.group_by("kernel").agg(
         known.sum().alias("dispatches"),
         pl.col("gpu_ns").filter(known).sum(),

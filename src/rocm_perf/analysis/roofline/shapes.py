@@ -32,7 +32,7 @@ F32_ON_VECTOR = (
 F32_ON_MATRIX = "f32 products run on the matrix units: the kernel's name says so"
 AT_LEAST = "each tensor counts as moved once: a kernel that reads some again moves more"
 
-_CALL = ["name", "shapes", "dtypes", "inputs"]
+_CALL = ["name", "shapes", "dtypes", "inputs", "strides"]
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ def shaped_work(tree: OperatorTree, known: tuple[Device, ...], times: Times) -> 
 
 
 def _call(row: Mapping[str, Any]) -> _Call:
-    name, shapes, dtypes, inputs = (row[column] for column in _CALL)
+    name, shapes, dtypes, inputs, strides = (row[column] for column in _CALL)
     if row["dispatches"] != 1:
         why = f"{name} launched {row['dispatches']} kernels, among which its work cannot be divided"
         return _Call(None, None, None, "", reason=why)
-    work = operator_work(name, shapes, dtypes, inputs)
+    work = operator_work(name, shapes, dtypes, inputs, strides, row["kernel"])
     if work.flops.value is None or work.bytes.value is None:
         return _Call(None, None, None, "", reason=work.flops.unavailable or work.bytes.unavailable or "")
     ceiling, note = _ceiling(row["kernel"], name, floating_type(shapes, dtypes))

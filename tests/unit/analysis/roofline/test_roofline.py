@@ -405,7 +405,7 @@ def test_integers_have_no_flops() -> None:
 def test_work_that_cannot_be_told_has_a_reason() -> None:
     many = called("aten::mm", "[[8, 8], [8, 8]]", '["float", "float"]', ["memset", "mm"])
     assert many.reason.startswith("its work is not known: aten::mm launched 2 kernels")
-    assert "no formula for aten::roll" in called("aten::roll", "[[8]]", '["float"]').reason
+    assert "no formula for aten::frobnicate" in called("aten::frobnicate", "[[8]]", '["float"]').reason
     lone = trace(agents=[MI300X], dispatches=[dispatch(1, 10)], ops=[{"name": "x", "category": "operator"}])
     assert NO_OPERATOR in roofline(lone).kernels[0].reason
 
