@@ -1,7 +1,8 @@
 """Attention whose sequences have recorded lengths: two products forward, five backward, over the pairs that are seen.
 
-The forward pass multiplies Q by K and the weights by V; the backward pass of FlashAttention (Dao et al. 2022) multiplies
-Q by K again, and then for the gradients of V, of the weights, of Q and of K. Softmax and scaling are not counted.
+The forward pass multiplies Q by K and the weights by V; the backward pass of FlashAttention (Dao et al. 2022)
+multiplies Q by K again, and then for the gradients of V, of the weights, of Q and of K. Softmax and scaling are not
+counted.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class Sizes:
     value_depth: int
 
 
-def seen_pairs(rows: int, columns: int, *, left: int = _EVERYTHING, right: int = _EVERYTHING, last: bool = True) -> int:
+def seen_pairs(
+    rows: int, columns: int, *, left: int = _EVERYTHING, right: int = _EVERYTHING, last: bool = True
+) -> int:
     """The pairs of a query and a key inside a window around the diagonal; causal is `right=0`.
 
     `last`: the last query meets the last key, as in flash-attn 2.1 and later and in everything with a cache; otherwise
@@ -145,52 +148,77 @@ def _between(call: Call, mean: Sizes, longest: list[int], backward: bool, result
     """Sequences of unequal lengths: the work lies between that of equal ones and that of only the longest."""
     rows = mean.batch * mean.rows
     least, _ = products(mean, _pairs(call, mean.rows, mean.columns, last=True), backward)
-    most, _ = products(Sizes(1, mean.heads, rows, longest[1], mean.depth, mean.value_depth), rows * longest[1], backward)
+    most, _ = products(
+        Sizes(1, mean.heads, rows, longest[1], mean.depth, mean.value_depth), rows * longest[1], backward
+    )
     why = (
         f"the lengths of its {mean.batch} sequences are values of a tensor, which are not recorded; between "
         f"{least:.3g} (all equal) and {most:.3g} FLOPs (all as long as the longest)"
     )
-    return Counted(None, "2 * heads * sum of the pairs of each sequence * depths", result, on_matrix=True, flops_missing=why)
+    return Counted(
+        None,
+        "2 * heads * sum of the pairs of each sequence * depths",
+        result,
+        on_matrix=True,
+        flops_missing=why,
+    )
 
 
 _AFTER_FLASH = "dropout_p, softmax_scale, causal, window_left, window_right"
 _FLASH_3 = (
-    "fwd(query, key, value, k_new, v_new, q_v, out!, cu_seqlens_q, cu_seqlens_k, cu_seqlens_k_new, seqused_q, seqused_k, "
-    "max_seqlen_q, max_seqlen_k, page_table, kv_batch_idx, leftpad_k, rotary_cos, rotary_sin, seqlens_rotary, q_descale, "
+    "fwd(query, key, value, k_new, v_new, q_v, out!, cu_seqlens_q, cu_seqlens_k, cu_seqlens_k_new, "
+    "seqused_q, seqused_k, "
+    "max_seqlen_q, max_seqlen_k, page_table, kv_batch_idx, leftpad_k, rotary_cos, rotary_sin, "
+    "seqlens_rotary, q_descale, "
     "k_descale, v_descale, softmax_scale, causal, window_left, window_right, ...)"
 )
 
 FORMULAS: tuple[Formula, ...] = (
     *formulas(
         dense(heads_first=True, last=False),
-        "aten::scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, causal, scale, enable_gqa)",
-        "aten::_scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, causal, dropout_mask, scale, enable_gqa)",
-        "aten::_scaled_dot_product_flash_attention(query, key, value, dropout_p, causal, return_debug_mask, scale)",
-        "aten::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, causal, attn_mask, scale)",
-        "aten::_scaled_dot_product_efficient_attention(query, key, value, attn_bias, compute_log_sumexp, dropout_p, causal, scale)",
-        "aten::_scaled_dot_product_cudnn_attention(query, key, value, attn_bias, compute_log_sumexp, dropout_p, causal, return_debug_mask, scale)",
-        "aten::_scaled_dot_product_fused_attention_overrideable(query, key, value, attn_bias, dropout_p, causal, return_debug_mask, scale)",
-        "aten::_cudnn_attention_forward(query, key, value, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, compute_log_sumexp, "
+        "aten::scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, causal, scale, "
+        "enable_gqa)",
+        "aten::_scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, causal, "
+        "dropout_mask, scale, enable_gqa)",
+        "aten::_scaled_dot_product_flash_attention(query, key, value, dropout_p, causal, return_debug_mask, "
+        "scale)",
+        "aten::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, causal, attn_mask, "
+        "scale)",
+        "aten::_scaled_dot_product_efficient_attention(query, key, value, attn_bias, compute_log_sumexp, "
+        "dropout_p, causal, scale)",
+        "aten::_scaled_dot_product_cudnn_attention(query, key, value, attn_bias, compute_log_sumexp, "
+        "dropout_p, causal, return_debug_mask, scale)",
+        "aten::_scaled_dot_product_fused_attention_overrideable(query, key, value, attn_bias, dropout_p, "
+        "causal, return_debug_mask, scale)",
+        "aten::_cudnn_attention_forward(query, key, value, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, "
+        "compute_log_sumexp, "
         "dropout_p, causal, return_debug_mask, scale)",
     ),
     *formulas(
         dense(heads_first=True, backward=True, last=False),
-        "aten::_scaled_dot_product_flash_attention_backward(grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, "
+        "aten::_scaled_dot_product_flash_attention_backward(grad_out, query, key, value, out, logsumexp, "
+        "cum_seq_q, cum_seq_k, "
         "max_q, max_k, dropout_p, causal, philox_seed, philox_offset, scale)",
-        "aten::_scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, logsumexp, dropout_p, "
+        "aten::_scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, "
+        "logsumexp, dropout_p, "
         "causal, attn_mask, scale)",
-        "aten::_scaled_dot_product_efficient_attention_backward(grad_out, query, key, value, attn_bias, out, logsumexp, "
+        "aten::_scaled_dot_product_efficient_attention_backward(grad_out, query, key, value, attn_bias, out, "
+        "logsumexp, "
         "philox_seed, philox_offset, dropout_p, grad_input_mask, causal, scale)",
-        "aten::_scaled_dot_product_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, philox_seed, "
+        "aten::_scaled_dot_product_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, "
+        "philox_seed, "
         "philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, causal, scale)",
     ),
     *formulas(
         dense(heads_first=False),
-        "aten::_flash_attention_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_q, max_k, dropout_p, causal, "
+        "aten::_flash_attention_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_q, max_k, "
+        "dropout_p, causal, "
         "return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes)",
-        "aten::_efficient_attention_forward(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, "
+        "aten::_efficient_attention_forward(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, "
+        "max_seqlen_q, max_seqlen_k, "
         "dropout_p, mask_type, compute_log_sumexp, scale, seqused_k, window_size)",
-        f"flash_attn::_flash_attn_forward(query, key, value, {_AFTER_FLASH}, softcap, alibi_slopes, return_softmax)",
+        f"flash_attn::_flash_attn_forward(query, key, value, {_AFTER_FLASH}, softcap, alibi_slopes, "
+        "return_softmax)",
         f"aiter::_flash_attn_forward(query, key, value, {_AFTER_FLASH}, ...)",
         f"aiter::mha_fwd(query, key, value, {_AFTER_FLASH}, ...)",
         f"aiter::fmha_v3_fwd(query, key, value, {_AFTER_FLASH}, ...)",
@@ -205,26 +233,39 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         dense(heads_first=False, backward=True),
-        "aten::_flash_attention_backward(grad_out, query, key, value, out, logsumexp, cu_seqlens_q, cu_seqlens_k, max_q, max_k, "
+        "aten::_flash_attention_backward(grad_out, query, key, value, out, logsumexp, cu_seqlens_q, "
+        "cu_seqlens_k, max_q, max_k, "
         "dropout_p, causal, rng_state, unused, scale, window_left, window_right)",
-        "aten::_efficient_attention_backward(grad_out, query, key, value, bias, out, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
-        "max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset, mask_type, bias_requires_grad, scale, num_splits, window_size)",
-        f"flash_attn::_flash_attn_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, {_AFTER_FLASH}, ...)",
-        f"aiter::_flash_attn_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, dbias!, {_AFTER_FLASH}, ...)",
-        f"aiter::mha_bwd(grad_out, query, key, value, out, softmax_lse, {_AFTER_FLASH}, deterministic, dq!, dk!, dv!, ...)",
-        f"aiter::fmha_v3_bwd(grad_out, query, key, value, out, softmax_lse, {_AFTER_FLASH}, deterministic, atomic, cvt, dq!, dk!, dv!, ...)",
-        f"aiter::wrapper_fmha_v3_bwd(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, dbias!, {_AFTER_FLASH}, ...)",
+        "aten::_efficient_attention_backward(grad_out, query, key, value, bias, out, cu_seqlens_q, "
+        "cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset, mask_type, bias_requires_grad, "
+        "scale, num_splits, window_size)",
+        "flash_attn::_flash_attn_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, "
+        f"{_AFTER_FLASH}, ...)",
+        "aiter::_flash_attn_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, dbias!, "
+        f"{_AFTER_FLASH}, ...)",
+        f"aiter::mha_bwd(grad_out, query, key, value, out, softmax_lse, {_AFTER_FLASH}, deterministic, dq!, "
+        "dk!, dv!, ...)",
+        f"aiter::fmha_v3_bwd(grad_out, query, key, value, out, softmax_lse, {_AFTER_FLASH}, deterministic, "
+        "atomic, cvt, dq!, dk!, dv!, ...)",
+        "aiter::wrapper_fmha_v3_bwd(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, dbias!, "
+        f"{_AFTER_FLASH}, ...)",
     ),
     *formulas(
         varlen(),
-        "aten::_flash_attention_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, "
+        "aten::_flash_attention_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, dropout_p, "
         "causal, return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes)",
-        f"flash_attn::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, {_AFTER_FLASH}, softcap, alibi_slopes, return_softmax, block_table, ...)",
-        f"aiter::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q, "
+        "flash_attn::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        f"max_seqlen_k, {_AFTER_FLASH}, softcap, alibi_slopes, return_softmax, block_table, ...)",
+        "aiter::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, min_seqlen_q, "
         "dropout_p, softmax_scale, logits_soft_cap, causal, window_left, window_right, ...)",
-        "aiter::mha_varlen_fwd(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q, dropout_p, "
+        "aiter::mha_varlen_fwd(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, "
+        "min_seqlen_q, dropout_p, "
         "softmax_scale, logits_soft_cap, zero_tensors, causal, window_left, window_right, ...)",
-        "aiter::fmha_v3_varlen_fwd(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, min_seqlen_q, dropout_p, "
+        "aiter::fmha_v3_varlen_fwd(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, min_seqlen_q, dropout_p, "
         "softmax_scale, logits_soft_cap, zero_tensors, causal, window_left, window_right, ...)",
         f"flash_attn_3::{_FLASH_3}",
         f"sgl_kernel::{_FLASH_3}",
@@ -233,13 +274,18 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         varlen(backward=True),
-        "aten::_flash_attention_backward(grad_out, query, key, value, out, logsumexp, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        "aten::_flash_attention_backward(grad_out, query, key, value, out, logsumexp, cu_seqlens_q, "
+        "cu_seqlens_k, max_seqlen_q, "
         "max_seqlen_k, dropout_p, causal, rng_state, unused, scale, window_left, window_right)",
-        "flash_attn::_flash_attn_varlen_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, cu_seqlens_q, "
+        "flash_attn::_flash_attn_varlen_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, "
+        "dv!, cu_seqlens_q, "
         f"cu_seqlens_k, max_seqlen_q, max_seqlen_k, {_AFTER_FLASH}, ...)",
-        "aiter::_flash_attn_varlen_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, cu_seqlens_q, "
+        "aiter::_flash_attn_varlen_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, "
+        "cu_seqlens_q, "
         f"cu_seqlens_k, max_seqlen_q, max_seqlen_k, {_AFTER_FLASH}, ...)",
-        "aiter::mha_varlen_bwd(grad_out, query, key, value, out, softmax_lse, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, "
-        "dropout_p, softmax_scale, zero_tensors, causal, window_left, window_right, deterministic, dq!, dk!, dv!, ...)",
+        "aiter::mha_varlen_bwd(grad_out, query, key, value, out, softmax_lse, cu_seqlens_q, cu_seqlens_k, "
+        "max_seqlen_q, max_seqlen_k, "
+        "dropout_p, softmax_scale, zero_tensors, causal, window_left, window_right, deterministic, dq!, dk!, "
+        "dv!, ...)",
     ),
 )

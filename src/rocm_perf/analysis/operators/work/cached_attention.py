@@ -1,8 +1,8 @@
 """Attention over a cache of keys and values: its work is that of the context lengths, which are values of tensors.
 
-The formula is `2 * heads * sum of (queries * context) * (depth of keys + of values)`; the bytes are those of the queries,
-of the results and of the cached keys and values of every sequence. torch.profiler records neither block tables nor
-lengths, so what can be said is the bound that a recorded largest length gives.
+The formula is `2 * heads * sum of (queries * context) * (depth of keys + of values)`; the bytes are those of the
+queries, of the results and of the cached keys and values of every sequence. torch.profiler records neither block tables
+nor lengths, so what can be said is the bound that a recorded largest length gives.
 """
 
 from __future__ import annotations
@@ -57,17 +57,23 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _cached,
-        "_rocm_C::paged_attention(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, kv_heads, scale, "
+        "_rocm_C::paged_attention(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, "
+        "kv_heads, scale, "
         "block_tables, seq_lens, query_start_loc, block_size, max_context, ...)",
-        "_rocm_C::paged_attention(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, kv_heads, scale, "
+        "_rocm_C::paged_attention(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, "
+        "kv_heads, scale, "
         "block_tables, seq_lens, block_size, max_context, ...)",
-        "aiter::paged_attention_rocm(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, kv_heads, scale, "
+        "aiter::paged_attention_rocm(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, "
+        "value_cache~, kv_heads, scale, "
         "block_tables, context_lens, block_size, max_context, ...)",
-        "_C::paged_attention_v1(out!, query, key_cache~, value_cache~, kv_heads, scale, block_tables, seq_lens, block_size, "
+        "_C::paged_attention_v1(out!, query, key_cache~, value_cache~, kv_heads, scale, block_tables, "
+        "seq_lens, block_size, "
         "max_context, ...)",
-        "_C::paged_attention_v2(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, kv_heads, scale, "
+        "_C::paged_attention_v2(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, "
+        "kv_heads, scale, "
         "block_tables, seq_lens, block_size, max_context, ...)",
-        "aiter::paged_attention_v1(out!, workspace~, query, key_cache~, value_cache~, scale, block_tables, cu_query_lens, "
+        "aiter::paged_attention_v1(out!, workspace~, query, key_cache~, value_cache~, scale, block_tables, "
+        "cu_query_lens, "
         "context_lens, max_context, ...)",
         "aiter::paged_attention_ragged(out!, workspace~, query, key_cache~, value_cache~, ...)",
         "aiter::pa_fwd*(query, key_cache~, value_cache~, ...)",

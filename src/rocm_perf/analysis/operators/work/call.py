@@ -12,8 +12,12 @@ Shape = tuple[int, ...]
 
 # Element types as torch numbers them in recorded arguments (c10/core/ScalarType.h), and their bytes.
 _TYPE_BYTES = {
-    0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 2, 6: 4, 7: 8, 9: 8, 10: 16, 11: 1, 15: 2, 23: 1, 24: 1, 25: 1, 26: 1, 44: 1, 45: 1,
-}  # fmt: skip
+    **dict.fromkeys((0, 1, 11, 23, 24, 25, 26, 44, 45), 1),  # 8 bits, bool, fp8, e8m0, two of fp4
+    **dict.fromkeys((2, 5, 15), 2),  # int16, half, bfloat16
+    **dict.fromkeys((3, 6), 4),
+    **dict.fromkeys((4, 7, 9), 8),  # int64, double, complex64
+    10: 16,
+}
 
 
 class NoFormulaError(ValueError):

@@ -83,7 +83,9 @@ def _causal_1d(call: Call) -> Counted:
     data, weight = call.tensor("input"), call.tensor("weight", 2)
     taps = weight.shape[1]
     elements = data.elements
-    return Counted(2 * elements * taps, f"2 * {elements} outputs * {taps} weights", element_bytes(data) * elements)
+    return Counted(
+        2 * elements * taps, f"2 * {elements} outputs * {taps} weights", element_bytes(data) * elements
+    )
 
 
 FORMULAS: tuple[Formula, ...] = (
@@ -94,12 +96,17 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::conv3d(input, weight, bias, stride, padding, dilation, groups)",
         "aten::_convolution_mode(input, weight, bias, stride, padding, dilation, groups)",
         "aten::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
-        "aten::convolution_overrideable(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
-        "aten::_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, "
+        "aten::convolution_overrideable(input, weight, bias, stride, padding, dilation, transposed, "
+        "output_padding, groups)",
+        "aten::_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, "
+        "groups, "
         "benchmark, deterministic, cudnn_enabled, allow_tf32)",
-        "aten::cudnn_convolution(input, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32)",
-        "aten::miopen_convolution(input, weight, bias, padding, stride, dilation, groups, benchmark, deterministic)",
-        "aten::miopen_depthwise_convolution(input, weight, bias, padding, stride, dilation, groups, benchmark, deterministic)",
+        "aten::cudnn_convolution(input, weight, padding, stride, dilation, groups, benchmark, deterministic, "
+        "allow_tf32)",
+        "aten::miopen_convolution(input, weight, bias, padding, stride, dilation, groups, benchmark, "
+        "deterministic)",
+        "aten::miopen_depthwise_convolution(input, weight, bias, padding, stride, dilation, groups, "
+        "benchmark, deterministic)",
         "aten::cudnn_convolution_relu(input, weight, bias, stride, padding, dilation, groups)",
         "aten::miopen_convolution_relu(input, weight, bias, stride, padding, dilation, groups)",
         "aten::cudnn_convolution_add_relu(input, weight, z, alpha, bias, stride, padding, dilation, groups)",
@@ -114,14 +121,18 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)",
         "aten::conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)",
         "aten::conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation)",
-        "aten::cudnn_convolution_transpose(input, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32)",
-        "aten::miopen_convolution_transpose(input, weight, bias, padding, output_padding, stride, dilation, groups, benchmark, deterministic)",
+        "aten::cudnn_convolution_transpose(input, weight, padding, output_padding, stride, dilation, groups, "
+        "benchmark, deterministic, allow_tf32)",
+        "aten::miopen_convolution_transpose(input, weight, bias, padding, output_padding, stride, dilation, "
+        "groups, benchmark, deterministic)",
     ),
     *formulas(
         _backward,
-        "aten::convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, "
+        "aten::convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, "
+        "transposed, "
         "output_padding, groups, output_mask)",
-        "aten::convolution_backward_overrideable(grad_output, input, weight, stride, padding, dilation, transposed, "
+        "aten::convolution_backward_overrideable(grad_output, input, weight, stride, padding, dilation, "
+        "transposed, "
         "output_padding, groups, output_mask)",
     ),
     *formulas(

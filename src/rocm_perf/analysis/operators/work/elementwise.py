@@ -6,20 +6,30 @@ from collections.abc import Callable
 from math import prod
 
 from rocm_perf.analysis.operators.promotion import floating, promoted, type_bytes
-from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, broadcast, element_bytes
+from rocm_perf.analysis.operators.work.call import (
+    Call,
+    Count,
+    Counted,
+    NoFormulaError,
+    broadcast,
+    element_bytes,
+)
 from rocm_perf.analysis.operators.work.signature import Formula, formula, formulas
 
-# By the number of parameters in their schemas (native_functions.yaml); a function such as `exp` counts as one operation.
+# By the number of parameters in their schemas (native_functions.yaml); a function such as `exp` is one operation.
 ONE = {
-    1: "relu relu6 neg abs square floor ceil round trunc sign sgn frac conj_physical hardswish hardsigmoid bitwise_not",
-    2: "mul maximum minimum fmax fmin pow clamp_min clamp_max leaky_relu remainder fmod floor_divide bitwise_and bitwise_or "
+    1: "relu relu6 neg abs square floor ceil round trunc sign sgn frac conj_physical hardswish "
+    "hardsigmoid bitwise_not",
+    2: "mul maximum minimum fmax fmin pow clamp_min clamp_max leaky_relu remainder fmod floor_divide "
+    "bitwise_and bitwise_or "
     "bitwise_xor bitwise_left_shift bitwise_right_shift __and__ __or__ __xor__ __lshift__ __rshift__ copysign prelu "
     "softshrink hardshrink nextafter gcd heaviside",
     3: "add sub rsub threshold clamp hardtanh softplus nan_to_num masked_fill",
     4: "elu",
 }
 ONE_FLOATING = {
-    1: "sqrt rsqrt exp exp2 expm1 log log2 log10 log1p tanh sigmoid silu mish sin cos tan asin acos atan sinh cosh reciprocal "
+    1: "sqrt rsqrt exp exp2 expm1 log log2 log10 log1p tanh sigmoid silu mish sin cos tan asin acos atan "
+    "sinh cosh reciprocal "
     "erf erfc erfinv lgamma digamma log_sigmoid logit",
     2: "div gelu atan2 true_divide special_xlog1py xlogy hypot celu",
 }
@@ -65,7 +75,11 @@ def _where(call: Call) -> Counted:
 def _dropout(call: Call) -> Counted:
     """The result, and the mask, which is a byte for each element."""
     data = call.tensor("input")
-    return Counted(2 * data.elements, f"2 * {data.elements} elements: mask, scale", (element_bytes(data) + 1) * data.elements)
+    return Counted(
+        2 * data.elements,
+        f"2 * {data.elements} elements: mask, scale",
+        (element_bytes(data) + 1) * data.elements,
+    )
 
 
 def _by_count(names: dict[int, str], count: Count) -> tuple[Formula, ...]:

@@ -35,7 +35,7 @@ class Work(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=65_536)
-def operator_work(
+def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     name: str,
     shapes: str | None,
     dtypes: str | None,
@@ -43,8 +43,8 @@ def operator_work(
     strides: str | None = None,
     kernel: str | None = None,
 ) -> Work:
-    """FLOPs and bytes of a call, or why they are not known. The name of a `kernel` that the call launched says which type
-    the tensors of a list have, which is recorded nowhere else."""
+    """FLOPs and bytes of a call, or why they are not known. The name of a `kernel` that the call launched says which
+    type the tensors of a list have, which is recorded nowhere else."""
     known = arguments(shapes, dtypes, strides, inputs)
     if known is None:
         return _unknown(NO_SHAPES)

@@ -1,7 +1,7 @@
 """Kernels that torch.compile generated: `triton_poi_fused_add_mul_0` and its kind, from their names and arguments.
 
-Inductor names a kernel after the operators it fused, each once (`torch/_inductor/codegen/triton.py`), and passes it the
-tensors, those it updates in place first, then those it reads, then those it writes; behind them the lengths of its axes.
+Inductor names a kernel after the operators it fused, each once (torch/_inductor/codegen/triton.py), and passes it the
+tensors: those it updates in place, those it reads, those it writes; behind them the lengths of its axes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from itertools import permutations
 from math import prod
 
 from rocm_perf.analysis.operators.work import elementwise
-from rocm_perf.analysis.operators.work.call import Counted, NoFormulaError, NotRecordedError, distinct_elements
+from rocm_perf.analysis.operators.work.call import (
+    Counted,
+    NoFormulaError,
+    NotRecordedError,
+    distinct_elements,
+)
 from rocm_perf.analysis.operators.work.products import product
 from rocm_perf.model.torch_call import Argument
 
@@ -36,18 +41,24 @@ _MORE = {
     "linalg_vector_norm": 2,
 }  # fmt: skip
 _MOVING = (
-    "_to_copy copy copy_ clone view _unsafe_view reshape permute transpose t expand unsqueeze squeeze slice select cat stack "
-    "split split_with_sizes unbind embedding embedding_dense_backward index index_put index_select gather scatter "
-    "scatter_add slice_scatter select_scatter constant_pad_nd full full_like zeros zeros_like ones ones_like new_zeros "
-    "new_full empty empty_like arange iota where masked_fill scalar_tensor lift_fresh detach alias as_strided contiguous "
-    "repeat roll flip tril triu convert_element_type nll_loss_backward moe_forward rand randn bernoulli inductor_random "
-    "inductor_seeds convolution max_pool2d_with_indices avg_pool2d upsample_nearest2d _unsafe_index _unsafe_index_put "
-    "fill squeeze_ sym_size"
+    "_to_copy copy copy_ clone view _unsafe_view reshape permute transpose t expand unsqueeze squeeze "
+    "slice select cat stack split split_with_sizes unbind embedding embedding_dense_backward index "
+    "index_put index_select gather scatter scatter_add slice_scatter select_scatter constant_pad_nd full "
+    "full_like zeros zeros_like ones ones_like new_zeros new_full empty empty_like arange iota where "
+    "masked_fill scalar_tensor lift_fresh detach alias as_strided contiguous repeat roll flip tril triu "
+    "convert_element_type nll_loss_backward moe_forward rand randn bernoulli inductor_random "
+    "inductor_seeds convolution max_pool2d_with_indices avg_pool2d upsample_nearest2d _unsafe_index "
+    "_unsafe_index_put fill squeeze_ sym_size"
 )
 
 
 def _operations() -> dict[str, int]:
-    tables = ((elementwise.ONE, 1), (elementwise.ONE_FLOATING, 1), (elementwise.TWO, 2), (elementwise.TRUTH, 1))
+    tables = (
+        (elementwise.ONE, 1),
+        (elementwise.ONE_FLOATING, 1),
+        (elementwise.TWO, 2),
+        (elementwise.TRUTH, 1),
+    )
     counted = {name: each for table, each in tables for listed in table.values() for name in listed.split()}
     return {**dict.fromkeys(_MOVING.split(), 0), **counted, **_MORE, **dict.fromkeys(_PRODUCTS, 0)}
 
@@ -107,8 +118,8 @@ def _has_parameters(tensors: Sequence[Argument]) -> bool:
 
 
 def _moved(tensors: Sequence[Argument], elements: int | None) -> int:
-    """Each tensor once, twice where it is updated; of a tensor that is larger than the axes, such as a table that rows
-    are taken from, an element for each of the axes'."""
+    """Each tensor once, twice where it is updated; of a tensor that is larger than the axes, such as a table that
+    rows are taken from, an element for each of theirs."""
     total = 0
     for tensor in tensors:
         touched = distinct_elements(tensor) if elements is None else min(distinct_elements(tensor), elements)
@@ -118,12 +129,16 @@ def _moved(tensors: Sequence[Argument], elements: int | None) -> int:
 
 
 def _iterated(arguments: Sequence[Argument], tensors: Sequence[Argument]) -> int:
-    """The elements that the kernel goes through: the lengths of its last axes, where their product is a tensor's size."""
-    numbers = [int(argument.text) for argument in arguments if argument.kind == "value" and argument.text.isdigit()]
+    """The elements that the kernel goes through: the lengths of its axes, where their product is a tensor's size."""
+    numbers = [
+        int(argument.text) for argument in arguments if argument.kind == "value" and argument.text.isdigit()
+    ]
     sizes = {tensor.elements for tensor in tensors}
     for count in (2, 3, 1):
         if len(numbers) >= count and prod(numbers[-count:]) in sizes:
             return prod(numbers[-count:])
+    if not numbers and len(sizes) > 1:
+        raise NotRecordedError("the lengths of its axes are not recorded")
     return numbers[-1] if len(numbers) == 1 else max(sizes)
 
 

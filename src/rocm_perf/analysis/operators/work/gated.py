@@ -23,12 +23,18 @@ def _gated(more: int = 0) -> Count:
 
 def _separate(call: Call) -> Counted:
     data = call.tensor("input")
-    return Counted(2 * data.elements, f"2 * {data.elements} results: activation, multiply", element_bytes(data) * data.elements)
+    return Counted(
+        2 * data.elements,
+        f"2 * {data.elements} results: activation, multiply",
+        element_bytes(data) * data.elements,
+    )
 
 
 def _plain(call: Call) -> Counted:
     data = call.tensor("input")
-    return Counted(data.elements, f"1 * {data.elements} elements: activation", element_bytes(data) * data.elements)
+    return Counted(
+        data.elements, f"1 * {data.elements} elements: activation", element_bytes(data) * data.elements
+    )
 
 
 FORMULAS: tuple[Formula, ...] = (

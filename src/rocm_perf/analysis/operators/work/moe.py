@@ -6,9 +6,17 @@ that are read are at most those of every expert that could be chosen.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
-from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, argument_bytes, element_bytes
+from rocm_perf.analysis.operators.work.call import (
+    Call,
+    Count,
+    Counted,
+    NoFormulaError,
+    argument_bytes,
+    element_bytes,
+)
 from rocm_perf.analysis.operators.work.products import into
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
 
@@ -30,7 +38,7 @@ def _both(call: Call) -> Counted:
     inner = down.shape[2] * _packed(width, up.shape[2])
     flops = 2 * chosen * width * (up.shape[1] + inner)
     text = f"2 * {tokens} tokens * {_top_k(call)} experts * {width} * ({up.shape[1]} + {inner})"
-    return _weighed(call, flops, text, ("w1", "w2"), chosen, argument_bytes(hidden))
+    return _weighed(call, Counted(flops, text, argument_bytes(hidden)), chosen, "w1", "w2")
 
 
 def _packed(width: int, kept: int) -> int:
@@ -40,14 +48,12 @@ def _packed(width: int, kept: int) -> int:
     return width // kept
 
 
-def _weighed(call: Call, flops: int, text: str, weights: tuple[str, ...], chosen: int, output: int) -> Counted:
-    """The FLOPs with the bytes of the weights that could be read."""
+def _weighed(call: Call, products: Counted, chosen: int, *weights: str) -> Counted:
+    """The products with the bytes of the weights that could be read."""
     experts = min(call.tensor(weights[0]).shape[0], chosen)
     read = sum(call.size(name) * experts // call.tensor(name).shape[0] for name in weights)
-    return Counted(
-        flops=flops,
-        formula=text,
-        output_bytes=output,
+    return replace(
+        products,
         touched_bytes=read,
         touched=f"of the weights those of {experts} experts",
         on_matrix=True,
@@ -63,14 +69,21 @@ def stage(weight: str, rows: int, columns: int) -> Count:
         tokens = prod(data.shape[:-1]) if len(data.shape) == 3 else data.shape[0] * _top_k(call)
         n = matrix.shape[rows]
         k = max(data.shape[-1], matrix.shape[columns])  # either may be packed
-        flops, text = 2 * tokens * n * k, f"2 * {tokens} tokens sent * {n} * {k}"
-        return _weighed(call, flops, text, (weight,), tokens, tokens * n * element_bytes(data))
+        text = f"2 * {tokens} tokens sent * {n} * {k}"
+        products = Counted(2 * tokens * n * k, text, tokens * n * element_bytes(data))
+        return _weighed(call, products, tokens, weight)
 
     return count
 
 
 def _missing(_: Call) -> Counted:
-    return Counted(None, "2 * tokens * experts of a token * sizes", on_matrix=True, flops_missing=_WEIGHTS, bytes_missing=_WEIGHTS)
+    return Counted(
+        None,
+        "2 * tokens * experts of a token * sizes",
+        on_matrix=True,
+        flops_missing=_WEIGHTS,
+        bytes_missing=_WEIGHTS,
+    )
 
 
 def _routing(operations: int, steps: str) -> Count:
@@ -87,7 +100,11 @@ def _bookkeeping(_: Call) -> Counted:
 
 def _sum(call: Call) -> Counted:
     data = call.tensor("input")
-    return Counted(data.elements, f"1 * {data.elements} elements: add", element_bytes(data) * data.elements // data.shape[-2])
+    return Counted(
+        data.elements,
+        f"1 * {data.elements} elements: add",
+        element_bytes(data) * data.elements // data.shape[-2],
+    )
 
 
 _EXPERTS = "hidden, w1~, w2~, topk_weights, topk_ids, ..."
@@ -108,18 +125,23 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         stage("w1", 1, 2),
-        "aiter::ck_moe_stage1*(hidden, w1~, w2~, sorted_token_ids~, sorted_expert_ids~, num_valid_ids~, out!, topk, ...)",
-        "aiter::moe_cktile2stages_gemm1*(hidden, w1~, out!, sorted_ids~, sorted_expert_ids~, max_token_ids~, topk, ...)",
+        "aiter::ck_moe_stage1*(hidden, w1~, w2~, sorted_token_ids~, sorted_expert_ids~, num_valid_ids~, "
+        "out!, topk, ...)",
+        "aiter::moe_cktile2stages_gemm1*(hidden, w1~, out!, sorted_ids~, sorted_expert_ids~, max_token_ids~, "
+        "topk, ...)",
     ),
     *formulas(
         stage("w2", 1, 2),
-        "aiter::ck_moe_stage2*(hidden, w1~, w2~, sorted_token_ids~, sorted_expert_ids~, num_valid_ids~, out!, topk, ...)",
-        "aiter::moe_cktile2stages_gemm2*(hidden, w2~, out!, sorted_ids~, sorted_expert_ids~, max_token_ids~, topk, ...)",
+        "aiter::ck_moe_stage2*(hidden, w1~, w2~, sorted_token_ids~, sorted_expert_ids~, num_valid_ids~, "
+        "out!, topk, ...)",
+        "aiter::moe_cktile2stages_gemm2*(hidden, w2~, out!, sorted_ids~, sorted_expert_ids~, max_token_ids~, "
+        "topk, ...)",
     ),
     *formulas(
         into("out", "hidden"),
         "_C::cutlass_moe_mm(out!, hidden, w1, a_scales, b_scales, ...)",
-        "sgl_kernel::fp8_blockwise_scaled_grouped_mm(out!, a_ptrs, b_ptrs, out_ptrs, a_scales_ptrs, b_scales_ptrs, hidden, w1, ...)",
+        "sgl_kernel::fp8_blockwise_scaled_grouped_mm(out!, a_ptrs, b_ptrs, out_ptrs, a_scales_ptrs, "
+        "b_scales_ptrs, hidden, w1, ...)",
         "sgl_kernel::es_fp8_blockwise_scaled_grouped_mm(out!, hidden, w1, ...)",
         "*::cutlass_w4a8_moe_mm(out!, hidden, w1, ...)",
         "primus_turbo*::*grouped_gemm(hidden, w1, ...)",
@@ -159,10 +181,13 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _bookkeeping,
-        "*::moe_align_block_size(topk_ids, num_experts, block_size, sorted_token_ids!, expert_ids!, num_tokens!, ...)",
-        "aiter::moe_sorting*(topk_ids, topk_weights, sorted_token_ids!, sorted_weights!, sorted_expert_ids!, num_valid_ids!, buffer!, ...)",
+        "*::moe_align_block_size(topk_ids, num_experts, block_size, sorted_token_ids!, expert_ids!, "
+        "num_tokens!, ...)",
+        "aiter::moe_sorting*(topk_ids, topk_weights, sorted_token_ids!, sorted_weights!, sorted_expert_ids!, "
+        "num_valid_ids!, buffer!, ...)",
         "*::shuffle_rows(input, map, out!)",
-        "_moe_C::moe_permute(input, topk_ids, source, expert_map, n_expert, n_local, topk, out!, offsets!, inverse!, index!)",
+        "_moe_C::moe_permute(input, topk_ids, source, expert_map, n_expert, n_local, topk, out!, offsets!, "
+        "inverse!, index!)",
         "*::get_cutlass_*moe_mm_data(topk_ids, ...)",
         "sgl_kernel::prepare_moe_input(topk_ids, ...)",
     ),

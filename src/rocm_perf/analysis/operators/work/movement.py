@@ -1,10 +1,17 @@
-"""Operators that move data and compute nothing: copies, concatenation, indexing, embeddings, fills, padding, pooling."""
+"""Operators that move data: copies, concatenation, indexing, embeddings, fills, padding, pooling."""
 
 from __future__ import annotations
 
 from math import prod
 
-from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, broadcast, element_bytes
+from rocm_perf.analysis.operators.work.call import (
+    Call,
+    Count,
+    Counted,
+    NoFormulaError,
+    broadcast,
+    element_bytes,
+)
 from rocm_perf.analysis.operators.work.reductions import reduced
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
 
@@ -80,24 +87,36 @@ def _index(call: Call) -> Counted:
         raise NoFormulaError("it has more indices than axes")
     taken = prod(broadcast(*places)) * prod(data.shape[len(places) :]) * element_bytes(data)
     index_bytes = 8 * sum(prod(shape) for shape in places)
-    return Counted(0, _MOVES, taken, touched_bytes=taken + index_bytes, touched="an element for each result, and the indices (int64)")
+    return Counted(
+        0,
+        _MOVES,
+        taken,
+        touched_bytes=taken + index_bytes,
+        touched="an element for each result, and the indices (int64)",
+    )
 
 
 def _index_put(call: Call) -> Counted:
-    values, target = call.tensor("values"), call.tensor("self")
+    target = call.tensor("self")
     data, places = target.shape, call.tensors("indices")
     put = prod(broadcast(*places)) * prod(data[len(places) :])
     times = 2 if call.is_true("accumulate") else 1
     flops = put if times == 2 else 0
     moved = times * put * element_bytes(target) + 8 * sum(prod(shape) for shape in places)
-    del values
-    return Counted(flops, f"{flops}: adds" if flops else _MOVES, touched_bytes=moved, touched="an element of the target for each value, and the indices (int64)")
+    return Counted(
+        flops,
+        f"{flops}: adds" if flops else _MOVES,
+        touched_bytes=moved,
+        touched="an element of the target for each value, and the indices (int64)",
+    )
 
 
 def _embedding_backward(call: Call) -> Counted:
     gradient = call.tensor("grad")
     table = call.integer("rows") * gradient.shape[-1]
-    return Counted(gradient.elements, f"1 * {gradient.elements} elements: add", element_bytes(gradient) * table)
+    return Counted(
+        gradient.elements, f"1 * {gradient.elements} elements: add", element_bytes(gradient) * table
+    )
 
 
 def _pad(call: Call) -> Counted:
@@ -150,6 +169,11 @@ def _as_large(name: str, operations: int) -> Count:
     return count
 
 
+def _communicates(_: Call) -> Counted:
+    why = "it communicates: the topic communication has its bytes and rates"
+    return Counted(None, "", flops_missing=why, bytes_missing=why)
+
+
 def _resized(call: Call) -> Counted:
     data, sizes = call.tensor("self"), call.integers("output_size")
     if not sizes:
@@ -159,7 +183,22 @@ def _resized(call: Call) -> Counted:
 
 
 FORMULAS: tuple[Formula, ...] = (
-    *formulas(_copy, "aten::copy_(self!, source, non_blocking)", "aten::_foreach_copy_one(self!, source)"),
+    *formulas(
+        _communicates,
+        "record_param_comms(...)",
+        "c10d::*(...)",
+        "nccl:*(...)",
+        "_c10d_functional::*(...)",
+        "_C_custom_ar::all_reduce(...)",
+        "vllm::all_reduce*(...)",
+        "vllm::all_gather*(...)",
+        "vllm::reduce_scatter*(...)",
+        "sglang::*all_reduce*(...)",
+        "sgl_kernel::*all_reduce*(...)",
+        "aiter::*all_reduce*(...)",
+        "aiter::*allreduce*(...)",
+    ),
+    *formulas(_copy, "aten::copy_(self!, source, non_blocking)"),
     *formulas(
         _clone,
         "aten::clone(self, memory_format)",
@@ -183,8 +222,17 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::log_normal_(self!, mean, std, generator)",
         "aten::cauchy_(self!, median, sigma, generator)",
     ),
-    *formulas(_joined, "aten::cat(tensors, dim)", "aten::stack(tensors, dim)", "aten::_cat(tensors, dim)", "aten::concat(tensors, dim)"),
-    *formulas(_rows("weight", "indices"), "aten::embedding(weight~, indices, padding_idx, scale_grad_by_freq, sparse)"),
+    *formulas(
+        _joined,
+        "aten::cat(tensors, dim)",
+        "aten::stack(tensors, dim)",
+        "aten::_cat(tensors, dim)",
+        "aten::concat(tensors, dim)",
+    ),
+    *formulas(
+        _rows("weight", "indices"),
+        "aten::embedding(weight~, indices, padding_idx, scale_grad_by_freq, sparse)",
+    ),
     *formulas(_select, "aten::index_select(self~, dim, index)"),
     *formulas(_gather, "aten::gather(self~, dim, index, sparse_grad)"),
     *formulas(
@@ -207,8 +255,19 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::index_put_(self~, indices~, values, accumulate)",
         "aten::_index_put_impl_(self~, indices~, values, accumulate, unsafe)",
     ),
-    *formulas(_embedding_backward, "aten::embedding_dense_backward(grad, indices, rows, padding_idx, scale_grad_by_freq)"),
-    *formulas(_pad, "aten::constant_pad_nd(self, pad, value)", "aten::reflection_pad1d(self, pad)", "aten::reflection_pad2d(self, pad)", "aten::replication_pad1d(self, pad)", "aten::replication_pad2d(self, pad)", "aten::replication_pad3d(self, pad)"),
+    *formulas(
+        _embedding_backward,
+        "aten::embedding_dense_backward(grad, indices, rows, padding_idx, scale_grad_by_freq)",
+    ),
+    *formulas(
+        _pad,
+        "aten::constant_pad_nd(self, pad, value)",
+        "aten::reflection_pad1d(self, pad)",
+        "aten::reflection_pad2d(self, pad)",
+        "aten::replication_pad1d(self, pad)",
+        "aten::replication_pad2d(self, pad)",
+        "aten::replication_pad3d(self, pad)",
+    ),
     *formulas(_repeat, "aten::repeat(self, repeats)"),
     *formulas(
         lambda call: _pooled(call, 1, 8),
@@ -223,11 +282,18 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _as_large("self", 1),
-        "aten::max_pool2d_with_indices_backward(grad, self~, kernel_size, stride, padding, dilation, ceil_mode, indices)",
-        "aten::avg_pool2d_backward(grad, self~, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
+        "aten::max_pool2d_with_indices_backward(grad, self~, kernel_size, stride, padding, dilation, "
+        "ceil_mode, indices)",
+        "aten::avg_pool2d_backward(grad, self~, kernel_size, stride, padding, ceil_mode, count_include_pad, "
+        "divisor_override)",
         "aten::_adaptive_avg_pool2d_backward(grad, self~)",
     ),
-    *formulas(_adaptive, "aten::_adaptive_avg_pool2d(self, output_size)", "aten::_adaptive_avg_pool3d(self, output_size)", "aten::adaptive_avg_pool1d(self, output_size)"),
+    *formulas(
+        _adaptive,
+        "aten::_adaptive_avg_pool2d(self, output_size)",
+        "aten::_adaptive_avg_pool3d(self, output_size)",
+        "aten::adaptive_avg_pool1d(self, output_size)",
+    ),
     *formulas(
         _resized,
         "aten::upsample_nearest1d(self, output_size, scales)",

@@ -49,7 +49,7 @@ def _backward(base: int, without_weight: int) -> Count:
         parameters = call.tensor("weight").elements * (of_weight + of_bias) if call.given("weight") else 0
         return Counted(
             flops=each * data.elements,
-            formula=f"{each} * {data.elements} elements: gradients of input ({first}), weight (2), bias (1) as asked for",
+            formula=f"{each} * {data.elements} elements: gradients of input ({first}), weight (2), bias (1)",
             output_bytes=element_bytes(data) * (of_input * data.elements + parameters),
         )
 
@@ -70,7 +70,11 @@ def _quantised(more: int) -> Count:
         data = call.tensor("input")
         each = _RMS + 1 + _QUANTISE + more
         kept = element_bytes(data) * data.elements if more else 0  # the sum, which is the next residual
-        return Counted(each * data.elements, f"{each} * {data.elements} elements: normalise, scale, quantise", data.elements + kept)
+        return Counted(
+            each * data.elements,
+            f"{each} * {data.elements} elements: normalise, scale, quantise",
+            data.elements + kept,
+        )
 
     return count
 
@@ -100,7 +104,8 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::native_layer_norm(input, normalized_shape, weight, bias, eps)",
         "aten::group_norm(input, num_groups, weight, bias, eps, cudnn_enabled)",
         "aten::native_group_norm(input, weight, bias, N, C, HxW, group, eps)",
-        "aten::instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)",
+        "aten::instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, "
+        "cudnn_enabled)",
         "aiter::layer_norm(input, weight, bias, eps, x_bias)",
         "aiter::layernorm2d_fwd(input, weight, bias, eps, x_bias)",
         "apex::*layer_norm*(input, weight, bias, ...)",
@@ -111,13 +116,16 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _batch,
-        "aten::batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)",
+        "aten::batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, "
+        "cudnn_enabled)",
         "aten::native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
-        "aten::_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)",
+        "aten::_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, "
+        "eps)",
         "aten::_batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)",
         "aten::miopen_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
         "aten::cudnn_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
-        "aten::_batch_norm_impl_index(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)",
+        "aten::_batch_norm_impl_index(input, weight, bias, running_mean, running_var, training, momentum, "
+        "eps, cudnn_enabled)",
     ),
     *formulas(
         _RMS_NORM,
@@ -163,16 +171,22 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _qk_rope,
-        "*::fused_qk_norm_rope(input~, heads_q, heads_k, heads_v, head_dim, eps, q_weight, k_weight, cos_sin_cache~, ...)",
+        "*::fused_qk_norm_rope(input~, heads_q, heads_k, heads_v, head_dim, eps, q_weight, k_weight, "
+        "cos_sin_cache~, ...)",
     ),
     *formulas(
         _backward(10, 9),
-        "aten::native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)",
+        "aten::native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, "
+        "output_mask)",
         "aten::native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)",
-        "aten::native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)",
-        "aten::batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve)",
-        "aten::cudnn_batch_norm_backward(input, grad_output, weight, running_mean, running_var, save_mean, save_var, eps, reserve~)",
-        "aten::miopen_batch_norm_backward(input, grad_output, weight, running_mean, running_var, save_mean, save_var, eps)",
+        "aten::native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, "
+        "save_invstd, train, eps, output_mask)",
+        "aten::batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, "
+        "update, eps, output_mask, reserve)",
+        "aten::cudnn_batch_norm_backward(input, grad_output, weight, running_mean, running_var, save_mean, "
+        "save_var, eps, reserve~)",
+        "aten::miopen_batch_norm_backward(input, grad_output, weight, running_mean, running_var, save_mean, "
+        "save_var, eps)",
     ),
     *formulas(
         _backward(7, 6),

@@ -23,7 +23,9 @@ def _adam(decay: int) -> Count:
     """`decay`: operations of the weight decay, which Adam adds to the gradient and AdamW takes off the parameter."""
 
     def count(call: Call) -> Counted:
-        each = _ADAM + (0 if call.text("weight_decay") in ("", "0", "0.") else decay) + call.is_true("amsgrad")
+        each = (
+            _ADAM + (0 if call.text("weight_decay") in ("", "0", "0.") else decay) + call.is_true("amsgrad")
+        )
         elements = _elements(call)
         return Counted(each * elements, f"{each} * {elements} elements: both means, root, step, decay")
 
@@ -32,7 +34,11 @@ def _adam(decay: int) -> Count:
 
 def _sgd(call: Call) -> Counted:
     elements = _elements(call)
-    each = 2 + 2 * (call.text("weight_decay") not in ("", "0", "0.")) + 2 * (call.text("momentum") not in ("", "0", "0."))
+    each = (
+        2
+        + 2 * (call.text("weight_decay") not in ("", "0", "0."))
+        + 2 * (call.text("momentum") not in ("", "0", "0."))
+    )
     return Counted(each * elements, f"{each} * {elements} elements: decay, momentum, step as asked for")
 
 
@@ -57,7 +63,10 @@ def _foreach() -> tuple[Formula, ...]:
     )
 
 
-_STATES = "self&, grads, exp_avgs&, exp_avg_sqs&, max_exp_avg_sqs&, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, ..."
+_STATES = (
+    "self&, grads, exp_avgs&, exp_avg_sqs&, max_exp_avg_sqs&, state_steps, lr, beta1, beta2, weight_decay, eps, "
+    "amsgrad, ..."
+)
 
 FORMULAS: tuple[Formula, ...] = (
     *formulas(_adam(decay=2), f"aten::_fused_adam_({_STATES})"),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from math import prod
 
-from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, broadcast, element_bytes
+from rocm_perf.analysis.operators.work.call import (
+    Call,
+    Count,
+    Counted,
+    NoFormulaError,
+    broadcast,
+    element_bytes,
+)
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
 
 
@@ -118,13 +125,25 @@ FORMULAS: tuple[Formula, ...] = (
         "_rocm_C::wvSplitKrc(weight, input, bias, units)",
         "_rocm_C::LLMM1(weight, input, rows_per_block)",
     ),
-    *formulas(_matmul, "aten::matmul(self, other)", "aten::dot(self, other)", "aten::vdot(self, other)", "aten::mv(self, other)"),
-    *formulas(_outer, "aten::outer(vec1, vec2)", "aten::ger(vec1, vec2)", "aten::addr(self, vec1, vec2, beta, alpha)"),
+    *formulas(
+        _matmul,
+        "aten::matmul(self, other)",
+        "aten::dot(self, other)",
+        "aten::vdot(self, other)",
+        "aten::mv(self, other)",
+    ),
+    *formulas(
+        _outer,
+        "aten::outer(vec1, vec2)",
+        "aten::ger(vec1, vec2)",
+        "aten::addr(self, vec1, vec2, beta, alpha)",
+    ),
     *formulas(_matrix_vector, "aten::addmv(self, mat, vec, beta, alpha)"),
     *formulas(
         _grouped,
         "aten::_grouped_mm(self, mat2, offs, bias, out_dtype)",
-        "aten::_scaled_grouped_mm(self, mat2, scale_a, scale_b, offs, bias, scale_result, out_dtype, use_fast_accum)",
+        "aten::_scaled_grouped_mm(self, mat2, scale_a, scale_b, offs, bias, scale_result, out_dtype, "
+        "use_fast_accum)",
     ),
     *formulas(
         into("out", "mat_a"),

@@ -14,7 +14,7 @@ _PACKED_INTO_INT32 = 8
 
 
 def scaled(left: str, right: str, asked: str = "out_dtype") -> Count:
-    """[..., K] x [N, K] or [K, N], told by which size is K; the result is half precision unless another is asked for."""
+    """[..., K] x [N, K] or [K, N], told by which size is K; the result is a half unless another type is asked for."""
 
     def count(call: Call) -> Counted:
         a, b = call.tensor(left), call.tensor(right, 2)
@@ -75,7 +75,9 @@ def quantise(operations: int, steps: str) -> Count:
 
     def count(call: Call) -> Counted:
         elements = call.tensor("input").elements
-        return Counted(operations * elements, f"{operations} * {elements} elements: {steps}", output_bytes=elements)
+        return Counted(
+            operations * elements, f"{operations} * {elements} elements: {steps}", output_bytes=elements
+        )
 
     return count
 
@@ -95,7 +97,8 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         plain("self", "mat2"),
-        "aten::_scaled_mm_v2(self, mat2, scale_a~, recipe_a, swizzle_a, scale_b~, recipe_b, swizzle_b, bias, out_dtype, contraction_dim, use_fast_accum)",
+        "aten::_scaled_mm_v2(self, mat2, scale_a~, recipe_a, swizzle_a, scale_b~, recipe_b, swizzle_b, bias, "
+        "out_dtype, contraction_dim, use_fast_accum)",
     ),
     *formulas(
         scaled("A", "B"),
@@ -113,7 +116,8 @@ FORMULAS: tuple[Formula, ...] = (
         "sgl_kernel::fp8_scaled_mm(A, B, As, Bs, out_dtype, bias)",
         "sgl_kernel::fp8_blockwise_scaled_mm(A, B, As, Bs, out_dtype)",
         "sglang::*w8a8*(A, B, As, Bs, ...)",
-        "aiter::hipb_mm(A, B, solution_index, bias, out_dtype, scaleA, scaleB, scaleOut, bpreshuffle, use_gelu)",
+        "aiter::hipb_mm(A, B, solution_index, bias, out_dtype, scaleA, scaleB, scaleOut, bpreshuffle, "
+        "use_gelu)",
         "aiter::rocb_mm(A, B, solution_index)",
         "aiter::gemm_a8w8(A, B, x_scale, w_scale, bias, out_dtype, splitK)",
         "aiter::gemm_a8w8_bpreshuffle(A, B, x_scale, w_scale, bias, out_dtype)",
@@ -164,8 +168,10 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _sized,
-        "_C::marlin_gemm(a, c, weight, bias, b_scales, a_scales, global_scale, b_zeros, g_idx, perm, workspace~, b_type, size_m, size_n, size_k, ...)",
-        "_C::gptq_marlin_gemm(a, c, weight, bias, b_scales, global_scale, b_zeros, g_idx, perm, workspace~, b_type, size_m, size_n, size_k, ...)",
+        "_C::marlin_gemm(a, c, weight, bias, b_scales, a_scales, global_scale, b_zeros, g_idx, perm, "
+        "workspace~, b_type, size_m, size_n, size_k, ...)",
+        "_C::gptq_marlin_gemm(a, c, weight, bias, b_scales, global_scale, b_zeros, g_idx, perm, workspace~, "
+        "b_type, size_m, size_n, size_k, ...)",
     ),
     *formulas(
         _awq,
@@ -175,7 +181,8 @@ FORMULAS: tuple[Formula, ...] = (
     *formulas(
         _columns,
         "_C::gptq_gemm(a, weight, zeros, scales, g_idx, use_exllama, use_v2_format, bit)",
-        "_C::machete_mm(a, weight, b_type, out_type, group_scales, group_zeros, group_size, channel_scales, token_scales, schedule)",
+        "_C::machete_mm(a, weight, b_type, out_type, group_scales, group_zeros, group_size, channel_scales, "
+        "token_scales, schedule)",
         "_C::allspark_w8a16_gemm(a, weight, scales, zeros, ...)",
     ),
     *formulas(

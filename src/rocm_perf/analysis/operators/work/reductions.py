@@ -9,7 +9,18 @@ from rocm_perf.analysis.operators.work.signature import Formula, formula, formul
 from rocm_perf.model.torch_call import Argument
 
 _INDEX_BYTES = 8  # torch counts in int64
-_SUMS = {"sum": 1, "mean": 1, "nansum": 1, "prod": 1, "amax": 1, "amin": 1, "logsumexp": 3, "std": 4, "var": 4, "norm": 2}
+_SUMS = {
+    "sum": 1,
+    "mean": 1,
+    "nansum": 1,
+    "prod": 1,
+    "amax": 1,
+    "amin": 1,
+    "logsumexp": 3,
+    "std": 4,
+    "var": 4,
+    "norm": 2,
+}
 _INTEGERS = ("bool", "uint8", "int8", "int16", "int32")  # which sum to int64
 
 
@@ -62,7 +73,9 @@ def _indexed(values: bool) -> Count:
 
 def _truth(call: Call) -> Counted:
     data = call.tensor("self")
-    return Counted(data.elements, f"1 * {data.elements} elements: test", reduced(data.shape, call.integers("dim")))
+    return Counted(
+        data.elements, f"1 * {data.elements} elements: test", reduced(data.shape, call.integers("dim"))
+    )
 
 
 def _softmax(call: Call) -> Counted:
@@ -114,7 +127,7 @@ def _nll_backward(call: Call) -> Counted:
 
 
 def _reductions() -> tuple[Formula, ...]:
-    by_name = []
+    by_name: list[Formula] = []
     for name, operations in _SUMS.items():
         count = _reduce(operations, name)
         by_name += formulas(count, f"aten::{name}(self, dim, keepdim, dtype)", f"aten::{name}(self, dtype)")
@@ -122,11 +135,28 @@ def _reductions() -> tuple[Formula, ...]:
 
 
 FORMULAS: tuple[Formula, ...] = (
-    *formulas(_reduce(2, "norm"), "aten::norm(self, p, dim, keepdim, dtype)", "aten::linalg_vector_norm(self, ord, dim, keepdim, dtype)"),
-    *formulas(_reduce(4, "variance"), "aten::var(self, dim, correction, keepdim)", "aten::std(self, dim, correction, keepdim)"),
-    *formulas(_reduce(5, "mean, variance"), "aten::var_mean(self, dim, correction, keepdim)", "aten::std_mean(self, dim, correction, keepdim)"),
+    *formulas(
+        _reduce(2, "norm"),
+        "aten::norm(self, p, dim, keepdim, dtype)",
+        "aten::linalg_vector_norm(self, ord, dim, keepdim, dtype)",
+    ),
+    *formulas(
+        _reduce(4, "variance"),
+        "aten::var(self, dim, correction, keepdim)",
+        "aten::std(self, dim, correction, keepdim)",
+    ),
+    *formulas(
+        _reduce(5, "mean, variance"),
+        "aten::var_mean(self, dim, correction, keepdim)",
+        "aten::std_mean(self, dim, correction, keepdim)",
+    ),
     *_reductions(),
-    *formulas(_indexed(values=True), "aten::max(self, dim, keepdim)", "aten::min(self, dim, keepdim)", "aten::median(self, dim, keepdim)"),
+    *formulas(
+        _indexed(values=True),
+        "aten::max(self, dim, keepdim)",
+        "aten::min(self, dim, keepdim)",
+        "aten::median(self, dim, keepdim)",
+    ),
     *formulas(_indexed(values=False), "aten::argmax(self, dim, keepdim)", "aten::argmin(self, dim, keepdim)"),
     *formulas(_truth, "aten::any(self, dim, keepdim)", "aten::all(self, dim, keepdim)"),
     *formulas(
@@ -148,16 +178,39 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::_softmax_backward_data(grad_output, output, dim, input_dtype)",
         "aten::_log_softmax_backward_data(grad_output, output, dim, input_dtype)",
     ),
-    *formulas(_sorted, "aten::topk(self, k, dim, largest, sorted)", "aten::sort(self, dim, descending)", "aten::sort(self, stable, dim, descending)"),
-    *formulas(_loss(3, "subtract, square, add"), "aten::mse_loss(self, target, reduction)", "aten::smooth_l1_loss(self, target, reduction, beta)"),
+    *formulas(
+        _sorted,
+        "aten::topk(self, k, dim, largest, sorted)",
+        "aten::sort(self, dim, descending)",
+        "aten::sort(self, stable, dim, descending)",
+    ),
+    *formulas(
+        _loss(3, "subtract, square, add"),
+        "aten::mse_loss(self, target, reduction)",
+        "aten::smooth_l1_loss(self, target, reduction, beta)",
+    ),
     *formulas(_loss(3, "subtract, absolute value, add"), "aten::l1_loss(self, target, reduction)"),
-    *formulas(_loss(6, "two logarithms, multiply, add"), "aten::binary_cross_entropy(self, target, weight, reduction)"),
-    *formulas(_nll, "aten::nll_loss_forward(self~, target, weight, reduction, ignore_index)", "aten::nll_loss2d_forward(self~, target, weight, reduction, ignore_index)"),
+    *formulas(
+        _loss(6, "two logarithms, multiply, add"),
+        "aten::binary_cross_entropy(self, target, weight, reduction)",
+    ),
+    *formulas(
+        _nll,
+        "aten::nll_loss_forward(self~, target, weight, reduction, ignore_index)",
+        "aten::nll_loss2d_forward(self~, target, weight, reduction, ignore_index)",
+    ),
     *formulas(
         _nll_backward,
         "aten::nll_loss_backward(grad, self~, target, weight, reduction, ignore_index, total_weight)",
         "aten::nll_loss2d_backward(grad, self~, target, weight, reduction, ignore_index, total_weight)",
     ),
-    *formulas(per_element(2, "subtract, multiply"), "aten::mse_loss_backward(grad, self, target, reduction)", "aten::smooth_l1_loss_backward(grad, self, target, reduction, beta)"),
-    formula("aten::binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)", _loss(6, "logistic loss")),
+    *formulas(
+        per_element(2, "subtract, multiply"),
+        "aten::mse_loss_backward(grad, self, target, reduction)",
+        "aten::smooth_l1_loss_backward(grad, self, target, reduction, beta)",
+    ),
+    formula(
+        "aten::binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)",
+        _loss(6, "logistic loss"),
+    ),
 )

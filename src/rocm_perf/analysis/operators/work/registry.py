@@ -42,6 +42,7 @@ _ALL: tuple[Formula, ...] = tuple(chain.from_iterable(family.FORMULAS for family
 
 # SGLang wraps Python functions: `sglang_profiler::attention_paged_attention_ragged_100` is paged_attention_ragged of
 # attention.py, called in line 100.
+_TORCH = "aten::"
 _WRAPPED = re.compile(r"\w+_profiler::(\w+?)_\d+")
 
 
@@ -51,6 +52,7 @@ def _named() -> tuple[dict[str, list[Formula]], dict[str, list[Formula]]]:
     for formula in _ALL:
         if "*" not in formula.operator:
             full.setdefault(formula.operator, []).append(formula)
+        if "*" not in formula.operator and not formula.operator.startswith(_TORCH):
             bare.setdefault(_without_library(formula.operator), []).append(formula)
     return full, bare
 
@@ -71,7 +73,8 @@ _PATTERNS = tuple((_pattern(formula.operator), formula) for formula in _ALL if "
 def formulas_of(name: str) -> tuple[Formula, ...]:
     """The formulas that may fit the calls of an operator, the likeliest first; those of other schemas follow.
 
-    A name is looked up as it is, by pattern, as that of the in-place variant (`add_`), and without its library.
+    A name is looked up as it is, by pattern, as that of the in-place variant (`add_`), and without its library, which
+    torch's own operators have always.
     """
     wrapped = _WRAPPED.fullmatch(name)
     if wrapped:

@@ -23,7 +23,7 @@ def _counted(elements: int, touched: int, what: str) -> Counted:
 
 
 def _in_place(call: Call) -> Counted:
-    """Queries and keys of [tokens, heads * size]: of each head the first `rotary` elements are rotated where they lie."""
+    """Queries and keys of [tokens, heads * size]: the first `rotary` elements of each head are rotated in place."""
     size, table = call.integer("head_size"), call.tensor("cos_sin_cache")
     rotary = table.shape[-1]
     tokens = call.tensor("positions").elements
@@ -43,7 +43,9 @@ def _into(*inputs: str) -> Count:
     def count(call: Call) -> Counted:
         states = [call.tensor(name) for name in inputs]
         elements = sum(tensor.elements for tensor in states)
-        tables = [table for table in map(call.given, ("cos", "sin", "freqs", "cos_sin_cache")) if table is not None]
+        tables = [
+            table for table in map(call.given, ("cos", "sin", "freqs", "cos_sin_cache")) if table is not None
+        ]
         rows = prod(states[0].shape[:-2])
         read = sum(min(table.elements, rows * table.shape[-1]) * element_bytes(table) for table in tables)
         return _counted(elements, read, "a row of the tables for each position")
@@ -58,13 +60,17 @@ def _store(call: Call) -> Counted:
         states, kept = call.given(source), call.given(cache)
         if states is not None and kept is not None:
             written += states.elements * element_bytes(kept)
-    return Counted(0, "0: moves data", touched_bytes=written, touched="a row of the cache written for each token")
+    return Counted(
+        0, "0: moves data", touched_bytes=written, touched="a row of the cache written for each token"
+    )
 
 
 def _store_latent(call: Call) -> Counted:
     elements = call.tensor("kv_c").elements + call.tensor("k_pe").elements
     written = elements * element_bytes(call.tensor("kv_cache"))
-    return Counted(0, "0: moves data", touched_bytes=written, touched="a row of the cache written for each token")
+    return Counted(
+        0, "0: moves data", touched_bytes=written, touched="a row of the cache written for each token"
+    )
 
 
 def _store_of_a_layer(call: Call) -> Counted:
@@ -92,8 +98,10 @@ FORMULAS: tuple[Formula, ...] = (
         "aiter::rope_2c_fwd_impl(out_x!, out_y!, input_x, input_y, freqs~, ...)",
         "aiter::rope_cached_2c_fwd_impl(out_x!, out_y!, input_x, input_y, cos~, sin~, ...)",
         "aiter::rope_cached_2c_bwd_impl(out_x!, out_y!, input_x, input_y, cos~, sin~, ...)",
-        "aiter::rope_cached_positions_2c_fwd_impl(out_x!, out_y!, input_x, input_y, cos~, sin~, positions, ...)",
-        "aiter::rope_cached_positions_offsets_2c_fwd_impl(out_x!, out_y!, input_x, input_y, cos~, sin~, positions, offsets, ...)",
+        "aiter::rope_cached_positions_2c_fwd_impl(out_x!, out_y!, input_x, input_y, cos~, sin~, positions, "
+        "...)",
+        "aiter::rope_cached_positions_offsets_2c_fwd_impl(out_x!, out_y!, input_x, input_y, cos~, sin~, "
+        "positions, offsets, ...)",
         "*::apply_rope_pos_ids_cos_sin_cache(input_x, input_y, out_x!, out_y!, cos_sin_cache~, positions, ...)",
     ),
     *formulas(
@@ -102,7 +110,9 @@ FORMULAS: tuple[Formula, ...] = (
         "sglang::store_cache(key, value, key_cache~, value_cache~, indices, row_bytes, splits)",
         "sgl_kernel::set_kv_buffer*(key_cache~, value_cache~, indices, key, value, ...)",
     ),
-    *formulas(_store_latent, "*::concat_and_cache_mla*(kv_c, k_pe, kv_cache~, slot_mapping, kv_cache_dtype, scale)"),
+    *formulas(
+        _store_latent, "*::concat_and_cache_mla*(kv_c, k_pe, kv_cache~, slot_mapping, kv_cache_dtype, scale)"
+    ),
     *formulas(
         _store_of_a_layer,
         "vllm::unified_kv_cache_update(key, value, layer_name)",

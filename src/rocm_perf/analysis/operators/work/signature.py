@@ -36,7 +36,9 @@ class Formula:
         """The arguments by the names of their parameters."""
         names = [parameter.rstrip(_WRITTEN + _UPDATED + _PARTLY) for parameter in self.parameters]
         pairs = zip(names, arguments, strict=False)
-        return Call({name: argument for name, argument in pairs if argument.kind != "none"}, list_element_bytes)
+        return Call(
+            {name: argument for name, argument in pairs if argument.kind != "none"}, list_element_bytes
+        )
 
     def moved_bytes(self, arguments: Sequence[Argument], call: Call, output_bytes: int) -> int:
         """The bytes of the arguments as the parameters say, and of the results, unless they are among the arguments."""
@@ -46,7 +48,9 @@ class Formula:
             times = {_WRITTEN: 1, _UPDATED: 2, _PARTLY: 0}.get(role, 1)
             total += times * call.size(parameter.rstrip(_WRITTEN + _UPDATED + _PARTLY)) if times else 0
             writes |= role in (_WRITTEN, _UPDATED) and parameter[:-1] in call.arguments
-        rest = Call({str(place): argument for place, argument in enumerate(arguments[len(self.parameters) :])})
+        rest = Call(
+            {str(place): argument for place, argument in enumerate(arguments[len(self.parameters) :])}
+        )
         beyond = sum(rest.size(name) for name in rest.arguments)
         results_given = writes or (beyond and not self.takes_more)
         return total + beyond + (0 if results_given else output_bytes)
