@@ -103,7 +103,11 @@ _SCHEMAS = (
             _text("shapes", "JSON list of argument shapes"),
             _text("dtypes", "JSON list of argument types"),
             _text("strides", "JSON list of argument strides"),
-            _text("inputs", "JSON list of scalar arguments"),
+            _text(
+                "inputs",
+                "JSON list of scalar arguments; of kernels that torch.compile generated also the names of tensor "
+                "parameters, and behind the arguments what inductor says of the work",
+            ),
         ),
     ),
     TableSchema(
