@@ -205,6 +205,8 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::_scaled_dot_product_efficient_attention_backward(grad_out, query, key, value, attn_bias, out, "
         "logsumexp, "
         "philox_seed, philox_offset, dropout_p, grad_input_mask, causal, scale)",
+        "aten::_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, philox_seed, philox_offset, "
+        "attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, causal, scale)",
         "aten::_scaled_dot_product_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, "
         "philox_seed, "
         "philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, causal, scale)",
