@@ -205,7 +205,8 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::_scaled_dot_product_efficient_attention_backward(grad_out, query, key, value, attn_bias, out, "
         "logsumexp, "
         "philox_seed, philox_offset, dropout_p, grad_input_mask, causal, scale)",
-        "aten::_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, philox_seed, philox_offset, "
+        "aten::_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, philox_seed, "
+        "philox_offset, "
         "attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, causal, scale)",
         "aten::_scaled_dot_product_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, "
         "philox_seed, "
@@ -215,7 +216,8 @@ FORMULAS: tuple[Formula, ...] = (
         dense(heads_first=False),
         "aten::_flash_attention_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_q, max_k, "
         "dropout_p, causal, "
-        "return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes)",
+        "return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes, block_table, "
+        "num_splits)",
         "aten::_efficient_attention_forward(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, "
         "max_seqlen_q, max_seqlen_k, "
         "dropout_p, mask_type, compute_log_sumexp, scale, seqused_k, window_size)",
@@ -241,7 +243,7 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::_efficient_attention_backward(grad_out, query, key, value, bias, out, cu_seqlens_q, "
         "cu_seqlens_k, max_seqlen_q, "
         "max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset, mask_type, bias_requires_grad, "
-        "scale, num_splits, window_size)",
+        "scale, num_splits, window_size, shared_storage)",
         "flash_attn::_flash_attn_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, "
         f"{_AFTER_FLASH}, ...)",
         "aiter::_flash_attn_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, dbias!, "
@@ -257,7 +259,8 @@ FORMULAS: tuple[Formula, ...] = (
         varlen(),
         "aten::_flash_attention_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
         "max_seqlen_k, dropout_p, "
-        "causal, return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes)",
+        "causal, return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes, block_table, "
+        "num_splits)",
         "flash_attn::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
         f"max_seqlen_k, {_AFTER_FLASH}, softcap, alibi_slopes, return_softmax, block_table, ...)",
         "aiter::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "

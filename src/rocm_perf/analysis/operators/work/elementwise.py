@@ -24,24 +24,24 @@ ONE = {
     "bitwise_and bitwise_or "
     "bitwise_xor bitwise_left_shift bitwise_right_shift __and__ __or__ __xor__ __lshift__ __rshift__ copysign prelu "
     "softshrink hardshrink nextafter gcd heaviside",
-    3: "add sub rsub threshold clamp hardtanh softplus nan_to_num masked_fill",
-    4: "elu",
+    3: "add sub rsub threshold clamp hardtanh softplus masked_fill",
+    4: "elu nan_to_num",
 }
 ONE_FLOATING = {
     1: "sqrt rsqrt exp exp2 expm1 log log2 log10 log1p tanh sigmoid silu mish sin cos tan asin acos atan "
     "sinh cosh reciprocal "
-    "erf erfc erfinv lgamma digamma log_sigmoid logit",
-    2: "div gelu atan2 true_divide special_xlog1py xlogy hypot celu",
+    "erf erfc erfinv lgamma digamma log_sigmoid",
+    2: "div gelu logit atan2 true_divide special_xlog1py xlogy hypot celu",
 }
 TWO = {
     2: "silu_backward mish_backward tanh_backward sigmoid_backward hardswish_backward hardsigmoid_backward",
-    3: "lerp gelu_backward threshold_backward leaky_relu_backward log_sigmoid_backward",
-    4: "addcmul addcdiv hardtanh_backward softplus_backward",
+    3: "lerp gelu_backward threshold_backward log_sigmoid_backward",
+    4: "leaky_relu_backward addcmul addcdiv hardtanh_backward softplus_backward",
 }
 TRUTH = {
     1: "isnan isinf isfinite logical_not signbit",
     2: "eq ne lt le gt ge logical_and logical_or logical_xor",
-    4: "isclose",
+    5: "isclose",
 }
 
 
@@ -83,7 +83,7 @@ def _dropout(call: Call) -> Counted:
 
 
 def _by_count(names: dict[int, str], count: Count) -> tuple[Formula, ...]:
-    parameters = ("self", "other", "third", "fourth")
+    parameters = ("self", "other", "third", "fourth", "fifth")
     return tuple(
         formula(f"aten::{name}({', '.join(parameters[:number])})", count)
         for number, listed in names.items()
@@ -96,8 +96,8 @@ FORMULAS: tuple[Formula, ...] = (
     *_by_count(ONE_FLOATING, elementwise(1, floating)),
     *_by_count(TWO, elementwise(2)),
     *_by_count(TRUTH, elementwise(1, _truth)),
-    *formulas(_where, "aten::where(condition, self, other)", "aten::_s_where(condition, self, other)"),
-    *formulas(_dropout, "aten::native_dropout(input, p, train)", "aten::_fused_dropout(input, p)"),
+    *formulas(_where, "aten::where(condition, self, other)"),
+    *formulas(_dropout, "aten::native_dropout(input, p, train)", "aten::_fused_dropout(input, p, generator)"),
     *formulas(
         elementwise(2),
         "aten::native_dropout_backward(grad, mask, scale)",

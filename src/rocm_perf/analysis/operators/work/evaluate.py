@@ -54,7 +54,7 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     if not candidates:
         return _unknown(f"no formula for {name}")
     reasons = []
-    for formula in candidates:
+    for formula in sorted(candidates, key=lambda formula: len(formula.parameters) != len(known)):
         try:
             return _worked_out(formula, known, kernel)
         except _CANNOT as error:

@@ -226,7 +226,6 @@ FORMULAS: tuple[Formula, ...] = (
         _joined,
         "aten::cat(tensors, dim)",
         "aten::stack(tensors, dim)",
-        "aten::_cat(tensors, dim)",
         "aten::concat(tensors, dim)",
     ),
     *formulas(

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from rocm_perf.analysis.operators.work.call import Call, Count, Counted, Shape, element_bytes
+from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, Shape, element_bytes
+from rocm_perf.analysis.operators.work.elementwise import elementwise
 from rocm_perf.analysis.operators.work.signature import Formula, formula, formulas
 from rocm_perf.model.torch_call import Argument
 
 _INDEX_BYTES = 8  # torch counts in int64
-_SUMS = {
-    "sum": 1,
-    "mean": 1,
-    "nansum": 1,
-    "prod": 1,
-    "amax": 1,
-    "amin": 1,
-    "logsumexp": 3,
-    "std": 4,
-    "var": 4,
-    "norm": 2,
-}
+_SUMS = ("sum", "mean", "prod")
 _INTEGERS = ("bool", "uint8", "int8", "int16", "int32")  # which sum to int64
 
 
@@ -62,6 +52,8 @@ def _indexed(values: bool) -> Count:
 
     def count(call: Call) -> Counted:
         data = call.tensor("self")
+        if call.given("dim"):
+            raise NoFormulaError("it compares two tensors")
         left = reduced(data.shape, call.integers("dim"))
         width = _INDEX_BYTES + (element_bytes(data) if values else 0)
         if values and not call.integers("dim"):
@@ -126,14 +118,6 @@ def _nll_backward(call: Call) -> Counted:
     return Counted(0, "0: fills and sets", element_bytes(data) * data.elements)
 
 
-def _reductions() -> tuple[Formula, ...]:
-    by_name: list[Formula] = []
-    for name, operations in _SUMS.items():
-        count = _reduce(operations, name)
-        by_name += formulas(count, f"aten::{name}(self, dim, keepdim, dtype)", f"aten::{name}(self, dtype)")
-    return tuple(by_name)
-
-
 FORMULAS: tuple[Formula, ...] = (
     *formulas(
         _reduce(2, "norm"),
@@ -144,13 +128,29 @@ FORMULAS: tuple[Formula, ...] = (
         _reduce(4, "variance"),
         "aten::var(self, dim, correction, keepdim)",
         "aten::std(self, dim, correction, keepdim)",
+        "aten::var(self, unbiased)",
+        "aten::std(self, unbiased)",
     ),
     *formulas(
         _reduce(5, "mean, variance"),
         "aten::var_mean(self, dim, correction, keepdim)",
         "aten::std_mean(self, dim, correction, keepdim)",
     ),
-    *_reductions(),
+    *(
+        one
+        for name in _SUMS
+        for one in formulas(
+            _reduce(1, name), f"aten::{name}(self, dim, keepdim, dtype)", f"aten::{name}(self, dtype)"
+        )
+    ),
+    *formulas(_reduce(1, "sum"), "aten::nansum(self, dim, keepdim, dtype)"),
+    *formulas(_reduce(1, "compare"), "aten::amax(self, dim, keepdim)", "aten::amin(self, dim, keepdim)"),
+    *formulas(_reduce(3, "exponential, sum, logarithm"), "aten::logsumexp(self, dim, keepdim)"),
+    *formulas(
+        elementwise(1),
+        "aten::max(self, other)",
+        "aten::min(self, other)",
+    ),
     *formulas(
         _indexed(values=True),
         "aten::max(self, dim, keepdim)",
