@@ -24,7 +24,7 @@ sys.path.insert(0, str(HERE))
 
 from cases import CAPTURED_FLOPS, GROUPS, Case  # noqa: E402  (the folder is not a package)
 
-from rocm_perf.analysis.operators.kernels import CALL, with_first_kernel  # noqa: E402
+from rocm_perf.analysis.operators.kernels import CALL, recorded_calls  # noqa: E402
 from rocm_perf.analysis.operators.tree import operator_tree  # noqa: E402
 from rocm_perf.analysis.operators.work import operator_work  # noqa: E402
 from rocm_perf.ingest.load import load  # noqa: E402
@@ -40,7 +40,7 @@ def works(trace: Trace, label: str, *, owners_only: bool = True) -> list[dict[st
         pl.col("name") == f"case: {label}", ~pl.col("on_gpu").fill_null(False)
     )
     start, end = inside["start_ns"].min(), inside["end_ns"].max()
-    operators = with_first_kernel(operator_tree(trace)).filter(pl.col("start_ns").is_between(start, end))
+    operators = recorded_calls(trace, operator_tree(trace)).filter(pl.col("start_ns").is_between(start, end))
     if owners_only:
         operators = operators.filter(pl.col("dispatches") > 0)
     rows = []

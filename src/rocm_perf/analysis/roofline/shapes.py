@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
-from rocm_perf.analysis.operators.peaks import floating_type
+from rocm_perf.analysis.operators.peaks import floating_type, short_type
+from rocm_perf.analysis.operators.serving_steps import with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.analysis.operators.work.division import Share, asked_gradient, share
@@ -20,7 +21,9 @@ from rocm_perf.analysis.roofline.times import ID, Times
 from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.torch_call import arguments
+from rocm_perf.model.trace import Trace
 
+_INTEGERS = "i8"  # whose operations are not floating-point ones
 _HALVES = ("f16", "bf16", "f8")
 
 # What kernel names say of f32 products: cuBLAS and cutlass name tf32 (s1688 is its instruction), Tensile its MFMA.
@@ -56,10 +59,10 @@ class _Call:
         )
 
 
-def shaped_work(tree: OperatorTree, known: tuple[Device, ...], times: Times) -> Work:
+def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], times: Times) -> Work:
     """FLOPs and bytes of every timed dispatch whose operator has a formula."""
     numbered = tree.kernels.drop_nulls(["owner", "dispatch_id"])  # without a number, all look alike
-    owned = numbered.select(*ID, "owner")
+    owned = with_step(trace, numbered.select(*ID, "owner", "launch_ns"), "launch_ns").drop("launch_ns")
     if not owned.height:
         return NOTHING
     launched = (
@@ -69,7 +72,7 @@ def shaped_work(tree: OperatorTree, known: tuple[Device, ...], times: Times) -> 
     )
     owners = tree.operators.select(pl.col("row").alias("owner"), *_CALL).join(launched, on="owner")
     timed = times.timed.join(owned, on=ID, how="inner", nulls_equal=True).join(owners, on="owner", how="left")
-    columns = ["gpu", "kernel", *_CALL, _LAUNCHED]
+    columns = ["gpu", "kernel", *_CALL, _LAUNCHED, "step"]
     distinct = timed.select(columns).unique(maintain_order=True).with_row_index("call")
     calls = [_call(row) for row in distinct.iter_rows(named=True)]
     numbered = timed.join(distinct, on=columns, how="left", nulls_equal=True)
@@ -89,13 +92,13 @@ def _call(row: Mapping[str, Any]) -> _Call:
     name, shapes, dtypes, inputs, strides = (row[column] for column in _CALL)
     kernel, launched = row["kernel"], str(row[_LAUNCHED]).split("\n")
     asked = asked_gradient(name, kernel, inputs) if len(set(launched)) > 1 else inputs
-    work = operator_work(name, shapes, dtypes, asked, strides, kernel)
+    work = operator_work(name, shapes, dtypes, asked, strides, kernel, row["step"])
     part = (
         Share()
         if asked != inputs
         else share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
     )
-    ceiling, note = _ceiling(kernel, work.on_matrix, floating_type(shapes, dtypes))
+    ceiling, note = _ceiling(kernel, work.on_matrix, short_type(work.dtype) or floating_type(shapes, dtypes))
     notes = tuple(text for text in (part.note, note) if text)
     if part.own_bytes is not None:
         moved = Quantity(part.own_bytes, "B", f"{part.note} ({SHAPES})")
@@ -159,12 +162,18 @@ def _facts(
     return {
         (key, ceiling): Known(
             basis=SHAPES,
-            unit="B" if ceiling in MEMORY else "FLOP",
+            unit=_unit(ceiling),
             formula=_formula({one.formula for one in of_kernel}),
             doubt="; ".join(sorted({one.doubt for one in of_kernel if one.doubt})) or None,
         )
         for (key, ceiling), of_kernel in amounts.items()
     }
+
+
+def _unit(ceiling: str) -> str:
+    if ceiling in MEMORY:
+        return "B"
+    return "OP" if ceiling.startswith(_INTEGERS) else "FLOP"
 
 
 def _formula(texts: set[str]) -> str:

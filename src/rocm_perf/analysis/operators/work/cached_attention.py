@@ -1,57 +1,90 @@
 """Attention over a cache of keys and values: its work is that of the context lengths, which are values of tensors.
 
-The formula is `2 * heads * sum of (queries * context) * (depth of keys + of values)`; the bytes are those of the
-queries, of the results and of the cached keys and values of every sequence. torch.profiler records neither block tables
-nor lengths, so what can be said is the bound that a recorded largest length gives.
+The FLOPs are `2 * heads * pairs * (depth of keys + of values)`; the bytes are those of the queries, of the results and
+of the cached keys and values of every sequence. torch.profiler records neither block tables nor lengths, but the range
+of a serving step may state their sums (step_lengths.py); otherwise a recorded largest length gives a bound.
 """
 
 from __future__ import annotations
 
-from rocm_perf.analysis.operators.work.call import Call, Counted, element_bytes
+from rocm_perf.analysis.operators.work.call import Call, Counted, NoFormulaError, element_bytes
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
+from rocm_perf.analysis.operators.work.step_lengths import StepLengths
+from rocm_perf.model.torch_call import Argument
 
-_FLOPS = "2 * heads * sum over queries of their context * (depth of keys + of values)"
+_FLOPS = "2 * heads * pairs of a query and a key it sees * (depth of keys + of values)"
 _LENGTHS = "the context lengths of its sequences are values of a tensor, which are not recorded"
+_NO_STEP = "; the range of the serving step does not state their sums"
+_NO_WINDOW = "at most: whether the layer has a sliding window is not recorded"
 
 
 def _cached(call: Call) -> Counted:
+    """Keys and values lie in a cache that is an argument."""
     query = call.tensor("query")
-    longest = call.integers("max_context")
-    if not longest or len(query.shape) != 3:
-        return Counted(None, _FLOPS, on_matrix=True, flops_missing=_LENGTHS, bytes_missing=_LENGTHS)
-    tokens, heads, depth = query.shape
-    most = 4 * tokens * heads * longest[0] * depth
-    kept = _cached_bytes(call, tokens * longest[0])
-    why = f"{_LENGTHS}; at most {{:.3g}} {{}}, if all were {longest[0]} tokens"
+    if call.step is not None and len(query.shape) == 3:
+        heads, width = _kept(call, query)
+        return _known(query, call.step, heads * width)
+    return _unknown(call, query)
+
+
+def _kept(call: Call, query: Argument) -> tuple[int, int]:
+    """The heads of the cached keys, and the bytes of one: [pages, tokens, heads, depth], or as an argument says."""
+    cache = call.given("key_cache")
+    given = call.integers("kv_heads")
+    depth = query.shape[2]
+    if cache is None:
+        raise NoFormulaError("its cache is not the tensor that is expected")
+    if not given and (len(cache.shape) != 4 or cache.shape[3] != depth):
+        raise NoFormulaError("the layout of its cache is not known")
+    return (given[0] if given else cache.shape[2]), depth * element_bytes(cache)
+
+
+def _of_a_layer(call: Call) -> Counted:
+    """The cache belongs to the layer: its keys are taken to have the type of those that are added to it."""
+    query, key = call.tensor("query"), call.tensor("key")
+    if call.step is None or len(query.shape) != 3 or len(key.shape) != 3:
+        return _unknown(call, query)
+    return _known(query, call.step, key.shape[1] * key.shape[2] * element_bytes(key))
+
+
+def _other(_: Call) -> Counted:
+    why = "neither its cache nor its layout is among its arguments"
+    return Counted(None, _FLOPS, on_matrix=True, flops_missing=why, bytes_missing=why)
+
+
+def _known(query: Argument, step: StepLengths, key_bytes: int) -> Counted:
+    """By the sums of the step; keys and values of one token take `key_bytes` each."""
+    _, heads, depth = query.shape
     return Counted(
-        flops=None,
-        formula=_FLOPS,
+        flops=4 * heads * depth * step.pairs,
+        formula=f"4 * {heads} heads * {depth} * {step.pairs} pairs",
+        touched_bytes=2 * step.context * key_bytes,
+        touched=f"keys and values of {step.context} tokens",
         on_matrix=True,
-        flops_missing=why.format(most, "FLOPs"),
-        bytes_missing=why.format(kept + 2 * call.size("query"), "bytes") if kept else _LENGTHS,
+        flops_doubt=_NO_WINDOW,
+        bytes_doubt=_NO_WINDOW,
     )
 
 
-def _cached_bytes(call: Call, tokens: int) -> int:
-    """The bytes of the keys and values of so many tokens; 0 where the cache does not say how large one is."""
-    heads = call.integers("kv_heads")
-    cache = call.given("key_cache")
-    if cache is None or not heads:
-        return 0
-    return 2 * tokens * heads[0] * call.tensor("query").shape[2] * element_bytes(cache)
-
-
-def _of_a_layer(_: Call) -> Counted:
-    why = f"the cache is not among its arguments, and {_LENGTHS}"
-    return Counted(None, _FLOPS, on_matrix=True, flops_missing=why, bytes_missing=why)
+def _unknown(call: Call, query: Argument) -> Counted:
+    why = _LENGTHS + _NO_STEP
+    longest = call.integers("max_context")
+    if longest and len(query.shape) == 3:
+        tokens, heads, depth = query.shape
+        most = 4 * tokens * heads * longest[0] * depth
+        why += f"; at most {most:.3g} FLOPs, if all were {longest[0]} tokens"
+    return Counted(None, _FLOPS, on_matrix=True, flops_missing=why, bytes_missing=_LENGTHS + _NO_STEP)
 
 
 FORMULAS: tuple[Formula, ...] = (
     *formulas(
         _of_a_layer,
-        "vllm::unified_attention*(query, key, value, output, ...)",
-        "vllm::unified_mla_attention*(query, key, value, output, ...)",
-        "sglang::unified_attention*(query, key, value, output, ...)",
+        "vllm::unified_attention*(query, key~, value~, output!, ...)",
+        "sglang::unified_attention*(query, key~, value~, output!, ...)",
+    ),
+    *formulas(
+        _other,
+        "vllm::unified_mla_attention*(...)",
         "vllm::*attention_core*(...)",
         "vllm::linear_attention(...)",
     ),

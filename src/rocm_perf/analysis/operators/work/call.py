@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from rocm_perf.analysis.operators.work.step_lengths import StepLengths
 from rocm_perf.model.torch_call import Argument
 
 Shape = tuple[int, ...]
@@ -38,6 +39,9 @@ class Counted:
     touched_bytes: int = 0  # of arguments of which only a part is read or written
     touched: str = ""  # what that part is
     on_matrix: bool = False  # it runs on the matrix units
+    dtype: str | None = (
+        None  # torch's name of the type it multiplies in, where that is not the type of most elements
+    )
     flops_missing: str = ""  # why the operations are not known
     bytes_missing: str = ""
     flops_doubt: str | None = None
@@ -50,6 +54,7 @@ class Call:
 
     arguments: Mapping[str, Argument]
     list_element_bytes: int | None = None  # of the tensors in lists, whose type is not recorded
+    step: StepLengths | None = None  # of the sequences of the serving step in which it ran
 
     def given(self, name: str) -> Argument | None:
         """The tensor of that name; None where there is none."""

@@ -11,11 +11,12 @@ from functools import lru_cache
 
 import msgspec
 
-from rocm_perf.analysis.operators.work.call import Counted, NoFormulaError, NotRecordedError
+from rocm_perf.analysis.operators.work.call import Call, Counted, NoFormulaError, NotRecordedError
 from rocm_perf.analysis.operators.work.fused import fused_work, is_fused
 from rocm_perf.analysis.operators.work.kernel_names import list_element_bytes
 from rocm_perf.analysis.operators.work.registry import formulas_of
 from rocm_perf.analysis.operators.work.signature import Formula
+from rocm_perf.analysis.operators.work.step_lengths import step_lengths
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.torch_call import Argument, arguments
 
@@ -32,6 +33,7 @@ class Work(msgspec.Struct, frozen=True):
     flops: Quantity
     bytes: Quantity
     on_matrix: bool = False  # its FLOPs are those of the matrix units
+    dtype: str | None = None  # torch's name of the type it multiplies in
 
 
 @lru_cache(maxsize=65_536)
@@ -42,9 +44,13 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     inputs: str | None = None,
     strides: str | None = None,
     kernel: str | None = None,
+    step: str | None = None,
 ) -> Work:
-    """FLOPs and bytes of a call, or why they are not known. The name of a `kernel` that the call launched says which
-    type the tensors of a list have, which is recorded nowhere else."""
+    """FLOPs and bytes of a call, or why they are not known.
+
+    Two things are recorded beside it: the name of a `kernel` that it launched says which type the tensors of a list
+    have, and the range of the serving `step` around it how long the sequences are.
+    """
     known = arguments(shapes, dtypes, strides, inputs)
     if known is None:
         return _unknown(NO_SHAPES)
@@ -56,14 +62,14 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     reasons = []
     for formula in sorted(candidates, key=lambda formula: len(formula.parameters) != len(known)):
         try:
-            return _worked_out(formula, known, kernel)
+            call = Call(formula.named(known), list_element_bytes(kernel), step_lengths(step))
+            return _worked_out(formula, known, call)
         except _CANNOT as error:
             reasons.append(str(error))
     return _unknown(f"the recorded arguments of {name} do not fit its formula ({reasons[0]})")
 
 
-def _worked_out(formula: Formula, known: Sequence[Argument], kernel: str | None) -> Work:
-    call = formula.bound(known, list_element_bytes(kernel))
+def _worked_out(formula: Formula, known: Sequence[Argument], call: Call) -> Work:
     counted = formula.count(call)
     if counted.bytes_missing:
         return _work(counted, unavailable("B", BASIS, counted.bytes_missing))
@@ -89,7 +95,7 @@ def _work(counted: Counted, moved: Quantity) -> Work:
         flops = unavailable("FLOP", formula, counted.flops_missing)
     else:
         flops = Quantity(counted.flops, "FLOP", formula, doubt=counted.flops_doubt)
-    return Work(flops, moved, counted.on_matrix)
+    return Work(flops, moved, counted.on_matrix, counted.dtype)
 
 
 def _unknown(reason: str) -> Work:

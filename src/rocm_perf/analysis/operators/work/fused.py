@@ -150,7 +150,8 @@ def _template(operators: Sequence[str], tensors: Sequence[Argument]) -> Counted:
     for left, right in permutations(tensors[:-1], 2):
         sizes = _sizes(left.shape, right.shape, result.elements)
         if sizes:
-            return product(*sizes, 0)
+            batch, *matrix = sizes
+            return product(batch, (matrix[0], matrix[1], matrix[2]), 0, left.dtype)
     raise NoFormulaError("no two of its tensors are those of a product")
 
 

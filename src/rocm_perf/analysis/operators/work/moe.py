@@ -57,6 +57,7 @@ def _weighed(call: Call, products: Counted, chosen: int, *weights: str) -> Count
         touched_bytes=read,
         touched=f"of the weights those of {experts} experts",
         on_matrix=True,
+        dtype=call.tensor("hidden").dtype,
         bytes_doubt=_CHOSEN,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from rocm_perf.analysis.operators.work.call import (
@@ -14,15 +15,19 @@ from rocm_perf.analysis.operators.work.call import (
 )
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
 
+FOUR_BITS = "float4_e2m1fn_x2"  # what packed bytes are, whatever type they are kept in
 
-def product(batch: int, m: int, n: int, k: int, output_bytes: int) -> Counted:
-    """The product of an M x K and a K x N matrix, or of a batch of them; `output_bytes` of one element."""
+
+def product(batch: int, sizes: tuple[int, int, int], output_bytes: int, dtype: str | None = None) -> Counted:
+    """The product of an M x K and a K x N matrix, or of a batch of them; `output_bytes` of one element of it."""
+    m, n, k = sizes
     many = f"{batch} * " if batch != 1 else ""
     return Counted(
         flops=2 * batch * m * n * k,
         formula=f"2 * {many}{m} * {n} * {k}",
         output_bytes=output_bytes * batch * m * n,
         on_matrix=True,
+        dtype=dtype,
     )
 
 
@@ -33,7 +38,9 @@ def plain(left: str, right: str, dimensions: int = 2) -> Count:
         a, b = call.tensor(left, dimensions), call.tensor(right, dimensions)
         *batch, m, k = a.shape
         _same(k, b.shape[-2])
-        return product(prod(batch), m, b.shape[-1], k, call.asked_bytes("out_dtype") or element_bytes(a))
+        return product(
+            prod(batch), (m, b.shape[-1], k), call.asked_bytes("out_dtype") or element_bytes(a), a.dtype
+        )
 
     return count
 
@@ -45,7 +52,7 @@ def transposed(left: str, right: str, asked: str = "out_dtype") -> Count:
         a, b = call.tensor(left), call.tensor(right, 2)
         *rows, k = a.shape
         _same(k, b.shape[1])
-        return product(1, prod(rows), b.shape[0], k, call.asked_bytes(asked) or element_bytes(a))
+        return product(1, (prod(rows), b.shape[0], k), call.asked_bytes(asked) or element_bytes(a), a.dtype)
 
     return count
 
@@ -54,9 +61,10 @@ def into(out: str, left: str, packed: int = 1) -> Count:
     """A product whose result is given: every one of its elements takes K terms. `packed`: values in an element."""
 
     def count(call: Call) -> Counted:
-        k = packed * call.tensor(left).shape[-1]
+        data = call.tensor(left)
         *rows, n = call.tensor(out).shape
-        return product(1, prod(rows), n, k, 0)
+        dtype = data.dtype if packed == 1 else FOUR_BITS
+        return product(1, (prod(rows), n, packed * data.shape[-1]), 0, dtype)
 
     return count
 
@@ -67,19 +75,19 @@ def _matmul(call: Call) -> Counted:
     right = b.shape if len(b.shape) > 1 else (*b.shape, 1)
     _same(left[-1], right[-2])
     batch = prod(broadcast(left[:-2], right[:-2]))
-    return product(batch, left[-2], right[-1], left[-1], element_bytes(a))
+    return product(batch, (left[-2], right[-1], left[-1]), element_bytes(a), a.dtype)
 
 
 def _outer(call: Call) -> Counted:
     a, b = call.tensor("vec1", 1), call.tensor("vec2", 1)
-    return product(1, a.shape[0], b.shape[0], 1, element_bytes(a))
+    return product(1, (a.shape[0], b.shape[0], 1), element_bytes(a), a.dtype)
 
 
 def _matrix_vector(call: Call) -> Counted:
     matrix = call.tensor("mat", 2)
     m, k = matrix.shape
     _same(k, call.tensor("vec", 1).shape[0])
-    return product(1, m, 1, k, element_bytes(matrix))
+    return product(1, (m, 1, k), element_bytes(matrix), matrix.dtype)
 
 
 def _grouped(call: Call) -> Counted:
@@ -88,12 +96,12 @@ def _grouped(call: Call) -> Counted:
     output = call.asked_bytes("out_dtype") or element_bytes(a)
     if len(a.shape) == len(b.shape) == 2:  # groups share K: every group has a result of its own
         groups = call.tensor("offs", 1).shape[0]
-        dense = product(1, a.shape[0], b.shape[1], a.shape[1], output)
-        return Counted(dense.flops, dense.formula, groups * dense.output_bytes, on_matrix=True)
+        dense = product(1, (a.shape[0], b.shape[1], a.shape[1]), output, a.dtype)
+        return replace(dense, output_bytes=groups * dense.output_bytes)
     if len(a.shape) == len(b.shape):
-        return product(a.shape[0], a.shape[1], b.shape[2], a.shape[2], output)
+        return product(a.shape[0], (a.shape[1], b.shape[2], a.shape[2]), output, a.dtype)
     _same(a.shape[-1], b.shape[-2])
-    return product(1, a.shape[-2], b.shape[-1], a.shape[-1], output)
+    return product(1, (a.shape[-2], b.shape[-1], a.shape[-1]), output, a.dtype)
 
 
 def _same(k: int, other: int) -> None:

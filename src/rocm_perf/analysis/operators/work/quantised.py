@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, element_bytes
-from rocm_perf.analysis.operators.work.products import into, plain, product
+from rocm_perf.analysis.operators.work.products import FOUR_BITS, into, plain, product
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
 
 _HALF_BYTES = 2  # of a result, where the call does not say: these products return f16 or bf16
@@ -20,7 +20,7 @@ def scaled(left: str, right: str, asked: str = "out_dtype") -> Count:
         a, b = call.tensor(left), call.tensor(right, 2)
         *rows, k = a.shape
         n = _other_size(b.shape, k)
-        return product(1, prod(rows), n, k, call.asked_bytes(asked) or _HALF_BYTES)
+        return product(1, (prod(rows), n, k), call.asked_bytes(asked) or _HALF_BYTES, a.dtype)
 
     return count
 
@@ -34,7 +34,8 @@ def packed(left: str, right: str) -> Count:
         n, k = b.shape[0], _FOUR_BITS * b.shape[1]
         if length not in (k, b.shape[1]):
             raise NoFormulaError("the inner sizes differ")
-        return product(1, prod(rows), n, k, call.asked_bytes("out_dtype") or _HALF_BYTES)
+        dtype = a.dtype if length == k else FOUR_BITS
+        return product(1, (prod(rows), n, k), call.asked_bytes("out_dtype") or _HALF_BYTES, dtype)
 
     return count
 
@@ -56,18 +57,19 @@ def _other_size(shape: tuple[int, ...], k: int) -> int:
 def _sized(call: Call) -> Counted:
     """A product whose sizes are arguments, because its weights are packed and shuffled."""
     m, n, k = (call.integer(name) for name in ("size_m", "size_n", "size_k"))
-    return product(1, m, n, k, element_bytes(call.tensor("a")))
+    return product(1, (m, n, k), element_bytes(call.tensor("a")), call.tensor("a").dtype)
 
 
 def _awq(call: Call) -> Counted:
     a, weight = call.tensor("input"), call.tensor("weight", 2)
-    return product(1, prod(a.shape[:-1]), _PACKED_INTO_INT32 * weight.shape[1], a.shape[-1], element_bytes(a))
+    sizes = (prod(a.shape[:-1]), _PACKED_INTO_INT32 * weight.shape[1], a.shape[-1])
+    return product(1, sizes, element_bytes(a), a.dtype)
 
 
 def _columns(call: Call) -> Counted:
     """Weights whose rows are packed: their columns are those of the result."""
     a, weight = call.tensor("a"), call.tensor("weight", 2)
-    return product(1, prod(a.shape[:-1]), weight.shape[1], a.shape[-1], element_bytes(a))
+    return product(1, (prod(a.shape[:-1]), weight.shape[1], a.shape[-1]), element_bytes(a), a.dtype)
 
 
 def quantise(operations: int, steps: str) -> Count:

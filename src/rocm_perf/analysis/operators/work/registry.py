@@ -43,7 +43,7 @@ _ALL: tuple[Formula, ...] = tuple(chain.from_iterable(family.FORMULAS for family
 # SGLang wraps Python functions: `sglang_profiler::attention_paged_attention_ragged_100` is paged_attention_ragged of
 # attention.py, called in line 100.
 _TORCH = "aten::"
-_WRAPPED = re.compile(r"\w+_profiler::(\w+?)_\d+")
+_WRAPPED = re.compile(r"\w+_profiler::(\w+?)(?:_\d+)?")
 
 
 def _named() -> tuple[dict[str, list[Formula]], dict[str, list[Formula]]]:

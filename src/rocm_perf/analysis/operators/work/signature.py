@@ -15,6 +15,7 @@ from rocm_perf.model.torch_call import Argument
 
 _SIGNATURE = re.compile(r"([\w:*]+)\(([^)]*)\)")
 _WRITTEN, _UPDATED, _PARTLY = "!", "&", "~"
+_ROLES = _WRITTEN + _UPDATED + _PARTLY
 _REST = "..."
 
 
@@ -29,16 +30,17 @@ class Formula:
 
     def in_place(self) -> Formula:
         """The formula of the operator that writes its first argument: `add_` for `add`."""
-        first = self.parameters[0].rstrip(_WRITTEN + _UPDATED + _PARTLY)
+        first = self.parameters[0].rstrip(_ROLES)
         return replace(self, parameters=(first + _UPDATED, *self.parameters[1:]))
 
-    def bound(self, arguments: Sequence[Argument], list_element_bytes: int | None) -> Call:
-        """The arguments by the names of their parameters."""
-        names = [parameter.rstrip(_WRITTEN + _UPDATED + _PARTLY) for parameter in self.parameters]
-        pairs = zip(names, arguments, strict=False)
-        return Call(
-            {name: argument for name, argument in pairs if argument.kind != "none"}, list_element_bytes
-        )
+    def named(self, arguments: Sequence[Argument]) -> dict[str, Argument]:
+        """The arguments that were given, by the names of their parameters."""
+        names = [parameter.rstrip(_ROLES) for parameter in self.parameters]
+        return {
+            name: argument
+            for name, argument in zip(names, arguments, strict=False)
+            if argument.kind != "none"
+        }
 
     def moved_bytes(self, arguments: Sequence[Argument], call: Call, output_bytes: int) -> int:
         """The bytes of the arguments as the parameters say, and of the results, unless they are among the arguments."""
@@ -46,7 +48,7 @@ class Formula:
         for parameter in self.parameters:
             role = parameter[-1]
             times = {_WRITTEN: 1, _UPDATED: 2, _PARTLY: 0}.get(role, 1)
-            total += times * call.size(parameter.rstrip(_WRITTEN + _UPDATED + _PARTLY)) if times else 0
+            total += times * call.size(parameter.rstrip(_ROLES)) if times else 0
             writes |= role in (_WRITTEN, _UPDATED) and parameter[:-1] in call.arguments
         rest = Call(
             {str(place): argument for place, argument in enumerate(arguments[len(self.parameters) :])}
