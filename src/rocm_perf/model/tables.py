@@ -76,7 +76,11 @@ _SCHEMAS = (
             text("shapes", "JSON list of argument shapes"),
             text("dtypes", "JSON list of argument types"),
             text("strides", "JSON list of argument strides"),
-            text("inputs", "JSON list of scalar arguments"),
+            text(
+                "inputs",
+                "JSON list of scalar arguments; of kernels that torch.compile generated also the names of tensor "
+                "parameters, and behind the arguments what inductor says of the work",
+            ),
         ),
     ),
     TableSchema(

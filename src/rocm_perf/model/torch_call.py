@@ -17,6 +17,8 @@ TORCH_TYPES: dict[str, tuple[str, int]] = {
     "c10::Float8_e4m3fnuz": ("float8_e4m3fnuz", 1),
     "c10::Float8_e5m2": ("float8_e5m2", 1),
     "c10::Float8_e5m2fnuz": ("float8_e5m2fnuz", 1),
+    "c10::Float8_e8m0fnu": ("float8_e8m0fnu", 1),
+    "c10::Float4_e2m1fn_x2": ("float4_e2m1fn_x2", 1),  # two values in a byte
     "c10::complex<float>": ("complex64", 8),
     "c10::complex<double>": ("complex128", 16),
     "long int": ("int64", 8),
@@ -27,6 +29,9 @@ TORCH_TYPES: dict[str, tuple[str, int]] = {
     "short": ("int16", 2),
     "signed char": ("int8", 1),
     "unsigned char": ("uint8", 1),
+    "unsigned short": ("uint16", 2),
+    "unsigned int": ("uint32", 4),
+    "unsigned long": ("uint64", 8),
     "bool": ("bool", 1),
 }
 
@@ -41,7 +46,9 @@ class Argument(msgspec.Struct, frozen=True):
     strides: tuple[tuple[int, ...], ...] = ()
     dtype: str | None = None  # torch's name
     element_bytes: int | None = None
-    text: str = ""  # a scalar or a list of scalars, as printed
+    text: str = (
+        ""  # a scalar or a list of scalars, as printed; of a tensor its parameter, where that is recorded
+    )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -82,7 +89,12 @@ def _argument(size: Any, kind: str, step: Any, text: str) -> Argument:
         dtype, width = TORCH_TYPES[kind]
         stride = (tuple(step),) if _is_shape(step) and len(step) == len(size) else ()
         return Argument(
-            kind="tensor", shapes=(tuple(size),), strides=stride, dtype=dtype, element_bytes=width
+            kind="tensor",
+            shapes=(tuple(size),),
+            strides=stride,
+            dtype=dtype,
+            element_bytes=width,
+            text=text,
         )
     if isinstance(size, list) and size and all(_is_shape(shape) for shape in size):
         fits = isinstance(step, list) and len(step) == len(size) and all(_is_shape(stride) for stride in step)

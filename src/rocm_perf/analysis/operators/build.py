@@ -15,8 +15,14 @@ from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.operators import call_sites
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.flame import flame
-from rocm_perf.analysis.operators.kernels import kernel_work, kernels_of_shapes, sequences
-from rocm_perf.analysis.operators.peaks import Peaks, floating_type, peaks
+from rocm_perf.analysis.operators.kernels import (
+    CALL,
+    kernel_work,
+    kernels_of_shapes,
+    recorded_calls,
+    sequences,
+)
+from rocm_perf.analysis.operators.peaks import Peaks, floating_type, peaks, short_type
 from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.model.quantity import Quantity, unavailable
@@ -75,10 +81,10 @@ def operators(trace: Trace) -> Operators:
     owned = int(rows["gpu_self_ns"].sum())
     modules, sites = call_sites.modules(tree, links), call_sites.call_sites(tree, links)
     return Operators(
-        categories=_categories(_operators(tree, links, peaks(trace))),
+        categories=_categories(_operators(trace, tree, links)),
         modules=modules,
         call_sites=sites,
-        kernel_work=kernel_work(tree),
+        kernel_work=kernel_work(trace, tree),
         total_ns=total,
         owned_ns=owned,
         unowned_ns=total - owned,
@@ -129,8 +135,8 @@ def _categories(operators: Iterable[Operator]) -> tuple[OperatorCategory, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.gpu_self_ns, -row.host_self_ns, row.name)))
 
 
-def _operators(tree: OperatorTree, links: pl.DataFrame, highest: Peaks) -> list[Operator]:
-    shapes, common = _shapes(tree, highest), sequences(tree)
+def _operators(trace: Trace, tree: OperatorTree, links: pl.DataFrame) -> list[Operator]:
+    shapes, common = _shapes(trace, tree), sequences(tree)
     backward = _backward(tree, links)
     table = tree.operators.group_by("name").agg(*_sums(), pl.col("copy_ns").sum(), pl.col("dispatches").sum())
     ordered = table.sort(["gpu_self_ns", "host_self_ns", "name"], descending=[True, True, False])
@@ -182,9 +188,9 @@ def _backward(tree: OperatorTree, links: pl.DataFrame) -> dict[str, tuple[tuple[
     return {name: (tuple(others), ns) for name, others, ns in table.iter_rows()}
 
 
-def _shapes(tree: OperatorTree, highest: Peaks) -> dict[str, list[OperatorShape]]:
+def _shapes(trace: Trace, tree: OperatorTree) -> dict[str, list[OperatorShape]]:
     # A call inside one of its name but of other arguments has a line, and a total, of its own.
-    operators = tree.operators.with_columns(is_outermost(*_SHAPE).alias("outermost"))
+    operators = recorded_calls(trace, tree).with_columns(is_outermost(*_SHAPE).alias("outermost"))
     longest = pl.col("op_id").sort_by("gpu_total_ns", "row", descending=[True, False]).first()
     table = (
         operators.group_by(_SHAPE)
@@ -195,7 +201,7 @@ def _shapes(tree: OperatorTree, highest: Peaks) -> dict[str, list[OperatorShape]
             descending=[True, True, True, False, False, False],
         )
     )
-    kernels = kernels_of_shapes(tree, _SHAPE)
+    kernels, highest = kernels_of_shapes(tree, _SHAPE), peaks(trace)
     result: dict[str, list[OperatorShape]] = defaultdict(list)
     for row in table.iter_rows(named=True):
         key = (row["name"], row["shapes"], row["dtypes"])
@@ -204,16 +210,16 @@ def _shapes(tree: OperatorTree, highest: Peaks) -> dict[str, list[OperatorShape]
 
 
 def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest: Peaks) -> OperatorShape:
-    work = operator_work(row["name"], row["shapes"], row["dtypes"], row["sample"])
+    work = operator_work(*(row["sample"][column] for column in CALL))
     gpu = row["gpu_total_ns"]
     tflops = _rate(work.flops, row["flops_on_gpu"], gpu, "TFLOP/s", _TFLOPS)
     tbytes = _rate(work.bytes, row["bytes_on_gpu"], gpu, "TB/s", _TBYTES)
     if tflops.value is not None:
-        dtype = floating_type(row["shapes"], row["dtypes"])
-        tflops = replace(tflops, doubt=highest.flops_doubt(tflops.value, dtype))
+        dtype = short_type(work.dtype) or floating_type(row["shapes"], row["dtypes"])
+        tflops = replace(tflops, doubt=_both(highest.flops_doubt(tflops.value, dtype), tflops.doubt))
     if tbytes.value is not None:
         doubt = highest.bytes_doubt(tbytes.value, row["bytes"] / row["calls"])
-        tbytes = replace(tbytes, doubt=doubt)
+        tbytes = replace(tbytes, doubt=_both(doubt, tbytes.doubt))
     return OperatorShape(
         shapes=_compact(row["shapes"]),
         dtypes=_compact(row["dtypes"]),
@@ -233,10 +239,8 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest:
 def _work(operators: pl.DataFrame) -> pl.DataFrame:
     """FLOPs and bytes, summed over calls; worked out once for each distinct set of arguments."""
     on_gpu = pl.col("outermost") & (pl.col("gpu_total_ns") > 0)
-    distinct = operators.group_by(*_SHAPE, "inputs").agg(
-        pl.len().alias("calls"), on_gpu.sum().alias("on_gpu")
-    )
-    works = [operator_work(*row) for row in distinct.select("name", "shapes", "dtypes", "inputs").iter_rows()]
+    distinct = operators.group_by(CALL).agg(pl.len().alias("calls"), on_gpu.sum().alias("on_gpu"))
+    works = [operator_work(*row) for row in distinct.select(CALL).iter_rows()]
     sized = distinct.with_columns(
         pl.Series("flops", [work.flops.value for work in works], dtype=pl.Float64),
         pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Float64),
@@ -251,7 +255,7 @@ def _work(operators: pl.DataFrame) -> pl.DataFrame:
         total("bytes", "calls").alias("bytes"),
         total("flops", "on_gpu").alias("flops_on_gpu"),
         total("bytes", "on_gpu").alias("bytes_on_gpu"),
-        pl.col("inputs").sort_by("flops", "inputs", nulls_last=False).first().alias("sample"),
+        pl.struct(CALL).sort_by("flops", "bytes", "inputs", nulls_last=False).first().alias("sample"),
     )
 
 
@@ -259,7 +263,7 @@ def _total(one: Quantity, total: float | None) -> Quantity:
     """The total over all calls; the formula is that of one of them."""
     if total is None:
         return one if not one.known else unavailable(one.unit, one.formula, "not known for every call")
-    return Quantity(total, one.unit, f"sum over calls of {one.formula}")
+    return Quantity(total, one.unit, f"sum over calls of {one.formula}", doubt=one.doubt)
 
 
 def _rate(one: Quantity, total: float | None, gpu_ns: int, unit: str, formula: str) -> Quantity:
@@ -272,7 +276,12 @@ def _rate(one: Quantity, total: float | None, gpu_ns: int, unit: str, formula: s
         unit=unit,
         formula=formula,
         inputs={"work": total, "gpu_total_ns": gpu_ns},
+        doubt=one.doubt,
     )
+
+
+def _both(*doubts: str | None) -> str | None:
+    return "; ".join(doubt for doubt in doubts if doubt) or None
 
 
 def _compact(text: str | None) -> str | None:

@@ -7,13 +7,25 @@ from collections import defaultdict
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name, short_names
+from rocm_perf.analysis.operators.serving_steps import PROCESS, with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.model.results.operators import KernelSequence, KernelWork, OperatorKernel
+from rocm_perf.model.trace import Trace
 
 KERNELS = 10  # of one operator and shape
 SEQUENCES = 5  # of one operator
 SEQUENCE_LENGTH = 20
+
+CALL = [
+    "name",
+    "shapes",
+    "dtypes",
+    "inputs",
+    "strides",
+    "kernel",
+    "step",
+]  # what the work of a call follows from
 
 
 def kernels_of_shapes(
@@ -39,8 +51,18 @@ def kernels_of_shapes(
 
 
 def _with_owner(tree: OperatorTree, columns: list[str]) -> pl.DataFrame:
-    owned = tree.kernels.select("kernel", "gpu_ns", "start_ns", "owner").drop_nulls("owner")
+    owned = tree.kernels.select(*PROCESS, "kernel", "gpu_ns", "start_ns", "launch_ns", "owner").drop_nulls(
+        "owner"
+    )
     return owned.join(tree.operators.select(pl.col("row").alias("owner"), *columns), on="owner", how="left")
+
+
+def recorded_calls(trace: Trace, tree: OperatorTree) -> pl.DataFrame:
+    """The operators, each with the first kernel that it launched itself and the range of the serving step around it."""
+    launched = tree.kernels.drop_nulls("owner").sort("start_ns")
+    first = launched.group_by(pl.col("owner").alias("row")).agg(pl.col("kernel").first())
+    operators = tree.operators.join(first, on="row", how="left", maintain_order="left")
+    return with_step(trace, operators, "start_ns")
 
 
 def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
@@ -90,20 +112,20 @@ def _roots(tree: OperatorTree) -> pl.DataFrame:
     return tree.operators.select(pl.col("row").alias("owner"), outermost.forward_fill().alias("root"))
 
 
-def kernel_work(tree: OperatorTree) -> tuple[KernelWork, ...]:
+def kernel_work(trace: Trace, tree: OperatorTree) -> tuple[KernelWork, ...]:
     """Analytical work by kernel. The work of an operator that launched several kernels cannot be divided among them,
     so only kernels that are their operator's only one carry it."""
-    arguments = ["name", "shapes", "dtypes", "inputs"]
-    owned = _with_owner(tree, [*arguments, "dispatches"])
-    distinct = owned.filter(pl.col("dispatches") == 1).select(arguments).unique()
+    columns = [column for column in CALL if column not in ("kernel", "step")]
+    owned = with_step(trace, _with_owner(tree, [*columns, "dispatches"]), "launch_ns")
+    distinct = owned.filter(pl.col("dispatches") == 1).select(CALL).unique()
     works = [operator_work(*row) for row in distinct.iter_rows()]
     sized = distinct.with_columns(
         pl.Series("flops", [work.flops.value for work in works], dtype=pl.Int64),
         pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Int64),
     )
     alone = pl.col("dispatches") == 1
-    placed = owned.join(sized, on=arguments, how="left", nulls_equal=True)
-    known = alone & pl.col("flops").is_not_null()
+    placed = owned.join(sized, on=CALL, how="left", nulls_equal=True)
+    known = alone & pl.col("flops").is_not_null() & pl.col("bytes").is_not_null()
     table = placed.group_by("kernel").agg(
         known.sum().alias("dispatches"),
         pl.col("gpu_ns").filter(known).sum(),

@@ -13,7 +13,16 @@ from rocm_perf.model.torch_call import arguments
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_bytes
 
-_SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8": "f8"}
+_SHORT = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float8": "f8",
+    "float4": "f4",
+    "int8": "i8",
+}
+_INTEGER = "i8"  # multiplied, but never floating-point
 _FASTEST_AS = {"f32": ("f32", "xf32")}  # f32 products may run in a reduced precision
 
 
@@ -57,10 +66,15 @@ def floating_type(shapes: str | None, dtypes: str | None) -> str | None:
     """The floating-point type that most elements of the arguments have, as the catalogue names it."""
     elements: Counter[str] = Counter()
     for argument in arguments(shapes, dtypes) or ():
-        short = _SHORT.get((argument.dtype or "").partition("_")[0])
-        if argument.kind == "tensor" and short:
+        short = short_type(argument.dtype)
+        if argument.kind == "tensor" and short and short != _INTEGER:
             elements[short] += argument.elements
     return max(elements, key=lambda dtype: elements[dtype]) if elements else None
+
+
+def short_type(dtype: str | None) -> str | None:
+    """torch's name of a type as the catalogue names it; None of one that no unit has a rate for."""
+    return _SHORT.get((dtype or "").partition("_")[0])
 
 
 def _rates(gpu: Gpu, dtype: str | None) -> list[float]:

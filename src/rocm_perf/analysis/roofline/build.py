@@ -93,7 +93,7 @@ def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline
     )
     work = counted_work(recording.tables, known, recording.times)
     if trace.has("ops"):
-        work = filled(work, shaped_work(operator_tree(trace), known, recording.times))
+        work = filled(work, shaped_work(trace, operator_tree(trace), known, recording.times))
     return Roofline(_gpus(known, recording.ceilings), _kernels(recording, work))
 
 

@@ -8,17 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
-from rocm_perf.analysis.operators.categories import operator_category
-from rocm_perf.analysis.operators.peaks import floating_type
+from rocm_perf.analysis.operators.peaks import floating_type, short_type
+from rocm_perf.analysis.operators.serving_steps import with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import operator_work
+from rocm_perf.analysis.operators.work.division import Share, asked_gradient, share
 from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
 from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.torch_call import arguments
+from rocm_perf.model.trace import Trace
 
-_ON_MATRIX_UNITS = ("GEMM", "convolution", "attention")
+_INTEGERS = "i8"  # whose operations are not floating-point ones
 _HALVES = ("f16", "bf16", "f8")
 
 # What kernel names say of f32 products: cuBLAS and cutlass name tf32 (s1688 is its instruction), Tensile its MFMA.
@@ -30,32 +35,44 @@ F32_ON_VECTOR = (
     "f32 products are held against the vector units: the kernel's name names no matrix instruction"
 )
 F32_ON_MATRIX = "f32 products run on the matrix units: the kernel's name says so"
+_ONE_PASS = "it is one pass of its operator, whose operations are not counted apart"
+_OF_WHICH = "its name does not say which part of its operator's tensors it moves"
 AT_LEAST = "each tensor counts as moved once: a kernel that reads some again moves more"
 
-_CALL = ["name", "shapes", "dtypes", "inputs"]
+_CALL = ["name", "shapes", "dtypes", "inputs", "strides"]
+_LAUNCHED = "launched"  # the kernels of the call, one on each line
 
 
 @dataclass(frozen=True)
 class _Call:
     """The work of one distinct call of a kernel."""
 
-    flops: float | None
-    bytes: float | None
-    ceiling: str | None  # of its FLOPs; None where they are none
-    formula: str
-    note: str = ""
-    reason: str = ""
+    flops: Quantity
+    bytes: Quantity
+    ceiling: str | None = None  # of its FLOPs; None where they are none
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        return "; ".join(
+            dict.fromkeys(one.unavailable for one in (self.flops, self.bytes) if one.unavailable)
+        )
 
 
-def shaped_work(tree: OperatorTree, known: tuple[Device, ...], times: Times) -> Work:
+def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], times: Times) -> Work:
     """FLOPs and bytes of every timed dispatch whose operator has a formula."""
     numbered = tree.kernels.drop_nulls(["owner", "dispatch_id"])  # without a number, all look alike
-    owned = numbered.select(*ID, "owner")
+    owned = with_step(trace, numbered.select(*ID, "owner", "launch_ns"), "launch_ns").drop("launch_ns")
     if not owned.height:
         return NOTHING
-    owners = tree.operators.select(pl.col("row").alias("owner"), *_CALL, "dispatches")
+    launched = (
+        tree.kernels.drop_nulls("owner")
+        .group_by("owner")
+        .agg(pl.col("kernel").sort().str.join("\n").alias(_LAUNCHED))
+    )
+    owners = tree.operators.select(pl.col("row").alias("owner"), *_CALL).join(launched, on="owner")
     timed = times.timed.join(owned, on=ID, how="inner", nulls_equal=True).join(owners, on="owner", how="left")
-    columns = ["gpu", "kernel", *_CALL, "dispatches"]
+    columns = ["gpu", "kernel", *_CALL, _LAUNCHED, "step"]
     distinct = timed.select(columns).unique(maintain_order=True).with_row_index("call")
     calls = [_call(row) for row in distinct.iter_rows(named=True)]
     numbered = timed.join(distinct, on=columns, how="left", nulls_equal=True)
@@ -64,29 +81,46 @@ def shaped_work(tree: OperatorTree, known: tuple[Device, ...], times: Times) -> 
     return Work(
         amounts=amounts,
         known=_facts(distinct, calls, known),
-        all_flops=frozenset((row[0], row[1]) for row in rows.select("gpu", "kernel").unique().iter_rows()),
+        all_flops=_with_all_flops(distinct, calls),
         reasons=_reasons(distinct, calls),
         notes=_notes(distinct, calls),
     )
 
 
 def _call(row: Mapping[str, Any]) -> _Call:
-    name, shapes, dtypes, inputs = (row[column] for column in _CALL)
-    if row["dispatches"] != 1:
-        why = f"{name} launched {row['dispatches']} kernels, among which its work cannot be divided"
-        return _Call(None, None, None, "", reason=why)
-    work = operator_work(name, shapes, dtypes, inputs)
-    if work.flops.value is None or work.bytes.value is None:
-        return _Call(None, None, None, "", reason=work.flops.unavailable or work.bytes.unavailable or "")
-    ceiling, note = _ceiling(row["kernel"], name, floating_type(shapes, dtypes))
-    return _Call(float(work.flops.value), float(work.bytes.value), ceiling, work.flops.formula, note)
+    """The work of one launch of a kernel: what of its operator's work is its own."""
+    name, shapes, dtypes, inputs, strides = (row[column] for column in _CALL)
+    kernel, launched = row["kernel"], str(row[_LAUNCHED]).split("\n")
+    asked = asked_gradient(name, kernel, inputs) if len(set(launched)) > 1 else inputs
+    work = operator_work(name, shapes, dtypes, asked, strides, kernel, row["step"])
+    part = (
+        Share()
+        if asked != inputs
+        else share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
+    )
+    ceiling, note = _ceiling(kernel, work.on_matrix, short_type(work.dtype) or floating_type(shapes, dtypes))
+    notes = tuple(text for text in (part.note, note) if text)
+    if part.own_bytes is not None:
+        moved = Quantity(part.own_bytes, "B", f"{part.note} ({SHAPES})")
+        return _Call(unavailable("FLOP", SHAPES, _ONE_PASS), moved, None, notes)
+    return _Call(
+        _part(work.flops, part.flops, part.reason), _part(work.bytes, part.bytes, part.reason), ceiling, notes
+    )
 
 
-def _ceiling(kernel: str, operator: str, dtype: str | None) -> tuple[str | None, str]:
+def _part(whole: Quantity, fraction: float | None, reason: str) -> Quantity:
+    if whole.value is None or fraction == 1:
+        return whole
+    if fraction is None:
+        return unavailable(whole.unit, whole.formula, reason or _OF_WHICH)
+    return replace(whole, value=whole.value * fraction, formula=f"{whole.formula} * {fraction:.3g}")
+
+
+def _ceiling(kernel: str, on_matrix: bool, dtype: str | None) -> tuple[str | None, str]:
     """What the FLOPs run on, and what is assumed in saying so. Integers have no FLOPs."""
     if dtype is None:
         return None, ""
-    if operator_category(operator) not in _ON_MATRIX_UNITS:
+    if not on_matrix:
         return ("f32" + VECTOR, IN_F32) if dtype in _HALVES else (dtype + VECTOR, "")
     if dtype != "f32":
         return dtype + MATRIX, ""
@@ -97,21 +131,21 @@ def _ceiling(kernel: str, operator: str, dtype: str | None) -> tuple[str | None,
     return "f32" + VECTOR, F32_ON_VECTOR
 
 
-def _parts(call: _Call, memory: str) -> Iterator[tuple[str, float, str]]:
-    """Ceiling, amount and formula of each kind of work."""
-    if call.bytes is not None:
-        yield memory, call.bytes, "each tensor of the call read or written once"
-    if call.flops is not None and call.ceiling is not None:
-        yield call.ceiling, call.flops, call.formula
+def _parts(call: _Call, memory: str) -> Iterator[tuple[str, Quantity]]:
+    """Ceiling and amount of each kind of work."""
+    if call.bytes.known:
+        yield memory, call.bytes
+    if call.flops.known and call.ceiling is not None:
+        yield call.ceiling, call.flops
 
 
 def _rows(distinct: pl.DataFrame, calls: list[_Call], known: tuple[Device, ...]) -> pl.DataFrame:
     rows = [
-        (number, gpu, kernel, ceiling, amount)
+        (number, gpu, kernel, ceiling, float(amount.value or 0))
         for (number, gpu, kernel), call in zip(
             distinct.select("call", "gpu", "kernel").iter_rows(), calls, strict=True
         )
-        for ceiling, amount, _ in _parts(call, known[gpu].memory)
+        for ceiling, amount in _parts(call, known[gpu].memory)
     ]
     return pl.DataFrame(
         rows, {"call": pl.UInt32, **{name: SCHEMA[name] for name in list(SCHEMA)[:4]}}, orient="row"
@@ -121,19 +155,38 @@ def _rows(distinct: pl.DataFrame, calls: list[_Call], known: tuple[Device, ...])
 def _facts(
     distinct: pl.DataFrame, calls: list[_Call], known: tuple[Device, ...]
 ) -> dict[tuple[Key, str], Known]:
-    formulas: dict[tuple[Key, str], set[str]] = {}
+    amounts: dict[tuple[Key, str], list[Quantity]] = {}
     for (gpu, kernel), call in zip(distinct.select("gpu", "kernel").iter_rows(), calls, strict=True):
-        for ceiling, _, formula in _parts(call, known[gpu].memory):
-            formulas.setdefault(((gpu, kernel), ceiling), set()).add(formula)
+        for ceiling, amount in _parts(call, known[gpu].memory):
+            amounts.setdefault(((gpu, kernel), ceiling), []).append(amount)
     return {
-        (key, ceiling): Known(SHAPES, "B" if ceiling in MEMORY else "FLOP", _formula(texts))
-        for (key, ceiling), texts in formulas.items()
+        (key, ceiling): Known(
+            basis=SHAPES,
+            unit=_unit(ceiling),
+            formula=_formula({one.formula for one in of_kernel}),
+            doubt="; ".join(sorted({one.doubt for one in of_kernel if one.doubt})) or None,
+        )
+        for (key, ceiling), of_kernel in amounts.items()
     }
+
+
+def _unit(ceiling: str) -> str:
+    if ceiling in MEMORY:
+        return "B"
+    return "OP" if ceiling.startswith(_INTEGERS) else "FLOP"
 
 
 def _formula(texts: set[str]) -> str:
     first = min(texts)
     return first if len(texts) == 1 else f"mean over {len(texts)} sets of shapes, such as {first}"
+
+
+def _with_all_flops(distinct: pl.DataFrame, calls: list[_Call]) -> frozenset[Key]:
+    """The kernels some of whose calls have known operations."""
+    keys = distinct.select("gpu", "kernel").iter_rows()
+    return frozenset(
+        (gpu, kernel) for (gpu, kernel), call in zip(keys, calls, strict=True) if call.flops.known
+    )
 
 
 def _reasons(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, str]:
@@ -147,8 +200,7 @@ def _reasons(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, str]:
 def _notes(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, tuple[str, ...]]:
     by_kernel: dict[Key, dict[str, None]] = {}
     for (gpu, kernel), call in zip(distinct.select("gpu", "kernel").iter_rows(), calls, strict=True):
-        if call.bytes is not None:
-            notes = by_kernel.setdefault((gpu, kernel), {AT_LEAST: None})
-            if call.note:
-                notes[call.note] = None
+        if call.bytes.known or call.flops.known:
+            notes = by_kernel.setdefault((gpu, kernel), {AT_LEAST: None} if call.bytes.known else {})
+            notes.update(dict.fromkeys(call.notes))
     return {key: tuple(notes) for key, notes in by_kernel.items()}

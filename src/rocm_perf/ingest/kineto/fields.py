@@ -113,6 +113,10 @@ _OPERATOR = {
     "dtypes": _arg("dtypes", "json"),
     "strides": _arg("strides", "json"),
     "inputs": _arg("inputs", "json"),
+    "kernel_file": _arg("kernel_file", "text"),
+    "kernel_hash": _arg("kernel_hash", "text"),
+    "kernel_flop": _arg("kernel_flop", "number"),
+    "kernel_num_gb": _arg("kernel_num_gb", "number"),
 }
 _PYTHON = {**_NAME, **_TIMES, **_THREAD, "op_id": _arg("python_id"), "parent_id": _arg("python_parent")}
 _RANGE = {**_NAME, **_TIMES, **_THREAD}

@@ -21,6 +21,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
 from rocm_perf.ingest.kineto.captured import captured
 from rocm_perf.ingest.kineto.columns import Columns, timed
+from rocm_perf.ingest.kineto.compiled import with_compiled
 from rocm_perf.ingest.kineto.fields import CATEGORIES
 from rocm_perf.ingest.kineto.ranges import profiler_ranges
 from rocm_perf.ingest.kineto.types import Header, piece_decoder
@@ -265,7 +266,7 @@ def _copies(copies: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataF
 
 
 def _ops(columns: Columns, base: int) -> pl.DataFrame:
-    operators = timed(columns.frame("operator"), base)
+    operators = with_compiled(timed(columns.frame("operator"), base))
     python = timed(columns.frame("python"), base)
     kinds = ((operators, "operator"), (python, "python"))
     # Conformed one by one: this is by far the largest table, and it must not be copied whole.

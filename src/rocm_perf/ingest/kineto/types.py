@@ -33,6 +33,10 @@ class Args(msgspec.Struct, gc=False, frozen=True):
     dtypes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
     strides: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Strides")
     inputs: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Concrete Inputs")
+    kernel_file: str | None = None
+    kernel_hash: str | None = None
+    kernel_flop: float | None = None
+    kernel_num_gb: float | None = None
     sequence: Int64 | None = msgspec.field(default=None, name="Sequence number")
     python_id: Int64 | None = msgspec.field(default=None, name="Python id")
     python_parent: Int64 | None = msgspec.field(default=None, name="Python parent id")
@@ -115,6 +119,10 @@ class _OperatorArgs(msgspec.Struct, gc=False, frozen=True):
     dtypes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
     strides: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Strides")
     inputs: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Concrete Inputs")
+    kernel_file: str | None = None
+    kernel_hash: str | None = None
+    kernel_flop: float | None = None
+    kernel_num_gb: float | None = None
 
 
 _ARGS: dict[str, type[msgspec.Struct]] = {

@@ -1,4 +1,4 @@
-"""What a sheet is, and how its columns are made. Numbers are those of the Document, in the unit that the heading names."""
+"""What a sheet is, and how its columns are made: numbers are those of the Document, in the unit of the heading."""
 
 from __future__ import annotations
 

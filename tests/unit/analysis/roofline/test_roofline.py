@@ -403,9 +403,11 @@ def test_integers_have_no_flops() -> None:
 
 
 def test_work_that_cannot_be_told_has_a_reason() -> None:
-    many = called("aten::mm", "[[8, 8], [8, 8]]", '["float", "float"]', ["memset", "mm"])
-    assert many.reason.startswith("its work is not known: aten::mm launched 2 kernels")
-    assert "no formula for aten::roll" in called("aten::roll", "[[8]]", '["float"]').reason
+    many = called("aten::native_layer_norm", "[[8, 8]]", '["float"]', ["first", "second"])
+    assert many.reason.startswith("its work is not known: aten::native_layer_norm launched 2 kernels")
+    helper = called("aten::mm", "[[8, 8], [8, 8]]", '["float", "float"]', ["memset", "mm"])
+    assert helper.reason.startswith("its work is not known: it prepares or finishes the work of aten::mm")
+    assert "no formula for aten::frobnicate" in called("aten::frobnicate", "[[8]]", '["float"]').reason
     lone = trace(agents=[MI300X], dispatches=[dispatch(1, 10)], ops=[{"name": "x", "category": "operator"}])
     assert NO_OPERATOR in roofline(lone).kernels[0].reason
 

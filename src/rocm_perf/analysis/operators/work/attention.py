@@ -1,0 +1,296 @@
+"""Attention whose sequences have recorded lengths: two products forward, five backward, over the pairs that are seen.
+
+The forward pass multiplies Q by K and the weights by V; the backward pass of FlashAttention (Dao et al. 2022)
+multiplies Q by K again, and then for the gradients of V, of the weights, of Q and of K. Softmax and scaling are not
+counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, element_bytes
+from rocm_perf.analysis.operators.work.signature import Formula, formulas
+
+_EVERYTHING = -1  # a window without a bound
+_PACKED_OR_PAGED = ("cu_seqlens_q", "seqused_k", "block_table", "page_table")
+_FROM_FIRST, _FROM_LAST = ("1", "2")  # mask types of the memory-efficient attention
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of one attention: `batch` sequences of `rows` queries that look at `columns` keys."""
+
+    batch: int
+    heads: int
+    rows: int
+    columns: int
+    depth: int  # of a query and a key
+    value_depth: int
+
+
+def seen_pairs(
+    rows: int, columns: int, *, left: int = _EVERYTHING, right: int = _EVERYTHING, last: bool = True
+) -> int:
+    """The pairs of a query and a key inside a window around the diagonal; causal is `right=0`.
+
+    `last`: the last query meets the last key, as in flash-attn 2.1 and later and in everything with a cache; otherwise
+    the first meets the first, as in torch.
+    """
+    shift = columns - rows if last else 0
+    end = rows * columns if right < 0 else _ramp(rows, shift + right + 1, columns)
+    begin = 0 if left < 0 else _ramp(rows, shift - left, columns)
+    return end - begin
+
+
+def _ramp(count: int, start: int, top: int) -> int:
+    """The sum of `start`, `start + 1`, ... of that many terms, each kept between 0 and `top`."""
+
+    def below(end: int) -> int:
+        inside = min(max(end, 0), top + 1)
+        return inside * (inside - 1) // 2 + max(0, end - top - 1) * top
+
+    return below(start + count) - below(start)
+
+
+def products(sizes: Sizes, pairs: int, backward: bool) -> tuple[int, str]:
+    """The FLOPs of the products of one head over the pairs, for all heads and sequences, and how they come about."""
+    shared = 3 * sizes.depth + 2 * sizes.value_depth if backward else sizes.depth + sizes.value_depth
+    text = f"2 * {sizes.batch} * {sizes.heads} heads * {pairs} pairs * {shared}"
+    return 2 * sizes.batch * sizes.heads * pairs * shared, text
+
+
+def dense(*, heads_first: bool, backward: bool = False, last: bool = True) -> Count:
+    """Sequences of one length: [batch, heads, length, depth], or with the length before the heads."""
+
+    def count(call: Call) -> Counted:
+        sizes = _dense_sizes(call, heads_first)
+        flops, text = products(sizes, _pairs(call, sizes.rows, sizes.columns, last), backward)
+        return Counted(flops, text, _result_bytes(call, sizes, backward), on_matrix=True)
+
+    return count
+
+
+def _dense_sizes(call: Call, heads_first: bool) -> Sizes:
+    if any(call.given(name) for name in _PACKED_OR_PAGED):
+        raise NoFormulaError("its sequences are packed or paged")
+    query, key, value = (call.tensor(name, 4).shape for name in ("query", "key", "value"))
+    seat = 2 if heads_first else 1
+    return Sizes(
+        batch=query[0],
+        heads=query[3 - seat],
+        rows=query[seat],
+        columns=key[seat],
+        depth=query[3],
+        value_depth=value[3],
+    )
+
+
+def _pairs(call: Call, rows: int, columns: int, last: bool) -> int:
+    mask = call.text("mask_type")
+    causal = call.is_true("causal") or mask in (_FROM_FIRST, _FROM_LAST)
+    return seen_pairs(
+        rows,
+        columns,
+        left=_window(call, "window_left"),
+        right=0 if causal else _window(call, "window_right"),
+        last=mask == _FROM_LAST if mask else last,
+    )
+
+
+def _window(call: Call, name: str) -> int:
+    values = call.integers(name)
+    return values[0] if values else _EVERYTHING
+
+
+def _result_bytes(call: Call, sizes: Sizes, backward: bool) -> int:
+    query = call.tensor("query")
+    if backward:
+        return sum(call.size(name) for name in ("query", "key", "value"))
+    return element_bytes(query) * sizes.batch * sizes.heads * sizes.rows * sizes.value_depth
+
+
+def varlen(*, backward: bool = False) -> Count:
+    """Sequences one behind the other: [tokens, heads, depth]. Their lengths are values of a tensor; where all are as
+    long as the longest, or there is one, they follow from the sizes."""
+
+    def count(call: Call) -> Counted:
+        query, key, value = (call.tensor(name, 3).shape for name in ("query", "key", "value"))
+        if any(call.given(name) for name in _PACKED_OR_PAGED[1:]):
+            raise NoFormulaError("its keys are paged")
+        sequences = call.tensor("cu_seqlens_q", 1).shape[0] - 1
+        longest = [_longest(call, "max_seqlen_q", query[0]), _longest(call, "max_seqlen_k", key[0])]
+        if sequences < 1:
+            raise NoFormulaError("it has no sequences")
+        one = Sizes(sequences, query[1], query[0] // sequences, key[0] // sequences, query[2], value[2])
+        result = _packed_bytes(call, backward)
+        if sequences > 1 and [query[0], key[0]] != [sequences * size for size in longest]:
+            return _between(call, one, longest, backward, result)
+        flops, text = products(one, _pairs(call, one.rows, one.columns, last=True), backward)
+        return Counted(flops, text, result, on_matrix=True)
+
+    return count
+
+
+def _longest(call: Call, name: str, otherwise: int) -> int:
+    values = call.integers(name)
+    return values[0] if values else otherwise
+
+
+def _packed_bytes(call: Call, backward: bool) -> int:
+    if backward:
+        return sum(call.size(name) for name in ("query", "key", "value"))
+    query, value = call.tensor("query"), call.tensor("value")
+    return element_bytes(query) * query.shape[0] * query.shape[1] * value.shape[2]
+
+
+def _between(call: Call, mean: Sizes, longest: list[int], backward: bool, result: int) -> Counted:
+    """Sequences of unequal lengths: the work lies between that of equal ones and that of only the longest."""
+    rows = mean.batch * mean.rows
+    least, _ = products(mean, _pairs(call, mean.rows, mean.columns, last=True), backward)
+    most, _ = products(
+        Sizes(1, mean.heads, rows, longest[1], mean.depth, mean.value_depth), rows * longest[1], backward
+    )
+    why = (
+        f"the lengths of its {mean.batch} sequences are values of a tensor, which are not recorded; between "
+        f"{least:.3g} (all equal) and {most:.3g} FLOPs (all as long as the longest)"
+    )
+    return Counted(
+        None,
+        "2 * heads * sum of the pairs of each sequence * depths",
+        result,
+        on_matrix=True,
+        flops_missing=why,
+    )
+
+
+_AFTER_FLASH = "dropout_p, softmax_scale, causal, window_left, window_right"
+_FLASH_3 = (
+    "fwd(query, key, value, k_new, v_new, q_v, out!, cu_seqlens_q, cu_seqlens_k, cu_seqlens_k_new, "
+    "seqused_q, seqused_k, "
+    "max_seqlen_q, max_seqlen_k, page_table, kv_batch_idx, leftpad_k, rotary_cos, rotary_sin, "
+    "seqlens_rotary, q_descale, "
+    "k_descale, v_descale, softmax_scale, causal, window_left, window_right, ...)"
+)
+
+FORMULAS: tuple[Formula, ...] = (
+    *formulas(
+        dense(heads_first=True, last=False),
+        "aten::scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, causal, scale, "
+        "enable_gqa)",
+        "aten::_scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, causal, "
+        "dropout_mask, scale, enable_gqa)",
+        "aten::_scaled_dot_product_flash_attention(query, key, value, dropout_p, causal, return_debug_mask, "
+        "scale)",
+        "aten::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, causal, attn_mask, "
+        "scale)",
+        "aten::_scaled_dot_product_efficient_attention(query, key, value, attn_bias, compute_log_sumexp, "
+        "dropout_p, causal, scale)",
+        "aten::_scaled_dot_product_cudnn_attention(query, key, value, attn_bias, compute_log_sumexp, "
+        "dropout_p, causal, return_debug_mask, scale)",
+        "aten::_scaled_dot_product_fused_attention_overrideable(query, key, value, attn_bias, dropout_p, "
+        "causal, return_debug_mask, scale)",
+        "aten::_cudnn_attention_forward(query, key, value, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, "
+        "compute_log_sumexp, "
+        "dropout_p, causal, return_debug_mask, scale)",
+    ),
+    *formulas(
+        dense(heads_first=True, backward=True, last=False),
+        "aten::_scaled_dot_product_flash_attention_backward(grad_out, query, key, value, out, logsumexp, "
+        "cum_seq_q, cum_seq_k, "
+        "max_q, max_k, dropout_p, causal, philox_seed, philox_offset, scale)",
+        "aten::_scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, "
+        "logsumexp, dropout_p, "
+        "causal, attn_mask, scale)",
+        "aten::_scaled_dot_product_efficient_attention_backward(grad_out, query, key, value, attn_bias, out, "
+        "logsumexp, "
+        "philox_seed, philox_offset, dropout_p, grad_input_mask, causal, scale)",
+        "aten::_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, philox_seed, "
+        "philox_offset, "
+        "attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, causal, scale)",
+        "aten::_scaled_dot_product_cudnn_attention_backward(grad_out, query, key, value, out, logsumexp, "
+        "philox_seed, "
+        "philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, causal, scale)",
+    ),
+    *formulas(
+        dense(heads_first=False),
+        "aten::_flash_attention_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_q, max_k, "
+        "dropout_p, causal, "
+        "return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes, block_table, "
+        "num_splits)",
+        "aten::_efficient_attention_forward(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, "
+        "max_seqlen_q, max_seqlen_k, "
+        "dropout_p, mask_type, compute_log_sumexp, scale, seqused_k, window_size)",
+        f"flash_attn::_flash_attn_forward(query, key, value, {_AFTER_FLASH}, softcap, alibi_slopes, "
+        "return_softmax)",
+        f"aiter::_flash_attn_forward(query, key, value, {_AFTER_FLASH}, ...)",
+        f"aiter::mha_fwd(query, key, value, {_AFTER_FLASH}, ...)",
+        f"aiter::fmha_v3_fwd(query, key, value, {_AFTER_FLASH}, ...)",
+        f"aiter::wrapper_fmha_v3_fwd(query, key, value, {_AFTER_FLASH}, ...)",
+        f"aiter::wrapper_mha_fwd(query, key, value, {_AFTER_FLASH}, ...)",
+        "aiter::fmha_fwd_bf16_opus_fwd(query, key, value, softmax_scale, causal, out!)",
+        "aiter::fmha_fwd_with_sink_asm(query, key, value, softmax_scale, causal, return_lse, sink, out!)",
+        f"flash_attn_3::{_FLASH_3}",
+        f"sgl_kernel::{_FLASH_3}",
+        f"_vllm_fa3_C::{_FLASH_3}",
+        "FlashAttnFunc(query, key, value, dropout_p, softmax_scale, causal, ...)",
+    ),
+    *formulas(
+        dense(heads_first=False, backward=True),
+        "aten::_flash_attention_backward(grad_out, query, key, value, out, logsumexp, cu_seqlens_q, "
+        "cu_seqlens_k, max_q, max_k, "
+        "dropout_p, causal, rng_state, unused, scale, window_left, window_right)",
+        "aten::_efficient_attention_backward(grad_out, query, key, value, bias, out, cu_seqlens_q, "
+        "cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset, mask_type, bias_requires_grad, "
+        "scale, num_splits, window_size, shared_storage)",
+        "flash_attn::_flash_attn_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, "
+        f"{_AFTER_FLASH}, ...)",
+        "aiter::_flash_attn_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, dbias!, "
+        f"{_AFTER_FLASH}, ...)",
+        f"aiter::mha_bwd(grad_out, query, key, value, out, softmax_lse, {_AFTER_FLASH}, deterministic, dq!, "
+        "dk!, dv!, ...)",
+        f"aiter::fmha_v3_bwd(grad_out, query, key, value, out, softmax_lse, {_AFTER_FLASH}, deterministic, "
+        "atomic, cvt, dq!, dk!, dv!, ...)",
+        "aiter::wrapper_fmha_v3_bwd(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, dbias!, "
+        f"{_AFTER_FLASH}, ...)",
+    ),
+    *formulas(
+        varlen(),
+        "aten::_flash_attention_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, dropout_p, "
+        "causal, return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes, block_table, "
+        "num_splits)",
+        "flash_attn::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        f"max_seqlen_k, {_AFTER_FLASH}, softcap, alibi_slopes, return_softmax, block_table, ...)",
+        "aiter::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, min_seqlen_q, "
+        "dropout_p, softmax_scale, logits_soft_cap, causal, window_left, window_right, ...)",
+        "aiter::mha_varlen_fwd(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, "
+        "min_seqlen_q, dropout_p, "
+        "softmax_scale, logits_soft_cap, zero_tensors, causal, window_left, window_right, ...)",
+        "aiter::fmha_v3_varlen_fwd(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, min_seqlen_q, dropout_p, "
+        "softmax_scale, logits_soft_cap, zero_tensors, causal, window_left, window_right, ...)",
+        f"flash_attn_3::{_FLASH_3}",
+        f"sgl_kernel::{_FLASH_3}",
+        f"_vllm_fa3_C::{_FLASH_3}",
+        "vllm::flash_attn_maxseqlen_wrapper(query, key, value, cu_seqlens_q, max_seqlen_q, ...)",
+    ),
+    *formulas(
+        varlen(backward=True),
+        "aten::_flash_attention_backward(grad_out, query, key, value, out, logsumexp, cu_seqlens_q, "
+        "cu_seqlens_k, max_seqlen_q, "
+        "max_seqlen_k, dropout_p, causal, rng_state, unused, scale, window_left, window_right)",
+        "flash_attn::_flash_attn_varlen_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, "
+        "dv!, cu_seqlens_q, "
+        f"cu_seqlens_k, max_seqlen_q, max_seqlen_k, {_AFTER_FLASH}, ...)",
+        "aiter::_flash_attn_varlen_backward(grad_out, query, key, value, out, softmax_lse, dq!, dk!, dv!, "
+        "cu_seqlens_q, "
+        f"cu_seqlens_k, max_seqlen_q, max_seqlen_k, {_AFTER_FLASH}, ...)",
+        "aiter::mha_varlen_bwd(grad_out, query, key, value, out, softmax_lse, cu_seqlens_q, cu_seqlens_k, "
+        "max_seqlen_q, max_seqlen_k, "
+        "dropout_p, softmax_scale, zero_tensors, causal, window_left, window_right, deterministic, dq!, dk!, "
+        "dv!, ...)",
+    ),
+)

@@ -1,0 +1,106 @@
+"""FLOPs and bytes of one operator call, from what was recorded with it: `operator_work` is what others use.
+
+Every tensor is read or written once, and an operation counts once however the kernel does it: docs/operators.md has the
+conventions of each family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+
+from rocm_perf.analysis.operators.work.call import Call, Counted, NoFormulaError, NotRecordedError
+from rocm_perf.analysis.operators.work.fused import fused_work, is_fused
+from rocm_perf.analysis.operators.work.kernel_names import list_element_bytes
+from rocm_perf.analysis.operators.work.registry import formulas_of
+from rocm_perf.analysis.operators.work.signature import Formula
+from rocm_perf.analysis.operators.work.stated import stated_work
+from rocm_perf.analysis.operators.work.step_lengths import step_lengths
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.torch_call import Argument, arguments
+
+BASIS = "analytical from shapes"
+_ONCE = "each tensor read or written once"
+NO_SHAPES = "shapes were not recorded (torch.profiler: record_shapes=True)"
+
+_CANNOT = (NoFormulaError, NotRecordedError, IndexError, ValueError, ZeroDivisionError)
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What one call has to compute and to move at least."""
+
+    flops: Quantity
+    bytes: Quantity
+    on_matrix: bool = False  # its FLOPs are those of the matrix units
+    dtype: str | None = None  # torch's name of the type it multiplies in
+
+
+@lru_cache(maxsize=65_536)
+def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
+    name: str,
+    shapes: str | None,
+    dtypes: str | None,
+    inputs: str | None = None,
+    strides: str | None = None,
+    kernel: str | None = None,
+    step: str | None = None,
+) -> Work:
+    """FLOPs and bytes of a call, or why they are not known.
+
+    Two things are recorded beside it: the name of a `kernel` that it launched says which type the tensors of a list
+    have, and the range of the serving `step` around it how long the sequences are.
+    """
+    stated = stated_work(inputs)
+    if stated is not None:
+        return Work(*stated)
+    known = arguments(shapes, dtypes, strides, inputs)
+    if known is None:
+        return _unknown(NO_SHAPES)
+    if is_fused(name):
+        return _of_fused(name, known)
+    candidates = formulas_of(name)
+    if not candidates:
+        return _unknown(f"no formula for {name}")
+    reasons = []
+    for formula in sorted(candidates, key=lambda formula: len(formula.parameters) != len(known)):
+        try:
+            call = Call(formula.named(known), list_element_bytes(kernel), step_lengths(step))
+            return _worked_out(formula, known, call)
+        except _CANNOT as error:
+            reasons.append(str(error))
+    return _unknown(f"the recorded arguments of {name} do not fit its formula ({reasons[0]})")
+
+
+def _worked_out(formula: Formula, known: Sequence[Argument], call: Call) -> Work:
+    counted = formula.count(call)
+    if counted.bytes_missing:
+        return _work(counted, unavailable("B", BASIS, counted.bytes_missing))
+    try:
+        moved = formula.moved_bytes(known, call, counted.output_bytes) + counted.touched_bytes
+    except NotRecordedError as error:
+        return _work(counted, unavailable("B", BASIS, str(error)))
+    text = f"{_ONCE}; {counted.touched}" if counted.touched else _ONCE
+    return _work(counted, Quantity(moved, "B", f"{text} ({BASIS})", doubt=counted.bytes_doubt))
+
+
+def _of_fused(name: str, known: Sequence[Argument]) -> Work:
+    try:
+        counted, moved = fused_work(name, known)
+    except _CANNOT as error:
+        return _unknown(f"the recorded arguments of {name} do not fit its formula ({error})")
+    return _work(counted, Quantity(moved, "B", f"{_ONCE} ({BASIS})", doubt=counted.bytes_doubt))
+
+
+def _work(counted: Counted, moved: Quantity) -> Work:
+    formula = f"{counted.formula} ({BASIS})"
+    if counted.flops is None:
+        flops = unavailable("FLOP", formula, counted.flops_missing)
+    else:
+        flops = Quantity(counted.flops, "FLOP", formula, doubt=counted.flops_doubt)
+    return Work(flops, moved, counted.on_matrix, counted.dtype)
+
+
+def _unknown(reason: str) -> Work:
+    return Work(unavailable("FLOP", BASIS, reason), unavailable("B", BASIS, reason))
