@@ -155,7 +155,8 @@ def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
 
 def _turns(calls: pl.DataFrame) -> pl.DataFrame:
     """Where threads of a process take turns, as forward and backward passes do: the last call of the one, the first of
-    the other (cause, effect). Several calls in a row, each way, with the other thread silent, are a turn."""
+    the other (cause, effect). Several calls in a row, each way, with the other thread silent, are a turn; where a thread
+    resumes in the last one, the recording may have ended too soon for several."""
     working = calls.filter("works")
     if working["thread"].n_unique() < 2:
         return pl.DataFrame(schema={"cause": pl.Int64, "effect": pl.Int64})
@@ -177,7 +178,9 @@ def _turns(calls: pl.DataFrame) -> pl.DataFrame:
         other_ended=pl.col("ended").shift(1).over(PROCESS),
         silence=pl.col("began") - pl.col("ended").shift(1).over("thread"),
     )
-    several = (pl.col("size") >= _TURN_CALLS) & (pl.col("other_size") >= _TURN_CALLS)
+    is_last = (pl.col("stint") == pl.col("stint").max()).over(PROCESS)
+    cut_short = is_last & pl.col("silence").is_not_null()
+    several = (cut_short | (pl.col("size") >= _TURN_CALLS)) & (pl.col("other_size") >= _TURN_CALLS)
     handed_over = pl.col("began") - pl.col("other_ended")
     soon = (handed_over >= 0) & (handed_over <= pl.col("silence") // 2).fill_null(True)
     return stints.filter(several & soon).select(cause="other_cause", effect="effect")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 from rocm_perf.analysis.graph import build, forward
@@ -103,6 +104,27 @@ def test_the_silence_of_a_thread_while_another_has_its_turn_is_not_its_work() ->
     assert {"turn"} <= set(graph.edges["rule"])
     assert critical_path(graph).by_kind["api"] == 100 * 5_000
     assert forward(graph) == graph.nodes["start_ns"].to_list()
+
+
+def one_backward(last_thread: dict[str, Any]) -> Trace:
+    """Ten launches on one thread, ten on another, and two more at the end of the recording."""
+    calls, kernels = [], []
+    for number in range(22):
+        at = number * 10_000 + number // 10 * 100_000
+        thread = (MAIN, BACKWARD, last_thread)[number // 10]
+        calls.append(call("hipLaunchKernel", at, at + 5_000, number + 1, **thread))
+        kernels.append(launched("a", at + 7_000, at + 9_000, number + 1))
+    return trace(api_calls=calls, dispatches=kernels)
+
+
+def test_a_thread_that_resumes_as_the_recording_ends_waited_for_the_turn_before() -> None:
+    graph = build(one_backward(MAIN))
+    assert critical_path(graph).by_kind["api"] == 22 * 5_000
+
+
+def test_a_thread_that_first_calls_as_the_recording_ends_had_no_turn() -> None:
+    turns = build(one_backward({"pid": 7, "tid": 3})).edges.filter(pl.col("rule") == "turn")
+    assert turns.height == 1  # to the second thread
 
 
 def test_threads_side_by_side_do_not_take_turns() -> None:
