@@ -33,7 +33,8 @@ def graphs(draw: st.DrawFn) -> Ways:
     edges: list[Edge] = []
     for node in range(1, count):
         before = [other for other in range(node) if tracks[other] == tracks[node]]
-        if before and draw(st.integers(0, 9)):
+        follows = draw(st.booleans())
+        if before and follows:
             edges.append((before[-1], node, draw(weights)))
         across = st.tuples(st.integers(0, node - 1), st.just(node), weights)
         edges += draw(st.lists(across, max_size=2))
