@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -19,6 +19,9 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.version import __version__
 
 _HERE = "rocm_perf.analysis"
+_AT_ONCE = (
+    2  # topics: Python runs one at a time, and its columns are computed outside of it; more take more memory
+)
 
 
 def examine(trace: Trace, label: str, grouping: Grouping = "full", *, machines: Machines = ()) -> Document:
@@ -38,26 +41,27 @@ def overview(
     `machines`: what GPUs were measured to reach."""
     chosen = {"grouping": grouping, "machines": machines}
     steady, whole = whole is not None, whole or trace
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = {
+            field: pool.submit(_answer, topic, reference, whole if topic.whole else trace, chosen)
+            for topic in TOPICS
+            for field, reference in topic.answers.items()
+        }
     document = Document(
         label=label,
         producer=f"rocm-perf {__version__}",
         run=trace.run,
         steady=steady,
         formulas=formulas(),
-        **{
-            field: answer
-            for topic in TOPICS
-            for field, answer in _answers(topic, whole if topic.whole else trace, chosen)
-        },
+        **{field: answer.result() for field, answer in answers.items()},
     )
     projections, findings = conclusions(document, trace, whole)
     return msgspec.structs.replace(document, projections=projections, findings=findings)
 
 
-def _answers(topic: Topic, trace: Trace, chosen: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _answer(topic: Topic, reference: str, trace: Trace, chosen: dict[str, Any]) -> Any:
     parameters = {name: chosen[name] for name in topic.parameters}
-    for field, reference in topic.answers.items():
-        yield field, resolve(_HERE, reference)(trace, **parameters)
+    return resolve(_HERE, reference)(trace, **parameters)
 
 
 @cache

@@ -1,16 +1,29 @@
-"""What several analyses need of a Trace or a Graph is computed when first asked for, and kept as long as that."""
+"""What several analyses need of a Trace or a Graph is computed when first asked for, and kept as long as that.
+Analyses run in several threads: who asks while it is computed waits for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
+from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 Owner = TypeVar("Owner")
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-_RESULTS: WeakKeyDictionary[Any, dict[Hashable, Any]] = WeakKeyDictionary()
+
+
+class _Kept:
+    """One result, or the place for it."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.results: list[Any] = []  # none, or the one
+
+
+_RESULTS: WeakKeyDictionary[Any, dict[Hashable, _Kept]] = WeakKeyDictionary()
+_ADDING = Lock()
 
 
 def once_per_owner(
@@ -20,11 +33,13 @@ def once_per_owner(
 
     @wraps(compute)
     def shared(owner: Owner, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        results = _RESULTS.setdefault(owner, {})
         key = (compute, args, tuple(sorted(kwargs.items())))
-        if key not in results:
-            results[key] = compute(owner, *args, **kwargs)
-        result: Result = results[key]
+        with _ADDING:
+            kept = _RESULTS.setdefault(owner, {}).setdefault(key, _Kept())
+        with kept.lock:
+            if not kept.results:
+                kept.results.append(compute(owner, *args, **kwargs))
+        result: Result = kept.results[0]
         return result
 
     return shared

@@ -1,8 +1,7 @@
-"""The graph as two tables, and the two linear sweeps over it: earliest times forward, latest times backward.
+"""The graph as two tables, and the two sweeps over it (sweep.py): earliest times forward, latest times backward.
 
 A node is a start and a duration; an edge says that its effect starts no earlier than its cause's end plus a lag. So
-every time is the largest sum over the paths that lead to it (max-plus), and one pass over the edges, sorted by effect,
-finds it.
+every time is the largest sum over the ways that lead to it.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.analysis.graph.sweep import Ways, longest
 from rocm_perf.model.results.path import Estimate
 
 NODE_KINDS = pl.Enum(
@@ -46,8 +46,7 @@ RULES = {
 RULE_NAMES = pl.Enum(list(RULES))
 
 START = 0  # the first node in the order of time
-_NEVER = -(1 << 62)
-_SLICE = 1 << 14  # edges that become Python numbers at a time: they stay in the cache of the processor
+_MOST_TRACKS = (1 << 15) - 1
 
 
 @dataclass(frozen=True, eq=False)  # each is its own, as a key too
@@ -76,38 +75,41 @@ class Graph:
         return self.nodes.height <= 2  # its start and its end
 
 
-def forward(graph: Graph) -> list[int]:
+def forward(graph: Graph) -> pl.Series:
     """The earliest start of every node."""
-    times = [_NEVER] * graph.nodes.height
-    times[START] = 0
-    for part in _weighted(graph).iter_slices(_SLICE):
-        for cause, effect, weight in _rows(part):
-            time = times[cause] + weight
-            if time > times[effect]:  # noqa: PLR1730 -- max() would double the time of the sweep
-                times[effect] = time
-    return times
+    return pl.Series("start_ns", longest(_ways(_weighted(graph), _tracks(graph))))
 
 
 def retimed_wall_ns(graph: Graph) -> int:
     """The wall time that the nodes and lags of the graph give: the last end of the GPU's work, and of the threads
     that hold the end."""
-    times = pl.Series(forward(graph), dtype=pl.Int64)
+    times = forward(graph)
     ends = (times + graph.nodes["duration_ns"]).filter(graph.nodes["lane"].is_not_null())
     return max(int(times[-1]), int(ends.max() or 0))
 
 
 def slack(graph: Graph) -> pl.Series:
     """By how much each node can come later, or last longer, before the end moves; zero on the critical path."""
-    times, durations = graph.nodes["start_ns"], graph.nodes["duration_ns"]
-    latest = (graph.wall_ns - durations).to_list()
-    weighted = _weighted(graph)
-    for offset in range((max(weighted.height - 1, 0)) // _SLICE, -1, -1):
-        for cause, effect, weight in _rows(weighted.slice(offset * _SLICE, _SLICE).reverse()):
-            time = latest[effect] - weight
-            if time < latest[cause]:  # noqa: PLR1730
-                latest[cause] = time
-    free: pl.Series = pl.Series(latest, dtype=pl.Int64) - times
+    latest = graph.wall_ns - pl.Series(longest(_backward(graph))).reverse().head(graph.nodes.height)
+    free: pl.Series = latest - graph.nodes["start_ns"]
     return free.rename("slack_ns")
+
+
+def _backward(graph: Graph) -> Ways:
+    """The edges turned around, from one more node behind all on: it comes after the end of every node, which has to be
+    said only of nodes that no effect keeps from ending later."""
+    behind = graph.nodes.height
+    weighted = _weighted(graph)
+    durations = graph.nodes["duration_ns"]
+    kept = weighted.filter(weighted["weight"] >= durations.gather(weighted["cause"]))["cause"]
+    loose = pl.repeat(True, behind, eager=True).scatter(kept, False).arg_true().cast(pl.Int64)
+    last = pl.DataFrame(
+        {"cause": loose, "effect": pl.repeat(behind, loose.len(), dtype=pl.Int64, eager=True)}
+    )
+    edges = pl.concat([weighted, last.with_columns(durations.gather(loose).alias("weight"))])
+    turned = edges.select(cause=behind - pl.col("effect"), effect=behind - pl.col("cause"), weight="weight")
+    tracks = _tracks(graph)
+    return _ways(turned.sort("effect"), pl.concat([tracks.tail(1), tracks.reverse()]))
 
 
 def _weighted(graph: Graph) -> pl.DataFrame:
@@ -117,5 +119,12 @@ def _weighted(graph: Graph) -> pl.DataFrame:
     return graph.edges.select("cause", "effect", weight.alias("weight"))
 
 
-def _rows(part: pl.DataFrame) -> zip[tuple[int, int, int]]:
-    return zip(part["cause"].to_list(), part["effect"].to_list(), part["weight"].to_list(), strict=True)
+def _tracks(graph: Graph) -> pl.Series:
+    """A number for the thread or the lane of each node; a few threads and lanes of very many share one."""
+    number = pl.coalesce(2 * pl.col("thread"), 2 * pl.col("lane") + 1, 0)
+    return graph.nodes.select(number.clip(0, _MOST_TRACKS).cast(pl.Int16)).to_series()
+
+
+def _ways(weighted: pl.DataFrame, tracks: pl.Series) -> Ways:
+    cause, effect, weight = (weighted[name].to_numpy() for name in ("cause", "effect", "weight"))
+    return Ways(track=tracks.to_numpy(), cause=cause, effect=effect, weight=weight)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 
 import pytest
 
@@ -21,6 +23,20 @@ def test_a_result_is_computed_once_for_each_trace() -> None:
 
     one, other = Trace({}), Trace({})
     assert [count(one), count(one), count(other), count(one)] == [1, 1, 2, 1]
+
+
+def test_who_asks_while_a_result_is_computed_waits_for_it() -> None:
+    computed: list[Trace] = []
+
+    @once_per_trace
+    def slow(trace: Trace) -> int:
+        computed.append(trace)
+        sleep(0.05)  # the others ask meanwhile
+        return len(computed)
+
+    trace = Trace({})
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(slow, [trace] * 4)) == [1] * 4
 
 
 def test_a_failure_is_not_kept() -> None:

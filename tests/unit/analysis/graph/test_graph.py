@@ -82,7 +82,7 @@ def test_a_kernel_that_starts_while_the_one_before_drains_is_after_it() -> None:
     graph = build(trace(api_calls=calls, dispatches=rows))
     assert ("stream", "kernel a") in causes_of(graph, "kernel b")
     assert ("stream", "kernel b") in causes_of(graph, "kernel c")
-    assert forward(graph) == graph.nodes["start_ns"].to_list()
+    assert forward(graph).to_list() == graph.nodes["start_ns"].to_list()
     assert critical_path(graph).by_kind["kernel"] == 980 + 490 + 9
     assert whatif(graph, FasterKernels("a", 2)).saved_ns == 490
 
@@ -195,7 +195,7 @@ def test_a_graph_launch_holds_its_first_kernel() -> None:
         )
     )
     assert [effect for kind, _, _, effect in edges_of(graph) if kind == "launch"] == ["kernel a"]
-    assert forward(graph) == graph.nodes["start_ns"].to_list()
+    assert forward(graph).to_list() == graph.nodes["start_ns"].to_list()
 
 
 def test_work_launched_before_the_recording_is_waited_for() -> None:
@@ -287,7 +287,7 @@ def test_the_graph_reproduces_the_recording(workload: Workload) -> None:
     made = record(simulate(workload, GPU))
     graph = build(made)
     assert graph.wall_ns == (wall_ns(made) or 0)
-    assert forward(graph) == graph.nodes["start_ns"].to_list()
+    assert forward(graph).to_list() == graph.nodes["start_ns"].to_list()
     assert (graph.edges["cause"] < graph.edges["effect"]).all()
     assert graph.edges.filter("binding").height == graph.nodes.height - 1
 

@@ -63,7 +63,7 @@ def test_a_pageable_copy_holds_its_call_though_its_last_piece_lands_later() -> N
     ]
     rows = [launched("a", 1_010_000, 1_020_000, 2)]
     graph = build(trace(api_calls=calls, dispatches=rows, copies=copies))
-    assert forward(graph) == graph.nodes["start_ns"].to_list()
+    assert forward(graph).to_list() == graph.nodes["start_ns"].to_list()
     assert critical_path(graph).by_kind["copy"] == pytest.approx(1_040_000, abs=50_000)
     assert whatif(graph, CopiesAsync()).saved_ns == pytest.approx(890_000, rel=0.05)
 
@@ -103,7 +103,7 @@ def test_the_silence_of_a_thread_while_another_has_its_turn_is_not_its_work() ->
     graph = build(taking_turns())
     assert {"turn"} <= set(graph.edges["rule"])
     assert critical_path(graph).by_kind["api"] == 100 * 5_000
-    assert forward(graph) == graph.nodes["start_ns"].to_list()
+    assert forward(graph).to_list() == graph.nodes["start_ns"].to_list()
 
 
 def one_backward(last_thread: dict[str, Any]) -> Trace:
@@ -159,7 +159,7 @@ def test_the_default_stream_and_a_stream_that_blocks_run_in_order() -> None:
     assert (
         graph.edges.filter(rule="default stream").height == 11
     )  # each after the other, but the first of all
-    assert forward(graph) == graph.nodes["start_ns"].to_list()
+    assert forward(graph).to_list() == graph.nodes["start_ns"].to_list()
     free = whatif(graph, CopiesAsync())
     assert free.wall_ns >= 6 * (100_000 + 70_000)
     beside = whatif(graph, CopiesAsync(overlapped=True))

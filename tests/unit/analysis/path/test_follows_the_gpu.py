@@ -73,7 +73,7 @@ def with_table(made: Trace, name: str, table: pl.DataFrame) -> Trace:
 def test_a_gpu_bound_loop_gains_what_its_kernels_do(disturbed: Callable[[Trace], Trace], key: str) -> None:
     made = record(simulate(GPU_BOUND, STEADY))
     graph = build(disturbed(made))
-    assert forward(graph) == graph.nodes["start_ns"].to_list()
+    assert forward(graph).to_list() == graph.nodes["start_ns"].to_list()
     saved = simulate(GPU_BOUND, STEADY).wall_ns - sim.wall_if(GPU_BOUND, STEADY, sim.FasterKernel(key, 2))
     assert whatif(graph, FasterKernels(key, 2)).saved_ns == pytest.approx(saved, rel=0.06)
     true = {row.kernel: row.path_ns for row in critical_path(build(made)).by_kernel}
