@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, marked, trace
@@ -51,7 +51,7 @@ def ahead(
 
 class _Rows:
     def __init__(self, where: dict[str, int]) -> None:
-        self.where = {"pid": 1, "tid": 1, **where}
+        self.where: dict[str, Any] = {"pid": 1, "tid": 1, **where}
         self.kernels: list[Row] = []
         self.calls: list[Row] = []
         self.ranges: list[Row] = []

@@ -51,7 +51,7 @@ def test_memory_from_before_the_history_is_known_from_blocks_and_releases(tmp_pa
     snapshot["device_traces"] = [events[len(events) // 2 :]]  # as the ring leaves them
     trace = load(written(tmp_path, snapshot))
     late = levels(trace)
-    earlier = trace.table("allocations")["earlier"].sum()
+    earlier = int(trace.table("allocations")["earlier"].sum())
     assert earlier > 0
     assert late[-1] == whole[-1] == allocator.allocated
     assert late[earlier:] == whole[len(whole) - len(late) + earlier :]

@@ -10,7 +10,8 @@ import polars as pl
 from rocm_perf.analysis.basis.forest import itself_or_around
 from rocm_perf.analysis.operators.call_sites import is_module
 from rocm_perf.analysis.operators.categories import operator_category
-from rocm_perf.analysis.operators.tree import MODULE, OperatorTree, backward_links
+from rocm_perf.analysis.operators.frames import MODULE
+from rocm_perf.analysis.operators.tree import OperatorTree, backward_links
 from rocm_perf.model.trace import Trace
 
 BACKWARD = " (backward)"
