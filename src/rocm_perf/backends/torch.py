@@ -16,7 +16,7 @@ from rocm_perf.backends.window_variables import window_variables
 from rocm_perf.model.window import Window
 
 INJECTED = Path(__file__).parents[1] / "inject"
-_PROBE = Path(__file__).with_name("torch_launch_probe.py")
+_PROBE = Path(__file__).with_name("probes") / "torch_launch.py"
 
 _CANNOT = {
     "hsa": "torch.profiler records the HIP or CUDA runtime, not the layer below it",

@@ -1,0 +1,1 @@
+"""Programs that are run in processes of their own: nothing beside them has the name of what they import."""
