@@ -21,7 +21,7 @@ def stated_sizes(trace: Trace, moments: pl.DataFrame) -> pl.DataFrame:
     size, start_ns and end_ns; null where there is none."""
     ranges = _stating(trace)
     nothing = {column: pl.lit(None, dtype) for column, dtype in _COLUMNS.items()}
-    innermost = moments.select(**nothing)
+    innermost = moments.with_columns(**nothing).select(list(nothing))
     for depth in ranges["depth"].unique().sort(descending=True):
         around = _around(moments, ranges.filter(pl.col("depth") == depth))
         innermost = innermost.select(pl.coalesce(pl.col(name), around[name]).alias(name) for name in _COLUMNS)
