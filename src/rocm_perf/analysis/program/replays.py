@@ -36,7 +36,9 @@ def replayed_kernels(trace: Trace) -> pl.DataFrame:
 
 def _replays(kernels: pl.DataFrame) -> pl.DataFrame:
     """Each replay with its number and that of its graph, both in the order of their first kernels."""
-    replays = kernels.group_by(REPLAY, maintain_order=True).agg("number", pl.col("graph_id").first())
+    # Streams run side by side: only the order within one is that of the graph.
+    in_order = pl.col("number").sort_by("stream_id", maintain_order=True)
+    replays = kernels.group_by(REPLAY, maintain_order=True).agg(in_order, pl.col("graph_id").first())
     if _are_numbered(replays):
         process = [*REPLAY[:-1], "graph_id"]
         graphs = replays.select(process).unique(maintain_order=True).with_row_index("graph")

@@ -11,7 +11,7 @@ from rocm_perf.model.trace import Trace
 _PROCESS = ["node", "rank", "pass_id", "pid"]
 _COLUMNS = {"name": pl.String, "size": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64}
 # capture_32_FULL, execute_32_context_..., bs=32, batch_size 32, num_tokens=32
-_SIZE = r"(?i)(?:\bcapture|\bexecute|\bbs|\bbatch(?:_?size)?|\bnum_tokens)[=_ :]+(\d+)"
+_SIZE = r"(?i)(?:^|[^a-z])(?:capture|execute|bs|batch(?:_?size)?|num_tokens)[=_ :]+(\d+)"
 # execute_context_9(8155)_generation_37(37): requests, and their tokens in brackets
 _TOKENS = r"context_\d+\((?:sq)?(\d+)[^)]*\)_generation_\d+\((?:sq)?(\d+)[^)]*\)"
 

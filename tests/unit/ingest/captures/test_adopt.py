@@ -55,7 +55,7 @@ def test_of_layers_that_are_alike_each_replay_follows_the_one_before() -> None:
     adopted = adopt(execution([*step[2:], *step, *step[:2]]), [capture(step)])
     graphs = [graph for _, _, graph in launched(adopted)]
     runs = [graph for place, graph in enumerate(graphs) if not place or graphs[place - 1] != graph]
-    assert runs == [3, 4, 5, 1, 2, 3, 4, 5, 1, 2]
+    assert runs == [3, 4, 5, 1, 2, 3, 4, 5, 1, 2]  # though the recording begins within a step
 
 
 def test_a_capture_of_another_batch_size_is_refused_though_its_kernels_agree() -> None:
@@ -114,6 +114,16 @@ def test_the_operators_inside_a_capture_come_along_and_those_around_it_do_not() 
     adopted = adopt(execution([MLP]), [capture({"model": MLP})])
     names = adopted.table("captured_ops")["name"].to_list()
     assert sorted(names) == sorted([f"op {k}" for k in MLP] + ["nn.Module: model"])
+
+
+def test_streams_that_run_side_by_side_are_told_apart() -> None:
+    replays = execution([[*MLP[:20], *ATTENTION[:5], *MLP[20:]]])
+    on_streams = replays.table("dispatches").with_columns(
+        stream_id=pl.col("kernel").str.starts_with("attention").cast(pl.Int64)
+    )
+    tables = {name: replays.table(name) for name in replays} | {"dispatches": on_streams}
+    adopted = adopt(Trace(tables), [capture([[*MLP[:3], *ATTENTION[:5], *MLP[3:]]])])
+    assert [(kernel, captured) for kernel, captured, _ in launched(adopted) if kernel != captured] == []
 
 
 def test_without_captures_or_replays_nothing_changes() -> None:
