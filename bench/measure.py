@@ -32,9 +32,9 @@ _ROOT = Path(__file__).resolve().parents[1]
 _COMPILED = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_ROOT / "bench" / "data" / "compiled")}
 
 
-def analyze(name: str, recording: Path) -> Case:
+def analyze(name: str, recording: Path, *options: str) -> Case:
     """`rocm-perf analyze --json`, every analysis, of this checkout."""
-    return _ours(name, "analyze", str(recording), "--json")
+    return _ours(name, "analyze", str(recording), "--json", *options)
 
 
 def report(name: str, recording: Path, page: Path) -> Case:

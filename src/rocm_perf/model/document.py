@@ -17,6 +17,7 @@ from rocm_perf.model.results.contents import Agent, Excerpt
 from rocm_perf.model.results.copies import SteadyCopies
 from rocm_perf.model.results.energy import Energy
 from rocm_perf.model.results.gaps import Gaps
+from rocm_perf.model.results.graphs import Graphs
 from rocm_perf.model.results.instructions import PcSamples, ThreadTrace
 from rocm_perf.model.results.kernels import Families, Slivers, Steps
 from rocm_perf.model.results.launches import Launches
@@ -122,6 +123,7 @@ TOPICS = (
         "operators:operators_section",
         {"operators": "operators.build:operators", "queue_lengths": "idle.queue_length:queue_lengths"},
     ),
+    Topic("graphs", "graphs:graphs_section", {"graphs": "program.graphs:graphs"}, whole=True),
     Topic("path", "path:path_section", {"path": "path.critical_path:recorded_path"}),
     Topic(
         "roofline",
@@ -205,6 +207,7 @@ class Document(msgspec.Struct, frozen=True):
     steady_copies: SteadyCopies
     communication: Communication
     operators: Operators
+    graphs: Graphs
     queue_lengths: tuple[QueueLength, ...]
     path: CriticalPath
     roofline: Roofline

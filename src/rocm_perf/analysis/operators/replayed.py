@@ -125,12 +125,15 @@ def _moved(work: pl.DataFrame, room: pl.Series) -> pl.DataFrame:
 
 
 def _added(trace: Trace, replays: pl.DataFrame, captured: _Captured) -> pl.DataFrame:
-    """The spans of all replays, without times; `place` counts on from ops to captured_ops."""
+    """The spans of all replays, each at the instant of its launch; `place` counts on from ops to captured_ops."""
     spans = replays.join(captured.spans, on="captured_graph", maintain_order="left_right")
     shift = pl.col("shift")
     return spans.select(
         *THREAD[:-1],
         *_SPAN,
+        tid="launch_tid",
+        start_ns="launch_ns",
+        end_ns="launch_ns",
         place=pl.col("place").cast(pl.Int64) + trace.rows("ops"),
         row=(pl.col("row") + shift).cast(pl.UInt32),
         parent=pl.coalesce((pl.col("parent") + shift).cast(pl.UInt32), "around"),

@@ -25,9 +25,8 @@ def alignment(one: Sequence[int], other: Sequence[int]) -> list[int | None]:
 
 def _common_length(one: Sequence[int], other: Sequence[int]) -> int:
     """How many elements both begin with."""
-    if one[: len(other)] == other[: len(one)]:
-        return min(len(one), len(other))
-    return next(place for place, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    differing = (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+    return next(differing, min(len(one), len(other)))
 
 
 def _matches(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int]]:

@@ -16,19 +16,20 @@ class Candidates:
     def __init__(self, graphs: Sequence[CapturedGraph], execution: Trace) -> None:
         self._graphs = graphs
         self._execution = execution
-        self._alike: dict[tuple[int, ...], dict[CapturedGraph, Places]] = {}
+        self._alike: dict[object, dict[CapturedGraph, Places]] = {}
         self._best: dict[object, tuple[CapturedGraph, ...]] = {}
 
     def alike(self, replay: Replay) -> dict[CapturedGraph, Places]:
         """The graphs with the kernels of the replay, each with where it has them."""
-        if replay.kernels not in self._alike:
+        key = (replay.kernels, replay.streams)
+        if key not in self._alike:
             aligned = ((graph, places(replay, graph)) for graph in self._graphs)
-            self._alike[replay.kernels] = {graph: where for graph, where in aligned if where is not None}
-        return self._alike[replay.kernels]
+            self._alike[key] = {graph: where for graph, where in aligned if where is not None}
+        return self._alike[key]
 
     def best(self, replay: Replay) -> tuple[CapturedGraph, ...]:
         """Those of them that are of its batch size and, if there are any, of its rank, and that differ least."""
-        key = (replay.kernels, replay.step.size, replay.rank)
+        key = (replay.kernels, replay.streams, replay.step.size, replay.rank)
         if key not in self._best:
             alike = self.alike(replay)
             sized = of_size(replay, list(alike), self._execution)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 
 from rocm_perf.ingest.captures.alignment import alignment
 from rocm_perf.ingest.captures.sequences import CapturedGraph, Replay, Stated
@@ -28,8 +29,23 @@ def places(replay: Replay, graph: CapturedGraph) -> Places | None:
     least = max(_AGREEING * shorter, _LEAST_OF_LONGER * longer if graph.whole else 1)
     if common_kernels(replay, graph) < least:
         return None
-    aligned = alignment(replay.kernels, graph.kernels)
+    aligned = _aligned(replay, graph)
     return aligned if len(aligned) - aligned.count(None) >= least else None
+
+
+def _aligned(replay: Replay, graph: CapturedGraph) -> list[int | None]:
+    """Each stream of the replay beside what the streams before it left of the graph, the longest first."""
+    ends = list(accumulate(replay.streams))
+    parts = sorted(zip(replay.streams, ends, strict=True), reverse=True)
+    where: list[int | None] = [None] * len(replay.kernels)
+    free = list(range(len(graph.kernels)))
+    for length, end in parts:
+        launches = tuple(graph.kernels[place] for place in free)
+        found = alignment(replay.kernels[end - length : end], launches)
+        where[end - length : end] = [None if place is None else free[place] for place in found]
+        taken = set(where)
+        free = [place for place in free if place not in taken]
+    return where
 
 
 def common_kernels(replay: Replay, graph: CapturedGraph) -> int:

@@ -30,10 +30,12 @@ class Stated(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """One launch of a graph: the kernels that it ran, and their rows in the table of dispatches."""
+    """One launch of a graph: the kernels that it ran, and their rows in the table of dispatches, stream after stream.
+    Streams run side by side, so only the order within one is that of the graph."""
 
     kernels: tuple[int, ...]
     rows: tuple[int, ...]
+    streams: tuple[int, ...]  # how many of the kernels each stream ran
     rank: int | None
     pid: int | None
     step: Stated
@@ -89,7 +91,7 @@ def _replayed(execution: Trace) -> pl.DataFrame:
     """Kernels that graphs ran, with their rows, in the order of their starts."""
     dispatches = execution.table("dispatches").with_row_index("row")
     in_graph = pl.col("graph_id").is_not_null() & pl.col("correlation_id").is_not_null()
-    columns = ("row", *PROCESS, "correlation_id", "start_ns", *_LAUNCH)
+    columns = ("row", *PROCESS, "stream_id", "correlation_id", "start_ns", *_LAUNCH)
     return dispatches.filter(in_graph).select(columns).sort("start_ns", "row")
 
 
@@ -117,12 +119,17 @@ def _numbers(frames: list[pl.DataFrame], columns: list[str]) -> list[pl.Series]:
 
 def _replays(execution: Trace, kernels: pl.DataFrame) -> tuple[Replay, ...]:
     key = [*PROCESS, "correlation_id"]
-    table = kernels.group_by(key, maintain_order=True).agg("number", "row", pl.col("start_ns").first())
+    table = kernels.group_by(key, maintain_order=True).agg(
+        pl.col("number", "row").sort_by("stream_id", maintain_order=True),
+        pl.col("start_ns").first(),
+        pl.col("stream_id").sort().rle().struct.field("len").alias("streams"),
+    )
     stated = stated_sizes(execution, _launch_times(execution, table))
     return tuple(
         Replay(
             kernels=tuple(row["number"]),
             rows=tuple(row["row"]),
+            streams=tuple(row["streams"]),
             rank=row["rank"],
             pid=row["pid"],
             step=Stated(*step),

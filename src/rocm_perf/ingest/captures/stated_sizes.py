@@ -11,7 +11,7 @@ from rocm_perf.model.trace import Trace
 _PROCESS = ["node", "rank", "pass_id", "pid"]
 _COLUMNS = {"name": pl.String, "size": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64}
 # capture_32_FULL, execute_32_context_..., bs=32, batch_size 32, num_tokens=32
-_SIZE = r"(?i)(?:\bcapture|\bexecute|\bbs|\bbatch(?:_?size)?|\bnum_tokens)[=_ :]+(\d+)"
+_SIZE = r"(?i)(?:^|[^a-z])(?:capture|execute|bs|batch(?:_?size)?|num_tokens)[=_ :]+(\d+)"
 # execute_context_9(8155)_generation_37(37): requests, and their tokens in brackets
 _TOKENS = r"context_\d+\((?:sq)?(\d+)[^)]*\)_generation_\d+\((?:sq)?(\d+)[^)]*\)"
 
@@ -21,7 +21,7 @@ def stated_sizes(trace: Trace, moments: pl.DataFrame) -> pl.DataFrame:
     size, start_ns and end_ns; null where there is none."""
     ranges = _stating(trace)
     nothing = {column: pl.lit(None, dtype) for column, dtype in _COLUMNS.items()}
-    innermost = moments.select(**nothing)
+    innermost = moments.with_columns(**nothing).select(list(nothing))
     for depth in ranges["depth"].unique().sort(descending=True):
         around = _around(moments, ranges.filter(pl.col("depth") == depth))
         innermost = innermost.select(pl.coalesce(pl.col(name), around[name]).alias(name) for name in _COLUMNS)

@@ -31,7 +31,7 @@ def _graphs(calls: pl.DataFrame) -> pl.DataFrame:
     marks = (
         calls.filter(begins | pl.col("name").str.contains(CAPTURE_ENDS))
         .sort("start_ns")
-        .select("pid", "start_ns", begins.alias("begins"))
+        .select("pid", "start_ns", "correlation_id", begins.alias("begins"))
     )
     place = ["pid"]
     following = pl.col("begins").shift(-1).over(place)
@@ -43,12 +43,12 @@ def _graphs(calls: pl.DataFrame) -> pl.DataFrame:
         start_ns=pl.when("begins").then("start_ns").otherwise(None),
         whole=ended,
     ).filter(pl.col("begins") | first)
+    # The id of the call is the same in no other file of the process.
+    number = pl.coalesce("correlation_id", pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
     outer = calls.select(pl.col("start_ns").min().alias("low"), pl.col("end_ns").max().alias("high"))
     return opened.with_columns(
         pl.col("start_ns").fill_null(outer["low"][0]), pl.col("end_ns").fill_null(outer["high"][0])
-    ).select(
-        pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias(_GRAPH), "pid", "start_ns", "end_ns", "whole"
-    )
+    ).select(number.alias(_GRAPH), "pid", "start_ns", "end_ns", "whole")
 
 
 def _launching(calls: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
