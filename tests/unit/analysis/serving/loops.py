@@ -38,7 +38,7 @@ def in_time(
 def ahead(
     steps: Sequence[Planted], *, host_ns: int = 500 * US, queued_ns: int = 2 * MS, **more: int
 ) -> Trace:
-    """A host that takes `host_ns` to launch a step and never waits; the GPU begins `queued_ns` later, and never idles."""
+    """A host that takes `host_ns` to launch a step and never waits; the GPU begins after `queued_ns`, never idle."""
     rows = _Rows(more)
     gpu = queued_ns
     for place, step in enumerate(steps):
@@ -58,13 +58,13 @@ class _Rows:
         self.number = 0
 
     def launch(self, step: Planted, *, at: int, gpu_start: int) -> None:
-        half = step.gpu_ns // 2
-        for place, (name, length) in enumerate(zip(step.kernels, (half, step.gpu_ns - half), strict=True)):
+        first = step.gpu_ns * 2 // 5
+        for place, (name, length) in enumerate(zip(step.kernels, (first, step.gpu_ns - first), strict=True)):
             self.number += 1
             self.calls.append(
                 call("hipLaunchKernel", at + place * US, at + (place + 1) * US, self.number, **self.where)
             )
-            begin = gpu_start + place * half
+            begin = gpu_start + place * first
             self.kernels.append(kernel(name, begin, begin + length, correlation_id=self.number, **self.where))
 
     def waits(self, since: int, until: int) -> None:
