@@ -133,8 +133,8 @@ def test_a_range_around_several_steps_is_not_one() -> None:
     start = int(loop.table("ranges")["start_ns"][1])
     phase = marked("decode loop", start, end, pid=1, tid=1)
     rows = [*loop.table("ranges").to_dicts(), phase]
-    tables = {name: loop.table(name).to_dicts() for name in ("dispatches", "api_calls")}
-    answer = serving(trace(ranges=rows, **tables))
+    kernels, calls = (loop.table(name).to_dicts() for name in ("dispatches", "api_calls"))
+    answer = serving(trace(dispatches=kernels, api_calls=calls, ranges=rows))
     assert (row(answer, "prefill").steps, row(answer, "decode").steps) == (1, 3)
 
 
@@ -147,23 +147,18 @@ def test_decode_alone_may_be_anything() -> None:
 def test_the_process_that_used_the_gpu_is_named_and_others_are_not_judged() -> None:
     """A server with an API process and two ranks, of which one has less to do."""
     loop = in_time([DECODE_8] * 4)
-    tables: dict[str, list[dict[str, object]]] = {
-        name: loop.table(name).to_dicts() for name in ("dispatches", "api_calls", "ranges")
-    }
-    second = {
-        name: [{**one, "pid": 2, "rank": 1, **({"agent_id": 1} if "agent_id" in one else {})} for one in rows]
-        for name, rows in tables.items()
-    }
-    second["dispatches"] = second["dispatches"][:-2]
-    both = {name: [*tables[name], *second[name]] for name in tables}
-    api = [{"pid": 3, "command": "vllm serve model"}]
-    frontend = [call("hipGetDeviceCount", 0, 9, pid=3, tid=3)]
-    both["api_calls"] += [dict(one) for one in frontend]
-    document = examine(trace(processes=api, **both), "x")
-    judged = [one for one in document.serving.workers if one.judged]
-    assert [(one.pid, one.agents, one.steps) for one in judged] == [(1, (0,), 4)]
-    assert [one.pid for one in document.serving.workers] == [1, 2, 3]
-    assert (document.serving.workers[2].gpu_ns, document.serving.workers[2].name) == (0, "vllm serve model")
+    kernels, calls, marks = (loop.table(name).to_dicts() for name in ("dispatches", "api_calls", "ranges"))
+    second = {"pid": 2, "rank": 1}
+    kernels += [{**one, **second, "agent_id": 1} for one in kernels[:-2]]
+    calls += [{**one, **second} for one in calls]
+    marks += [{**one, **second} for one in marks]
+    calls.append(dict(call("hipGetDeviceCount", 0, 9, pid=3, tid=3)))
+    frontend = [{"pid": 3, "command": "vllm serve model"}]
+    document = examine(trace(dispatches=kernels, api_calls=calls, ranges=marks, processes=frontend), "x")
+    workers = document.serving.workers
+    assert [(one.pid, one.agents, one.steps) for one in workers if one.judged] == [(1, (0,), 4)]
+    assert [one.pid for one in workers] == [1, 2, 3]
+    assert (workers[2].gpu_ns, workers[2].name) == (0, "vllm serve model")
     assert len(document.devices) == 2
     assert row(document.serving, "decode").tokens == 32  # of one rank: both compute the same tokens
 
