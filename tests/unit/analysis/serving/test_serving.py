@@ -178,6 +178,15 @@ def test_a_recording_without_a_gpu_still_has_steps() -> None:
     assert answer.notes == ("the steps launched no work on a GPU",)
 
 
+def test_findings_are_about_steps_of_all_kinds_but_the_warm_up() -> None:
+    """The first prefill compiles for as long as half of the rest takes; later ones are long by nature."""
+    first = PREFILL._replace(gpu_ns=150 * MS)
+    document = examine(in_time([first, *LOOP]), "x")
+    assert document.phases.steps == len(LOOP)
+    assert document.hotspots.dispatches == 2 * len(LOOP)
+    assert [step.kind for step in document.steps.steps[:2]] == ["prefill", "decode"]
+
+
 def test_layers_of_one_step_are_not_steps() -> None:
     """A single annotated step of 24 equal layers repeats nothing."""
     kernels = [kernel("ab"[at % 2], at * MS, (at + 1) * MS, correlation_id=1 + at, pid=1) for at in range(48)]
