@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, read_separator_as
 from rocm_perf.cli.checks import add_checks, exit_code_of, expressions_of, write_junit
+from rocm_perf.cli.judged import add_step_kind, steps_of
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import RocmPerfError, UsageError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rocm_perf.analysis.compare.runs import Recording
     from rocm_perf.ingest.load import Loaded
     from rocm_perf.model.results.comparison import Comparison
+    from rocm_perf.model.step_kinds import StepKind
 
     Sides = tuple[list[Recording], list[Recording]]
 
@@ -52,6 +54,7 @@ class CompareCommand:
             default="steady",
             help="a step of the steady state, if all runs have steps (the default), or all of every run",
         )
+        add_step_kind(parser)
         add("--as-one", action="store_true", help="treat all files of a folder as one run")
         add_captures(parser)
         add("--markdown", action="store_true", help="print Markdown, for a pull request")
@@ -89,7 +92,7 @@ class CompareCommand:
         require_room([*base, *new, *args.captures])
         with reading_progress():
             loaded = [_load(paths, as_one=args.as_one, captures=args.captures) for paths in (base, new)]
-        before, after = map(_recordings, loaded)
+        before, after = (_recordings(side, args.step_kind) for side in loaded)
         comparison = compare(before, after, side_labels(base, new), whole=args.window == "all")
         if args.as_one and (doubt := _doubt_on_joined((*base, *new))):
             comparison = replace(comparison, wall_doubt=doubt, notes=(doubt, *comparison.notes))
@@ -133,10 +136,10 @@ def _load(paths: Sequence[Path], *, as_one: bool, captures: Sequence[Path]) -> l
     return runs
 
 
-def _recordings(runs: Sequence[Loaded]) -> list[Recording]:
+def _recordings(runs: Sequence[Loaded], kind: StepKind | None) -> list[Recording]:
     from rocm_perf.api import recorded
 
-    return [recorded(run.trace, run.label) for run in runs if run.trace]
+    return [recorded(steps_of(run.trace, kind), run.label) for run in runs if run.trace]
 
 
 def side_labels(base: Sequence[Path], new: Sequence[Path]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import window
 from rocm_perf.errors import UsageError
-from rocm_perf.model.results.serving import STEP_KINDS
+from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 
 if TYPE_CHECKING:
     from rocm_perf.model.time_window import TimeWindow
@@ -30,6 +30,11 @@ def add_window(parser: argparse.ArgumentParser) -> None:
         help="only what starts between the first start and the last end of the ranges (roctx, NVTX, record_function) "
         "of this name",
     )
+    add_step_kind(parser)
+
+
+def add_step_kind(parser: argparse.ArgumentParser) -> None:
+    """The option that chooses the steps of one kind."""
     parser.add_argument(
         "--step-kind",
         metavar="KIND",
@@ -64,10 +69,15 @@ def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
 def chosen_part(trace: Trace, args: argparse.Namespace) -> Trace:
     """What starts within the ranges of a name, and of that the steps of a kind; all where neither was asked for."""
     from rocm_perf.analysis.phases.focus import within_ranges
+
+    return steps_of(trace if args.range is None else within_ranges(trace, args.range), args.step_kind)
+
+
+def steps_of(trace: Trace, kind: StepKind | None) -> Trace:
+    """The steps of a kind; all of the recording where none was asked for."""
     from rocm_perf.analysis.serving.part import of_kind
 
-    part = trace if args.range is None else within_ranges(trace, args.range)
-    return part if args.step_kind is None else of_kind(part, args.step_kind)
+    return trace if kind is None else of_kind(trace, kind)
 
 
 def judged(trace: Trace, args: argparse.Namespace) -> Trace:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from rocm_perf.model.results.serving import StepKind
+from rocm_perf.model.step_kinds import StepKind
 
 # Who tells a step.
 _VLLM, _SGLANG, _ATOM, _TENSORRT_LLM = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import dropwhile, groupby
+from statistics import median
 from typing import NamedTuple
 
 import polars as pl
@@ -48,13 +49,23 @@ def working_span(work: pl.DataFrame) -> Span:
 
 
 def _usual_steps(repeated: Steps) -> tuple[Step, ...]:
-    """The longest run of steps without one that is cut off, or holds something else as well; none of the warm-up."""
+    """The longest run of steps without one that is cut off, or holds something else as well; none of the warm-up. Steps
+    of several kinds differ by nature: all but the warm-up."""
+    if any(step.kind for step in repeated.steps):
+        return _warm(repeated.steps)
     usual_ns = repeated.duration_ns.value or 0
     warm = list(dropwhile(lambda step: step.duration_ns > _WARM_UP * usual_ns, repeated.steps))
     kernels = repeated.kernels_per_step.value or 0
     longest = _longest(warm, usual_ns)
     runs = groupby(warm, lambda step: step.kernels >= _FEW * kernels and step.duration_ns <= longest)
     return max((tuple(run) for usual, run in runs if usual), key=len, default=())
+
+
+def _warm(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps from the first on that does not take far longer than is usual for its kind."""
+    kinds = {step.kind for step in steps}
+    usual = {kind: median(step.duration_ns for step in steps if step.kind == kind) for kind in kinds}
+    return tuple(dropwhile(lambda step: step.duration_ns > _LONG * usual[step.kind], steps))
 
 
 def _longest(steps: list[Step], usual_ns: float) -> float:

@@ -18,13 +18,12 @@ from rocm_perf.analysis.serving.workers import workers
 from rocm_perf.analysis.time.families import families
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.serving import (
-    STEP_KINDS,
     BetweenSteps,
     FamilyShare,
     Serving,
-    StepKind,
     StepTotals,
 )
+from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_S
 

@@ -12,7 +12,7 @@ from rocm_perf.analysis.basis.passes import timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.serving.steps import PROCESS, open_at, timed_steps, work_in_steps
 from rocm_perf.errors import UsageError
-from rocm_perf.model.results.serving import STEP_KINDS, StepKind
+from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 from rocm_perf.model.tables import SCHEMAS
 from rocm_perf.model.trace import Trace
 

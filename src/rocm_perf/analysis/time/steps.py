@@ -134,7 +134,11 @@ def _from_annotations(trace: Trace, kernels: pl.DataFrame) -> Found | None:
     ranges = _of_process(annotated_steps(trace), kernels)
     if not ranges.height:
         return None
-    return f"steps of all kinds, by {ranges['told_by'][0]}", _counted(disjoint(ranges, []), kernels)
+    table = _counted(disjoint(ranges, []), kernels)
+    kinds = ranges.select("end_ns", "kind").unique("end_ns")
+    return f"steps of all kinds, by {ranges['told_by'][0]}", table.join(
+        kinds, on="end_ns", how="left", maintain_order="left"
+    )
 
 
 def _from_ranges(trace: Trace, kernels: pl.DataFrame) -> Found | None:

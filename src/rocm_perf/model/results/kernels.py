@@ -64,6 +64,7 @@ class Step(msgspec.Struct, frozen=True):
     end_ns: int
     kernels: int
     kernel_ns: int
+    kind: str = ""  # of a program that serves a model: prefill, decode, ...
 
     @property
     def duration_ns(self) -> int:

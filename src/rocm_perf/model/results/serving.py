@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from rocm_perf.model.finding import Kind
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.kernels import FamilyName
-
-StepKind = Literal[
-    "prefill",  # prompts are read; SGLang calls it extend
-    "decode",  # one token is made for each request, or a few are verified
-    "mixed",  # both at once: chunked prefill
-    "draft",  # the small model of speculative decoding
-    "other",  # an empty batch, or a mode that is none of these
-]
-STEP_KINDS: tuple[StepKind, ...] = ("prefill", "decode", "mixed", "draft", "other")
+from rocm_perf.model.step_kinds import StepKind
 
 
 class FamilyShare(msgspec.Struct, frozen=True):

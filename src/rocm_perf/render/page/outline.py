@@ -7,7 +7,7 @@ from rocm_perf.model.document import TOPICS
 # Every topic of model/document.py once; findings are the cards at the top.
 OUTLINE: dict[str, tuple[str, ...]] = {
     "What a change would bring": ("projections", "scorecard"),
-    "Where the time goes": ("kernels", "families", "phases", "steps", "gpus"),
+    "Where the time goes": ("kernels", "families", "phases", "steps", "serving", "gpus"),
     "Why the GPU waits": ("gaps", "launches", "sync", "copies", "communication", "host"),
     "What depends on what": ("path", "operators", "graphs", "ranges"),
     "Inside the kernels": ("roofline", "bottlenecks", "metrics", "instructions", "pc-samples"),
@@ -30,6 +30,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "kernels": ("dispatches", "summaries"),
     "families": ("dispatches", "summaries"),
     "steps": ("dispatches", "ranges", "ops"),
+    "serving": ("ranges", *_WORK),
     "copies": ("copies", "api_calls"),
     "communication": ("dispatches", "ops"),
     "operators": (*_WORK, "ops"),

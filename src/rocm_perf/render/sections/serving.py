@@ -29,10 +29,6 @@ def _kind(row: StepTotals) -> str:
     return row.kind if row.batch is None else f"  batch {row.batch:,}"
 
 
-def _spread(row: StepTotals) -> str:
-    return f"{time(row.p10_ns)} to {time(row.p90_ns)}" if row.steps > 1 else ""
-
-
 def _families(row: StepTotals) -> str:
     return ", ".join(f"{one.family} {format_share(one.share)}" for one in row.families[:_FAMILIES])
 
@@ -53,19 +49,20 @@ def _process(worker: Worker) -> str:
 _COLUMNS: Columns[StepTotals] = (
     text("step", _kind),
     explained("steps", count, lambda row: row.steps, "steps of the kind and the batch size"),
-    explained("requests", count, lambda row: row.requests, "median over the steps"),
     explained("tokens", count, lambda row: row.tokens_per_step, "tokens of the steps / steps"),
     explained("median", time, lambda row: row.median_ns, "serving.step_ns"),
-    text("10 to 90 %", _spread),
-    explained("on the host", time, lambda row: row.host_ns, "median length of the range on the host"),
+    explained("10 %", time, lambda row: row.p10_ns, "so many of the steps are not longer"),
+    explained("90 %", time, lambda row: row.p90_ns, "so many of the steps are not longer"),
     explained("busy", share, lambda row: row.busy),
     explained("tokens/s", rate, lambda row: row.tokens_per_s),
-    explained("per token", time, lambda row: row.ns_per_token),
-    explained("kernels", count, lambda row: row.kernels, "median of the kernels launched in a step"),
+    explained("a token", time, lambda row: row.ns_per_token),
 )
 _CONTENTS: Columns[StepTotals] = (
     text("step", _kind),
-    text("families of kernels", _families),
+    explained("requests", count, lambda row: row.requests, "median over the steps"),
+    explained("host", time, lambda row: row.host_ns, "median length of the range on the host"),
+    explained("kernels", count, lambda row: row.kernels, "median of the kernels launched in a step"),
+    text("families", _families),
     text("held back by", held_back_by),
 )
 _WORKERS: Columns[Worker] = (
@@ -89,7 +86,7 @@ def serving_section(document: Document, top: int) -> Section:
         lines=tuple(_lines(serving)),
         grids=(
             *grids("", serving.rows, _COLUMNS, max(top, len(serving.kinds))),
-            *grids("What they run", [row for row in serving.kinds if row.families], _CONTENTS),
+            *grids("What is in them", serving.kinds, _CONTENTS),
             *grids("Processes", processes, _WORKERS, top),
         ),
         notes=serving.notes,

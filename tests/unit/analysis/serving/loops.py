@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, marked, trace
@@ -20,56 +20,51 @@ class Planted(NamedTuple):
     kernels: tuple[str, str] = ("gemm_kernel", "flash_attn_kernel")
 
 
-def in_time(
-    steps: Sequence[Planted], *, launch_ns: int = 100 * US, after_ns: int = 300 * US, **more: int
-) -> Trace:
+def in_time(steps: Sequence[Planted], *, launch_ns: int = 100 * US, after_ns: int = 300 * US) -> Trace:
     """A host that launches a step, waits for it, works `after_ns` inside of the range, and begins the next at once."""
-    rows = _Rows(more)
+    rows = _Rows()
     now = 0
     for step in steps:
         rows.launch(step, at=now, gpu_start=now + launch_ns)
         done = now + launch_ns + step.gpu_ns
         rows.waits(now + launch_ns, done)
-        rows.ranges.append(marked(step.name, now, done + after_ns, pid=1, tid=1, **more))
+        rows.ranges.append(marked(step.name, now, done + after_ns, pid=1, tid=1))
         now = done + after_ns
     return rows.trace()
 
 
-def ahead(
-    steps: Sequence[Planted], *, host_ns: int = 500 * US, queued_ns: int = 2 * MS, **more: int
-) -> Trace:
-    """A host that takes `host_ns` to launch a step and never waits; the GPU begins `queued_ns` later, and never idles."""
-    rows = _Rows(more)
+def ahead(steps: Sequence[Planted], *, host_ns: int = 500 * US, queued_ns: int = 2 * MS) -> Trace:
+    """A host that takes `host_ns` to launch a step and never waits; the GPU begins after `queued_ns`, never idle."""
+    rows = _Rows()
     gpu = queued_ns
     for place, step in enumerate(steps):
         now = place * host_ns
         rows.launch(step, at=now, gpu_start=gpu)
-        rows.ranges.append(marked(step.name, now, now + host_ns, pid=1, tid=1, **more))
+        rows.ranges.append(marked(step.name, now, now + host_ns, pid=1, tid=1))
         gpu += step.gpu_ns
     return rows.trace()
 
 
 class _Rows:
-    def __init__(self, where: dict[str, int]) -> None:
-        self.where: dict[str, Any] = {"pid": 1, "tid": 1, **where}
+    def __init__(self) -> None:
         self.kernels: list[Row] = []
         self.calls: list[Row] = []
         self.ranges: list[Row] = []
         self.number = 0
 
     def launch(self, step: Planted, *, at: int, gpu_start: int) -> None:
-        half = step.gpu_ns // 2
-        for place, (name, length) in enumerate(zip(step.kernels, (half, step.gpu_ns - half), strict=True)):
+        first = step.gpu_ns * 2 // 5
+        for place, (name, length) in enumerate(zip(step.kernels, (first, step.gpu_ns - first), strict=True)):
             self.number += 1
             self.calls.append(
-                call("hipLaunchKernel", at + place * US, at + (place + 1) * US, self.number, **self.where)
+                call("hipLaunchKernel", at + place * US, at + (place + 1) * US, self.number, pid=1, tid=1)
             )
-            begin = gpu_start + place * half
-            self.kernels.append(kernel(name, begin, begin + length, correlation_id=self.number, **self.where))
+            begin = gpu_start + place * first
+            self.kernels.append(kernel(name, begin, begin + length, correlation_id=self.number, pid=1, tid=1))
 
     def waits(self, since: int, until: int) -> None:
         self.number += 1
-        self.calls.append(call("hipStreamSynchronize", since, until, self.number, **self.where))
+        self.calls.append(call("hipStreamSynchronize", since, until, self.number, pid=1, tid=1))
 
     def trace(self) -> Trace:
         return trace(dispatches=self.kernels, api_calls=self.calls, ranges=self.ranges)
