@@ -23,7 +23,7 @@ def schemas() -> dict[str, list[int]]:
 def fits(formula: Formula, counts: dict[str, list[int]]) -> bool:
     """Whether an overload has as many arguments as the formula has parameters."""
     known = counts.get(formula.operator) or counts.get(f"{formula.operator}_") or []
-    number = len(formula.parameters)
+    number = sum(parameter != "out~" for parameter in formula.parameters)
     return number in known or (formula.takes_more and number <= max(known, default=0))
 
 

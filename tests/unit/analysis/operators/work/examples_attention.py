@@ -10,7 +10,7 @@ x = tensor(4, 8)  # 32 elements of 2 bytes: 64 B
 
 # 2 sequences, 4 heads of 8, 6 tokens; 2 heads of keys and values
 Q, KV = tensor(2, 4, 6, 8), tensor(2, 2, 6, 8)
-LAST = ["0.", "1.0", "True", "-1", "-1"]
+LAST: list[Given] = ["0.", "1.0", "True", "-1", "-1"]
 ATTENTION: list[Example] = [
     # 4 * 2 * 4 * 36 pairs * 8; q and out 768 B each, k and v 384 B each
     ("aten::scaled_dot_product_attention", [Q, KV, KV, None, "0.", "False", None, "True"], 9216, 2304),
@@ -62,7 +62,7 @@ ATTENTION: list[Example] = [
     # backward into given gradients
     (
         "flash_attn::_flash_attn_backward",
-        [tensor(2, 6, 4, 8)] * 5 + [tensor(2, 4, 6, dtype=F4)] + [tensor(2, 6, 4, 8)] * 3 + LAST,
+        [*[tensor(2, 6, 4, 8)] * 5, tensor(2, 4, 6, dtype=F4), *[tensor(2, 6, 4, 8)] * 3, *LAST],
         13440,
         8 * 768 + 192,
     ),

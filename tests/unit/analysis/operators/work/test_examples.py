@@ -51,8 +51,7 @@ LISTS: list[tuple[str, list[Given], str, int, int]] = [
     # 13 + 1 (decay); parameters and both means twice, gradients once, two counts of steps of 4 B
     (
         "aten::_fused_adamw_",
-        [[[4, 8], [16]]] * 4
-        + [None, [[], []], "0.001", "0.9", "0.999", "0.01", "1e-08", "False", "False", None, None],
+        [*[[[4, 8], [16]]] * 4, None, [[], []], "0.001", "0.9", "0.999", "0.01", "1e-08", "False", "False"],
         FLOAT,
         14 * 48,
         7 * 4 * 48 + 8,
@@ -60,7 +59,7 @@ LISTS: list[tuple[str, list[Given], str, int, int]] = [
     # a step, and momentum: 4 each; parameter and momentum twice, gradients once
     (
         "aten::_fused_sgd_",
-        [[[4, 8]]] * 3 + ["0.", "0.9", "0.001", "0.", "False", "False", "False", None, None],
+        [*[[[4, 8]]] * 3, "0.", "0.9", "0.001", "0.", "False", "False", "False", None, None],
         FLOAT,
         4 * 32,
         5 * 4 * 32,
@@ -85,29 +84,31 @@ def test_an_expanded_tensor_is_read_once() -> None:
     assert work.bytes.value == 2 * (4 + 32 + 32)
 
 
-STEP = "execute_41_context_1(sq9sk9sqsq81sqsk81)_generation_2(sq2sk30sqsq2sqsk30)"
+STEPS = (
+    "execute_11_context_1(sq9sk9sqsq81sqsk81)_generation_2(sq2sk30sqsq2sqsk30)",
+    "step[MIXED bs=3 c_sq=9 c_sk=9 c_sqsq=81 c_sqsk=81 g_sq=2 g_sk=30 g_sqsq=2 g_sqsk=30]",
+)
 
 
 def test_attention_over_a_cache_by_the_lengths_of_its_step() -> None:
     """A prompt of 9 tokens sees 9 * 10 / 2 = 45 pairs, two decoded tokens 30: 75 pairs of 4 heads of 8. 39 tokens are
     read, keys and values of 2 heads of 8 in two bytes; queries and results are [11, 4, 8]."""
     given: list[Given] = [tensor(11, 4, 8), tensor(11, 2, 8), tensor(11, 2, 8), tensor(11, 4, 8)]
-    for step in (
-        STEP,
-        "step[MIXED bs=3 c_sq=9 c_sk=9 c_sqsq=81 c_sqsk=81 g_sq=2 g_sk=30 g_sqsq=2 g_sqsk=30]",
-    ):
-        work = work_of("vllm::unified_attention_with_output", *given, step=step)
-        assert work.flops.value == 4 * 4 * 8 * 75
-        assert work.bytes.value == 2 * 39 * 2 * 8 * 2 + 2 * (2 * 11 * 4 * 8)
-        assert "sliding window" in str(work.flops.doubt)
     ragged: list[Given] = [
         tensor(11, 4, 8),
         tensor(99, dtype=U1),
         tensor(11, 4, 8),
         *[tensor(50, 1, 2, 8)] * 2,
     ]
-    paged = work_of("sglang_profiler::attention_paged_attention_ragged_100", *ragged, step=STEP)
-    assert (paged.flops.value, paged.bytes.value) == (work.flops.value, work.bytes.value)
+    flops, moved = 4 * 4 * 8 * 75, 2 * 39 * 2 * 8 * 2 + 2 * (2 * 11 * 4 * 8)
+    for step in STEPS:
+        for name, arguments in (
+            ("vllm::unified_attention_with_output", given),
+            ("sglang_profiler::attention_paged_attention_ragged_100", ragged),
+        ):
+            work = work_of(name, *arguments, step=step)
+            assert (work.flops.value, work.bytes.value) == (flops, moved)
+            assert "sliding window" in str(work.flops.doubt)
 
 
 @pytest.mark.parametrize(
