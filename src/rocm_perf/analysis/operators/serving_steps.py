@@ -10,7 +10,7 @@ from rocm_perf.model.trace import Trace
 
 PROCESS = ["node", "pass_id", "rank", "pid"]
 
-_KEY, _STEP = "process", "step"
+_KEY, _ROW, _STEP = "step process", "step row", "step"  # what no table has a column of
 
 
 def with_step(trace: Trace, frame: pl.DataFrame, moment: str) -> pl.DataFrame:
@@ -18,14 +18,14 @@ def with_step(trace: Trace, frame: pl.DataFrame, moment: str) -> pl.DataFrame:
     steps = _steps(trace)
     if not steps.height:
         return frame.with_columns(pl.lit(None, pl.String).alias(_STEP))
-    placed = frame.with_row_index("number").with_columns(_process())
+    placed = frame.with_row_index(_ROW).with_columns(_process())
     timed = (
         placed.drop_nulls(moment)
         .sort(moment)
         .join_asof(steps, left_on=moment, right_on="step_start", by=_KEY, check_sortedness=False)
     )
-    inside = timed.filter(pl.col(moment) < pl.col("step_end")).select("number", _STEP)
-    return placed.join(inside, on="number", how="left", maintain_order="left").drop("number", _KEY)
+    inside = timed.filter(pl.col(moment) < pl.col("step_end")).select(_ROW, _STEP)
+    return placed.join(inside, on=_ROW, how="left", maintain_order="left").drop(_ROW, _KEY)
 
 
 @once_per_trace

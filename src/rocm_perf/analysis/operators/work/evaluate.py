@@ -6,13 +6,13 @@ conventions of each family.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from rocm_perf.analysis.operators.work.call import Call, Counted, NoFormulaError, NotRecordedError
-from rocm_perf.analysis.operators.work.fused import fused_work, is_fused
+from rocm_perf.analysis.operators.work.fused import fused_work, is_fused, recorded_figures
 from rocm_perf.analysis.operators.work.kernel_names import list_element_bytes
 from rocm_perf.analysis.operators.work.registry import formulas_of
 from rocm_perf.analysis.operators.work.signature import Formula
@@ -59,7 +59,7 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     if known is None:
         return _unknown(NO_SHAPES)
     if is_fused(name):
-        return _of_fused(name, known)
+        return _of_fused(name, known, recorded_figures(inputs))
     candidates = formulas_of(name)
     if not candidates:
         return _unknown(f"no formula for {name}")
@@ -85,12 +85,13 @@ def _worked_out(formula: Formula, known: Sequence[Argument], call: Call) -> Work
     return _work(counted, Quantity(moved, "B", f"{text} ({BASIS})", doubt=counted.bytes_doubt))
 
 
-def _of_fused(name: str, known: Sequence[Argument]) -> Work:
+def _of_fused(name: str, known: Sequence[Argument], recorded: Mapping[str, float]) -> Work:
     try:
-        counted, moved = fused_work(name, known)
+        work = fused_work(name, known, recorded)
     except _CANNOT as error:
         return _unknown(f"the recorded arguments of {name} do not fit its formula ({error})")
-    return _work(counted, Quantity(moved, "B", f"{_ONCE} ({BASIS})", doubt=counted.bytes_doubt))
+    formula = f"{work.bytes_formula} ({BASIS})"
+    return _work(work.counted, Quantity(work.bytes, "B", formula, doubt=work.counted.bytes_doubt))
 
 
 def _work(counted: Counted, moved: Quantity) -> Work:

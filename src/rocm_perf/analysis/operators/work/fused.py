@@ -7,7 +7,8 @@ tensors: those it updates in place, those it reads, those it writes; behind them
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 
@@ -24,6 +25,9 @@ from rocm_perf.model.torch_call import Argument
 _NAME = re.compile(r"triton_(poi|red|per|tem|for|mix|split_scan)_fused_?(.*?)_?\d*(?:\.kd)?")
 _TEMPLATE = "tem"
 _UPDATED = "in_out_ptr"
+_ONCE = "each tensor of the kernel read or written once"
+_GIGABYTES, _OPERATIONS_OF_TEMPLATE = "kernel_num_gb", "kernel_flop"
+_FIGURE = re.compile(rf'"({_GIGABYTES}|{_OPERATIONS_OF_TEMPLATE})=([\d.e+-]+)"')
 _PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "linear", "matmul")
 
 NOT_HOW_OFTEN = "its name says which operators were fused, not how often each of them ran"
@@ -92,15 +96,23 @@ def fused_operators(name: str) -> tuple[list[str], list[str]]:
     return best[-1][2], [word for word in best[-1][3] if word]
 
 
-def fused_work(name: str, arguments: Sequence[Argument]) -> tuple[Counted, int]:
-    """What a generated kernel computes, and the bytes it moves."""
+@dataclass(frozen=True)
+class FusedWork:
+    """What a generated kernel computes, the bytes that it moves, and how those are known."""
+
+    counted: Counted
+    bytes: int
+    bytes_formula: str
+
+
+def fused_work(name: str, arguments: Sequence[Argument], recorded: Mapping[str, float]) -> FusedWork:
+    """The work of a generated kernel; `recorded`: what inductor itself says of it."""
     tensors = [argument for argument in arguments if argument.kind == "tensor" and argument.shape]
     if not tensors:
         raise NotRecordedError("its tensors are not recorded")
     operators, strangers = fused_operators(name)
     if name.startswith(f"triton_{_TEMPLATE}"):
-        counted = _template(operators, tensors)
-        return counted, _moved(tensors, None)
+        return FusedWork(_template(operators, tensors, recorded), _moved(tensors, None), _ONCE)
     elements = _iterated(arguments, tensors)
     each = sum(_OPERATIONS[operator] for operator in operators)
     named = ", ".join(operators) + (f"; not counted: {', '.join(strangers)}" if strangers else "")
@@ -108,9 +120,17 @@ def fused_work(name: str, arguments: Sequence[Argument]) -> tuple[Counted, int]:
         flops=each * elements,
         formula=f"{each} * {elements} elements: {named or 'its name says no operator'}",
         flops_doubt=NOT_HOW_OFTEN if each or strangers else None,
-        bytes_doubt=None if _has_parameters(tensors) else MAYBE_IN_PLACE,
     )
-    return counted, _moved(tensors, elements)
+    if _has_parameters(tensors):
+        return FusedWork(counted, _moved(tensors, elements), f"{_ONCE}, twice where it is updated in place")
+    if _GIGABYTES in recorded:
+        return FusedWork(counted, round(1e9 * recorded[_GIGABYTES]), f"inductor's {_GIGABYTES}")
+    return FusedWork(replace(counted, bytes_doubt=MAYBE_IN_PLACE), _moved(tensors, elements), _ONCE)
+
+
+def recorded_figures(inputs: str | None) -> dict[str, float]:
+    """What inductor says of a kernel's work, which is kept behind its arguments: `kernel_num_gb=0.4`."""
+    return {name: float(value) for name, value in _FIGURE.findall(inputs or "")}
 
 
 def _has_parameters(tensors: Sequence[Argument]) -> bool:
@@ -142,8 +162,13 @@ def _iterated(arguments: Sequence[Argument], tensors: Sequence[Argument]) -> int
     return numbers[-1] if len(numbers) == 1 else max(sizes)
 
 
-def _template(operators: Sequence[str], tensors: Sequence[Argument]) -> Counted:
+def _template(
+    operators: Sequence[str], tensors: Sequence[Argument], recorded: Mapping[str, float]
+) -> Counted:
     """A product written by a template: two tensors of [M, K] and [K, N], and the result of [M, N] behind them."""
+    if _OPERATIONS_OF_TEMPLATE in recorded:
+        flops = round(recorded[_OPERATIONS_OF_TEMPLATE])
+        return Counted(flops, f"inductor's {_OPERATIONS_OF_TEMPLATE}", on_matrix=True, dtype=tensors[0].dtype)
     if not any(operator in _PRODUCTS for operator in operators):
         raise NoFormulaError("it is a template of another operator than a product")
     result = tensors[-1]

@@ -132,7 +132,8 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::rms_norm(input, normalized_shape, weight, eps)",
         "aten::_fused_rms_norm(input, normalized_shape, weight, eps)",
         "_C::rms_norm(out!, input, weight, eps)",
-        "sgl_kernel::*rmsnorm(out!, input, weight, eps, enable_pdl)",
+        "sgl_kernel::rmsnorm(out!, input, weight, eps, enable_pdl)",
+        "sgl_kernel::gemma_rmsnorm(out!, input, weight, eps, enable_pdl)",
         "aiter::rmsnorm(out!, input, weight, eps, gemma_norm)",
         "aiter::rms_norm(input, weight, eps, ...)",
         "aiter::rms_norm_cu(out!, input, weight, eps)",
@@ -141,7 +142,7 @@ FORMULAS: tuple[Formula, ...] = (
         "aiter::rmsnorm2d_fwd_ck(input, weight, eps, ...)",
         "vllm::rocm_aiter_rms_norm(input, weight, eps)",
         "vllm::rms_norm(input, weight, eps, ...)",
-        "flashinfer::*rmsnorm(out!, input, weight, eps, enable_pdl)",
+        "flashinfer::rmsnorm(out!, input, weight, eps, enable_pdl)",
     ),
     *formulas(
         _fused_add_rms,

@@ -12,6 +12,7 @@ from rocm_perf.analysis.operators.work import (
     convolutions,
     elementwise,
     gated,
+    indexing,
     moe,
     movement,
     norms,
@@ -19,6 +20,7 @@ from rocm_perf.analysis.operators.work import (
     products,
     quantised,
     reductions,
+    resizing,
     rotary,
 )
 from rocm_perf.analysis.operators.work.signature import Formula
@@ -36,6 +38,8 @@ FAMILIES = (
     reductions,
     elementwise,
     movement,
+    indexing,
+    resizing,
     optimisers,
 )
 _ALL: tuple[Formula, ...] = tuple(chain.from_iterable(family.FORMULAS for family in FAMILIES))
