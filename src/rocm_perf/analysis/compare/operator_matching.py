@@ -12,10 +12,10 @@ from functools import cached_property
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import nearest
+from rocm_perf.analysis.basis.module_spans import is_module
 from rocm_perf.analysis.compare.matching import Names, grouped, paired, unnumbered
 from rocm_perf.analysis.compare.places import Traits, agreeing
 from rocm_perf.analysis.compare.runs import JudgedRun
-from rocm_perf.analysis.operators.call_sites import is_module
 from rocm_perf.analysis.operators.categories import OTHER, operator_category
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.model.results.comparison import OperatorMatch
@@ -58,7 +58,7 @@ class OperatorPlaces:
         traits: Traits = {}
         for name, operator, around, count in calls.group_by(calls.columns).len().iter_rows():
             if operator or around:
-                place = (operator and plain_operator(operator), around)
+                place = (operator and plain_operator(operator), around and _GRAPH.sub(r"\1", around))
                 traits.setdefault(name, Counter())[place] += max(1, round(count / run.units))
         return traits
 

@@ -7,10 +7,10 @@ from rocm_perf.model.document import TOPICS
 # Every topic of model/document.py once; findings are the cards at the top.
 OUTLINE: dict[str, tuple[str, ...]] = {
     "What a change would bring": ("projections", "scorecard"),
-    "Where the time goes": ("kernels", "families", "phases", "steps", "gpus"),
+    "Where the time goes": ("kernels", "families", "modules", "phases", "steps", "step-breakdown", "gpus"),
     "Why the GPU waits": ("gaps", "launches", "sync", "copies", "communication", "host"),
     "What depends on what": ("path", "operators", "ranges"),
-    "Inside the kernels": ("roofline", "bottlenecks", "metrics", "instructions", "pc-samples"),
+    "Inside the kernels": ("roofline", "bottlenecks", "gpu-use", "metrics", "instructions", "pc-samples"),
     "Memory and power": ("memory", "energy"),
     "How far to trust it": ("coverage", "sanity", "recording", "tables"),
 }
@@ -33,6 +33,9 @@ TABLES: dict[str, tuple[str, ...]] = {
     "copies": ("copies", "api_calls"),
     "communication": ("dispatches", "ops"),
     "operators": (*_WORK, "ops"),
+    "modules": (*_WORK, "ops", "ranges"),
+    "step-breakdown": (*_WORK, "ops", "ranges"),
+    "gpu-use": ("dispatches", "counters"),
     "path": (*_WORK, "ops"),
     "roofline": ("counters", "dispatches", "ops", "ceilings"),
     "bottlenecks": ("counters", "dispatches", "kernels", "pc_samples"),

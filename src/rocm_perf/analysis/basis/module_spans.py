@@ -1,0 +1,81 @@
+"""Which spans of a host thread are calls of modules. torch.profiler records nn.Modules as Python frames; compiled
+graphs, ranges that are named like modules, and modules that TorchScript notes become spans of their own."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from rocm_perf.analysis.basis.torchscript_modules import torchscript_modules
+from rocm_perf.model.trace import Trace
+
+PREFIX = "nn.Module: "
+GRAPH = "CompiledFxGraph"
+REGION = "Torch-Compiled Region"
+
+_GRAPH_CALL = re.compile(rf"^## Call ({GRAPH} \w{{8}})\w* ##$")
+_PATTERNS = (
+    _GRAPH_CALL,
+    # What the layer-wise markers of vLLM, SGLang and TensorRT-LLM push: {'Module': 'model.layers.0.mlp', ...}
+    re.compile(r"""^\{['"]Module['"]: ['"]([^'"]+)['"]"""),
+    re.compile(r"^([A-Za-z_]\w*(?:\.\w+)*\.\d+(?:\.\w+)*)$"),  # model.layers.0.mlp
+    re.compile(r"^([A-Za-z_]\w*)\.forward$"),  # DistributedDataParallel.forward
+    re.compile(rf"^{PREFIX}(.+)$"),
+)
+_NUMBER = re.compile(r" \(\w+\)$|_\d+$")
+_SPAN = ["node", "pass_id", "rank", "pid", "tid", "name", "start_ns", "end_ns"]
+
+
+def is_module(spans: pl.DataFrame) -> pl.Series:
+    """Whether each of the nested spans is a call of a module or of a compiled graph."""
+    name, category = pl.col("name"), pl.col("category")
+    recorded = (category == "python") & name.str.starts_with(PREFIX)
+    region = (category == "operator") & name.str.starts_with(REGION)
+    return spans.select(((category == "module") | recorded | region).alias("is_module")).to_series()
+
+
+def is_graph(names: pl.Series) -> pl.Series:
+    """Whether modules of these names are compiled graphs, which run forwards and backwards alike."""
+    return names.str.starts_with(GRAPH) | names.str.starts_with(REGION)
+
+
+def class_name(name: str) -> str:
+    """What modules that differ in their number alone have in common: `Linear` of `Linear_0`, `layers` of
+    `model.layers.0`, `Block` of `Block (0)`."""
+    for graph in (GRAPH, REGION):
+        if name.startswith(graph):
+            return graph
+    plain = _NUMBER.sub("", name)
+    parts = [part for part in plain.split(".") if not part.isdigit()]
+    return parts[-1] if parts else plain
+
+
+def added_spans(trace: Trace, pass_id: int) -> pl.DataFrame:
+    """Calls of modules that are not recorded as Python frames. Ranges and what TorchScript notes count only where there
+    is no such frame, so that no module is there twice; compiled graphs always do."""
+    ranges = trace.lazy("ranges").filter(
+        (pl.col("pass_id") == pass_id) & ~pl.col("on_gpu") & (pl.col("source") != "profiler")
+    )
+    named = ranges.select(_SPAN).collect()
+    if _has_module_frames(trace):
+        return _renamed(named, (_GRAPH_CALL,))
+    noted = torchscript_modules(trace, pass_id)
+    return pl.concat([_renamed(named, (_GRAPH_CALL,) if noted.height else _PATTERNS), noted.select(_SPAN)])
+
+
+def _has_module_frames(trace: Trace) -> bool:
+    frames = trace.lazy("ops").filter(pl.col("category") == "python")
+    return bool(frames.select(pl.col("name").str.starts_with(PREFIX).any()).collect().item())
+
+
+def _renamed(ranges: pl.DataFrame, patterns: tuple[re.Pattern[str], ...]) -> pl.DataFrame:
+    """The ranges whose name is that of a module by one of the patterns, under that name."""
+    modules = {name: _module(name, patterns) for name in ranges["name"].unique()}
+    renamed = ranges.with_columns(pl.col("name").replace_strict(modules, return_dtype=pl.String))
+    return renamed.drop_nulls("name")
+
+
+def _module(name: str, patterns: tuple[re.Pattern[str], ...]) -> str | None:
+    matches = (pattern.match(name) for pattern in patterns)
+    return next((match.group(1) for match in matches if match), None)
