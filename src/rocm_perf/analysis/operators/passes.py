@@ -37,7 +37,10 @@ def passes(tree: OperatorTree, links: pl.DataFrame) -> Passes:
         pl.when(again.gather(turn)).then(1).when(is_step.gather(turn)).then(2).otherwise(0)
     ).to_series()
     names = pl.Series(PASSES, dtype=_PASS)
-    return Passes(kind=names.gather(kind), turn=turn, source=_sources(spans, links).gather(turn))
+    source = _sources(spans, links).gather(turn)
+    # A backward pass that was differentiated is the source of another one: what it came from is meant.
+    first = pl.select(pl.coalesce(source.gather(source), source)).to_series()
+    return Passes(kind=names.gather(kind), turn=turn, source=first)
 
 
 def backward_ns(tree: OperatorTree, passes: Passes) -> pl.Series:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
@@ -56,13 +57,12 @@ def step_breakdown(trace: Trace) -> StepBreakdown:
 
 
 def _process(trace: Trace) -> pl.DataFrame:
-    """The process with the most kernels and copies, or else with the most operators or ranges."""
+    """The process with the most kernels and copies, or else with the most operators, ranges or calls."""
     place = ["node", "pid"]
-    tables = [
-        table for table in (launched_work(trace), trace.table("ops"), trace.table("ranges")) if table.height
-    ]
-    counts = (tables or [launched_work(trace)])[0].group_by(place).len()
-    return counts.sort("len", *place, descending=[True, False, False]).select(place).head(1)
+    tables = (launched_work(trace), trace.table("ops"), trace.table("ranges"), timed_calls(trace))
+    fullest = next((table for table in tables if table.height), tables[0])
+    counts = fullest.group_by(place).len().sort("len", *place, descending=[True, False, False])
+    return counts.select(place).head(1)
 
 
 def _own(rows: pl.DataFrame, process: pl.DataFrame) -> pl.DataFrame:
@@ -79,19 +79,26 @@ def _host_spans(trace: Trace, process: pl.DataFrame) -> pl.DataFrame:
 
 
 def _steps(trace: Trace, process: pl.DataFrame) -> tuple[str, pl.DataFrame]:
-    """How steps are known, and their name, start and end on the host. Without any kernel, the profiler's own count."""
+    """How steps are known, and their name, start and end on the host; no rows where there are none."""
     spans = _host_spans(trace, process)
     repeated = steps(trace)
     if not repeated.steps:
-        marked = spans.filter(pl.col("name").str.contains(_STEP)).sort("start_ns")
-        return "ProfilerStep ranges", disjoint(marked, [])
+        return _single_steps(trace, spans, process)
     rows = [(f"step {number}", step.start_ns, step.end_ns) for number, step in enumerate(repeated.steps)]
-    bounds = pl.DataFrame(
-        rows, schema={"name": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64}, orient="row"
-    )
-    names = spans.unique(_SPAN, maintain_order=True).rename({"name": "range"})
+    schema = {"name": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64}
+    bounds = pl.DataFrame(rows, schema=schema, orient="row")
+    names = spans.unique(_SPAN, keep="first", maintain_order=True).rename({"name": "range"})
     named = bounds.join(names, on=_SPAN, how="left", maintain_order="left")
     return repeated.found_by, named.select(pl.coalesce("range", "name").alias("name"), *_SPAN)
+
+
+def _single_steps(trace: Trace, spans: pl.DataFrame, process: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    """Steps that are too few to repeat, or launch nothing: those that the framework or the profiler marks."""
+    annotated = _own(annotated_steps(trace).filter(~pl.col("on_gpu")), process)
+    if annotated.height:
+        return "the program's own annotations", disjoint(annotated.select("name", *_SPAN), [])
+    marked = spans.filter(pl.col("name").str.contains(_STEP))
+    return "ProfilerStep ranges", disjoint(marked, [])
 
 
 def _until_done(bounds: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
