@@ -35,9 +35,10 @@ def is_module(spans: pl.DataFrame) -> pl.Series:
     return spans.select(((category == "module") | recorded | region).alias("is_module")).to_series()
 
 
-def is_graph(names: pl.Series) -> pl.Series:
-    """Whether modules of these names are compiled graphs, which run forwards and backwards alike."""
-    return names.str.starts_with(GRAPH) | names.str.starts_with(REGION)
+def is_nn_module(spans: pl.DataFrame) -> pl.Series:
+    """Whether each of the nested spans is a call of a module; compiled graphs, which also run backwards, are not."""
+    names = spans["name"]
+    return is_module(spans) & ~(names.str.starts_with(GRAPH) | names.str.starts_with(REGION))
 
 
 def class_name(name: str) -> str:

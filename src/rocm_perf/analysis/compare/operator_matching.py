@@ -12,7 +12,7 @@ from functools import cached_property
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import nearest
-from rocm_perf.analysis.basis.module_spans import is_module
+from rocm_perf.analysis.basis.module_spans import is_nn_module
 from rocm_perf.analysis.compare.matching import Names, grouped, paired, unnumbered
 from rocm_perf.analysis.compare.places import Traits, agreeing
 from rocm_perf.analysis.compare.runs import JudgedRun
@@ -49,7 +49,7 @@ class OperatorPlaces:
         """How often each of these is called in each place of a step or run; calls that nothing is around have none."""
         run = self.runs[0]
         spans = operator_tree(run.trace).spans
-        module = nearest(spans["parent"], is_module(spans))
+        module = nearest(spans["parent"], is_nn_module(spans))
         calls = spans.select(
             "name",
             spans["name"].gather(spans["operator"]).alias("operator"),
@@ -58,7 +58,7 @@ class OperatorPlaces:
         traits: Traits = {}
         for name, operator, around, count in calls.group_by(calls.columns).len().iter_rows():
             if operator or around:
-                place = (operator and plain_operator(operator), around and _GRAPH.sub(r"\1", around))
+                place = (operator and plain_operator(operator), around)
                 traits.setdefault(name, Counter())[place] += max(1, round(count / run.units))
         return traits
 

@@ -52,8 +52,8 @@ def modules(trace: Trace) -> Modules:
     tree = operator_tree(trace)
     if not is_module(tree.spans).any():
         return Modules((), (), "gpu", 0, 0, unavailable=NO_MODULES)
-    links, linked_by = backward_links(trace, tree)
-    kinds = passes(tree, links)
+    _, linked_by = backward_links(trace, tree)
+    kinds = passes(trace)
     where = places(tree.spans, kinds)
     spent = attributed(tree, kinds, where)
     on_gpu = bool(spent["gpu_ns"].sum())

@@ -80,7 +80,7 @@ def operators(trace: Trace) -> Operators:
     rows = tree.operators
     links, linked_by = backward_links(trace, tree)
     owned = int(rows["gpu_self_ns"].sum())
-    backward = backward_ns(tree, passes(tree, links)) if links.height else None
+    backward = backward_ns(tree, passes(trace)) if links.height else None
     modules, sites = call_sites.modules(tree, backward), call_sites.call_sites(tree, backward)
     return Operators(
         categories=_categories(_operators(trace, tree, links, backward)),

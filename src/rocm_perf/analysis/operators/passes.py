@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around, nearest
-from rocm_perf.analysis.basis.module_spans import is_graph, is_module
-from rocm_perf.analysis.operators.tree import BACKWARD, ENGINE, OperatorTree
+from rocm_perf.analysis.basis.module_spans import is_nn_module
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.operators.tree import BACKWARD, ENGINE, OperatorTree, backward_links, operator_tree
+from rocm_perf.model.trace import Trace
 
 PASSES = ("forward", "recomputed", "backward")
 _PASS = pl.Enum(PASSES)
@@ -26,8 +28,11 @@ class Passes:
     source: pl.Series
 
 
-def passes(tree: OperatorTree, links: pl.DataFrame) -> Passes:
-    """The pass of every span, from pairs of forward and backward operators (`links`) and what lies in what."""
+@once_per_trace
+def passes(trace: Trace) -> Passes:
+    """The pass of every span of the operator tree, from links between operators and what lies in what."""
+    tree = operator_tree(trace)
+    links, _ = backward_links(trace, tree)
     spans = tree.spans
     is_operator = spans["category"] == "operator"
     is_step = is_operator & (spans["name"].str.starts_with(ENGINE) | spans["name"].str.contains(BACKWARD))
@@ -59,7 +64,7 @@ def _runs_again(spans: pl.DataFrame, is_step: pl.Series, links: pl.DataFrame) ->
     linked to them, whereas nothing outside of a step is linked to what was recomputed in it.
     """
     inside = nearest(spans["parent"], is_step).is_not_null() & ~is_step
-    module = is_module(spans) & ~is_graph(spans["name"])
+    module = is_nn_module(spans)
     frame = (spans["category"] == "python") & spans["name"].str.contains(_AGAIN)
     noted = (spans["category"] == "operator") & (spans["sequence"] >= 0).fill_null(False)
     noted = noted & ~_differentiated(spans, is_step, links)
