@@ -4,6 +4,8 @@ graphs, ranges that are named like modules, and modules that TorchScript notes b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import accumulate
 
 import polars as pl
 
@@ -19,10 +21,13 @@ _PATTERNS = (
     _GRAPH_CALL,
     # What the layer-wise markers of vLLM, SGLang and TensorRT-LLM push: {'Module': 'model.layers.0.mlp', ...}
     re.compile(r"""^\{['"]Module['"]: ['"]([^'"]+)['"]"""),
-    re.compile(r"^([A-Za-z_]\w*(?:\.\w+)*\.\d+(?:\.\w+)*)$"),  # model.layers.0.mlp
+    # model.layers.0 and layers.0.mlp; a single word with a number may count anything: step.3
+    re.compile(r"^([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*\.\d+(?:\.\w+)*)$"),
+    re.compile(r"^([A-Za-z_]\w*\.\d+\.[A-Za-z_]\w*(?:\.\w+)*)$"),
     re.compile(r"^([A-Za-z_]\w*)\.forward$"),  # DistributedDataParallel.forward
     re.compile(rf"^{PREFIX}(.+)$"),
 )
+_LONGEST = 500  # characters of a name that are looked at
 _NUMBER = re.compile(r" \(\w+\)$|_\d+$")
 _SPAN = ["node", "pass_id", "rank", "pid", "tid", "name", "start_ns", "end_ns"]
 
@@ -71,12 +76,21 @@ def _has_module_frames(trace: Trace) -> bool:
 
 
 def _renamed(ranges: pl.DataFrame, patterns: tuple[re.Pattern[str], ...]) -> pl.DataFrame:
-    """The ranges whose name is that of a module by one of the patterns, under that name."""
-    modules = {name: _module(name, patterns) for name in ranges["name"].unique()}
-    renamed = ranges.with_columns(pl.col("name").replace_strict(modules, return_dtype=pl.String))
-    return renamed.drop_nulls("name")
+    """The ranges whose name is that of a module by one of the patterns, or the beginning of its path, under that
+    name."""
+    names = ranges["name"].unique().to_list()
+    modules = {name: module for name in names if (module := _module(name, patterns))}
+    around = {path for module in modules.values() for path in _beginnings(module)}
+    modules |= {name: name for name in names if name in around}
+    renamed = pl.col("name").replace_strict(modules, default=None, return_dtype=pl.String)
+    return ranges.with_columns(renamed).drop_nulls("name")
 
 
 def _module(name: str, patterns: tuple[re.Pattern[str], ...]) -> str | None:
-    matches = (pattern.match(name) for pattern in patterns)
+    matches = (pattern.match(name[:_LONGEST]) for pattern in patterns)
     return next((match.group(1) for match in matches if match), None)
+
+
+def _beginnings(path: str) -> Iterator[str]:
+    """The paths of what is around a module: `model` and `model.layers` of `model.layers.0`."""
+    return accumulate(path.split(".")[:-1], lambda around, name: f"{around}.{name}")

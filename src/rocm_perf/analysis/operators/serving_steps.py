@@ -18,14 +18,14 @@ def with_step(trace: Trace, frame: pl.DataFrame, moment: str) -> pl.DataFrame:
     steps = _steps(trace)
     if not steps.height:
         return frame.with_columns(pl.lit(None, pl.String).alias(_STEP))
-    placed = frame.with_row_index("place").with_columns(_process())
+    placed = frame.with_row_index("frame_row").with_columns(_process())
     timed = (
         placed.drop_nulls(moment)
         .sort(moment)
         .join_asof(steps, left_on=moment, right_on="step_start", by=_KEY, check_sortedness=False)
     )
-    inside = timed.filter(pl.col(moment) < pl.col("step_end")).select("place", _STEP)
-    return placed.join(inside, on="place", how="left", maintain_order="left").drop("place", _KEY)
+    inside = timed.filter(pl.col(moment) < pl.col("step_end")).select("frame_row", _STEP)
+    return placed.join(inside, on="frame_row", how="left", maintain_order="left").drop("frame_row", _KEY)
 
 
 @once_per_trace

@@ -165,6 +165,8 @@ def test_kernels_without_an_operator_belong_to_the_module_that_launched_them() -
     ("ranges", "names"),
     [
         (["model.layers.0", "model.layers.1"], ["layers"]),
+        (["layers.0.mlp", "layers.1.mlp"], ["mlp"]),
+        (["step.0", "step.1"], []),
         (["{'Module': 'model.layers.0.mlp', 'Inputs': [[8]]}"], ["model.layers.0.mlp"]),
         (["## Call CompiledFxGraph fal4xpiah2v6blbfmwwonu52 ##"], ["CompiledFxGraph fal4xpia"]),
         (["DistributedDataParallel.forward"], ["DistributedDataParallel"]),
@@ -177,6 +179,22 @@ def test_ranges_that_are_named_like_modules_are_modules(ranges: Sequence[str], n
         with program.range(name):
             program.operator("aten::mm", 10)
     assert [line.name for line in modules(program.recorded()).lines] == names
+
+
+def test_ranges_around_a_module_are_modules_if_they_begin_its_path() -> None:
+    program = Program()
+    with program.range("step.3"), program.range("model"), program.range("model.layers.0"):
+        program.operator("aten::mm", 10)
+    assert [line.name for line in modules(program.recorded()).lines] == ["model", "model.layers.0"]
+
+
+def test_ranges_of_a_recording_without_operators_are_modules_too() -> None:
+    program = Program()
+    for number in range(3):
+        with program.range(f"model.layers.{number}"):
+            program.launch("attn_fwd", 10 + number)
+    (line,) = modules(program.recorded()).lines
+    assert (line.name, line.modules, line.total_ns) == ("layers", 3, 33)
 
 
 def test_ranges_are_not_modules_beside_recorded_ones() -> None:
