@@ -18,11 +18,13 @@ from rocm_perf.model.results.copies import SteadyCopies
 from rocm_perf.model.results.energy import Energy
 from rocm_perf.model.results.gaps import Gaps
 from rocm_perf.model.results.graphs import Graphs
+from rocm_perf.model.results.gpu_use import GpuUse
 from rocm_perf.model.results.instructions import PcSamples, ThreadTrace
 from rocm_perf.model.results.kernels import Families, Slivers, Steps
 from rocm_perf.model.results.launches import Launches
 from rocm_perf.model.results.memory import Memory
 from rocm_perf.model.results.metrics import Metrics
+from rocm_perf.model.results.modules import Modules
 from rocm_perf.model.results.operators import Operators, QueueLength
 from rocm_perf.model.results.path import CriticalPath
 from rocm_perf.model.results.phases import Phases
@@ -30,6 +32,7 @@ from rocm_perf.model.results.ranges import Ranges
 from rocm_perf.model.results.roofline import Roofline
 from rocm_perf.model.results.scorecard import Score
 from rocm_perf.model.results.serving import Serving
+from rocm_perf.model.results.step_breakdown import StepBreakdown
 from rocm_perf.model.results.sync import Sync
 from rocm_perf.model.results.times import CopyTotal, DeviceTime, DomainTotal, Hotspots
 from rocm_perf.model.results.whatif import Projection
@@ -124,6 +127,14 @@ TOPICS = (
         {"operators": "operators.build:operators", "queue_lengths": "idle.queue_length:queue_lengths"},
     ),
     Topic("graphs", "graphs:graphs_section", {"graphs": "program.graphs:graphs"}, whole=True),
+    Topic("modules", "modules:modules_section", {"modules": "modules.build:modules"}, whole=True),
+    Topic(
+        "step-breakdown",
+        "step_breakdown:step_breakdown_section",
+        {"step_breakdown": "time.step_breakdown:step_breakdown"},
+        whole=True,
+    ),
+    Topic("gpu-use", "gpu_use:gpu_use_section", {"gpu_use": "kernels.gpu_use:gpu_use"}),
     Topic("path", "path:path_section", {"path": "path.critical_path:recorded_path"}),
     Topic(
         "roofline",
@@ -209,6 +220,9 @@ class Document(msgspec.Struct, frozen=True):
     operators: Operators
     graphs: Graphs
     queue_lengths: tuple[QueueLength, ...]
+    modules: Modules
+    step_breakdown: StepBreakdown
+    gpu_use: GpuUse
     path: CriticalPath
     roofline: Roofline
     bottlenecks: Bottlenecks

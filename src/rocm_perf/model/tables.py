@@ -48,6 +48,7 @@ _SCHEMAS = (
             count("vgprs", "architected vector registers of a lane (registers per thread on NVIDIA)"),
             count("agprs", "accumulation vector registers of a lane"),
             count("sgprs", "scalar registers of a wave"),
+            real("occupancy", "achieved occupancy, as the recorder estimates it from the launch", "%"),
         ),
     ),
     TableSchema(
@@ -72,7 +73,12 @@ _SCHEMAS = (
                 "the recorder's id within its category; API calls, kernels and copies carry an operator's",
             ),
             id_("parent_id", "op_id of the caller, where recorded"),
-            id_("sequence", "links a forward operator with its backward"),
+            id_("sequence", "links a forward operator with its backward, within a forward thread"),
+            id_(
+                "forward_thread",
+                "of a backward operator: the recorder's number of the thread that went forward",
+            ),
+            text("modules", "modules around it, outermost first, as TorchScript records them"),
             text("shapes", "JSON list of argument shapes"),
             text("dtypes", "JSON list of argument types"),
             text("strides", "JSON list of argument strides"),

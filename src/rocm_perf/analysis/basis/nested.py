@@ -8,6 +8,7 @@ import polars as pl
 from rocm_perf.analysis.basis.forest import first_reaching
 from rocm_perf.analysis.basis.keys import firsts, telling
 from rocm_perf.analysis.basis.launched import call_key, with_calls
+from rocm_perf.analysis.basis.module_spans import added_spans
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
@@ -87,9 +88,14 @@ def enclosing(nested: pl.DataFrame, points: pl.DataFrame, track: list[str] = THR
 
 @once_per_trace
 def nested_ops(trace: Trace) -> pl.DataFrame:
-    """Operators and Python frames of the timed pass, nested; `place` is the position of each in the table of ops."""
-    of_pass = pl.col("pass_id") == (timed_pass(trace) or 0)
-    return nest(trace.table("ops").select(pl.int_range(pl.len()).alias("place"), *_OP).filter(of_pass))
+    """Operators, Python frames and modules of the timed pass, nested; `place` is the position of each in the table of
+    ops, null for modules that are recorded elsewhere (module_spans.py)."""
+    pass_id = timed_pass(trace) or 0
+    ops = trace.table("ops").select(pl.int_range(pl.len()).alias("place"), *_OP)
+    of_pass = ops.filter(pl.col("pass_id") == pass_id)
+    modules = added_spans(trace, pass_id).with_columns(category=pl.lit("module"))
+    # Modules come first: an operator that takes as long lies inside.
+    return nest(pl.concat([modules, of_pass], how="diagonal") if modules.height else of_pass)
 
 
 def with_launch(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from rocm_perf.analysis.basis.names import LONGEST, demangle
+from rocm_perf.analysis.time.matrix_units import matrix_by_name
 
 _SIZES = {
     "double": 8,
@@ -28,9 +29,6 @@ _PARAMETERS = re.compile(r"\(([^()]*)\)[^()]*$")
 # cuBLAS and cuDNN say sgemm and scudnn for products in single precision outside the tensor cores, whose kernels name
 # their instruction instead (h884, s1688, tf32); CUTLASS says simt.
 _PLAIN_F32 = re.compile(r"(?<![a-z])s(?:gemm|cudnn)|simt_s|implicit_convolve_s|_ffma_", re.IGNORECASE)
-_MATRIX_UNITS = re.compile(
-    r"tf32|xf32|884|1688|16816|xmma_gemm_(?!f32f32)|mfma|xdl|wmma|tensorop", re.IGNORECASE
-)
 
 
 @lru_cache(maxsize=65_536)
@@ -54,4 +52,4 @@ def element_bytes(type_name: str) -> int:
 
 def is_plain_f32_product(kernel: str) -> bool:
     """Whether the name says: a product in single precision that leaves the matrix units idle."""
-    return bool(_PLAIN_F32.search(kernel)) and not _MATRIX_UNITS.search(kernel)
+    return bool(_PLAIN_F32.search(kernel)) and not matrix_by_name(kernel)

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import polars as pl
 
+from rocm_perf.analysis.basis.module_spans import is_nn_module
 from rocm_perf.analysis.compare.estimates import count_change, time_change
 from rocm_perf.analysis.compare.models.calls import without_numbers
 from rocm_perf.analysis.compare.models.places import BACKWARD, module_paths
 from rocm_perf.analysis.compare.runs import JudgedRun
-from rocm_perf.analysis.operators.call_sites import NO_MODULES, is_module
+from rocm_perf.analysis.operators.call_sites import NO_MODULES
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.model.results.comparison import Change, ModuleChange
 from rocm_perf.units import format_list
@@ -35,7 +36,7 @@ _UNUSED = _Use(0, 0, 0)
 def why_no_modules(base: Sequence[JudgedRun], new: Sequence[JudgedRun]) -> str | None:
     """Why modules cannot be compared, or None where every run recorded some."""
     runs = (*base, *new)
-    silent = [run.label for run in runs if not is_module(operator_tree(run.trace).spans).any()]
+    silent = [run.label for run in runs if not is_nn_module(operator_tree(run.trace).spans).any()]
     if not silent:
         return None
     return NO_MODULES if len(silent) == len(runs) else f"{NO_MODULES} in {format_list(silent, _NAMED)}"
@@ -95,7 +96,7 @@ def _own(run: JudgedRun) -> Iterator[tuple[str, tuple[float, float, float]]]:
         pl.col("gpu_self_ns").alias("gpu_ns"),
         pl.col("host_self_ns").alias("host_ns"),
     )
-    modules = pl.DataFrame({"path": paths.filter(is_module(tree.spans))}).with_columns(
+    modules = pl.DataFrame({"path": paths.filter(is_nn_module(tree.spans))}).with_columns(
         pl.lit(1).alias("calls"), pl.lit(0, pl.Int64).alias("gpu_ns"), pl.lit(0, pl.Int64).alias("host_ns")
     )
     table = pl.concat([operators, modules]).drop_nulls("path").group_by("path").sum()

@@ -12,10 +12,10 @@ from functools import cached_property
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import nearest
+from rocm_perf.analysis.basis.module_spans import is_nn_module
 from rocm_perf.analysis.compare.matching import Names, grouped, paired, unnumbered
 from rocm_perf.analysis.compare.places import Traits, agreeing
 from rocm_perf.analysis.compare.runs import JudgedRun
-from rocm_perf.analysis.operators.call_sites import is_module
 from rocm_perf.analysis.operators.categories import OTHER, operator_category
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.model.results.comparison import OperatorMatch
@@ -49,7 +49,7 @@ class OperatorPlaces:
         """How often each of these is called in each place of a step or run; calls that nothing is around have none."""
         run = self.runs[0]
         spans = operator_tree(run.trace).spans
-        module = nearest(spans["parent"], is_module(spans))
+        module = nearest(spans["parent"], is_nn_module(spans))
         calls = spans.select(
             "name",
             spans["name"].gather(spans["operator"]).alias("operator"),

@@ -155,8 +155,8 @@ def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
 
 def _turns(calls: pl.DataFrame) -> pl.DataFrame:
     """Where threads of a process take turns, as forward and backward passes do: the last call of the one, the first of
-    the other (cause, effect). Several calls in a row, each way, with the other thread silent, are a turn; where a thread
-    resumes in the last one, the recording may have ended too soon for several."""
+    the other (cause, effect). Several calls in a row, each way, with the other thread silent, are a turn; where a
+    thread resumes in the last one, the recording may have ended too soon for several."""
     working = calls.filter("works")
     if working["thread"].n_unique() < 2:
         return pl.DataFrame(schema={"cause": pl.Int64, "effect": pl.Int64})

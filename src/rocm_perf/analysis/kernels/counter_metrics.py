@@ -49,6 +49,14 @@ def counter_metrics(trace: Trace) -> Metrics:
     return Metrics(tuple(rows), {name: why for name, why in missing.items() if name not in _valued(rows)})
 
 
+def kernel_metric(trace: Trace, name: str) -> dict[str, KernelMetric]:
+    """One metric of every kernel that the recorded counters give it for."""
+    known = devices(trace) if trace.has("counters") else ()
+    tables = metric_tables(trace, known, frozenset((name,)))
+    pairs = zip(known, tables, strict=True)
+    return {row.kernel: row for device, table in pairs if table is not None for row in _rows(device, table)}
+
+
 def _rows(device: Device, table: MetricTable) -> Iterator[KernelMetric]:
     """The metrics of each kernel, without those that need the size of a product that is not known."""
     known = metrics()

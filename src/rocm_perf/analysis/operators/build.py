@@ -22,6 +22,7 @@ from rocm_perf.analysis.operators.kernels import (
     recorded_calls,
     sequences,
 )
+from rocm_perf.analysis.operators.passes import backward_ns, passes
 from rocm_perf.analysis.operators.peaks import Peaks, floating_type, peaks, short_type
 from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
 from rocm_perf.analysis.operators.work import operator_work
@@ -79,9 +80,10 @@ def operators(trace: Trace) -> Operators:
     rows = tree.operators
     links, linked_by = backward_links(trace, tree)
     owned = int(rows["gpu_self_ns"].sum())
-    modules, sites = call_sites.modules(tree, links), call_sites.call_sites(tree, links)
+    backward = backward_ns(tree, passes(trace)) if links.height else None
+    modules, sites = call_sites.modules(tree, backward), call_sites.call_sites(tree, backward)
     return Operators(
-        categories=_categories(_operators(trace, tree, links)),
+        categories=_categories(_operators(trace, tree, links, backward)),
         modules=modules,
         call_sites=sites,
         kernel_work=kernel_work(trace, tree),
@@ -135,9 +137,11 @@ def _categories(operators: Iterable[Operator]) -> tuple[OperatorCategory, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.gpu_self_ns, -row.host_self_ns, row.name)))
 
 
-def _operators(trace: Trace, tree: OperatorTree, links: pl.DataFrame) -> list[Operator]:
+def _operators(
+    trace: Trace, tree: OperatorTree, links: pl.DataFrame, spent_backward: pl.Series | None
+) -> list[Operator]:
     shapes, common = _shapes(trace, tree), sequences(tree)
-    backward = _backward(tree, links)
+    backward = {} if spent_backward is None else _backward(tree, links, spent_backward)
     table = tree.operators.group_by("name").agg(*_sums(), pl.col("copy_ns").sum(), pl.col("dispatches").sum())
     ordered = table.sort(["gpu_self_ns", "host_self_ns", "name"], descending=[True, True, False])
     return [
@@ -174,17 +178,14 @@ def _operator(
     )
 
 
-def _backward(tree: OperatorTree, links: pl.DataFrame) -> dict[str, tuple[tuple[str, ...], int]]:
-    names, gpu = tree.spans["name"], tree.spans["gpu_total_ns"]
-    table = (
-        links.with_columns(
-            names.gather(links["forward"]).alias("name"),
-            names.gather(links["backward"]).alias("other"),
-            gpu.gather(links["backward"]).alias("ns"),
-        )
-        .group_by("name")
-        .agg(pl.col("other").unique().sort(), pl.col("ns").sum())
-    )
+def _backward(
+    tree: OperatorTree, links: pl.DataFrame, spent_backward: pl.Series
+) -> dict[str, tuple[tuple[str, ...], int]]:
+    """For each operator the names of its backward ones, and their GPU time."""
+    names = tree.spans["name"]
+    pairs = links.select(name=names.gather(links["forward"]), other=names.gather(links["backward"]))
+    spent = pl.DataFrame({"name": names, "ns": spent_backward}).group_by("name").agg(pl.col("ns").sum())
+    table = pairs.group_by("name").agg(pl.col("other").unique().sort()).join(spent, on="name")
     return {name: (tuple(others), ns) for name, others, ns in table.iter_rows()}
 
 

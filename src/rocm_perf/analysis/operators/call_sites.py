@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import is_outermost, nearest, subtree_sums
-from rocm_perf.analysis.operators.frames import MODULE, is_call_site
+from rocm_perf.analysis.basis.module_spans import PREFIX, is_module
+from rocm_perf.analysis.operators.frames import is_call_site
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.model.results.operators import Place
 
@@ -15,34 +16,30 @@ NO_STACKS = "no Python frame was recorded (torch.profiler: with_stack=True)"
 _LONGEST = ["gpu_ns", "host_ns", "name"]
 
 
-def modules(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
-    """Every nn.Module, with all that ran inside it; a module inside another shares its time with it."""
+def modules(tree: OperatorTree, backward: pl.Series | None) -> tuple[Place, ...]:
+    """Every nn.Module, with all that ran inside it; a module inside another shares its time with it. `backward`: GPU
+    time of the backward pass at the row of its forward operator, where passes are linked."""
     spans = tree.spans
     wanted = is_module(spans)
     if not wanted.any():
         return ()
-    backward_ns = subtree_sums(spans["behind"], _backward_ns(tree, links))
+    backward_ns = subtree_sums(spans["behind"], _or_none(tree, backward))
     table = spans.with_columns(backward_ns.alias("backward_ns")).filter(wanted)
     table = table.with_columns(is_outermost("name").alias("outermost"))
     outermost = pl.col("outermost")
     return _places(
-        table.group_by(pl.col("name").str.strip_prefix(MODULE)).agg(
+        table.group_by(pl.col("name").str.strip_prefix(PREFIX)).agg(
             pl.len().alias("calls"),
             pl.col("host_ns").filter(outermost).sum(),
             pl.col("gpu_total_ns").filter(outermost).sum().alias("gpu_ns"),
             pl.col("backward_ns").filter(outermost).sum(),
             pl.col("dispatches_below").filter(outermost).sum().alias("dispatches"),
         ),
-        bool(links.height),
+        linked=backward is not None,
     )
 
 
-def is_module(spans: pl.DataFrame) -> pl.Series:
-    """Whether each span is a call of an nn.Module."""
-    return (spans["category"] == "python") & spans["name"].str.starts_with(MODULE)
-
-
-def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
+def call_sites(tree: OperatorTree, backward: pl.Series | None) -> tuple[Place, ...]:
     """Python functions outside torch, each with the operators that it called first-hand: no time counts twice."""
     spans = tree.spans
     is_site = is_call_site(spans)
@@ -51,7 +48,7 @@ def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
     rows = tree.operators["row"]
     site = nearest(spans["parent"], is_site).gather(rows)
     table = tree.operators.with_columns(
-        _backward_ns(tree, links).gather(rows).alias("backward_ns"),
+        _or_none(tree, backward).gather(rows).alias("backward_ns"),
         spans["name"].gather(site).alias("site"),
         pl.col("operator").is_null().alias("is_call"),
     ).drop_nulls("site")
@@ -63,22 +60,15 @@ def call_sites(tree: OperatorTree, links: pl.DataFrame) -> tuple[Place, ...]:
             pl.col("backward_ns").sum(),
             pl.col("dispatches").sum(),
         ),
-        bool(links.height),
+        linked=backward is not None,
     )
 
 
-def _backward_ns(tree: OperatorTree, links: pl.DataFrame) -> pl.Series:
-    """GPU time of the backward operators, at the row of their forward operator."""
-    gpu = tree.spans["gpu_total_ns"]
-    sums = (
-        links.with_columns(gpu.gather(links["backward"]).alias("ns"))
-        .group_by("forward")
-        .agg(pl.col("ns").sum())
-    )
-    return pl.zeros(gpu.len(), pl.Int64, eager=True).scatter(sums["forward"], sums["ns"])
+def _or_none(tree: OperatorTree, backward: pl.Series | None) -> pl.Series:
+    return pl.zeros(tree.spans.height, pl.Int64, eager=True) if backward is None else backward
 
 
-def _places(table: pl.DataFrame, linked: bool) -> tuple[Place, ...]:
+def _places(table: pl.DataFrame, *, linked: bool) -> tuple[Place, ...]:
     ordered = table.sort(_LONGEST, descending=[True, True, False])
     return tuple(
         Place(

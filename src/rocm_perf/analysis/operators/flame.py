@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import nearest
+from rocm_perf.analysis.basis.module_spans import PREFIX, is_module
 from rocm_perf.analysis.basis.names import short_names
-from rocm_perf.analysis.operators.frames import MODULE
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.model.results.operators import FlameNode
 
@@ -21,15 +21,15 @@ _NAMED = ["parent", "kind", "name"]
 def flame(tree: OperatorTree) -> tuple[FlameNode, ...]:
     """The nodes, each behind the one around it; siblings with most GPU time first."""
     spans = tree.spans
-    is_module = spans["name"].str.starts_with(MODULE)
-    is_shown = is_module | (spans["category"] == "operator")
+    modules = is_module(spans)
+    is_shown = modules | (spans["category"] == "operator")
     shown = spans.select(
         "row",
         "gpu_total_ns",
         "host_ns",
         around=nearest(spans["parent"], is_shown),
-        kind=pl.when(is_module).then(pl.lit("module")).otherwise(pl.lit("operator")),
-        name=pl.col("name").str.strip_prefix(MODULE),
+        kind=pl.when(modules).then(pl.lit("module")).otherwise(pl.lit("operator")),
+        name=pl.col("name").str.strip_prefix(PREFIX),
     ).filter(is_shown)
     nodes, places = _merged(shown)
     launched = _launched(tree, places, first=nodes.height)

@@ -1,10 +1,8 @@
-"""Which Python frames are modules, and which are code of the user."""
+"""Which Python frames are code of the user."""
 
 from __future__ import annotations
 
 import polars as pl
-
-MODULE = "nn.Module: "
 
 # A frame reads `path/file.py(12): function`; torch's own frames and built-ins are not the user's code.
 _FRAME = r"^[^<].*\(\d+\): "

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
+from rocm_perf.analysis.basis.module_spans import is_module
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nest
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.operators.frames import MODULE, is_call_site
+from rocm_perf.analysis.operators.frames import is_call_site
 from rocm_perf.model.trace import Trace
 
 BY_CAPTURE = "the operator that launched it when its graph was captured"
@@ -61,7 +62,7 @@ def _captured(trace: Trace) -> _Captured:
     launches = trace.table("captured_launches").select("launch_id", *_TRACK, time_ns="start_ns")
     around = enclosing(nested, launches, _TRACK)
     parents, is_operator = nested["parent"], nested["category"] == "operator"
-    kept = is_operator | nested["name"].str.starts_with(MODULE) | _callers(nested, around, is_operator)
+    kept = is_operator | is_module(nested) | _callers(nested, around, is_operator)
     row = kept.cum_sum() - kept.cast(pl.UInt32)  # of what is kept
     to_kept = row.gather(itself_or_around(parents, kept))
     ends = pl.concat([row, pl.Series([kept.sum()], dtype=row.dtype)])

@@ -17,7 +17,8 @@ BY_LAUNCH = "the launching call lies inside the operator, on its thread"
 BY_ID = "the recorded id of the operator"
 UNOWNED = "none: launched outside of any recorded operator, or the launch is not recorded"
 
-_BACKWARD = r"^\w+Backward\d*$"
+ENGINE = "autograd::engine::evaluate_function: "  # around each step of a backward pass
+BACKWARD = r"^\w+Backward\d*$"
 
 _ID = ["node", "pass_id", "rank", "op_id"]
 _ARGUMENTS = ["shapes", "dtypes", "strides", "inputs"]
@@ -26,10 +27,11 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 @dataclass(frozen=True)
 class OperatorTree:
-    """`spans`: operators and Python frames as they nest, each with operator (the nearest operator around it) and its
-    times. `operators`: the operators among them, with their arguments, own times and whether they are the outermost of
-    their name. `kernels` and `copies`: GPU work with owner (a row of spans) and `known`, how that is known. GPU times
-    are those of kernels, copies and fills."""
+    """`spans`: operators, Python frames and modules as they nest, each with operator (the nearest operator around it)
+    and its times. `operators`: the operators among them, with their arguments, own times and whether they are the
+    outermost of their name. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known)
+    and `within`, the innermost span of any kind in which it was launched. GPU times are those of kernels, copies and
+    fills."""
 
     spans: pl.DataFrame
     operators: pl.DataFrame
@@ -60,16 +62,17 @@ def _owned(
         work.select(*THREAD[:-1], pl.col("launch_tid").alias("tid"), pl.col("launch_ns").alias("time_ns"))
         for work in launched
     )
-    seen = innermost.gather(enclosing(spans, points))
+    within = enclosing(spans, points)
     starts = [0, launched[0].height]
     return [
-        _with_owner(work, seen.slice(start, work.height), spans)
+        _with_owner(work.with_columns(within.slice(start, work.height).alias("within")), spans, innermost)
         for work, start in zip(launched, starts, strict=True)
     ]
 
 
-def _with_owner(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) -> pl.DataFrame:
-    """The work with owner and `known`; the recorded id counts where the launch was not `seen` inside an operator."""
+def _with_owner(work: pl.DataFrame, spans: pl.DataFrame, innermost: pl.Series) -> pl.DataFrame:
+    """The work with owner and `known`; the recorded id counts where the launch was not seen inside an operator."""
+    seen = innermost.gather(work["within"])
     return work.with_columns(
         _LENGTH.alias("gpu_ns"), seen.alias("seen"), _by_recorded_id(work, seen, spans).alias("noted")
     ).with_columns(
@@ -135,8 +138,9 @@ def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
 def backward_links(trace: Trace, tree: OperatorTree) -> tuple[pl.DataFrame, str | None]:
     """Pairs of rows (forward, backward), and how they are known.
 
-    The recorded links where there are any. Else operators of one sequence number, and of several forward ones the
-    last to begin before the backward one: operators inside it bear earlier numbers or the same.
+    The recorded links where there are any. Else operators of one sequence number, which threads count for themselves,
+    and of several forward ones the last to begin before the backward one: operators inside it bear earlier numbers or
+    the same.
     """
     operators = tree.operators
     links = trace.table("links").filter(pl.col("kind") == "forward_backward")
@@ -144,7 +148,7 @@ def backward_links(trace: Trace, tree: OperatorTree) -> tuple[pl.DataFrame, str 
         pairs = _by_links(links, operators)
         if pairs.height:
             return pairs, "recorded links"
-    pairs = _by_sequence(operators)
+    pairs = _by_sequence(trace, operators)
     return pairs, "the same sequence number" if pairs.height else None
 
 
@@ -171,12 +175,33 @@ def _by_links(links: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
     return placed.select("forward", "backward").unique("backward", keep="last", maintain_order=True)
 
 
-def _by_sequence(operators: pl.DataFrame) -> pl.DataFrame:
+def _by_sequence(trace: Trace, operators: pl.DataFrame) -> pl.DataFrame:
     numbered = operators.drop_nulls("sequence").filter(pl.col("sequence") >= 0)
-    is_backward = pl.col("name").str.contains(_BACKWARD)
-    key = ["node", "pass_id", "rank", "pid", "sequence"]
-    backward = numbered.filter(is_backward).select(*key, pl.col("row").alias("backward"), "start_ns")
-    forward = numbered.filter(~is_backward).select(*key, pl.col("row").alias("forward"), "start_ns")
+    numbered = numbered.with_columns(trace.table("ops")["forward_thread"].gather(numbered["place"]))
+    is_backward = pl.col("name").str.contains(BACKWARD)
+    process = ["node", "pass_id", "rank", "pid"]
+    key = [*process, "sequence"]
+    backward = numbered.filter(is_backward).select(
+        *key, "forward_thread", pl.col("row").alias("backward"), "start_ns"
+    )
+    forward = numbered.filter(~is_backward & ~pl.col("name").str.starts_with(ENGINE)).select(
+        *key, "tid", pl.col("row").alias("forward"), "start_ns"
+    )
     pairs = backward.join(forward, on=key, nulls_equal=True, suffix="_forward")
     earlier = pairs.filter(pl.col("start_ns_forward") < pl.col("start_ns")).sort("start_ns_forward")
-    return earlier.unique("backward", keep="last", maintain_order=True).select("forward", "backward")
+    same_thread = earlier.join(
+        _forward_threads(earlier, process),
+        on=[*process, "forward_thread", "tid"],
+        how="semi",
+        nulls_equal=True,
+    )
+    return same_thread.unique("backward", keep="last", maintain_order=True).select("forward", "backward")
+
+
+def _forward_threads(pairs: pl.DataFrame, process: list[str]) -> pl.DataFrame:
+    """The thread that each number of a forward thread stands for: the one with most of its sequence numbers; any thread
+    where none is recorded."""
+    numbers = [*process, "forward_thread"]
+    counts = pairs.group_by(*numbers, "tid").agg(pl.col("sequence").n_unique().alias("count"))
+    most = pl.col("count") == pl.col("count").max().over(numbers)
+    return counts.filter(most | pl.col("forward_thread").is_null())

@@ -41,6 +41,9 @@ _KEYS = frozenset(
         "record_shapes",
     }
 )
+# More shared memory for a block needs an opt-in (CUDA C++ Programming Guide), which Kineto's estimate of the occupancy
+# does not know: it is 0 then.
+_SHARED_MEMORY = 48 * 1024
 _WORK_ITEM_LAUNCHES = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")
 _MARKS = tuple(f'"cat": "{category}"' for category in CATEGORIES)
 
@@ -179,7 +182,10 @@ def _dispatches(
     if not kernels.height:
         return kernels, False
     swapped = header.rocprofiler_sdk is not None and _is_swapped(kernels)
-    table = kernels.rename({"name": "kernel"}).with_columns(*_geometry(swapped, in_work_items))
+    estimated = (pl.col("occupancy") > 0) | (pl.col("lds_bytes").fill_null(0) <= _SHARED_MEMORY)
+    table = kernels.rename({"name": "kernel"}).with_columns(
+        *_geometry(swapped, in_work_items), pl.when(estimated).then("occupancy")
+    )
     table = table.drop("collective", "elements", "dtype", "group", "group_size")
     numbered = table.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("dispatch_id"))
     return _placed(numbered, columns, pid), swapped

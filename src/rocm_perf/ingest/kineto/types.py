@@ -38,6 +38,9 @@ class Args(msgspec.Struct, gc=False, frozen=True):
     kernel_flop: float | None = None
     kernel_num_gb: float | None = None
     sequence: Int64 | None = msgspec.field(default=None, name="Sequence number")
+    forward_thread: Int64 | None = msgspec.field(default=None, name="Fwd thread id")
+    modules: str | None = msgspec.field(default=None, name="Module Hierarchy")
+    occupancy: float | None = msgspec.field(default=None, name="est. achieved occupancy %")
     python_id: Int64 | None = msgspec.field(default=None, name="Python id")
     python_parent: Int64 | None = msgspec.field(default=None, name="Python parent id")
     collective: str | None = msgspec.field(default=None, name="Collective name")
@@ -115,6 +118,8 @@ class _CallArgs(msgspec.Struct, gc=False, frozen=True):
 class _OperatorArgs(msgspec.Struct, gc=False, frozen=True):
     op_id: IntOrText = msgspec.field(default=None, name="External id")
     sequence: Int64 | None = msgspec.field(default=None, name="Sequence number")
+    forward_thread: Int64 | None = msgspec.field(default=None, name="Fwd thread id")
+    modules: str | None = msgspec.field(default=None, name="Module Hierarchy")
     shapes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Dims")
     dtypes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
     strides: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Strides")

@@ -43,7 +43,7 @@ class Process:
 def event_sources(process: Process) -> Iterator[tuple[pl.DataFrame, pl.Expr]]:
     """The rows of each category, and the expression that turns them into events."""
     tables = process.tables
-    ops, ranges = json_texts(tables["ops"], "name"), json_texts(tables["ranges"], "name")
+    ops, ranges = json_texts(tables["ops"], "name", "modules"), json_texts(tables["ranges"], "name")
     yield ops.filter(pl.col("category") != "python"), _event(process, "cpu_op", _OP_ARGS)
     yield ranges.filter(~pl.col("on_gpu")), _event(process, "user_annotation", {})
     yield ops.filter(pl.col("category") == "python"), _event(process, "python_function", _PYTHON_ARGS)
@@ -83,6 +83,8 @@ _GPU_ARGS = {
 _OP_ARGS = {
     "External id": pl.col("op_id"),
     "Sequence number": pl.col("sequence"),
+    "Fwd thread id": pl.col("forward_thread"),
+    "Module Hierarchy": pl.col("modules"),
     "Concrete Inputs": pl.col("inputs"),
     "Input type": pl.col("dtypes"),
     "Input Strides": pl.col("strides"),
@@ -120,7 +122,14 @@ def _gpu_work(
     yield (
         "kernel",
         shaped,
-        {**_GPU_ARGS, "kind": kind, "grid": pl.col("grid"), "block": pl.col("block"), **_COLLECTIVE_ARGS},
+        {
+            **_GPU_ARGS,
+            "kind": kind,
+            "grid": pl.col("grid"),
+            "block": pl.col("block"),
+            "est. achieved occupancy %": pl.col("occupancy"),
+            **_COLLECTIVE_ARGS,
+        },
     )
     names = {
         kind: f"Memcpy {direction} ({_PLACES[direction[0]]} -> {_PLACES[direction[-1]]})"

@@ -7,10 +7,19 @@ from rocm_perf.model.document import TOPICS
 # Every topic of model/document.py once; findings are the cards at the top.
 OUTLINE: dict[str, tuple[str, ...]] = {
     "What a change would bring": ("projections", "scorecard"),
-    "Where the time goes": ("kernels", "families", "phases", "steps", "serving", "gpus"),
+    "Where the time goes": (
+        "kernels",
+        "families",
+        "modules",
+        "phases",
+        "steps",
+        "serving",
+        "step-breakdown",
+        "gpus",
+    ),
     "Why the GPU waits": ("gaps", "launches", "sync", "copies", "communication", "host"),
     "What depends on what": ("path", "operators", "graphs", "ranges"),
-    "Inside the kernels": ("roofline", "bottlenecks", "metrics", "instructions", "pc-samples"),
+    "Inside the kernels": ("roofline", "bottlenecks", "gpu-use", "metrics", "instructions", "pc-samples"),
     "Memory and power": ("memory", "energy"),
     "How far to trust it": ("coverage", "sanity", "recording", "tables"),
 }
@@ -35,6 +44,9 @@ TABLES: dict[str, tuple[str, ...]] = {
     "communication": ("dispatches", "ops"),
     "operators": (*_WORK, "ops"),
     "graphs": (*_WORK, "ops", "captured_graphs", "captured_launches", "captured_ops"),
+    "modules": (*_WORK, "ops", "ranges"),
+    "step-breakdown": (*_WORK, "ops", "ranges"),
+    "gpu-use": ("dispatches", "counters"),
     "path": (*_WORK, "ops"),
     "roofline": ("counters", "dispatches", "ops", "ceilings"),
     "bottlenecks": ("counters", "dispatches", "kernels", "pc_samples"),

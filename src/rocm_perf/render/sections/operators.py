@@ -1,4 +1,4 @@
-"""Framework operators as a tree, the modules and lines of Python that called them, and how far the host runs ahead."""
+"""Framework operators as a tree, the lines of Python that called them, and how far the host runs ahead."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _PLACE_COLUMNS: Columns[Place] = (
         "backward", time, lambda row: row.backward_gpu_ns, "the same, of the backward operators linked to it"
     ),
     explained("host", time, lambda row: row.host_ns, "sum over its calls of their duration on the host"),
-    explained("calls", count, lambda row: row.calls, "calls of the module or line"),
+    explained("calls", count, lambda row: row.calls, "calls of the line"),
     explained("kernels", count, lambda row: row.dispatches, "kernels launched below it"),
     code("name", lambda row: row.name),
 )
@@ -106,7 +106,6 @@ def operators_section(document: Document, top: int) -> Section:
                 ),
                 _TREE_COLUMNS,
             ),
-            *grids("Modules", operators.modules, _PLACE_COLUMNS, top),
             *grids("Lines of Python", operators.call_sites, _PLACE_COLUMNS, top),
             *grids("Most frequent sequences of kernels", _sequences(operators), _SEQUENCE_COLUMNS, top),
         ),
@@ -196,7 +195,7 @@ def _notes(operators: Operators) -> Iterator[str]:
         yield f"{format_count(dispatches, 'kernel')}: {how}"
     if operators.backward_by:
         yield f"backward operators are linked by {operators.backward_by}"
-    if operators.modules_unavailable:
-        yield f"no modules: {operators.modules_unavailable}"
+    if operators.modules:
+        yield "--show modules shows them by module"
     if operators.call_sites_unavailable:
         yield f"no lines of Python: {operators.call_sites_unavailable}"

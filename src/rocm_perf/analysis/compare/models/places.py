@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
-from rocm_perf.analysis.operators.call_sites import is_module
+from rocm_perf.analysis.basis.module_spans import PREFIX, is_nn_module
 from rocm_perf.analysis.operators.categories import operator_category
-from rocm_perf.analysis.operators.frames import MODULE
 from rocm_perf.analysis.operators.tree import OperatorTree, backward_links
 from rocm_perf.model.trace import Trace
 
@@ -22,14 +21,14 @@ def module_paths(trace: Trace, tree: OperatorTree) -> pl.Series:
     """For each span the path of the modules around it, null where there is none; that of the forward operator for
     what autograd runs backwards."""
     spans = tree.spans
-    wanted = is_module(spans)
+    wanted = is_nn_module(spans)
     around = itself_or_around(spans["parent"], wanted)
     paths: dict[int, str] = {}
     outer = around.gather(spans["parent"]).filter(wanted)
     for row, parent, name in zip(
         spans["row"].filter(wanted), outer, spans["name"].filter(wanted), strict=True
     ):
-        own = name.removeprefix(MODULE)
+        own = name.removeprefix(PREFIX)
         paths[row] = own if parent is None else f"{paths[parent]}/{own}"
     forward = _text(around, paths)
     paths_of: pl.Series = forward.zip_with(forward.is_not_null(), _of_backward(trace, tree, forward))

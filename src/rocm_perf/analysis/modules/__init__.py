@@ -1,0 +1,1 @@
+"""Where in the model time is spent: by module, forward, recomputed and backward."""

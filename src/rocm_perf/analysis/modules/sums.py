@@ -1,0 +1,54 @@
+"""What every place in the model adds up to, with everything inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from rocm_perf.analysis.modules.places import Places
+from rocm_perf.analysis.operators.passes import PASSES, Passes
+
+_USE = ("kernel_ns", "matrix_ns", "unknown_ns", "occupied_ns", "weighted")
+Sums = Mapping[str, Sequence[float]]
+
+
+def subtree_totals(spent: pl.DataFrame, use: pl.DataFrame, where: Places) -> Sums:
+    """For each place by name: `forward time_ns`, `backward dispatches`, ... of each pass, and the use of the GPU by its
+    kernels. `spent`: what attributed() gives, with time_ns."""
+    columns = {
+        f"{kind} {column}": _at_places(spent.filter(pl.col("kind") == kind), column, where)
+        for kind in PASSES
+        for column in ("time_ns", "host_ns", "dispatches")
+    }
+    columns |= {column: _at_places(use, column, where) for column in _USE}
+    return {name: _with_inside(values, where.parents) for name, values in columns.items()}
+
+
+def call_totals(spans: pl.DataFrame, passes: Passes, where: Places) -> Sums:
+    """For each place `forward calls`, `forward host_ns`, and the same of the recomputed pass: of its calls alone."""
+    calls = spans.select(
+        "host_ns", place=where.of_module, kind=passes.kind, calls=pl.lit(1, pl.Int64)
+    ).drop_nulls("place")
+    return {
+        f"{kind} {column}": _at_places(calls.filter(pl.col("kind") == kind), column, where)
+        for kind in ("forward", "recomputed")
+        for column in ("calls", "host_ns")
+    }
+
+
+def _at_places(table: pl.DataFrame, column: str, where: Places) -> list[float]:
+    sums = table.drop_nulls("place").group_by("place").agg(pl.col(column).sum())
+    values: list[float] = [0] * len(where.names)
+    for place, value in sums.iter_rows():
+        values[place] = value
+    return values
+
+
+def _with_inside(values: list[float], parents: Sequence[int | None]) -> list[float]:
+    """Each value with those of everything inside; what is inside a place stands behind it."""
+    for place in range(len(values) - 1, -1, -1):
+        parent = parents[place]
+        if parent is not None:
+            values[parent] += values[place]
+    return values

@@ -1,0 +1,149 @@
+"""What the time of each step goes to, as the TensorBoard plugin of torch.profiler divides it: kernels, copies, fills,
+communication, runtime calls, the data loader, other work of the host, and the rest. A moment counts for the first of
+these that is active in it, so that they sum up to the step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from rocm_perf.analysis.basis.annotated_steps import annotated_steps
+from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
+from rocm_perf.analysis.basis.launched import launched_work, timed_calls
+from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.steps import steps
+from rocm_perf.model.results.step_breakdown import StepBreakdown, StepBreakdownRow, StepRoles
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "step_breakdown.roles": "time of the step in which the role is active and none before it in the list is: kernel, "
+    "copy, fill, communication, runtime call, data loader, operator or Python function or range, other"
+}
+WHOLE = "no step is recorded: all of it is one"
+
+_STEP = r"^ProfilerStep"
+_COMMUNICATES = r"^(nccl|rccl|gloo|mpi|ucc|xccl):"  # ranges of torch.distributed: nccl:all_reduce
+_LOADS = r"^enumerate\((DataLoader|DataPipe)\)#"
+_SPAN = ["start_ns", "end_ns"]
+
+
+def step_breakdown(trace: Trace) -> StepBreakdown:
+    """Every step of the process with the most kernels; the whole recording where it has no steps."""
+    process = _process(trace)
+    work = _own(launched_work(trace), process)
+    spans = _host_spans(trace, process)
+    found_by, bounds = _steps(trace, process)
+    roles = _roles(work, spans.join(bounds, on=_SPAN, how="anti"), _own(timed_calls(trace), process))
+    if bounds.height:
+        windows = _until_done(bounds, work) if steps(trace).host_times else bounds
+    else:
+        windows = pl.concat(role.select(_SPAN) for role in roles).select(
+            pl.lit("all").alias("name"), pl.col("start_ns").min(), pl.col("end_ns").max()
+        )
+    if windows["start_ns"].null_count():
+        return StepBreakdown((), None, "", unavailable="the recording holds nothing with times")
+    times = _times(windows, roles)
+    rows = zip(windows.iter_rows(), times.iter_rows(), strict=True)
+    return StepBreakdown(
+        steps=tuple(
+            StepBreakdownRow(name=name, start_ns=start, end_ns=end, roles=StepRoles(*row))
+            for (name, start, end), row in rows
+        ),
+        mean=StepRoles(*times.mean().row(0)),
+        found_by=found_by if bounds.height else WHOLE,
+    )
+
+
+def _process(trace: Trace) -> pl.DataFrame:
+    """The process with the most kernels and copies, or else with the most operators, ranges or calls."""
+    place = ["node", "pid"]
+    tables = (launched_work(trace), trace.table("ops"), trace.table("ranges"), timed_calls(trace))
+    fullest = next((table for table in tables if table.height), tables[0])
+    counts = fullest.group_by(place).len().sort("len", *place, descending=[True, False, False])
+    return counts.select(place).head(1)
+
+
+def _own(rows: pl.DataFrame, process: pl.DataFrame) -> pl.DataFrame:
+    usable = rows.filter(pl.col("end_ns") >= pl.col("start_ns"))
+    return usable.join(process, on=["node", "pid"], how="semi", nulls_equal=True)
+
+
+def _host_spans(trace: Trace, process: pl.DataFrame) -> pl.DataFrame:
+    """Operators, Python functions and the program's ranges on the host, with name and times."""
+    of_pass = pl.col("pass_id") == (timed_pass(trace) or 0)
+    of_program = ~pl.col("on_gpu") & (pl.col("source") != "profiler")
+    tables = (trace.table("ops").filter(of_pass), trace.table("ranges").filter(of_pass & of_program))
+    return pl.concat(_own(table, process).select("name", *_SPAN) for table in tables)
+
+
+def _steps(trace: Trace, process: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    """How steps are known, and their name, start and end on the host; no rows where there are none."""
+    spans = _host_spans(trace, process)
+    repeated = steps(trace)
+    if not repeated.steps:
+        return _single_steps(trace, spans, process)
+    rows = [(f"step {number}", step.start_ns, step.end_ns) for number, step in enumerate(repeated.steps)]
+    schema = {"name": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64}
+    bounds = pl.DataFrame(rows, schema=schema, orient="row")
+    names = spans.unique(_SPAN, keep="first", maintain_order=True).rename({"name": "range"})
+    named = bounds.join(names, on=_SPAN, how="left", maintain_order="left")
+    return repeated.found_by, named.select(pl.coalesce("range", "name").alias("name"), *_SPAN)
+
+
+def _single_steps(trace: Trace, spans: pl.DataFrame, process: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    """Steps that are too few to repeat, or launch nothing: those that the framework or the profiler marks."""
+    annotated = _own(annotated_steps(trace).filter(~pl.col("on_gpu")), process)
+    if annotated.height:
+        return "the program's own annotations", disjoint(annotated.select("name", *_SPAN), [])
+    marked = spans.filter(pl.col("name").str.contains(_STEP))
+    return "ProfilerStep ranges", disjoint(marked, [])
+
+
+def _until_done(bounds: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
+    """The steps from where the one before is done, also on the GPU, to the end of the last work that they launched."""
+    launches = work.drop_nulls("launch_start").select("launch_start", done="end_ns").sort("launch_start")
+    numbered = bounds.with_row_index("step")
+    inside = launches.join_asof(
+        numbered.sort("start_ns"), left_on="launch_start", right_on="start_ns"
+    ).filter(pl.col("launch_start") < pl.col("end_ns"))
+    last = inside.group_by("step").agg(pl.col("done").max())
+    ends = numbered.join(last, on="step", how="left", maintain_order="left").select(
+        "name", "start_ns", end_ns=pl.max_horizontal("end_ns", "done")
+    )
+    reach = pl.col("end_ns").cum_max().shift(1)
+    began = pl.max_horizontal("start_ns", reach)
+    return ends.select("name", began.alias("start_ns"), pl.max_horizontal("end_ns", began).alias("end_ns"))
+
+
+def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list[pl.DataFrame]:
+    """What is active in each role, in the order of StepRoles; all but `other`."""
+    is_kernel, is_fill = work["kind"] == "kernel", work["name"] == "copy MEMSET"
+    collective = is_kernel & is_collective(work["name"])
+    of_program = spans.filter(~pl.col("name").str.contains(_STEP))
+    communicates = pl.col("name").str.contains(_COMMUNICATES)
+    loads = pl.col("name").str.contains(_LOADS)
+    return [
+        work.filter(is_kernel & ~collective),
+        work.filter(~is_kernel & ~is_fill),
+        work.filter(~is_kernel & is_fill),
+        pl.concat([work.filter(collective).select(_SPAN), of_program.filter(communicates).select(_SPAN)]),
+        calls,
+        of_program.filter(loads),
+        of_program.filter(~communicates & ~loads),
+    ]
+
+
+def _times(windows: pl.DataFrame, roles: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """For each window the time of every role: what it covers beyond all roles before it; the rest is `other`."""
+    active = pl.DataFrame(schema={"start_ns": pl.Int64, "end_ns": pl.Int64})
+    covered = [pl.zeros(windows.height, pl.Int64, eager=True)]
+    for role in roles:
+        active = disjoint(pl.concat([active, role.select(_SPAN)]), [])
+        covered.append(overlap_ns(windows, active, []))
+    covered.append(windows["end_ns"] - windows["start_ns"])
+    names = StepRoles.__struct_fields__
+    return pl.DataFrame(
+        [(covered[place + 1] - covered[place]).alias(name) for place, name in enumerate(names)]
+    )
