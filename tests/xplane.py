@@ -1,4 +1,5 @@
-"""XPlane files written and read by hand, apart from the code under test: field by field, as xplane.proto numbers them."""
+"""XPlane files written and read by hand, apart from the code under test: field by field, as xplane.proto numbers
+them."""
 
 from __future__ import annotations
 

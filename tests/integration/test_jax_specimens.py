@@ -1,5 +1,5 @@
-"""JAX recorded on MI300X and MI355X: what is counted equals what an independent reader counts, and the first screen says
-what someone who read the files would."""
+"""JAX recorded on MI300X and MI355X: what is counted equals what an independent reader counts, and the first screen
+says what someone who read the files would."""
 
 from __future__ import annotations
 

@@ -18,6 +18,8 @@ US = 1_000_000  # picoseconds
 START = 1_700_000_000_000_000_000
 STARTED = Plane("Task Environment", stats={"profile_start_time": START})
 DETAILS = "regs:40 static_shared:1024 dynamic_shared:512 grid:6,5,1 block:128,2,1 occ_pct:50"
+COPIED = "kind_src:pinned kind_dst:device size:4096 dest:0 async:1"
+ALLOCATED = {"allocation_bytes": 256, "addr": 4096, "allocator_name": "GPU_1_bfc"}
 OF_STEP = {
     "hlo_op": "fusion.1",
     "hlo_module": "jit_step",
@@ -42,7 +44,7 @@ CUDA = (
                 "Stream #7(Kernel,MemcpyH2D)",
                 7,
                 [
-                    Event("MemcpyH2D", 0, US, {"memcpy_details": "kind_src:pinned kind_dst:device size:4096 dest:0 async:1"}),
+                    Event("MemcpyH2D", 0, US, {"memcpy_details": COPIED}),
                     kernel("fusion_1", 20, correlation_id=5, **OF_STEP),
                     kernel("fusion_1", 40, correlation_id=6, **OF_STEP),
                     kernel("ncclDevKernel_AllReduce", 60, correlation_id=9, cuda_graph_id=3),
@@ -72,7 +74,7 @@ CUDA = (
             ]),
             Line("tf_XLAEigen/4", 12, [Event("Deep", US, US)]),
             Line("allocator", 13, [
-                Event("MemoryAllocation", 5 * US, 0, {"allocation_bytes": 256, "addr": 4096, "allocator_name": "GPU_1_bfc"}),
+                Event("MemoryAllocation", 5 * US, 0, ALLOCATED),
             ]),
         ],
         {"process_id": 4711},
