@@ -13,7 +13,7 @@ JOBS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 QUICK := "not native and not launches and not thorough and not browser"
 
-.PHONY: help demo test test-properties test-native test-profile test-torch test-browser test-coverage web lint format fuzz fuzz-readers bench clean
+.PHONY: help demo test test-properties test-native test-profile test-torch test-jax test-browser test-coverage web lint format fuzz fuzz-readers bench clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 17
@@ -55,6 +55,11 @@ test-torch: ## tests that need torch: operators called again, torch.profiler inj
 	@if $(call environment,.venv-torch,--editable . pytest hypothesis torch==2.13.0); \
 	then .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch; \
 	else echo "torch 2.13.0 cannot be installed here: its tests are skipped"; fi
+
+test-jax: ## tests that need JAX: jax.profiler injected and read back (fetches jax, runs on a CPU)
+	@if $(call environment,.venv-jax,--editable . pytest hypothesis jax==0.10.2); \
+	then .venv-jax/bin/python -m pytest tests/with_jax; \
+	else echo "jax 0.10.2 cannot be installed here: its tests are skipped"; fi
 
 $(WEB): web/package-lock.json
 	@cd web && npm ci --silent --no-fund --no-audit
@@ -119,4 +124,4 @@ bench: $(READY) $(BROWSER) ## our speed beside what a user would pick instead (s
 	$(BIN)/python bench/bench_annotate.py
 
 clean: ## remove what was made
-	rm -rf web/node_modules web/built $(VENV) .venv-torch .coverage demo-output fuzz-output bench/data bench/.venv-*
+	rm -rf web/node_modules web/built $(VENV) .venv-torch .venv-jax .coverage demo-output fuzz-output bench/data bench/.venv-*

@@ -147,6 +147,12 @@ JSON: dict[str, object] = {
                {**_EVENT, "ph": "C", "name": "c", "args": {"v": 1}},
                {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "main"}}]},
     "chrome_array": [{**_EVENT, "name": "a", "cat": "x"}, {**_EVENT, "name": "k", "cat": "kernel"}],
+    "jax_chrome": {"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": [
+        {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},
+        {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": "Stream #2"}},
+        {"ph": "X", "pid": 1, "tid": 2, "ts": 1.5, "dur": 2.25, "name": NAME,
+            "args": {"correlation_id": "5", "hlo_op": "dot.1", "hlo_module": "jit_f", "kernel_details": "grid:2,1,1 block:64,1,1"}},
+        {}]},
     "rpd_trace": [{}, {"name": "process_name", "ph": "M", "pid": "2", "args": {"name": "GPU2"}},
         {"name": "thread_name", "ph": "M", "pid": "6", "tid": "7", "args": {"name": "Hip 7"}},
         {"pid": "6", "tid": "7", "name": "hipLaunchKernel", "ts": "1001.5", "dur": "3", "ph": "X", "args": {"desc": "x"}},

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from tests import rptrace
+from tests import rptrace, xplane
 from tests.fuzz.seeds import BIG, NAME
 from tests.torch_training import train
 
@@ -110,8 +110,24 @@ def seeds() -> dict[str, bytes]:
         **made,
         "perfetto": _perfetto(),
         "rptrace": rptrace.small(),
+        "xplane": _xplane(),
         "torch_memory": pickle.dumps(train(steps=1).snapshot(), 4),
     }
+
+
+def _xplane() -> bytes:
+    """A GPU with one kernel, the call that launches it, and the program that it is of."""
+    instruction = xplane.content(1, "dot.1") + xplane.content(2, "dot")
+    program = xplane.content(1, xplane.content(3, xplane.content(2, instruction)))
+    told = {"correlation_id": 5, "hlo_op": "dot.1", "hlo_module": "jit_f", "program_id": 3}
+    kernel = xplane.Event(NAME, 9_000, 7_000, {**told, "kernel_details": "grid:2,1,1 block:64,1,1"})
+    call = xplane.Event("hipLaunchKernel", 1_000, 2_000, told)
+    return xplane.space(
+        xplane.Plane("/host:metadata", shared={"jit_f(3)": {"Hlo Proto": program}}),
+        xplane.Plane("/device:GPU:0", [xplane.Line("Stream #1", 1, [kernel])], {"device_vendor": "AMD"}),
+        xplane.Plane("/host:CPU", [xplane.Line("python", 2, [call, xplane.Event("$a.py:1 f", 0, 9_000)])]),
+        xplane.Plane("Task Environment", stats={"profile_start_time": BIG}),
+    )
 
 
 def _database(file: Path, tables: Tables) -> bytes:

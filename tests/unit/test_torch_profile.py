@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 import rocm_perf
 from rocm_perf.backends.base import Wish
+from rocm_perf.backends.injected import INJECTED
 from rocm_perf.backends.machine import Machine
-from rocm_perf.backends.torch import INJECTED, TorchProfiler
-from rocm_perf.inject.rocm_perf_torch_hook import LAUNCHERS, started_program
+from rocm_perf.backends.torch import TorchProfiler
+from rocm_perf.inject.rocm_perf_injection import LAUNCHERS, started_program
 from rocm_perf.inject.rocm_perf_torch_recorder import Options, claim, file_stem, holds_work
 
 # As much of torch as the recorder touches. `use_device` is what the first tensor on a GPU does.
@@ -143,7 +144,7 @@ def test_a_program_without_torch_is_left_alone(place: Place) -> None:
 
 def test_nothing_stays_in_the_way_of_imports(place: Place) -> None:
     done = place.run("import sys, torch; print([type(finder).__name__ for finder in sys.meta_path])")
-    assert "TorchFinder" not in done.stdout
+    assert "ImportFinder" not in done.stdout
 
 
 def test_a_forked_child_that_uses_the_device_records_itself(place: Place) -> None:
@@ -275,4 +276,4 @@ def test_the_injected_files_need_no_more_than_python_3_8_and_themselves(path: Pa
             else []
         )
     }
-    assert imported <= {*sys.stdlib_module_names, "torch", "__future__"}
+    assert imported <= {*sys.stdlib_module_names, "torch", "jax", "__future__"}

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.backends.base import TorchOptions, Wish
+from rocm_perf.backends.injected import INJECTED
 from rocm_perf.backends.machine import Machine
-from rocm_perf.backends.torch import INJECTED, TorchProfiler
+from rocm_perf.backends.torch import TorchProfiler
 from rocm_perf.ingest.load import load
 from rocm_perf.model.window import PROFILER_CALLS, Window
 

@@ -72,6 +72,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     container: str = ""  # docker, podman, kubernetes, apptainer, ...; empty outside of one
     capabilities: tuple[str, ...] = ()  # effective: CAP_SYS_ADMIN, ...
     torch: Torch | None = None
+    jax: str = ""  # the release of JAX in the Python on PATH; empty if it has none
     environment: dict[str, str] = {}  # only variables that matter to GPU programs and profilers
     hidden_gpus: tuple[str, ...] = ()  # on the PCI bus, but no driver shows them
     counters_need_root: bool = False  # NVIDIA's driver keeps counters from ordinary users

@@ -26,12 +26,13 @@ def probe_machine(environment: Mapping[str, str] | None = None, root: Path = _RO
     rocms, cudas = amd.rocm_folders(variables, root), nvidia.cuda_folders(variables, root)
     paths = _programs(variables, rocms, nvidia.program_folders(cudas, root))
     with ThreadPoolExecutor(max_workers=max(8, len(paths))) as pool:
-        torch = pool.submit(_torch, variables)
+        torch, jax = pool.submit(_torch, variables), pool.submit(_jax, variables)
         nvidia_gpus = pool.submit(_nvidia_gpus, paths, variables, root)
         amd_gpus = pool.submit(_amd_gpus, paths, variables, root)
         examined = pool.map(lambda program: tools.examine(program[0], program[1], variables), paths.values())
         by_name = {tool.name: tool for tool in examined}
         torch_folder, found_torch = torch.result()
+        found_jax = jax.result()
         gpus = amd_gpus.result()
         others, smi_driver = nvidia_gpus.result()
     rocm = _rocm(rocms, by_name)
@@ -57,6 +58,7 @@ def probe_machine(environment: Mapping[str, str] | None = None, root: Path = _RO
         container=host.container_kind(variables, root),
         capabilities=host.capabilities(root),
         torch=found_torch,
+        jax=found_jax,
         environment=host.relevant_environment(variables),
         hidden_gpus=_hidden(root, everything),
         counters_need_root=nvidia.counters_need_root(root),
@@ -83,8 +85,14 @@ def _programs(
 
 def _torch(environment: Mapping[str, str]) -> tuple[Path | None, Torch | None]:
     python = torch_probe.python_of(environment)
-    folder = torch_probe.locate_torch(python, environment) if python else None
+    folder = torch_probe.locate("torch", python, environment) if python else None
     return folder, torch_probe.read_torch(folder, python) if folder else None
+
+
+def _jax(environment: Mapping[str, str]) -> str:
+    python = torch_probe.python_of(environment)
+    folder = torch_probe.locate("jax", python, environment) if python else None
+    return torch_probe.read_jax(folder) if folder else ""
 
 
 def _amd_gpus(

@@ -10,6 +10,7 @@ from rocm_perf.backends.amd.rocprof_sys import RocprofSysProfiler, RocprofSysPyt
 from rocm_perf.backends.amd.rocprofv2 import Rocprofv2Profiler
 from rocm_perf.backends.amd.rocprofv3 import Rocprofv3Profiler
 from rocm_perf.backends.base import Profiler
+from rocm_perf.backends.jax import JaxProfiler
 from rocm_perf.backends.nvidia.cupti import CuptiProfiler
 from rocm_perf.backends.nvidia.ncu import NcuProfiler
 from rocm_perf.backends.timing import TimingProfiler
@@ -25,6 +26,7 @@ _ALL: tuple[Profiler, ...] = (
     CuptiProfiler(),
     NcuProfiler(),
     TorchProfiler(),
+    JaxProfiler(),
     NO_PROFILER,
 )
 PROFILERS: Mapping[str, Profiler] = MappingProxyType({profiler.name: profiler for profiler in _ALL})

@@ -1,4 +1,4 @@
-"""The torch of a Python interpreter, without importing it: that takes seconds."""
+"""The torch and the JAX of a Python interpreter, without importing them: that takes seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocm_perf.backends.host import read_text
 from rocm_perf.backends.machine import Torch
 
 # A spec is found without running the package.
-_WHERE = "import importlib.util as u; s = u.find_spec('torch'); print(s.origin if s and s.origin else '')"
+_WHERE = "import importlib.util as u; s = u.find_spec('{}'); print(s.origin if s and s.origin else '')"
 _VENDORED = ("libamdhip64", "libhsa-runtime64", "librocprofiler", "libroctracer64", "libroctx64", "librocblas",
              "libhipblaslt", "libMIOpen", "librccl", "libamd_comgr")  # fmt: skip
 _SDK_PACKAGES = "_rocm_sdk_*"  # the wheels of newer releases keep ROCm beside torch
@@ -24,9 +24,9 @@ def python_of(environment: Mapping[str, str]) -> str:
     return tools.find_program(program, tools.path_folders(environment))
 
 
-def locate_torch(python: str, environment: Mapping[str, str]) -> Path | None:
-    """The folder of the torch that this interpreter would import."""
-    answer = tools.ask([python, "-c", _WHERE], environment)
+def locate(package: str, python: str, environment: Mapping[str, str]) -> Path | None:
+    """The folder of the package that this interpreter would import."""
+    answer = tools.ask([python, "-c", _WHERE.format(package)], environment)
     lines = answer.text.split("\n")
     origin = Path(lines[-2] if len(lines) > 1 else "")
     return origin.parent if answer.status == 0 and origin.name == "__init__.py" else None
@@ -42,6 +42,11 @@ def read_torch(folder: Path, python: str) -> Torch:
         cuda=_value(text, "cuda"),
         vendored=_vendored(folder),
     )
+
+
+def read_jax(folder: Path) -> str:
+    """The release that jax/version.py says."""
+    return _value(read_text(folder / "version.py"), "_version") or "of an unknown release"
 
 
 def _value(text: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""A window as variables, for what runs inside the program: the CUPTI tracer and the recorder of torch."""
+"""A window as variables, for what runs inside the program: the CUPTI tracer and the recorders of torch and JAX."""
 
 from __future__ import annotations
 

@@ -52,12 +52,12 @@ def file_stem(environment: Mapping[str, str], pid: int) -> str:
     return f"rank{rank}-{pid}"
 
 
-def claim(folder: str, stem: str) -> tuple[str, str]:
+def claim(folder: str, stem: str, suffix: str = SUFFIX) -> tuple[str, str]:
     """A name that no recording has, and the file to write first: one that is killed half way never has that name."""
     os.makedirs(folder, exist_ok=True)
     number = 1
     while True:
-        path = os.path.join(folder, stem + ("" if number == 1 else f"-{number}") + SUFFIX)
+        path = os.path.join(folder, stem + ("" if number == 1 else f"-{number}") + suffix)
         part = path + ".part"
         try:
             if not os.path.exists(path):

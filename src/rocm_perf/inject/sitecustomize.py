@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+# The folder that a recorder writes to, by the variable that names it, and what waits for its framework.
+HOOKS = {"ROCM_PERF_TORCH_OUTPUT": "rocm_perf_torch_hook", "ROCM_PERF_JAX_OUTPUT": "rocm_perf_jax_hook"}
 
 
 def _load(spec: ModuleSpec) -> ModuleType:
@@ -26,11 +28,19 @@ def _run_hidden() -> None:
         _load(spec)
 
 
-def _watch_for_torch() -> None:
-    path = os.path.join(FOLDER, "rocm_perf_torch_hook.py")
-    spec = importlib.util.spec_from_file_location("rocm_perf_torch_hook", path)
+def _neighbour(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, os.path.join(FOLDER, name + ".py"))
     assert spec is not None
-    _load(spec).install()
+    return _load(spec)
+
+
+def _watch() -> None:
+    """Wait for the frameworks that are to be recorded."""
+    asked = [hook for variable, hook in HOOKS.items() if os.environ.get(variable)]
+    if asked:
+        shared = _neighbour("rocm_perf_injection")
+        for hook in asked:
+            _neighbour(hook).install(shared)
 
 
 def _start() -> None:
@@ -39,8 +49,7 @@ def _start() -> None:
     try:
         _run_hidden()
     finally:
-        if os.environ.get("ROCM_PERF_TORCH_OUTPUT"):
-            _watch_for_torch()
+        _watch()
 
 
 if __name__ == "sitecustomize":

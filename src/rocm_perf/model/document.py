@@ -17,8 +17,8 @@ from rocm_perf.model.results.contents import Agent, Excerpt
 from rocm_perf.model.results.copies import SteadyCopies
 from rocm_perf.model.results.energy import Energy
 from rocm_perf.model.results.gaps import Gaps
-from rocm_perf.model.results.graphs import Graphs
 from rocm_perf.model.results.gpu_use import GpuUse
+from rocm_perf.model.results.graphs import Graphs
 from rocm_perf.model.results.instructions import PcSamples, ThreadTrace
 from rocm_perf.model.results.kernels import Families, Slivers, Steps
 from rocm_perf.model.results.launches import Launches

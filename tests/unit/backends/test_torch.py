@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.backends.base import DOMAINS, PcSampling, TorchOptions, Wish
+from rocm_perf.backends.injected import INJECTED
 from rocm_perf.backends.machine import Machine, Torch
-from rocm_perf.backends.torch import INJECTED, TorchProfiler
+from rocm_perf.backends.torch import TorchProfiler
 
 WITH_TORCH = Machine(host="here", torch=Torch(python="/usr/bin/python", version="2.13.0", hip="7.2"))
 PROFILER = TorchProfiler()

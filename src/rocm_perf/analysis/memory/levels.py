@@ -25,7 +25,13 @@ FORMULAS = {
 }
 NOTHING = "neither allocations nor memory readings were recorded"
 
-_SENSORS = ("vram_used_bytes", "vram_bytes", "torch_allocated_bytes", "torch_reserved_bytes")
+_SENSORS = (
+    "vram_used_bytes",
+    "vram_bytes",
+    "torch_allocated_bytes",
+    "torch_reserved_bytes",
+    "xla_allocated_bytes",
+)
 _PLACE = ["node", "agent_id", "level"]
 _TENTHS = 10
 _FEWEST_STEPS = 3

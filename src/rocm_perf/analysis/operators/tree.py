@@ -90,7 +90,8 @@ def _by_recorded_id(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) ->
     place; such ids say nothing."""
     ids = work["op_id"]
     asked = ids.filter(seen.is_null()).drop_nulls().unique()
-    if asked.is_empty() or bool((ids == work["correlation_id"]).all()):
+    same = (ids == work["correlation_id"]).drop_nulls()
+    if asked.is_empty() or (len(same) and bool(same.all())):
         return pl.Series("noted", [None] * work.height, dtype=pl.UInt32)
     is_asked = (pl.col("category") == "operator") & pl.col("op_id").is_in(asked.implode())
     unique = spans.filter(is_asked).select(*_ID, "row").unique(_ID, keep="none")

@@ -11,7 +11,7 @@ WINDOW_OPTIONS = {
     "max_size": ("BYTES", "stop recording a process at this size: 500M, 2G"),
     "last": ("S", "keep only the last seconds before the end, or before SIGUSR1"),
     "range": ("NAME", "only while a roctx or NVTX range of this name is open; @profiler: between start and stop calls"),
-    "steps": ("A..B", "only these openings of --range; without it, these steps of a torch program"),
+    "steps": ("A..B", "only these openings of --range; without it, these steps of a torch or JAX program"),
 }  # fmt: skip
 
 

@@ -18,13 +18,14 @@ _DERIVED = ("Framework Name Scope", "Framework Ops", "TensorFlow Name Scope", "T
             "Launch Stats", "XLA Ops", "Async XLA Ops")  # fmt: skip
 _COUNTERS = "_counters_"
 _GFX = {(9, 4): "gfx942", (9, 5): "gfx950"}
+_HLO_TEXT = r"^%([\w.-]+) = "  # the name that an operation has in its program
 _SIZES = r"{}:(\d+),(\d+),(\d+)"
 
 
 def device_events(planes: list[Plane]) -> pl.DataFrame:
     """What ran on the devices, with agent_id and stream_id: streams of GPUs, operations of other devices."""
     frames = [
-        _placed(plane, _innermost(plane.events([line])) if line.name in _OPS else plane.events([line]))
+        _placed(plane, _operations(plane.events([line])) if line.name in _OPS else plane.events([line]))
         for plane in planes
         for line in _working(plane)
     ]
@@ -43,8 +44,14 @@ def _placed(plane: Plane | None, events: pl.DataFrame) -> pl.DataFrame:
     return events.with_columns(pl.lit(number, pl.Int64).alias("agent_id"), pl.col("line").alias("stream_id"))
 
 
+def _operations(events: pl.DataFrame) -> pl.DataFrame:
+    """Events that are operations themselves. Only those that hold no others: a loop is not work beside what it
+    repeats."""
+    name = pl.coalesce(pl.col("event").str.extract(_HLO_TEXT), "event")
+    return _innermost(events.with_columns(name.alias("event"), pl.coalesce("hlo_op", name).alias("hlo_op")))
+
+
 def _innermost(events: pl.DataFrame) -> pl.DataFrame:
-    """Operations that hold no others: a loop is not work beside what it repeats."""
     ordered = events.sort(["start_ns", "end_ns"], descending=[False, True], maintain_order=True)
     holds = pl.col("start_ns").shift(-1) < pl.col("end_ns")
     return ordered.filter(~holds.fill_null(False) | pl.col("occurrences").is_not_null())

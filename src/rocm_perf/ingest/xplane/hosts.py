@@ -119,6 +119,21 @@ def _is_xla(events: pl.DataFrame) -> pl.Series:
     return events.select(named | pl.col("of_xla")).to_series() | inside
 
 
+def memory_samples(memory: pl.DataFrame) -> pl.DataFrame:
+    """What XLA's allocator said of itself: the bytes that it had handed out."""
+    return memory.select(
+        _allocating_gpu(),
+        pl.col("start_ns").alias("time_ns"),
+        pl.lit("xla_allocated_bytes").alias("metric"),
+        pl.col("bytes_allocated").cast(pl.Float64).alias("value"),
+        pl.lit("B").alias("unit"),
+    ).drop_nulls("value")
+
+
+def _allocating_gpu() -> pl.Expr:
+    return pl.col("allocator_name").str.extract(r"(?i)gpu_(\d{1,9})").cast(pl.Int64).alias("agent_id")
+
+
 def allocations(memory: pl.DataFrame) -> pl.DataFrame:
     """What XLA's allocator handed out, and took back."""
     freed = pl.col("event") == _ALLOCATION[1]
@@ -130,6 +145,6 @@ def allocations(memory: pl.DataFrame) -> pl.DataFrame:
         pl.col("allocation_bytes").abs().alias("size_bytes"),
         "start_ns",
         pl.col("start_ns").alias("end_ns"),
-        pl.col("allocator_name").str.extract(r"(?i)gpu_(\d{1,9})").cast(pl.Int64).alias("agent_id"),
+        _allocating_gpu(),
         "tid",
     )

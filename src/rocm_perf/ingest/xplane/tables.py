@@ -36,7 +36,13 @@ def tables_of(planes: list[Plane], programs: Programs, start_ns: int | None) -> 
             how="diagonal",
         ),
         "collectives": operations.collectives,
-        "samples": _dated(samples, start_ns, "time_ns") if samples.height else samples,
+        "samples": pl.concat(
+            [
+                hosts.memory_samples(host["memory"]),
+                *([_dated(samples, start_ns, "time_ns")] if samples.height else []),
+            ],
+            how="diagonal",
+        ),
         "agents": devices.agents(on_devices, used.unique()),
     }
 

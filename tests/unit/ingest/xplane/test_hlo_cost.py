@@ -1,0 +1,157 @@
+"""FLOPs and bytes of HLO operations, against what one counts by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rocm_perf.ingest.xplane.hlo import Program
+from rocm_perf.ingest.xplane.hlo_cost import Cost, cost_of
+from rocm_perf.ingest.xplane.messages import hlo_messages
+
+F32, BF16, S8, TUPLE = 11, 16, 2, 13
+
+
+class Made:
+    """A program that is put together instruction by instruction; computation 1 is what runs."""
+
+    def __init__(self) -> None:
+        self.proto = hlo_messages()["HloProto"]()
+        self.proto.hlo_module.name = b"jit_f"
+        self._ids = 0
+
+    def computation(self, number: int) -> Any:
+        found = [c for c in self.proto.hlo_module.computations if c.id == number]
+        return found[0] if found else self.proto.hlo_module.computations.add(id=number)
+
+    def add(
+        self, opcode: str, shape: tuple[int, ...] | list[tuple[int, ...]], *operands: int, **more: Any
+    ) -> int:
+        """The id of a new instruction; `dtype`, `into` (a computation) and `calls` go before the message's fields."""
+        self._ids += 1
+        dtype, computation = more.pop("dtype", F32), self.computation(more.pop("into", 1))
+        one = computation.instructions.add(
+            id=self._ids, name=f"{opcode}.{self._ids}".encode(), opcode=opcode.encode()
+        )
+        if isinstance(shape, list):
+            one.shape.element_type = TUPLE
+            for size, kind in zip(shape, dtype, strict=True):
+                one.shape.tuple_shapes.add(element_type=kind, dimensions=size)
+        else:
+            one.shape.element_type = dtype
+            one.shape.dimensions.extend(shape)
+        one.operand_ids.extend(operands)
+        one.called_computation_ids.extend(more.pop("calls", ()))
+        for name, value in more.items():
+            setattr(one, name, value)
+        return self._ids
+
+    def message(self, number: int) -> Any:
+        return next(i for c in self.proto.hlo_module.computations for i in c.instructions if i.id == number)
+
+    def cost(self, number: int) -> Cost:
+        program = Program(self.proto.SerializeToString())
+        return cost_of(program, program.instructions[self.message(number).name.decode()])
+
+
+def parameters(made: Made, *shapes: tuple[int, ...], into: int = 1, dtype: int = F32) -> list[int]:
+    return [made.add("parameter", shape, into=into, dtype=dtype) for shape in shapes]
+
+
+def test_a_product() -> None:
+    """[4, 8, 16] x [4, 16, 32], batched, in bf16: 2 * 4 * 8 * 32 * 16, and 2 bytes of each element once."""
+    made = Made()
+    a, b = parameters(made, (4, 8, 16), (4, 16, 32), dtype=BF16)
+    dot = made.add("dot", (4, 8, 32), a, b, dtype=BF16)
+    made.message(dot).dot_dimension_numbers.lhs_contracting_dimensions.append(2)
+    assert made.cost(dot)[:2] == (2 * 4 * 8 * 32 * 16, 2 * (4 * 8 * 16 + 4 * 16 * 32 + 4 * 8 * 32))
+
+
+@pytest.mark.parametrize("axis", [1, "1"])
+def test_a_product_by_a_library(axis: object) -> None:
+    """The workspace at the end of the tuple is not a result."""
+    made = Made()
+    a, b = parameters(made, (4096, 6144), (2048, 6144), dtype=BF16)
+    config = {"gemm_backend_config": {"dot_dimension_numbers": {"lhs_contracting_dimensions": [axis]}}}
+    call = made.add("custom-call", [(4096, 2048), (1 << 20,)], a, b, dtype=(BF16, S8),
+                    custom_call_target=b"__cublas$gemm", backend_config=json.dumps(config).encode())  # fmt: skip
+    assert made.cost(call)[:2] == (2 * 4096 * 2048 * 6144, 2 * (4096 * 6144 + 2048 * 6144 + 4096 * 2048))
+
+
+FORWARD = 2 * (2 * 8 * 6 * 6) * (3 * 5 * 5)  # outputs, and weights of each
+
+
+@pytest.mark.parametrize(
+    ("target", "data", "weights", "result"),
+    [
+        ("__cudnn$convForward", (2, 3, 10, 10), (8, 3, 5, 5), (2, 8, 6, 6)),
+        ("__cudnn$convBackwardInput", (2, 8, 6, 6), (8, 3, 5, 5), (2, 3, 10, 10)),
+        ("__cudnn$convBackwardFilter", (2, 3, 10, 10), (2, 8, 6, 6), (8, 3, 5, 5)),
+    ],
+)
+def test_a_convolution_and_its_gradients(
+    target: str, data: tuple[int, ...], weights: tuple[int, ...], result: tuple[int, ...]
+) -> None:
+    made = Made()
+    operands = parameters(made, data, weights)
+    call = made.add("custom-call", result, *operands, custom_call_target=target.encode())
+    made.message(call).convolution_dimension_numbers.kernel_output_feature_dimension = 0
+    assert made.cost(call).flops == FORWARD
+
+
+def test_a_fusion_computes_what_is_inside_and_moves_its_ends() -> None:
+    """tanh(a + b): two FLOPs for each element, two operands in, one result out."""
+    made = Made()
+    a, b = parameters(made, (100,), (100,), into=2)
+    total = made.add("add", (100,), a, b, into=2)
+    made.add("tanh", (100,), total, into=2)
+    outer = parameters(made, (100,), (100,))
+    fusion = made.add("fusion", (100,), *outer, calls=(2,))
+    assert made.cost(fusion)[:2] == (200, 3 * 400)
+
+
+def test_a_fusion_that_slices_reads_the_slice() -> None:
+    """One layer of stacked weights: [24, 1000] -> [1, 1000]."""
+    made = Made()
+    stack, place = parameters(made, (24, 1000), (), into=2)
+    layer = made.add("dynamic-slice", (1, 1000), stack, place, into=2)
+    made.add("negate", (1, 1000), layer, into=2)
+    fusion = made.add("fusion", (1, 1000), *parameters(made, (24, 1000), ()), calls=(2,))
+    assert made.cost(fusion).bytes == 4000 + 4 + 4000
+
+
+def test_a_fusion_that_writes_into_its_operand_moves_the_update() -> None:
+    made = Made()
+    cache, update, place = parameters(made, (512, 1000), (1, 1000), (), into=2)
+    made.add("dynamic-update-slice", (512, 1000), cache, update, place, into=2)
+    fusion = made.add("fusion", (512, 1000), *parameters(made, (512, 1000), (1, 1000), ()), calls=(2,))
+    assert made.cost(fusion).bytes == 4000 + 4 + 4000
+
+
+def test_a_reduction_takes_one_step_less_than_it_has_elements() -> None:
+    made = Made()
+    reduce = made.add("reduce", (10,), *parameters(made, (10, 32), ()))
+    assert made.cost(reduce)[:2] == (320 - 10, 4 * (320 + 1 + 10))
+
+
+def test_what_only_a_library_knows_says_so() -> None:
+    made = Made()
+    call = made.add("custom-call", (8,), *parameters(made, (8,)), custom_call_target=b"my_kernel")
+    assert made.cost(call) == Cost(None, 64, "no formula for the custom call my_kernel")
+
+
+def test_a_program_that_calls_itself_comes_to_an_end() -> None:
+    made = Made()
+    a, b = parameters(made, (8,), (8,), into=2)
+    made.add("add", (8,), a, b, into=2)
+    fusion = made.add("fusion", (8,), into=2, calls=(2,))
+    assert made.cost(fusion).flops is not None
+
+
+def test_sizes_beyond_every_memory_do_not_overflow() -> None:
+    made = Made()
+    big = (1 << 62, 1 << 62)
+    a, b = parameters(made, big, big)
+    assert made.cost(made.add("add", big, a, b)).flops == 1 << 124
