@@ -88,7 +88,7 @@ def _uses(run: JudgedRun) -> dict[str, _Use]:
 def _own(run: JudgedRun) -> Iterator[tuple[str, tuple[float, float, float]]]:
     """Calls of modules, and times of operators, by the innermost path around them."""
     tree = operator_tree(run.trace)
-    paths = module_paths(run.trace, tree)
+    paths = module_paths(run.trace)
     operators = tree.operators.select(
         paths.gather(tree.operators["row"]).alias("path"),
         pl.lit(0).alias("calls"),

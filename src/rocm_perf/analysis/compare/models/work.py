@@ -17,7 +17,7 @@ from rocm_perf.analysis.compare.wall import GpuWall
 from rocm_perf.analysis.operators.tree import OperatorTree, operator_tree
 from rocm_perf.analysis.time.steps import steps
 
-LONGEST = 50_000  # calls of a step that are aligned
+LONGEST = 20_000  # calls of a step that are aligned
 _STEP = ["run", "step"]
 _WORK = ["node", "agent_id", "start_ns", "launch_ns", "owner", "gpu_ns"]
 _NOWHERE = Surroundings(around=(), root=-1, root_shapes=None)
@@ -115,7 +115,7 @@ def _calls(run: JudgedRun, work: pl.DataFrame, number: int) -> pl.DataFrame:
 
 def _owners(run: JudgedRun, tree: OperatorTree) -> pl.DataFrame:
     """What is known of each operator, by its row."""
-    modules = module_paths(run.recording, tree)
+    modules = module_paths(run.recording)
     return tree.operators.select(
         pl.col("row").alias("owner"),
         pl.col("name").alias("operator"),
