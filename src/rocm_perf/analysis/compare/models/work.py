@@ -15,7 +15,6 @@ from rocm_perf.analysis.compare.models.places import Surroundings, module_paths,
 from rocm_perf.analysis.compare.runs import JudgedRun
 from rocm_perf.analysis.compare.wall import GpuWall
 from rocm_perf.analysis.operators.tree import OperatorTree, operator_tree
-from rocm_perf.analysis.time.steps import steps
 
 LONGEST = 20_000  # calls of a step that are aligned
 _STEP = ["run", "step"]
@@ -85,7 +84,7 @@ def _work(run: JudgedRun, gpu: GpuWall) -> pl.DataFrame:
 def _with_step(run: JudgedRun, work: pl.DataFrame) -> pl.DataFrame:
     if not run.windows:
         return work.with_columns(step=pl.lit(0, pl.UInt32))
-    moment = pl.coalesce("launch_ns", "start_ns") if steps(run.recording).host_times else pl.col("start_ns")
+    moment = pl.coalesce("launch_ns", "start_ns") if run.on_host else pl.col("start_ns")
     windows = pl.DataFrame(
         {
             "moment": [window.start_ns for window in run.windows],
