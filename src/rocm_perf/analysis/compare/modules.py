@@ -92,8 +92,8 @@ def _own(run: JudgedRun) -> Iterator[tuple[str, tuple[float, float, float]]]:
         tree.spans.with_columns(
             module_paths(run.host_trace).alias("path"), is_module(tree.spans).alias("calls")
         )
-        .join(tree.operators.select("row", "host_self_ns"), on="row", how="left")
         .filter(run.is_called)
+        .join(tree.operators.select("row", "host_self_ns"), on="row", how="left")
         .drop_nulls("path")
         .group_by("path")
         .agg(pl.col("calls", "gpu_self_ns", "host_self_ns").sum())

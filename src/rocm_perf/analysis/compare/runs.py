@@ -76,11 +76,12 @@ class JudgedRun:
 
     @property
     def is_called(self) -> pl.Expr:
-        """Which operators and frames of that Trace are part of the steps."""
+        """Which spans of its operator tree, in their order, are part of the steps. Those of a graph's replay have no
+        times of their own, and stand behind the span that launched it."""
         if self.host_trace is self.trace:
-            return pl.col("start_ns").is_not_null()
+            return pl.col("row").is_not_null()
         since, until = self.windows[0].start_ns, self.windows[-1].end_ns
-        return pl.col("start_ns").is_between(since, until, closed="left")
+        return pl.col("start_ns").forward_fill().is_between(since, until, closed="left")
 
     @cached_property
     def gpus(self) -> tuple[GpuWall, ...]:
