@@ -36,7 +36,7 @@ _UNUSED = _Use(0, 0, 0)
 def why_no_modules(base: Sequence[JudgedRun], new: Sequence[JudgedRun]) -> str | None:
     """Why modules cannot be compared, or None where every run recorded some."""
     runs = (*base, *new)
-    silent = [run.label for run in runs if not is_nn_module(operator_tree(run.trace).spans).any()]
+    silent = [run.label for run in runs if not is_nn_module(operator_tree(run.host_trace).spans).any()]
     if not silent:
         return None
     return NO_MODULES if len(silent) == len(runs) else f"{NO_MODULES} in {format_list(silent, _NAMED)}"
@@ -88,17 +88,16 @@ def _uses(run: JudgedRun) -> dict[str, _Use]:
 
 def _own(run: JudgedRun) -> Iterator[tuple[str, tuple[float, float, float]]]:
     """Calls of modules, and times of operators, by the innermost path around them."""
-    tree = operator_tree(run.trace)
-    paths = module_paths(run.trace, tree)
-    operators = tree.operators.select(
-        paths.gather(tree.operators["row"]).alias("path"),
-        pl.lit(0).alias("calls"),
-        pl.col("gpu_self_ns").alias("gpu_ns"),
-        pl.col("host_self_ns").alias("host_ns"),
+    tree = operator_tree(run.host_trace)
+    table = (
+        tree.spans.with_columns(
+            module_paths(run.host_trace).alias("path"), is_nn_module(tree.spans).alias("calls")
+        )
+        .filter(run.is_called)
+        .join(tree.operators.select("row", "host_self_ns"), on="row", how="left")
+        .drop_nulls("path")
+        .group_by("path")
+        .agg(pl.col("calls", "gpu_self_ns", "host_self_ns").sum())
     )
-    modules = pl.DataFrame({"path": paths.filter(is_nn_module(tree.spans))}).with_columns(
-        pl.lit(1).alias("calls"), pl.lit(0, pl.Int64).alias("gpu_ns"), pl.lit(0, pl.Int64).alias("host_ns")
-    )
-    table = pl.concat([operators, modules]).drop_nulls("path").group_by("path").sum()
-    for path, *times in table.iter_rows():
-        yield without_numbers(path.removesuffix(BACKWARD)), (times[0], times[1], times[2])
+    for path, calls, gpu_ns, host_ns in table.iter_rows():
+        yield without_numbers(path.removesuffix(BACKWARD)), (calls, gpu_ns, host_ns)

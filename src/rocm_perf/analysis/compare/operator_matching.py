@@ -42,19 +42,24 @@ class OperatorPlaces:
     @cached_property
     def names(self) -> list[str]:
         """Every operator of any run, in the order of their first calls."""
-        columns = (operator_tree(run.trace).operators["name"] for run in self.runs)
+        called = (operator_tree(run.host_trace).operators.filter(run.is_called) for run in self.runs)
+        columns = (operators["name"] for operators in called)
         return list(dict.fromkeys(name for column in columns for name in column.unique(maintain_order=True)))
 
     def traits(self, names: Collection[str]) -> Traits:
         """How often each of these is called in each place of a step or run; calls that nothing is around have none."""
         run = self.runs[0]
-        spans = operator_tree(run.trace).spans
+        spans = operator_tree(run.host_trace).spans
         module = nearest(spans["parent"], is_nn_module(spans))
-        calls = spans.select(
-            "name",
-            spans["name"].gather(spans["operator"]).alias("operator"),
-            spans["name"].gather(module).alias("module"),
-        ).filter((spans["category"] == "operator") & pl.col("name").is_in(list(names)))
+        wanted = (pl.col("category") == "operator") & pl.col("name").is_in(list(names)) & run.is_called
+        calls = (
+            spans.with_columns(
+                spans["name"].gather(spans["operator"]).alias("operator"),
+                spans["name"].gather(module).alias("module"),
+            )
+            .filter(wanted)
+            .select("name", "operator", "module")
+        )
         traits: Traits = {}
         for name, operator, around, count in calls.group_by(calls.columns).len().iter_rows():
             if operator or around:

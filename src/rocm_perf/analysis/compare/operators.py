@@ -95,15 +95,14 @@ def _change(
 
 
 def _has_operators(run: JudgedRun) -> bool:
-    return run.trace.has("ops") and operator_tree(run.trace).operators.height > 0
+    return operator_tree(run.host_trace).operators.filter(run.is_called).height > 0
 
 
 def _uses(run: JudgedRun) -> _Uses:
     """What the run makes of each operator."""
-    table = (
-        operator_tree(run.trace)
-        .operators.group_by("name")
-        .agg(pl.len(), pl.col("gpu_self_ns").sum(), pl.col("host_self_ns").sum())
+    operators = operator_tree(run.host_trace).operators.filter(run.is_called)
+    table = operators.group_by("name").agg(
+        pl.len(), pl.col("gpu_self_ns").sum(), pl.col("host_self_ns").sum()
     )
     return {
         name: _Use(calls / run.units, gpu_ns / run.units, host_ns / run.units)

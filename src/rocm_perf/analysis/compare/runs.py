@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import polars as pl
+
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.compare.wall import TIMED_TABLES, GpuWall, gpu_walls
@@ -47,7 +49,8 @@ class JudgedRun:
     kernels_per_step: float
     findings: tuple[Finding, ...]
     recording: Trace  # all of the run
-    windows: tuple[Step, ...] = ()  # the steps, by what was launched or begun in them
+    windows: tuple[Step, ...] = ()  # the steps,
+    on_host: bool = False  # by what the host launched in them
 
     @property
     def units(self) -> int:
@@ -64,6 +67,21 @@ class JudgedRun:
     def launches(self) -> float:
         """Kernels of a step or of the run."""
         return self.kernels_per_step if self.steps else self.described.dispatches
+
+    @property
+    def host_trace(self) -> Trace:
+        """The Trace that holds the operators of the steps. A host that runs ahead has called them before the GPU's time
+        of the steps begins: then `trace` lacks them."""
+        return self.recording if self.windows and self.on_host else self.trace
+
+    @property
+    def is_called(self) -> pl.Expr:
+        """Which spans of its operator tree, in their order, are part of the steps. Those of a graph's replay have no
+        times of their own, and stand behind the span that launched it."""
+        if self.host_trace is self.trace:
+            return pl.col("row").is_not_null()
+        since, until = self.windows[0].start_ns, self.windows[-1].end_ns
+        return pl.col("start_ns").forward_fill().is_between(since, until, closed="left")
 
     @cached_property
     def gpus(self) -> tuple[GpuWall, ...]:
@@ -162,6 +180,7 @@ def _steady_state(run: Recording) -> JudgedRun:
         findings=run.findings,
         recording=run.trace,
         windows=_windows(run.trace),
+        on_host=steps(run.trace).host_times,
     )
 
 

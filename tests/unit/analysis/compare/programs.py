@@ -54,5 +54,22 @@ def program(*calls: Op, steps: int = 1, once: Op | None = None) -> Trace:
     return trace(ops=ops, api_calls=launches, dispatches=kernels, ranges=ranges)
 
 
+def ahead(one: Op, steps: int) -> Trace:
+    """Steps of one call, which the host has all made before the GPU begins with the first."""
+    host_ns, gpu_ns = one.host_us * US, one.gpu_us * US
+    calls, begins = [number * host_ns for number in range(steps)], steps * host_ns
+    starts = [begins + number * gpu_ns for number in range(steps)]
+    return trace(
+        ops=[_span("operator", one.name, at, at + host_ns) for at in calls],
+        api_calls=[
+            call("hipLaunchKernel", at + 1, at + 2, number, **_HOST) for number, at in enumerate(calls, 1)
+        ],
+        dispatches=[
+            kernel("k", at, at + gpu_ns, pid=1, correlation_id=number) for number, at in enumerate(starts, 1)
+        ],
+        ranges=[marked("step", at, at + host_ns, **_HOST) for at in calls],
+    )
+
+
 def _span(category: str, name: str, start: int, end: int, shapes: str | None = None) -> Row:
     return {"category": category, "name": name, "start_ns": start, "end_ns": end, "shapes": shapes, **_HOST}

@@ -7,7 +7,7 @@ import pytest
 from rocm_perf.analysis.compare.operator_matching import plain_operator
 from rocm_perf.analysis.compare.populations import compare
 from rocm_perf.model.results.comparison import Comparison, OperatorChange
-from tests.unit.analysis.compare.programs import MM, RELU, US, Op, program
+from tests.unit.analysis.compare.programs import MM, RELU, US, Op, ahead, program
 from tests.unit.analysis.compare.sides import compared, side
 from tests.unit.analysis.traces import kernel, trace
 
@@ -50,6 +50,14 @@ def test_times_are_those_of_a_step_where_both_sides_have_steps() -> None:
     comparison = compared(
         program(MM, RELU, steps=12), program(MM._replace(gpu_us=50), RELU, steps=20), whole=False
     )
+    assert comparison.per == "step"
+    faster = change(comparison, "aten::mm")
+    assert (faster.gpu.base, faster.gpu.new) == (100 * US, 50 * US)
+    assert (faster.calls.base, faster.calls.new) == (1, 1)
+
+
+def test_a_host_that_runs_ahead_still_owns_the_work_of_its_steps() -> None:
+    comparison = compared(ahead(MM, 12), ahead(MM._replace(gpu_us=50), 12), whole=False)
     assert comparison.per == "step"
     faster = change(comparison, "aten::mm")
     assert (faster.gpu.base, faster.gpu.new) == (100 * US, 50 * US)

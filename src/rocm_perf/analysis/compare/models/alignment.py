@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
-from rocm_perf.analysis.compare.models.calls import GpuCall, is_alike, leading_shapes
+from rocm_perf.analysis.compare.models.calls import GpuCall, gpu_ns, is_alike, leading_shapes
 from rocm_perf.analysis.compare.models.fusions import is_fused, shared_out, takes_in
 from rocm_perf.analysis.compare.models.sequences import Key, Stretch, align, between
 from rocm_perf.model.results.alignment import WorkFate
@@ -28,7 +29,15 @@ class Aligned:
     def calls(self) -> Calls:
         return self.base + self.new
 
-    @property
+    @cached_property
+    def base_ns(self) -> int:
+        return gpu_ns(self.base)
+
+    @cached_property
+    def new_ns(self) -> int:
+        return gpu_ns(self.new)
+
+    @cached_property
     def fate(self) -> WorkFate:
         """What became of the work of base."""
         if not self.base or not self.new:
@@ -108,6 +117,10 @@ def _pieces(pairs: Sequence[tuple[int, int]], whole: Stretch) -> list[Stretch]:
 
 
 def _within(base: Calls, new: Calls) -> Iterator[Aligned]:
+    """The calls of a region, pair by pair and stretch by stretch."""
+    if not base or not new or len(base) == len(new) == 1:
+        yield Aligned(base, new)
+        return
     pairs = align(base, new, _OF_CALLS)
     for stretch in _pieces(pairs, Stretch(0, len(base), 0, len(new))):
         mine, theirs = base[stretch.base : stretch.base_end], new[stretch.new : stretch.new_end]

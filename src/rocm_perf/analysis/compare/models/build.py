@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from rocm_perf.analysis.compare.models.alignment import Aligned, align_calls
+from rocm_perf.analysis.compare.models.calls import gpu_ns
 from rocm_perf.analysis.compare.models.views import (
     by_family,
     by_module,
     by_operator,
-    gpu_ns,
     kernels_of,
     module_of,
     names_of,
@@ -80,7 +80,7 @@ def folded(rows: Sequence[Aligned]) -> tuple[AlignedWork, ...]:
 
 def _folded(rows: Sequence[Aligned]) -> AlignedWork:
     first = rows[0]
-    base_ns, new_ns = sum(gpu_ns(row.base) for row in rows), sum(gpu_ns(row.new) for row in rows)
+    base_ns, new_ns = sum(row.base_ns for row in rows), sum(row.new_ns for row in rows)
     return AlignedWork(
         fate=first.fate,
         base_operators=names_of(first.base),
@@ -117,7 +117,7 @@ def _waterfall(wall: WallChange, rows: Sequence[Aligned], sides: tuple[StepWork,
 def _work_parts(rows: Sequence[Aligned]) -> Iterator[WallPart]:
     for fate in get_args(WorkFate):
         of_fate = [row for row in rows if row.fate == fate]
-        base_ns, new_ns = sum(gpu_ns(row.base) for row in of_fate), sum(gpu_ns(row.new) for row in of_fate)
+        base_ns, new_ns = sum(row.base_ns for row in of_fate), sum(row.new_ns for row in of_fate)
         yield _part(f"work_{fate.replace(' ', '_')}", _TITLES[fate], (base_ns, new_ns))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -17,6 +18,10 @@ COPY = "copy "  # what copies and fills begin with, in the place of a kernel's n
 _TELLING = 2  # arguments whose shapes tell calls of one operator apart; `out=` is a further one, of compiled code only
 _NUMBER = re.compile(r"_\d+(?=/|$| )")
 
+# The calls of a step have few names, and long ones.
+_plain_kernel = lru_cache(maxsize=65_536)(plain_name)
+_plain_operator = lru_cache(maxsize=65_536)(plain_operator)
+
 
 @dataclass(frozen=True)
 class GpuWork:
@@ -27,7 +32,7 @@ class GpuWork:
 
     @property
     def plain_name(self) -> str:
-        return self.name if self.name.startswith(COPY) else plain_name(self.name)
+        return self.name if self.name.startswith(COPY) else _plain_kernel(self.name)
 
     @property
     def family(self) -> str:
@@ -63,7 +68,7 @@ class GpuCall:
     @property
     def plain_operator(self) -> str | None:
         """The operator without the numbers that a compiler gives."""
-        return self.operator and plain_operator(self.operator)
+        return self.operator and _plain_operator(self.operator)
 
     @property
     def outermost(self) -> str:
@@ -93,6 +98,12 @@ class GpuCall:
         return *(part or "" for part in known), *(one.name for one in self.work)
 
 
+def gpu_ns(calls: Iterable[GpuCall]) -> int:
+    """The GPU time of all of them."""
+    return sum(call.gpu_ns for call in calls)
+
+
+@lru_cache(maxsize=65_536)
 def without_numbers(path: str) -> str:
     """The path of modules without their numbers."""
     return _NUMBER.sub("", path)

@@ -9,25 +9,27 @@ import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
 from rocm_perf.analysis.basis.module_spans import PREFIX, is_nn_module
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.operators.categories import operator_category
-from rocm_perf.analysis.operators.tree import OperatorTree, backward_links
+from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
 from rocm_perf.model.trace import Trace
 
 BACKWARD = " (backward)"
 _WRAPPERS = ("compiled", "autograd")  # operators around everything that a compiler or autograd calls
 
 
-def module_paths(trace: Trace, tree: OperatorTree) -> pl.Series:
-    """For each span the path of the modules around it, null where there is none; that of the forward operator for
-    what autograd runs backwards."""
+@once_per_trace
+def module_paths(trace: Trace) -> pl.Series:
+    """For each span of the operator tree the path of the modules around it, null where there is none; for what autograd
+    runs backwards, that of the forward operator."""
+    tree = operator_tree(trace)
     spans = tree.spans
     wanted = is_nn_module(spans)
     around = itself_or_around(spans["parent"], wanted)
     paths: dict[int, str] = {}
-    outer = around.gather(spans["parent"]).filter(wanted)
-    for row, parent, name in zip(
-        spans["row"].filter(wanted), outer, spans["name"].filter(wanted), strict=True
-    ):
+    outer = around.gather(spans["parent"])
+    modules = spans.select("row", outer.alias("outer"), "name").filter(wanted)
+    for row, parent, name in modules.iter_rows():
         own = name.removeprefix(PREFIX)
         paths[row] = own if parent is None else f"{paths[parent]}/{own}"
     forward = _text(around, paths)
@@ -62,7 +64,7 @@ class Surroundings:
 
 def surroundings(tree: OperatorTree, owners: Iterable[int]) -> dict[int, Surroundings]:
     """The operators around each of these; what only wraps everything is left out."""
-    names, outer = tree.spans["name"], tree.spans["operator"]
+    names, outer = tree.spans["name"].to_list(), tree.spans["operator"].to_list()
     shapes = dict(zip(tree.operators["row"], tree.operators["shapes"], strict=True))
     chains = {owner: _chain(names, outer, owner) for owner in owners}
     return {
@@ -73,7 +75,7 @@ def surroundings(tree: OperatorTree, owners: Iterable[int]) -> dict[int, Surroun
     }
 
 
-def _chain(names: pl.Series, outer: pl.Series, owner: int) -> Sequence[int]:
+def _chain(names: Sequence[str], outer: Sequence[int | None], owner: int) -> Sequence[int]:
     """The operator and those around it, the outermost first."""
     rows, row = [owner], outer[owner]
     while row is not None:

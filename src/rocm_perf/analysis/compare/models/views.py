@@ -17,12 +17,12 @@ _Times = tuple[str, int, int]  # of a name: in base, in new
 
 def by_module(rows: Iterable[Aligned]) -> tuple[Share, ...]:
     """By the innermost nn.Module that holds all calls of a row; a compiled side takes the modules of the other."""
-    return _shares((module_of(row), gpu_ns(row.base), gpu_ns(row.new)) for row in rows)
+    return _shares((module_of(row), row.base_ns, row.new_ns) for row in rows)
 
 
 def by_operator(rows: Iterable[Aligned]) -> tuple[Share, ...]:
     """By operator, or by the operators that one kernel took in."""
-    return _shares((_operators_of(row), gpu_ns(row.base), gpu_ns(row.new)) for row in rows)
+    return _shares((_operators_of(row), row.base_ns, row.new_ns) for row in rows)
 
 
 def by_family(rows: Iterable[Aligned]) -> tuple[Share, ...]:
@@ -30,16 +30,15 @@ def by_family(rows: Iterable[Aligned]) -> tuple[Share, ...]:
     return _shares(time for row in rows for time in _families_of(row))
 
 
-def gpu_ns(calls: Iterable[GpuCall]) -> int:
-    return sum(call.gpu_ns for call in calls)
-
-
 def module_of(row: Aligned) -> str:
     """The path of modules, without numbers, that all calls of the row share, as far as any is recorded."""
     paths = [call.plain_module for call in row.calls if call.plain_module]
     if not paths:
         return NO_MODULE
-    levels = zip(*(path.removesuffix(BACKWARD).split("/") for path in paths), strict=False)
+    distinct = dict.fromkeys(paths)
+    if len(distinct) == 1:
+        return paths[0]
+    levels = zip(*(path.removesuffix(BACKWARD).split("/") for path in distinct), strict=False)
     shared = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
     backward = BACKWARD if all(path.endswith(BACKWARD) for path in paths) else ""
     return "/".join(shared) + backward if shared else NO_MODULE

@@ -15,9 +15,8 @@ from rocm_perf.analysis.compare.models.places import Surroundings, module_paths,
 from rocm_perf.analysis.compare.runs import JudgedRun
 from rocm_perf.analysis.compare.wall import GpuWall
 from rocm_perf.analysis.operators.tree import OperatorTree, operator_tree
-from rocm_perf.analysis.time.steps import steps
 
-LONGEST = 50_000  # calls of a step that are aligned
+LONGEST = 20_000  # calls of a step that are aligned
 _STEP = ["run", "step"]
 _WORK = ["node", "agent_id", "start_ns", "launch_ns", "owner", "gpu_ns"]
 _NOWHERE = Surroundings(around=(), root=-1, root_shapes=None)
@@ -85,7 +84,7 @@ def _work(run: JudgedRun, gpu: GpuWall) -> pl.DataFrame:
 def _with_step(run: JudgedRun, work: pl.DataFrame) -> pl.DataFrame:
     if not run.windows:
         return work.with_columns(step=pl.lit(0, pl.UInt32))
-    moment = pl.coalesce("launch_ns", "start_ns") if steps(run.recording).host_times else pl.col("start_ns")
+    moment = pl.coalesce("launch_ns", "start_ns") if run.on_host else pl.col("start_ns")
     windows = pl.DataFrame(
         {
             "moment": [window.start_ns for window in run.windows],
@@ -115,7 +114,7 @@ def _calls(run: JudgedRun, work: pl.DataFrame, number: int) -> pl.DataFrame:
 
 def _owners(run: JudgedRun, tree: OperatorTree) -> pl.DataFrame:
     """What is known of each operator, by its row."""
-    modules = module_paths(run.recording, tree)
+    modules = module_paths(run.recording)
     return tree.operators.select(
         pl.col("row").alias("owner"),
         pl.col("name").alias("operator"),
