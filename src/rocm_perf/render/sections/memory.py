@@ -168,6 +168,10 @@ def _owner_columns(peak: MemoryPeak) -> tuple[Column[OwnerBytes], ...]:
     )
 
 
+def _share(part: int, peak: MemoryPeak) -> Quantity:
+    return ratio(part, peak.bytes, "bytes / peak_bytes", "bytes", "peak_bytes")
+
+
 def _notes(memory: Memory) -> Iterator[str]:
     if memory.untimed:
         yield f"{format_count(memory.untimed, 'allocation')} without a time or size left out"
