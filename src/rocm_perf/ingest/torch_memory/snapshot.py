@@ -15,7 +15,7 @@ from rocm_perf.ingest.io.plain_pickle import PickleError, is_pickle, load_plain
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.torch_memory.events import DeviceEvents, Row, allocations, blocks, reserved
+from rocm_perf.ingest.torch_memory.events import DeviceEvents, Row, allocations, reserved, segment_blocks
 from rocm_perf.ingest.torch_memory.stacks import Stacks
 from rocm_perf.ingest.torch_memory.types import Annotation, Block, Segment, Snapshot
 
@@ -122,7 +122,7 @@ def _notices(snapshot: Snapshot, rows: list[Row]) -> Iterator[str]:
 
 def _blocks(segment: Segment, stacks: Stacks) -> Iterator[Row]:
     pool = segment.segment_pool_id
-    for address, block in blocks(segment):
+    for address, block in segment_blocks(segment):
         yield {
             "agent_id": segment.device,
             "segment": segment.address % (1 << 64),
