@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.ingest.io.collector import collector_off
 from rocm_perf.ingest.io.plain_pickle import PickleError, is_pickle, load_plain
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
@@ -40,12 +41,16 @@ def read(source: Source) -> Part:
     content = source.read()
     if content.damage:
         raise InputError(f"cannot read {source.name}", content.damage, "Copy it again from its machine.")
-    snapshot = _snapshot(content.data, source.name)
+    with collector_off():
+        return _part(_snapshot(content.data, source.name), source.name)
+
+
+def _part(snapshot: Snapshot, name: str) -> Part:
     stacks = Stacks()
     recorded = list(_devices(snapshot))
     if not recorded:
         raise EmptyCaptureError(
-            f"{source.name} holds no memory", "torch had allocated nothing on a GPU when it was written"
+            f"{name} holds no memory", "torch had allocated nothing on a GPU when it was written"
         )
     rows = [row for device in recorded for row in allocations(device, stacks)]
     tables = {
