@@ -55,7 +55,7 @@ def _part(snapshot: Snapshot, name: str) -> Part:
     rows = [row for device in recorded for row in allocations(device, stacks)]
     tables = {
         "allocations": _frame(rows),
-        "memory_blocks": _frame([row for segment in snapshot.segments for row in _blocks(segment, stacks)]),
+        "memory_blocks": _frame([row for device in recorded for row in _blocks(device, stacks)]),
         "samples": _frame([row for device in recorded for row in _readings(device)]),
         "ranges": _frame(list(_ranges(snapshot.external_annotations))),
         "agents": _frame([_agent(device.device) for device in recorded]),
@@ -125,23 +125,26 @@ def _notices(snapshot: Snapshot, rows: list[Row]) -> Iterator[str]:
         yield f"the allocator was set up with {settings[:200]}"
 
 
-def _blocks(segment: Segment, stacks: Stacks) -> Iterator[Row]:
-    pool = segment.segment_pool_id
-    for address, block in segment_blocks(segment):
-        yield {
-            "agent_id": segment.device,
-            "segment": segment.address % (1 << 64),
-            "segment_bytes": segment.total_size,
-            "address": address,
-            "size_bytes": block.size,
-            "requested_bytes": block.requested_size,
-            "state": _state(block),
-            "pool": segment.segment_type or None,
-            "private_pool": None if pool == (0, 0) else f"{pool[0]}, {pool[1]}",
-            "expandable": segment.is_expandable,
-            "stream_id": segment.stream,
-            "stack_id": stacks.number(block.stack) if block.is_allocated else None,
-        }
+def _blocks(recorded: DeviceEvents, stacks: Stacks) -> Iterator[Row]:
+    time_ns = recorded.times_ns[-1] if recorded.times_ns else None
+    for segment in recorded.segments:
+        pool = segment.segment_pool_id
+        for address, block in segment_blocks(segment):
+            yield {
+                "time_ns": time_ns,
+                "agent_id": segment.device,
+                "segment": segment.address % (1 << 64),
+                "segment_bytes": segment.total_size,
+                "address": address,
+                "size_bytes": block.size,
+                "requested_bytes": block.requested_size,
+                "state": _state(block),
+                "pool": segment.segment_type or None,
+                "private_pool": None if pool == (0, 0) else f"{pool[0]}, {pool[1]}",
+                "expandable": segment.is_expandable,
+                "stream_id": segment.stream,
+                "stack_id": stacks.number(block.stack) if block.is_allocated else None,
+            }
 
 
 def _state(block: Block) -> str:
