@@ -25,24 +25,13 @@ WIDTH, LAYERS, ROWS, STEPS, LEAK = 256, 3, 512, 5, 1 << 20
 PARAMETERS = LAYERS * (WIDTH * WIDTH + WIDTH) * 4
 
 
-class Net(nn.Module):
-    """Linear layers and their activations."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for layer in self.layers:
-            x = torch.relu(layer(x))
-        return x
-
-
 class Training:
     """A loop that keeps a little more after every step."""
 
     def __init__(self) -> None:
-        self.net = Net()
+        self.net = nn.Sequential(
+            *(layer for _ in range(LAYERS) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU()))
+        )
         self.optimiser = torch.optim.Adam(self.net.parameters())
         self.kept: list[torch.Tensor] = []
 
