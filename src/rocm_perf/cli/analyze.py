@@ -12,7 +12,7 @@ from rocm_perf.cli.judged import add_ceilings, add_window, chosen_part
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
-from rocm_perf.errors import EmptyCaptureError, RocmPerfError
+from rocm_perf.errors import EmptyCaptureError, RocmPerfError, UsageError
 
 if TYPE_CHECKING:
     from rocm_perf.analysis.roofline.build import Machines
@@ -52,6 +52,11 @@ class AnalyzeCommand:
             "--show",
             metavar="SECTION,...",
             help="show these sections in full instead, or all (a wrong name lists them)",
+        )
+        parser.add_argument(
+            "--sort",
+            choices=("self", "total", "host", "calls", "flops", "bytes"),
+            help="operators as one list, by GPU time of their own or of all inside, host time, calls or work",
         )
         parser.add_argument(
             "--top",
@@ -97,7 +102,7 @@ class AnalyzeCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.cli.recording_size import windows_of
 
-        names = _sections(args.show)
+        names = _sections(args.show, args.sort)
         windows = windows_of(args)
         documents, errors = _of_windows(args, windows) if windows else _of_recordings(args)
         if args.output:
@@ -188,6 +193,7 @@ def _print(documents: list[Document], names: list[str], args: argparse.Namespace
         top=args.top,
         full_names=args.full_names,
         brief=len(documents) > 1,
+        operators_by=args.sort,
         width=console.width,
         characters=characters_of(console),
     )
@@ -206,10 +212,16 @@ def _write(documents: list[Document], folder: Path, force: bool) -> None:
     write_documents(documents, folder, overwrite=force)
 
 
-def _sections(text: str | None) -> list[str]:
-    """The sections that `--show` names; none for the first screen."""
+def _sections(text: str | None, sort: str | None) -> list[str]:
+    """The sections that `--show` names, or that of the operators where `--sort` orders them; none for the first
+    screen."""
     if text is None:
-        return []
+        return ["operators"] if sort else []
     from rocm_perf.render.sections.index import chosen
 
-    return chosen([name.strip() for name in text.split(",") if name.strip()])
+    names = chosen([name.strip() for name in text.split(",") if name.strip()])
+    if sort and "operators" not in names:
+        raise UsageError(
+            "--sort is for operators", f"--show {text} does not show them", "Add operators to it."
+        )
+    return names

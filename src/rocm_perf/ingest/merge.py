@@ -25,6 +25,7 @@ _PREFERENCE = {f"rocm_perf.ingest.{module}": rank for rank, module in enumerate(
 _KEYED = {
     "agents": ("node", "agent_id"),
     "counter_info": ("gfx", "agent_id", "counter"),
+    "stacks": ("stack_id",),
     "waves": ("dispatch_id", "shader_engine", "simd", "slot", "start_cycle"),
 }
 
@@ -155,7 +156,17 @@ def _join(name: str, frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFram
     table = pl.concat([frame for _, frame in frames], rechunk=True)
     if name == "instructions":
         return table.unique(["dispatch_id", "code_object", "pc", "text"], keep="first", maintain_order=True)
+    if name == "allocations":
+        return _without_repeated(table)
     return _first_known(table, _KEYED[name]) if name in _KEYED else table
+
+
+def _without_repeated(allocations: pl.DataFrame) -> pl.DataFrame:
+    """Each event once that several snapshots of one process hold, as the last of them has it."""
+    is_snapshot = pl.col("level").eq_missing("SNAPSHOT")
+    key = ["node", "rank", "pid", "agent_id", "operation", "address", "start_ns"]
+    once = allocations.filter(is_snapshot).unique(key, keep="last", maintain_order=True)
+    return pl.concat([allocations.filter(~is_snapshot), once])
 
 
 def _join_dispatches(frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFrame:

@@ -124,6 +124,7 @@ _SCHEMAS = (
         "memory_blocks",
         "one block of a segment that a framework's allocator held when its state was recorded",
         (
+            time("time_ns", "when; null where that was not recorded"),
             *WHERE,
             AGENT,
             Column("segment", pl.UInt64, "device address of its segment"),
@@ -144,7 +145,7 @@ _SCHEMAS = (
         "one call stack",
         (
             *WHERE,
-            Column("stack_id", pl.Int64, "number within its process and pass", required=True),
+            Column("stack_id", pl.Int64, "its number: equal stacks have the same", required=True),
             text("frames", "one line per frame, the innermost first: `file.py(12): function`", required=True),
         ),
     ),

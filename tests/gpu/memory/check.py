@@ -38,7 +38,8 @@ def snapshot_checks(name: str, memory: Memory, truth: dict[str, Any]) -> Iterato
     yield Check(f"{name}: highest reserved", uses["torch_reserved_bytes"].peak_bytes, truth["reserved_peak"])
     yield Check(f"{name}: free in pieces", blocks.split_bytes, truth["inactive_split_current"])
     yield Check(f"{name}: peak", peak.bytes, truth["allocated_peak"])
-    yield Check(f"{name}: requested at the peak", peak.requested_bytes, truth["requested_peak"])
+    # Most can have been asked for at another moment: a scalar of 4 bytes takes a block of 512.
+    yield Check(f"{name}: requested at the peak", peak.requested_bytes, truth["requested_peak"], 0.001)
     yield Check(f"{name}: parameters", owners.get("parameters"), truth["parameter_bytes"])
     yield Check(f"{name}: optimiser state", owners.get("optimiser state"), truth["optimiser_bytes"])
     yield from growth_checks(name, memory, truth)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import polars as pl
 
 from rocm_perf.analysis.memory.sites import NO_SITE, placed
@@ -17,21 +15,28 @@ _MEASURES = ("vram_used_bytes", "vram_bytes", "torch_reserved_bytes", "REAL", "t
 
 def capacities(trace: Trace, uses: tuple[MemoryUse, ...]) -> tuple[Capacity, ...]:
     """Each GPU whose memory is known, with the most that was taken of it, by the measure that sees most."""
+    places = dict.fromkeys((use.node, use.agent_id) for use in uses if use.level in _MEASURES)
     known = trace.table("agents").filter(pl.col("memory_bytes") > 0)
     return tuple(
-        row
-        for node, agent, capacity in known.select("node", "agent_id", "memory_bytes").iter_rows()
-        for row in _of_gpu([use for use in uses if (use.node, use.agent_id) == (node, agent)], capacity)
+        _of_gpu([use for use in uses if (use.node, use.agent_id) == place], capacity)
+        for place in places
+        if (capacity := _memory_of(known, *place)) is not None
     )
 
 
-def _of_gpu(uses: list[MemoryUse], capacity: int) -> Iterator[Capacity]:
+def _memory_of(agents: pl.DataFrame, node: int, agent: int | None) -> int | None:
+    """The memory of a GPU; where allocators and kernels number GPUs differently, what all of the node have."""
+    of_node = agents.filter(pl.col("node") == node)
+    of_agent = of_node.filter(pl.col("agent_id") == agent)["memory_bytes"].to_list()
+    sizes = of_agent or of_node["memory_bytes"].unique().to_list()
+    return int(sizes[0]) if len(sizes) == 1 else None
+
+
+def _of_gpu(uses: list[MemoryUse], capacity: int) -> Capacity:
     by_level = {use.level: use for use in uses}
-    measure = next((level for level in _MEASURES if level in by_level), None)
-    if measure is None:
-        return
+    measure = next(level for level in _MEASURES if level in by_level)
     use = by_level[measure]
-    yield Capacity(
+    return Capacity(
         node=use.node,
         agent_id=use.agent_id,
         capacity_bytes=capacity,

@@ -17,9 +17,10 @@ NO_BLOCKS = "the blocks of the allocator were not recorded (torch.cuda.memory._d
 
 
 def fragmentation(trace: Trace) -> tuple[Fragmentation, ...]:
-    """The state of the allocator on each GPU, when it was recorded."""
-    blocks = trace.table("memory_blocks").drop_nulls("size_bytes")
-    groups = blocks.group_by("node", "agent_id", maintain_order=True)
+    """The state of the allocator on each GPU, when it was recorded last."""
+    recorded = trace.table("memory_blocks").drop_nulls("size_bytes")
+    latest = pl.col("time_ns").eq_missing(pl.col("time_ns").max().over("node", "rank", "pid", "agent_id"))
+    groups = recorded.filter(latest).group_by("node", "agent_id", maintain_order=True)
     return tuple(_of_gpu(node, agent, group) for (node, agent), group in groups)
 
 

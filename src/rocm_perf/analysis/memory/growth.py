@@ -39,7 +39,7 @@ def growing(trace: Trace) -> tuple[GrowingSite, ...]:
 def _moments(trace: Trace, node: object, lives: pl.DataFrame) -> tuple[list[int], str, float]:
     """When to look, what they are, and how many steps lie between two."""
     spans = step_spans(trace)
-    ends = spans.filter(pl.col("node") == node)["end_ns"].sort().to_list()[1:]
+    ends = spans.filter(pl.col("node") == node)["end_ns"].unique().sort().to_list()[1:]
     if len(ends) >= _FEWEST:
         places = sorted({round(part * (len(ends) - 1) / (_MOMENTS - 1)) for part in range(_MOMENTS)})
         moments = [ends[place] for place in places] if len(ends) > _MOMENTS else ends

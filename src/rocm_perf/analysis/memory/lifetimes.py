@@ -14,7 +14,7 @@ LEVELS = (
     "SNAPSHOT",
     "CACHED",
 )  # of frameworks' allocators; what lies below them has no owner that a program knows
-_ADDRESS = ["node", "rank", "pid", "level", "address"]
+_ADDRESS = ["node", "rank", "pid", "agent_id", "level", "address"]
 
 
 @once_per_trace
@@ -24,7 +24,8 @@ def lifetimes(trace: Trace) -> pl.DataFrame:
     events = _events(trace)
     if not events.height:
         return events
-    here = pl.concat([events, placed(trace, events)], how="horizontal")
+    levels = events.partition_by("level", maintain_order=True)
+    here = pl.concat([pl.concat([one, placed(trace, one)], how="horizontal") for one in levels])
     following = {
         "freed": pl.when(_is_next("FREE")).then(pl.col("order").shift(-1)),
         "freed_ns": pl.when(_is_next("FREE")).then(pl.col("start_ns").shift(-1)),

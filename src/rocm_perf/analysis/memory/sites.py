@@ -18,7 +18,6 @@ NO_SITE = "no call stack"
 # Torch and the standard library call back into the program; what is frozen into Python has no file.
 _LIBRARY = r"^torch/|-packages/torch/|/lib/python3[.\d]*/[a-z]|^<"
 _SPAN = [*THREAD, "name", "start_ns", "end_ns", "sequence"]
-_STACK = ["node", "rank", "pass_id", "pid", "stack_id"]
 _PLACED = {"site": pl.String, "stage": pl.String}
 
 
@@ -39,11 +38,13 @@ def site_of(frames: str) -> str:
 def _by_stack(trace: Trace, events: pl.DataFrame) -> pl.DataFrame:
     stacks = trace.table("stacks")
     known = stacks.select(
-        *_STACK,
+        "stack_id",
         pl.Series("site", map(site_of, stacks["frames"]), dtype=pl.String),
         pl.Series("stage", [stage_of(frames.split("\n")) for frames in stacks["frames"]], dtype=pl.String),
     )
-    joined = events.select(_STACK).join(known, on=_STACK, how="left", nulls_equal=True, maintain_order="left")
+    joined = events.select("stack_id").join(
+        known.unique("stack_id"), on="stack_id", how="left", maintain_order="left"
+    )
     return joined.select("site", "stage")
 
 

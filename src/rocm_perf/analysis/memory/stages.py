@@ -29,7 +29,8 @@ _FRAMES: tuple[tuple[Stage, str], ...] = (
     ("model", r"\): (?:load_state_dict|load_weights|create_weights|from_pretrained|_load_from_state_dict)$"),
     (
         "backward",
-        rf"\): backward$|{_TORCH}autograd/|torch::autograd::Engine|torch::autograd::generated::\w+Backward",
+        rf"\): backward$|{_TORCH}autograd/graph\.py\(\d+\): _engine_run_backward$|torch::autograd::Engine|"
+        r"torch::autograd::generated::\w+Backward",
     ),
     ("workspace", r"^(?!.*\.py\().*[Ww]orkspace"),
     (

@@ -6,9 +6,6 @@ without one. Times are exact: microseconds with three decimals become integer na
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,6 +13,7 @@ import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest import domains
+from rocm_perf.ingest.io.collector import collector_off
 from rocm_perf.ingest.io.json import EventArray, mend
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
@@ -88,7 +86,7 @@ class Gathered(NamedTuple):
 
 def gather(source: Source) -> Gathered:
     """Every event of the file as tables."""
-    with _collector_off():
+    with collector_off():
         columns, header, losses = _collect(source, exact=False)
         if columns.too_long_for_float:
             columns, header, losses = _collect(source, exact=True)
@@ -361,18 +359,6 @@ def _memory(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
         for name in ("allocated", "reserved")
     ]
     return {"allocations": allocations, "samples": pl.concat(readings)}
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Switch off Python's garbage collector, which millions of young objects would trigger in vain."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 ADAPTERS = (

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocm_perf.ingest.torch_memory.blocks import Blocks, rounded
 from rocm_perf.ingest.torch_memory.stacks import Stacks
 from rocm_perf.ingest.torch_memory.types import Block, Event, Segment
 
 LEVEL = "SNAPSHOT"
 _ALLOCATE, _OUT_OF_MEMORY = "alloc", "oom"
 _FREE = ("free_requested", "free_completed")  # the first is when the program gave it back
-_RESERVE = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
-_GRANULE = 512  # kMinBlockSize of CUDACachingAllocator: sizes are rounded up to it
+_SEGMENT, _SEGMENT_BACK = "segment_alloc", "segment_free"
+_RESERVE = {_SEGMENT: 1, "segment_map": 1, _SEGMENT_BACK: -1, "segment_unmap": -1}
 _ADDRESSES = 1 << 64
 
 Row = dict[str, Any]
@@ -40,20 +41,29 @@ class _Given:
     rows: list[Row] = field(default_factory=list)
     earlier: list[Row] = field(default_factory=list)
     live: dict[int, Row] = field(default_factory=dict)
+    blocks: Blocks = field(default_factory=Blocks)
 
 
 def allocations(recorded: DeviceEvents, stacks: Stacks) -> list[Row]:
     """Every allocation and release, those before the first event included."""
     given = _Given()
     start_ns = recorded.times_ns[0] if recorded.times_ns else 0
-    release = _release_of(recorded.events)
+    release, completion = _releases_of(recorded.events)
     for event, time_ns in zip(recorded.events, recorded.times_ns, strict=True):
-        if event.action == _ALLOCATE and event.addr is not None:
-            _allocate(given, _row("ALLOC", event, recorded.device, time_ns, stacks))
-        elif event.action == release and event.addr is not None:
-            _free(given, _row("FREE", event, recorded.device, time_ns, stacks), start_ns)
-        elif event.action == _OUT_OF_MEMORY:
+        if event.action == _OUT_OF_MEMORY:
             given.rows.append(_row("OOM", event, recorded.device, time_ns, stacks))
+        elif event.addr is None:
+            continue
+        elif event.action == _ALLOCATE:
+            _allocate(given, _row("ALLOC", event, recorded.device, time_ns, stacks))
+        elif event.action == release:
+            _free(given, _row("FREE", event, recorded.device, time_ns, stacks), start_ns)
+        elif event.action == _SEGMENT:
+            given.blocks.reserve(event.addr % _ADDRESSES, event.size)
+        elif event.action == _SEGMENT_BACK:
+            given.blocks.release(event.addr % _ADDRESSES)
+        if event.action == completion:
+            given.blocks.give((event.addr or 0) % _ADDRESSES)
     for segment in recorded.segments:
         _settle(given, segment, recorded.device, start_ns, stacks)
     return given.earlier + given.rows
@@ -74,7 +84,7 @@ def reserved(recorded: DeviceEvents) -> Iterator[tuple[int, int]]:
     yield from reversed([(time_ns, amount) for time_ns, amount in levels if amount >= 0])
 
 
-def blocks(segment: Segment) -> Iterator[tuple[int, Block]]:
+def segment_blocks(segment: Segment) -> Iterator[tuple[int, Block]]:
     """The blocks of a segment with their addresses, which older snapshots leave to be added up."""
     address = segment.address
     for block in segment.blocks:
@@ -82,15 +92,12 @@ def blocks(segment: Segment) -> Iterator[tuple[int, Block]]:
         address += block.size
 
 
-def rounded(size: int) -> int:
-    """The bytes that the allocator gives for a request."""
-    return max(-(-size // _GRANULE) * _GRANULE, _GRANULE)
-
-
-def _release_of(events: Sequence[Event]) -> str:
-    """The action that gives memory back: either may have been left out of the recording."""
+def _releases_of(events: Sequence[Event]) -> tuple[str, str]:
+    """The actions with which the program gives memory back and the allocator can use it again: either may have been
+    left out of the recording."""
     actions = {event.action for event in events}
-    return next((action for action in _FREE if action in actions), _FREE[0])
+    seen = [action for action in _FREE if action in actions] or [_FREE[0]]
+    return seen[0], seen[-1]
 
 
 def _row(operation: str, event: Event, device: int, time_ns: int, stacks: Stacks) -> Row:
@@ -110,19 +117,23 @@ def _row(operation: str, event: Event, device: int, time_ns: int, stacks: Stacks
 
 
 def _allocate(given: _Given, row: Row) -> None:
+    row["size_bytes"] = given.blocks.take(row["address"], row["requested_bytes"])
     given.live[row["address"]] = row
     given.rows.append(row)
 
 
 def _free(given: _Given, row: Row, start_ns: int) -> None:
-    if given.live.pop(row["address"], None) is None:
+    made = given.live.pop(row["address"], None)
+    if made is None:
         _add_earlier(given, {**row, "stack_id": None}, start_ns)
+    else:
+        row["size_bytes"] = made["size_bytes"]
     given.rows.append(row)
 
 
 def _settle(given: _Given, segment: Segment, device: int, start_ns: int, stacks: Stacks) -> None:
     """Give the allocations that are live in the end the size of their blocks, and add those without an event."""
-    for address, block in blocks(segment):
+    for address, block in segment_blocks(segment):
         if not block.is_allocated:
             continue
         row = given.live.get(address)

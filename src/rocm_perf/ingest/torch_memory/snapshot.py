@@ -11,11 +11,12 @@ import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.ingest.io.collector import collector_off
 from rocm_perf.ingest.io.plain_pickle import PickleError, is_pickle, load_plain
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.torch_memory.events import DeviceEvents, Row, allocations, blocks, reserved
+from rocm_perf.ingest.torch_memory.events import DeviceEvents, Row, allocations, reserved, segment_blocks
 from rocm_perf.ingest.torch_memory.stacks import Stacks
 from rocm_perf.ingest.torch_memory.types import Annotation, Block, Segment, Snapshot
 
@@ -40,17 +41,21 @@ def read(source: Source) -> Part:
     content = source.read()
     if content.damage:
         raise InputError(f"cannot read {source.name}", content.damage, "Copy it again from its machine.")
-    snapshot = _snapshot(content.data, source.name)
+    with collector_off():
+        return _part(_snapshot(content.data, source.name), source.name)
+
+
+def _part(snapshot: Snapshot, name: str) -> Part:
     stacks = Stacks()
     recorded = list(_devices(snapshot))
     if not recorded:
         raise EmptyCaptureError(
-            f"{source.name} holds no memory", "torch had allocated nothing on a GPU when it was written"
+            f"{name} holds no memory", "torch had allocated nothing on a GPU when it was written"
         )
     rows = [row for device in recorded for row in allocations(device, stacks)]
     tables = {
         "allocations": _frame(rows),
-        "memory_blocks": _frame([row for segment in snapshot.segments for row in _blocks(segment, stacks)]),
+        "memory_blocks": _frame([row for device in recorded for row in _blocks(device, stacks)]),
         "samples": _frame([row for device in recorded for row in _readings(device)]),
         "ranges": _frame(list(_ranges(snapshot.external_annotations))),
         "agents": _frame([_agent(device.device) for device in recorded]),
@@ -120,23 +125,26 @@ def _notices(snapshot: Snapshot, rows: list[Row]) -> Iterator[str]:
         yield f"the allocator was set up with {settings[:200]}"
 
 
-def _blocks(segment: Segment, stacks: Stacks) -> Iterator[Row]:
-    pool = segment.segment_pool_id
-    for address, block in blocks(segment):
-        yield {
-            "agent_id": segment.device,
-            "segment": segment.address % (1 << 64),
-            "segment_bytes": segment.total_size,
-            "address": address,
-            "size_bytes": block.size,
-            "requested_bytes": block.requested_size,
-            "state": _state(block),
-            "pool": segment.segment_type or None,
-            "private_pool": None if pool == (0, 0) else f"{pool[0]}, {pool[1]}",
-            "expandable": segment.is_expandable,
-            "stream_id": segment.stream,
-            "stack_id": stacks.number(block.stack) if block.is_allocated else None,
-        }
+def _blocks(recorded: DeviceEvents, stacks: Stacks) -> Iterator[Row]:
+    time_ns = recorded.times_ns[-1] if recorded.times_ns else None
+    for segment in recorded.segments:
+        pool = segment.segment_pool_id
+        for address, block in segment_blocks(segment):
+            yield {
+                "time_ns": time_ns,
+                "agent_id": segment.device,
+                "segment": segment.address % (1 << 64),
+                "segment_bytes": segment.total_size,
+                "address": address,
+                "size_bytes": block.size,
+                "requested_bytes": block.requested_size,
+                "state": _state(block),
+                "pool": segment.segment_type or None,
+                "private_pool": None if pool == (0, 0) else f"{pool[0]}, {pool[1]}",
+                "expandable": segment.is_expandable,
+                "stream_id": segment.stream,
+                "stack_id": stacks.number(block.stack) if block.is_allocated else None,
+            }
 
 
 def _state(block: Block) -> str:

@@ -1,8 +1,10 @@
-"""Call stacks, each kept once: every allocation of a loop comes with the same one."""
+"""Call stacks, each kept once: every allocation of a loop comes with the same one. The number of a stack is made of its
+text, so that snapshots of one run agree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 import polars as pl
@@ -14,7 +16,7 @@ _MOST_CHARACTERS = 1000  # of the name of one function: C++ templates have more
 
 
 class Stacks:
-    """The distinct stacks that were seen, numbered from 1."""
+    """The distinct stacks that were seen."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -30,7 +32,7 @@ class Stacks:
         if key not in self._known:
             self._kept.append(frames)
             text = "\n".join(filter(None, map(self._line, frames[:_MOST_FRAMES])))
-            self._known[key] = self._numbers.setdefault(text, len(self._numbers) + 1) if text else None
+            self._known[key] = self._numbers.setdefault(text, _number(text)) if text else None
         return self._known[key]
 
     def frame(self) -> pl.DataFrame:
@@ -44,6 +46,11 @@ class Stacks:
         if id(frame) not in self._lines:
             self._lines[id(frame)] = _described(frame) if isinstance(frame, Mapping) else ""
         return self._lines[id(frame)]
+
+
+def _number(text: str) -> int:
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest()
+    return int.from_bytes(digest, "little")
 
 
 def _described(frame: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars import selectors
@@ -64,7 +65,7 @@ def _fitting(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(texts, pl.when(numbers.is_finite()).then(numbers).name.keep(), empty)
 
 
-def _widths(frame: pl.DataFrame) -> dict[str, int]:
+def _widths(frame: pl.DataFrame) -> dict[Any, int]:
     """Columns as wide as what they hold, within reason."""
     longest = frame.select(pl.all().cast(pl.String).str.len_chars().max().fill_null(0))
     texts = {name: longest[name][0] if frame.schema[name] == pl.String else 0 for name in frame.columns}

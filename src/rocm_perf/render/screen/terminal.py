@@ -15,6 +15,7 @@ from rocm_perf.render.screen.answer import answer
 from rocm_perf.render.screen.drawn import section_drawing
 from rocm_perf.render.screen.view import View
 from rocm_perf.render.sections.index import SECTIONS
+from rocm_perf.render.sections.operator_table import operator_table
 from rocm_perf.render.sections.section import Grid, Item, Section
 
 __all__ = ["View", "print_document", "print_sections", "section_blocks"]
@@ -33,9 +34,15 @@ def print_sections(document: Document, names: Sequence[str], console: Console, v
     show(console, line((PurePath(document.label).name, "bold")))
     for name in names:
         console.print()
-        title, *rest = section_blocks(SECTIONS[name](document, view.top or _ROWS), view)
+        title, *rest = section_blocks(_section(name, document, view), view)
         for block in (title, *_drawing(name, document, view), *rest):
             show(console, block)
+
+
+def _section(name: str, document: Document, view: View) -> Section:
+    if name == "operators" and view.operators_by:
+        return operator_table(document, view.top or _ROWS, view.operators_by)
+    return SECTIONS[name](document, view.top or _ROWS)
 
 
 def _drawing(name: str, document: Document, view: View) -> list[Text]:

@@ -15,4 +15,5 @@ class View:
     full_names: bool = False
     brief: bool = False  # one of several runs
     width: int = 80
+    operators_by: str | None = None  # operators as one list in this order; None: as a tree
     characters: Characters | None = None  # what drawings are made of; None: there are none

@@ -123,7 +123,8 @@ def _reserved(peak: MemoryPeak, memory: Memory) -> str:
         for row in memory.rows
         if row.level == "torch_reserved_bytes" and (row.node, row.agent_id) == (peak.node, peak.agent_id)
     ]
-    return f"; at most {format_bytes(reserved[0].peak_bytes)} were reserved" if reserved else ""
+    known_bytes = reserved[0].peak_bytes if reserved else 0
+    return f"; at most {format_bytes(known_bytes)} were reserved" if known_bytes else ""
 
 
 def _capacity_sentence(row: Capacity) -> str:
@@ -166,6 +167,10 @@ def _owner_columns(peak: MemoryPeak) -> tuple[Column[OwnerBytes], ...]:
         text("owner", lambda row: row.owner),
         text("known by", lambda row: row.known_by),
     )
+
+
+def _share(part: int, peak: MemoryPeak) -> Quantity:
+    return ratio(part, peak.bytes, "bytes / peak_bytes", "bytes", "peak_bytes")
 
 
 def _notes(memory: Memory) -> Iterator[str]:

@@ -51,7 +51,7 @@ def _about(document: Document, described: list[Sheet]) -> Sheet:
         _Line("", f"{document.label}: {part}", note=document.producer),
         _Line(
             "",
-            "times in the unit of their heading; GFLOPS are 10^9 operations, MB 10^6 bytes, TB/s 10^12 bytes a second",
+            "times are in the unit of their heading; GFLOPS 10^9 operations, MB 10^6 bytes, TB 10^12 bytes",
         ),
     ]
     lines = [_line(each) for each in described]
