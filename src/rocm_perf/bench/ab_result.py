@@ -19,7 +19,9 @@ from rocm_perf.units import NS_PER_MS, format_count, format_ns, format_share
 SCHEMA_VERSION = 1
 _SHOWN_PROBLEMS = 5
 _ALIKE = 0.01  # of a ratio
-_SAME_CODE = 0.002  # of a ratio: placed elsewhere in memory, the same code differs by some of it (0.1 % on an H200)
+_SAME_CODE = (
+    0.002  # of a ratio: placed elsewhere in memory, the same code differs by some of it (0.1 % on an H200)
+)
 _MOST_EARLY = 0.3  # of the time that NEW saves; less of it cannot explain a verdict
 _WORKED_EARLY = (
     "before the clock started, NEW's process worked on its inputs for {share} of the time that it then saved. "

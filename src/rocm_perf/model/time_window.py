@@ -14,7 +14,7 @@ from rocm_perf.units import NS_PER_MS, NS_PER_S, NS_PER_US
 _UNITS = {"": NS_PER_S, "s": NS_PER_S, "ms": NS_PER_MS, "us": NS_PER_US, "ns": 1, "min": 60 * NS_PER_S}
 _TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)")
 _MOST_NS = 1 << 55  # more than a year, as of any span
-MOMENTS = ("start_ns", "time_ns")  # the columns by which a table is cut
+MOMENTS = ("time_ns", "start_ns", "effect_ns")  # the columns by which a table is cut, the first that it has
 UNCUT = ("processes",)  # they start before what they do
 
 NAMED = ("steady", "all")  # the part that repeats, or the work where nothing does; the whole recording
