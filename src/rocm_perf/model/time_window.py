@@ -47,6 +47,16 @@ class TimeWindow:
             None if self.end_ns is None else self.end_ns + origin_ns,
         )
 
+    def overlaps(self, other: TimeWindow) -> bool:
+        """Whether something can start in both."""
+        both = self.within(other)
+        return both.end_ns is None or both.end_ns > both.start_ns
+
+    def within(self, other: TimeWindow) -> TimeWindow:
+        """What is in both."""
+        ends = [end for end in (self.end_ns, other.end_ns) if end is not None]
+        return TimeWindow(max(self.start_ns, other.start_ns), min(ends, default=None))
+
     def __str__(self) -> str:
         return f"{_seconds(self.start_ns)}..{'' if self.end_ns is None else _seconds(self.end_ns)}"
 
@@ -64,16 +74,22 @@ def parse_window(text: str) -> TimeWindow:
 
 def within(table: str, frame: AnyFrame, span: Span) -> AnyFrame:
     """The rows of a table that start in the span; every row of one without times."""
-    columns = () if table in UNCUT else SCHEMAS[table].dtypes
-    moment = next((name for name in MOMENTS if name in columns), None)
+    moment = moment_of(table)
     return frame if moment is None else within_span(frame, pl.col(moment), span)
 
 
+def moment_of(table: str) -> str | None:
+    """The column by which a table is cut; None for one that belongs to every window as a whole."""
+    columns = () if table in UNCUT else SCHEMAS[table].dtypes
+    return next((name for name in MOMENTS if name in columns), None)
+
+
 def within_span(frame: AnyFrame, moment: pl.Expr, span: Span) -> AnyFrame:
-    """The rows whose moment lies in the span."""
-    if span.start_ns is not None:
-        frame = frame.filter(moment >= span.start_ns)
-    return frame if span.end_ns is None else frame.filter(moment < span.end_ns)
+    """The rows whose moment lies in the span. What has none belongs to the span without a start."""
+    if span.end_ns is not None:
+        early = moment < span.end_ns
+        frame = frame.filter(early | moment.is_null() if span.start_ns is None else early)
+    return frame if span.start_ns is None else frame.filter(moment >= span.start_ns)
 
 
 def _nanoseconds(text: str) -> int | None:
