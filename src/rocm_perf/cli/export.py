@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from rocm_perf.cli.arguments import add_captures, count, named_path, size
 from rocm_perf.cli.output import say
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
+from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
     from rocm_perf.model.time_window import TimeWindow
@@ -93,16 +95,30 @@ class ExportCommand:
         )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         add_captures(parser)
+        parser.add_argument(
+            "--memory",
+            metavar="SIZE",
+            type=size,
+            help="the memory to get by with: 6G, 500M (default: 80 %% of what is available); the bundle of a recording "
+            "that takes more is written piece by piece",
+        )
         parser.add_argument("--force", action="store_true", help="replace what is there")
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.cli.export_writers import Wish, write
+        from rocm_perf.cli.recording_size import pieces_of
         from rocm_perf.ingest import load
 
         form = _sheets_form(args.sheets) if args.sheets else args.format or _form_of(args.output)
         if args.split is not None and form != "perfetto":
             raise UsageError(f"{form} files are not split", next_step="--split is for .pftrace files.")
+        if args.memory is not None and form != "bundle":
+            raise UsageError(f"{form} files are written at once", next_step="--memory is for bundles.")
         window = _window(args.since, args.until)
+        pieces = pieces_of(args.path, window, args.memory) if form == "bundle" else []
+        if pieces:
+            say(_written_in_pieces(args, window, pieces))
+            return 0
         with reading_progress():
             trace = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
         wish = Wish(
@@ -117,6 +133,20 @@ class ExportCommand:
         )
         say(write(trace, wish) + (f" (what starts in the window {window})" if window else ""))
         return 0
+
+
+def _written_in_pieces(
+    args: argparse.Namespace, part: TimeWindow | None, pieces: Sequence[TimeWindow]
+) -> str:
+    """Write a bundle piece by piece, and say what was written."""
+    from rocm_perf.cli.export_writers import of_bundle
+    from rocm_perf.ingest.pieces import windows_at, write_in_pieces
+
+    with reading_progress():
+        windows = windows_at(args.path, pieces, as_one=args.as_one)
+        manifest = write_in_pieces(windows, args.output, part=part, overwrite=args.force)
+    in_part = f", what starts in the window {part}" if part else ""
+    return f"{of_bundle(args.output, manifest)} (read in {format_count(len(pieces), 'piece')}{in_part})"
 
 
 def _form_of(output: Path) -> str:

@@ -6,9 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocm_perf.errors import UsageError
 from rocm_perf.model.trace import Trace
+
+if TYPE_CHECKING:
+    from rocm_perf.model.bundle import Manifest
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,13 @@ def _chosen(trace: Trace, table: str | None) -> str:
 def _bundle(trace: Trace, wish: Wish) -> str:
     from rocm_perf.model import bundle
 
-    manifest = bundle.write(trace, wish.output, overwrite=wish.force)
+    return of_bundle(wish.output, bundle.write(trace, wish.output, overwrite=wish.force))
+
+
+def of_bundle(folder: Path, manifest: Manifest) -> str:
+    """What was written as a bundle."""
     rows = sum(entry.rows for entry in manifest.tables.values())
-    return f"wrote the bundle {wish.output}: {len(manifest.tables)} tables, {rows:,} rows"
+    return f"wrote the bundle {folder}: {len(manifest.tables)} tables, {rows:,} rows"
 
 
 def _json(trace: Trace, wish: Wish) -> str:

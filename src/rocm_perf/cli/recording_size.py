@@ -54,6 +54,24 @@ def windows_of(args: argparse.Namespace) -> list[TimeWindow]:
     raise _too_large(args.paths, survey, limit, chosen)
 
 
+def pieces_of(path: Path, part: TimeWindow | None, memory: int | None) -> list[TimeWindow]:
+    """The windows of a recording, or of a part of it, to be read one after another; none to read it at once, because it
+    fits, or because nobody asked and it cannot be read otherwise.
+
+    Raises NotSupportedError if it is asked to fit, and no window does.
+    """
+    limit = memory or _limit_bytes()
+    if limit is None:
+        return []
+    survey = _survey([path], limit)
+    if survey.peak_bytes(part) <= limit:
+        return []
+    windows = survey.windows(limit)
+    if not windows and memory:
+        raise _too_large([path], survey, limit, part)
+    return [window.within(part) for window in windows if window.overlaps(part)] if part else windows
+
+
 def require_room(paths: Sequence[Path], window: TimeWindow | None = None) -> None:
     """Raises NotSupportedError if the recordings, or the window of the one, take more memory than may be used."""
     limit = _limit_bytes()

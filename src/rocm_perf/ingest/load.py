@@ -23,7 +23,7 @@ from rocm_perf.ingest.sniff import sniff
 from rocm_perf.ingest.windows import cut_part, cut_pieces, surveyed_span
 from rocm_perf.model import bundle
 from rocm_perf.model.bounds import bounded
-from rocm_perf.model.run import Loss
+from rocm_perf.model.run import Loss, RunInfo
 from rocm_perf.model.time_window import Span, TimeWindow
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns
@@ -134,11 +134,20 @@ def _marked(run: Loaded, window: TimeWindow) -> Loaded:
         return run
     if not any(run.trace.rows(name) for name in TIMED):
         raise _nothing_in(window, Path(run.label))
+    return replace(run, trace=run.trace.described(part_of(run.trace.run, window)))
+
+
+def part_of(run: RunInfo, window: TimeWindow) -> RunInfo:
+    """The run, with the notice that it is a part."""
     notice = f"a part only: what starts in the window {window}"
-    info = msgspec.structs.replace(
-        run.trace.run, window=str(window), notices=(notice, *run.trace.run.notices)
-    )
-    return replace(run, trace=run.trace.described(info))
+    return msgspec.structs.replace(run, window=str(window), notices=(notice, *run.notices))
+
+
+def made_whole(parts: Sequence[RunInfo]) -> RunInfo:
+    """The run that these are all parts of: what was lost and noticed in any of them, each once."""
+    notices = dict.fromkeys(notice for part in parts for notice in part.notices[1:])
+    losses = dict.fromkeys(loss for part in parts for loss in part.losses)
+    return msgspec.structs.replace(parts[0], window=None, notices=tuple(notices), losses=tuple(losses))
 
 
 def load_files(paths: list[Path], captures: Sequence[Path] = ()) -> list[Loaded]:

@@ -22,7 +22,7 @@ from rocm_perf.model.trace import Trace
 # A process recorded in several formats at once is read from the one with the most information: sniffing order.
 _PREFERENCE = {f"rocm_perf.ingest.{module}": rank for rank, module in enumerate(MODULES)}
 # Rows with the same key describe the same thing: each file knows a different part of it.
-_KEYED = {
+KEYED = {
     "agents": ("node", "agent_id"),
     "counter_info": ("gfx", "agent_id", "counter"),
     "stacks": ("stack_id",),
@@ -115,7 +115,7 @@ def _one_format_per_table(group: Group) -> tuple[list[tuple[str, pl.DataFrame]],
     for name, pieces in by_table.items():
         best = _preference(pieces[0])
         for piece in pieces:
-            if _preference(piece) == best or name in _KEYED:
+            if _preference(piece) == best or name in KEYED:
                 kept.append((name, piece.part.tables[name]))
             else:
                 notices.append(
@@ -158,7 +158,7 @@ def _join(name: str, frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFram
         return table.unique(["dispatch_id", "code_object", "pc", "text"], keep="first", maintain_order=True)
     if name == "allocations":
         return _without_repeated(table)
-    return _first_known(table, _KEYED[name]) if name in _KEYED else table
+    return first_known(table, KEYED[name]) if name in KEYED else table
 
 
 def _without_repeated(allocations: pl.DataFrame) -> pl.DataFrame:
@@ -193,12 +193,13 @@ def _unique_dispatches(frames: list[pl.DataFrame]) -> pl.DataFrame:
     fullness = pl.sum_horizontal(pl.all().is_not_null().cast(pl.Int32))
     fullest = twice.with_columns(pl.col("start_ns").is_not_null().alias("timed"), fullness.alias("fullness"))
     fullest = fullest.sort("timed", "fullness", descending=True, maintain_order=True)
-    once = _first_known(fullest.select(table.columns), (*key, "moment"))
+    once = first_known(fullest.select(table.columns), (*key, "moment"))
     joined = pl.concat([table.filter(~repeated), once]).sort("position")
     return joined.drop("position", "moment")
 
 
-def _first_known(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+def first_known(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+    """One row for each key, with the first value of each column that is known."""
     others = [name for name in table.columns if name not in key]
     merged = table.group_by(key, maintain_order=True).agg(
         pl.col(name).drop_nulls().first() for name in others

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from isal import isal_zlib
 from rocm_perf.errors import InputError, UsageError
 from rocm_perf.files import unwritten
 from rocm_perf.model import schema
-from rocm_perf.model.parquet import write_parquet
+from rocm_perf.model.parquet import join_parquet, write_parquet
 from rocm_perf.model.run import RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
 from rocm_perf.text import encode_json
@@ -58,8 +60,46 @@ class Manifest(msgspec.Struct, frozen=True):
     tables: dict[str, TableFile]
 
 
-def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
-    """Write the Trace to `folder`. An existing folder is replaced only with `overwrite`, and only if it is a bundle."""
+class Draft:
+    """A bundle that is being written: tables, whole or piece by piece, and at last the description of the run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._rows: dict[str, list[int]] = {}  # of the pieces of each table
+
+    def append(self, table: str, rows: pl.DataFrame) -> None:
+        """Add rows to a table."""
+        if rows.height:
+            counts = self._rows.setdefault(table, [])
+            write_parquet(rows, self._piece(table, len(counts)))
+            counts.append(rows.height)
+
+    def finish(self, run: RunInfo) -> Manifest:
+        """Put the pieces of each table together, and write the manifest."""
+        manifest = Manifest(
+            kind=KIND,
+            version=VERSION,
+            producer=f"rocm-perf {__version__}",
+            run=_with_hashes(run),
+            tables={name: self._table(name) for name in schema.SCHEMAS if name in self._rows},
+        )
+        (self._folder / MANIFEST).write_bytes(encode_json(manifest) + b"\n")
+        return manifest
+
+    def _piece(self, table: str, number: int) -> Path:
+        return self._folder / f"{table}.{number}.parquet"
+
+    def _table(self, name: str) -> TableFile:
+        file = self._folder / f"{name}.parquet"
+        counts = self._rows[name]
+        join_parquet([self._piece(name, number) for number in range(len(counts))], file)
+        return TableFile(file.name, sum(counts), _crc32(file))
+
+
+@contextmanager
+def writing(folder: Path, *, overwrite: bool = False) -> Iterator[Draft]:
+    """A draft that becomes the bundle `folder` at the end, and vanishes if anything fails. An existing folder is
+    replaced only with `overwrite`, and only if it is a bundle."""
     draft: Path | None = None
     try:
         folder = folder.resolve() if folder.is_symlink() else folder
@@ -67,14 +107,21 @@ def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.partial")
         draft.mkdir()
-        manifest = _write_files(trace, draft)
+        yield Draft(draft)
         _put_in_place(draft, folder, overwrite)
     except OSError as error:
         raise unwritten(folder, error) from error
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
-    return manifest
+
+
+def write(trace: Trace, folder: Path, *, overwrite: bool = False) -> Manifest:
+    """Write the Trace to `folder`, as `writing` does."""
+    with writing(folder, overwrite=overwrite) as draft:
+        for name in schema.SCHEMAS:
+            draft.append(name, trace.table(name))
+        return draft.finish(trace.run)
 
 
 def is_bundle(path: Path) -> bool:
@@ -164,26 +211,6 @@ def _scan(folder: Path, table: str, entry: TableFile) -> pl.LazyFrame:
 
 def _damaged(file: Path, why: str) -> InputError:
     return InputError(f"{file} is damaged", why, "Export the recording again.")
-
-
-def _write_files(trace: Trace, draft: Path) -> Manifest:
-    """Write the tables, and the manifest last."""
-    tables = {}
-    for name in schema.SCHEMAS:
-        frame = trace.table(name)
-        if frame.height:
-            file = draft / f"{name}.parquet"
-            write_parquet(frame, file)
-            tables[name] = TableFile(file.name, frame.height, _crc32(file))
-    manifest = Manifest(
-        kind=KIND,
-        version=VERSION,
-        producer=f"rocm-perf {__version__}",
-        run=_with_hashes(trace.run),
-        tables=tables,
-    )
-    (draft / MANIFEST).write_bytes(encode_json(manifest) + b"\n")
-    return manifest
 
 
 def _crc32(file: Path) -> int:

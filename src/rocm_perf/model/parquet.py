@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +13,25 @@ import polars as pl
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """Write a table; raises OSError where the system refuses, which Polars reports as an error of its own."""
+    with _system_errors(path), path.open("wb") as file:  # Polars takes no name that is not UTF-8
+        frame.write_parquet(file, compression="zstd")
+
+
+def join_parquet(pieces: list[Path], path: Path) -> None:
+    """Make one file of those that hold the pieces of a table, in their order; at no time are they all in memory."""
+    if len(pieces) == 1:
+        pieces[0].rename(path)
+        return
+    with _system_errors(path):
+        pl.scan_parquet(pieces, glob=False).sink_parquet(path, compression="zstd")
+    for piece in pieces:
+        piece.unlink()
+
+
+@contextmanager
+def _system_errors(path: Path) -> Iterator[None]:
     try:
-        with path.open("wb") as file:  # Polars takes no name that is not UTF-8
-            frame.write_parquet(file, compression="zstd")
+        yield
     except pl.exceptions.PolarsError as error:
         if not os.statvfs(path.parent).f_bavail:  # of the end of a file, Polars does not pass the reason on
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error

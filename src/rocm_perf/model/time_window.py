@@ -14,7 +14,7 @@ from rocm_perf.units import NS_PER_MS, NS_PER_S, NS_PER_US
 _UNITS = {"": NS_PER_S, "s": NS_PER_S, "ms": NS_PER_MS, "us": NS_PER_US, "ns": 1, "min": 60 * NS_PER_S}
 _TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)")
 _MOST_NS = 1 << 55  # more than a year, as of any span
-MOMENTS = ("start_ns", "time_ns")  # the columns by which a table is cut
+MOMENTS = ("time_ns", "start_ns", "effect_ns")  # the columns by which a table is cut, the first that it has
 # Processes start before what they do, and graphs are captured before they are replayed.
 UNCUT = ("processes", "captured_graphs", "captured_launches", "captured_ops")
 
@@ -48,6 +48,16 @@ class TimeWindow:
             None if self.end_ns is None else self.end_ns + origin_ns,
         )
 
+    def overlaps(self, other: TimeWindow) -> bool:
+        """Whether something can start in both."""
+        both = self.within(other)
+        return both.end_ns is None or both.end_ns > both.start_ns
+
+    def within(self, other: TimeWindow) -> TimeWindow:
+        """What is in both."""
+        ends = [end for end in (self.end_ns, other.end_ns) if end is not None]
+        return TimeWindow(max(self.start_ns, other.start_ns), min(ends, default=None))
+
     def __str__(self) -> str:
         return f"{_seconds(self.start_ns)}..{'' if self.end_ns is None else _seconds(self.end_ns)}"
 
@@ -65,16 +75,22 @@ def parse_window(text: str) -> TimeWindow:
 
 def within(table: str, frame: AnyFrame, span: Span) -> AnyFrame:
     """The rows of a table that start in the span; every row of one without times."""
-    columns = () if table in UNCUT else SCHEMAS[table].dtypes
-    moment = next((name for name in MOMENTS if name in columns), None)
+    moment = moment_of(table)
     return frame if moment is None else within_span(frame, pl.col(moment), span)
 
 
+def moment_of(table: str) -> str | None:
+    """The column by which a table is cut; None for one that belongs to every window as a whole."""
+    columns = () if table in UNCUT else SCHEMAS[table].dtypes
+    return next((name for name in MOMENTS if name in columns), None)
+
+
 def within_span(frame: AnyFrame, moment: pl.Expr, span: Span) -> AnyFrame:
-    """The rows whose moment lies in the span."""
-    if span.start_ns is not None:
-        frame = frame.filter(moment >= span.start_ns)
-    return frame if span.end_ns is None else frame.filter(moment < span.end_ns)
+    """The rows whose moment lies in the span. What has none belongs to the span without a start."""
+    if span.end_ns is not None:
+        early = moment < span.end_ns
+        frame = frame.filter(early | moment.is_null() if span.start_ns is None else early)
+    return frame if span.start_ns is None else frame.filter(moment >= span.start_ns)
 
 
 def _nanoseconds(text: str) -> int | None:

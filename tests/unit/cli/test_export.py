@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from bench.make_rocpd import make as make_rocpd
 
 from rocm_perf.cli.demo import workload_file
 from rocm_perf.cli.export import FORMATS
@@ -14,8 +15,10 @@ from rocm_perf.cli.main import main
 from rocm_perf.errors import OutputError
 from rocm_perf.files import write_whole
 from rocm_perf.ingest.load import load
+from rocm_perf.ingest.survey import FLOOR_BYTES
 from rocm_perf.model.bundle import write as write_bundle
 from rocm_perf.model.schema import conform
+from rocm_perf.model.time_window import TimeWindow
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats import perfetto
 from tests.unit.test_files import full_disk
@@ -245,3 +248,42 @@ def test_a_device_is_not_replaced(
     assert main(["export", str(recording), "-o", str(link), "--force"]) == 2
     assert "not a regular file" in capsys.readouterr().err
     assert link.is_char_device()
+
+
+# A bundle within some memory
+
+
+def test_a_bundle_is_written_piece_by_piece_within_the_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database, bundle = tmp_path / "results.db", tmp_path / "bundle"
+    make_rocpd(database, 2_000, 2_000)
+    memory = str(FLOOR_BYTES + 1_000_000)
+    assert main(["export", str(database), "-o", str(bundle), "--memory", memory]) == 0
+    assert "rows (read in 4 pieces)" in capsys.readouterr().err
+    whole, pieced = load(database), load(bundle)
+    for table in ("dispatches", "api_calls"):
+        assert pieced.table(table).sort("start_ns").equals(whole.table(table).sort("start_ns"))
+    assert (
+        main(["export", str(database), "-o", str(bundle), "--memory", memory, "--from", "5ms", "--force"])
+        == 0
+    )
+    assert "(read in 3 pieces, what starts in the window 0.005s..)" in capsys.readouterr().err
+    assert (
+        load(bundle)
+        .table("dispatches")
+        .equals(load(database, window=TimeWindow(5 * 10**6)).table("dispatches"))
+    )
+
+
+def test_what_can_only_be_read_whole_does_not_fit_into_less_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = tmp_path / "x.json"
+    recording.write_text(
+        "[" + ",".join(['{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}'] * 99_999) + "]"
+    )
+    assert main(["export", str(recording), "-o", str(tmp_path / "bundle"), "--memory", "151M"]) == 4
+    assert "does not fit into memory: about 99,999 events" in capsys.readouterr().err
+    assert main(["export", str(recording), "-o", str(tmp_path / "x.csv"), "--memory", "151M"]) == 2
+    assert "--memory is for bundles" in capsys.readouterr().err

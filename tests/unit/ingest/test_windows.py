@@ -12,11 +12,13 @@ from bench.make_rocpd import make as make_rocpd
 
 from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest.io import csv
+from rocm_perf.ingest.kineto.types import Args, Event
+from rocm_perf.ingest.kineto.window import EventWindow
 from rocm_perf.ingest.load import load
 from rocm_perf.ingest.size import survey_paths
 from rocm_perf.ingest.survey import FLOOR_BYTES, Survey
 from rocm_perf.model import bundle
-from rocm_perf.model.time_window import TimeWindow, parse_window
+from rocm_perf.model.time_window import Span, TimeWindow, parse_window
 from rocm_perf.model.trace import Trace
 from tests.unit.ingest import recordings as make
 
@@ -67,24 +69,60 @@ def test_a_window_counts_from_the_earliest_time_of_all_files(tmp_path: Path) -> 
     assert part.rows("api_calls") == 0
 
 
+def _torch_trace(file: Path, steps: int = 60) -> Path:
+    """A step every 10 us: an operator, its launch, a kernel 12 us after that, an allocation, and a link to the next
+    step but three. Operators are written first, kernels last first, so nothing is in the order of time."""
+    operators, calls, kernels, others = [], [], [], []
+    for step in range(1, steps + 1):
+        at, thread = {"ts": 10.0 * step, "dur": 5}, {"pid": 5, "tid": 6}
+        ids = {"correlation": step, "External id": step}
+        operators.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", **at, **thread, "args": ids})
+        calls.append(
+            {"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", **at, **thread, "args": ids}
+        )
+        placed = {"pid": 0, "tid": 7, "args": {"device": 0, "stream": 7, **ids}}
+        kernels.append({"ph": "X", "cat": "kernel", "name": "k", "ts": 10.0 * step + 12, "dur": 5, **placed})
+        sizes = {"Bytes": 512, "Addr": step, "Device Id": 0, "Device Type": 1, "Total Allocated": 512 * step}
+        others.append(
+            {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", **at, **thread, "args": sizes}
+        )
+        others.append({"ph": "s", "cat": "fwdbwd", "id": step, "ts": 10.0 * step, **thread})
+        others.append({"ph": "f", "cat": "fwdbwd", "id": step - 3, "ts": 10.0 * step, **thread})
+    events = [*operators, *others, *kernels[::-1], *calls]
+    file.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
+    return file
+
+
+def test_the_windows_of_a_torch_trace_are_all_of_it(tmp_path: Path) -> None:
+    file = _torch_trace(tmp_path / "trace.json")
+    whole = load(file)
+    windows = [TimeWindow(0, 100_000), TimeWindow(100_000, 345_000), TimeWindow(345_000, None)]
+    parts = [load(file, window=window) for window in windows]
+    for table in ("dispatches", "api_calls", "ops", "allocations", "samples", "links"):
+        order = ["effect_ns"] if table == "links" else ["time_ns"] if table == "samples" else ["start_ns"]
+        assert _joined(parts, table).sort(order).equals(whole.table(table).sort(order)), table
+    assert [part.rows("agents") for part in parts] == [1, 1, 1]
+    assert (
+        parts[1].table("links")["cause_ns"].min() == 80_000
+    )  # 3 steps before its effect, and before the window
+
+
+def test_what_lies_outside_the_window_of_a_torch_trace_is_dropped_while_it_is_read() -> None:
+    window = EventWindow(Span(1_000_000, 2_000_000), base_ns=500_000)
+    events = [Event(ph="X", ts=float(us)) for us in range(0, 3_000, 10)]
+    kept = window.kept("operator", events)
+    assert [event.ts for event in kept] == [float(us) for us in range(500, 1_501, 10)]
+    assert len(window.kept("flow_s", events)) == len(events)  # what they cause may lie in the window
+    launches = [Event(ph="X", name="hipGraphLaunch", ts=0.0, args=Args(correlation=id)) for id in (1, 2)]
+    assert window.kept("runtime", launches) == launches  # kernels of the window may be theirs
+
+
 def test_files_that_are_read_whole_are_cut(tmp_path: Path) -> None:
-    kernels = [
-        {
-            "ph": "X",
-            "cat": "kernel",
-            "name": "k",
-            "ts": 10.0 * n,
-            "dur": 5,
-            "pid": 0,
-            "tid": 7,
-            "args": {"device": 0},
-        }
-        for n in range(1, 6)
-    ]
     file = tmp_path / "trace.json"
-    file.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": kernels}))
+    slices = [{"ph": "X", "name": "work", "ts": 10.0 * n, "dur": 5, "pid": 1, "tid": 7} for n in range(1, 6)]
+    file.write_text(json.dumps(slices))
     part = load(file, window=TimeWindow(10_000, 30_000))
-    assert part.table("dispatches")["start_ns"].to_list() == [20_000, 30_000]
+    assert part.table("ranges")["start_ns"].to_list() == [20_000, 30_000]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
@@ -109,6 +147,13 @@ def test_a_window_without_anything_in_it(database: Path, tmp_path: Path, form: s
 
 
 # Surveys
+
+
+def test_a_torch_trace_is_surveyed_by_its_times(tmp_path: Path) -> None:
+    survey = survey_paths([_torch_trace(tmp_path / "trace.json")], limit_bytes=1)
+    assert (survey.rows, survey.first_ns, survey.last_ns) == ({"events": 180}, 10_000, 612_000)
+    assert survey.in_part
+    assert list(survey.moments) == sorted(survey.moments)
 
 
 def test_a_database_is_surveyed_without_being_read(database: Path) -> None:

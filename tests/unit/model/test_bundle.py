@@ -302,20 +302,14 @@ def test_of_two_writers_one_wins_whole(tmp_path: Path, overwrite: bool) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_a_writer_that_comes_second_does_not_replace_the_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = bundle._write_files
-
-    def interrupted(trace: Trace, draft: Path) -> bundle.Manifest:
-        with monkeypatch.context() as patch:
-            patch.setattr(bundle, "_write_files", real)
+def test_a_writer_that_comes_second_does_not_replace_the_first(tmp_path: Path) -> None:
+    def write_meanwhile() -> None:
+        with bundle.writing(tmp_path / "x") as draft:
             bundle.write(_trace(tool="first"), tmp_path / "x")
-        return real(trace, draft)
+            draft.finish(RunInfo(tool="second"))
 
-    monkeypatch.setattr(bundle, "_write_files", interrupted)
     with pytest.raises(OutputError, match="not empty"):
-        bundle.write(_trace(tool="second"), tmp_path / "x")
+        write_meanwhile()
     assert bundle.read(tmp_path / "x").run.tool == "first"
 
 

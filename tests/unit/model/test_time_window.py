@@ -73,3 +73,26 @@ def test_a_part_of_a_trace_counts_from_its_first_start() -> None:
     part = trace.part(TimeWindow(20, 30))
     assert part.table("dispatches")["kernel"].to_list() == ["b"]
     assert part.rows("api_calls") == 0
+
+
+def test_what_has_no_time_belongs_to_the_window_without_a_start() -> None:
+    rows = conform(
+        "dispatches", pl.DataFrame({"kernel": ["k", "k"], "start_ns": [None, 5], "end_ns": [None, 6]})
+    )
+    windows = [Span(None, 5), Span(5, 7), Span(7, None)]
+    assert [within("dispatches", rows, span).height for span in windows] == [1, 1, 0]
+
+
+def test_readings_are_cut_by_their_time() -> None:
+    """Their start_ns is that of thinned rows, and null for a single reading."""
+    rows = conform(
+        "samples",
+        pl.DataFrame({"time_ns": [1, 5], "agent_id": [0, 0], "metric": ["power_w"] * 2, "value": [1.0, 2.0]}),
+    )
+    assert within("samples", rows, Span(2, 9))["time_ns"].to_list() == [5]
+
+
+def test_what_is_in_two_windows() -> None:
+    assert TimeWindow(0, 5).within(TimeWindow(3)) == TimeWindow(3, 5)
+    assert TimeWindow(2).overlaps(TimeWindow(0, 3))
+    assert not TimeWindow(0, 3).overlaps(TimeWindow(3, 9))

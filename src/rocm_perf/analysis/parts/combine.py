@@ -23,8 +23,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.whatif import Projection
-from rocm_perf.model.schema import SCHEMAS
-from rocm_perf.model.time_window import MOMENTS, UNCUT, TimeWindow
+from rocm_perf.model.time_window import TimeWindow, moment_of
 
 # Of these only the part with most GPU time is shown: they are about repetition and shape, not about sums.
 OF_ONE_PART = (
@@ -109,11 +108,7 @@ def _tables(documents: Sequence[Document]) -> dict[str, int]:
     """The rows of each table: added up where a part has only its own, the same in every part elsewhere."""
     names = dict.fromkeys(name for document in documents for name in document.tables)
     counts = {name: [document.tables.get(name, 0) for document in documents] for name in names}
-    return {name: sum(rows) if _is_cut(name) else max(rows) for name, rows in counts.items()}
-
-
-def _is_cut(table: str) -> bool:
-    return table not in UNCUT and any(moment in SCHEMAS[table].dtypes for moment in MOMENTS)
+    return {name: sum(rows) if moment_of(name) else max(rows) for name, rows in counts.items()}
 
 
 def _projections(documents: Sequence[Document], wall_ns: int) -> tuple[Projection, ...]:

@@ -18,11 +18,12 @@ _MAX_FIELD = 16 << 20
 _MAX_COLUMNS = 20_000  # each costs about 4 KB, even when it is empty
 _PIECE_BYTES = 16 << 20
 _SMALL_CELLS = 1_000_000
+PLACE = "place in the file"  # the column of a part with the numbers of its rows, from 1 on
 _BLANK_LINES = re.compile(rb"\n[\r\n]+")
 
 
 def read_csv(source: Source, span: Span = WHOLE, moment: str = "") -> tuple[pl.DataFrame, list[Loss]]:
-    """All rows as text, or those whose column `moment` lies in a span; and the losses."""
+    """All rows as text, or those whose column `moment` lies in a span, with their `PLACE`; and the losses."""
     if span != WHOLE:
         return _read_span(source, span, moment)
     content = source.read()
@@ -40,6 +41,7 @@ def _read_span(source: Source, span: Span, moment: str) -> tuple[pl.DataFrame, l
     """Piece by piece, so that only the rows of the span are ever in memory."""
     losses: list[Loss] = []
     kept: list[pl.DataFrame] = []
+    before = 0
     with source.reader() as reader:
         first, rest = _first_line(reader)
         while piece := rest + reader.read(_PIECE_BYTES):
@@ -47,7 +49,9 @@ def _read_span(source: Source, span: Span, moment: str) -> tuple[pl.DataFrame, l
             if not whole:  # the last line, without an end
                 whole, rest = piece, b""
             rows = parse_csv(first + whole + b"\n", source.name) if whole.strip() else pl.DataFrame()
-            kept += [within_span(rows, integer(moment), span)] if rows.height else []
+            numbered = rows.with_row_index(PLACE, offset=before + 1)
+            kept += [within_span(numbered, integer(moment), span)] if rows.height else []
+            before += rows.height
         losses += [Loss(source.name, reader.damage)] if reader.damage else []
     if not kept:
         raise EmptyCaptureError(f"{source.name} is empty", "the profiler recorded nothing there")

@@ -12,6 +12,7 @@ import polars as pl
 
 from rocm_perf.ingest.kineto.fields import CATEGORIES, GROUPS, IGNORED, Field, Texts
 from rocm_perf.ingest.kineto.types import MAX_FLOAT_US, Event
+from rocm_perf.ingest.kineto.window import EventWindow
 
 FRAME_ROWS = 1 << 14  # a frame per piece would cost more than its rows
 
@@ -47,10 +48,11 @@ class _Group:
 
 
 class Columns:
-    """Collects the columns of every category."""
+    """Collects the columns of every category; of a window, those of the events that it keeps."""
 
-    def __init__(self, exact: bool) -> None:
+    def __init__(self, exact: bool, window: EventWindow | None = None) -> None:
         self._exact = exact
+        self._window = window
         self._texts: dict[str, Texts] = defaultdict(Texts)
         self._groups: dict[str, _Group] = {}
         self.rank_of_process: dict[int, int] = {}
@@ -77,6 +79,11 @@ class Columns:
         return frame.with_columns(
             pl.coalesce("agent_id", "event_pid"), pl.coalesce("stream_id", "event_tid")
         ).drop("event_tid")
+
+    def kernel_numbers(self, kernels: int) -> pl.Series:
+        """The numbers of the kernels that are kept, which are all or those of the window, in the order of the file."""
+        numbers = self._window.kernel_numbers if self._window else range(1, kernels + 1)
+        return pl.Series("dispatch_id", numbers, dtype=pl.Int64)
 
     @property
     def too_long_for_float(self) -> bool:
@@ -110,6 +117,8 @@ class Columns:
         self._append("operator", [event for event in events if not _is_range(event)])
 
     def _append(self, group: str, events: list[Event]) -> None:
+        if self._window:
+            events = self._window.kept(group, events)
         if not events:
             return
         if group not in self._groups:

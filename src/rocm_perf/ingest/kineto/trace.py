@@ -6,28 +6,32 @@ without one. Times are exact: microseconds with three decimals become integer na
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
-import msgspec
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError
+from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.collector import collector_off
-from rocm_perf.ingest.io.json import EventArray, mend
+from rocm_perf.ingest.io.json import EventArray
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
 from rocm_perf.ingest.kineto.captured import captured
 from rocm_perf.ingest.kineto.columns import Columns, timed
 from rocm_perf.ingest.kineto.compiled import with_compiled
 from rocm_perf.ingest.kineto.fields import CATEGORIES
+from rocm_perf.ingest.kineto.header import around
+from rocm_perf.ingest.kineto.outline import outlined, survey
 from rocm_perf.ingest.kineto.ranges import profiler_ranges
 from rocm_perf.ingest.kineto.types import Header, piece_decoder
+from rocm_perf.ingest.kineto.window import EventWindow
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model import schema
 from rocm_perf.model.dtypes import ELEMENT_BYTES
 from rocm_perf.model.run import Loss
+from rocm_perf.model.time_window import WHOLE, Span, within
 
 _KEYS = frozenset(
     {
@@ -59,20 +63,28 @@ def claims(peek: Peek) -> bool:
     )
 
 
-def read(source: Source) -> Part:
-    """The whole trace, piece by piece."""
-    trace = gather(source)
+def read(source: Source, span: Span = WHOLE) -> Part:
+    """The trace, or what of it starts in a span, piece by piece."""
+    trace = gather(source, span)
     header = trace.header
     notices = [f"the GPU side was recorded by {header.backend}"] if header.backend else []
-    return part(
-        "torch.profiler",
-        trace.tables,
-        trace.losses,
-        tool_version=None if header.schema_version is None else f"schema {header.schema_version}",
-        rank=header.distributed.rank if header.distributed else None,
-        clock="epoch" if header.base_ns is not None else "unknown",
-        notices=(*notices, *trace.notices),
+    return _cut(
+        span,
+        part(
+            "torch.profiler",
+            trace.tables,
+            trace.losses,
+            tool_version=None if header.schema_version is None else f"schema {header.schema_version}",
+            rank=header.distributed.rank if header.distributed else None,
+            clock="epoch" if header.base_ns is not None else "unknown",
+            notices=(*notices, *trace.notices),
+        ),
     )
+
+
+def _cut(span: Span, whole: Part) -> Part:
+    tables = {name: within(name, frame, span) for name, frame in whole.tables.items()}
+    return replace(whole, tables={name: frame for name, frame in tables.items() if frame.height})
 
 
 class Gathered(NamedTuple):
@@ -84,12 +96,12 @@ class Gathered(NamedTuple):
     notices: list[str]
 
 
-def gather(source: Source) -> Gathered:
-    """Every event of the file as tables."""
+def gather(source: Source, span: Span = WHOLE) -> Gathered:
+    """Every event of the file, or of a span, as tables."""
     with collector_off():
-        columns, header, losses = _collect(source, exact=False)
+        columns, header, losses = _collect(source, span, exact=False)
         if columns.too_long_for_float:
-            columns, header, losses = _collect(source, exact=True)
+            columns, header, losses = _collect(source, span, exact=True)
     tables, notices = _tables(columns, header)
     if columns.profiler_ranges:
         tables |= profiler_ranges(source, header)
@@ -102,34 +114,16 @@ def gather(source: Source) -> Gathered:
     return Gathered(tables=tables, header=header, losses=losses, notices=notices)
 
 
-def _collect(source: Source, exact: bool) -> tuple[Columns, Header, list[Loss]]:
+def _collect(source: Source, span: Span, *, exact: bool) -> tuple[Columns, Header, list[Loss]]:
     decode, skipped = piece_decoder(exact)
     array = EventArray(source, "traceEvents", decode)
-    columns = Columns(exact)
+    columns = Columns(exact, None if span == WHOLE else EventWindow(span, outlined(source).base_ns))
     for events in array:
         columns.add(events)
     losses = [Loss(source.name, array.damage)] if array.damage else []
     if skipped[0]:
         losses.append(Loss(source.name, "events that are not of the form Kineto writes", skipped[0]))
-    return columns, _header(array.prefix, array.suffix, source.name), losses
-
-
-def _header(prefix: bytes, suffix: bytes, name: str) -> Header:
-    """The fields around the event list."""
-    document = prefix + b"[]" + suffix
-    for candidate in (document, mend(document)):
-        try:
-            return msgspec.json.decode(candidate, type=Header)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-    try:
-        fields = msgspec.json.decode(mend(document), type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{name} is not readable JSON", str(error)) from error
-    versions = {
-        key: value for key, value in fields.items() if key.endswith("_version") or key == "schemaVersion"
-    }
-    return msgspec.convert(versions, Header)
+    return columns, around(array.prefix, array.suffix, source.name), losses
 
 
 def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], list[str]]:
@@ -185,7 +179,7 @@ def _dispatches(
         *_geometry(swapped, in_work_items), pl.when(estimated).then("occupancy")
     )
     table = table.drop("collective", "elements", "dtype", "group", "group_size")
-    numbered = table.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("dispatch_id"))
+    numbered = table.with_columns(columns.kernel_numbers(table.height))
     return _placed(numbered, columns, pid), swapped
 
 
@@ -368,5 +362,7 @@ ADAPTERS = (
         recognised_by="JSON with traceEvents and Kineto's keys (deviceProperties, schemaVersion, ...) or categories",
         claims=claims,
         read=read,
+        survey=survey,
+        read_span=read,
     ),
 )

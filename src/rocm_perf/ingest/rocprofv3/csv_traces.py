@@ -13,7 +13,7 @@ from dataclasses import replace
 import polars as pl
 
 from rocm_perf.ingest import agents, domains
-from rocm_perf.ingest.io.csv import drop_incomplete, hexadecimal, integer, read_csv, real
+from rocm_perf.ingest.io.csv import PLACE, drop_incomplete, hexadecimal, integer, read_csv, real
 from rocm_perf.ingest.io.csv_pieces import outline_csv
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
@@ -207,6 +207,8 @@ def _times() -> tuple[pl.Expr, pl.Expr]:
 def _dispatch_id(frame: pl.DataFrame) -> pl.Expr:
     if "Dispatch_Id" in frame.columns:
         return integer("Dispatch_Id").alias("dispatch_id")
+    if PLACE in frame.columns:
+        return pl.col(PLACE).cast(pl.Int64).alias("dispatch_id")
     return pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("dispatch_id")
 
 
