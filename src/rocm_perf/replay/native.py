@@ -76,7 +76,7 @@ def _cuda_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
     tools = nvidia.cupti(cudas, None, _ROOT)
     if len(tools) < 2:  # pip's, beside torch
         python = torch_probe.python_of(environment)
-        torch = torch_probe.locate_torch(python, environment) if python else None
+        torch = torch_probe.locate("torch", python, environment) if python else None
         tools = nvidia.cupti(cudas, torch, _ROOT)
     if nvidia.CUPTI_HEADER not in tools or nvidia.CUPTI not in tools:
         why = "CUPTI's header and library are not here"
