@@ -140,6 +140,9 @@ def _times(windows: pl.DataFrame, roles: Iterable[pl.DataFrame]) -> pl.DataFrame
     active = pl.DataFrame(schema={"start_ns": pl.Int64, "end_ns": pl.Int64})
     covered = [pl.zeros(windows.height, pl.Int64, eager=True)]
     for role in roles:
+        if not role.height:
+            covered.append(covered[-1])
+            continue
         active = disjoint(pl.concat([active, role.select(_SPAN)]), [])
         covered.append(overlap_ns(windows, active, []))
     covered.append(windows["end_ns"] - windows["start_ns"])
