@@ -28,7 +28,7 @@ from rocm_perf.model.time_window import TimeWindow, moment_of
 # Of these only the part with most GPU time is shown: they are about repetition and shape, not about sums.
 OF_ONE_PART = (
     "steps, serving, slivers, steady copies, communication, operators, queue lengths, modules, step breakdown, use of "
-    "the GPU, roofline, bottlenecks, metrics, instructions, ranges, memory and energy"
+    "the GPU, roofline, bottlenecks, metrics, instructions, graphs, ranges, memory and energy"
 )
 _COUNTS = (
     "dispatched",
@@ -37,6 +37,8 @@ _COUNTS = (
     "launches_without_kernels",
     "kernels_without_launches",
     "missing",
+    "replayed",
+    "captured",
 )
 
 
