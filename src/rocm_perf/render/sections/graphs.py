@@ -66,7 +66,7 @@ def _lines(graphs: Graphs) -> Iterator[str]:
     yield f"{launches} ran {kernels}: {format_ns(graphs.gpu_ns)}, {share_of_all} of the kernel time."
     if graphs.adoption is None:
         yield (
-            "No capture of these graphs is known, so no operator owns their kernels. Record the program with "
+            "No capture of these graphs is known, so no operator owns their kernels. Record a torch program with "
             "torch.profiler while it captures them, and add that file with --capture (docs/graphs.md)."
         )
         return
