@@ -112,6 +112,7 @@ fuzz-readers: $(READY) ## a minute of fuzzing sniff and every adapter, guided by
 bench: $(READY) $(BROWSER) ## our speed beside what a user would pick instead (several minutes)
 	$(BIN)/python bench/bench_start.py
 	$(BIN)/python bench/bench_torch.py --with-hta
+	$(BIN)/python bench/bench_graphs.py
 	$(BIN)/python bench/bench_report.py
 	$(BIN)/python bench/bench_page.py
 	$(BIN)/python bench/pathological.py

@@ -66,6 +66,14 @@ def test_vllm_piecewise_is_owned_piece_by_piece(find: Find) -> None:
     assert list(dict.fromkeys(order)) == list(range(1, 26))
 
 
+def test_rocprofv3_links_the_launch_of_a_graph_with_its_kernels(find: Find, tmp_path: Path) -> None:
+    for kind in ("hip_api", "kernel"):
+        csv = find(f"data/rocprofv3_csv/jimw567_rocprof-unified-viewer__decode_{kind}_trace.csv")
+        (tmp_path / f"run_{kind}_trace.csv").symlink_to(csv)
+    (graph,) = graphs(load(tmp_path)).rows
+    assert (graph.call, graph.launches, graph.kernels) == ("hipGraphLaunch", 1, 24)
+
+
 @pytest.mark.parametrize(("execution", "capture"), [(SGLANG[0], VLLM[1]), (VLLM[0], SGLANG[1])])
 def test_the_capture_of_the_other_is_refused(find: Find, execution: str, capture: str) -> None:
     with pytest.raises(InputError, match=r"batch size \d+ was captured and \d+ is replayed"):

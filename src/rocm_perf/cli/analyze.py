@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, size
-from rocm_perf.cli.judged import add_ceilings, add_window, chosen_part
+from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import reading_progress
@@ -104,7 +104,8 @@ class AnalyzeCommand:
 
         names = _sections(args.show, args.sort)
         windows = windows_of(args)
-        documents, errors = _of_windows(args, windows) if windows else _of_recordings(args)
+        answers, errors = _of_windows(args, windows) if windows else _of_recordings(args)
+        documents = [asked_with_captures(answer, args.captures) for answer in answers]
         if args.output:
             failed = {label for label, _ in errors}
             _write([one for one in documents if one.label not in failed], args.output, args.force)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import window
@@ -10,6 +13,7 @@ from rocm_perf.errors import UsageError
 from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 
 if TYPE_CHECKING:
+    from rocm_perf.model.document import Document
     from rocm_perf.model.time_window import TimeWindow
     from rocm_perf.model.trace import Trace
 
@@ -64,6 +68,15 @@ def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
             )
     given: TimeWindow = args.window
     return given
+
+
+def asked_with_captures(document: Document, captures: Sequence[Path]) -> Document:
+    """The document, whose commands name the captures that were given."""
+    if not captures:
+        return document
+    from rocm_perf.analysis.parts.combine import asking_again
+
+    return asking_again(document, shlex.join(["--capture", *map(str, captures)]))
 
 
 def chosen_part(trace: Trace, args: argparse.Namespace) -> Trace:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, named_path
-from rocm_perf.cli.judged import add_ceilings, add_window, chosen_part, chosen_window
+from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part, chosen_window
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
@@ -96,6 +96,7 @@ def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
         trace = chosen_part(whole, args)
     analyse = overview if window or args.window == "all" else examine
     document = analyse(trace, str(args.path), machines=chosen(args.ceilings))
+    document = asked_with_captures(document, args.captures)
     return trace, of_window(document, window) if window else document
 
 

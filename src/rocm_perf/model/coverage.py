@@ -20,6 +20,8 @@ class Coverage(msgspec.Struct, frozen=True):
     missing: int | None  # kernels and copies that launches and replays of graphs should have left
     lost_records: int | None  # records known to be missing; None if some loss has no count
     holes: tuple[Finding, ...] = ()
+    replayed: int = 0  # of the dispatches: kernels of graph replays
+    captured: int | None = None  # of those: kernels that agree with a captured launch; None without a capture
 
     @property
     def paired_share(self) -> float | None:

@@ -28,7 +28,7 @@ from rocm_perf.model.time_window import TimeWindow, moment_of
 # Of these only the part with most GPU time is shown: they are about repetition and shape, not about sums.
 OF_ONE_PART = (
     "steps, serving, slivers, steady copies, communication, operators, queue lengths, modules, step breakdown, use of "
-    "the GPU, roofline, bottlenecks, metrics, instructions, ranges, memory and energy"
+    "the GPU, roofline, bottlenecks, metrics, instructions, graphs, ranges, memory and energy"
 )
 _COUNTS = (
     "dispatched",
@@ -37,6 +37,8 @@ _COUNTS = (
     "launches_without_kernels",
     "kernels_without_launches",
     "missing",
+    "replayed",
+    "captured",
 )
 
 
@@ -79,13 +81,19 @@ def combined(parts: Sequence[tuple[TimeWindow, Document]]) -> Document:
 
 def of_window(document: Document, window: TimeWindow) -> Document:
     """The document of a window, whose commands ask for the same window again."""
-    return replace(document, findings=tuple(_within(finding, window) for finding in document.findings))
+    return asking_again(document, f"--window {window}")
 
 
-def _within(finding: Finding, window: TimeWindow) -> Finding:
+def asking_again(document: Document, options: str) -> Document:
+    """The document, whose commands repeat the options that it was made with."""
+    findings = tuple(_with_options(finding, options) for finding in document.findings)
+    return replace(document, findings=findings)
+
+
+def _with_options(finding: Finding, options: str) -> Finding:
     if not finding.next_command.startswith("rocm-perf analyze "):
         return finding
-    return replace(finding, next_command=f"{finding.next_command} --window {window}")
+    return replace(finding, next_command=f"{finding.next_command} {options}")
 
 
 def _notices(count: int, fullest: TimeWindow) -> tuple[str, str]:

@@ -14,13 +14,13 @@ from rocm_perf.analysis.serving.steps import PROCESS, open_at, timed_steps, work
 from rocm_perf.errors import UsageError
 from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 from rocm_perf.model.tables import SCHEMAS
+from rocm_perf.model.time_window import UNCUT
 from rocm_perf.model.trace import Trace
 
 _WORK = {"dispatches": "kernel", "copies": "copy"}
 _HOST = ("api_calls", "ops", "ranges")  # what the host did belongs to the step that was open then
 _MOMENTS = ("start_ns", "time_ns", "effect_ns")
 _TIMES = (*_MOMENTS, "end_ns", "cause_ns")
-_UNCUT = ("processes",)
 _NOTICE = "only {kind} steps: the time of all others is taken out, and what is left lies end to end"
 _NEXT = "See rocm-perf analyze PATH --show serving, and docs/serving.md for how steps are annotated."
 
@@ -59,7 +59,7 @@ def _timed_tables(trace: Trace) -> list[str]:
     return [
         name
         for name in trace
-        if name not in _UNCUT
+        if name not in UNCUT
         and "pass_id" in SCHEMAS[name].dtypes
         and any(moment in SCHEMAS[name].dtypes for moment in _MOMENTS)
     ]

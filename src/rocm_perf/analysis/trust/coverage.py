@@ -55,9 +55,14 @@ def coverage(trace: Trace) -> Coverage:
             *_asked_but_absent(trace),
             *_counters_without_dispatches(trace, everything),
             *_bad_times(dispatches),
+            *_unmatched_replays(trace),
             *(
                 [] if fruitless == 0 else _vanished_streams(dispatches)
             ),  # every launch has its kernel: none was lost
+        ),
+        replayed=dispatches.height - dispatches["graph_id"].null_count(),
+        captured=(
+            dispatches.height - dispatches["captured_launch"].null_count() if trace.run.adoption else None
         ),
     )
 
@@ -138,6 +143,28 @@ def _unpaired(dispatched: int, paired: int | None, fruitless: int | None) -> lis
             )
         )
     return findings
+
+
+def _unmatched_replays(trace: Trace) -> list[Finding]:
+    adoption = trace.run.adoption
+    if adoption is None or adoption.matched_kernels == adoption.kernels:
+        return []
+    unmatched = adoption.kernels - adoption.matched_kernels
+    share = format_share(unmatched / adoption.kernels)
+    refused = (f"{use.source} was refused: {use.refused}" for use in adoption.captures if use.refused)
+    return [
+        Finding(
+            id="replays-unmatched",
+            severity="warning",
+            title=f"{unmatched:,} of {adoption.kernels:,} replayed kernels ({share}) agree with no captured launch",
+            evidence=(
+                *(f"{format_count(row.kernels, 'kernel')}: {row.reason}" for row in adoption.unmatched),
+                *refused,
+            ),
+            remedy="They are counted, and no operator owns them. Record the capture of every graph that is replayed, "
+            "whole and in the same configuration, and add it with --capture.",
+        )
+    ]
 
 
 # What a program that uses the GPU cannot help doing; it may well copy nothing and mark nothing.

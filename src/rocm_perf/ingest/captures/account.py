@@ -14,7 +14,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_share
 
 _NAMES = 8  # of the ranges around captures, of one file
-_UNNAMED = "its launches do not say which kernels they launch (torch.profiler records that on ROCm alone)"
+_UNNAMED = "its launches do not say which kernels they launch (of torch.profiler, the roctracer backend records that)"
 _BEYOND = "behind the last launch of a capture that is cut off"
 _OTHER = "not in the captured sequence at that place"
 

@@ -8,6 +8,7 @@ import polars as pl
 from rocm_perf.model.calls import CAPTURE_BEGINS, CAPTURE_ENDS, GRAPH_CALL, HOST_CALL, LAUNCH_CALL
 
 _GRAPH = "captured_graph"
+_NOTHING_SAID = pl.DataFrame(schema={"correlation_id": pl.Int64})
 
 
 def captured(calls: pl.DataFrame, launches: pl.DataFrame, kernels: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -16,10 +17,9 @@ def captured(calls: pl.DataFrame, launches: pl.DataFrame, kernels: pl.DataFrame)
     graphs = _graphs(calls) if calls.height else pl.DataFrame()
     if not graphs.height:
         return {}
-    caught = _inside(graphs, _launching(calls, kernels))
-    if launches.height:
-        said = launches.unique("correlation_id", keep="first")
-        caught = caught.join(said, on="correlation_id", how="left", maintain_order="left")
+    said = launches.unique("correlation_id", keep="first") if launches.height else _NOTHING_SAID
+    caught = _inside(graphs, _launching(calls, said["correlation_id"], kernels))
+    caught = caught.join(said, on="correlation_id", how="left", maintain_order="left")
     number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("launch_id")
     return {"captured_graphs": graphs, "captured_launches": caught.with_columns(number)}
 
@@ -51,10 +51,11 @@ def _graphs(calls: pl.DataFrame) -> pl.DataFrame:
     ).select(number.alias(_GRAPH), "pid", "start_ns", "end_ns", "whole")
 
 
-def _launching(calls: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
-    """Launches of kernels that did not run."""
+def _launching(calls: pl.DataFrame, said: pl.Series, kernels: pl.DataFrame) -> pl.DataFrame:
+    """Calls that launch a kernel, by their names or because they say which, of which none ran."""
     name = pl.col("name").str
-    launching = name.contains(LAUNCH_CALL) & ~name.contains(GRAPH_CALL) & ~name.contains(HOST_CALL)
+    named = name.contains(LAUNCH_CALL) & ~name.contains(GRAPH_CALL) & ~name.contains(HOST_CALL)
+    launching = named | pl.col("correlation_id").is_in(said.drop_nulls().implode())
     ran = kernels["correlation_id"].drop_nulls() if kernels.height else pl.Series(dtype=pl.Int64)
     idle = ~pl.col("correlation_id").is_in(ran.implode()).fill_null(False)
     columns = ("pid", "tid", "start_ns", "end_ns", "correlation_id")

@@ -111,7 +111,7 @@ def _tables(blocks: Blocks, beginning: _Beginning) -> dict[str, pl.DataFrame]:
     raw = within(raw.pop("v"), raw, launched=("k", "m"), calls="c")
     process = pl.lit(beginning.pid, pl.Int64).alias("pid")
     api_calls = raw["c"].with_columns(process, pl.lit("cuda").alias("domain"))
-    dispatches = _dispatches(raw, api_calls, first=beginning.segment * _MOST_OF_A_SEGMENT + 1)
+    dispatches = _dispatches(raw, first=beginning.segment * _MOST_OF_A_SEGMENT + 1)
     tables = {
         "dispatches": dispatches.with_columns(process),
         "copies": _copies(raw["m"], raw["p"]).with_columns(process),
@@ -147,15 +147,12 @@ def _looked_up(table: pl.DataFrame, numbers: str, rows: pl.DataFrame) -> pl.Data
     )
 
 
-def _dispatches(raw: dict[str, pl.DataFrame], calls: pl.DataFrame, first: int) -> pl.DataFrame:
+def _dispatches(raw: dict[str, pl.DataFrame], first: int) -> pl.DataFrame:
     table = _looked_up(_looked_up(raw["k"], "place", raw["p"]), "shape", raw["g"])
-    graphs = calls.filter(pl.col("name").str.contains("GraphLaunch"))["correlation_id"]
-    in_graph = pl.col("correlation_id").is_in(graphs.implode())
     return table.select(
         pl.int_range(first, pl.len() + first, dtype=pl.Int64).alias("dispatch_id"),
         pl.col("name").alias("kernel"),
         *("start_ns", "end_ns", "agent_id", "stream_id", "correlation_id", "vgprs", "lds_bytes"),
-        pl.when(in_graph).then("correlation_id").alias("graph_id"),
         *(f"workgroup_{axis}" for axis in "xyz"),
         *((pl.col(f"blocks_{axis}") * pl.col(f"workgroup_{axis}")).alias(f"grid_{axis}") for axis in "xyz"),
     )

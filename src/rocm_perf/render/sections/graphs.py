@@ -24,6 +24,12 @@ from rocm_perf.units import format_count, format_list, format_ns, format_share
 _DETAILED = 3  # graphs whose order is listed
 _NAMES = 3
 
+
+def _matched_ns(row: Graph) -> int | None:
+    """The matched time, where that is some of it and not all."""
+    return row.owned_ns if 0 < row.owned_ns < row.gpu_ns else None
+
+
 _GRAPH_COLUMNS: Columns[Graph] = (
     explained("share", share, lambda row: row.share, "graphs.share"),
     explained("GPU", time, lambda row: row.gpu_ns, "graphs.gpu_ns"),
@@ -34,7 +40,7 @@ _GRAPH_COLUMNS: Columns[Graph] = (
     explained("kernels", count, lambda row: row.kernels, "kernels of one replay"),
     explained("replay", time, lambda row: row.replay_ns, "graphs.replay_ns"),
     explained("period", time, lambda row: row.period_ns, "graphs.period_ns"),
-    explained("matched", time, lambda row: row.owned_ns or None, "graphs.owned_ns"),
+    explained("matched", time, _matched_ns, "graphs.owned_ns"),
     text("captured as", lambda row: format_list(row.captured, 2) if row.captured else "-"),
     code("launched by", lambda row: row.callers[0].name if row.callers else row.call or "-"),
 )
@@ -66,7 +72,7 @@ def _lines(graphs: Graphs) -> Iterator[str]:
     yield f"{launches} ran {kernels}: {format_ns(graphs.gpu_ns)}, {share_of_all} of the kernel time."
     if graphs.adoption is None:
         yield (
-            "No capture of these graphs is known, so no operator owns their kernels. Record the program with "
+            "No capture of these graphs is known, so no operator owns their kernels. Record a torch program with "
             "torch.profiler while it captures them, and add that file with --capture (docs/graphs.md)."
         )
         return

@@ -113,7 +113,12 @@ def pairing(coverage: Coverage) -> str:
         return f"{kernels} and {launches} recorded, without ids to pair them"
     paired = format_share(coverage.paired_share or 0)
     missing = f", about {coverage.missing:,} missing" if coverage.missing else ""
-    return f"{launches}, {kernels} recorded{missing}, {coverage.paired:,} paired ({paired})"
+    matched = (
+        ""
+        if coverage.captured is None
+        else f"; {coverage.captured:,} of {coverage.replayed:,} replayed ones match their capture"
+    )
+    return f"{launches}, {kernels} recorded{missing}, {coverage.paired:,} paired ({paired}){matched}"
 
 
 def tables_section(document: Document, top: int) -> Section:

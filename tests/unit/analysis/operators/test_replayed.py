@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rocm_perf.analysis.operators.build import operators
 from rocm_perf.analysis.operators.tree import operator_tree
+from rocm_perf.analysis.serving.part import of_kind
 from rocm_perf.analysis.time.totals import domain_totals
 from rocm_perf.ingest.captures.adopt import adopt
 from tests.unit.graph_traces import capture, execution
@@ -43,3 +44,8 @@ def test_replays_lie_in_the_function_that_launched_them() -> None:
 
 def test_the_host_sees_nothing_of_the_capture() -> None:
     assert domain_totals(ADOPTED) == domain_totals(REPLAYS)
+
+
+def test_the_steps_of_a_kind_keep_what_was_captured() -> None:
+    decode = of_kind(adopt(execution([KERNELS], size=4), [capture([KERNELS], size=4)]), "decode")
+    assert operators(decode).owned_ns == operators(decode).total_ns == 100
