@@ -127,4 +127,4 @@ def _in_short(row: StepTotals) -> str:
     per_token, speed = row.ns_per_token.value, row.tokens_per_s.value
     cost = "" if per_token is None else f", {time(per_token)} a token, {rate(speed)} tokens/s"
     busy = f", busy {share(row.busy)}" if row.busy.known else ""
-    return f"{row.kind} {number}{busy}{cost}"
+    return f"{row.kind}: {number}{busy}{cost}"
