@@ -92,6 +92,7 @@ def test_a_kind_is_judged_by_its_steps_alone() -> None:
     assert decode.devices[0].busy_ns == 36 * MS
     assert decode.wall_ns == 36 * 4.1 * MS
     assert decode.gaps.causes[0].cause == "host_busy"
+    assert decode.findings[0].kind == "host-bound"
 
 
 def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
