@@ -39,10 +39,9 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("eager, waits, torch", "torch", ()),
+    Case("eager, waits, engine process, torch", "torch", ("--engine-process",)),
     Case("eager, waits, CUPTI", "cupti", ()),
     Case("graphs, runs ahead, CUPTI", "cupti", ("--graphs", "--run-ahead")),
-    Case("graphs, waits, torch, engine process", "torch", ("--graphs", "--engine-process")),
 )
 
 

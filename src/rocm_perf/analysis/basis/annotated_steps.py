@@ -8,7 +8,7 @@ from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.nested import nest
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.basis.step_labels import GENERIC, step_label
+from rocm_perf.analysis.basis.step_labels import GENERIC, MARKS, step_label
 from rocm_perf.model.trace import Trace
 
 TRACK = ["node", "pass_id", "rank", "pid", "tid"]
@@ -49,7 +49,8 @@ def steps_pass(trace: Trace) -> int:
 def _labels(names: pl.Series) -> pl.DataFrame:
     """What each of the names says of a step. Ranges named prefill and decode count only where no framework annotates
     its steps, and where they say a number or come in more than one kind: much else is decoded."""
-    rows = [(name, *label) for name in names.unique() if (label := step_label(name))]
+    marked = names.filter(names.str.contains(MARKS)).unique(maintain_order=True)
+    rows = [(name, *label) for name in marked if (label := step_label(name))]
     table = pl.DataFrame(rows, schema=_LABEL, orient="row")
     frameworks = table.filter(pl.col("told_by") != GENERIC)
     if frameworks.height:

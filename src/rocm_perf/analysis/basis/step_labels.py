@@ -136,6 +136,10 @@ _DIALECTS: tuple[tuple[re.Pattern[str], Reading], ...] = (
 )
 
 
+# What every name that says something of a step holds: most recordings have many other names.
+MARKS = r"(?i:prefill|decode)|^\s*(?:execute_|step\[|draft\[)|_forward_step|executeStep"
+
+
 @lru_cache(maxsize=1 << 14)
 def step_label(name: str) -> StepLabel | None:
     """What the name of a range says of a step; None if it is not that of a step."""

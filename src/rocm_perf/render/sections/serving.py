@@ -105,9 +105,16 @@ def _lines(serving: Serving) -> Iterator[str]:
             f"which the GPU works {format_ns(between.gpu_ns)}; {format_count(between.kernels, 'kernel')} started "
             "there."
         )
-    idle = [worker for worker in serving.workers if not worker.gpu_ns]
-    if idle:
-        yield f"{format_count(len(idle), 'process', 'processes')} used no GPU."
+    if len(serving.workers) > 1:
+        yield _who(serving.workers)
+
+
+def _who(workers: tuple[Worker, ...]) -> str:
+    """Which process ran the steps, and how many of the others used a GPU as well."""
+    judged = next(worker for worker in workers if worker.judged)
+    gpus = f" on GPU {', '.join(map(str, judged.agents))}" if judged.agents else ""
+    used = sum(worker.gpu_ns > 0 for worker in workers)
+    return f"These are the steps of process {known(judged.pid)}{gpus}; {used:,} of {len(workers):,} processes used one."
 
 
 def serving_line(document: Document) -> str:
@@ -120,4 +127,4 @@ def _in_short(row: StepTotals) -> str:
     per_token, speed = row.ns_per_token.value, row.tokens_per_s.value
     cost = "" if per_token is None else f", {time(per_token)} a token, {rate(speed)} tokens/s"
     busy = f", busy {share(row.busy)}" if row.busy.known else ""
-    return f"{row.kind} {number}{busy}{cost}"
+    return f"{row.kind}: {number}{busy}{cost}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
-from rocm_perf.analysis.basis.step_labels import step_label
+from rocm_perf.analysis.basis.step_labels import MARKS, step_label
 
 VLLM_DETAILS = (
     "execute_6147_context_2(sq6144sk7144sqsq20971520sqsk23019520)_generation_3(sq3sk6144sqsq3sqsk6144)"
@@ -63,6 +64,7 @@ def test_every_spelling_says_kind_batch_and_tokens(
     label = step_label(name)
     assert label is not None
     assert (label.kind, label.requests, label.tokens) == (kind, requests, tokens)
+    assert pl.Series([name]).str.contains(MARKS).all()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from rocm_perf.analysis.serving.build import serving
 from rocm_perf.analysis.serving.part import of_kind
 from rocm_perf.errors import UsageError
 from rocm_perf.model.results.serving import Serving, StepTotals
+from rocm_perf.render.sections.serving import serving_section
 from tests.unit.analysis.serving.loops import MS, US, Planted, ahead, in_time
 from tests.unit.analysis.traces import call, kernel, marked, trace
 
@@ -91,6 +92,7 @@ def test_a_kind_is_judged_by_its_steps_alone() -> None:
     assert decode.devices[0].busy_ns == 36 * MS
     assert decode.wall_ns == 36 * 4.1 * MS
     assert decode.gaps.causes[0].cause == "host_busy"
+    assert decode.findings[0].kind == "host-bound"
 
 
 def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
@@ -160,6 +162,8 @@ def test_the_process_that_used_the_gpu_is_named_and_others_are_not_judged() -> N
     assert [one.pid for one in workers] == [1, 2, 3]
     assert (workers[2].gpu_ns, workers[2].name) == (0, "vllm serve model")
     assert len(document.devices) == 2
+    said = serving_section(document, 20).lines[-1]
+    assert said == "These are the steps of process 1 on GPU 0; 2 of 3 processes used one."
     assert row(document.serving, "decode").tokens == 32  # of one rank: both compute the same tokens
 
 
