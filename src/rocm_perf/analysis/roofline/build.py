@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.operators.tree import operator_tree
+from rocm_perf.analysis.operators.tree import has_operators, operator_tree
 from rocm_perf.analysis.roofline.amounts import SHAPES, Key, Work, filled
 from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.counted import (
@@ -92,7 +92,7 @@ def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline
         metric_tables(trace, known, work_metrics() | EVIDENCE),
     )
     work = counted_work(recording.tables, known, recording.times)
-    if trace.has("ops"):
+    if has_operators(trace):
         work = filled(work, shaped_work(trace, operator_tree(trace), known, recording.times))
     return Roofline(_gpus(known, recording.ceilings), _kernels(recording, work))
 
@@ -147,7 +147,7 @@ def _why_not(metric: str, recording: _Recording, place: int, by_shapes: str | No
         return why_not(table, metric)
     if recording.trace.has("counters") and device.chip is None:
         return device.reason
-    return by_shapes or (NO_OPERATOR if recording.trace.has("ops") else NO_WORK)
+    return by_shapes or (NO_OPERATOR if has_operators(recording.trace) else NO_WORK)
 
 
 def _calls(recording: _Recording, work: Work) -> dict[Key, tuple[int, int]]:
