@@ -112,8 +112,8 @@ def test_attention_over_a_cache_by_the_lengths_of_its_step() -> None:
 
 
 def test_a_public_report_of_a_decode_step_says_the_same_bytes() -> None:
-    """SGLang's decode of 32 sequences with 32,785 tokens of context on an MI300X: 2 * 32785 * 8 * 128 * 2 B of the cache
-    and 2 * 32 * 32 * 128 * 2 B of queries and results, as TraceLens reports; block tables are as large as they may be."""
+    """SGLang's decode of 32 sequences with 32,785 tokens of context on an MI300X: 2 * 32785 * 8 * 128 * 2 B of the
+    cache and 2 * 32 * 32 * 128 * 2 B of queries and results, as TraceLens reports; page tables do not count."""
     states, cache = tensor(32, 32, 128), tensor(835874, 1, 8, 128)
     tables: list[Given] = [tensor(33, dtype=I4), tensor(20971520, dtype=I4), tensor(4096, dtype=I4)]
     step = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)"
