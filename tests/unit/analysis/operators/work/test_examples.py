@@ -160,6 +160,20 @@ def test_packed_sequences_of_unknown_lengths_still_have_bytes() -> None:
     assert work_of("flash_attn::_flash_attn_varlen_forward", *given).bytes.value == 2304 + 32
 
 
+def test_packed_sequences_take_the_lengths_of_their_step() -> None:
+    """45 + 30 pairs of 4 heads of 8 for the 11 queries of the step."""
+    given: list[Given] = [
+        tensor(11, 4, 8),
+        *[tensor(39, 2, 8)] * 2,
+        *[tensor(4, dtype=I4)] * 2,
+        "9",
+        "20",
+        *LAST,
+    ]
+    work = work_of("flash_attn::_flash_attn_varlen_forward", *given, step=STEPS[0])
+    assert work.flops.value == 4 * 4 * 8 * 75
+
+
 def test_int8_products_multiply_in_int8() -> None:
     work = work_of("aten::_int_mm", tensor(4, 8, dtype=I1), tensor(8, 6, dtype=I1))
     assert work.dtype == "int8"
