@@ -14,7 +14,7 @@ from rocm_perf.analysis.operators.peaks import floating_type, short_type
 from rocm_perf.analysis.operators.serving_steps import with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import operator_work
-from rocm_perf.analysis.operators.work.division import Share, asked_gradient, share
+from rocm_perf.analysis.operators.work.division import asked_gradient, share
 from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
@@ -92,12 +92,10 @@ def _call(row: Mapping[str, Any]) -> _Call:
     name, shapes, dtypes, inputs, strides = (row[column] for column in _CALL)
     kernel, launched = row["kernel"], str(row[_LAUNCHED]).split("\n")
     asked = asked_gradient(name, kernel, inputs) if len(set(launched)) > 1 else inputs
+    if asked != inputs:
+        launched = [other for other in launched if asked_gradient(name, other, inputs) == asked]
     work = operator_work(name, shapes, dtypes, asked, strides, kernel, row["step"])
-    part = (
-        Share()
-        if asked != inputs
-        else share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
-    )
+    part = share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
     ceiling, note = _ceiling(kernel, work.on_matrix, short_type(work.dtype) or floating_type(shapes, dtypes))
     notes = tuple(text for text in (part.note, note) if text)
     if part.own_bytes is not None:

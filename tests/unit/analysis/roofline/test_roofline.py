@@ -414,6 +414,19 @@ def test_work_that_cannot_be_told_has_a_reason() -> None:
     assert NO_OPERATOR in roofline(lone).kernels[0].reason
 
 
+def test_launches_of_one_gradient_share_its_work() -> None:
+    """Two launches for the weights of [1, 1, 1, 1] on [1, 1, 4, 4]: 2 * 16 FLOPs together; the other has as many."""
+    operator = {"name": "aten::convolution_backward", "category": "operator", "start_ns": 0, "end_ns": 50, "op_id": 1,
+                "pid": 1, "tid": 1, "shapes": "[[1,1,4,4],[1,1,4,4],[1,1,1,1],[],[],[],[],[],[],[],[]]",
+                "dtypes": '["float","float","float","","","","","","","",""]',
+                "inputs": '["","","","[0]","[1]","[0]","[1]","False","[0]","1","[True, True, False]"]'}  # fmt: skip
+    names = ("wgrad_engine", "wgrad_engine", "dgrad_engine")
+    launches = [call("hipLaunchKernel", 10 + n, 11 + n, n, pid=1, tid=1) for n in range(3)]
+    ran = [dispatch(n, 10_000, name=name, correlation_id=n, tid=1) for n, name in enumerate(names)]
+    kernels = roofline(trace(agents=[MI300X], ops=[operator], api_calls=launches, dispatches=ran)).kernels
+    assert {row.kernel: row.flops.value for row in kernels} == {"wgrad_engine": 16, "dgrad_engine": 32}
+
+
 def test_work_that_was_launched_before_the_judged_part_has_its_operator() -> None:
     """The host runs ahead: its operator and launch lie before the cut, the kernel behind it."""
     operator = {"name": "aten::mm", "category": "operator", "start_ns": 0, "end_ns": 50, "op_id": 1, "pid": 1, "tid": 1,
