@@ -24,7 +24,7 @@ from rocm_perf.analysis.operators.kernels import (
 )
 from rocm_perf.analysis.operators.passes import backward_ns, passes
 from rocm_perf.analysis.operators.peaks import Peaks, floating_type, peaks, short_type
-from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
+from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, has_operators, operator_tree
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.operators import (
@@ -63,7 +63,7 @@ def _spent_ns(work: pl.DataFrame) -> int:
 def operators(trace: Trace) -> Operators:
     """All operators of the timed pass, or why there are none."""
     total = sum(_spent_ns(work) for work in (timed_dispatches(trace), timed_copies(trace)))
-    tree = operator_tree(trace) if trace.has("ops") else None
+    tree = operator_tree(trace) if has_operators(trace) else None
     if tree is None or not tree.operators.height:
         return Operators(
             categories=(),

@@ -23,10 +23,17 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         r"^triton_|^## Call CompiledFxGraph|^CompiledFunction|^Torch-Compiled|^TorchDynamo|^inductor",
     ),
     ("optimizer", r"^Optimizer\.|_foreach_|_fused_(adam|adamw|sgd|adagrad)|^_amp_"),
-    ("attention", r"attention|flash_attn|fmha|paged_attn"),
+    (
+        "mixture of experts",
+        r"(^|_)(f?moe|experts)(_|$)|grouped_topk|topk_(softmax|sigmoid)|^(TopK|SortTokens)$",
+    ),
+    ("cache", r"reshape_and_cache|store_cache|kv_cache|concat_and_cache"),
+    ("attention", r"attention|flash_attn|fmha|paged_attn|(^|_)mha_|(^|_)mla_"),
+    ("rotary embedding", r"rotary|(^|_)rope(_|$)"),
     ("convolution", r"conv(olution)?([123]d)?(_transpose)?(_|$)|_convolution"),
     ("GEMM", r"(^|_)(mm|bmm|addmm|baddbmm|addbmm|linear|matmul|mv|addmv|dot|vdot|einsum|gemm)(_|$)"),
     ("normalisation", r"(layer|batch|group|instance|rms)_?norm"),
+    ("quantisation", r"(^|_)quant|quant(ize|ise)?(_|$)"),
     ("softmax", r"softmax"),
     ("loss", r"_loss|cross_entropy|nll_"),
     ("pooling", r"pool[123]d|_pool"),
@@ -56,7 +63,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         "elementwise",
         r"^(fill|zero|add|sub|rsub|mul|div|pow|neg|abs|sqrt|rsqrt|exp|log|tanh|sigmoid|gelu|silu|relu|threshold|sin|cos|"
         r"clamp\w*|maximum|minimum|eq|ne|lt|le|gt|ge|logical_\w+|bitwise_\w+|addc\w+|lerp|floor\w*|ceil|round|erf|"
-        r"reciprocal|square|isnan|isinf|isfinite|remainder|fmod|sign|leaky_relu|hardtanh|mish|elu|glu|__\w+__)"
+        r"reciprocal|square|isnan|isinf|isfinite|remainder|fmod|sign|\w+_and_mul\w*|leaky_relu|hardtanh|mish|elu|glu|__\w+__)"
         r"(_backward)?$",
     ),
 )
@@ -67,7 +74,11 @@ OTHER = "other"
 
 @lru_cache(maxsize=65_536)
 def operator_category(name: str) -> str:
-    """`aten::add_` -> elementwise."""
-    bare = name.removeprefix("aten::")
-    plain = bare.rstrip("_") or bare
+    """`aten::add_` -> elementwise. Operators of other libraries are recognised without their library, too."""
+    named = _category(name.removeprefix("aten::"))
+    return named if named != OTHER else _category(name.rsplit("::", maxsplit=1)[-1])
+
+
+def _category(name: str) -> str:
+    plain = name.rstrip("_") or name
     return next((kind for kind, pattern in _COMPILED if pattern.search(plain)), OTHER)

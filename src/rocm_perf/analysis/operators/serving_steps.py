@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.operators.work.step_lengths import MARK
 from rocm_perf.model.trace import Trace
 
@@ -15,7 +16,7 @@ _KEY, _ROW, _STEP = "step process", "step row", "step"  # what no table has a co
 
 def with_step(trace: Trace, frame: pl.DataFrame, moment: str) -> pl.DataFrame:
     """The rows with the range of the step that was open in their process at the `moment` of each; null without one."""
-    steps = _steps(trace)
+    steps = _steps(whole_of(trace))
     if not steps.height:
         return frame.with_columns(pl.lit(None, pl.String).alias(_STEP))
     placed = frame.with_row_index(_ROW).with_columns(_process())

@@ -39,6 +39,11 @@ class OperatorTree:
     copies: pl.DataFrame
 
 
+def has_operators(trace: Trace) -> bool:
+    """Whether operators were recorded, in the run or in the capture of its graphs."""
+    return trace.has("ops") or trace.has("captured_ops")
+
+
 @once_per_trace
 def operator_tree(trace: Trace) -> OperatorTree:
     """Every operator of the timed pass, with what it did itself and what was done below it."""

@@ -8,6 +8,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.whole import part_of
 from rocm_perf.analysis.phases.build import phases
 from rocm_perf.errors import UsageError
 from rocm_perf.model.time_window import Span
@@ -78,7 +79,7 @@ def cut(trace: Trace, span: Span) -> Trace:
         ends = (tables[name]["end_ns"].max() for name in ("dispatches", "copies") if name in tables)
         until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
         tables["api_calls"] = _ended(tables["api_calls"], until, number)
-    return Trace(tables, trace.run)
+    return part_of(trace, Trace(tables, trace.run))
 
 
 def _ended(calls: pl.DataFrame, until: pl.Expr, number: int) -> pl.DataFrame:

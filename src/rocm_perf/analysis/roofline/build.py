@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.operators.tree import operator_tree
+from rocm_perf.analysis.basis.whole import whole_of
+from rocm_perf.analysis.operators.tree import OperatorTree, has_operators, operator_tree
 from rocm_perf.analysis.roofline.amounts import SHAPES, Key, Work, filled
 from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.counted import (
@@ -47,6 +48,8 @@ NO_WORK = (
 )
 NO_OPERATOR = "it was launched by no operator that is recorded"
 EVIDENCE = frozenset((OCCUPANCY, "wait_share", "issue_wait_share"))
+
+_FEW = 0.01  # of the kernels: without their launches, little is lost
 
 Ceilings = tuple[Mapping[str, Ceiling], ...]
 Machines = tuple[MachineCeilings, ...]
@@ -92,9 +95,17 @@ def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline
         metric_tables(trace, known, work_metrics() | EVIDENCE),
     )
     work = counted_work(recording.tables, known, recording.times)
-    if trace.has("ops"):
-        work = filled(work, shaped_work(trace, operator_tree(trace), known, recording.times))
+    if has_operators(whole_of(trace)):
+        work = filled(work, shaped_work(trace, _launching_tree(trace), known, recording.times))
     return Roofline(_gpus(known, recording.ceilings), _kernels(recording, work))
+
+
+def _launching_tree(trace: Trace) -> OperatorTree:
+    """The operators of a recording; those of all that it was cut from where its launches lie before the cut, as they
+    do where the host runs ahead."""
+    tree = operator_tree(trace)
+    without = tree.kernels["launch_ns"].null_count()
+    return operator_tree(whole_of(trace)) if without > _FEW * tree.kernels.height else tree
 
 
 def _gpus(known: tuple[Device, ...], peaks: Ceilings) -> tuple[RooflineGpu, ...]:
@@ -147,7 +158,7 @@ def _why_not(metric: str, recording: _Recording, place: int, by_shapes: str | No
         return why_not(table, metric)
     if recording.trace.has("counters") and device.chip is None:
         return device.reason
-    return by_shapes or (NO_OPERATOR if recording.trace.has("ops") else NO_WORK)
+    return by_shapes or (NO_OPERATOR if has_operators(whole_of(recording.trace)) else NO_WORK)
 
 
 def _calls(recording: _Recording, work: Work) -> dict[Key, tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from rocm_perf.analysis.operators.peaks import floating_type, short_type
 from rocm_perf.analysis.operators.serving_steps import with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import operator_work
-from rocm_perf.analysis.operators.work.division import Share, asked_gradient, share
+from rocm_perf.analysis.operators.work.division import asked_gradient, share
 from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
@@ -40,7 +41,7 @@ _OF_WHICH = "its name does not say which part of its operator's tensors it moves
 AT_LEAST = "each tensor counts as moved once: a kernel that reads some again moves more"
 
 _CALL = ["name", "shapes", "dtypes", "inputs", "strides"]
-_LAUNCHED = "launched"  # the kernels of the call, one on each line
+_LAUNCHED = "launched"  # the number of the set of kernels that a call launched
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,12 @@ def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], tim
     owned = with_step(trace, numbered.select(*ID, "owner", "launch_ns"), "launch_ns").drop("launch_ns")
     if not owned.height:
         return NOTHING
-    launched = (
-        tree.kernels.drop_nulls("owner")
-        .group_by("owner")
-        .agg(pl.col("kernel").sort().str.join("\n").alias(_LAUNCHED))
-    )
-    owners = tree.operators.select(pl.col("row").alias("owner"), *_CALL).join(launched, on="owner")
+    by_owner, sets = _launched(tree)
+    owners = tree.operators.select(pl.col("row").alias("owner"), *_CALL).join(by_owner, on="owner")
     timed = times.timed.join(owned, on=ID, how="inner", nulls_equal=True).join(owners, on="owner", how="left")
     columns = ["gpu", "kernel", *_CALL, _LAUNCHED, "step"]
     distinct = timed.select(columns).unique(maintain_order=True).with_row_index("call")
-    calls = [_call(row) for row in distinct.iter_rows(named=True)]
+    calls = [_call(row, sets[row[_LAUNCHED]]) for row in distinct.iter_rows(named=True)]
     numbered = timed.join(distinct, on=columns, how="left", nulls_equal=True)
     rows = _rows(distinct, calls, known)
     amounts = numbered.select("call", "slot").join(rows, on="call", how="inner").select(*SCHEMA)
@@ -87,17 +84,32 @@ def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], tim
     )
 
 
-def _call(row: Mapping[str, Any]) -> _Call:
+def _launched(tree: OperatorTree) -> tuple[pl.DataFrame, list[Counter[str]]]:
+    """For each owner the number of the set of kernels that it launched, and those sets, each kept once."""
+    counts = tree.kernels.drop_nulls("owner").group_by("owner", "kernel").len().sort("owner", "kernel")
+    each = pl.format("{}\t{}", "len", "kernel").str.join("\n").alias("set")
+    by_owner = counts.group_by("owner", maintain_order=True).agg(each)
+    sets = by_owner.select("set").unique(maintain_order=True).with_row_index(_LAUNCHED)
+    lines = [text.split("\n") for text in sets["set"]]
+    counters = [
+        Counter({name: int(count) for count, _, name in (line.partition("\t") for line in of)})
+        for of in lines
+    ]
+    return by_owner.join(sets, on="set").select("owner", _LAUNCHED), counters
+
+
+def _call(row: Mapping[str, Any], launched: Counter[str]) -> _Call:
     """The work of one launch of a kernel: what of its operator's work is its own."""
     name, shapes, dtypes, inputs, strides = (row[column] for column in _CALL)
-    kernel, launched = row["kernel"], str(row[_LAUNCHED]).split("\n")
-    asked = asked_gradient(name, kernel, inputs) if len(set(launched)) > 1 else inputs
+    kernel = row["kernel"]
+    asked = asked_gradient(name, kernel, inputs) if len(launched) > 1 else inputs
+    if asked != inputs:
+        alike = {
+            other: count for other, count in launched.items() if asked_gradient(name, other, inputs) == asked
+        }
+        launched = Counter(alike)
     work = operator_work(name, shapes, dtypes, asked, strides, kernel, row["step"])
-    part = (
-        Share()
-        if asked != inputs
-        else share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
-    )
+    part = share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
     ceiling, note = _ceiling(kernel, work.on_matrix, short_type(work.dtype) or floating_type(shapes, dtypes))
     notes = tuple(text for text in (part.note, note) if text)
     if part.own_bytes is not None:

@@ -296,6 +296,20 @@ def test_categories_by_name() -> None:
         "autograd::engine::evaluate_function: MmBackward0": "autograd",
         "aten::_foreach_add_": "optimizer",
         "my::thing": "other",
+        "aiter::gemm_a16w16": "GEMM",
+        "aiter::add_rmsnorm": "normalisation",
+        "sgl_kernel::silu_and_mul": "elementwise",
+        "sgl_kernel::rotary_embedding": "rotary embedding",
+        "aiter::rope_cached_2c_fwd_impl": "rotary embedding",
+        "vllm::moe_forward": "mixture of experts",
+        "aiter::fused_moe_": "mixture of experts",
+        "_moe_C::topk_softmax": "mixture of experts",
+        "_C_cache_ops::reshape_and_cache_flash": "cache",
+        "vllm::unified_kv_cache_update": "cache",
+        "vllm::unified_attention_with_output": "attention",
+        "aiter::mha_fwd": "attention",
+        "_C::dynamic_scaled_fp8_quant": "quantisation",
+        "aten::remainder": "elementwise",
     }
     assert {name: operator_category(name) for name in expected} == expected
 

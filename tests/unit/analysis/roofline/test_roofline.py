@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocm_perf.analysis.phases.focus import cut
 from rocm_perf.analysis.roofline import roofline
 from rocm_perf.analysis.roofline.build import NO_KERNELS, NO_OPERATOR, NO_WORK
 from rocm_perf.analysis.roofline.devices import NOT_RECORDED
@@ -18,6 +19,7 @@ from rocm_perf.analysis.roofline.shapes import F32_ON_MATRIX, F32_ON_VECTOR, IN_
 from rocm_perf.arch.catalog import find_gpu
 from rocm_perf.model import schema
 from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, WorkPart
+from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.gpu import find_gpu as find_sim_gpu
@@ -410,6 +412,31 @@ def test_work_that_cannot_be_told_has_a_reason() -> None:
     assert "no formula for aten::frobnicate" in called("aten::frobnicate", "[[8]]", '["float"]').reason
     lone = trace(agents=[MI300X], dispatches=[dispatch(1, 10)], ops=[{"name": "x", "category": "operator"}])
     assert NO_OPERATOR in roofline(lone).kernels[0].reason
+
+
+def test_launches_of_one_gradient_share_its_work() -> None:
+    """Two launches for the weights of [1, 1, 1, 1] on [1, 1, 4, 4]: 2 * 16 FLOPs together; the other has as many."""
+    operator = {"name": "aten::convolution_backward", "category": "operator", "start_ns": 0, "end_ns": 50, "op_id": 1,
+                "pid": 1, "tid": 1, "shapes": "[[1,1,4,4],[1,1,4,4],[1,1,1,1],[],[],[],[],[],[],[],[]]",
+                "dtypes": '["float","float","float","","","","","","","",""]',
+                "inputs": '["","","","[0]","[1]","[0]","[1]","False","[0]","1","[True, True, False]"]'}  # fmt: skip
+    names = ("wgrad_engine", "wgrad_engine", "dgrad_engine")
+    launches = [call("hipLaunchKernel", 10 + n, 11 + n, n, pid=1, tid=1) for n in range(3)]
+    ran = [dispatch(n, 10_000, name=name, correlation_id=n, tid=1) for n, name in enumerate(names)]
+    kernels = roofline(trace(agents=[MI300X], ops=[operator], api_calls=launches, dispatches=ran)).kernels
+    assert {row.kernel: row.flops.value for row in kernels} == {"wgrad_engine": 16, "dgrad_engine": 32}
+
+
+def test_work_that_was_launched_before_the_judged_part_has_its_operator() -> None:
+    """The host runs ahead: its operator and launch lie before the cut, the kernel behind it."""
+    operator = {"name": "aten::mm", "category": "operator", "start_ns": 0, "end_ns": 50, "op_id": 1, "pid": 1, "tid": 1,
+                "shapes": "[[8, 8], [8, 8]]", "dtypes": '["c10::Half", "c10::Half"]'}  # fmt: skip
+    ran = [{**dispatch(1, 10_000, correlation_id=1), "start_ns": 5_000, "end_ns": 15_000}]
+    launches = [call("hipLaunchKernel", 10, 11, 1, pid=1, tid=1)]
+    whole = trace(agents=[MI300X], ops=[operator], api_calls=launches, dispatches=ran)
+    part = cut(whole, Span(1_000, 20_000))
+    assert not part.has("ops")
+    assert roofline(part).kernels[0].flops.value == 2 * 8**3
 
 
 def test_counters_come_before_shapes_and_leave_the_rest_to_them() -> None:

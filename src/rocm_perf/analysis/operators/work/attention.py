@@ -7,7 +7,7 @@ counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, element_bytes
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
@@ -125,11 +125,21 @@ def varlen(*, backward: bool = False) -> Count:
         one = Sizes(sequences, query[1], query[0] // sequences, key[0] // sequences, query[2], value[2])
         result = _packed_bytes(call, backward)
         if sequences > 1 and [query[0], key[0]] != [sequences * size for size in longest]:
-            return _between(call, one, longest, backward, result)
+            stated = _by_step(call, one, backward, result)
+            return stated or _between(call, one, longest, backward, result)
         flops, text = products(one, _pairs(call, one.rows, one.columns, last=True), backward)
         return Counted(flops, text, result, on_matrix=True)
 
     return count
+
+
+def _by_step(call: Call, one: Sizes, backward: bool, result: int) -> Counted | None:
+    """The work by the lengths that the serving step states; None where it states none, or of other queries."""
+    queries = call.tensor("query").shape[0]
+    if call.step is None or call.step.queries != queries or not call.is_true("causal"):
+        return None
+    flops, text = products(replace(one, batch=1), call.step.pairs, backward)
+    return Counted(flops, text, result, on_matrix=True)
 
 
 def _longest(call: Call, name: str, otherwise: int) -> int:
@@ -224,8 +234,14 @@ FORMULAS: tuple[Formula, ...] = (
         f"flash_attn::_flash_attn_forward(query, key, value, {_AFTER_FLASH}, softcap, alibi_slopes, "
         "return_softmax)",
         f"aiter::_flash_attn_forward(query, key, value, {_AFTER_FLASH}, ...)",
-        f"aiter::mha_fwd(query, key, value, {_AFTER_FLASH}, ...)",
-        f"aiter::fmha_v3_fwd(query, key, value, {_AFTER_FLASH}, ...)",
+        f"aiter::mha_fwd(query, key, value, {_AFTER_FLASH}, sink_size, return_lse, return_random, cu_seqlens_q, "
+        "cu_seqlens_k, out!, bias, alibi_slopes, q_descale, k_descale, v_descale, sink, generator)",
+        f"aiter::mha_fwd(query, key, value, {_AFTER_FLASH}, return_lse, return_random, out!, bias, alibi_slopes, "
+        "generator)",
+        f"aiter::fmha_v3_fwd(query, key, value, {_AFTER_FLASH}, return_lse, return_random, cvt, out!, bias, "
+        "alibi_slopes, q_descale, k_descale, v_descale, generator)",
+        f"aiter::fmha_v3_fwd(query, key, value, {_AFTER_FLASH}, return_lse, return_random, cvt, out!, alibi_slopes, "
+        "generator)",
         f"aiter::wrapper_fmha_v3_fwd(query, key, value, {_AFTER_FLASH}, ...)",
         f"aiter::wrapper_mha_fwd(query, key, value, {_AFTER_FLASH}, ...)",
         "aiter::fmha_fwd_bf16_opus_fwd(query, key, value, softmax_scale, causal, out!)",

@@ -79,8 +79,8 @@ def _unknown(call: Call, query: Argument) -> Counted:
 FORMULAS: tuple[Formula, ...] = (
     *formulas(
         _of_a_layer,
-        "vllm::unified_attention*(query, key~, value~, output!, ...)",
-        "sglang::unified_attention*(query, key~, value~, output!, ...)",
+        "vllm::unified_attention*(query, key~, value~, output!, ...~)",
+        "sglang::unified_attention*(query, key~, value~, output!, ...~)",
     ),
     *formulas(
         _other,
@@ -92,37 +92,40 @@ FORMULAS: tuple[Formula, ...] = (
         _cached,
         "_rocm_C::paged_attention(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, "
         "kv_heads, scale, "
-        "block_tables, seq_lens, query_start_loc, block_size, max_context, ...)",
+        "block_tables, seq_lens, query_start_loc, block_size, max_context, ...~)",
         "_rocm_C::paged_attention(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, "
         "kv_heads, scale, "
-        "block_tables, seq_lens, block_size, max_context, ...)",
+        "block_tables, seq_lens, block_size, max_context, ...~)",
         "aiter::paged_attention_rocm(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, "
         "value_cache~, kv_heads, scale, "
-        "block_tables, context_lens, block_size, max_context, ...)",
+        "block_tables, context_lens, block_size, max_context, ...~)",
         "_C::paged_attention_v1(out!, query, key_cache~, value_cache~, kv_heads, scale, block_tables, "
         "seq_lens, block_size, "
-        "max_context, ...)",
+        "max_context, ...~)",
         "_C::paged_attention_v2(out!, exp_sums~, max_logits~, tmp_out~, query, key_cache~, value_cache~, "
         "kv_heads, scale, "
-        "block_tables, seq_lens, block_size, max_context, ...)",
+        "block_tables, seq_lens, block_size, max_context, ...~)",
         "aiter::paged_attention_v1(out!, workspace~, query, key_cache~, value_cache~, scale, block_tables, "
         "cu_query_lens, "
-        "context_lens, max_context, ...)",
-        "aiter::paged_attention_ragged(out!, workspace~, query, key_cache~, value_cache~, ...)",
-        "aiter::pa_fwd*(query, key_cache~, value_cache~, ...)",
-        "aiter::_pa_*(query, key_cache~, value_cache~, ...)",
-        "aiter::pa_*(query, key_cache~, value_cache~, ...)",
-        "aiter::mha_batch_prefill(query, key_cache~, value_cache~, ...)",
-        "aiter::mla_*(query, key_cache~, ...)",
-        "aiter::_flash_attn_with_kvcache*(query, key_cache~, value_cache~, ...)",
-        "vllm::rocm_aiter_mla_decode_fwd(query, key_cache~, out!, ...)",
-        "_vllm_fa*_C::varlen_fwd(query, key_cache~, value_cache~, out!, ...)",
-        "_vllm_fa*_C::fwd_kvcache(query, key_cache~, value_cache~, ...)",
-        "_vllm_fa*_C::fwd(query, key_cache~, value_cache~, ...)",
-        "sgl_kernel::fwd*(query, key_cache~, value_cache~, ...)",
-        "flash_attn_3::fwd(query, key_cache~, value_cache~, ...)",
-        "*::cutlass_mla_decode(out!, query, q_pe, key_cache~, ...)",
-        "_C::sm100_cutlass_mla_decode(out!, lse!, query, q_pe, key_cache~, ...)",
-        "*_decode_attention*(query, ...)",
+        "context_lens, max_context, ...~)",
+        "aiter::paged_attention_ragged(out!, workspace~, query, key_cache~, value_cache~, ...~)",
+        "aiter::pa_fwd*(query, key_cache~, value_cache~, ...~)",
+        "aiter::_pa_*(query, key_cache~, value_cache~, ...~)",
+        "aiter::pa_*(query, key_cache~, value_cache~, ...~)",
+        "aiter::mha_batch_prefill(query, key_cache~, value_cache~, ...~)",
+        "aiter::mha_varlen_fwd(query, key_cache~, value_cache~, ...~)",
+        "aiter::fmha_v3_varlen_fwd(query, key_cache~, value_cache~, ...~)",
+        "flash_attn::_flash_attn_varlen_forward(query, key_cache~, value_cache~, ...~)",
+        "aiter::mla_*(query, key_cache~, ...~)",
+        "aiter::_flash_attn_with_kvcache*(query, key_cache~, value_cache~, ...~)",
+        "vllm::rocm_aiter_mla_decode_fwd(query, key_cache~, out!, ...~)",
+        "_vllm_fa*_C::varlen_fwd(query, key_cache~, value_cache~, out!, ...~)",
+        "_vllm_fa*_C::fwd_kvcache(query, key_cache~, value_cache~, ...~)",
+        "_vllm_fa*_C::fwd(query, key_cache~, value_cache~, ...~)",
+        "sgl_kernel::fwd*(query, key_cache~, value_cache~, ...~)",
+        "flash_attn_3::fwd(query, key_cache~, value_cache~, ...~)",
+        "*::cutlass_mla_decode(out!, query, q_pe, key_cache~, ...~)",
+        "_C::sm100_cutlass_mla_decode(out!, lse!, query, q_pe, key_cache~, ...~)",
+        "*_decode_attention*(query, ...~)",
     ),
 )

@@ -51,28 +51,24 @@ class Share:
 
 
 def share(
-    operator: str, on_matrix: bool, kernel: str, launched: Sequence[str], known: Sequence[Argument]
+    operator: str, on_matrix: bool, kernel: str, launched: Counter[str], known: Sequence[Argument]
 ) -> Share:
-    """The share of one launch of `kernel` among all that a call launched."""
-    names = Counter(launched)
-    if len(names) == 1:
-        return Share() if len(launched) == 1 else _evenly(1 / len(launched), len(launched))
+    """The share of one launch of `kernel` among all that a call launched, counted by name."""
+    if len(launched) == 1:
+        return Share() if launched[kernel] == 1 else _evenly(launched[kernel])
     if on_matrix:
-        return _of_the_product(operator, kernel, names)
+        return _of_the_product(operator, kernel, launched)
     own = next(((count, what) for pattern, count, what in _PASSES if pattern.search(kernel)), None)
-    if own is not None:
-        largest = max((argument.elements * (argument.element_bytes or 0) for argument in known), default=0)
-        return Share(
-            flops=None,
-            bytes=None,
-            own_bytes=own[0] * largest // names[kernel],
-            note=f"its own pass: {own[1]}",
-        )
-    return _undivided(operator, launched)
+    if own is None:
+        return _undivided(operator, launched)
+    passes, what = own
+    largest = max((argument.elements * (argument.element_bytes or 0) for argument in known), default=0)
+    moved = passes * largest // launched[kernel]
+    return Share(flops=None, bytes=None, own_bytes=moved, note=f"its own pass: {what}")
 
 
-def _evenly(part: float, count: int) -> Share:
-    return Share(part, part, note=f"divided evenly among the {count} launches of one call")
+def _evenly(count: int) -> Share:
+    return Share(1 / count, 1 / count, note=f"divided evenly among the {count} launches of one call")
 
 
 def _of_the_product(operator: str, kernel: str, names: Counter[str]) -> Share:
@@ -93,11 +89,11 @@ def _of_the_product(operator: str, kernel: str, names: Counter[str]) -> Share:
         return Share(
             1 / _GRADIENTS, None, note="one of two gradients, which take the same number of operations"
         )
-    return _undivided(operator, list(names.elements()))
+    return _undivided(operator, names)
 
 
-def _undivided(operator: str, launched: Sequence[str]) -> Share:
-    why = f"{operator} launched {len(launched)} kernels, among which its work cannot be divided"
+def _undivided(operator: str, launched: Counter[str]) -> Share:
+    why = f"{operator} launched {sum(launched.values())} kernels, among which its work cannot be divided"
     return Share(None, None, reason=why)
 
 

@@ -161,6 +161,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _routing(5, "softmax; comparisons are not counted"),
+        "TopK(logits, ...)",
         "_moe_C::topk_softmax(weights!, indices!, source!, logits, ...)",
         "aiter::topk_softmax*(weights!, indices!, source!, logits, ...)",
         "sgl_kernel::topk_softmax(weights!, indices!, logits, ...)",
@@ -182,6 +183,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _bookkeeping,
+        "SortTokens(weights, indices, experts)",
         "*::moe_align_block_size(topk_ids, num_experts, block_size, sorted_token_ids!, expert_ids!, "
         "num_tokens!, ...)",
         "aiter::moe_sorting*(topk_ids, topk_weights, sorted_token_ids!, sorted_weights!, sorted_expert_ids!, "

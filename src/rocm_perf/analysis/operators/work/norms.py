@@ -142,6 +142,7 @@ FORMULAS: tuple[Formula, ...] = (
         "aiter::rmsnorm2d_fwd_ck(input, weight, eps, ...)",
         "vllm::rocm_aiter_rms_norm(input, weight, eps)",
         "vllm::rms_norm(input, weight, eps, ...)",
+        "LigerRMSNormFunction(input, weight, ...)",
         "flashinfer::rmsnorm(out!, input, weight, eps, enable_pdl)",
     ),
     *formulas(

@@ -60,6 +60,12 @@ def _sized(call: Call) -> Counted:
     return product(1, (m, n, k), element_bytes(call.tensor("a")), call.tensor("a").dtype)
 
 
+def _int4(call: Call) -> Counted:
+    """Weights of four bits in tiles: their columns are those of the scales, [groups, N, 2]."""
+    a = call.tensor("self", 2)
+    return product(1, (a.shape[0], call.tensor("scales", 3).shape[1], a.shape[1]), element_bytes(a), a.dtype)
+
+
 def _awq(call: Call) -> Counted:
     a, weight = call.tensor("input"), call.tensor("weight", 2)
     sizes = (prod(a.shape[:-1]), _PACKED_INTO_INT32 * weight.shape[1], a.shape[-1])
@@ -175,6 +181,7 @@ FORMULAS: tuple[Formula, ...] = (
         "_C::gptq_marlin_gemm(a, c, weight, bias, b_scales, global_scale, b_zeros, g_idx, perm, workspace~, "
         "b_type, size_m, size_n, size_k, ...)",
     ),
+    *formulas(_int4, "aten::_weight_int4pack_mm(self, mat2, group_size, scales)"),
     *formulas(
         _awq,
         "_C::awq_gemm(input, weight, scales, zeros, split_k)",

@@ -1,7 +1,8 @@
 """The parameters of an operator by its public schema, and what it does with each.
 
 `aten::mm(self, mat2)`: tensors are read. `out!` is written, `self&` read and written, and of `cache~` only a part is
-touched, which the formula counts. Tensors behind the last parameter were given as `out=`; `...` instead: are read.
+touched, which the formula counts. Tensors behind the last parameter were given as `out=`; with `...` they are read,
+with `...~` they do not count.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rocm_perf.model.torch_call import Argument
 _SIGNATURE = re.compile(r"([\w:*]+)\(([^)]*)\)")
 _WRITTEN, _UPDATED, _PARTLY = "!", "&", "~"
 _ROLES = _WRITTEN + _UPDATED + _PARTLY
-_REST = "..."
+_REST, _REST_PARTLY = "...", "...~"
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Formula:
     operator: str  # may end in `*`
     parameters: tuple[str, ...]
     count: Count
-    takes_more: bool = False
+    rest: str = ""  # what tensors behind the parameters are: `...`, `...~`, or results
 
     def in_place(self) -> Formula:
         """The formula of the operator that writes its first argument: `add_` for `add`."""
@@ -50,11 +51,13 @@ class Formula:
             times = {_WRITTEN: 1, _UPDATED: 2, _PARTLY: 0}.get(role, 1)
             total += times * call.size(parameter.rstrip(_ROLES)) if times else 0
             writes |= role in (_WRITTEN, _UPDATED) and parameter[:-1] in call.arguments
+        if self.rest == _REST_PARTLY:
+            return total
         rest = Call(
             {str(place): argument for place, argument in enumerate(arguments[len(self.parameters) :])}
         )
         beyond = sum(rest.size(name) for name in rest.arguments)
-        results_given = writes or (beyond and not self.takes_more)
+        results_given = writes or (beyond and not self.rest)
         return total + beyond + (0 if results_given else output_bytes)
 
 
@@ -63,9 +66,9 @@ def formula(signature: str, count: Count) -> Formula:
     match = _SIGNATURE.fullmatch(signature)
     if match is None:
         raise ValueError(f"{signature!r} is not a signature")
-    parameters = tuple(word.strip() for word in match[2].split(",") if word.strip())
-    more = _REST in parameters
-    return Formula(match[1], tuple(name for name in parameters if name != _REST), count, takes_more=more)
+    words = tuple(word.strip() for word in match[2].split(",") if word.strip())
+    rest = words[-1] if words and words[-1] in (_REST, _REST_PARTLY) else ""
+    return Formula(match[1], words[:-1] if rest else words, count, rest)
 
 
 def formulas(count: Count, *signatures: str) -> tuple[Formula, ...]:

@@ -43,6 +43,26 @@ ATTENTION: list[Example] = [
         3840,
         4 * 768,
     ),
+    # the same into a given result: written once, and not counted again
+    (
+        "aiter::mha_fwd",
+        [
+            *[tensor(2, 6, 4, 8)] * 3,
+            "0.",
+            "1.0",
+            "True",
+            "2",
+            "-1",
+            "True",
+            "False",
+            tensor(2, 6, 4, 8),
+            None,
+            None,
+            None,
+        ],
+        3840,
+        4 * 768,
+    ),
     # packed sequences that are all as long as the longest: 2 of 6 tokens, causal 21 pairs each; 3 offsets of 4 B twice
     (
         "flash_attn::_flash_attn_varlen_forward",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rocm_perf.analysis.operators.work.division import Share, asked_gradient, share
 from rocm_perf.model.torch_call import arguments
 
@@ -9,7 +11,7 @@ ROWS = arguments("[[4, 8], [8]]", '["c10::BFloat16", "c10::BFloat16"]') or ()
 
 
 def part(operator: str, kernel: str, *launched: str, on_matrix: bool = False) -> Share:
-    return share(operator, on_matrix, kernel, launched, ROWS)
+    return share(operator, on_matrix, kernel, Counter(launched), ROWS)
 
 
 def test_one_kernel_does_all_and_launches_of_one_kernel_share_evenly() -> None:

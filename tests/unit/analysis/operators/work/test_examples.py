@@ -111,6 +111,17 @@ def test_attention_over_a_cache_by_the_lengths_of_its_step() -> None:
             assert "sliding window" in str(work.flops.doubt)
 
 
+def test_a_public_report_of_a_decode_step_says_the_same_bytes() -> None:
+    """SGLang's decode of 32 sequences with 32,785 tokens of context on an MI300X: 2 * 32785 * 8 * 128 * 2 B of the
+    cache and 2 * 32 * 32 * 128 * 2 B of queries and results, as TraceLens reports; page tables do not count."""
+    states, cache = tensor(32, 32, 128), tensor(835874, 1, 8, 128)
+    tables: list[Given] = [tensor(33, dtype=I4), tensor(20971520, dtype=I4), tensor(4096, dtype=I4)]
+    step = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)"
+    given: list[Given] = [states, tensor(10905190400, dtype=U1), states, cache, cache, *tables]
+    work = work_of("sglang_profiler::attention_paged_attention_ragged_100", *given, step=step)
+    assert (work.flops.value, work.bytes.value) == (4 * 32 * 128 * 32785, 134_811_648)
+
+
 @pytest.mark.parametrize(
     ("name", "given", "reason"),
     [
@@ -147,6 +158,20 @@ def test_packed_sequences_of_unknown_lengths_still_have_bytes() -> None:
         *LAST,
     ]
     assert work_of("flash_attn::_flash_attn_varlen_forward", *given).bytes.value == 2304 + 32
+
+
+def test_packed_sequences_take_the_lengths_of_their_step() -> None:
+    """45 + 30 pairs of 4 heads of 8 for the 11 queries of the step."""
+    given: list[Given] = [
+        tensor(11, 4, 8),
+        *[tensor(39, 2, 8)] * 2,
+        *[tensor(4, dtype=I4)] * 2,
+        "9",
+        "20",
+        *LAST,
+    ]
+    work = work_of("flash_attn::_flash_attn_varlen_forward", *given, step=STEPS[0])
+    assert work.flops.value == 4 * 4 * 8 * 75
 
 
 def test_int8_products_multiply_in_int8() -> None:
