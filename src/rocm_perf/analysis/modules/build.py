@@ -33,7 +33,8 @@ from rocm_perf.model.trace import Trace
 
 LINES = 1000  # at most: the largest
 NO_MODULES = (
-    "no module was recorded (torch.profiler: with_stack=True; or ranges named like `model.layers.0.mlp`)"
+    "no module was recorded (they need stacks: rocm-perf profile --profiler torch --torch-stacks, or torch.profiler with "
+    "with_stack=True; or ranges named like `model.layers.0.mlp`)"
 )
 FORMULAS = {
     "modules.total_ns": "durations of the kernels, copies and fills launched below the modules in the forward pass, "

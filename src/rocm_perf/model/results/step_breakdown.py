@@ -21,7 +21,7 @@ class StepRoles(msgspec.Struct, frozen=True):
     @property
     def total_ns(self) -> float:
         """The length of the step."""
-        return sum(astuple(self))
+        return float(sum(astuple(self)))
 
 
 class StepBreakdownRow(msgspec.Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import astuple
 
 from rocm_perf.analysis.time.step_breakdown import WHOLE, step_breakdown
@@ -9,7 +11,7 @@ from rocm_perf.model.results.step_breakdown import StepRoles
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, marked, trace
 
-HOST = {"pid": 1, "tid": 1}
+HOST: dict[str, Any] = {"pid": 1, "tid": 1}
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
 
