@@ -33,7 +33,7 @@ from rocm_perf.model.trace import Trace
 
 LINES = 1000  # at most: the largest
 NO_MODULES = (
-    "no module was recorded (they need stacks: rocm-perf profile --profiler torch --torch-stacks, or torch.profiler with "
+    "no module was recorded (they need stacks: rocm-perf profile --profiler torch --torch-stacks, or torch.profiler's "
     "with_stack=True; or ranges named like `model.layers.0.mlp`)"
 )
 FORMULAS = {
