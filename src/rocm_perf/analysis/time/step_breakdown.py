@@ -27,6 +27,7 @@ _STEP = r"^ProfilerStep"
 _COMMUNICATES = r"^(nccl|rccl|gloo|mpi|ucc|xccl):"  # ranges of torch.distributed: nccl:all_reduce
 _LOADS = r"^enumerate\((DataLoader|DataPipe)\)#"
 _SPAN = ["start_ns", "end_ns"]
+_RUNTIME = StepRoles.__struct_fields__.index("runtime_ns")
 
 
 def step_breakdown(trace: Trace) -> StepBreakdown:
@@ -44,7 +45,7 @@ def step_breakdown(trace: Trace) -> StepBreakdown:
         )
     if windows["start_ns"].null_count():
         return StepBreakdown((), None, "", unavailable="the recording holds nothing with times")
-    times = _times(windows, roles)
+    times = _times(windows, roles).with_columns(_unrecorded(work, spans, roles))
     rows = zip(windows.iter_rows(), times.iter_rows(), strict=True)
     return StepBreakdown(
         steps=tuple(
@@ -133,6 +134,26 @@ def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list
         of_program.filter(loads),
         of_program.filter(~communicates & ~loads),
     ]
+
+
+def _unrecorded(work: pl.DataFrame, spans: pl.DataFrame, roles: list[pl.DataFrame]) -> list[pl.Expr]:
+    """The roles of which nothing was recorded, as columns without a value. Where kernels are all there is, copies were
+    not asked for."""
+    without_host = not spans.height
+    without_calls = not roles[_RUNTIME].height
+    without_copies = not work.height or (
+        without_host and without_calls and bool((work["kind"] == "kernel").all())
+    )
+    silent = {
+        "kernel_ns": not work.height,
+        "copy_ns": without_copies,
+        "fill_ns": without_copies,
+        "communication_ns": not work.height and without_host,
+        "runtime_ns": without_calls,
+        "data_loader_ns": without_host,
+        "host_ns": without_host,
+    }
+    return [pl.lit(None, pl.Int64).alias(name) for name, is_silent in silent.items() if is_silent]
 
 
 def _times(windows: pl.DataFrame, roles: Iterable[pl.DataFrame]) -> pl.DataFrame:

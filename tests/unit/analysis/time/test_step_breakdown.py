@@ -98,7 +98,12 @@ def test_a_single_step_that_a_server_annotates() -> None:
     assert (row.start_ns, row.end_ns, row.roles.kernel_ns, row.roles.runtime_ns) == (100, 200, 60, 10)
 
 
+def test_kernels_alone_say_nothing_of_copies_and_of_the_host() -> None:
+    (row,) = step_breakdown(trace(dispatches=[kernel("gemm", 0, 60), kernel("gemm", 80, 100)])).steps
+    assert astuple(row.roles) == (80, None, None, 0, None, None, None, 20)
+
+
 def test_calls_alone_are_a_step_and_nothing_is_none() -> None:
     (row,) = step_breakdown(trace(api_calls=[call("hipMalloc", 5, 9, **HOST)])).steps
-    assert row.roles.runtime_ns == 4
+    assert astuple(row.roles) == (None, None, None, None, 4, None, None, 0)  # what was not recorded is not 0
     assert step_breakdown(trace()).unavailable
