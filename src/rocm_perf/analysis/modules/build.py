@@ -165,7 +165,7 @@ class _Model:
 
 
 def _operators(rows: Iterable[Row]) -> tuple[ModuleOperator, ...]:
-    """The operators of one line, the longest first."""
+    """The operators of one line that took time, the longest first."""
     by_name: dict[str | None, list[Row]] = defaultdict(list)
     for row in rows:
         by_name[row["operator"]].append(row)
@@ -180,7 +180,7 @@ def _operators(rows: Iterable[Row]) -> tuple[ModuleOperator, ...]:
         for name, group in by_name.items()
     ]
     longest_first = sorted(operators, key=lambda operator: (-operator.total_ns, operator.name or ""))
-    return tuple(longest_first)
+    return tuple(operator for operator in longest_first if operator.total_ns)
 
 
 def _largest(lines: list[ModuleLine]) -> tuple[ModuleLine, ...]:

@@ -104,18 +104,30 @@ def _single_steps(trace: Trace, spans: pl.DataFrame, process: pl.DataFrame) -> t
 
 def _until_done(bounds: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     """The steps from where the one before is done, also on the GPU, to the end of the last work that they launched."""
-    launches = work.drop_nulls("launch_start").select("launch_start", done="end_ns").sort("launch_start")
     numbered = bounds.with_row_index("step")
-    inside = launches.join_asof(
+    launches = work.drop_nulls("launch_start").select("launch_start", begun="start_ns", done="end_ns")
+    inside = launches.sort("launch_start").join_asof(
         numbered.sort("start_ns"), left_on="launch_start", right_on="start_ns"
-    ).filter(pl.col("launch_start") < pl.col("end_ns"))
-    last = inside.group_by("step").agg(pl.col("done").max())
-    ends = numbered.join(last, on="step", how="left", maintain_order="left").select(
-        "name", "start_ns", end_ns=pl.max_horizontal("end_ns", "done")
     )
-    reach = pl.col("end_ns").cum_max().shift(1)
+    own = (
+        inside.filter(pl.col("launch_start") < pl.col("end_ns"))
+        .group_by("step")
+        .agg(pl.col("begun").min(), pl.col("done").max())
+    )
+    placed = numbered.join(own, on="step", how="left", maintain_order="left")
+    ends = pl.max_horizontal("end_ns", "done")
+    reach = ends.cum_max().shift(1).fill_null(_left_over(placed.head(1), work))
     began = pl.max_horizontal("start_ns", reach)
-    return ends.select("name", began.alias("start_ns"), pl.max_horizontal("end_ns", began).alias("end_ns"))
+    return placed.select("name", began.alias("start_ns"), pl.max_horizontal(ends, began).alias("end_ns"))
+
+
+def _left_over(first: pl.DataFrame, work: pl.DataFrame) -> int:
+    """When the GPU is done with what was launched before the first step and ends before its own work begins; the start
+    of the step where there is no such work."""
+    start, begun = first.select("start_ns", "begun").row(0)
+    earlier = pl.col("launch_start").is_null() | (pl.col("launch_start") < start)
+    left = work.filter(earlier & (pl.col("end_ns") <= begun))["end_ns"].max() if begun is not None else None
+    return start if left is None else int(left)  # type: ignore[call-overload]
 
 
 def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list[pl.DataFrame]:

@@ -75,6 +75,20 @@ def test_a_step_lasts_until_its_work_is_done_and_the_next_begins_then() -> None:
     assert [row.roles.kernel_ns for row in steps] == [130, 40, 20]
 
 
+def test_work_that_was_launched_before_the_first_step_is_not_part_of_it() -> None:
+    recording = trace(
+        ranges=[marked("ProfilerStep#1", 100, 200, **HOST)],
+        api_calls=[call("hipLaunchKernel", 10, 20, 1, **HOST), call("hipLaunchKernel", 110, 120, 2, **HOST)],
+        dispatches=[
+            kernel("gemm", 30, 150, pid=1, correlation_id=1),
+            kernel("unlaunched", 150, 160, pid=1),
+            kernel("gemm", 165, 260, pid=1, correlation_id=2),
+        ],
+    )
+    (row,) = step_breakdown(recording).steps
+    assert (row.start_ns, row.end_ns, row.roles.kernel_ns) == (160, 260, 95)
+
+
 def test_a_recording_without_steps_is_one() -> None:
     breakdown = step_breakdown(trace(ops=[op("aten::mm", 100, 150), op("aten::mm", 180, 200)]))
     assert breakdown.found_by == WHOLE
