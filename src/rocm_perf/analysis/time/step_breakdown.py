@@ -127,7 +127,7 @@ def _left_over(first: pl.DataFrame, work: pl.DataFrame) -> int:
     start, begun = first.select("start_ns", "begun").row(0)
     earlier = pl.col("launch_start").is_null() | (pl.col("launch_start") < start)
     left = work.filter(earlier & (pl.col("end_ns") <= begun))["end_ns"].max() if begun is not None else None
-    return start if left is None else int(left)  # type: ignore[call-overload]
+    return start if left is None else int(left)  # type: ignore[arg-type]
 
 
 def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list[pl.DataFrame]:
