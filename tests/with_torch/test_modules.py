@@ -26,7 +26,7 @@ from torch.utils.checkpoint import checkpoint
 WIDTH, LAYERS, CHECKPOINTED, STEPS = 16, 4, 2, 3
 
 
-class Block(nn.Module):
+class Block(nn.Module):  # type: ignore[misc]  # torch is not there where types are checked
     def __init__(self) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(WIDTH)
@@ -36,7 +36,7 @@ class Block(nn.Module):
         return x + self.down(torch.relu(self.up(self.norm(x))))
 
 
-class Model(nn.Module):
+class Model(nn.Module):  # type: ignore[misc]
     """`reentrant`: how the first layers are checkpointed; None: not at all."""
 
     def __init__(self, reentrant: bool | None) -> None:

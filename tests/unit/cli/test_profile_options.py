@@ -65,7 +65,11 @@ def test_everything_behind_the_first_dashes_is_the_applications(
 
 def test_the_default_is_auto() -> None:
     made = request("--", *APP)
-    assert (made.preset, made.wish.domains, made.counters) == ("auto", ("kernel", "hip", "copy", "marker"), ())
+    assert (made.preset, made.wish.domains, made.counters) == (
+        "auto",
+        ("kernel", "hip", "copy", "marker"),
+        (),
+    )
 
 
 def test_flags_stand_instead_of_a_preset_or_beside_one() -> None:

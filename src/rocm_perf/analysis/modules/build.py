@@ -33,7 +33,8 @@ from rocm_perf.model.trace import Trace
 
 LINES = 1000  # at most: the largest
 NO_MODULES = (
-    "no module was recorded (torch.profiler: with_stack=True; or ranges named like `model.layers.0.mlp`)"
+    "no module was recorded (they need stacks: rocm-perf profile --profiler torch --torch-stacks, or torch.profiler's "
+    "with_stack=True; or ranges named like `model.layers.0.mlp`)"
 )
 FORMULAS = {
     "modules.total_ns": "durations of the kernels, copies and fills launched below the modules in the forward pass, "
@@ -164,7 +165,7 @@ class _Model:
 
 
 def _operators(rows: Iterable[Row]) -> tuple[ModuleOperator, ...]:
-    """The operators of one line, the longest first."""
+    """The operators of one line that took time, the longest first."""
     by_name: dict[str | None, list[Row]] = defaultdict(list)
     for row in rows:
         by_name[row["operator"]].append(row)
@@ -179,7 +180,7 @@ def _operators(rows: Iterable[Row]) -> tuple[ModuleOperator, ...]:
         for name, group in by_name.items()
     ]
     longest_first = sorted(operators, key=lambda operator: (-operator.total_ns, operator.name or ""))
-    return tuple(longest_first)
+    return tuple(operator for operator in longest_first if operator.total_ns)
 
 
 def _largest(lines: list[ModuleLine]) -> tuple[ModuleLine, ...]:

@@ -27,6 +27,7 @@ _STEP = r"^ProfilerStep"
 _COMMUNICATES = r"^(nccl|rccl|gloo|mpi|ucc|xccl):"  # ranges of torch.distributed: nccl:all_reduce
 _LOADS = r"^enumerate\((DataLoader|DataPipe)\)#"
 _SPAN = ["start_ns", "end_ns"]
+_RUNTIME = StepRoles.__struct_fields__.index("runtime_ns")
 
 
 def step_breakdown(trace: Trace) -> StepBreakdown:
@@ -44,7 +45,7 @@ def step_breakdown(trace: Trace) -> StepBreakdown:
         )
     if windows["start_ns"].null_count():
         return StepBreakdown((), None, "", unavailable="the recording holds nothing with times")
-    times = _times(windows, roles)
+    times = _times(windows, roles).with_columns(_unrecorded(work, spans, roles))
     rows = zip(windows.iter_rows(), times.iter_rows(), strict=True)
     return StepBreakdown(
         steps=tuple(
@@ -103,18 +104,30 @@ def _single_steps(trace: Trace, spans: pl.DataFrame, process: pl.DataFrame) -> t
 
 def _until_done(bounds: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     """The steps from where the one before is done, also on the GPU, to the end of the last work that they launched."""
-    launches = work.drop_nulls("launch_start").select("launch_start", done="end_ns").sort("launch_start")
     numbered = bounds.with_row_index("step")
-    inside = launches.join_asof(
+    launches = work.drop_nulls("launch_start").select("launch_start", begun="start_ns", done="end_ns")
+    inside = launches.sort("launch_start").join_asof(
         numbered.sort("start_ns"), left_on="launch_start", right_on="start_ns"
-    ).filter(pl.col("launch_start") < pl.col("end_ns"))
-    last = inside.group_by("step").agg(pl.col("done").max())
-    ends = numbered.join(last, on="step", how="left", maintain_order="left").select(
-        "name", "start_ns", end_ns=pl.max_horizontal("end_ns", "done")
     )
-    reach = pl.col("end_ns").cum_max().shift(1)
+    own = (
+        inside.filter(pl.col("launch_start") < pl.col("end_ns"))
+        .group_by("step")
+        .agg(pl.col("begun").min(), pl.col("done").max())
+    )
+    placed = numbered.join(own, on="step", how="left", maintain_order="left")
+    ends = pl.max_horizontal("end_ns", "done")
+    reach = ends.cum_max().shift(1).fill_null(_left_over(placed.head(1), work))
     began = pl.max_horizontal("start_ns", reach)
-    return ends.select("name", began.alias("start_ns"), pl.max_horizontal("end_ns", began).alias("end_ns"))
+    return placed.select("name", began.alias("start_ns"), pl.max_horizontal(ends, began).alias("end_ns"))
+
+
+def _left_over(first: pl.DataFrame, work: pl.DataFrame) -> int:
+    """When the GPU is done with what was launched before the first step and ends before its own work begins; the start
+    of the step where there is no such work."""
+    start, begun = first.select("start_ns", "begun").row(0)
+    earlier = pl.col("launch_start").is_null() | (pl.col("launch_start") < start)
+    left = work.filter(earlier & (pl.col("end_ns") <= begun))["end_ns"].max() if begun is not None else None
+    return start if left is None else int(left)  # type: ignore[arg-type]
 
 
 def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list[pl.DataFrame]:
@@ -133,6 +146,26 @@ def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list
         of_program.filter(loads),
         of_program.filter(~communicates & ~loads),
     ]
+
+
+def _unrecorded(work: pl.DataFrame, spans: pl.DataFrame, roles: list[pl.DataFrame]) -> list[pl.Expr]:
+    """The roles of which nothing was recorded, as columns without a value. Where kernels are all there is, copies were
+    not asked for."""
+    without_host = not spans.height
+    without_calls = not roles[_RUNTIME].height
+    without_copies = not work.height or (
+        without_host and without_calls and bool((work["kind"] == "kernel").all())
+    )
+    silent = {
+        "kernel_ns": not work.height,
+        "copy_ns": without_copies,
+        "fill_ns": without_copies,
+        "communication_ns": not work.height and without_host,
+        "runtime_ns": without_calls,
+        "data_loader_ns": without_host,
+        "host_ns": without_host,
+    }
+    return [pl.lit(None, pl.Int64).alias(name) for name, is_silent in silent.items() if is_silent]
 
 
 def _times(windows: pl.DataFrame, roles: Iterable[pl.DataFrame]) -> pl.DataFrame:

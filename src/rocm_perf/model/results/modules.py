@@ -57,7 +57,7 @@ class ModuleLine(msgspec.Struct, frozen=True):
     spread: ModuleSpread | None  # None of a single module
     matrix_share: Quantity  # of its kernel time, in kernels that use matrix units
     occupancy: Quantity  # achieved, mean over its kernel time
-    operators: tuple[ModuleOperator, ...]  # longest first
+    operators: tuple[ModuleOperator, ...]  # that took time, longest first
 
 
 class Modules(msgspec.Struct, frozen=True):

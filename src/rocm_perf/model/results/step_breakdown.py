@@ -7,21 +7,22 @@ from msgspec.structs import astuple
 
 
 class StepRoles(msgspec.Struct, frozen=True):
-    """Times that sum up to a step: each moment counts for the first role that is active in it."""
+    """Times that sum up to a step: each moment counts for the first role that is active in it. None: the recording does
+    not hold what would tell."""
 
-    kernel_ns: float
-    copy_ns: float
-    fill_ns: float
-    communication_ns: float  # beside which no other GPU work runs
-    runtime_ns: float  # calls of HIP or CUDA
-    data_loader_ns: float
-    host_ns: float  # operators, Python functions and ranges
-    other_ns: float
+    kernel_ns: float | None
+    copy_ns: float | None
+    fill_ns: float | None
+    communication_ns: float | None  # beside which no other GPU work runs
+    runtime_ns: float | None  # calls of HIP or CUDA
+    data_loader_ns: float | None
+    host_ns: float | None  # operators, Python functions and ranges
+    other_ns: float | None
 
     @property
     def total_ns(self) -> float:
         """The length of the step."""
-        return sum(astuple(self))
+        return float(sum(time for time in astuple(self) if time is not None))
 
 
 class StepBreakdownRow(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from rocm_perf.analysis.operators import flame as module
 from rocm_perf.analysis.operators.flame import flame
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.model.results.operators import FlameNode
+from tests.unit.analysis.modules.program import Program
 from tests.unit.analysis.operators.test_build import step
 
 NODES = flame(operator_tree(step()))
@@ -37,6 +38,22 @@ def test_kernels_and_copies_are_leaves_of_the_operator_that_launched_them() -> N
 def test_python_frames_are_left_out_and_modules_lose_their_prefix() -> None:
     assert {node.kind for node in NODES} == {"module", "operator", "kernel", "copy"}
     assert not [node.name for node in NODES if ".py(" in node.name or node.name.startswith("nn.Module")]
+
+
+def test_ranges_that_are_named_like_modules_are_the_upper_levels() -> None:
+    program = Program()
+    with (
+        program.range("model.layers.0"),
+        program.range("## Call CompiledFxGraph fal4xpiah2v6blbfmwwonu52 ##"),
+    ):
+        program.operator("aten::mm", 10)
+    nodes = flame(operator_tree(program.recorded()))
+    assert [(node.kind, node.name) for node in nodes] == [
+        ("module", "model.layers.0"),
+        ("module", "CompiledFxGraph fal4xpia"),
+        ("operator", "aten::mm"),
+        ("kernel", "mm"),
+    ]
 
 
 def test_every_parent_is_listed_before_and_is_no_smaller_than_what_is_in_it() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import astuple
 
 from rocm_perf.analysis.time.step_breakdown import WHOLE, step_breakdown
@@ -9,7 +11,7 @@ from rocm_perf.model.results.step_breakdown import StepRoles
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, marked, trace
 
-HOST = {"pid": 1, "tid": 1}
+HOST: dict[str, Any] = {"pid": 1, "tid": 1}
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
 
@@ -73,6 +75,20 @@ def test_a_step_lasts_until_its_work_is_done_and_the_next_begins_then() -> None:
     assert [row.roles.kernel_ns for row in steps] == [130, 40, 20]
 
 
+def test_work_that_was_launched_before_the_first_step_is_not_part_of_it() -> None:
+    recording = trace(
+        ranges=[marked("ProfilerStep#1", 100, 200, **HOST)],
+        api_calls=[call("hipLaunchKernel", 10, 20, 1, **HOST), call("hipLaunchKernel", 110, 120, 2, **HOST)],
+        dispatches=[
+            kernel("gemm", 30, 150, pid=1, correlation_id=1),
+            kernel("unlaunched", 150, 160, pid=1),
+            kernel("gemm", 165, 260, pid=1, correlation_id=2),
+        ],
+    )
+    (row,) = step_breakdown(recording).steps
+    assert (row.start_ns, row.end_ns, row.roles.kernel_ns) == (160, 260, 95)
+
+
 def test_a_recording_without_steps_is_one() -> None:
     breakdown = step_breakdown(trace(ops=[op("aten::mm", 100, 150), op("aten::mm", 180, 200)]))
     assert breakdown.found_by == WHOLE
@@ -96,7 +112,12 @@ def test_a_single_step_that_a_server_annotates() -> None:
     assert (row.start_ns, row.end_ns, row.roles.kernel_ns, row.roles.runtime_ns) == (100, 200, 60, 10)
 
 
+def test_kernels_alone_say_nothing_of_copies_and_of_the_host() -> None:
+    (row,) = step_breakdown(trace(dispatches=[kernel("gemm", 0, 60), kernel("gemm", 80, 100)])).steps
+    assert astuple(row.roles) == (80, None, None, 0, None, None, None, 20)
+
+
 def test_calls_alone_are_a_step_and_nothing_is_none() -> None:
     (row,) = step_breakdown(trace(api_calls=[call("hipMalloc", 5, 9, **HOST)])).steps
-    assert row.roles.runtime_ns == 4
+    assert astuple(row.roles) == (None, None, None, None, 4, None, None, 0)  # what was not recorded is not 0
     assert step_breakdown(trace()).unavailable
