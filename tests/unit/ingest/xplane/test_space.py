@@ -12,15 +12,15 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.load import load
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.sniff import sniff
-from tests.xplane import Event, Line, Plane, content, number, space
+from tests.xplane import Event, Line, Plane, Value, content, number, space
 
 US = 1_000_000  # picoseconds
 START = 1_700_000_000_000_000_000
 STARTED = Plane("Task Environment", stats={"profile_start_time": START})
 DETAILS = "regs:40 static_shared:1024 dynamic_shared:512 grid:6,5,1 block:128,2,1 occ_pct:50"
 COPIED = "kind_src:pinned kind_dst:device size:4096 dest:0 async:1"
-ALLOCATED = {"allocation_bytes": 256, "addr": 4096, "allocator_name": "GPU_1_bfc"}
-OF_STEP = {
+ALLOCATED: dict[str, Value] = {"allocation_bytes": 256, "addr": 4096, "allocator_name": "GPU_1_bfc"}
+OF_STEP: dict[str, int | str] = {
     "hlo_op": "fusion.1",
     "hlo_module": "jit_step",
     "program_id": 7,
