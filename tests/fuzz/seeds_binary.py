@@ -119,7 +119,12 @@ def _xplane() -> bytes:
     """A GPU with one kernel, the call that launches it, and the program that it is of."""
     instruction = xplane.content(1, "dot.1") + xplane.content(2, "dot")
     program = xplane.content(1, xplane.content(3, xplane.content(2, instruction)))
-    told = {"correlation_id": 5, "hlo_op": "dot.1", "hlo_module": "jit_f", "program_id": 3}
+    told: dict[str, xplane.Value] = {
+        "correlation_id": 5,
+        "hlo_op": "dot.1",
+        "hlo_module": "jit_f",
+        "program_id": 3,
+    }
     kernel = xplane.Event(NAME, 9_000, 7_000, {**told, "kernel_details": "grid:2,1,1 block:64,1,1"})
     call = xplane.Event("hipLaunchKernel", 1_000, 2_000, told)
     return xplane.space(

@@ -92,6 +92,10 @@ def test_fused_attention_that_keeps_its_gpu_busy(frameworks: Path) -> None:
     assert document.families.rows[0].family == "attention"
     product = operator(frameworks / ATTENTION, "gemm_fusion_dot.3")
     assert product.shapes[0].flops.value == 5 * 2 * 2 * 2048 * 2048 * 6144
+    kernels = {row.kernel: row for row in document.roofline.kernels}
+    gemm = next(row for name, row in kernels.items() if name == "gemm_fusion_dot")
+    assert {part.ceiling for part in gemm.work} == {"HBM", "bf16 matrix"}
+    assert gemm.percent_of_roof.value == pytest.approx(23.9, abs=0.5)
     library = operator(frameworks / ATTENTION, "custom-call.1 (__cublas$gemm)")
     assert library.shapes[0].flops.value == product.shapes[0].flops.value  # the same product, by hipBLASLt
 

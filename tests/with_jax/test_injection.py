@@ -69,8 +69,14 @@ class Bench:
         script = self.folder / "program.py"
         script.write_text(textwrap.dedent(text))
         argv = [sys.executable, str(script), *words]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(argv, env=self.environment(window), cwd=self.folder, text=True, **pipes)
+        return subprocess.Popen(
+            argv,
+            env=self.environment(window),
+            cwd=self.folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def run(self, text: str, *words: str, window: Window = Window()) -> tuple[int, str, str]:  # noqa: B008
         program = self.start(text, *words, window=window)

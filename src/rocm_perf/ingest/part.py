@@ -73,3 +73,4 @@ class Adapter:
     fills: tuple[str, ...] = field(default=())  # tables it can fill
     survey: Callable[[Source], Survey] | None = None  # where counting is cheaper than reading
     read_span: Callable[[Source, Span], Part] | None = None  # where a part can be read without the rest
+    view_of: str = ""  # the adapter whose file in the same folder holds the same recording, and more of it

@@ -71,10 +71,13 @@ _ANOTHER_RUN_NS = 3_600 * 10**9
 
 
 def group_by_process(pieces: list[Piece]) -> list[Group]:
-    """Files with one folder and prefix are one process, unless their times say that they cannot be."""
+    """Files with one folder and prefix are one process, unless their times say that they cannot be; so is a file that
+    is a view of another in its folder."""
     sets: dict[tuple[str, str], list[Piece]] = {}
+    homes = {(piece.adapter.name, piece.place.set_key[0]): piece.place.set_key for piece in reversed(pieces)}
     for piece in pieces:
-        sets.setdefault(piece.place.set_key, []).append(piece)
+        own = piece.place.set_key
+        sets.setdefault(homes.get((piece.adapter.view_of, own[0]), own), []).append(piece)
     return [group for members in sets.values() for group in _by_time(members)]
 
 

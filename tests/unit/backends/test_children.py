@@ -22,7 +22,7 @@ SERVER = """
 import json, multiprocessing, os, sys
 
 def worker(names, answers):
-    hooked = any(type(finder).__name__ == "TorchFinder" for finder in sys.meta_path)
+    hooked = any(type(finder).__name__ == "ImportFinder" for finder in sys.meta_path)
     answers.put({"variables": {name: os.environ.get(name) for name in names}, "hooked": hooked})
 
 def engine(names, answers):

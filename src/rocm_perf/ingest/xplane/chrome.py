@@ -84,6 +84,7 @@ ADAPTERS = (
         recognised_by="JSON with traceEvents whose processes are named /host:... or /device:...",
         claims=claims,
         read=read_trace,
+        view_of="xplane",
         fills=("dispatches", "copies", "api_calls", "ops", "ranges", "allocations", "samples", "agents"),
     ),
 )

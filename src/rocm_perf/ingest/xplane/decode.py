@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -22,6 +22,7 @@ _HLO_PROTO = "Hlo Proto"
 _PROGRAM = re.compile(r"\((\d{1,19})\)$")
 
 Value = int | float | str
+Reader = Callable[[Any, Mapping[int, str]], Value | None]
 
 
 @dataclass
@@ -74,16 +75,25 @@ def _without_lines(data: bytes, parts: list[Field]) -> bytes:
     return b"".join(data[at.begin : at.end] for at in parts if at.number != LINES)
 
 
+class _Cell(NamedTuple):
+    """The values of one statistic in some rows of a line."""
+
+    column: str
+    read: Reader
+    rows: list[int]
+    values: list[Value | None]
+
+
 class _Names:
     """What the numbers in a plane's events stand for."""
 
     def __init__(self, about: Any) -> None:
         self.plane = _text(about.name)
-        self._statistics = {entry.key: _text(entry.value.name) for entry in about.stat_metadata}
+        self.texts = {entry.key: _text(entry.value.name) for entry in about.stat_metadata}
         self._events = {entry.key: entry.value for entry in about.event_metadata}
         self._used = {
             key: (COLUMN.get(name, name), _READERS[type(STATISTICS[name])])
-            for key, name in self._statistics.items()
+            for key, name in self.texts.items()
             if name in STATISTICS
         }
 
@@ -104,36 +114,42 @@ class _Names:
             named["long_name"] = full
         return named | dict(self.statistics(kind.stats))
 
+    def cells(self) -> dict[int, _Cell]:
+        """An empty cell for each statistic that is used, by its number."""
+        return {key: _Cell(column, read, [], []) for key, (column, read) in self._used.items()}
+
     def statistics(self, stats: Any) -> Iterator[tuple[str, Value | None]]:
         """The columns that these statistics fill, with their values."""
         for stat in stats:
             used = self._used.get(stat.metadata_id)
             if used is not None:
-                yield used[0], used[1](stat, self._statistics)
+                yield used[0], used[1](stat, self.texts)
 
     def facts(self, stats: Any) -> dict[str, Value]:
         """The statistics of the plane itself, by their names."""
-        named = ((self._statistics.get(stat.metadata_id, ""), stat) for stat in stats)
-        return {name: _plain(stat, self._statistics) for name, stat in named if name}
+        named = ((self.texts.get(stat.metadata_id, ""), stat) for stat in stats)
+        return {name: _plain(stat, self.texts) for name, stat in named if name}
 
     def payload(self, stats: Any, name: str) -> bytes:
         """The bytes of the statistic of a name; empty where there is none."""
-        return next((s.bytes_value for s in stats if self._statistics.get(s.metadata_id) == name), b"")
+        return next((s.bytes_value for s in stats if self.texts.get(s.metadata_id) == name), b"")
 
 
 def _line(line: Any, names: _Names) -> Line:
     """One line with its events; a statistic that few events have costs only those."""
     kinds, starts, lengths, counts = [], [], [], []
-    cells: dict[str, tuple[list[int], list[Value | None]]] = {}
+    cells = names.cells()
+    texts = names.texts
     for row, event in enumerate(line.events):
         kinds.append(event.metadata_id)
         starts.append(event.offset_ps)
         lengths.append(event.duration_ps)
         counts.append(event.num_occurrences)
-        for column, value in names.statistics(event.stats):
-            rows, values = cells.setdefault(column, ([], []))
-            rows.append(row)
-            values.append(value)
+        for stat in event.stats:
+            cell = cells.get(stat.metadata_id)
+            if cell is not None:
+                cell.rows.append(row)
+                cell.values.append(cell.read(stat, texts))
     start, length, count = pl.col("start"), pl.col("length"), pl.col("count")
     frame = pl.DataFrame(
         {"kind": kinds, "start": starts, "length": lengths, "count": counts},
@@ -146,7 +162,7 @@ def _line(line: Any, names: _Names) -> Line:
         .otherwise(length // 1000),
         occurrences=pl.when(count > 0).then(count),
     )
-    own = [_scattered(name, frame.height, *cell) for name, cell in cells.items()]
+    own = [_scattered(cell, frame.height) for cell in cells.values() if cell.rows]
     shared = names.kinds(frame["kind"].unique())
     events = _coalesced(
         frame, own, frame.select("kind").join(shared, on="kind", how="left", maintain_order="left")
@@ -154,10 +170,11 @@ def _line(line: Any, names: _Names) -> Line:
     return Line(line.id, _text(line.display_name) or _text(line.name), events)
 
 
-def _scattered(name: str, height: int, rows: list[int], values: list[Value | None]) -> pl.Series:
+def _scattered(cell: _Cell, height: int) -> pl.Series:
     """A column that is null but in some rows."""
-    empty = pl.Series(name, [None], dtype=SCHEMA[name]).new_from_index(0, height)
-    filled: pl.Series = empty.scatter(rows, pl.Series(values, dtype=SCHEMA[name])) if rows else empty
+    dtype = SCHEMA[cell.column]
+    empty = pl.Series(cell.column, [None], dtype=dtype).new_from_index(0, height)
+    filled: pl.Series = empty.scatter(cell.rows, pl.Series(cell.values, dtype=dtype))
     return filled
 
 
@@ -235,7 +252,7 @@ def real(text: str | None) -> float | None:
     return number if math.isfinite(number) else None
 
 
-_READERS: dict[type[pl.DataType], Callable[[Any, Mapping[int, str]], Value | None]] = {
+_READERS: dict[type[pl.DataType], Reader] = {
     pl.String: _as_text_of_anything,
     pl.Int64: _as_whole,
     pl.Float64: _as_real,

@@ -101,6 +101,14 @@ def cost_of(program: Program, instruction: Instruction) -> Cost:
     return Cost(flops, _moved(program, instruction), formula)
 
 
+def holds_products(program: Program, instruction: Instruction, depth: int = 0) -> bool:
+    """Whether it multiplies matrices or convolves: what matrix units do."""
+    if instruction.opcode in ("dot", "convolution") or instruction.target.startswith((_GEMM, _CONVOLUTION)):
+        return True
+    inner = program.inside(instruction) if depth < _DEEPEST else ()
+    return any(holds_products(program, each, depth + 1) for each in inner)
+
+
 def _flops(program: Program, instruction: Instruction, depth: int) -> tuple[int | None, str]:
     """FLOPs, and how they are counted."""
     opcode, elements = instruction.opcode, sum(shape.elements for shape in instruction.result)

@@ -7,6 +7,7 @@ import re
 import polars as pl
 
 from rocm_perf.ingest.xplane.planes import Plane
+from rocm_perf.ingest.xplane.threads import same_threads
 from rocm_perf.model.range_sources import JAX, JITTED, RUNTIME
 
 _NOT_THREADS = ("/host:metadata", "Task Environment")
@@ -54,7 +55,9 @@ def sorted_out(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
     )
     sorted_events = events.with_columns(kind.alias("is"))
     kinds = ("calls", "frames", "memory", "operations", "ranges")
-    return {each: sorted_events.filter(pl.col("is") == each) for each in kinds}
+    by_kind = {each: sorted_events.filter(pl.col("is") == each) for each in kinds}
+    same = same_threads(by_kind["calls"], by_kind["ranges"])
+    return {**by_kind, "calls": by_kind["calls"].with_columns(pl.col("tid").replace(same))}
 
 
 def api_calls(calls: pl.DataFrame) -> pl.DataFrame:

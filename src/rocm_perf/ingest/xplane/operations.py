@@ -16,7 +16,7 @@ import polars as pl
 
 from rocm_perf.ingest.io.protobuf import BrokenMessageError
 from rocm_perf.ingest.xplane.hlo import Collective, Instruction, Program
-from rocm_perf.ingest.xplane.hlo_cost import cost_of
+from rocm_perf.ingest.xplane.hlo_cost import cost_of, holds_products
 
 CARRIER = {
     "tid": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64, "program_id": pl.Int64, "hlo_module": pl.String,
@@ -234,6 +234,7 @@ def _counted(program: Program, instruction: Instruction) -> str:
             "flops": cost.flops,
             "bytes": cost.bytes,
             "formula": f"{cost.formula} ({_COUNTED})" if cost.flops is not None else cost.formula,
+            "products": holds_products(program, instruction),
             "fuses": [name for name in fused if name],
         }
     )

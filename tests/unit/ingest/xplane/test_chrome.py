@@ -52,6 +52,7 @@ def test_a_log_folder_is_one_run_read_once(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "box.xplane.pb").write_bytes(space(*CUDA))
     (folder / "box.trace.json.gz").write_bytes(chrome(*CUDA))
+    (folder / "perfetto_trace.json.gz").write_bytes(chrome(*CUDA))
     trace = load(tmp_path)
     assert trace.rows("dispatches") == 3
     assert any("box.trace.json.gz left out: box.xplane.pb holds the same run" in n for n in trace.run.notices)

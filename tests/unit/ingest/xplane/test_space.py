@@ -12,15 +12,15 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.load import load
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.sniff import sniff
-from tests.xplane import Event, Line, Plane, content, number, space
+from tests.xplane import Event, Line, Plane, Value, content, number, space
 
 US = 1_000_000  # picoseconds
 START = 1_700_000_000_000_000_000
 STARTED = Plane("Task Environment", stats={"profile_start_time": START})
 DETAILS = "regs:40 static_shared:1024 dynamic_shared:512 grid:6,5,1 block:128,2,1 occ_pct:50"
 COPIED = "kind_src:pinned kind_dst:device size:4096 dest:0 async:1"
-ALLOCATED = {"allocation_bytes": 256, "addr": 4096, "allocator_name": "GPU_1_bfc"}
-OF_STEP = {
+ALLOCATED: dict[str, Value] = {"allocation_bytes": 256, "addr": 4096, "allocator_name": "GPU_1_bfc"}
+OF_STEP: dict[str, int | str] = {
     "hlo_op": "fusion.1",
     "hlo_module": "jit_step",
     "program_id": 7,
@@ -269,3 +269,23 @@ def test_nothing_between_start_and_stop(tmp_path: Path) -> None:
 def test_times_beyond_every_clock_do_not_reach_the_tables(tmp_path: Path) -> None:
     far = Line("Stream #1", 1, [Event("k", (1 << 63) - 1, (1 << 63) - 1)], timestamp_ns=(1 << 63) - 1)
     read(tmp_path, space(Plane("/device:GPU:0", [far]), STARTED))
+
+
+def test_threads_that_are_numbered_twice_are_one(tmp_path: Path) -> None:
+    """Two threads launch in turns; the main thread waits for both, and a fourth makes too few calls to tell."""
+    lines = [Line("python", 900, [Event("Await::Results", 0, 1000 * US)])]
+    for thread in (0, 1):
+        begun = [100 * n + 50 * thread for n in range(10)]
+        lines += [
+            Line(
+                f"py_xla_execute/{thread}", 700 + thread, [Event("X::Run", at * US, 40 * US) for at in begun]
+            ),
+            Line(
+                f"Host Threads/{thread}",
+                thread,
+                [call("hipLaunchKernel", at + 9, correlation_id=at) for at in begun],
+            ),
+        ]
+    lines.append(Line("Host Threads/5", 5, [call("hipMemcpyAsync", 20, correlation_id=7)]))
+    calls = read(tmp_path, space(Plane("/host:CPU", lines), STARTED)).tables["api_calls"]
+    assert dict(calls["tid"].value_counts().sort("tid").iter_rows()) == {5: 1, 700: 10, 701: 10}

@@ -3,6 +3,8 @@ a list of inputs."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from rocm_perf.model.quantity import Quantity, unavailable
@@ -16,17 +18,30 @@ class _Facts(msgspec.Struct, frozen=True):
     formula: str
     flops: int | None = None
     bytes: int | None = None
+    products: bool = False  # of matrices, or convolutions
 
 
-def stated_work(inputs: str | None) -> tuple[Quantity, Quantity] | None:
-    """FLOPs and bytes of a call, or why they are not known; None where the recording states nothing of the kind."""
+class StatedWork(NamedTuple):
+    """FLOPs and bytes of a call, or why they are not known, and whether matrix units do them."""
+
+    flops: Quantity
+    bytes: Quantity
+    on_matrix: bool
+
+
+def stated_work(inputs: str | None) -> StatedWork | None:
+    """The work of a call; None where the recording states nothing of the kind."""
     if not inputs or not inputs.startswith("{"):
         return None
     try:
         facts = msgspec.json.decode(inputs, type=_Facts)
     except (msgspec.DecodeError, RecursionError):
         return None
-    return _quantity(facts.flops, "FLOP", facts.formula), _quantity(facts.bytes, "B", _BYTES, facts.formula)
+    return StatedWork(
+        flops=_quantity(facts.flops, "FLOP", facts.formula),
+        bytes=_quantity(facts.bytes, "B", _BYTES, facts.formula),
+        on_matrix=facts.products,
+    )
 
 
 def _quantity(value: int | None, unit: str, formula: str, reason: str = "") -> Quantity:
