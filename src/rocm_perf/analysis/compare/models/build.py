@@ -103,14 +103,14 @@ def _waterfall(wall: WallChange, rows: Sequence[Aligned], sides: tuple[StepWork,
         *_rest_parts(wall, sides),
         *(part for part in wall.parts if part.id not in _BUSY),
     ]
-    told = [part for part in parts if part.base_ns or part.new_ns]
+    shown = [part for part in parts if part.base_ns or part.new_ns]
     return WallChange(
         base_gpu=wall.base_gpu,
         new_gpu=wall.new_gpu,
         base_ns=wall.base_ns,
         new_ns=wall.new_ns,
         difference_ns=wall.difference_ns,
-        parts=tuple(sorted(told, key=lambda part: (-abs(part.difference_ns), -part.base_ns))),
+        parts=tuple(sorted(shown, key=lambda part: (-abs(part.difference_ns), -part.base_ns))),
     )
 
 
