@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import groupby
 
 from rocm_perf.analysis.compare.models.calls import GpuCall, gpu_ns, is_alike, leading_shapes
-from rocm_perf.analysis.compare.models.fusions import is_fused, shared_out, takes_in
+from rocm_perf.analysis.compare.models.fusions import is_fused, may_take_in, shared_out, takes_in
 from rocm_perf.analysis.compare.models.sequences import Key, Stretch, align, between
 from rocm_perf.model.results.alignment import WorkFate
 
@@ -141,8 +141,15 @@ def _shared_out(base: Calls, new: Calls) -> Iterator[Aligned]:
         yield Aligned(base, new)
         return
     for place, one in enumerate(new):
-        own = tuple(call for call, at in zip(base, places, strict=True) if at == place)
-        yield Aligned(own, (one,))
+        yield from _around(tuple(call for call, at in zip(base, places, strict=True) if at == place), one)
+
+
+def _around(calls: Calls, fused: GpuCall) -> Iterator[Aligned]:
+    """The calls that the fused one may have taken in, from the first to the last such, against it; the rest alone."""
+    may = [place for place, call in enumerate(calls) if may_take_in(fused, call)] or [0]
+    first, last = may[0], may[-1] + 1
+    rows = (Aligned(calls[:first], ()), Aligned(calls[first:last], (fused,)), Aligned(calls[last:], ()))
+    yield from (row for row in rows if row.calls)
 
 
 def _taken_in(rows: Sequence[Aligned]) -> list[Aligned]:

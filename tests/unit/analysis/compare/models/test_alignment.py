@@ -64,6 +64,19 @@ def test_fused_kernels_without_any_other_between_them_share_the_operators_out() 
     ]
 
 
+def test_what_a_fused_kernel_neither_names_nor_could_have_passed_on_went() -> None:
+    copy = op(
+        "aten::copy_",
+        kernel="void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>",
+    )
+    base = [op("aten::sort"), copy, op("aten::mul"), op("aten::silu"), op("aten::sum")]
+    assert changes(align_calls(base, [triton("triton_poi_fused_mul_silu_0")])) == [
+        ("fused", ["aten::copy_", "aten::mul", "aten::silu"], ["triton_poi_fused_mul_silu_0"]),
+        ("went", ["aten::sort"], []),
+        ("went", ["aten::sum"], []),
+    ]
+
+
 def test_an_epilogue_belongs_to_the_product_that_names_it() -> None:
     base = [op("aten::addmm", 100, kernel=GEMM), op("aten::gelu"), op("aten::sum")]
     new = [triton("triton_tem_fused_addmm_gelu_0", 90), op("aten::sum")]
