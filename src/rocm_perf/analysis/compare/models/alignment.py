@@ -43,7 +43,7 @@ class Aligned:
         if not self.base or not self.new:
             return "went" if self.base else "came"
         if not all(any(call.operator for call in side) for side in (self.base, self.new)):
-            return "same" if _kernels(self.base) == _kernels(self.new) else "other kernels"
+            return _fate_of_kernels(self.base, self.new)
         if len(self.base) == len(self.new) == 1:
             return _fate_of_one(self.base[0], self.new[0])
         fewer = min(self.base, self.new, key=len) if len(self.base) != len(self.new) else ()
@@ -65,6 +65,14 @@ def align_calls(base: Sequence[GpuCall], new: Sequence[GpuCall]) -> list[Aligned
 
 def _kernels(calls: Iterable[GpuCall]) -> Counter[str]:
     return Counter(name for call in calls for name in call.kernels)
+
+
+def _fate_of_kernels(base: Calls, new: Calls) -> WorkFate:
+    """What became of work whose operators one side does not tell."""
+    if _kernels(base) == _kernels(new):
+        return "same"
+    families = [Counter(work.family for call in side for work in call.work) for side in (base, new)]
+    return "other kernels" if families[0] == families[1] else "other operators"
 
 
 def _fate_of_one(base: GpuCall, new: GpuCall) -> WorkFate:

@@ -129,6 +129,14 @@ def test_the_replay_of_a_graph_runs_the_kernels_of_operators() -> None:
     assert changes(align_calls(base, new)) == []
 
 
+def test_kernels_without_operators_do_the_same_only_if_they_are_of_one_family() -> None:
+    other = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"
+    assert changes(align_calls([mm()], [bare(other)])) == [
+        ("other kernels", ["aten::mm"], [bare(other).name])
+    ]
+    assert changes(align_calls([mm()], [bare("mystery")])) == [("other operators", ["aten::mm"], ["mystery"])]
+
+
 def test_inside_an_operator_that_both_call_other_operators_may_do_its_work() -> None:
     def attention(*inner: str) -> list[GpuCall]:
         around = ("aten::scaled_dot_product_attention",)
