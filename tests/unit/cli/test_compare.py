@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -19,6 +20,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats import rocprofv3
 from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
+from tests.unit.analysis.compare.programs import MM, Op, program
 
 WORKLOADS = Path(__file__).parents[3] / "examples" / "workloads"
 NAMES = ("sync_in_loop", "sync_hoisted")
@@ -63,6 +65,43 @@ def test_json_is_complete(populations: tuple[str, str], capsys: pytest.CaptureFi
     assert {finding["fate"] for finding in comparison["findings"]} >= {"went"}
     assert [len(comparison[side]["runs"]) for side in ("base", "new")] == [RUNS, RUNS]
     assert comparison["checks"][0]["outcome"] == "passed"
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> tuple[str, str]:
+    """A model, and what a compiler made of it."""
+    fused = Op("triton_poi_fused_mul_silu_0", 25, kernel="triton_poi_fused_mul_silu_0")
+    sides = {"eager": (MM, Op("aten::silu", 20), Op("aten::mul", 20)), "compiled": (MM, fused)}
+    for name, calls in sides.items():
+        bundle.write(program(*calls), tmp_path / name)
+    return str(tmp_path / "eager"), str(tmp_path / "compiled")
+
+
+def test_models_are_aligned_in_json_and_judged(
+    models: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = ["operator:aten::mm.calls>+0", "operator:aten::mm.total>5%", "module:*.total>5%"]
+    assert main(["compare", "--json", *models, "--fail-on", *limits]) == 1
+    comparison = json.loads(capsys.readouterr().out)
+    schema = json.loads((SCHEMAS / "comparison.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(comparison)
+    assert [row["fate"] for row in comparison["alignment"]["work"]] == ["fused", "same"]
+    assert [check["outcome"] for check in comparison["checks"]] == ["passed", "undecided", "undecided"]
+
+
+@pytest.mark.parametrize(("more", "styled"), [([], True), (["--no-color"], False)])
+def test_colours_are_left_out_where_they_are_not_wanted(
+    models: tuple[str, str],
+    more: list[str],
+    styled: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert main(["compare", *models, "--fail-on", "wall>1s", *more]) == 1
+    assert bool(re.search(r"\x1b\[[0-9;]*3[0-7]m", capsys.readouterr().out)) == styled
 
 
 @pytest.mark.thorough

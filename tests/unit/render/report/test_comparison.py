@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rocm_perf.analysis.compare.populations import compare
 from rocm_perf.model.results.check import Check
 from rocm_perf.render.report.comparison import comparison_markdown
-from tests.unit.analysis.compare.programs import MM, program
+from tests.unit.analysis.compare.programs import MM, Op, program
 from tests.unit.analysis.compare.sides import loop, side
 
 BASE = side(*(loop(seed, 100.0) for seed in range(3)))
@@ -32,6 +32,18 @@ def test_operators_are_folded_or_said_to_be_missing() -> None:
     text = comparison_markdown(compare(side(program(MM)), side(program(MM._replace(gpu_us=60)))), top=5)
     assert "<details><summary>Operators</summary>" in text
     assert "| -40.0 us | 100 us -> 60.0 us | -40.0 % | 0 | 10.0 us -> 10.0 us | 1 | `aten::mm` |" in text
+
+
+def test_what_became_of_the_work_stands_open_and_its_views_are_folded() -> None:
+    eager = program(MM, Op("aten::silu", 20), Op("aten::mul", 20))
+    compiled = program(MM, Op("triton_poi_fused_mul_silu_0", 25, kernel="triton_poi_fused_mul_silu_0"))
+    text = comparison_markdown(compare(side(eager), side(compiled)), top=5)
+    assert "| -15.0 us | 40.0 us | 25.0 us | GPU: fused operators |" in text
+    assert "| `aten::silu, aten::mul -> triton_poi_fused_mul_silu` |" in text
+    views = text[text.index("<details><summary>Three views of the difference</summary>") :]
+    assert "each sums to -15.0 us" in views
+    for name in ("(no module)", "aten::silu + aten::mul", "other"):
+        assert f"| `{name}` |" in views
 
 
 def test_a_name_from_a_recording_is_only_a_name() -> None:

@@ -157,9 +157,21 @@ def test_operators() -> None:
 def test_operators_of_several_runs_have_intervals() -> None:
     base, new = ([program(MM._replace(gpu_us=us + run), RELU) for run in range(5)] for us in (100, 50))
     lines = shown(compare(side(*base), side(*new)), 160)
-    (product,) = (line for line in lines if line.endswith("aten::mm"))
+    (product,) = (line for line in lines[lines.index("Operators") :] if line.endswith("aten::mm"))
     assert "faster" in product
     assert product.count("%") == 3  # the change, and its interval
+
+
+@pytest.mark.parametrize(("width", "before_and_after"), [(80, False), (120, True)])
+def test_what_became_of_the_work_fits_a_narrow_terminal(width: int, before_and_after: bool) -> None:
+    eager = program(MM, Op("aten::silu", 20), Op("aten::mul", 20), Op("aten::sum", 5))
+    compiled = program(MM._replace(kernel="k"), Op("triton_poi_fused_mul_silu_0", 25))
+    lines = shown(compare(side(eager), side(compiled)), width)
+    rows = lines[: lines.index("Three views of the difference") - 1][-4:]
+    assert ("before" in rows[0]) == before_and_after
+    fused, gone, other = rows[1:]
+    assert fused.endswith("_poi_fused_mul_silu")
+    assert (gone.split()[-2:], other.split()[-1]) == (["went", "aten::sum"], "k")
 
 
 def test_operators_that_did_not_change() -> None:

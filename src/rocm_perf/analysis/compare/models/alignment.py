@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import groupby
 
 from rocm_perf.analysis.compare.models.calls import GpuCall, gpu_ns, is_alike, leading_shapes
-from rocm_perf.analysis.compare.models.fusions import is_fused, shared_out, takes_in
+from rocm_perf.analysis.compare.models.fusions import is_fused, may_take_in, shared_out, takes_in
 from rocm_perf.analysis.compare.models.sequences import Key, Stretch, align, between
 from rocm_perf.model.results.alignment import WorkFate
 
@@ -43,7 +43,7 @@ class Aligned:
         if not self.base or not self.new:
             return "went" if self.base else "came"
         if not all(any(call.operator for call in side) for side in (self.base, self.new)):
-            return "same" if _kernels(self.base) == _kernels(self.new) else "other kernels"
+            return _fate_of_kernels(self.base, self.new)
         if len(self.base) == len(self.new) == 1:
             return _fate_of_one(self.base[0], self.new[0])
         fewer = min(self.base, self.new, key=len) if len(self.base) != len(self.new) else ()
@@ -65,6 +65,14 @@ def align_calls(base: Sequence[GpuCall], new: Sequence[GpuCall]) -> list[Aligned
 
 def _kernels(calls: Iterable[GpuCall]) -> Counter[str]:
     return Counter(name for call in calls for name in call.kernels)
+
+
+def _fate_of_kernels(base: Calls, new: Calls) -> WorkFate:
+    """What became of work whose operators one side does not tell."""
+    if _kernels(base) == _kernels(new):
+        return "same"
+    families = [Counter(work.family for call in side for work in call.work) for side in (base, new)]
+    return "other kernels" if families[0] == families[1] else "other operators"
 
 
 def _fate_of_one(base: GpuCall, new: GpuCall) -> WorkFate:
@@ -141,8 +149,15 @@ def _shared_out(base: Calls, new: Calls) -> Iterator[Aligned]:
         yield Aligned(base, new)
         return
     for place, one in enumerate(new):
-        own = tuple(call for call, at in zip(base, places, strict=True) if at == place)
-        yield Aligned(own, (one,))
+        yield from _around(tuple(call for call, at in zip(base, places, strict=True) if at == place), one)
+
+
+def _around(calls: Calls, fused: GpuCall) -> Iterator[Aligned]:
+    """The calls that the fused one may have taken in, from the first to the last such, against it; the rest alone."""
+    may = [place for place, call in enumerate(calls) if may_take_in(fused, call)] or [0]
+    first, last = may[0], may[-1] + 1
+    rows = (Aligned(calls[:first], ()), Aligned(calls[first:last], (fused,)), Aligned(calls[last:], ()))
+    yield from (row for row in rows if row.calls)
 
 
 def _taken_in(rows: Sequence[Aligned]) -> list[Aligned]:

@@ -35,7 +35,9 @@ _TITLES: dict[WorkFate, str] = {
     "went": "GPU: operators that went",
 }
 _BUSY = ("kernels", "copies")  # parts of the wall in which the GPU works
-_MANY = 0.5  # of the operators on other shapes: it is another input
+_MANY = (
+    0.5  # of the operators on other shapes: it is another input; of the time on one side alone: another model
+)
 
 
 def alignment(base: Sequence[JudgedRun], new: Sequence[JudgedRun], wall: WallChange) -> Alignment:
@@ -103,14 +105,14 @@ def _waterfall(wall: WallChange, rows: Sequence[Aligned], sides: tuple[StepWork,
         *_rest_parts(wall, sides),
         *(part for part in wall.parts if part.id not in _BUSY),
     ]
-    told = [part for part in parts if part.base_ns or part.new_ns]
+    shown = [part for part in parts if part.base_ns or part.new_ns]
     return WallChange(
         base_gpu=wall.base_gpu,
         new_gpu=wall.new_gpu,
         base_ns=wall.base_ns,
         new_ns=wall.new_ns,
         difference_ns=wall.difference_ns,
-        parts=tuple(sorted(told, key=lambda part: (-abs(part.difference_ns), -part.base_ns))),
+        parts=tuple(sorted(shown, key=lambda part: (-abs(part.difference_ns), -part.base_ns))),
     )
 
 
@@ -125,12 +127,8 @@ def _rest_parts(wall: WallChange, sides: tuple[StepWork, StepWork]) -> Iterator[
     """GPU work that is not aligned, and what runs at the same time and so counts twice."""
     carried = [round(side.carried_ns) for side in sides]
     other = [_other_ns(side) for side in sides]
-    busy = [
-        sum(times)
-        for times in zip(
-            *((part.base_ns, part.new_ns) for part in wall.parts if part.id in _BUSY), strict=True
-        )
-    ]
+    busy_parts = [part for part in wall.parts if part.id in _BUSY]
+    busy = [sum(part.base_ns for part in busy_parts), sum(part.new_ns for part in busy_parts)]
     work = [gpu_ns(side.calls) for side in sides]
     twice = [busy[at] - work[at] - carried[at] - other[at] for at in (0, 1)]
     yield _part("work_carried", "GPU: launched before recording", (carried[0], carried[1]))
@@ -155,9 +153,12 @@ def _notes(rows: Sequence[Aligned], sides: tuple[StepWork, StepWork]) -> Iterato
     resized = fates.count("other shapes")
     if resized > _MANY * len(fates):
         yield (
-            f"{resized:,} of {format_count(len(fates), 'aligned operator')} run on other shapes (another batch size or "
-            "input): they are matched by name and order, and do not do the same work"
+            f"{resized:,} of the {len(fates):,} aligned operators run on other shapes (another batch size or input): "
+            "they are matched by name and order, and do not do the same work"
         )
+    alone_ns = sum(row.base_ns + row.new_ns for row in rows if not (row.base and row.new))
+    if alone_ns > _MANY * sum(row.base_ns + row.new_ns for row in rows):
+        yield "most of the GPU work is on one side alone: make sure that both recordings are of the same model"
     moved = sum(row.moved for row in rows)
     if moved:
         yield f"{format_count(moved, 'operator')} run in another order"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rocm_perf.analysis.compare.models.calls import GpuCall
 
 _FUSED = re.compile(r"^triton_[a-z]+_fused_(\w+?)(?:_\d+)?$")
+_PASSED_ON = ("elementwise", "copy")  # kernels that only pass data on
 _MOST = 100_000  # calls times fused kernels of one stretch that are looked at
 
 
@@ -20,6 +21,11 @@ def takes_in(fused: GpuCall, call: GpuCall) -> bool:
     """Whether the name of a fused kernel tells the operator of the call, or one around it."""
     listed = _fused_operators(fused)
     return any(f"_{_stem(name)}_" in listed for name in (*call.around, call.operator) if name)
+
+
+def may_take_in(fused: GpuCall, call: GpuCall) -> bool:
+    """Whether it names the call, or the call only passes data on, as what compilers fuse without naming it."""
+    return takes_in(fused, call) or all(work.family in _PASSED_ON for work in call.work)
 
 
 def shared_out(calls: Sequence[GpuCall], fused: Sequence[GpuCall]) -> list[int] | None:

@@ -24,10 +24,10 @@ from tests.unit.analysis.compare.models.models import (
     triton,
 )
 
-Told = tuple[str, list[str], list[str]]
+Change = tuple[str, list[str], list[str]]
 
 
-def told(rows: list[Aligned]) -> list[Told]:
+def changes(rows: list[Aligned]) -> list[Change]:
     """What is not the same: its fate, and the names of both sides."""
     return [
         (row.fate, [call.name for call in row.base], [call.name for call in row.new])
@@ -39,12 +39,12 @@ def told(rows: list[Aligned]) -> list[Told]:
 def test_other_kernels_for_the_same_operators() -> None:
     faster = mm(LARGE, gpu_ns=40, kernel="sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64")
     new = [faster if call.shapes == LARGE else call for call in layer()]
-    assert told(align_calls(layer(), new)) == [("other kernels", ["aten::mm"], ["aten::mm"])]
+    assert changes(align_calls(layer(), new)) == [("other kernels", ["aten::mm"], ["aten::mm"])]
 
 
 def test_what_a_compiler_fused_stands_against_what_it_names() -> None:
     residual = triton("triton_poi_fused_add_9")
-    rows = told(align_calls([*layer(), *layer()], [*compiled_layer(0), *compiled_layer(1), residual]))
+    rows = changes(align_calls([*layer(), *layer()], [*compiled_layer(0), *compiled_layer(1), residual]))
     norm = [f"aten::{name}" for name in NORM]
     assert rows == [
         ("fused", norm, ["triton_red_fused_add_mean_mul_pow_rsqrt_0"]),
@@ -58,16 +58,29 @@ def test_what_a_compiler_fused_stands_against_what_it_names() -> None:
 def test_fused_kernels_without_any_other_between_them_share_the_operators_out() -> None:
     base = [op(f"aten::{name}") for name in ("relu", "add_", "mul", "sigmoid", "tanh")]
     new = [triton("triton_poi_fused_add_relu_0"), triton("triton_poi_fused_mul_sigmoid_tanh_1")]
-    assert told(align_calls(base, new)) == [
+    assert changes(align_calls(base, new)) == [
         ("fused", ["aten::relu", "aten::add_"], ["triton_poi_fused_add_relu_0"]),
         ("fused", ["aten::mul", "aten::sigmoid", "aten::tanh"], ["triton_poi_fused_mul_sigmoid_tanh_1"]),
+    ]
+
+
+def test_what_a_fused_kernel_neither_names_nor_could_have_passed_on_went() -> None:
+    copy = op(
+        "aten::copy_",
+        kernel="void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>",
+    )
+    base = [op("aten::sort"), copy, op("aten::mul"), op("aten::silu"), op("aten::sum")]
+    assert changes(align_calls(base, [triton("triton_poi_fused_mul_silu_0")])) == [
+        ("fused", ["aten::copy_", "aten::mul", "aten::silu"], ["triton_poi_fused_mul_silu_0"]),
+        ("went", ["aten::sort"], []),
+        ("went", ["aten::sum"], []),
     ]
 
 
 def test_an_epilogue_belongs_to_the_product_that_names_it() -> None:
     base = [op("aten::addmm", 100, kernel=GEMM), op("aten::gelu"), op("aten::sum")]
     new = [triton("triton_tem_fused_addmm_gelu_0", 90), op("aten::sum")]
-    assert told(align_calls(base, new)) == [
+    assert changes(align_calls(base, new)) == [
         ("fused", ["aten::addmm", "aten::gelu"], ["triton_tem_fused_addmm_gelu_0"])
     ]
 
@@ -75,7 +88,7 @@ def test_an_epilogue_belongs_to_the_product_that_names_it() -> None:
 def test_fewer_operators_in_their_place_are_fused_only_if_they_say_so() -> None:
     base = [mm(), op("aten::pow"), op("aten::mean"), mm(LARGE)]
     for name, fate in (("_C::fused_rms_norm", "fused"), ("my::norm", "other operators")):
-        assert told(align_calls(base, [mm(), op(name), mm(LARGE)])) == [
+        assert changes(align_calls(base, [mm(), op(name), mm(LARGE)])) == [
             (fate, ["aten::pow", "aten::mean"], [name])
         ]
 
@@ -88,20 +101,20 @@ def test_a_layer_that_was_inserted_came() -> None:
 def test_another_order_is_the_same_work() -> None:
     names = ["aten::a", "aten::b", "aten::c"]
     rows = align_calls([*map(op, names), mm()], [*map(op, names[1:]), op(names[0]), mm()])
-    assert told(rows) == []
+    assert changes(rows) == []
     assert [row.base[0].name for row in rows if row.moved] == ["aten::a"]
 
 
 def test_another_batch_size_is_matched_by_name_and_order() -> None:
     sides = [[op(name, shapes=f"[[{batch}, 64]]") for name in ("a", "b", "a", "c")] for batch in (1, 8)]
-    assert told(align_calls(*sides)) == [("other shapes", [name], [name]) for name in ("a", "b", "a", "c")]
+    assert changes(align_calls(*sides)) == [("other shapes", [name], [name]) for name in ("a", "b", "a", "c")]
 
 
 def test_compiled_code_hands_the_output_to_its_operators() -> None:
     """Which is an argument more, with a shape more; types are not recorded on one side."""
     compiled = mm(f"{SMALL[:-1]}, [8, 64]]")
-    assert told(align_calls([mm(LARGE), mm(SMALL)], [mm(LARGE), compiled])) == []
-    assert told(align_calls([mm(SMALL)], [mm("[[8, 64], [64, 640]]")])) == [
+    assert changes(align_calls([mm(LARGE), mm(SMALL)], [mm(LARGE), compiled])) == []
+    assert changes(align_calls([mm(SMALL)], [mm("[[8, 64], [64, 640]]")])) == [
         ("other shapes", ["aten::mm"], ["aten::mm"])
     ]
 
@@ -113,7 +126,15 @@ def test_the_replay_of_a_graph_runs_the_kernels_of_operators() -> None:
     )
     base = [*layer(), attention, *layer()]
     new = [bare(work.name, work.gpu_ns) for call in base for work in call.work]
-    assert told(align_calls(base, new)) == []
+    assert changes(align_calls(base, new)) == []
+
+
+def test_kernels_without_operators_do_the_same_only_if_they_are_of_one_family() -> None:
+    other = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"
+    assert changes(align_calls([mm()], [bare(other)])) == [
+        ("other kernels", ["aten::mm"], [bare(other).name])
+    ]
+    assert changes(align_calls([mm()], [bare("mystery")])) == [("other operators", ["aten::mm"], ["mystery"])]
 
 
 def test_inside_an_operator_that_both_call_other_operators_may_do_its_work() -> None:
@@ -131,7 +152,7 @@ def test_inside_an_operator_that_both_call_other_operators_may_do_its_work() -> 
         ]
 
     base, new = attention("aten::_flash"), attention("aten::bmm", "aten::_softmax", "aten::bmm")
-    rows = told(align_calls([op("aten::x"), *base, op("aten::y")], [op("aten::z"), *new, op("aten::y")]))
+    rows = changes(align_calls([op("aten::x"), *base, op("aten::y")], [op("aten::z"), *new, op("aten::y")]))
     assert rows == [
         ("other operators", ["aten::x"], ["aten::z"]),
         ("other operators", ["aten::_flash"], ["aten::bmm", "aten::_softmax", "aten::bmm"]),

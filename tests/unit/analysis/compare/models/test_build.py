@@ -111,9 +111,15 @@ def test_another_batch_size_is_said() -> None:
     )
     assert {row.fate for row in alignment.work} == {"other shapes"}
     assert alignment.notes == (
-        "2 of 2 aligned operators run on other shapes (another batch size or input): they are matched by name and "
+        "2 of the 2 aligned operators run on other shapes (another batch size or input): they are matched by name and "
         "order, and do not do the same work",
     )
+
+
+def test_another_model_is_doubted() -> None:
+    others = [Op(f"other::{name}", 100) for name in "abc"]
+    (doubt,) = aligned(compared(program(MM), program(MM, *others))).notes
+    assert doubt.startswith("most of the GPU work is on one side alone")
 
 
 def test_without_operators_nothing_is_aligned() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.ingest.load import load
 from rocm_perf.model.results.alignment import Alignment
 from rocm_perf.model.results.comparison import Comparison
 from tests.recordings import recording
@@ -15,7 +16,8 @@ from tests.unit.analysis.compare.programs import Op, program
 from tests.unit.analysis.compare.sides import compared
 
 H200 = Path(__file__).parents[4] / "data" / "h200"
-TORCH = Path(__file__).parents[6] / "shared" / "data" / "torch_trace"
+SHARED = Path(__file__).parents[6] / "shared"
+TORCH = SHARED / "data" / "torch_trace"
 
 
 def of_files(base: Path, new: Path) -> Comparison:
@@ -117,3 +119,19 @@ def test_a_compiled_block_against_what_it_was_made_from() -> None:
     products = [row for row in alignment.work if row.base_operators == ("aten::mm",)]
     assert sum(row.places for row in products) == 7
     assert set(places(alignment)) == {"fused", "other kernels"}
+
+
+def test_a_replay_with_and_without_the_trace_of_its_capture_is_the_same_work(tmp_path: Path) -> None:
+    execution = TORCH / "AMD-AGI_TraceLens__sglang_Qwen3-8B_decode.json.gz"
+    capture = SHARED / "frameworks" / "AMD-AGI_TraceLens__sglang_Qwen3-8B_decode_capture_bs32_rank0.json.gz"
+    if not (execution.exists() and capture.exists()):
+        pytest.skip("the recordings are not here")
+    for path in (execution, capture):
+        (tmp_path / path.name).symlink_to(path)
+    alignment = aligned(compared(recording(execution), load(tmp_path)))
+    assert set(places(alignment)) == {"same"}
+    assert alignment.difference_ns == 0
+    assert (alignment.operators[0].name, alignment.modules[0].name.partition("/")[0]) == (
+        "aten::mm",
+        "Qwen3Model",
+    )
