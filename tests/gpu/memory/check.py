@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import rocm_perf
 from rocm_perf.model.results.memory import Memory
 
-LEAK = "remember"
+LEAK = "remember"  # the function that keeps what it should not
 
 
 class Check(NamedTuple):

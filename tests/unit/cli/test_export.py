@@ -287,3 +287,24 @@ def test_what_can_only_be_read_whole_does_not_fit_into_less_memory(
     assert "does not fit into memory: about 99,999 events" in capsys.readouterr().err
     assert main(["export", str(recording), "-o", str(tmp_path / "x.csv"), "--memory", "151M"]) == 2
     assert "--memory is for bundles" in capsys.readouterr().err
+
+
+# Sheets
+
+
+@pytest.mark.parametrize("name", ["report.xlsx", "report"])
+def test_sheets_are_written_once(
+    name: str, recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / name
+    assert main(["export", str(recording), "--sheets", str(target), "--whole"]) == 0
+    assert "gpu_timeline" in capsys.readouterr().err
+    assert target.exists()
+    assert main(["export", str(recording), "--sheets", str(target)]) == 2
+
+
+def test_other_workbooks_are_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(tmp_path / "missing"), "--sheets", str(tmp_path / "report.ods")]) == 2
+    assert "Name a file that ends in .xlsx, or a folder." in capsys.readouterr().err

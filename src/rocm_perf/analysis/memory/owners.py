@@ -10,9 +10,9 @@ import polars as pl
 NOT_KNOWN = "not known"
 BEFORE = "before the recording"
 
-# What cuBLAS asks for unless CUBLAS_WORKSPACE_CONFIG says otherwise (at::cuda::parseChosenWorkspaceSize), and cuBLASLt
-# (at::cuda::parseCUDABlasLtWorkspaceSize): 4096 KiB twice and 16 KiB eight times, 32 MiB and 1 MiB.
-_CUBLAS_BYTES = (2 * (4096 << 10) + 8 * (16 << 10), 4096 * 8 << 10, 1 << 20)
+# What cuBLAS asks for unless CUBLAS_WORKSPACE_CONFIG says otherwise (at::cuda::parseChosenWorkspaceSize): 4096 KiB
+# twice and 16 KiB eight times; 32 MiB from Hopper on.
+_CUBLAS_BYTES = (2 * (4096 << 10) + 8 * (16 << 10), 4096 * 8 << 10)
 
 
 def _outlives(stage: str) -> pl.Expr:
@@ -78,7 +78,7 @@ _RULES = (
 
 def owner(lives: pl.DataFrame) -> pl.Series:
     """The owner of each allocation and how it is known, as a struct of `owner` and `known_by`."""
-    frees_have_sites = pl.lit(lives["freed_site"].count() > 0).alias("frees_have_sites")
+    frees_have_sites = (pl.col("freed_site").count().over("level") > 0).alias("frees_have_sites")
     fitting = [pl.when(rule.when).then(pl.lit(number)) for number, rule in enumerate(_RULES)]
     rules = lives.with_columns(frees_have_sites).select(pl.coalesce(fitting).alias("rule")).to_series()
     owners = dict(enumerate(rule.owner for rule in _RULES))

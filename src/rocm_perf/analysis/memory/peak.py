@@ -27,15 +27,16 @@ def peaks(trace: Trace) -> tuple[MemoryPeak, ...]:
     if not lives.height:
         return ()
     groups = lives.group_by("node", "agent_id", "level", maintain_order=True)
-    found = [_peak(key, group, _readings(trace, key)) for key, group in groups]
-    return tuple(sorted(found, key=lambda peak: -peak.bytes))
+    highest = [_peak(key, group, _readings(trace, key)) for key, group in groups]
+    return tuple(sorted(highest, key=lambda peak: -peak.bytes))
 
 
 def _peak(key: tuple[Any, ...], lives: pl.DataFrame, readings: pl.DataFrame) -> MemoryPeak:
     node, agent, level = key
-    order, time_ns, seen = _highest(lives)
+    order, time_ns = _highest_reading(lives, readings) if readings.height else _highest(lives)
     live = live_at(lives, order)
-    total = max(int(readings["value"].max() or 0), seen) if readings.height else seen  # type: ignore[arg-type]
+    seen = int(live["size_bytes"].sum())
+    total = max(int(readings["value"].max()), seen) if readings.height else seen  # type: ignore[arg-type]
     asked = live["requested_bytes"]
     places = _by(live, "site", "owner")
     return MemoryPeak(
@@ -51,19 +52,31 @@ def _peak(key: tuple[Any, ...], lives: pl.DataFrame, readings: pl.DataFrame) -> 
     )
 
 
-def _highest(lives: pl.DataFrame) -> tuple[int, int, int]:
-    """The event after which most was in use, when that was, and how much."""
+def _highest(lives: pl.DataFrame) -> tuple[int, int]:
+    """The event after which most was in use, and when that was."""
+    # A new allocation at an address that was never freed takes the place of the old one: one event, two changes.
+    changes = _changes(lives).group_by("order", "time_ns").agg(pl.col("change").sum()).sort("order")
+    place = int(changes["change"].cum_sum().arg_max() or 0)
+    return int(changes["order"][place]), int(changes["time_ns"][place])
+
+
+def _highest_reading(lives: pl.DataFrame, readings: pl.DataFrame) -> tuple[int, int]:
+    """The last event by the time of the highest reading, and that time: the allocator also counts what was there
+    before the recording, which may be freed in it."""
+    time_ns = int(readings["time_ns"][readings["value"].arg_max() or 0])
+    order = _changes(lives).filter(pl.col("time_ns") <= time_ns)["order"].max()
+    return -1 if order is None else int(order), time_ns  # type: ignore[arg-type]
+
+
+def _changes(lives: pl.DataFrame) -> pl.DataFrame:
+    """What each event adds to the memory in use."""
     made = lives.select(
         pl.col("made").alias("order"), pl.col("made_ns").alias("time_ns"), change="size_bytes"
     )
     freed = lives.drop_nulls("freed").select(
         pl.col("freed").alias("order"), pl.col("freed_ns").alias("time_ns"), change=-pl.col("size_bytes")
     )
-    # A new allocation at an address that was never freed takes the place of the old one: one event, two changes.
-    changes = pl.concat([made, freed]).group_by("order", "time_ns").agg(pl.col("change").sum()).sort("order")
-    levels = changes["change"].cum_sum()
-    place = int(levels.arg_max() or 0)
-    return int(changes["order"][place]), int(changes["time_ns"][place]), int(levels[place])
+    return pl.concat([made, freed])
 
 
 def _owners(live: pl.DataFrame, before: int) -> tuple[OwnerBytes, ...]:
@@ -99,4 +112,4 @@ def _readings(trace: Trace, key: tuple[Any, ...]) -> pl.DataFrame:
     of_place = (
         (pl.col("node") == node) & pl.col("agent_id").eq_missing(agent) & (pl.col("metric") == _READING)
     )
-    return trace.table("samples").filter(of_place).drop_nulls("value")
+    return trace.table("samples").filter(of_place).drop_nulls(["time_ns", "value"])

@@ -15,7 +15,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
 _GPU = ("dispatches", "copies", "summaries", "counters", "pc_samples", "instructions", "waves", "metrics")
-_MEMORY = ("memory_blocks",)
+_MEMORY = ("memory_blocks", "stacks")
 _SHOWN = 3
 _JAX = "jax"  # what its profiler is called
 _MOST = 0.5  # of the time inside calls

@@ -52,18 +52,19 @@ def allocations(recorded: DeviceEvents, stacks: Stacks) -> list[Row]:
     for event, time_ns in zip(recorded.events, recorded.times_ns, strict=True):
         if event.action == _OUT_OF_MEMORY:
             given.rows.append(_row("OOM", event, recorded.device, time_ns, stacks))
-        elif event.addr is None:
+        if event.addr is None:
             continue
-        elif event.action == _ALLOCATE:
+        address = event.addr % _ADDRESSES
+        if event.action == _ALLOCATE:
             _allocate(given, _row("ALLOC", event, recorded.device, time_ns, stacks))
         elif event.action == release:
             _free(given, _row("FREE", event, recorded.device, time_ns, stacks), start_ns)
         elif event.action == _SEGMENT:
-            given.blocks.reserve(event.addr % _ADDRESSES, event.size)
+            given.blocks.reserve(address, event.size)
         elif event.action == _SEGMENT_BACK:
-            given.blocks.release(event.addr % _ADDRESSES)
+            given.blocks.release(address)
         if event.action == completion:
-            given.blocks.give((event.addr or 0) % _ADDRESSES)
+            given.blocks.give(address)
     for segment in recorded.segments:
         _settle(given, segment, recorded.device, start_ns, stacks)
     return given.earlier + given.rows

@@ -12,6 +12,7 @@ from rocm_perf.analysis.overview import overview
 from rocm_perf.ingest.load import load
 from rocm_perf.model import schema
 from rocm_perf.model.document import Document
+from rocm_perf.model.time_window import TimeWindow
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.sections.memory import memory_section
 from tests.torch_allocator import Allocator, frames
@@ -88,3 +89,11 @@ def test_nothing_is_said_of_memory_that_comes_and_goes(tmp_path: Path) -> None:
 def test_without_an_allocator_the_section_says_what_to_record(rows: list[dict[str, object]]) -> None:
     document = overview(trace(dispatches=rows) if rows else Trace({}), "empty")
     assert "neither allocations nor memory readings" in (memory_section(document, 5).unavailable or "")
+
+
+def test_a_part_of_a_snapshot_is_about_memory_too(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.pickle"
+    path.write_bytes(pickle.dumps(train(leaks=False).snapshot()))
+    part = load(path, window=TimeWindow(0, 100_000))
+    assert not part.has("memory_blocks")  # they are of the end
+    assert titles(overview(part, "part")) == {}

@@ -121,6 +121,18 @@ def test_operators_tell_the_owners_of_a_trace() -> None:
     assert {row.site for row in peak.sites} == {"aten::zeros_like", "Optimizer.step#Adam.step", "aten::mm"}
 
 
+def test_the_peak_of_a_trace_is_where_the_allocator_says() -> None:
+    """Most is in use before memory from before the recording is freed, and most of what was seen later."""
+    events = [event("ALLOC", 1, 1, 100), event("FREE", 2, 9, 5000), event("ALLOC", 3, 2, 300)]
+    readings = [
+        {"time_ns": time, "agent_id": 0, "metric": "torch_allocated_bytes", "value": value}
+        for time, value in ((1, 6100.0), (2, 1100.0), (3, 1400.0))
+    ]
+    (peak,) = memory(trace(allocations=events, samples=readings)).peaks
+    assert (peak.bytes, peak.peak_ns) == (6100, 1)
+    assert {row.owner: row.bytes for row in peak.owners} == {"before the recording": 6000, "not known": 100}
+
+
 def test_addresses_that_are_given_out_again_count_once() -> None:
     twice = [event("ALLOC", 1, 1, 100), event("ALLOC", 2, 1, 300), event("ALLOC", 3, 2, 50)]
     (peak,) = memory(trace(allocations=twice)).peaks

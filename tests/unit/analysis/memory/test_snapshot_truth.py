@@ -15,7 +15,7 @@ from rocm_perf.ingest.load import load
 from rocm_perf.model.results.memory import Memory
 from tests.properties import examples
 from tests.torch_allocator import RELEASES, Allocator, frames
-from tests.torch_training import ACTIVATION, LEAK, PARAMETERS, STEPS, train
+from tests.torch_training import ACTIVATION, LEAK, MODEL, PARAMETERS, STEPS, train
 
 TIMED = RELEASES[-2:]
 
@@ -65,6 +65,13 @@ def test_the_leak_is_found_with_its_rate(tmp_path: Path, release: str) -> None:
 def test_without_steps_the_leak_is_found_over_the_recording(tmp_path: Path) -> None:
     (row,) = told(tmp_path, train(steps=3 * STEPS), "2.1").growing
     assert (row.site, row.basis) == ("/home/me/train.py(48): remember", BY_TENTH)
+
+
+def test_a_model_that_is_being_made_is_no_leak(tmp_path: Path) -> None:
+    allocator = Allocator()
+    for _ in range(50):
+        allocator.allocate(4 << 20, MODEL)
+    assert told(tmp_path, allocator, "2.1").growing == ()
 
 
 @pytest.mark.parametrize("release", RELEASES)
