@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import ordered
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.trace import Trace
@@ -33,17 +34,13 @@ def launched_work(trace: Trace) -> pl.DataFrame:
     copies = timed_copies(trace).select(
         pl.lit("copy").alias("kind"), ("copy " + pl.col("kind")).alias("name"), *_WORK
     )
-    launches = (
-        timed_calls(trace)
-        .sort("start_ns")
-        .select(
-            call_key(),
-            "tid",
-            pl.col("name").alias("launch_name"),
-            pl.col("start_ns").alias("launch_start"),
-            pl.col("end_ns").alias("launch_end"),
-            pl.col("op_id").alias("launch_op"),
-        )
+    launches = ordered(timed_calls(trace), ["start_ns"]).select(
+        call_key(),
+        "tid",
+        pl.col("name").alias("launch_name"),
+        pl.col("start_ns").alias("launch_start"),
+        pl.col("end_ns").alias("launch_end"),
+        pl.col("op_id").alias("launch_op"),
     )
     paired = with_calls(pl.concat([kernels, copies]), launches)
     return paired.with_columns(pl.coalesce("op_id", "launch_op").alias("op_id")).drop("launch_op")
@@ -66,8 +63,8 @@ def with_calls(work: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
 
     Ids rise with time, so sorting by them is nearly free, and joining what is sorted several times faster.
     """
-    ordered = calls.drop_nulls("call_key").sort("call_key", maintain_order=True)
-    first = ordered.filter((pl.col("call_key") != pl.col("call_key").shift(1)).fill_null(True))
+    by_key = calls.drop_nulls("call_key").sort("call_key", maintain_order=True)
+    first = by_key.filter((pl.col("call_key") != pl.col("call_key").shift(1)).fill_null(True))
     keys = work.select(call_key()).with_row_index("place").sort("call_key")
     matching = keys.join_asof(first, on="call_key", tolerance=0).sort("place").drop("place", "call_key")
     return pl.concat([work, matching], how="horizontal")

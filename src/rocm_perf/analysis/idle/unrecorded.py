@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint, holes, overlap_ns
+from rocm_perf.analysis.basis.keys import firsts, ordered
 from rocm_perf.analysis.basis.launched import GPU, launched_work, timed_calls
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.calls import HOST_CALL, SYNC_CALL
@@ -61,7 +62,7 @@ def _without_work(trace: Trace) -> pl.DataFrame:
     """What ends each long idle time of a GPU, and its first work of all, with `since_ns` and `inside`."""
     work = launched_work(trace)
     gaps = holes(work, GPU).with_columns(pl.lit(True).alias("inside"))
-    first = work.sort("start_ns").unique(GPU, keep="first", maintain_order=True)
+    first = firsts(ordered(work, ["start_ns"]), GPU)
     led_in = first.with_columns(pl.col("launch_end").alias("since_ns"), pl.lit(False).alias("inside"))
     idle = pl.concat([gaps, led_in]).filter(pl.col("start_ns") - pl.col("since_ns") >= LONG_WAIT_NS)
     spans = idle.select(*_PROCESS, pl.col("since_ns").alias("start_ns"), pl.col("start_ns").alias("end_ns"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -33,7 +33,7 @@ _NO_HINDRANCE = (
     r"|Mem(set|cpy)\w*Async|EventRecord|StreamWaitEvent"
 )
 
-Names = Sequence[str]
+Names = Sequence[int]  # of kernels and copies, as numbers
 Segment = tuple[int, int]  # of a run of launches: where it starts, how many it joins
 
 
@@ -57,7 +57,7 @@ class Captured:
         nodes, edges = _one_launch(graph, joined, gap)
         launch, early = f"{call} ns", ""
         if call is None:
-            edges = _started_early(edges, joined)
+            edges = _started_early(edges, joined, graph.nodes.height)
             launch = f"{ASSUMED_GRAPH_NODE_NS} ns per node (assumed)"
             early = f"; the first kernel starts after {ASSUMED_GRAPH_START_NS} ns at most (assumed)"
         graphs = format_count(joined["segment"].n_unique(), "graph launch", "graph launches")
@@ -93,7 +93,7 @@ class Fused:
 
     def apply(self, graph: Graph) -> Graph:
         launches = _launches(graph)
-        joined = _joined(launches, [list(_matches(run, self.kernels)) for run in _runs(launches)])
+        joined = _joined(launches, _in_a_row(launches, self.kernels))
         if not joined.height:
             raise UsageError(
                 "these kernels never follow one another on a stream",
@@ -150,22 +150,18 @@ def _started(nodes: pl.DataFrame) -> pl.DataFrame:
     return items.filter(first).with_columns(items=counts)
 
 
-def _runs(launches: pl.DataFrame) -> list[list[str]]:
-    """The names of each run, in the order of the launches."""
-    names: list[list[str]] = launches.group_by("run", maintain_order=True).agg("name")["name"].to_list()
-    return names
-
-
-def _loops(launches: pl.DataFrame) -> list[list[Segment]]:
+def _loops(launches: pl.DataFrame) -> Iterator[Segment]:
     """A run that comes again, or is known to, is the body of a loop; else the passes of a loop within it, if any."""
-    runs = _runs(launches)
-    looped = launches.group_by("run", maintain_order=True).agg(pl.col("looped").first())["looped"]
-    seen = Counter(tuple(run) for run in runs)
-    long = _LONG_RUN * sum(len(run) for run in runs)
-    return [
-        list(_passes(run, known or seen[tuple(run)] > 1, len(run) >= long))
-        for run, known in zip(runs, looped, strict=True)
-    ]
+    table = launches.group_by("run", maintain_order=True).agg(
+        pl.col("name").to_physical(), pl.col("looped").first()
+    )
+    runs: list[list[int]] = table["name"].to_list()
+    seen = Counter(map(tuple, runs))
+    long = _LONG_RUN * launches.height
+    begins = accumulate(map(len, runs), initial=0)
+    for run, known, begin in zip(runs, table["looped"], begins, strict=False):
+        for start, size in _passes(run, known or seen[tuple(run)] > 1, len(run) >= long):
+            yield begin + start, size
 
 
 def _passes(run: Names, again: bool, long: bool) -> Iterator[Segment]:
@@ -202,28 +198,26 @@ def _period(run: Names) -> int:
     return len(run) - borders[-1]
 
 
-def _matches(run: Names, kernels: tuple[str, ...]) -> Iterator[Segment]:
-    place, first = 0, kernels[0]
-    while place + len(kernels) <= len(run):
-        if run[place] == first and tuple(run[place : place + len(kernels)]) == kernels:
-            yield place, len(kernels)
-            place += len(kernels)
-        else:
-            place += 1
+def _in_a_row(launches: pl.DataFrame, kernels: tuple[str, ...]) -> Iterator[Segment]:
+    """Where launches of these kernels follow one another within a run; no launch belongs to two such places."""
+    follow = [pl.col("name").shift(-place) == kernel for place, kernel in enumerate(kernels)]
+    one_run = pl.col("run") == pl.col("run").shift(1 - len(kernels))
+    matches = launches.select(pl.all_horizontal(one_run, *follow).fill_null(False)).to_series()
+    behind = 0
+    for begin in matches.arg_true().to_list():
+        if begin >= behind:
+            yield begin, len(kernels)
+            behind = begin + len(kernels)
 
 
-def _joined(launches: pl.DataFrame, segments: Sequence[Sequence[Segment]]) -> pl.DataFrame:
+def _joined(launches: pl.DataFrame, segments: Iterable[Segment]) -> pl.DataFrame:
     """The launches of all segments of two or more, with the number of the segment, its size and their place in it."""
-    lengths = launches.group_by("run", maintain_order=True).len()["len"].to_list()
-    begins = accumulate(lengths, initial=0)
-    spans = [
-        (begin + start, size)
-        for begin, members in zip(begins, segments, strict=False)
-        for start, size in members
-        if size > 1
-    ]
     table = (
-        pl.DataFrame(spans, schema={"first": pl.Int64, "size": pl.Int64}, orient="row")
+        pl.DataFrame(
+            [segment for segment in segments if segment[1] > 1],
+            schema={"first": pl.Int64, "size": pl.Int64},
+            orient="row",
+        )
         .with_columns(segment=pl.int_range(pl.len(), dtype=pl.Int64), place=pl.int_ranges("size"))
         .explode("place")
         .select("segment", "place", "size", launch=pl.col("first") + pl.col("place"))
@@ -237,32 +231,43 @@ def _one_launch(graph: Graph, joined: pl.DataFrame, gap_ns: int) -> tuple[pl.Dat
     calls = _between(graph, joined)
     first = joined.filter(pl.col("place") == 0).select(id="call", total="call_ns")
     inner = joined.filter(pl.col("place") > 0)["item"]
-    into_call = (pl.col("kind") == "program") & pl.col("effect").is_in(calls["id"].implode())
-    into_item = (pl.col("kind") == "stream") & pl.col("effect").is_in(inner.implode())
+    effects, count = graph.edges["effect"], graph.nodes.height
+    into_call = (pl.col("kind") == "program") & pl.lit(_among(calls["id"], count).gather(effects))
+    into_item = (pl.col("kind") == "stream") & pl.lit(_among(inner, count).gather(effects))
     edges = graph.edges.with_columns(
         pl.when(into_call).then(0).when(into_item).then(gap_ns).otherwise("lag_ns").alias("lag_ns")
     )
     return _with_durations(graph.nodes, pl.concat([first, calls], how="vertical_relaxed")), edges
 
 
-def _started_early(edges: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+def _among(rows: pl.Series, count: int) -> pl.Series:
+    """For each of so many nodes, whether it is one of these rows."""
+    return pl.repeat(False, count, eager=True).scatter(rows, True)
+
+
+def _started_early(edges: pl.DataFrame, joined: pl.DataFrame, nodes: int) -> pl.DataFrame:
     """The items of a segment wait for the beginning of its call only, and then for one another."""
-    early = pl.min_horizontal(ASSUMED_GRAPH_START_NS - pl.col("call_ns"), 0)
-    items = joined.select(effect="item", head=pl.col("call").first().over("segment"), early=early)
-    both = edges.join(items, on="effect", how="left", maintain_order="left")
-    launch = (pl.col("kind") == "launch") & pl.col("head").is_not_null()
-    return both.with_columns(
-        cause=pl.when(launch).then("head").otherwise("cause"),
-        lag_ns=pl.when(launch).then(pl.col("lag_ns") + pl.col("early")).otherwise("lag_ns"),
-    ).drop("head", "early")
+    items = joined.select(
+        "item",
+        head=pl.col("call").first().over("segment"),
+        early=pl.min_horizontal(ASSUMED_GRAPH_START_NS - pl.col("call_ns"), 0),
+    )
+    head, early = (
+        pl.zeros(nodes, pl.Int64, eager=True).scatter(items["item"], items[name]).gather(edges["effect"])
+        for name in ("head", "early")
+    )
+    launch = (pl.col("kind") == "launch") & pl.lit(_among(items["item"], nodes).gather(edges["effect"]))
+    return edges.with_columns(
+        cause=pl.when(launch).then(head).otherwise("cause"),
+        lag_ns=pl.when(launch).then(pl.col("lag_ns") + early).otherwise("lag_ns"),
+    )
 
 
 def _between(graph: Graph, joined: pl.DataFrame) -> pl.DataFrame:
     """Calls of a segment after its first, and every call of the thread between them."""
-    last = joined.group_by("segment").agg(first=pl.col("call").min(), last=pl.col("call").max())
-    host = numbered(graph).filter(pl.col("thread").is_not_null()).select("id", "thread").sort("id")
-    threads = joined.select("call", "segment").join(host, left_on="call", right_on="id")
-    spans = last.join(threads, left_on=["segment", "first"], right_on=["segment", "call"]).sort("first")
+    host = numbered(graph).filter(pl.col("thread").is_not_null()).select("id", "thread")
+    spans = joined.group_by("segment").agg(first=pl.col("call").min(), last=pl.col("call").max())
+    spans = spans.with_columns(thread=graph.nodes["thread"].gather(spans["first"])).sort("first")
     joined_calls = host.join_asof(
         spans,
         left_on="id",
@@ -278,9 +283,5 @@ def _between(graph: Graph, joined: pl.DataFrame) -> pl.DataFrame:
 
 def _with_durations(nodes: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
     """The nodes with other durations: `totals` has the rows, `id`, and their new durations, `total`."""
-    rows = nodes.with_columns(id=pl.int_range(pl.len(), dtype=pl.Int64))
-    return (
-        rows.join(totals, on="id", how="left", maintain_order="left")
-        .with_columns(pl.coalesce("total", "duration_ns").alias("duration_ns"))
-        .drop("id", "total")
-    )
+    durations = nodes["duration_ns"].clone().scatter(totals["id"], totals["total"])
+    return nodes.with_columns(durations)

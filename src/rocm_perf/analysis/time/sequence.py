@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import ordered
+
 FEWEST_STEPS = 3
 INSIDE_SHARE = 0.5  # of the kernels: what holds fewer of them is not a step
 _ALONE_SHARE = 0.8  # of them: one kernel over and over is a loop only if there is little else
@@ -21,38 +23,45 @@ def repeated_blocks(work: pl.DataFrame) -> pl.DataFrame | None:
     A step begins where a launch recurs that is made once a step; what comes before the first is warm-up. The kernels of
     one graph launch are one launch, so that the layers inside a graph are not steps.
     """
-    ordered = _in_launch_order(work)
-    rows = pl.int_range(ordered.height, eager=True)
-    head = _is_head(ordered)
-    names = ordered["name"].filter(head).rank("dense").cast(pl.Int64)
+    launched = _in_launch_order(work)
+    rows = pl.int_range(launched.height, eager=True)
+    head = _is_head(launched)
+    names = _numbers(launched["name"].filter(head))
     distances = _distances(names)
     length = _period(names, distances)
     if length is None:
         return None
     begins = rows.filter(head).gather(_begins(names, distances, length))
-    blocks = _blocks(ordered.with_columns(block=rows.is_in(begins.implode()).cum_sum(), head=head))
+    blocks = _blocks(launched.with_columns(block=rows.is_in(begins.implode()).cum_sum(), head=head))
     whole = _timed(blocks).filter(
         (pl.col("block") < blocks.height)
         | (pl.col("launches") == length)  # the recording may end within a step
     )
     usual = whole.filter((pl.col("launches") - length).abs() <= _UNLIKE * length)
     inside = INSIDE_SHARE if length > 1 else _ALONE_SHARE
-    if whole.height < FEWEST_STEPS or usual["kernels"].sum() < inside * _kernels(ordered):
+    if whole.height < FEWEST_STEPS or usual["kernels"].sum() < inside * _kernels(launched):
         return None
     return whole.select("start_ns", "end_ns", "kernels", "length")
 
 
 def period(names: pl.Series) -> int | None:
     """The length of the sequence that nearly all of these names, in their order, belong to; None if none repeats."""
-    numbers = names.rank("dense").cast(pl.Int64)
+    numbers = _numbers(names)
     return _period(numbers, _distances(numbers))
+
+
+def _numbers(names: pl.Series) -> pl.Series:
+    """A number for each name: comparing texts would take longer."""
+    if names.dtype.is_integer():
+        return names.cast(pl.Int64)
+    return names.cast(pl.Categorical).to_physical().cast(pl.Int64)
 
 
 def _in_launch_order(work: pl.DataFrame) -> pl.DataFrame:
     """As the host launched it, which is the same in every step whatever the streams do with it; where launches are
     missing, as it ran."""
     missing = work["launch_start"].null_count()
-    return work.sort("start_ns") if missing else work.sort("launch_start", "start_ns")
+    return ordered(work, ["start_ns"] if missing else ["launch_start", "start_ns"])
 
 
 def _kernels(work: pl.DataFrame) -> int:
