@@ -57,9 +57,10 @@ def _require_use(adopted: Trace, given: int) -> None:
 def require_captures(captures: Sequence[Trace], source: str) -> None:
     """Raise unless a graph was captured in one of them."""
     if not any(capture.has("captured_launches") for capture in captures):
+        damage = next((loss.what for capture in captures for loss in capture.run.losses), None)
         raise InputError(
             f"{source} holds no capture of a graph",
-            "no launch in it lies between the calls that begin and end a capture",
+            damage or "no launch in it lies between the calls that begin and end a capture",
             "Record the program with torch.profiler while it captures its graphs (docs/graphs.md).",
         )
 
