@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -14,7 +15,7 @@ from rocm_perf.analysis.roofline.build import Machines
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.analysis.verdict.findings import conclusions
 from rocm_perf.model.document import TOPICS, Document
-from rocm_perf.model.topic import Topic, resolve
+from rocm_perf.model.topic import resolve
 from rocm_perf.model.trace import Trace
 from rocm_perf.version import __version__
 
@@ -26,42 +27,47 @@ _AT_ONCE = (
 
 def examine(trace: Trace, label: str, grouping: Grouping = "full", *, machines: Machines = ()) -> Document:
     """Every analysis of the steady state of a run, or of all its work where nothing repeats."""
-    return overview(focused(trace), label, grouping, whole=trace, machines=machines)
+    return _document(trace, focused, label=label, chosen={"grouping": grouping, "machines": machines})
 
 
-def overview(
-    trace: Trace,
-    label: str,
-    grouping: Grouping = "full",
-    *,
-    whole: Trace | None = None,
-    machines: Machines = (),
+def overview(trace: Trace, label: str, grouping: Grouping = "full", *, machines: Machines = ()) -> Document:
+    """Every analysis of one run. What cannot be said carries the reason why. `machines`: what GPUs were measured to
+    reach."""
+    return _document(trace, None, label=label, chosen={"grouping": grouping, "machines": machines})
+
+
+def _document(
+    whole: Trace, judge: Callable[[Trace], Trace] | None, *, label: str, chosen: dict[str, Any]
 ) -> Document:
-    """Every analysis of one run, or of the part of `whole` that it is. What cannot be said carries the reason why.
-    `machines`: what GPUs were measured to reach."""
-    chosen = {"grouping": grouping, "machines": machines}
-    steady, whole = whole is not None, whole or trace
+    """What every topic says of the run or, unless it speaks of the whole, of the part of it that is judged."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = {
-            field: pool.submit(_answer, topic, reference, whole if topic.whole else trace, chosen)
-            for topic in TOPICS
-            for field, reference in topic.answers.items()
-        }
+        answers = _asked(pool, whole, chosen, of_whole=True)
+        part = judge(whole) if judge else whole
+        answers |= _asked(pool, part, chosen, of_whole=False)
     document = Document(
         label=label,
         producer=f"rocm-perf {__version__}",
-        run=trace.run,
-        steady=steady,
+        run=part.run,
+        steady=judge is not None,
         formulas=formulas(),
         **{field: answer.result() for field, answer in answers.items()},
     )
-    projections, findings = conclusions(document, trace, whole)
+    projections, findings = conclusions(document, part, whole)
     return msgspec.structs.replace(document, projections=projections, findings=findings)
 
 
-def _answer(topic: Topic, reference: str, trace: Trace, chosen: dict[str, Any]) -> Any:
-    parameters = {name: chosen[name] for name in topic.parameters}
-    return resolve(_HERE, reference)(trace, **parameters)
+def _asked(
+    pool: ThreadPoolExecutor, trace: Trace, chosen: dict[str, Any], *, of_whole: bool
+) -> dict[str, Future[Any]]:
+    """The fields of the Document that will have an answer. Modules are imported here, one after another."""
+    return {
+        field: pool.submit(
+            resolve(_HERE, reference), trace, **{name: chosen[name] for name in topic.parameters}
+        )
+        for topic in TOPICS
+        if topic.whole == of_whole
+        for field, reference in topic.answers.items()
+    }
 
 
 @cache

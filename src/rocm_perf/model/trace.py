@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from threading import Lock
 
 import polars as pl
 
@@ -25,6 +26,7 @@ class Trace:
     def __init__(self, tables: Mapping[str, Frame], run: RunInfo | None = None) -> None:
         self.run = run or RunInfo()
         self._frames: dict[str, Frame] = {}
+        self._reading = Lock()
         for name in schema.SCHEMAS:
             if name in tables:
                 self._frames[name] = _checked(name, tables[name])
@@ -37,13 +39,18 @@ class Trace:
         frame = self._frames.get(name)
         if frame is None:
             return schema.empty(name)
-        if isinstance(frame, pl.LazyFrame):
-            # The pieces of its file as one: else every use joins them.
-            frame = _collected(name, frame).rechunk()
-            schema.check(name, frame)
-            _require_possible(name, frame)
-            self._frames[name] = frame
-        return frame
+        return frame if isinstance(frame, pl.DataFrame) else self._read(name)
+
+    def _read(self, name: str) -> pl.DataFrame:
+        with self._reading:
+            frame = self._frames[name]
+            if isinstance(frame, pl.LazyFrame):  # else another thread has read it meanwhile
+                # The pieces of its file as one: else every use joins them.
+                frame = _collected(name, frame).rechunk()
+                schema.check(name, frame)
+                _require_possible(name, frame)
+                self._frames[name] = frame
+            return frame
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """The table as a query that has not run yet."""

@@ -52,9 +52,9 @@ def period(names: pl.Series) -> int | None:
 
 def _numbers(names: pl.Series) -> pl.Series:
     """A number for each name: comparing texts would take longer."""
-    if names.dtype.is_integer():
-        return names.cast(pl.Int64)
-    return names.cast(pl.Categorical).to_physical().cast(pl.Int64)
+    codes = names if names.dtype.is_integer() else names.cast(pl.Categorical).to_physical()
+    numbers: pl.Series = codes.cast(pl.Int64)
+    return numbers
 
 
 def _in_launch_order(work: pl.DataFrame) -> pl.DataFrame:
