@@ -24,7 +24,7 @@ def fits(formula: Formula, counts: dict[str, list[int]]) -> bool:
     """Whether an overload has as many arguments as the formula has parameters."""
     known = counts.get(formula.operator) or counts.get(f"{formula.operator}_") or []
     number = sum(parameter != "out~" for parameter in formula.parameters)
-    return number in known or (formula.rest and number <= max(known, default=0))
+    return number in known or bool(formula.rest and number <= max(known, default=0))
 
 
 def test_every_signature_has_as_many_parameters_as_an_overload() -> None:

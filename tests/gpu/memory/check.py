@@ -59,7 +59,9 @@ def trace_checks(name: str, memory: Memory, truth: dict[str, Any]) -> Iterator[C
 def growth_checks(name: str, memory: Memory, truth: dict[str, Any]) -> Iterator[Check]:
     if truth["steps"] > 3:
         leak = next((row for row in memory.growing if LEAK in row.site), None)
-        yield Check(f"{name}: leak per step", leak and leak.per_step.value, truth["leak_bytes_per_step"])
+        yield Check(
+            f"{name}: leak per step", leak.per_step.value if leak else None, truth["leak_bytes_per_step"]
+        )
         yield Check(f"{name}: places that grow", len(memory.growing), 1)
 
 
