@@ -181,8 +181,8 @@ def test_the_medians_are_those_of_the_recorded_pair() -> None:
     assert [round(sum(both) / 2, 1) for both in middle] == [EAGER_US, GRAPH_US]
 
 
-# What contention adds (a scan beside kernels that fill the memory), and hosts that were slower (a pageable copy) or faster
-# (short products) in the process that was recorded than in those that were measured.
+# What contention adds (a scan beside kernels that fill the memory), and hosts that were slower (a pageable copy) or
+# faster (short products) in the process that was recorded than in those that were measured.
 MISSED = {
     *((pair, recorder) for pair in ("scan_events", "read_back") for recorder in ("cupti", "torch")),
     ("short_products_sync", "cupti"),
