@@ -45,9 +45,9 @@ def _graphs(calls: pl.DataFrame) -> pl.DataFrame:
     ).filter(pl.col("begins") | first)
     # The id of the call is the same in no other file of the process.
     number = pl.coalesce("correlation_id", pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
-    outer = calls.select(pl.col("start_ns").min().alias("low"), pl.col("end_ns").max().alias("high"))
+    outer = calls.select(pl.col("start_ns").min(), pl.col("end_ns").max())  # null where no call has a time
     return opened.with_columns(
-        pl.col("start_ns").fill_null(outer["low"][0]), pl.col("end_ns").fill_null(outer["high"][0])
+        pl.col(name).fill_null(pl.lit(outer[name][0], pl.Int64)) for name in ("start_ns", "end_ns")
     ).select(number.alias(_GRAPH), "pid", "start_ns", "end_ns", "whole")
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from rocm_perf.ingest.io.protobuf import BYTES, BrokenMessageError, Field, decoded, fields
 from rocm_perf.ingest.xplane.messages import ERRORS, HOSTNAMES, LINES, PLANES, WARNINGS, xplane_messages
 from rocm_perf.ingest.xplane.planes import COLUMN, SCHEMA, STATISTICS, Line, Plane
+from rocm_perf.units import format_count
 
 _MOST_SHOWN = 200  # characters of an error that the profiler wrote down
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -48,7 +49,7 @@ def decode_space(data: bytes) -> Space:
             elif at.number in texts and at.kind == BYTES:
                 texts[at.number].append(_text(data[at.start : at.end])[:_MOST_SHOWN])
     except BrokenMessageError as error:
-        space.damage.append(f"it breaks off behind {len(space.planes)} planes ({error})")
+        space.damage.append(f"it breaks off behind {format_count(len(space.planes), 'plane')} ({error})")
     return space
 
 

@@ -222,7 +222,7 @@ def test_a_file_that_breaks_off_keeps_whole_planes(tmp_path: Path) -> None:
     assert part.tables["dispatches"].height == 3
     assert "api_calls" not in part.tables
     assert [loss.what for loss in part.losses] == [
-        "it breaks off behind 1 planes (a field is longer than the message that holds it)"
+        "it breaks off behind 1 plane (a field is longer than the message that holds it)"
     ]
 
 
