@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import torch
+import pytest
 
 from rocm_perf.analysis.operators.work.registry import FAMILIES
 from rocm_perf.analysis.operators.work.signature import Formula
+
+torch = pytest.importorskip("torch", reason="torch is not in this environment: make test-torch")
 
 # Of torch 2.4, whose schema had another order; torch changed them since.
 OLDER = ("aten::_scaled_mm",)

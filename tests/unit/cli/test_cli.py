@@ -248,7 +248,7 @@ def test_an_internal_error_is_one_line(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr("rocm_perf.analysis.overview.overview", broken)
+    monkeypatch.setattr("rocm_perf.analysis.overview.examine", broken)
     assert main(["analyze", str(recording)]) == 70
     assert "internal error (ZeroDivisionError: boom)" in capsys.readouterr().err
 

@@ -67,7 +67,7 @@ def test_a_folder_of_csv_files_in_parts(tmp_path: Path, capsys: pytest.CaptureFi
 def test_what_cannot_be_read_in_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = [{"ph": "X", "cat": "cpu_op", "name": f"op{n}", "ts": n, "dur": 1} for n in range(100_000)]
     file = tmp_path / "trace.json"
-    file.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
+    file.write_text(json.dumps({"traceEvents": events}))  # a Chrome trace
     for options in ((), ("--in-parts",), ("--window", "0..10us")):
         assert main(["analyze", str(file), "--memory", "151MB", *options]) == 4
         assert "a part of it cannot be read by itself" in capsys.readouterr().err

@@ -181,5 +181,8 @@ def _times(windows: pl.DataFrame, roles: Iterable[pl.DataFrame]) -> pl.DataFrame
     covered.append(windows["end_ns"] - windows["start_ns"])
     names = StepRoles.__struct_fields__
     return pl.DataFrame(
-        [(covered[place + 1] - covered[place]).alias(name) for place, name in enumerate(names)]
+        [
+            (covered[place + 1] - covered[place]).cast(pl.Float64).alias(name)
+            for place, name in enumerate(names)
+        ]
     )

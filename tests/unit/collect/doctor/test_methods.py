@@ -15,6 +15,7 @@ from tests.unit.backends.machines import OPEN, amd, nvidia, torch
 AMD_TOOLS = ("rocprofv3", "rocprofv2", "rocprof", "att-decoder")
 NAMES = [
     "timing",
+    "jax.profiler",
     "torch.profiler",
     "API trace",
     "kernel trace",
@@ -55,10 +56,10 @@ def works(machine: Machine) -> list[str]:
 def test_rocprofv3_on_each_chip_and_release(gfx: str, rocm: str, expected: list[str]) -> None:
     found = matrix(amd(gfx, rocm, AMD_TOOLS))
     assert list(found) == NAMES
-    assert [answer.works for answer in found.values()] == [YES, NO, *expected]
+    assert [answer.works for answer in found.values()] == [YES, NO, NO, *expected]
     for answer in found.values():
         assert answer.reason or answer.works == YES
-        if answer.works == YES and answer.method not in ("timing", "torch.profiler"):
+        if answer.works == YES and answer.method not in ("timing", "jax.profiler", "torch.profiler"):
             assert answer.through == "rocprofv3"
         if answer.works == UNTESTED:
             assert PROBE in answer.remedy
@@ -97,7 +98,7 @@ def test_att_needs_its_decoder() -> None:
 
 def test_no_profiler_at_all() -> None:
     found = matrix(amd(tools=()))
-    assert [answer.works for answer in found.values()] == [YES, *[NO] * 8]
+    assert [answer.works for answer in found.values()] == [YES, *[NO] * 9]
     assert "apt install rocprofiler-sdk" in found["kernel trace"].remedy
 
 
@@ -132,7 +133,7 @@ def test_what_nobody_may_use_works_with_nothing() -> None:
 
 def test_h200() -> None:
     found = matrix(nvidia(torch=torch(cuda="13.0")))
-    assert [answer.works for answer in found.values()] == [YES, YES, YES, YES, YES, NO, NO, NO, YES]
+    assert [answer.works for answer in found.values()] == [YES, NO, YES, YES, YES, YES, NO, NO, NO, YES]
     assert [found[name].through for name in ("torch.profiler", "API trace", "kernel trace", "counters")] == [
         "torch",
         "cupti",

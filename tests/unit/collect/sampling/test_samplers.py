@@ -196,7 +196,7 @@ def test_hours_of_readings_are_thinned_and_that_is_told(
     trace = load(folder)
     assert sampler.notices[0] in trace.run.notices
     gpu = energy(trace).gpus[0]
-    assert gpu.readings > 40
+    assert gpu.readings > 16  # more than rows may be; a loaded machine reads less often
     assert gpu.energy.value == pytest.approx(650.25 * gpu.window_ns / 1e9)
     assert sorted(path.name for path in folder.iterdir()) == [samplers.POWER_FILE, "samples.csv"]
 
