@@ -141,7 +141,7 @@ def test_profile_on_a_full_device_keeps_what_was_recorded(
     earlier = tmp_path / "earlier"
     assert ended("profile", "-d", str(earlier), "--run-id", "first", "--", "true", **tools)[0] == 0
     files = {path.relative_to(earlier): path.read_bytes() for path in earlier.rglob("*") if path.is_file()}
-    resize(device, pages=64)
+    resize(device, pages=128)
     subprocess.run(["cp", "-r", f"{earlier}/.", str(device)], check=True)
     fill(device, free_pages)
     code, said = ended("profile", "-d", str(device), "--run-id", "second", "--", "true", **tools)
