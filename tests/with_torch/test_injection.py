@@ -231,7 +231,7 @@ def test_data_loader_workers_are_left_alone(bench: Bench, method: str) -> None:
     alone = subprocess.run(
         [sys.executable, "-W", "ignore", path], capture_output=True, text=True, check=True, cwd=bench.folder
     )
-    assert float(done.stdout) < 20 * float(alone.stdout)  # recording every operator costs more than that, on a loaded machine too
+    assert float(done.stdout) < 20 * float(alone.stdout)  # recording every operator costs far more
 
 
 def test_a_child_records_if_asked(bench: Bench) -> None:
