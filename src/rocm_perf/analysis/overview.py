@@ -20,9 +20,8 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.version import __version__
 
 _HERE = "rocm_perf.analysis"
-_AT_ONCE = (
-    2  # topics: Python runs one at a time, and its columns are computed outside of it; more take more memory
-)
+# Topics at a time: Polars computes outside of Python's lock; more of them would need more memory.
+_AT_ONCE = 2
 
 
 def examine(trace: Trace, label: str, grouping: Grouping = "full", *, machines: Machines = ()) -> Document:

@@ -79,22 +79,7 @@ class AnalyzeCommand:
         add_captures(parser)
         add_window(parser)
         add_ceilings(parser)
-        parser.add_argument(
-            "--memory",
-            metavar="SIZE",
-            type=size,
-            help="the memory to get by with: 6G, 500M (default: 80 %% of what is available)",
-        )
-        parser.add_argument(
-            "--in-parts",
-            action="store_true",
-            help="analyse a recording that does not fit into memory part by part, and add the parts up",
-        )
-        parser.add_argument(
-            "--fresh",
-            action="store_true",
-            help="analyse again what was analysed before (answers that took seconds are kept)",
-        )
+        _add_large_recordings(parser)
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
         add_no_color(parser)
@@ -116,6 +101,26 @@ class AnalyzeCommand:
         for _, error in errors:
             say(str(error))
         return errors[0][1].exit_code if errors else 0
+
+
+def _add_large_recordings(parser: argparse.ArgumentParser) -> None:
+    """Add the options of recordings that take much memory, or long."""
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=size,
+        help="the memory to get by with: 6G, 500M (default: 80 %% of what is available)",
+    )
+    parser.add_argument(
+        "--in-parts",
+        action="store_true",
+        help="analyse a recording that does not fit into memory part by part, and add the parts up",
+    )
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="analyse again what was analysed before (answers that took seconds are kept)",
+    )
 
 
 def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:

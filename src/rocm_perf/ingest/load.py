@@ -97,8 +97,8 @@ def load_captures(paths: Sequence[Path]) -> list[Trace]:
 
 
 def _joined(runs: list[Loaded], given: Sequence[Trace]) -> list[Loaded]:
-    """The runs, graph replays among them joined with captures: those that were given, and runs that are captures
-    alone, which are no longer listed."""
+    """The runs, with graph replays joined with the captures that were given and with those runs that hold nothing but
+    captures, which are left out of the list."""
     beside = [run for run in runs if run.trace and is_capture(run.trace)]
     executions = [run for run in runs if run not in beside]
     if not any(run.trace and replays_graphs(run.trace) for run in executions):

@@ -80,7 +80,7 @@ class ImportFinder(MetaPathFinder):
 
 
 def load_neighbour(name: str) -> ModuleType:
-    """The module in the file beside this one, whose folder is no longer on the path."""
+    """Import a module from the folder of this file, which has been taken off the path."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

@@ -58,8 +58,8 @@ def class_name(name: str) -> str:
 
 
 def added_spans(trace: Trace, pass_id: int) -> pl.DataFrame:
-    """Calls of modules that are not recorded as Python frames. Ranges and what TorchScript notes count only where there
-    is no such frame, so that no module is there twice; compiled graphs always do."""
+    """Calls of modules that are not recorded as Python frames. Ranges and TorchScript's notes count only where no such
+    frame was recorded, lest a module be counted twice; compiled graphs always count."""
     ranges = trace.lazy("ranges").filter(
         (pl.col("pass_id") == pass_id) & ~pl.col("on_gpu") & (pl.col("source") != "profiler")
     )
