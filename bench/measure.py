@@ -34,15 +34,16 @@ _COMPILED = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_ROOT / "
 
 def analyze(name: str, recording: Path, *options: str) -> Case:
     """`rocm-perf analyze --json`, every analysis, of this checkout."""
-    return _ours(name, "analyze", str(recording), "--json", *options)
+    return ours(name, "analyze", str(recording), "--json", *options)
 
 
 def report(name: str, recording: Path, page: Path) -> Case:
     """`rocm-perf report`, of this checkout."""
-    return _ours(name, "report", str(recording), "-o", str(page), "--force")
+    return ours(name, "report", str(recording), "-o", str(page), "--force")
 
 
-def _ours(name: str, *arguments: str) -> Case:
+def ours(name: str, *arguments: str) -> Case:
+    """A command of this checkout."""
     command = [sys.executable, "-m", "rocm_perf.cli.main", *arguments]
     return Case(name, command, env={"PYTHONPATH": str(_ROOT / "src"), **_COMPILED})
 

@@ -1,5 +1,6 @@
-"""HolisticTraceAnalysis on one trace: loading it and the analyses of HTA's README, each with its outcome.
-Runs in HTA's own virtual environment.
+"""HolisticTraceAnalysis on one trace, or on a folder with one per rank: loading and the analyses of its README, each
+with its outcome.
+Runs in a virtual environment of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
 
 
 def load(trace: Path) -> Any:
-    """The trace as HTA loads it: from a folder with one file per rank, here with a link to the trace."""
+    """The trace as HTA loads it: from a folder with one file per rank; a single trace is linked into one."""
+    if trace.is_dir():
+        return TraceAnalysis(trace_dir=str(trace))
     with tempfile.TemporaryDirectory(prefix="hta-") as folder:
         (Path(folder) / "rank-0.json").with_suffix("".join(trace.suffixes[-2:])).symlink_to(trace.resolve())
         return TraceAnalysis(trace_dir=folder)

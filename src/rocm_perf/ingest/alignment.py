@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from rocm_perf.ingest.part import Part, Sensing
-from rocm_perf.ingest.runs import Group, Piece
+from rocm_perf.ingest.processes import Group, Piece
 
 _GPU_WORK = ("dispatches", "copies")
 

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, UsageError
-from rocm_perf.ingest.captures.runs import is_capture, replays_graphs, require_captures, with_captures
+from rocm_perf.ingest.bundles import rank_piece
+from rocm_perf.ingest.captures.runs import (
+    is_use_of,
+    replays_graphs,
+    require_captures,
+    with_captures,
+)
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.merge import merge
 from rocm_perf.ingest.own.run_folders import placed_in_runs
-from rocm_perf.ingest.part import Part
-from rocm_perf.ingest.paths import Trouble, sources_at, walk
+from rocm_perf.ingest.paths import walk
 from rocm_perf.ingest.place import place_of
-from rocm_perf.ingest.runs import TIMED, Piece, group_by_process, split_runs
-from rocm_perf.ingest.sniff import sniff
-from rocm_perf.ingest.windows import cut_part, cut_pieces, surveyed_span
+from rocm_perf.ingest.processes import TIMED, Group, Piece, group_by_process
+from rocm_perf.ingest.reading import ReadFiles, nothing_read, read_all, require_rows, with_troubles
+from rocm_perf.ingest.runs import split_runs
 from rocm_perf.model import bundle
-from rocm_perf.model.bounds import bounded
-from rocm_perf.model.run import Loss, RunInfo
-from rocm_perf.model.time_window import Span, TimeWindow
+from rocm_perf.model.run import RunInfo
+from rocm_perf.model.time_window import TimeWindow
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns
 
@@ -36,14 +40,6 @@ class Loaded:
     label: str
     trace: Trace | None = None
     error: RocmPerfError | None = None
-
-
-@dataclass(frozen=True)
-class _ReadFiles:
-    """What was read from some files."""
-
-    pieces: list[Piece] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
 
 
 def load(
@@ -97,14 +93,34 @@ def load_captures(paths: Sequence[Path]) -> list[Trace]:
 
 
 def _joined(runs: list[Loaded], given: Sequence[Trace]) -> list[Loaded]:
-    """The runs, with graph replays joined with the captures that were given and with those runs that hold nothing but
-    captures, which are left out of the list."""
-    beside = [run for run in runs if run.trace and is_capture(run.trace)]
-    executions = [run for run in runs if run not in beside]
-    if not any(run.trace and replays_graphs(run.trace) for run in executions):
+    """The runs, with graph replays joined with the captures that were given and with those runs that captured them,
+    which are left out of the list."""
+    capturing = _capturing(runs)
+    executions = [run for run in runs if run not in capturing]
+    if not any(map(_replays, executions)):
         return [_with_captures(run, [], given) for run in runs]
-    captures = [run.trace for run in beside if run.trace]
-    return [_with_captures(run, captures, given) for run in executions]
+    captures = [run.trace for run in capturing if run.trace]
+    joined = [_with_captures(run, captures, given) for run in executions]
+    return [*joined, *(run for run in capturing if _is_of_its_own(run, joined))]
+
+
+def _capturing(runs: Sequence[Loaded]) -> list[Loaded]:
+    """The runs that captured graphs for others: all that captured some, if one of the others replays any; else those
+    that replayed none."""
+    captured = [run for run in runs if run.trace and run.trace.has("captured_launches")]
+    others = [run for run in runs if run not in captured]
+    return captured if any(map(_replays, others)) else [run for run in captured if not _replays(run)]
+
+
+def _replays(run: Loaded) -> bool:
+    return run.trace is not None and replays_graphs(run.trace)
+
+
+def _is_of_its_own(run: Loaded, executions: Sequence[Loaded]) -> bool:
+    """Whether a run that captured graphs replays them too, and none of the executions does."""
+    assert run.trace is not None
+    used = any(is_use_of(run.trace, other.trace) for other in executions if other.trace)
+    return _replays(run) and not used
 
 
 def _with_captures(run: Loaded, beside: Sequence[Trace], given: Sequence[Trace]) -> Loaded:
@@ -114,7 +130,7 @@ def _with_captures(run: Loaded, beside: Sequence[Trace], given: Sequence[Trace])
 def _load_whole(path: Path, as_one: bool, window: TimeWindow | None = None) -> list[Loaded]:
     if path.is_dir():
         return _load_folder(path, as_one, window)
-    files = _read_all([path], window)
+    files = read_all([path], window)
     if not files.pieces and len(files.troubles) == 1:
         raise files.troubles[0].error
     return _as_runs(files, path, as_one)
@@ -169,19 +185,19 @@ def load_together(paths: Sequence[Path]) -> list[Loaded]:
     """The runs in files that lie together, usually one; or that of a bundle."""
     if len(paths) == 1:
         return load_path(paths[0])
-    return _joined(_as_runs(_read_all(list(paths)), Path(os.path.commonpath(paths)), as_one=False), ())
+    return _joined(_as_runs(read_all(list(paths)), Path(os.path.commonpath(paths)), as_one=False), ())
 
 
 def _load_family(paths: list[Path]) -> list[Loaded]:
     try:
         if len(paths) == 1:
             return _load_one(paths[0])
-        files = _read_all(paths)
+        files = read_all(paths)
         bad = [Loaded(trouble.name, error=trouble.error) for trouble in files.troubles]
         if not files.pieces:
             return bad
-        _require_rows(files.pieces, paths[0])
-        return [Loaded(_label(files.pieces), merge(group_by_process(files.pieces))), *bad]
+        require_rows(files.pieces, paths[0])
+        return [_merged(group_by_process(files.pieces)), *bad]
     except EmptyCaptureError as error:
         return [empty(paths[0], error)]
     except RocmPerfError as error:
@@ -197,8 +213,8 @@ def _load_folder(folder: Path, as_one: bool, window: TimeWindow | None) -> list[
     if bundle.is_bundle(folder):
         return [Loaded(str(folder), _bundled(folder, window))]
     content = walk(folder)
-    runs = [_load_bundle(path, window) for path in content.bundles]
-    files = _read_all(content.files, window)
+    runs = _load_bundles(content.bundles, window)
+    files = read_all(content.files, window)
     files.troubles.extend(content.troubles)
     if runs and not files.pieces:
         return runs
@@ -210,6 +226,15 @@ def _bundled(folder: Path, window: TimeWindow | None) -> Trace:
     return trace if window is None else trace.part(window)
 
 
+def _load_bundles(folders: list[Path], window: TimeWindow | None) -> list[Loaded]:
+    """The runs in bundles: one of each, and one of all that hold ranks of one job."""
+    runs = [_load_bundle(folder, window) for folder in folders]
+    pieces = {run.label: piece for run in runs if run.trace and (piece := rank_piece(run.label, run.trace))}
+    jobs = [job for job in split_runs(group_by_process(list(pieces.values()))) if len(job) > 1]
+    merged = [piece.source.name for job in jobs for group in job for piece in group.pieces]
+    return [run for run in runs if run.label not in merged] + [_merged(job) for job in jobs]
+
+
 def _load_bundle(folder: Path, window: TimeWindow | None) -> Loaded:
     try:
         return Loaded(str(folder), _bundled(folder, window))
@@ -217,112 +242,26 @@ def _load_bundle(folder: Path, window: TimeWindow | None) -> Loaded:
         return Loaded(str(folder), error=error)
 
 
-def _read_all(paths: list[Path], window: TimeWindow | None = None) -> _ReadFiles:
-    files = _ReadFiles()
-    listed = [entry for path in paths for entry in _listed(path)]
-    sources = [entry for entry in listed if isinstance(entry, Source)]
-    span = surveyed_span(window, sources) if window else None
-    for entry in listed:
-        if isinstance(entry, Trouble):
-            files.troubles.append(entry)
-            continue
-        try:
-            files.pieces.append(_read(entry, span))
-        except RocmPerfError as error:
-            files.troubles.append(Trouble(entry.name, error))
-    if window and span is None:
-        files.pieces[:] = cut_pieces(window, files.pieces)
-    return files
-
-
-def _listed(path: Path) -> list[Source] | list[Trouble]:
-    try:
-        return sources_at(path)
-    except RocmPerfError as error:
-        return [Trouble(str(path), error)]
-
-
-def _read(source: Source, span: Span | None) -> Piece:
-    try:
-        adapter = sniff(source)
-        if span is None:
-            part = _within_bounds(adapter.read(source), source.name)
-        elif adapter.read_span is None:
-            part = cut_part(span, _within_bounds(adapter.read(source), source.name))
-        else:
-            part = _within_bounds(adapter.read_span(source, span), source.name)
-        return Piece(source=source, adapter=adapter, part=part, place=place_of(source))
-    except MemoryError as error:
-        raise InputError(
-            f"{source.name} does not fit into memory", next_step="Read it on a larger machine."
-        ) from error
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, RecursionError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"cannot read {source.name}", reason) from error
-
-
-def _within_bounds(part: Part, name: str) -> Part:
-    """The part without impossible values, which become losses."""
-    losses = []
-    for table, frame in part.tables.items():
-        part.tables[table], lost = bounded(table, frame)
-        losses += [
-            Loss(name, f"{column} of {table} that nothing could have recorded", rows)
-            for column, rows in lost.items()
-        ]
-    return replace(part, losses=part.losses + tuple(losses)) if losses else part
-
-
-def _as_runs(files: _ReadFiles, path: Path, as_one: bool) -> list[Loaded]:
+def _as_runs(files: ReadFiles, path: Path, as_one: bool) -> list[Loaded]:
     if not files.pieces:
-        raise _nothing(path, files.troubles)
-    _require_rows(files.pieces, path)
+        raise nothing_read(path, files.troubles)
+    require_rows(files.pieces, path)
     groups = group_by_process(placed_in_runs(files.pieces))
     runs = [groups] if as_one else split_runs(groups)
-    traces = [merge(groups) for groups in runs]
-    if len(traces) == 1:
-        return [Loaded(str(path), _with_troubles(traces[0], files.troubles))]
-    named = [
-        Loaded(_label([piece for group in members for piece in group.pieces]), trace)
-        for members, trace in zip(runs, traces, strict=True)
+    if len(runs) == 1:
+        return [Loaded(str(path), with_troubles(merge(runs[0]), files.troubles))]
+    return [_merged(members) for members in runs] + [
+        Loaded(trouble.name, error=trouble.error) for trouble in files.troubles if trouble.is_loss
     ]
-    return named + [Loaded(t.name, error=t.error) for t in files.troubles if t.is_loss]
 
 
-def _require_rows(pieces: list[Piece], path: Path) -> None:
-    """Raise unless something was recorded, or the files say why nothing was."""
-    if any(piece.part.tables or piece.part.notices or piece.part.collection for piece in pieces):
-        return
-    losses = [loss for piece in pieces for loss in piece.part.losses]
-    if losses:
-        raise InputError(f"{path} holds no usable record", f"{losses[0].source}: {losses[0].what}")
-    raise EmptyCaptureError(
-        f"{path} holds no record",
-        "the profiler recorded nothing",
-        "Check what it printed when it ran, and that it was of the process that launches kernels.",
-    )
-
-
-def _with_troubles(trace: Trace, troubles: list[Trouble]) -> Trace:
-    """The trace with the files that were not read: a loss if broken, a notice if foreign or empty."""
-    if not troubles:
-        return trace
-    losses = tuple(Loss(trouble.name, str(trouble.error)) for trouble in troubles if trouble.is_loss)
-    empty = [t.file_name for t in troubles if isinstance(t.error, EmptyCaptureError)]
-    foreign = [t.file_name for t in troubles if not t.is_loss and t.file_name not in empty]
-    notices = tuple(
-        f"{format_count(len(names), 'file')} beside it {what}: {_some(names)}"
-        for names, what in ((empty, "empty"), (foreign, "not read"))
-        if names
-    )
-    run = msgspec.structs.replace(
-        trace.run, losses=trace.run.losses + losses, notices=trace.run.notices + notices
-    )
-    return trace.described(run)
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+def _merged(groups: list[Group]) -> Loaded:
+    """One of several runs, or why it is none."""
+    label = _label([piece for group in groups for piece in group.pieces])
+    try:
+        return Loaded(label, merge(groups))
+    except RocmPerfError as error:
+        return Loaded(label, error=error)
 
 
 def _label(pieces: list[Piece]) -> str:
@@ -340,18 +279,3 @@ def _length(trace: Trace) -> str:
     length = frame.item() if frame.height else None
     count = format_count(trace.rows("dispatches"), "dispatch", "dispatches")
     return f"{count} over {format_ns(length)}" if length else count
-
-
-def _nothing(path: Path, troubles: list[Trouble]) -> RocmPerfError:
-    """The error for a folder or an archive without a readable recording."""
-    if not troubles:
-        return EmptyCaptureError(
-            f"{path} is empty", "the profiler wrote nothing there", "Check what it printed when it ran."
-        )
-    all_empty = all(isinstance(trouble.error, EmptyCaptureError) for trouble in troubles)
-    kind = EmptyCaptureError if all_empty else InputError
-    worst = next((t.error for t in troubles if t.is_loss), troubles[0].error)
-    return kind(
-        f"{path} holds no readable recording",
-        f"{format_count(len(troubles), 'file')} there, for example: {worst}",
-    )

@@ -11,9 +11,15 @@ import polars as pl
 from rocm_perf.ingest.alignment import aligned
 from rocm_perf.ingest.captures.graph_launches import with_graph_launches
 from rocm_perf.ingest.clocks import on_one_clock
+from rocm_perf.ingest.collectives.kernels import with_collectives
+from rocm_perf.ingest.interning import with_shared_names
+from rocm_perf.ingest.jobs import require_one_of_each_rank
+from rocm_perf.ingest.machines import folded, machines_of, renumbered
 from rocm_perf.ingest.nesting import with_depth
 from rocm_perf.ingest.part import Part
-from rocm_perf.ingest.runs import Group, Piece
+from rocm_perf.ingest.processes import Group, Piece
+from rocm_perf.ingest.ranks.align import on_common_clocks
+from rocm_perf.ingest.sampled import told_windows
 from rocm_perf.ingest.sniff import MODULES
 from rocm_perf.model import schema
 from rocm_perf.model.run import Loss, RunInfo, SourceFile
@@ -44,14 +50,15 @@ _BESIDE = ("rocm-perf", "library logs")  # the tool names of our samplers and lo
 
 
 def merge(groups: list[Group]) -> Trace:
-    """One Trace of all groups of a run."""
+    """One Trace of all groups of a run; raises if two of them are of one rank."""
+    require_one_of_each_rank(groups)
     groups = aligned(groups)
-    numbers, nodes = _nodes(groups)
+    machines = machines_of(groups)
     passes = _passes(groups)
     notices: list[str] = []
     tables: dict[str, list[tuple[_Setting, pl.DataFrame]]] = {}
     for group in groups:
-        setting = _Setting(numbers[id(group)], passes[id(group)], _pid(group), _rank(group))
+        setting = _Setting(machines.numbers[id(group)], passes[id(group)], _pid(group), group.rank)
         kept, dropped = _one_format_per_table(group)
         notices.extend(dropped)
         for name, frame in kept:
@@ -62,11 +69,27 @@ def merge(groups: list[Group]) -> Trace:
         merged["ranges"] = with_depth(merged["ranges"])
     if "dispatches" in merged and "api_calls" in merged:
         merged["dispatches"] = with_graph_launches(merged["dispatches"], merged["api_calls"])
-    merged["nodes"] = nodes
+    merged = with_collectives(merged)
+    merged["nodes"] = machines.nodes
     if "processes" not in merged:
         merged["processes"] = _processes(merged)
-    info = _run_info(groups, nodes, notices)
+    merged = _as_one_machine(on_common_clocks(merged, machines.clocks), machines.presumed)
+    info = _run_info(groups, merged["nodes"], notices)
+    if info.collection and info.collection.window.recurs and "windows" not in merged:
+        merged["windows"] = told_windows(merged, info.collection.window)
     return Trace(merged, msgspec.structs.replace(info, losses=(*info.losses, *lost)))
+
+
+def _as_one_machine(tables: dict[str, pl.DataFrame], presumed: frozenset[int]) -> dict[str, pl.DataFrame]:
+    """The tables with nodes that are presumably one machine as one node."""
+    numbers = folded(tables, presumed)
+    if not numbers:
+        return tables
+    placed = {name: renumbered(frame, numbers) for name, frame in tables.items()}
+    for name in KEYED.keys() & placed.keys():
+        placed[name] = first_known(placed[name], KEYED[name])
+    placed["nodes"] = placed["nodes"].unique("node", keep="first", maintain_order=True)
+    return placed
 
 
 def _passes(groups: list[Group]) -> dict[int, int]:
@@ -96,12 +119,6 @@ def _pid(group: Group) -> int | None:
     if len(pids) == 1:
         return pids.pop()
     return group.place.pid if not pids else None
-
-
-def _rank(group: Group) -> int | None:
-    """The rank, from whichever file knows it; one that does not fit its column is unknown."""
-    ranks = [rank for piece in group.pieces if (rank := piece.part.rank) is not None and 0 <= rank < 1 << 31]
-    return ranks[0] if ranks else group.place.rank
 
 
 def _one_format_per_table(group: Group) -> tuple[list[tuple[str, pl.DataFrame]], list[str]]:
@@ -151,6 +168,8 @@ def _join(name: str, frames: list[tuple[_Setting, pl.DataFrame]]) -> pl.DataFram
     """One table of one piece: Polars may panic on texts that are joined over a first chunk which a filter emptied."""
     if len(frames) == 1:
         return frames[0][1]
+    shared = with_shared_names(name, [frame for _, frame in frames])
+    frames = [(setting, frame) for (setting, _), frame in zip(frames, shared, strict=True)]
     if name == "dispatches":
         return _join_dispatches(frames).rechunk()
     table = pl.concat([frame for _, frame in frames], rechunk=True)
@@ -205,42 +224,6 @@ def first_known(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
         pl.col(name).drop_nulls().first() for name in others
     )
     return merged.select(table.columns)
-
-
-def _nodes(groups: list[Group]) -> tuple[dict[int, int], pl.DataFrame]:
-    """The first node of each group, and the machines: one per host, and those that a file lists itself."""
-    listing = [group for group in groups if _listed(group) is not None]
-    plain = [group for group in groups if _listed(group) is None]
-    hosts: list[str | None] = [*dict.fromkeys(group.host for group in plain if group.host)]
-    if plain and not hosts:
-        hosts = [None]
-    numbers = {id(group): hosts.index(group.host or hosts[0]) for group in plain}
-    frames = [
-        _machine(number, [g for g in plain if numbers[id(g)] == number]) for number in range(len(hosts))
-    ]
-    free = len(hosts)
-    for group in listing:
-        listed = _listed(group)
-        assert listed is not None
-        numbers[id(group)] = free
-        frames.append(listed.with_columns(pl.col("node") + free))
-        free += 1 + int(listed["node"].max() or 0)  # type: ignore[arg-type]
-    return numbers, pl.concat(frames)
-
-
-def _listed(group: Group) -> pl.DataFrame | None:
-    return next((p.part.tables["nodes"] for p in group.pieces if "nodes" in p.part.tables), None)
-
-
-def _machine(number: int, groups: list[Group]) -> pl.DataFrame:
-    parts = [piece.part for group in groups for piece in group.pieces]
-    row = {
-        "node": number,
-        "host": next((group.host for group in groups if group.host), None),
-        "os": next((part.os for part in parts if part.os), None),
-        "clock": next((part.clock for part in parts if part.clock != "unknown"), "unknown"),
-    }
-    return schema.conform("nodes", pl.DataFrame([row], schema_overrides={"host": pl.String, "os": pl.String}))
 
 
 def _processes(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:

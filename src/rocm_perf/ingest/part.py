@@ -36,6 +36,7 @@ class Part:
     os: str | None = None
     pid: int | None = None
     rank: int | None = None
+    world_size: int | None = None
     command: str | None = None
     clock: str = "unknown"  # boot, epoch, relative or unknown
     asked: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError
 from rocm_perf.ingest.io.source import Source, sources_of
-from rocm_perf.ingest.own.run_folders import is_input, is_report, is_snapshot
+from rocm_perf.ingest.own.run_folders import is_input, is_launch, is_report, is_snapshot
 from rocm_perf.model import bundle
 
 MAX_FILES = 20_000
@@ -40,10 +40,11 @@ class FolderContent:
     troubles: list[Trouble] = field(default_factory=list)
 
 
-def walk(folder: Path) -> FolderContent:
+def walk(folder: Path, most: int | None = None) -> FolderContent:
     """Plain files and bundles below a folder. Hidden ones (such as a half-written bundle) and linked folders are
-    skipped; pipes, devices and broken links are reported."""
+    skipped; pipes, devices and broken links are reported. Raises if there are more than `most` files (MAX_FILES)."""
     content = FolderContent()
+    limit = MAX_FILES if most is None else most
 
     def cannot_list(error: OSError) -> None:
         name = str(error.filename)
@@ -54,7 +55,9 @@ def walk(folder: Path) -> FolderContent:
     for root, folders, names in os.walk(folder, onerror=cannot_list):
         here = Path(root)
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and not is_snapshot(here, name)
+            name
+            for name in folders
+            if not (name.startswith(".") or is_snapshot(here, name) or is_launch(here / name))
         )
         if here != folder and bundle.is_bundle(here):
             content.bundles.append(here)
@@ -66,9 +69,9 @@ def walk(folder: Path) -> FolderContent:
                 content.files.extend([] if is_input(path) or is_report(path) else [path])
             else:
                 content.troubles.append(Trouble(str(path), _not_a_file(path)))
-        if len(content.files) > MAX_FILES:
+        if len(content.files) > limit:
             raise InputError(
-                f"{folder} holds more than {MAX_FILES:,} files", next_step="Name the folder of one run."
+                f"{folder} holds more than {limit:,} files", next_step="Name the folder of one run."
             )
     content.files.sort()
     return content

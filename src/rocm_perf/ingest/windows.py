@@ -8,7 +8,7 @@ from dataclasses import replace
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
-from rocm_perf.ingest.runs import Group, Piece
+from rocm_perf.ingest.processes import Group, Piece
 from rocm_perf.ingest.sniff import sniff
 from rocm_perf.model.time_window import Span, TimeWindow, within
 

@@ -23,6 +23,7 @@ _FREE = "free"
 _HELD_CAUSES = ("event", "queue_gap", "launch_latency")
 _CALL_CAUSES = ("host_sync", "copy", "host_api")
 _PROCESS = ("node", "pid")
+_LAUNCHES = (*_PROCESS, "launch_name")  # a slow host is slow in its own launches alone
 
 # Launches that found the GPU idle show how long a launch takes: nearly all of them, but for outliers, which waited for
 # something else. A wait for an event that holds a kernel back this many times longer is not a slow queue.
@@ -129,7 +130,8 @@ def _host_part(gaps: pl.DataFrame, calls: pl.DataFrame, operators: pl.DataFrame)
 
 def _device_part(gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     """From the return of the launch on: its latency, then what held the kernel back."""
-    timed = gaps.join(_latencies(work), on="launch_name", how="left").with_columns(
+    latencies = _latencies(work)
+    timed = gaps.join(latencies, on=_LAUNCHES, how="left", nulls_equal=True).with_columns(
         pl.col("latency").fill_null(0)
     )
     launched = pl.max_horizontal("launch_end", "since_ns")
@@ -177,14 +179,15 @@ def _held_back(gaps: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
 
 
 def _latencies(work: pl.DataFrame) -> pl.DataFrame:
-    """How long a launch by each function takes: nearly all of those that found the GPU idle, the first one included."""
+    """How long a launch of each process by each function takes: nearly all of those that found the GPU idle, the first
+    one included."""
     before = pl.col("end_ns").cum_max().shift(1).over(GPU)
     found_idle = pl.col("launch_end") >= pl.coalesce(before, "launch_end")
-    times = work.select(*GPU, "start_ns", "end_ns", "launch_name", "launch_end").sort("start_ns")
+    times = work.select(*GPU, "pid", "start_ns", "end_ns", "launch_name", "launch_end").sort("start_ns")
     idle = times.filter(found_idle & (delay() >= 0))
     usual, most = delay().quantile(0.5, "lower"), delay().quantile(_LATENCY_QUANTILE, "nearest")
     latency = pl.min_horizontal(most, _OUTLIER * usual).cast(pl.Int64).alias("latency")
-    return idle.group_by("launch_name").agg(latency)
+    return idle.group_by(_LAUNCHES).agg(latency)
 
 
 def _called_between(gaps: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:

@@ -66,8 +66,28 @@ def gap_findings(document: Document) -> list[Finding]:
     if not window_ns or result.doubt or result.idle_ns < _IDLE_SHARE * window_ns:
         return []
     large = (row for row in result.causes if row.share >= _CAUSE_SHARE and row.cause != "unrecorded")
-    findings = (_finding(row, document, window_ns) for row in large)
+    findings = [*(_finding(row, document, window_ns) for row in large), _long_finding(result, window_ns)]
     return [of_one_gpu(finding, document) for finding in findings if finding is not None]
+
+
+def _long_finding(result: Gaps, window_ns: int) -> Finding | None:
+    """The host's other work, for gaps that are too long to be the preparation of a launch."""
+    long = result.long
+    if long.host_ns < _IDLE_SHARE * window_ns:
+        return None
+    evidence = (
+        f"{format_count(long.gaps, 'gap')} of a millisecond or more, in which the host is in no call for "
+        f"{format_ns(long.host_ns)}: {format_share(long.host_ns / result.idle_ns)} of the idle time"
+    )
+    return Finding(
+        id="gap-host-elsewhere",
+        severity="warning",
+        title="The GPU is idle: the host does something else",
+        evidence=(evidence, *_inside_ranges(result)),
+        time_at_stake_ns=long.host_ns,
+        remedy=_REMEDIES["host_busy"],
+        kind="host-bound",
+    )
 
 
 def _first_uses(row: CauseTime, result: Gaps) -> list[CallTime]:

@@ -42,7 +42,7 @@ def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
 
 def _ranges(trace: Trace, windows: pl.DataFrame) -> pl.DataFrame:
     """Ranges and outermost operators of launching threads by name, those of one name disjoint; the longest names."""
-    of_pass = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (pl.col("end_ns") > pl.col("start_ns"))
+    of_pass = (pl.col("pass_id") == timed_pass(trace)) & (pl.col("end_ns") > pl.col("start_ns"))
     columns = ["name", *THREAD, "start_ns", "end_ns"]
     ranges = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu")).select(columns)
     operators = trace.table("ops").filter(of_pass & (pl.col("category") == "operator")).select(columns)

@@ -131,7 +131,7 @@ def _waits(trace: Trace) -> pl.DataFrame:
     """The outermost waiting calls of each thread, with their scope."""
     name = pl.col("name").str
     blocking = name.contains(COPY_CALL) & ~name.contains("Async")
-    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (name.contains(SYNC_CALL) | blocking)
+    usable = (pl.col("pass_id") == timed_pass(trace)) & (name.contains(SYNC_CALL) | blocking)
     scope = pl.coalesce(
         *(pl.when(name.contains(pattern)).then(pl.lit(scope)) for scope, pattern in _SCOPES.items()),
         pl.lit("copy"),

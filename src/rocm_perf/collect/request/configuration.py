@@ -1,6 +1,6 @@
 """Configuration files of benchmark runners (`--additional-context`): their tools become what to record.
 
-What a file says of containers, launchers and Slurm is read and kept; launching many ranks is another verb's work.
+What a file says of containers, launchers and SLURM is read and kept for `rocm-perf launch`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 import ast
 import difflib
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, NoReturn
 
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from rocm_perf.backends.base import Wish
 from rocm_perf.collect.request.flag_options import add_flags
 from rocm_perf.collect.request.flags import Flags, flags_of, merged
+from rocm_perf.collect.request.launching import Distributed, Kubernetes, Slurm
 from rocm_perf.collect.request.presets import preset, presets
 from rocm_perf.collect.request.request import SAMPLED, Sampled, Sampling
 from rocm_perf.collect.request.window import window_of
@@ -30,48 +31,19 @@ _SAMPLERS: dict[str, Sampled] = {"gpu_info_power_profiler": "power", "gpu_info_v
 _LIBRARIES = ("rocblas_trace", "hipblaslt_trace", "miopen_trace", "tensile_trace", "rccl_trace")
 _PLAIN = ("rocprofv3", "rocprof")  # alone: what rocprofv3 --runtime-trace records
 _RATES = ("POWER_SAMPLING_RATE", "VRAM_SAMPLING_RATE")
-_OLD_NAMES = {"rocprofv3_multinode.json": "rocprofv3_multi_node.json"}
-
-_FOR_OTHERS = (
-    "gpu_vendor",
-    "guest_os",
-    "docker_gpus",
-    "distributed",
-    "slurm",
-)  # said to launchers and containers
+_SAME_NAMES = ("rocprofv3_multi_node.json", "rocprofv3_multinode.json")  # guides spell it in both ways
+_OBEYED = ("env_vars", "tools", "window")  # by `profile`; the other keys are for launchers and containers
+_LAUNCHING = ("distributed", "slurm", "k8s", "kubernetes")
 
 Variables = dict[str, str | int | float | bool]
 
 
-class ToolEntry(msgspec.Struct, frozen=True):
+class ToolEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One entry of `tools`."""
 
     name: str
     cmd: str = ""
     env_vars: Variables = {}
-
-
-class Distributed(msgspec.Struct, frozen=True):
-    """How the program is launched on several GPUs."""
-
-    launcher: str = ""
-    nnodes: int = 1
-    nproc_per_node: int = 1
-    backend: str = ""
-    port: int | None = None
-
-
-class Slurm(msgspec.Struct, frozen=True):
-    """Where the program runs on a cluster."""
-
-    partition: str = ""
-    nodes: int = 1
-    gpus_per_node: int = 1
-    time: str = ""
-    output_dir: str = ""
-    exclusive: bool = False
-    account: str = ""
-    qos: str = ""
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -83,8 +55,18 @@ class Configuration(msgspec.Struct, frozen=True):
     env_vars: Variables = {}
     distributed: Distributed | None = None
     slurm: Slurm | None = None
+    k8s: Kubernetes | None = None
+    kubernetes: Kubernetes | None = None  # the same, under its other name
     tools: tuple[ToolEntry, ...] = ()
     window: dict[str, str | int | float] = {}  # the options that choose a part of the run, by their names
+
+
+_PARTS: dict[str, type[msgspec.Struct]] = {
+    "distributed": Distributed,
+    "slurm": Slurm,
+    "k8s": Kubernetes,
+    "kubernetes": Kubernetes,
+}
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,9 +83,11 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
 
 
-def read_configuration(text: str, where: str) -> tuple[Configuration, tuple[str, ...]]:
+def read_configuration(
+    text: str, where: str, obeyed: Collection[str] = ()
+) -> tuple[Configuration, tuple[str, ...]]:
     """The configuration in a text, which is JSON or a Python dictionary as guides write it inline; and the keys that
-    have no meaning here."""
+    are not used. `obeyed` are keys that the caller uses beside what `profile` does."""
     document = _decoded(text, where)
     if not isinstance(document, dict):
         raise UsageError(f"{where} is not a configuration", "it has to be one JSON object")
@@ -111,28 +95,32 @@ def read_configuration(text: str, where: str) -> tuple[Configuration, tuple[str,
         configuration = msgspec.convert(document, Configuration)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from error
-    return configuration, tuple(_unused(document))
+    return configuration, tuple(_unused(document, {*_OBEYED, *obeyed}))
 
 
-def _unused(document: dict[Any, Any]) -> Iterator[str]:
-    """The keys of a configuration that nothing here uses; those that begin with `_` are comments."""
+def _unused(document: dict[Any, Any], obeyed: Collection[str]) -> Iterator[str]:
+    """The keys of a configuration that nothing uses; those that begin with `_` are comments."""
     for key, value in document.items():
         if str(key).startswith("_"):
             continue
-        if key in _FOR_OTHERS or key not in Configuration.__struct_fields__:
+        if key not in obeyed:
             yield str(key)
+        elif key in _PARTS and value:
+            yield from _unknown(value, _PARTS[key], f"{key}.")
         elif key == "tools":
             for place, tool in enumerate(value):
-                yield from (
-                    f"tools[{place}].{name}" for name in tool if name not in ToolEntry.__struct_fields__
-                )
+                yield from _unknown(tool, ToolEntry, f"tools[{place}].")
+
+
+def _unknown(document: dict[Any, Any], kind: type[msgspec.Struct], prefix: str) -> Iterator[str]:
+    known = kind.__struct_fields__
+    return (f"{prefix}{name}" for name in document if name not in known and not str(name).startswith("_"))
 
 
 def configuration_text(path: Path) -> str:
-    """A file's text; `rocprofv3_multinode.json` is also found under its newer name."""
-    newer = _OLD_NAMES.get(path.name)
-    if not path.exists() and newer and path.with_name(newer).exists():
-        path = path.with_name(newer)
+    """A file's text; the configuration for several nodes is found under either of its names."""
+    if path.name in _SAME_NAMES and not path.exists():
+        path = next((each for name in _SAME_NAMES if (each := path.with_name(name)).exists()), path)
     return read_text(path)
 
 
@@ -146,7 +134,6 @@ def configured(configuration: Configuration, unused: tuple[str, ...] = ()) -> Co
         wish = merged(wish, flags.wish)
     environment, warnings = _environment(configuration, profilers)
     left_out = tuple(notice for _, notices in asked for notice in notices)
-    keys = (f"not used here: {', '.join(unused)}",) if unused else ()
     return Configured(
         preset="+".join(_plain(tool.name) for tool in profilers),
         wish=wish,
@@ -156,8 +143,16 @@ def configured(configuration: Configuration, unused: tuple[str, ...] = ()) -> Co
         sampling=_sampling(samplers),
         library_trace=any(tool.name in _LIBRARIES for tool in configuration.tools),
         window=window_of({name.replace("-", "_"): value for name, value in configuration.window.items()}),
-        notices=(*left_out, *warnings, *keys),
+        notices=(*left_out, *warnings, *_unused_keys(unused)),
     )
+
+
+def _unused_keys(unused: tuple[str, ...]) -> tuple[str, ...]:
+    if not unused:
+        return ()
+    launching = [key for key in unused if key in _LAUNCHING]
+    hint = f" (rocm-perf launch --config obeys {' and '.join(launching)})" if launching else ""
+    return (f"not used here: {', '.join(unused)}{hint}",)
 
 
 def _decoded(text: str, where: str) -> Any:
@@ -255,9 +250,9 @@ def _interval(rate: str | int | float | bool) -> float:
 def _environment(
     configuration: Configuration, profilers: list[ToolEntry]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    given: dict[str, str] = _text(configuration.env_vars)
+    given: dict[str, str] = variable_texts(configuration.env_vars)
     for tool in profilers:
-        given |= _text(tool.env_vars)
+        given |= variable_texts(tool.env_vars)
     notices = []
     if level := given.get("RCCL_DEBUG"):
         given.setdefault("NCCL_DEBUG", level)
@@ -267,7 +262,8 @@ def _environment(
     return given, tuple(notices)
 
 
-def _text(variables: Mapping[str, str | int | float | bool]) -> dict[str, str]:
+def variable_texts(variables: Mapping[str, str | int | float | bool]) -> dict[str, str]:
+    """Variables of the environment as texts; a flag is 1 or 0."""
     return {
         name: str(int(value)) if isinstance(value, bool) else str(value) for name, value in variables.items()
     }

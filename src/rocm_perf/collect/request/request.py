@@ -30,8 +30,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     counter_passes: tuple[tuple[str, ...], ...] = ()  # counters that the user already put into passes
     profiler: str = ""  # forced; empty: the best that is here
     output: str = "rocm-perf-runs"  # RUN_ID/HOST/rankR-PID goes below it
+    scratch: str = ""  # where it is recorded first, if not there
     run_id: str = ""  # empty: the launcher's, or a new one
     force_overwrite: bool = False
+    keep_exit_code: bool = False  # the application's, also where less was recorded than was asked for
     timeout_s: float | None = None
     overhead_runs: int = 0  # unprofiled runs beside the profiled ones
     sampling: Sampling = Sampling()

@@ -8,6 +8,8 @@ import argparse
 WINDOW_OPTIONS = {
     "delay": ("S", "start recording so many seconds after the program's start"),
     "duration": ("S", "record for so many seconds; the program goes on"),
+    "duty": ("PERCENT", "record so much of the time, in short windows all along the run: 10%%"),
+    "period": ("S", "with --duty: one window in every so many seconds: 60s, 5min (60s)"),
     "max_size": ("BYTES", "stop recording a process at this size: 500M, 2G"),
     "last": ("S", "keep only the last seconds before the end, or before SIGUSR1"),
     "range": ("NAME", "only while a roctx or NVTX range of this name is open; @profiler: between start and stop calls"),

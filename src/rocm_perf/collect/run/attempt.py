@@ -21,6 +21,7 @@ from rocm_perf.collect.run.inputs import Input
 from rocm_perf.collect.run.launch import Ended, launch
 from rocm_perf.collect.run.layout import explained
 from rocm_perf.collect.run.overhead import UNPROFILED, interleaved
+from rocm_perf.collect.run.signals import ending_waits
 from rocm_perf.collect.run.snapshots import SNAPSHOT_SIGNAL, Snapshots
 from rocm_perf.collect.run.streams import STDERR
 from rocm_perf.collect.run.unopened import unopened
@@ -64,11 +65,12 @@ def proceed(attempt: Attempt, setting: Setting) -> None:
             continue
         if attempt.passes or attempt.todo:
             setting.say(f"run {len(attempt.passes) + 1}: {_describe(run)}")
-        if run is None:
-            _run_alone(attempt, setting)
-        else:
-            _run_profiled(attempt, run, setting)
-        setting.save(attempt)
+        with ending_waits():
+            if run is None:
+                _run_alone(attempt, setting)
+            else:
+                _run_profiled(attempt, run, setting)
+            setting.save(attempt)
 
 
 def _unprepared(plan: Plan, machine: Machine) -> str:

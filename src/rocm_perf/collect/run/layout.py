@@ -16,12 +16,21 @@ from pathlib import Path
 import msgspec
 
 from rocm_perf.collect.run.processes import PROC, process
+from rocm_perf.environment import RANKS
 from rocm_perf.errors import OutputError, UsageError
 from rocm_perf.files import write_whole
 from rocm_perf.model.collection import FILE_NAME, CollectionRecord
 from rocm_perf.text import encode_json
 
-RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+_SIZES = (
+    "WORLD_SIZE",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "PALS_NRANKS",
+    "FLUX_JOB_SIZE",
+    "SLURM_STEP_NUM_TASKS",
+)
 RUN_ID_VARIABLE = "ROCM_PERF_RUN_ID"
 _ODD = re.compile(r"[^\w.+@=,-]+")
 _LONGEST = 120
@@ -37,6 +46,7 @@ class Place:
     rank: int | None
     pid: int
     chosen: bool = False  # the user named the run
+    ranks: int = 1  # how many run together
 
     @property
     def run(self) -> Path:
@@ -53,24 +63,34 @@ class Place:
 
 def place_for(output: str, run_id: str, host: str, environment: Mapping[str, str]) -> Place:
     """The place of this process. Nothing is made yet."""
-    if run_id and (_ODD.search(run_id) or run_id.startswith(".") or len(run_id) > _LONGEST):
-        raise UsageError(
-            f"{run_id[:40]!r} cannot name a run", "it names a folder", "Use letters, digits and . _ - + @ = ,"
-        )
+    check_run_id(run_id)
     return Place(
         output=Path(output).absolute(),
-        run_id=run_id or _launcher_id(environment) or _new_id(),
+        run_id=run_id or _launcher_id(environment) or new_run_id(),
         host=_as_name(host) or "localhost",
         rank=rank_of(environment),
         pid=os.getpid(),
         chosen=bool(run_id),
+        ranks=_first_number(_SIZES, environment) or 1,
     )
+
+
+def check_run_id(run_id: str) -> None:
+    """Refuse a name that the folder of a run cannot have."""
+    if run_id and (_ODD.search(run_id) or run_id.startswith(".") or len(run_id) > _LONGEST):
+        raise UsageError(
+            f"{run_id[:40]!r} cannot name a run", "it names a folder", "Use letters, digits and . _ - + @ = ,"
+        )
 
 
 def rank_of(environment: Mapping[str, str]) -> int | None:
     """The rank that the launcher gave this process."""
-    ranks = (environment.get(name, "") for name in RANKS)
-    return next((int(value) for value in ranks if re.fullmatch(r"[0-9]{1,9}", value)), None)
+    return _first_number(RANKS, environment)
+
+
+def _first_number(names: tuple[str, ...], environment: Mapping[str, str]) -> int | None:
+    values = (environment.get(name, "") for name in names)
+    return next((int(value) for value in values if re.fullmatch(r"[0-9]{1,9}", value)), None)
 
 
 def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:
@@ -142,28 +162,41 @@ def _ranked(rank: int | None) -> str:
 
 def _launcher_id(environment: Mapping[str, str]) -> str:
     """What the processes of one job, and no other job, have in common."""
+    torchrun, one_node = environment.get("TORCHELASTIC_RUN_ID", ""), _on_one_node(environment)
+    unnamed = torchrun == "none"  # torchrun's default
     named = {
         "": environment.get(RUN_ID_VARIABLE, ""),
-        "torchrun-": _torchrun_id(environment),
+        "torchrun-": (_agent_id() if one_node else "") if unnamed else torchrun,
         "slurm-": _slurm_id(environment),
-        "mpi-": environment.get("PMIX_NAMESPACE", "") or environment.get("OMPI_MCA_ess_base_jobid", ""),
+        "mpi-": _mpi_id(environment),
+        "flux-": environment.get("FLUX_JOB_ID", ""),
+        "pals-": environment.get("PALS_APID", ""),
+        # Without a name for all nodes, the ranks of each node are one run.
+        "node-": _agent_id() if unnamed or "PMI_RANK" in environment else "",
     }
     return next((_as_name(prefix + value) for prefix, value in named.items() if value), "")
 
 
 def _slurm_id(environment: Mapping[str, str]) -> str:
-    """The id of a Slurm step; empty without one, in a shell of the allocation, where many programs are run."""
+    """The id of a SLURM step; empty without one, in a shell of the allocation, where many programs are run."""
     job, step = environment.get("SLURM_JOB_ID"), environment.get("SLURM_STEP_ID")
-    return f"{job}.{step}" if job and step else ""
+    again = environment.get("SLURM_RESTART_COUNT", "0")
+    return f"{job}.{step}{'' if again == '0' else f'-restart{again}'}" if job and step else ""
 
 
-def _torchrun_id(environment: Mapping[str, str]) -> str:
-    """The id of a run of torchrun, which is "none" by default; on one node its agent, our parent, stands for it."""
-    named = environment.get("TORCHELASTIC_RUN_ID", "")
-    if named != "none":
-        return named
-    if environment.get("WORLD_SIZE") != environment.get("LOCAL_WORLD_SIZE"):
-        return ""
+def _mpi_id(environment: Mapping[str, str]) -> str:
+    """The id of a run of Open MPI. Its job ids come again, in containers above all; a key of the run does not."""
+    job = environment.get("PMIX_NAMESPACE", "") or environment.get("OMPI_MCA_ess_base_jobid", "")
+    key = environment.get("OMPI_MCA_orte_precondition_transports", "")
+    return f"{job}-{key[:8]}" if job and key else job
+
+
+def _on_one_node(environment: Mapping[str, str]) -> bool:
+    return environment.get("WORLD_SIZE") == environment.get("LOCAL_WORLD_SIZE")
+
+
+def _agent_id() -> str:
+    """An id of the launcher's process on this node, our parent: its number and when it started."""
     agent = os.getppid()
     try:
         started = (PROC / str(agent) / "stat").read_text(errors="replace").rpartition(")")[2].split()[19]
@@ -172,7 +205,8 @@ def _torchrun_id(environment: Mapping[str, str]) -> str:
     return f"{agent}-{started}"
 
 
-def _new_id() -> str:
+def new_run_id() -> str:
+    """A name that no other run has: the time, and something random."""
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
 
 

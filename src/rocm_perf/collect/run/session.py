@@ -3,6 +3,7 @@ beside them; what could not be done, and the exit code."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +25,8 @@ from rocm_perf.collect.run import layout, overhead
 from rocm_perf.collect.run.attempt import Setting
 from rocm_perf.collect.run.inputs import Input
 from rocm_perf.collect.run.layout import Place
+from rocm_perf.collect.run.scratch import move, scratch_folder
+from rocm_perf.collect.run.signals import ending_waits
 from rocm_perf.collect.run.verdict import Attempt
 from rocm_perf.collect.sampling.samplers import sampling
 from rocm_perf.errors import OutputError, RocmPerfError
@@ -65,7 +68,8 @@ def record(request: Request, machine: Machine, say: Say, *, plans: Planner = pla
     """Run the application as often as it takes to record what was asked for, or what is possible of it."""
     place = layout.place_for(request.output, request.run_id, machine.host, os.environ | request.environment)
     for folder in place.folders:
-        ways = plans(request, machine, folder)
+        working = scratch_folder(request.scratch, place, folder)
+        ways = plans(request, machine, working)
         if layout.claim(place, folder, replace=request.force_overwrite):
             session = _Session(
                 request=request,
@@ -73,10 +77,10 @@ def record(request: Request, machine: Machine, say: Say, *, plans: Planner = pla
                 say=say,
                 plans=plans,
                 place=place,
-                folder=folder,
+                folder=working,
                 ways=list(ways),
             )
-            return session.run()
+            return _moved(session.run(folder), folder)
     raise OutputError(f"cannot write to {place.run}", "every folder for this process is taken")
 
 
@@ -94,8 +98,12 @@ class _Session:
     tried: list[Attempt] = field(default_factory=list)
     unsaved: OutputError | None = None
 
-    def run(self) -> Recorded:
+    def run(self, home: Path) -> Recorded:
+        """Carry out the plans. A first record is in `home` too, where the recording goes in the end."""
         base = self._first_record()
+        if home != self.folder:
+            where = f"recorded in {self.folder} on {self.place.host}, and moved from there at its end"
+            layout.write_record(home, replace(base, notices=(where,)))
         layout.write_record(self.folder, base)
         first = self.ways[0]
         source = Input(several=len(first.runs) + self.request.overhead_runs > 1)
@@ -119,6 +127,11 @@ class _Session:
                 source.close()
         if sampler is not None:
             notices += [*sampler.notices, sampler.summary]
+        with ending_waits():
+            return self._finished(base, notices, interrupted=interrupted)
+
+    def _finished(self, base: CollectionRecord, notices: list[str], *, interrupted: bool) -> Recorded:
+        """Write the record of everything that was done."""
         chosen = self._chosen()
         notices += self._library_trace(chosen)
         done = self._described(base, chosen, tuple(note for note in notices if note))
@@ -130,6 +143,8 @@ class _Session:
             self.say(f"the record of this run is lost: {self.unsaved}")
             code = code or self.unsaved.exit_code
         done = replace(done, exit_code=code)
+        if self.request.keep_exit_code:
+            code = EXIT_INTERRUPTED if interrupted else self._application_code
         return Recorded(record=done, folder=self.folder, exit_code=code, say=self.say)
 
     def _try_all(self, setting: Setting) -> None:
@@ -168,6 +183,9 @@ class _Session:
         """Announce another run of the application, unless its input is used up."""
         reason = self.tried[-1].reason
         ran = bool(self.tried[-1].passes)
+        if ran and self.place.ranks > 1:
+            self.say(f"{reason}. Not run again: it is one of {self.place.ranks} ranks, which run together.")
+            return False
         if ran and not setting.input.can_repeat:
             self.say(f"{reason}. Not run again: its input came through a pipe and is used up.")
             return False
@@ -262,8 +280,8 @@ class _Session:
 
     def _exit_code(self, chosen: Attempt, done: CollectionRecord) -> int:
         """The application's own code; else 6 for a full disk, 5 if nothing was captured, 4 for less than was asked."""
-        if own := next((each.application_code for each in self.tried if each.application_code), 0):
-            return own
+        if self._application_code:
+            return self._application_code
         if (chosen.verdict, chosen.state) == ("stopped", "failed"):
             return OutputError.exit_code  # the disk is full
         earlier = [each for each in self.tried if each is not chosen]
@@ -272,6 +290,11 @@ class _Session:
         if chosen.plan.profiled and not chosen.recorded:
             return 4 if chosen.verdict == "machine" else 5
         return 4 if done.could_not else 0
+
+    @property
+    def _application_code(self) -> int:
+        """The exit code with which the application failed or was stopped; 0 if it did not."""
+        return next((each.application_code for each in self.tried if each.application_code), 0)
 
     def _save(self, current: CollectionRecord) -> None:
         """Write the record. A full disk must not end the application; it is reported at the end."""
@@ -296,6 +319,19 @@ class _Session:
             return []
         gathered = traces.gather(self.folder, chosen.stderr_tail)
         return [gathered.summary, *gathered.notices]
+
+
+def _moved(recorded: Recorded, home: Path) -> Recorded:
+    """The recording, where it is to lie; left in the scratch folder, with a word why, if it cannot be moved."""
+    if recorded.folder == home:
+        return recorded
+    try:
+        with ending_waits():
+            move(recorded.folder, home)
+    except OutputError as error:
+        recorded.say(str(error))
+        return dataclasses.replace(recorded, exit_code=recorded.exit_code or error.exit_code)
+    return dataclasses.replace(recorded, folder=home)
 
 
 def _launch_cost_ns(name: str, machine: Machine) -> float | None:

@@ -7,8 +7,8 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 
 from rocm_perf.collect.run.streams import Want
@@ -124,6 +124,27 @@ class Signals:
         with suppress(BlockingIOError):
             while os.read(self._pipe[0], 512):
                 pass
+
+
+@contextmanager
+def ending_waits() -> Iterator[None]:
+    """Hold back a signal that asks us to end until this is done: one that goes to all processes at once may end the
+    application first, and reach us while what it left is being written down."""
+    held: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    old = {number: signal.getsignal(number) for number in _ENDING}
+    ours = {number: handler for number, handler in old.items() if callable(handler)}
+    for number in ours:
+        signal.signal(number, lambda number, _frame: held.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+    if held:
+        os.kill(os.getpid(), held[0])
 
 
 def _wake(_number: int, _frame: FrameType | None) -> None:

@@ -12,10 +12,9 @@ def unopened(window: Window, seen: Seen, wall_ns: int) -> str:
     if seen.outcome != "empty" or not (window.by_clock or window.range or window.steps):
         return ""
     ran = f"the program ran {wall_ns / NS_PER_S:.1f} s"
-    if window.delay_s is not None and wall_ns < window.delay_s * NS_PER_S:
-        return (
-            f"nothing was recorded because the window opens {window.delay_s:g} s after the start, and {ran}"
-        )
+    if wall_ns < window.first_s * NS_PER_S:
+        sooner = "; give a shorter --period, or --delay 0" if window.recurs and window.delay_s is None else ""
+        return f"nothing was recorded because the window opens {window.first_s:g} s after the start, and {ran}{sooner}"
     if seen.reason and window.range:
         return f"nothing was recorded ({window.sentence}): {seen.reason}; {ran}"
     if not window.range and window.steps is None:

@@ -20,11 +20,6 @@ def replays_graphs(trace: Trace) -> bool:
     return not trace.lazy("dispatches").filter(pl.col("graph_id").is_not_null()).head(1).collect().is_empty()
 
 
-def is_capture(trace: Trace) -> bool:
-    """Whether graphs were captured in the recording, and none was replayed."""
-    return trace.has("captured_launches") and not replays_graphs(trace)
-
-
 def with_captures(execution: Trace, beside: Sequence[Trace], given: Sequence[Trace] = ()) -> Trace:
     """The execution joined with captures: those it holds itself, those that lie beside it and those that were given,
     of which one has to fit. One that replays nothing stays as it is."""
@@ -39,6 +34,14 @@ def with_captures(execution: Trace, beside: Sequence[Trace], given: Sequence[Tra
     if given:
         _require_use(adopted, len(given))
     return adopted
+
+
+def is_use_of(capture: Trace, adopted: Trace) -> bool:
+    """Whether the execution replays what was captured in the recording."""
+    adoption = adopted.run.adoption
+    return adoption is not None and any(
+        use.source == source_of(capture) and use.replays for use in adoption.captures
+    )
 
 
 def _require_use(adopted: Trace, given: int) -> None:

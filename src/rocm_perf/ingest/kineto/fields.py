@@ -90,6 +90,10 @@ _KERNEL = {
     "occupancy": _arg("occupancy", "number"),
     "collective": _arg("collective", "text"),
     "elements": _arg("elements"),
+    "output_elements": _arg("output_elements"),
+    "input_splits": _arg("input_splits", "text"),
+    "source_rank": _arg("source_rank"),
+    "target_rank": _arg("target_rank"),
     "dtype": _arg("dtype", "text"),
     "group": _arg("group", "text"),
     "group_size": _arg("group_size"),
@@ -123,6 +127,7 @@ _OPERATOR = {
 }
 _PYTHON = {**_NAME, **_TIMES, **_THREAD, "op_id": _arg("python_id"), "parent_id": _arg("python_parent")}
 _RANGE = {**_NAME, **_TIMES, **_THREAD}
+_ANNOTATION = {**_RANGE, "shapes": _arg("shapes", "json"), "dtypes": _arg("dtypes", "json")}
 _MEMORY = {
     **_TIMES,
     **_THREAD,
@@ -143,7 +148,7 @@ GROUPS = {
     "launch": _LAUNCH,
     "operator": _OPERATOR,
     "python": _PYTHON,
-    "range": _RANGE,
+    "range": _ANNOTATION,
     "gpu_range": _ON_GPU,
     "wait": _WAIT,
     "overhead": _RANGE,

@@ -18,18 +18,19 @@ from rocm_perf.ingest.io.json import EventArray
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
 from rocm_perf.ingest.kineto.captured import captured
+from rocm_perf.ingest.kineto.collectives import ARGUMENTS, collective_calls, collectives
 from rocm_perf.ingest.kineto.columns import Columns, timed
 from rocm_perf.ingest.kineto.compiled import with_compiled
 from rocm_perf.ingest.kineto.fields import CATEGORIES
 from rocm_perf.ingest.kineto.header import around
 from rocm_perf.ingest.kineto.outline import outlined, survey
+from rocm_perf.ingest.kineto.owners import Owners, owners_of
 from rocm_perf.ingest.kineto.ranges import profiler_ranges
 from rocm_perf.ingest.kineto.types import Header, piece_decoder
 from rocm_perf.ingest.kineto.window import EventWindow
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model import schema
-from rocm_perf.model.dtypes import ELEMENT_BYTES
 from rocm_perf.model.run import Loss
 from rocm_perf.model.time_window import WHOLE, Span, within
 
@@ -47,6 +48,7 @@ _KEYS = frozenset(
 # does not know: it is 0 then.
 _SHARED_MEMORY = 48 * 1024
 _WORK_ITEM_LAUNCHES = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")
+_ON_HOST = ("api_calls", "ops", "ranges", "collective_calls")
 _MARKS = tuple(f'"cat": "{category}"' for category in CATEGORIES)
 
 
@@ -76,6 +78,7 @@ def read(source: Source, span: Span = WHOLE) -> Part:
             trace.losses,
             tool_version=None if header.schema_version is None else f"schema {header.schema_version}",
             rank=header.distributed.rank if header.distributed else None,
+            world_size=header.distributed.world_size if header.distributed else None,
             clock="epoch" if header.base_ns is not None else "unknown",
             notices=(*notices, *trace.notices),
         ),
@@ -130,35 +133,31 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
     base = header.base_ns or 0
     calls = timed(columns.frame("runtime"), base)
     kernels = timed(columns.frame("kernel"), base)
-    pid = _only_pid(calls)
+    owners = owners_of(calls, columns.rank_of_process)
     api_calls = _api_calls(calls)
     notices: list[str] = []
     in_work_items = _in_work_items(calls)
-    dispatches, swapped = _dispatches(kernels, in_work_items, columns, pid, header)
+    dispatches, swapped = _dispatches(kernels, in_work_items, columns, owners, header)
     if swapped:
         notices.append("this backend writes the workgroup as `grid` and the work-items as `block`: corrected")
     launches = columns.frame("launch").drop("start_ns", "dur", strict=False)
+    annotations = timed(columns.frame("range"), base)
+    ops = _ops(columns, base)
     tables = {
         "dispatches": dispatches,
-        "collectives": _collectives(kernels, columns, pid),
-        "copies": _copies(timed(columns.frame("copy"), base), columns, pid),
+        "collectives": owners.of_gpu(collectives(kernels)) if kernels.height else kernels,
+        "copies": _copies(timed(columns.frame("copy"), base), owners),
         "api_calls": api_calls,
-        "ops": _ops(columns, base),
-        "ranges": _ranges(columns, base, pid),
+        "ops": ops,
+        "ranges": _ranges(columns, annotations, base, owners),
+        "collective_calls": pl.concat([collective_calls(ops), collective_calls(annotations)], how="diagonal"),
         "links": _links(columns, base),
         **captured(calls, _sized(launches, in_work_items), kernels),
         **_memory(timed(columns.frame("memory"), base)),
     }
+    tables |= {name: owners.of_host(tables[name]) for name in _ON_HOST}
     tables["agents"] = kineto_agents.agents(tables["dispatches"], header)
     return tables, notices
-
-
-def _only_pid(calls: pl.DataFrame) -> int | None:
-    """The process id if the trace has a single process: GPU events carry the device in its place."""
-    if not calls.height:
-        return None
-    pids = calls["pid"].drop_nulls().unique()
-    return int(pids[0]) if len(pids) == 1 else None
 
 
 def _api_calls(calls: pl.DataFrame) -> pl.DataFrame:
@@ -169,7 +168,7 @@ def _api_calls(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _dispatches(
-    kernels: pl.DataFrame, in_work_items: pl.Series, columns: Columns, pid: int | None, header: Header
+    kernels: pl.DataFrame, in_work_items: pl.Series, columns: Columns, owners: Owners, header: Header
 ) -> tuple[pl.DataFrame, bool]:
     if not kernels.height:
         return kernels, False
@@ -178,9 +177,9 @@ def _dispatches(
     table = kernels.rename({"name": "kernel"}).with_columns(
         *_geometry(swapped, in_work_items), pl.when(estimated).then("occupancy")
     )
-    table = table.drop("collective", "elements", "dtype", "group", "group_size")
+    table = table.drop(ARGUMENTS)
     numbered = table.with_columns(columns.kernel_numbers(table.height))
-    return _placed(numbered, columns, pid), swapped
+    return owners.of_gpu(numbered), swapped
 
 
 def _is_swapped(kernels: pl.DataFrame) -> bool:
@@ -217,50 +216,14 @@ def _sized(launches: pl.DataFrame, in_work_items: pl.Series) -> pl.DataFrame:
     return launches.with_columns(*_geometry(False, in_work_items)) if launches.height else launches
 
 
-def _placed(frame: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
-    """The GPU events with their process and rank."""
-    ranks = columns.rank_of_process
-    rank = (
-        pl.col("event_pid").replace_strict(ranks, default=None, return_dtype=pl.Int32)
-        if ranks
-        else pl.lit(None, pl.Int32)
-    )
-    return frame.with_columns(pl.lit(pid, pl.Int64).alias("pid"), rank.alias("rank")).drop("event_pid")
-
-
-def _collectives(kernels: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
-    if not kernels.height:
-        return kernels
-    element = pl.col("dtype").replace_strict(ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
-    collectives = kernels.filter(pl.col("collective").is_not_null()).with_columns(
-        (pl.col("elements") * element).alias("size_bytes")
-    )
-    columns_kept = (
-        "start_ns",
-        "end_ns",
-        "agent_id",
-        "stream_id",
-        "correlation_id",
-        "size_bytes",
-        "dtype",
-        "group",
-        "group_size",
-        "event_pid",
-    )
-    return _placed(collectives.select(pl.col("collective").alias("name"), *columns_kept), columns, pid)
-
-
-def _copies(copies: pl.DataFrame, columns: Columns, pid: int | None) -> pl.DataFrame:
+def _copies(copies: pl.DataFrame, owners: Owners) -> pl.DataFrame:
     if not copies.height:
         return copies
-    return _placed(
-        copies.with_columns(
-            domains.copy_kind(pl.col("name")).alias("kind"),
-            domains.host_memory(pl.col("name")).alias("host_memory"),
-        ).drop("name"),
-        columns,
-        pid,
+    kinds = copies.with_columns(
+        domains.copy_kind(pl.col("name")).alias("kind"),
+        domains.host_memory(pl.col("name")).alias("host_memory"),
     )
+    return owners.of_gpu(kinds.drop("name"))
 
 
 def _ops(columns: Columns, base: int) -> pl.DataFrame:
@@ -276,16 +239,18 @@ def _ops(columns: Columns, base: int) -> pl.DataFrame:
     return pl.concat(frames) if frames else pl.DataFrame()
 
 
-def _ranges(columns: Columns, base: int, pid: int | None) -> pl.DataFrame:
-    groups = (("range", "record_function"), ("overhead", "profiler"), ("other", "chrome"))
-    frames = []
-    for group, source in groups:
-        frame = timed(columns.frame(group), base)
-        if frame.height:
-            frames.append(frame.with_columns(pl.lit(source).alias("source")))
+def _ranges(columns: Columns, annotations: pl.DataFrame, base: int, owners: Owners) -> pl.DataFrame:
+    spans = {
+        "record_function": annotations.drop("shapes", "dtypes", strict=False),
+        "profiler": timed(columns.frame("overhead"), base),
+        "chrome": timed(columns.frame("other"), base),
+    }
+    frames = [
+        frame.with_columns(pl.lit(source).alias("source")) for source, frame in spans.items() if frame.height
+    ]
     shadows = timed(columns.frame("gpu_range"), base)
     if shadows.height:
-        placed = _placed(shadows, columns, pid).drop("op_id")
+        placed = owners.of_gpu(shadows).drop("op_id")
         frames.append(
             placed.with_columns(pl.lit("record_function").alias("source"), pl.lit(True).alias("on_gpu"))
         )

@@ -45,6 +45,10 @@ class Args(msgspec.Struct, gc=False, frozen=True):
     python_parent: Int64 | None = msgspec.field(default=None, name="Python parent id")
     collective: str | None = msgspec.field(default=None, name="Collective name")
     elements: Int64 | None = msgspec.field(default=None, name="In msg nelems")
+    output_elements: Int64 | None = msgspec.field(default=None, name="Out msg nelems")
+    input_splits: str | None = msgspec.field(default=None, name="In split size")
+    source_rank: Int64 | None = msgspec.field(default=None, name="Src Rank")
+    target_rank: Int64 | None = msgspec.field(default=None, name="Dst Rank")
     dtype: str | None = None
     group: str | None = msgspec.field(default=None, name="Process Group Name")
     group_size: Int64 | None = msgspec.field(default=None, name="Group size")
@@ -106,6 +110,11 @@ class _PythonArgs(msgspec.Struct, gc=False, frozen=True):
     python_parent: Int64 | None = msgspec.field(default=None, name="Python parent id")
 
 
+class _AnnotationArgs(msgspec.Struct, gc=False, frozen=True):
+    shapes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Dims")
+    dtypes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
+
+
 class _CallArgs(msgspec.Struct, gc=False, frozen=True):
     correlation: Int64 | None = None
     op_id: IntOrText = msgspec.field(default=None, name="External id")
@@ -135,7 +144,7 @@ _ARGS: dict[str, type[msgspec.Struct]] = {
     "cuda_runtime": _CallArgs,
     "cuda_driver": _CallArgs,
     "cpu_op": _OperatorArgs,
-    "user_annotation": _NoArgs,
+    "user_annotation": _AnnotationArgs,
     "fwdbwd": _NoArgs,
     "kernel": Args,
     "gpu_memcpy": Args,

@@ -12,7 +12,7 @@ from rocm_perf.ingest.io.blocks import MAGIC, Blocks, read_blocks
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
 from rocm_perf.ingest.kineto.types import Device, Header, Int64
-from rocm_perf.ingest.nvidia.windows import within
+from rocm_perf.ingest.nvidia.windows import recorded_windows, within
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.survey import Survey
@@ -46,6 +46,7 @@ class _Beginning(msgspec.Struct):
     rank: Int64 | None = None
     command: str | None = None
     segment: Int64 = 0  # of a ring; 0 without one
+    period_ns: Int64 = 0  # of windows that recur; 0 without them
     refusals: list[str] = []
     devices: list[Device] = []
     cupti_version: Int64 | None = None
@@ -108,7 +109,8 @@ def _documents(source: Source, blocks: Blocks) -> tuple[_Beginning, _End | None]
 def _tables(blocks: Blocks, beginning: _Beginning) -> dict[str, pl.DataFrame]:
     shift = beginning.boot_time_ns - beginning.cupti_time_ns
     raw = {letter: _on_boot_clock(blocks, letter, shift) for letter in _COLUMNS}
-    raw = within(raw.pop("v"), raw, launched=("k", "m"), calls="c")
+    changes = raw.pop("v")
+    raw = within(changes, raw, launched=("k", "m"), calls="c")
     process = pl.lit(beginning.pid, pl.Int64).alias("pid")
     api_calls = raw["c"].with_columns(process, pl.lit("cuda").alias("domain"))
     dispatches = _dispatches(raw, first=beginning.segment * _MOST_OF_A_SEGMENT + 1)
@@ -120,6 +122,8 @@ def _tables(blocks: Blocks, beginning: _Beginning) -> dict[str, pl.DataFrame]:
         "links": _links(raw["w"]),
         "allocations": _allocations(raw["a"]).with_columns(process),
     }
+    if beginning.period_ns:
+        tables["windows"] = recorded_windows(changes, raw).with_columns(process)
     tables["agents"] = kineto_agents.agents(dispatches, Header(devices=beginning.devices))
     return tables
 

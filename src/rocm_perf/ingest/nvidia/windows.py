@@ -8,6 +8,23 @@ import polars as pl
 _FOR_EVER = 2**62
 
 
+def recorded_windows(changes: pl.DataFrame, tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """The windows as a table of the Trace. One that was never closed ends with the last of what was recorded."""
+    last = max((end for table in tables.values() if (end := _last_ns(table)) is not None), default=0)
+    return _windows(changes).select(
+        pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("window"),
+        pl.col("opened_ns").alias("start_ns"),
+        pl.when(pl.col("closed_ns") == _FOR_EVER)
+        .then(pl.max_horizontal("opened_ns", pl.lit(last, pl.Int64)))
+        .otherwise("closed_ns")
+        .alias("end_ns"),
+    )
+
+
+def _last_ns(table: pl.DataFrame) -> int | None:
+    return table["end_ns"].max() if "end_ns" in table.columns else None  # type: ignore[return-value]
+
+
 def within(
     changes: pl.DataFrame, tables: dict[str, pl.DataFrame], *, launched: tuple[str, ...], calls: str
 ) -> dict[str, pl.DataFrame]:

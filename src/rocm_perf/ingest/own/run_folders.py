@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocm_perf.ingest.runs import Piece
-from rocm_perf.model.collection import FILE_NAME, SNAPSHOT, CollectionRecord, PassRecord
+from rocm_perf.ingest.processes import Piece
+from rocm_perf.model.collection import FILE_NAME, LAUNCH_FILE_NAME, SNAPSHOT, CollectionRecord, PassRecord
 
 _PASS = re.compile(r"pass_(\d{1,6})")
 _PROCESS = re.compile(
@@ -71,6 +71,11 @@ def is_report(file: Path) -> bool:
 def is_snapshot(folder: Path, name: str) -> bool:
     """Whether a folder beside a run's record holds a second copy of what the run recorded, read if it is named."""
     return re.fullmatch(rf"{SNAPSHOT}\d+", name) is not None and (folder / FILE_NAME).is_file()
+
+
+def is_launch(folder: Path) -> bool:
+    """Whether a folder holds how a run was launched: a script, what a job printed, no recording."""
+    return (folder / LAUNCH_FILE_NAME).is_file()
 
 
 def placed_in_runs(pieces: list[Piece]) -> list[Piece]:

@@ -1,0 +1,123 @@
+"""The finding on collectives that take far longer than the links need: what is slow, how that is known, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from rocm_perf.analysis.basis.stakes import bound
+from rocm_perf.analysis.collectives.bus import factor
+from rocm_perf.analysis.collectives.pace import LATENCY_NS
+from rocm_perf.model.document import Document
+from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.communication import CollectiveTotal
+from rocm_perf.units import format_bytes, format_count, format_ns, format_share
+
+WORTH = 0.05  # of the windows: what exposed communication must take to be worth a word
+_SHOWN = 3
+_SAME_TIME = 0.5  # of the ratio of two sizes: the ratio of their times, if size does not decide
+_TRANSPORT = (
+    "NCCL_DEBUG=INFO prints the path of each channel (P2P is the link between the GPUs, SHM the host's memory, "
+    "NET/Socket TCP), and all_reduce_perf of rccl-tests or nccl-tests what this machine reaches."
+)
+
+
+def slow_collectives(document: Document) -> Finding | None:
+    """The finding, if slow collectives are exposed for long enough."""
+    slow = [row for row in document.communication.rows if row.pace in ("slow", "slow or waiting")]
+    gpus = max(len(document.devices), 1)
+    exposed = sum(row.exposed_ns or 0 for row in slow)
+    wall = document.wall_ns or 0
+    if not slow or exposed < WORTH * wall * gpus:
+        return None
+    worst = slow[0]
+    arrived = worst.pace == "slow"
+    stake = round(sum(_avoidable(row) for row in slow) / gpus)
+    return Finding(
+        id="slow-collective",
+        severity="warning",
+        kind="communication",
+        title=f"{_library(document)} is slow: {_what(worst)} at {worst.bus_bandwidth.value:.1f} GB/s where the links "
+        f"allow {worst.link.value:.0f}" + ("" if arrived else ", unless it waits for other ranks"),
+        evidence=(
+            f"for {format_share(exposed / (wall * gpus))} of the time a GPU does nothing but take part in them",
+            *(_measured(row) for row in slow[:_SHOWN]),
+            _links(worst, document),
+            *_size_hardly_matters(slow),
+            _arrivals(worst),
+        ),
+        time_at_stake_ns=stake,
+        projected_speedup=bound(wall, stake),
+        remedy=_remedy(arrived),
+    )
+
+
+def _library(document: Document) -> str:
+    is_amd = any((agent.gfx or "").startswith("gfx") for agent in document.agents)
+    return "RCCL" if is_amd else "NCCL"
+
+
+def _what(row: CollectiveTotal) -> str:
+    return f"{row.name} of {format_bytes(row.message_bytes or 0)}"
+
+
+def _needed_ns(row: CollectiveTotal) -> float:
+    """What the links need for one call."""
+    moved = (row.message_bytes or 0) * (factor(row.name, row.group_size) or 0.0)
+    return moved / (row.link.value or 1.0)
+
+
+def _avoidable(row: CollectiveTotal) -> float:
+    """The exposed time that calls would lose if they took what the links need, and a fixed cost."""
+    share = (_needed_ns(row) + LATENCY_NS) / max(row.transfer_ns or 0, 1)
+    return (row.exposed_ns or 0) * max(1 - share, 0.0)
+
+
+def _measured(row: CollectiveTotal) -> str:
+    return (
+        f"{_what(row)} over {format_count(row.group_size or 0, 'rank')}: {format_count(row.calls, 'call')} of "
+        f"{format_ns(row.transfer_ns or 0)}; the links need {format_ns(round(_needed_ns(row)))} for its bytes"
+    )
+
+
+def _links(row: CollectiveTotal, document: Document) -> str:
+    """What the links allow, and whether the ranks are known to share a machine."""
+    links, one = row.link.inputs.get("links"), row.link.inputs.get("link_gbps")
+    if links is None or one is None:
+        return f"what each GPU can send is stated: {row.link.value:g} GB/s"
+    on_one = max(Counter(agent.node for agent in document.agents).values(), default=0)
+    known = on_one >= (row.group_size or 0)
+    return f"the links of a GPU to the others: {links:g} of {one:g} GB/s in each direction" + (
+        "" if known else ", if the ranks are on one machine"
+    )
+
+
+def _size_hardly_matters(rows: Sequence[CollectiveTotal]) -> Iterator[str]:
+    """Of two sizes of one collective, that the larger takes hardly longer: then bandwidth is not what is short."""
+    alike = [row for row in rows if (row.name, row.group) == (rows[0].name, rows[0].group)]
+    alike.sort(key=lambda row: row.message_bytes or 0)
+    for small, large in pairwise(alike):
+        sizes = (large.message_bytes or 0) / max(small.message_bytes or 0, 1)
+        times = (large.transfer_ns or 0) / max(small.transfer_ns or 0, 1)
+        if sizes >= 2 and times <= _SAME_TIME * sizes:
+            yield (
+                f"{sizes:.1f} times the bytes take {times:.1f} times as long: a wait or a fixed cost rather than a "
+                "lack of bandwidth"
+            )
+            return
+
+
+def _arrivals(row: CollectiveTotal) -> str:
+    if row.pace == "slow":
+        return f"times are the shortest over the {row.ranks} ranks: waiting for a late one is not in them"
+    return "times are those of a rank, which include waiting for the others: one rank alone cannot tell them apart"
+
+
+def _remedy(arrived: bool) -> str:
+    if arrived:
+        return f"Look at the transport before anything else: {_TRANSPORT} Then overlap what is left with computation."
+    return (
+        "Find out which it is: record all ranks and analyze them together, which names a rank that comes late. If they "
+        f"come together, look at the transport: {_TRANSPORT} Then overlap what is left with computation."
+    )

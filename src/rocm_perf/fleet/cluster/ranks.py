@@ -1,0 +1,66 @@
+"""Which files below a folder are the recording of which rank, by where they lie. Nothing is read here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf.errors import EmptyCaptureError, InputError, NotSupportedError
+from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.paths import walk
+from rocm_perf.ingest.place import place_of
+from rocm_perf.model import bundle
+from rocm_perf.model.collection import FILE_NAME
+
+_MOST_FILES = 1_000_000  # of a job: a hundred for each of 10,000 ranks
+
+
+@dataclass(frozen=True)
+class RankFiles:
+    """The files of one rank, or its bundle; `place` is its position in the list of ranks."""
+
+    place: int
+    label: str
+    paths: tuple[Path, ...]
+
+
+def ranks_at(folder: Path) -> list[RankFiles]:
+    """The ranks below a folder, in the order of their paths; raises where there is none, or where files are passes of
+    one rank that only reading can join."""
+    if not folder.exists():
+        raise InputError(f"{folder} does not exist", next_step="Check the path.")
+    if not folder.is_dir() or bundle.is_bundle(folder):
+        return [RankFiles(0, str(folder), (folder.resolve(),))]
+    content = walk(folder.resolve(), _MOST_FILES)
+    families = {str(path): [path] for path in content.bundles}
+    for file, family in _families(content.files).items():
+        families.setdefault(family, []).append(file)
+    if not families:
+        raise EmptyCaptureError(
+            f"{folder} is empty", "the profiler wrote nothing there", "Check what it printed when it ran."
+        )
+    return [
+        RankFiles(place, name, tuple(paths)) for place, (name, paths) in enumerate(sorted(families.items()))
+    ]
+
+
+def _families(files: list[Path]) -> dict[Path, str]:
+    """The rank that each file belongs to: the folder that rocm-perf recorded it into, else folder and prefix."""
+    homes = {file.parent for file in files if file.name == FILE_NAME}
+    families = {}
+    for file in files:
+        home = next((folder for folder in file.parents if folder in homes), None)
+        families[file] = str(home) if home else _prefix(file)
+    return families
+
+
+def _prefix(file: Path) -> str:
+    place = place_of(Source(file))
+    if place.pass_id is not None:
+        raise NotSupportedError(
+            f"{file} is one of several passes",
+            "which passes are of one rank shows only when all of them are read",
+            "Analyse this folder without --cluster.",
+        )
+    folder, prefix = place.set_key
+    return str(Path(folder) / prefix)

@@ -1,0 +1,1 @@
+"""An indexed Job of Kubernetes: one pod for each node, their meeting place, what they read, and where they record."""

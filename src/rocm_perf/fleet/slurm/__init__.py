@@ -1,0 +1,1 @@
+"""A job of SLURM: its script, its states, and what is left of it."""

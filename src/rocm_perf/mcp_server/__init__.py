@@ -1,0 +1,1 @@
+"""Recordings for programs that speak the Model Context Protocol: read-only tools over the runs of some folders."""
