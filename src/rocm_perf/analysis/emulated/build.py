@@ -1,0 +1,161 @@
+"""Everything that `count` says, from what was executed and the GPU that the kernel was captured on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rocm_perf.analysis.bottleneck.build import bottleneck, measured_of
+from rocm_perf.analysis.bottleneck.launch import occupancy_evidence
+from rocm_perf.analysis.bottleneck.measurements import of_intensity, of_roofline
+from rocm_perf.analysis.emulated.by_line import NO_LINES, line_uses
+from rocm_perf.analysis.emulated.evidence import empty_units, emulated_evidence
+from rocm_perf.analysis.emulated.findings import count_findings
+from rocm_perf.analysis.emulated.roofline import emulated_roofline
+from rocm_perf.analysis.emulated.rows import Counted
+from rocm_perf.analysis.emulated.totals import totals
+from rocm_perf.analysis.roofline.ceilings import ceilings
+from rocm_perf.analysis.roofline.devices import Device, device_of, named_device
+from rocm_perf.arch.catalog import gpus_of
+from rocm_perf.arch.codeobject.model import Kernel
+from rocm_perf.arch.codeobject.report import Launch, kernel_report
+from rocm_perf.arch.gpu import Gpu
+from rocm_perf.arch.occupancy import Occupancy
+from rocm_perf.model.machine_ceilings import MachineCeilings
+from rocm_perf.model.results.bottleneck import Evidence
+from rocm_perf.model.results.count import (
+    Counting,
+    Executed,
+    Footprint,
+    InstructionCount,
+    Resources,
+)
+from rocm_perf.model.results.replay import CapturedDevice, Three
+from rocm_perf.model.schema import empty
+
+LIMITS = (
+    "no time: nothing that was counted says how long the kernel takes",
+    "no hit rates: the caches are not emulated, so bytes of memory have bounds",
+    "waves run in another order than on a GPU, so kernels whose work depends on it may do other work",
+)
+_SAMPLED = (
+    "scaled from {done:,} of {all:,} workgroups: exact if all do the same work; of distinct lines, the most"
+)
+_BANKS = 32  # where the catalogue does not have the chip: those of every chip it has, to one compute unit
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was executed, and what was counted meanwhile."""
+
+    kernel: str
+    name: str
+    code: str
+    device: CapturedDevice
+    grid: Three
+    workgroup: Three
+    dynamic_lds_bytes: int
+    resources: Kernel
+    executed: Executed
+    rows: tuple[InstructionCount, ...]
+    footprint: Footprint | None
+
+    @property
+    def workgroup_size(self) -> int:
+        return math.prod(self.workgroup)
+
+
+def counting(
+    observed: Observed,
+    *,
+    gpu: Gpu | None = None,
+    machines: Sequence[MachineCeilings] = (),
+    time_ns: float | None = None,
+) -> Counting:
+    """The counts of a dispatch, its place under the roofs, and what they point to. `gpu` overrides the captured one."""
+    device = named_device(gpu) if gpu else _captured(observed.device)
+    gfx = observed.device.gfx
+    counted = Counted(observed.rows, observed.executed, gfx)
+    counts = totals(counted, observed.footprint, banks_of(gfx))
+    launch = Launch(observed.workgroup_size, observed.dynamic_lds_bytes)
+    fits = kernel_report(observed.resources, observed.name, gfx, launch).occupancy
+    resources = _resources(observed, fits)
+    peaks = ceilings(device, empty("ceilings"), machines)
+    roofline = emulated_roofline(observed.kernel, counts, device, peaks, time_ns)
+    evidence = (
+        _of_launch(observed, device, fits),
+        of_roofline(roofline.point),
+        of_intensity(roofline.point),
+        emulated_evidence(counts, resources),
+    )
+    lines = line_uses(counted)
+    return Counting(
+        kernel=observed.kernel,
+        name=observed.name,
+        gfx=gfx,
+        code=observed.code,
+        grid=observed.grid,
+        workgroup=observed.workgroup,
+        executed=observed.executed,
+        totals=counts,
+        resources=resources,
+        roofline=roofline,
+        bottleneck=bottleneck(observed.kernel, measured_of(evidence), device, roofline.point, ""),
+        findings=count_findings(counts, counted, roofline.bound),
+        lines=lines,
+        lines_unavailable=None if lines else NO_LINES,
+        limits=tuple(_limits(observed.executed)),
+        instructions=observed.rows,
+    )
+
+
+def banks_of(gfx: str) -> int:
+    """LDS banks that one access of a wave meets. Of a pair of compute units that share an LDS, each has its own set."""
+    return next((gpu.lds_banks // gpu.cus_per_lds for gpu in gpus_of(gfx)), _BANKS)
+
+
+def _captured(device: CapturedDevice) -> Device:
+    return device_of(
+        [
+            {
+                "node": 0,
+                "agent_id": device.index,
+                "name": device.name,
+                "gfx": device.gfx,
+                "cu_count": None,
+                "clock_mhz": None,
+                "memory_bytes": device.memory_bytes,
+            }
+        ]
+    )
+
+
+def _limits(executed: Executed) -> Iterator[str]:
+    if executed.is_sample:
+        yield _SAMPLED.format(done=executed.workgroups, all=executed.of_workgroups)
+    yield from LIMITS
+
+
+def _resources(observed: Observed, fits: Occupancy | None) -> Resources:
+    kernel = observed.resources
+    return Resources(
+        vgprs=kernel.vgprs,
+        agprs=kernel.agprs,
+        sgprs=kernel.sgprs,
+        lds_bytes=kernel.lds_bytes + observed.dynamic_lds_bytes,
+        scratch_bytes=kernel.scratch_bytes,
+        waves_per_simd=fits.waves_per_simd if fits else None,
+        max_waves_per_simd=fits.max_waves_per_simd if fits else None,
+        limited_by=fits.limiters if fits else (),
+    )
+
+
+def _of_launch(observed: Observed, device: Device, fits: Occupancy | None) -> Iterator[Evidence]:
+    """What grid, registers and LDS say, where the GPU is known."""
+    if device.gpu is None:
+        return
+    groups = observed.executed.of_workgroups
+    yield empty_units(groups, device.gpu.compute_units)
+    if fits is not None:
+        yield occupancy_evidence(fits, groups <= fits.workgroups_per_cu * device.gpu.compute_units)
