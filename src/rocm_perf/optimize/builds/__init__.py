@@ -1,0 +1,1 @@
+"""From a source to its code objects: which compiler, which command, and builds of copies."""

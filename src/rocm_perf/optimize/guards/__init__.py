@@ -1,0 +1,1 @@
+"""Gates that a candidate passes before anything of it runs."""

@@ -1,0 +1,187 @@
+"""A candidate against what it is to replace, in the replay runner: launched by turns on the same captured memory, in
+fresh processes, which are the unit of the statistics. No line of the candidate's host code runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from rocm_perf.bench.ab_result import paired_difference
+from rocm_perf.model.results.optimize import Speedup
+from rocm_perf.model.results.replay import Verification
+from rocm_perf.optimize.gates import Passage
+from rocm_perf.optimize.proof.inputs import FreshInputs, FreshState, StateInputs
+from rocm_perf.optimize.proof.states import CANDIDATE_FAILS, State, Variant
+from rocm_perf.optimize.proof.timed import Timed, timed_passage
+from rocm_perf.replay.errors import KernelFailedError
+from rocm_perf.replay.plan import Code, Options
+from rocm_perf.replay.replayer import Replayer
+from rocm_perf.replay.run import Answer
+from rocm_perf.replay.verify import Examined
+from rocm_perf.replay.writes import restoring_writes_of
+from rocm_perf.statistics import Difference
+from rocm_perf.statistics.series import median
+from rocm_perf.units import format_count
+
+NEW, BASE, AGAIN = "new", "base", "again"
+FEWEST_PROCESSES = 6  # whose extremes hold a median at 95 %
+_TURNS = 6  # rounds after which the runner's order of three codes repeats
+_NEW_LAST = (2, 3)  # numbers of rounds, modulo that, after which the first of three codes was launched last
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turns:
+    """How much is measured."""
+
+    processes: int = FEWEST_PROCESSES
+    iterations: int = 30
+    warmup: int = 3
+
+
+@dataclass(frozen=True)
+class ReplayAb:
+    """What the replay runner has shown."""
+
+    speedup: Speedup
+    noise: float  # what the base differs by from itself, loaded twice, as a share
+    timed: Passage  # whether the timed launches left the right result
+    states_ns: tuple[float, ...]  # what one launch of the candidate takes on each state
+
+
+def replay_ab(
+    inputs: FreshInputs,
+    new: Variant,
+    base: Variant | None = None,
+    turns: Turns | None = None,
+    *,
+    seed: int = 0,
+) -> ReplayAb:
+    """How a candidate compares with its base, which is the original unless another one is given."""
+    plan, source = turns or Turns(), random.Random(seed)
+    with ExitStack() as stack:
+        benches = [_Bench.of(one, (new, base), stack, seed) for one in inputs.states]
+        rounds = [
+            [bench.process(number, plan, source) for bench in benches] for number in range(plan.processes)
+        ]
+    sides = [[_totals(one, label) for one in rounds] for label in (NEW, BASE, AGAIN)]
+    return ReplayAb(
+        speedup=speedup_of(sides[1], sides[0], _how(len(benches), plan)),
+        noise=noise_of(paired_difference(sides[1], sides[2])),
+        timed=timed_passage([process.timed for one in rounds for process in one]),
+        states_ns=tuple(median([one[place].new_ns for one in rounds]) for place in range(len(benches))),
+    )
+
+
+def _how(states: int, turns: Turns) -> str:
+    launches = format_count(turns.iterations, "launch", "launches")
+    where = f"{format_count(states, 'dispatch', 'dispatches')}, {launches} of each by turns"
+    return f"replay of {where} in {format_count(turns.processes, 'process', 'processes')}"
+
+
+def speedup_of(base: Sequence[Sequence[float]], new: Sequence[Sequence[float]], how: str) -> Speedup:
+    """The speedup over pairs of series, one pair per process: the ratio within each pair counts."""
+    difference = paired_difference(base, new)
+    bounds = difference.interval
+    return Speedup(
+        base_ns=median([median(series) for series in base]),
+        new_ns=median([median(series) for series in new]),
+        value=difference.speedup,
+        interval=None if bounds is None else (1 / bounds.high, 1 / bounds.low),
+        how=how,
+    )
+
+
+def noise_of(twice: Difference) -> float:
+    """By how much a thing differs from itself, as a share: what the interval of their ratio leaves out of 1."""
+    if twice.interval is None:
+        return 0.0
+    return max(0.0, twice.interval.low - 1, 1 / twice.interval.high - 1)
+
+
+def warmup_before(turns: Turns, source: random.Random) -> int:
+    """How many rounds of warm-up let the candidate come last. Nobody can know the number beforehand, so that a kernel
+    that counts its launches cannot tell which result is looked at."""
+    least = turns.warmup + source.randrange(_TURNS)
+    return next(
+        warmup for warmup in range(least, least + _TURNS) if (warmup + turns.iterations) % _TURNS in _NEW_LAST
+    )
+
+
+@dataclass(frozen=True)
+class _Process:
+    """What one process measured on one state."""
+
+    samples_ns: Mapping[str, tuple[float, ...]]  # by label
+    timed: Timed
+
+    @property
+    def new_ns(self) -> float:
+        return median(self.samples_ns[NEW])
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """One state, with three codes to be launched by turns."""
+
+    state: State
+    examined: Examined | Verification
+    fresh: FreshState | None  # other contents for the last launch
+    replayer: Replayer  # which restores what any of them writes
+    codes: tuple[Code, ...]
+
+    @staticmethod
+    def of(inputs: StateInputs, sides: tuple[Variant, Variant | None], stack: ExitStack, seed: int) -> _Bench:
+        # The new code comes first: of the first alone the runner dumps variables.
+        state, (new, base) = inputs.state, sides
+        codes = (state.code(new, NEW), state.code(base, BASE), state.code(base, AGAIN))
+        return _Bench(
+            state=state,
+            examined=state.examined,
+            fresh=_fresh(inputs, stack, seed),
+            replayer=restoring_writes_of(state.replayer, codes[:2]),
+            codes=codes,
+        )
+
+    def process(self, number: int, turns: Turns, source: random.Random) -> _Process:
+        """Time all codes in a fresh process, and judge what the candidate's last launch left. In every other process
+        that launch finds other contents at the same addresses: an answer that was kept is wrong then."""
+        fresh = self.fresh if number % 2 == 0 else None
+        options = Options(
+            codes=self.codes,
+            iterations=turns.iterations,
+            warmup=warmup_before(turns, source),
+            dumps=self.state.snapshot.saved,
+            swap=fresh.contents if fresh else {},
+        )
+        answer = self.replayer.run(options)
+        _check(answer, options)
+        where = f"{self.state.name}, process {number + 1}{', other inputs' if fresh else ''}"
+        return _Process(answer.samples_ns, Timed.of(fresh.examined if fresh else self.examined, where))
+
+
+def _fresh(inputs: StateInputs, stack: ExitStack, seed: int) -> FreshState | None:
+    """Contents that the original copes with; None where there are none."""
+    if not inputs.buffers:
+        return None
+    try:
+        fresh = stack.enter_context(inputs.made("drawn", seed))
+    except CANDIDATE_FAILS:
+        return None
+    return None if fresh.fault else fresh
+
+
+def _check(answer: Answer, options: Options) -> None:
+    """Refuse times that are not all there, or that come from other launches than planned."""
+    times = [answer.samples_ns.get(code.label, ()) for code in options.codes]
+    if any(len(one) != options.iterations or min(one) <= 0 for one in times):
+        raise KernelFailedError("the runner gave no usable times")
+    if answer.order[-1] != NEW:
+        raise KernelFailedError("the runner launched in another order than planned")
+
+
+def _totals(states: Sequence[_Process], label: str) -> list[float]:
+    """The times of one launch on every state together."""
+    series = (process.samples_ns[label] for process in states)
+    return [sum(launch) for launch in zip(*series, strict=True)]
