@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from rocm_perf.analysis.basis.recorded import recorded_parts
 from rocm_perf.analysis.compare.gates import recordings as gates
 from rocm_perf.analysis.compare.gates.expressions import parse
 from rocm_perf.analysis.compare.populations import compare as _compare
@@ -29,6 +30,8 @@ from rocm_perf.model.time_window import TimeWindow
 from rocm_perf.model.trace import Trace
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rocm_perf.render.notebook.inline import PageReport
 
 Ceilings = str | PathLike[str] | None
@@ -107,8 +110,26 @@ def compare(
     return replace(comparison, checks=gates.judge(comparison, expressions))
 
 
+def query(
+    recording: Source, sql: str, *, timeout_s: float = 60.0, most_rows: int = 10_000_000
+) -> pl.DataFrame:
+    """The rows of a SELECT over the tables of a recording, as `rocm-perf query` has them: it reaches nothing else, and
+    ends when its time is up."""
+    from rocm_perf.sql.query import answer
+
+    return answer(_trace(recording, ()), sql, timeout_s=timeout_s, most_rows=most_rows)
+
+
+def recordings_of(trace: Trace, label: str) -> list[Recording]:
+    """What a run is to `compare`: one recording or, where it was recorded in windows, one of each."""
+    parts = recorded_parts(trace)
+    if len(parts) < 2:
+        return [recorded(trace, label)]
+    return [recorded(part.trace, f"{label} {part.window}") for part in parts]
+
+
 def recorded(trace: Trace, label: str) -> Recording:
-    """A run as `compare` takes it: with what is found in it, and what is doubtful about it."""
+    """A recording as `compare` takes it: with what is found in it, and what is doubtful about it."""
     document = examine(trace, label)
     return Recording(label, trace, (*document.findings, *document.coverage.holes, *sanity(trace)))
 
@@ -183,7 +204,8 @@ def _trace(recording: Source, captures: Captures) -> Trace:
 def _recordings(sources: Source | Sequence[Source]) -> list[Recording]:
     """Every run of a side; one that cannot be read is an error."""
     listed = [sources] if isinstance(sources, Trace | str | PathLike) else sources
-    return [recorded(trace, label) for source in listed for label, trace in _runs(source)]
+    runs = [run for source in listed for run in _runs(source)]
+    return [recording for label, trace in runs for recording in recordings_of(trace, label)]
 
 
 def _runs(source: Source) -> Iterator[tuple[str, Trace]]:

@@ -6,6 +6,19 @@ import os
 
 from rocm_perf.errors import UsageError
 
+# What launchers call a rank: torchrun, Open MPI, PMIx, MPICH and Intel MPI, MVAPICH, Cray, Flux, srun. The first
+# counts: torchrun and mpirun may themselves be started by srun.
+RANKS = (
+    "RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID",
+    "FLUX_TASK_RANK",
+    "SLURM_PROCID",
+)
+
 
 def whole_number(name: str, default: int) -> int:
     """The number, 1 or more, that a variable of the environment holds; the default where it is not set or empty."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from rocm_perf.analysis.basis.recorded import recorded_parts
+from rocm_perf.analysis.parts.populations import of_windows
 from rocm_perf.analysis.phases.focus import focused
 from rocm_perf.analysis.roofline.build import Machines
 from rocm_perf.analysis.time.hotspots import Grouping
@@ -24,15 +26,42 @@ _HERE = "rocm_perf.analysis"
 _AT_ONCE = 2
 
 
-def examine(trace: Trace, label: str, grouping: Grouping = "full", *, machines: Machines = ()) -> Document:
+def examine(
+    trace: Trace,
+    label: str,
+    grouping: Grouping = "full",
+    *,
+    machines: Machines = (),
+    link_gbps: float | None = None,
+) -> Document:
     """Every analysis of the steady state of a run, or of all its work where nothing repeats."""
-    return _document(trace, focused, label=label, chosen={"grouping": grouping, "machines": machines})
+    chosen = {"grouping": grouping, "machines": machines, "link_gbps": link_gbps}
+    return _samples(trace, focused, label=label, chosen=chosen)
 
 
-def overview(trace: Trace, label: str, grouping: Grouping = "full", *, machines: Machines = ()) -> Document:
+def overview(
+    trace: Trace,
+    label: str,
+    grouping: Grouping = "full",
+    *,
+    machines: Machines = (),
+    link_gbps: float | None = None,
+) -> Document:
     """Every analysis of one run. What cannot be said carries the reason why. `machines`: what GPUs were measured to
-    reach."""
-    return _document(trace, None, label=label, chosen={"grouping": grouping, "machines": machines})
+    reach; `link_gbps`: what each GPU can send to the others in one direction, where the user knows it."""
+    chosen = {"grouping": grouping, "machines": machines, "link_gbps": link_gbps}
+    return _samples(trace, None, label=label, chosen=chosen)
+
+
+def _samples(
+    trace: Trace, judge: Callable[[Trace], Trace] | None, *, label: str, chosen: dict[str, Any]
+) -> Document:
+    """The document of a run; of one that was recorded in several windows, window by window."""
+    parts = recorded_parts(trace)
+    if len(parts) < 2:
+        return _document(trace, judge, label=label, chosen=chosen)
+    documents = [(part.window, _document(part.trace, judge, label=label, chosen=chosen)) for part in parts]
+    return of_windows(trace, documents)
 
 
 def _document(

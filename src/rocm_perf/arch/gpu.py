@@ -10,6 +10,9 @@ import msgspec
 Vendor = Literal["AMD", "NVIDIA"]
 MatrixUnit = Literal["MFMA", "WMMA", "tensor core"]
 Works = Literal["yes", "no", "untested"]
+_MACHINE = (
+    8  # GPUs: the most that machines with the links of the catalogue have; racks such as NVL72 are not in it
+)
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,6 +78,10 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     memory_bus_bits: int | None = None  # with the next, an independent way to the bandwidth
     memory_gbps_per_pin: float | None = None  # Gbit/s
     vector_tflops: Mapping[str, float]  # by dtype: f64, f32, f16, ...
+    link_kind: str | None = None  # of the links to other GPUs of a machine: xGMI, NVLink
+    links: int | None = None  # to other GPUs
+    link_gbps: float | None = None  # one link, in one direction
+    links_per_peer: int | None = None  # where GPUs are connected directly; None: all can serve one peer
     matrix_unit: MatrixUnit | None
     matrix_tflops: Mapping[str, float]  # by dtype: f64, f32, xf32, f16, bf16, f8, f6, f4, i8
     board_power_w: float | None
@@ -85,6 +92,14 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     def simds(self) -> int:
         """SIMDs of the whole GPU."""
         return self.compute_units * self.simds_per_cu
+
+    def link_limit(self, ranks: int) -> float | None:
+        """What the links of one GPU carry in one direction to the others of a group on one machine, in GB/s; None
+        where it is not known, or where so many are not on one machine."""
+        if not self.links or not self.link_gbps or ranks < 2:
+            return None
+        used = self.links if self.links_per_peer is None else (ranks - 1) * self.links_per_peer
+        return used * self.link_gbps if used <= self.links and ranks <= _MACHINE else None
 
     @property
     def wave_size(self) -> int:

@@ -35,6 +35,9 @@ _RANGES = {
     "vector_tflops": (0.01, 5000),
     "matrix_tflops": (0.01, 100_000),
     "board_power_w": (3, 5000),
+    "links": (1, 64),
+    "link_gbps": (1, 1000),
+    "links_per_peer": (1, 64),
 }
 
 

@@ -147,6 +147,7 @@ def _part(gpu: Gpu, share: float, agent: Agent) -> tuple[Gpu, list[str]]:
         l2_channels=_part_of(gpu.l2_channels, dies / gpu.dies),
         last_level_bytes=_part_of(gpu.last_level_bytes, of_memory),
         board_power_w=None,
+        links=None,  # partitions share them, and those of one GPU do without
     )
     notes = [
         f"{units} of the {gpu.compute_units} compute units of {gpu.name}, a partition or a part of it: "

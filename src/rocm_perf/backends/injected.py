@@ -40,6 +40,8 @@ class InjectedProfiler(Profiler):
 
     def window_refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
         window = wish.window
+        if window.recurs:
+            return f"{self.offers} stops the program to write its file whenever a window closes"
         if window.last_s is not None:
             return f"{self.offers} has no ring that keeps the last seconds"
         if window.max_bytes is not None:

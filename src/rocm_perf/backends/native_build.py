@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf.backends.native_cache import PRIVATE, make_private
-from rocm_perf.errors import NotSupportedError, OutputError
+from rocm_perf.backends.native_cache import PRIVATE, cache_folder, is_kept, make_private
+from rocm_perf.errors import NotSupportedError, OutputError, ToolAbsentError
 
 COMPILE_SECONDS = 180  # for one file
+FOLDER_VARIABLE = "ROCM_PERF_NATIVE_DIR"  # a folder with parts that were built elsewhere
+_COMPILERS = ("c++", "g++", "clang++")
 NATIVE = Path(__file__).parents[1] / "native"
 _SHIMS = NATIVE / "shims"  # headers that pip's CUDA lacks: taken only where there is no other
 _FLAGS = ("-std=c++17", "-O2", "-pthread")
 # A library goes into a program that may have loaded another libstdc++: a static one whose symbols nobody else sees
 # cannot clash with it. (A capture with visible symbols crashed in torch; that they were the cause was not established.)
 _LIBRARY_FLAGS = ("-fPIC", "-fvisibility=hidden")
-_LIBRARY_LINKED = ("-shared", "-Wl,-Bsymbolic", f"-Wl,--version-script,{NATIVE / 'exports.map'}")
+_LIBRARY_LINKED = ("-shared", "-Wl,-Bsymbolic")
 _STATIC = ("-static-libstdc++", "-static-libgcc")
 
 
@@ -34,8 +37,35 @@ class Recipe:
     flags: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     is_library: bool = False
+    exports: str = "exports.map"  # of a library, below NATIVE
     in_one: bool = (
         False  # by one command with these flags alone: compilers for GPUs do not take a host compiler's
+    )
+
+
+def part(name: str, recipe: Callable[[str], Recipe], variables: Mapping[str, str]) -> Path:
+    """The file of this name: built elsewhere, kept, or compiled now by the recipe that belongs to the compiler."""
+    if given := variables.get(FOLDER_VARIABLE):
+        file = Path(given, name)
+        if file.is_file():
+            return file.absolute()
+        raise ToolAbsentError(f"there is no {name}", f"{FOLDER_VARIABLE} is {given}")
+    chosen = recipe(_compiler(variables))
+    marks = (chosen.compiler, *chosen.flags, *chosen.linked)
+    target = cache_folder(variables) / digest(chosen.folders, marks) / name
+    if not is_kept(target):
+        compile_into(target, chosen)
+    return target
+
+
+def _compiler(environment: Mapping[str, str]) -> str:
+    for name in _COMPILERS:
+        if compiler := shutil.which(name, path=environment.get("PATH")):
+            return compiler
+    raise ToolAbsentError(
+        "there is no C++ compiler",
+        "the native parts are built on first use",
+        f"Install g++, or set {FOLDER_VARIABLE} to a folder with parts that were built elsewhere.",
     )
 
 
@@ -93,7 +123,8 @@ def _built_in_one(target: Path, recipe: Recipe) -> str:
 
 
 def _linked(target: Path, recipe: Recipe, objects: Sequence[str]) -> str:
-    kind = _LIBRARY_LINKED if recipe.is_library else ()
+    exports = f"-Wl,--version-script,{NATIVE / recipe.exports}"
+    kind = (*_LIBRARY_LINKED, exports) if recipe.is_library else ()
     arguments = [*recipe.flags, "-pthread", *kind, *objects, *recipe.linked, "-o", str(target)]
     # Some systems package the static libstdc++ apart.
     return _complaint(recipe.compiler, [*arguments, *_STATIC]) and _complaint(recipe.compiler, arguments)

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf.backends.machine import Tool, Vendor
+from rocm_perf.environment import RANKS
 
-VERSION_LIMIT_S = 5.0
+_LIMIT_S = 5.0
+_RANKS_LIMIT_S = 60.0  # all ranks of a job ask at once, often from one file system
 _ANSWER_BYTES = 1 << 20  # more is not an answer
 _NOT_RUN = (126, 127)  # of a shell or the loader
 # A profiler that is preloaded into every program would be preloaded into these, too.
@@ -123,8 +125,10 @@ def rocm_release(prefix: Path) -> str:
     return match.group(1) if match else ""
 
 
-def ask(argv: Sequence[str], environment: Mapping[str, str], limit_s: float = VERSION_LIMIT_S) -> Answer:
+def ask(argv: Sequence[str], environment: Mapping[str, str], limit_s: float | None = None) -> Answer:
     """Run a program for what it prints. It never raises, never waits for longer, and leaves no process behind."""
+    if limit_s is None:
+        limit_s = _RANKS_LIMIT_S if any(environment.get(name) for name in RANKS) else _LIMIT_S
     variables = {name: value for name, value in environment.items() if name not in _PRELOADED}
     try:
         process = subprocess.Popen(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from rocm_perf.errors import UsageError
@@ -37,12 +38,16 @@ def run(
     environment: Mapping[str, str],
     timeout_s: float,
     listen: Callable[[IO[bytes]], None] | None = None,
+    *,
+    folder: Path | None = None,
 ) -> Finished:
-    """Run a command to its end; what it prints is not shown, but `listen` may read it. Beyond the timeout, and when
-    this process is interrupted, its whole session is ended."""
+    """Run a command to its end; what it prints is not shown, but `listen` may read it. It runs in
+    `folder`, if one is given. Beyond the timeout, and when this process is interrupted, its whole session is ended."""
     with tempfile.TemporaryFile() as errors:
         begin_ns, begun = _boot_ns(), time.perf_counter_ns()
-        process = _started(argv, environment, errors, subprocess.PIPE if listen else subprocess.DEVNULL)
+        process = _started(
+            argv, environment, errors, subprocess.PIPE if listen else subprocess.DEVNULL, folder
+        )
         deadline = _Deadline(process, timeout_s)
         try:
             if listen and process.stdout:
@@ -87,7 +92,7 @@ class _Deadline:
 
 
 def _started(
-    argv: Sequence[str], environment: Mapping[str, str], errors: IO[bytes], output: int
+    argv: Sequence[str], environment: Mapping[str, str], errors: IO[bytes], output: int, folder: Path | None
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
@@ -97,6 +102,7 @@ def _started(
             stdout=output,
             stderr=errors,
             start_new_session=True,
+            cwd=folder,
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

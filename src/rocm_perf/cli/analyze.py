@@ -7,11 +7,12 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, size
+from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, rate, size
+from rocm_perf.cli.cluster_options import add_cluster, cluster_request
 from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.output import say, show_json
-from rocm_perf.cli.progress import reading_progress
+from rocm_perf.cli.progress import count_progress, reading_progress
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError, UsageError
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ class AnalyzeCommand:
             default="full",
             help="group kernels by full or by short name",
         )
+        parser.add_argument(
+            "--link-bandwidth",
+            metavar="GB/S",
+            type=rate,
+            help="what each GPU can send to the others, in one direction (default: its links within a machine)",
+        )
         parser.add_argument("--full-names", action="store_true", help="do not shorten kernel names")
         parser.add_argument(
             "--each", action="store_true", help="report on every run of a folder that holds several"
@@ -80,16 +87,14 @@ class AnalyzeCommand:
         add_window(parser)
         add_ceilings(parser)
         _add_large_recordings(parser)
+        add_cluster(parser)
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
         add_no_color(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.cli.recording_size import windows_of
-
         names = _sections(args.show, args.sort)
-        windows = windows_of(args)
-        answers, errors = _of_windows(args, windows) if windows else _of_recordings(args)
+        answers, errors = _on_cluster(args) if args.cluster else _here(args)
         documents = [asked_with_captures(answer, args.captures) for answer in answers]
         if args.output:
             failed = {label for label, _ in errors}
@@ -123,6 +128,23 @@ def _add_large_recordings(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _on_cluster(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
+    """What the ranks of the one job say together."""
+    from rocm_perf.fleet.cluster.analyse import analyse_on_cluster
+
+    request = cluster_request(args)
+    with count_progress("ranks") as progress:
+        return [analyse_on_cluster(args.paths[0], request, grouping=args.by, progress=progress)], []
+
+
+def _here(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
+    """What is said of each recording, or of a window of the one, by this process."""
+    from rocm_perf.cli.recording_size import windows_of
+
+    windows = windows_of(args)
+    return _of_windows(args, windows) if windows else _of_recordings(args)
+
+
 def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
     """What is said of each recording, and why some could not be read; of a single one perhaps from before."""
     from rocm_perf.bench.ceilings.store import chosen
@@ -130,7 +152,15 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
     machines = chosen(args.ceilings)
     if len(args.paths) > 1 or args.each or args.fresh:
         return _analysed(args, machines)
-    wish = Wish(args.by, args.window, args.range, args.step_kind, args.as_one, tuple(args.captures))
+    wish = Wish(
+        grouping=args.by,
+        window=args.window,
+        range_name=args.range,
+        step_kind=args.step_kind,
+        as_one=args.as_one,
+        captures=tuple(args.captures),
+        link_gbps=args.link_bandwidth,
+    )
     question = question_of(args.paths[0], machines, wish)
     document = kept(question)
     if document is not None:
@@ -150,7 +180,9 @@ def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Docume
         loaded = _load(args)
     analyse = overview if args.window == "all" else examine
     documents = [
-        analyse(chosen_part(run.trace, args), run.label, args.by, machines=machines)
+        analyse(
+            chosen_part(run.trace, args), run.label, args.by, machines=machines, link_gbps=args.link_bandwidth
+        )
         for run in loaded
         if run.trace
     ]
@@ -164,6 +196,11 @@ def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> tuple[li
     (path,) = args.paths
     reading = api.Reading(args.as_one, args.captures)
     options = {"grouping": args.by, "reading": reading, "ceilings": args.ceilings}
+    if args.link_bandwidth is not None:
+        raise UsageError(
+            "--link-bandwidth is for recordings that are analysed whole",
+            next_step="Leave it out, or the window.",
+        )
     with reading_progress():
         if args.in_parts:
             return [api.analyze_in_parts(path, windows, **options)], []

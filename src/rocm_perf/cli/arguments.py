@@ -56,6 +56,14 @@ def number(text: str) -> float:
     return value
 
 
+def rate(text: str) -> float:
+    """A rate above zero, in the unit of the option."""
+    value = number(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError("must be more than 0")
+    return value
+
+
 def share(text: str) -> float:
     """A share, as a percentage (3%) or a fraction (0.03)."""
     value = number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)

@@ -137,9 +137,16 @@ def _load(paths: Sequence[Path], *, as_one: bool, captures: Sequence[Path]) -> l
 
 
 def _recordings(runs: Sequence[Loaded], kind: StepKind | None) -> list[Recording]:
-    from rocm_perf.api import recorded
+    from dataclasses import replace
 
-    return [recorded(steps_of(run.trace, kind), run.label) for run in runs if run.trace]
+    from rocm_perf.api import recordings_of
+
+    return [
+        replace(recording, of_kind=kind is not None)
+        for run in runs
+        if run.trace
+        for recording in recordings_of(steps_of(run.trace, kind), run.label)
+    ]
 
 
 def side_labels(base: Sequence[Path], new: Sequence[Path]) -> tuple[str, str]:

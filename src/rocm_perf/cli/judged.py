@@ -86,6 +86,18 @@ def chosen_part(trace: Trace, args: argparse.Namespace) -> Trace:
     return steps_of(trace if args.range is None else within_ranges(trace, args.range), args.step_kind)
 
 
+def part_and_whole(args: argparse.Namespace) -> tuple[str, str]:
+    """What the options choose of a recording, and the options that choose all of it."""
+    parts = {
+        "--step-kind": args.step_kind and f"the {args.step_kind} steps",
+        "--range": args.range and f"the ranges {args.range!r}",
+    }
+    given = {option: part for option, part in parts.items() if part}
+    if not given:
+        return "the part that repeats", "--window all"
+    return " in ".join(given.values()), f"--window all without {' and '.join(given)}"
+
+
 def steps_of(trace: Trace, kind: StepKind | None) -> Trace:
     """The steps of a kind; all of the recording where none was asked for."""
     from rocm_perf.analysis.serving.part import of_kind
@@ -98,4 +110,18 @@ def judged(trace: Trace, args: argparse.Namespace) -> Trace:
     from rocm_perf.analysis.phases.focus import focused
 
     part = chosen_part(trace, args)
+    _require_one_window(part)
     return focused(part) if args.window == "steady" else part
+
+
+def _require_one_window(trace: Trace) -> None:
+    """Refuse a run that was recorded in several windows: the time between them is not known, and cannot be re-timed."""
+    from rocm_perf.analysis.basis.recorded import fullest_part
+
+    fullest = fullest_part(trace)
+    if fullest is not None:
+        raise UsageError(
+            "the recording holds several windows of the run",
+            "what lies between them is not known",
+            f"Choose one of them, such as the fullest: --window {fullest.window}.",
+        )

@@ -33,6 +33,7 @@ class Wish(NamedTuple):
     step_kind: str | None = None
     as_one: bool = False
     captures: tuple[Path, ...] = ()
+    link_gbps: float | None = None
 
 
 def question_of(path: Path, machines: Machines, wish: Wish) -> str | None:

@@ -15,20 +15,27 @@ from types import FrameType
 from rocm_perf.cli.ab import AbCommand
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.bench import BenchCommand
+from rocm_perf.cli.build import BuildCommand
 from rocm_perf.cli.capture import CaptureCommand
 from rocm_perf.cli.ceilings import CeilingsCommand
 from rocm_perf.cli.command import Command
 from rocm_perf.cli.compare import CompareCommand
+from rocm_perf.cli.count import CountCommand
 from rocm_perf.cli.debug import DebugCommand
 from rocm_perf.cli.demo import DemoCommand
 from rocm_perf.cli.doctor import DoctorCommand
+from rocm_perf.cli.emulate import EmulateCommand
 from rocm_perf.cli.export import ExportCommand
 from rocm_perf.cli.formats import FormatsCommand
 from rocm_perf.cli.gate import GateCommand
 from rocm_perf.cli.gpus import GpusCommand
 from rocm_perf.cli.history import HistoryCommand
 from rocm_perf.cli.kernels import KernelsCommand
+from rocm_perf.cli.launch import LaunchCommand
 from rocm_perf.cli.list_counters import ListCountersCommand
+from rocm_perf.cli.mcp import McpCommand
+from rocm_perf.cli.merge import MergeCommand
+from rocm_perf.cli.optimize import OptimizeCommand
 from rocm_perf.cli.output import forget, ready_streams, say
 from rocm_perf.cli.presets import PresetsCommand
 from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
@@ -36,6 +43,7 @@ from rocm_perf.cli.query import QueryCommand
 from rocm_perf.cli.replay import ReplayCommand
 from rocm_perf.cli.report import ReportCommand
 from rocm_perf.cli.repro import ReproCommand
+from rocm_perf.cli.run import RunCommand
 from rocm_perf.cli.sample import SampleCommand
 from rocm_perf.cli.serve import ServeCommand
 from rocm_perf.cli.suite import SuiteCommand
@@ -49,8 +57,12 @@ COMMANDS: tuple[Command, ...] = (
     ProfileCommand(),
     CountersCommand(),
     TraceCommand(),
+    LaunchCommand(),
     SampleCommand(),
+    RunCommand(),
+    BuildCommand(),
     DebugCommand(),
+    MergeCommand(),
     AnalyzeCommand(),
     CompareCommand(),
     BenchCommand(),
@@ -59,12 +71,16 @@ COMMANDS: tuple[Command, ...] = (
     GateCommand(),
     ReportCommand(),
     ServeCommand(),
+    McpCommand(),
     QueryCommand(),
     ExportCommand(),
     WhatifCommand(),
     ReproCommand(),
+    EmulateCommand(),
+    OptimizeCommand(),
     CaptureCommand(),
     ReplayCommand(),
+    CountCommand(),
     CeilingsCommand(),
     SuiteCommand(),
     PresetsCommand(),

@@ -55,6 +55,12 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "--output-file", metavar="NAME", default="", help="the profiler's files, with its %%keys%%"
     )
     group.add_argument("--run-id", metavar="ID", default="", help="ranks with the same one are one run")
+    group.add_argument(
+        "--scratch",
+        metavar="DIR",
+        type=named_path,
+        help="record there, on a disk of this node, and move it at the end",
+    )
     group.add_argument("--force-overwrite", "--force", action="store_true", help="replace a run of that id")
     group.add_argument("--no-analyze", action="store_true", help="record only; analyze reads it later")
     group.add_argument("--show", metavar="SECTION,...", help="sections of the report, as analyze has them")
@@ -63,6 +69,12 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_run(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--ranks",
+        metavar="R,...",
+        default="",
+        help="of many ranks record these (0,7 or 0-3), and only time the others",
+    )
     group.add_argument("--timeout", metavar="S", type=seconds, help="end the application after so long")
     group.add_argument(
         "--measure-overhead", metavar="N", type=positive, nargs="?", const=1, default=0,
@@ -73,6 +85,9 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
         help="power,memory while it runs",
     )  # fmt: skip
     group.add_argument("--sample-interval", metavar="S", type=seconds, help="(0.1)")
+    group.add_argument(
+        "--keep-exit-code", action="store_true", help="exit as the application did, whatever was recorded"
+    )
     group.add_argument("--library-trace", action="store_true", help="log rocBLAS, MIOpen, RCCL, ... calls")
     group.add_argument(
         "--env", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="for the application"

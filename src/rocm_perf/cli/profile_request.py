@@ -22,9 +22,11 @@ from rocm_perf.collect.request.configuration import (
 from rocm_perf.collect.request.counter_files import read_input_file, split_names
 from rocm_perf.collect.request.flags import flags_of, merged
 from rocm_perf.collect.request.presets import DEFAULT, preset, preset_name, presets
+from rocm_perf.collect.request.rank_choice import of_rank, ranks_of
 from rocm_perf.collect.request.request import SAMPLED, Request
 from rocm_perf.collect.request.window import window_of
 from rocm_perf.collect.request.window_options import WINDOW_OPTIONS
+from rocm_perf.collect.run.layout import rank_of
 from rocm_perf.errors import UsageError
 from rocm_perf.model.window import Window
 
@@ -43,7 +45,9 @@ def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
     context = _context(args) or Configured()
     name, renamed = output_name(args.output_file, "--output-file")
     request = _recording(args, context, command, name)
-    check_output(Path(request.output))
+    for folder in (request.output, args.scratch):
+        if folder:
+            check_output(Path(folder))
     sampling = replace(
         context.sampling,
         metrics=tuple(each for each in SAMPLED if each in {*args.sample, *context.sampling.metrics}),
@@ -61,7 +65,11 @@ def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
         library_trace=args.library_trace or context.library_trace,
         environment={**context.environment, **dict(args.env)},
         stdout_to_stderr=args.json,
+        keep_exit_code=args.keep_exit_code,
+        scratch=str(args.scratch.absolute()) if args.scratch else "",
     )
+    if args.ranks:
+        made = of_rank(made, ranks_of(args.ranks), rank_of(os.environ | made.environment))
     notices = (*context.notices, *renamed, *tuning({**os.environ, **made.environment}))
     return made, notices
 

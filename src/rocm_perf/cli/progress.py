@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rocm_perf.cli.output import show_status
 
 _PATIENCE_S = 1.0
 _REFRESH_S = 0.2
+_NARROW = 79  # columns that a line of progress may take
 
 
 @contextmanager
@@ -39,6 +40,31 @@ def status(text: str) -> Iterator[None]:
     show_status(text)
     try:
         yield
+    finally:
+        show_status("")
+
+
+@contextmanager
+def count_progress(noun: str) -> Iterator[Callable[[int, int], None]]:
+    """A function that shows how many of how many are done; only on a terminal, and wiped at the end."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    show_status(f"starting workers for the {noun}")
+    try:
+        yield lambda done, total: show_status(f"{done:,} of {total:,} {noun}")
+    finally:
+        show_status("")
+
+
+@contextmanager
+def step_progress() -> Iterator[Callable[[str], None]]:
+    """A function that shows what is being done, in one line of a terminal that is wiped at the end."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda _step: None
+        return
+    try:
+        yield lambda step: show_status(step[:_NARROW])
     finally:
         show_status("")
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from rocm_perf.cli.arguments import count, named_path, positive, seconds
-from rocm_perf.cli.output import forget, say, show, show_json, show_status
+from rocm_perf.cli.output import forget, say, show, show_json
+from rocm_perf.cli.progress import step_progress
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ _TIMEOUT_S = 300.0
 _DIFFERENT = 1
 _WRONG_USAGE = UsageError.exit_code
 _WRONG_USAGE_OF_RESERVE = 3  # its 2 is an answer: relocated
-_NARROW = 79  # columns that a line of progress may take
 _WORK = Path("WORK")  # stands for the temporary folder in a plan that is only printed
 
 
@@ -91,6 +91,12 @@ class ReplayCommand:
             default=[],
             help="how far f16, bf16, f32 or f64 values may be off (default, where replays differ: f32=0,1e-5)",
         )
+        for task, text in (
+            (times, "refused: emulation has no times"),
+            (verify, "execute the kernel on the CPU instead of a GPU (AMD)"),
+            (compare, "no times: do both leave the same memory, executed on the CPU (AMD)"),
+        ):
+            task.add_argument("--emulate", action="store_true", help=text)
         for task in (info, reserve, times, verify, compare):
             task.add_argument("--json", action="store_true", help="everything, as JSON")
 
@@ -160,7 +166,7 @@ def _info(args: argparse.Namespace, snapshot: Snapshot) -> int:
     from rocm_perf.replay.info import describe
     from rocm_perf.replay.replayer import reading_text
 
-    with _progress() as say:
+    with step_progress() as say:
         say(reading_text(snapshot))
         info = describe(snapshot)
     _show(args, info, screen.info_blocks)
@@ -177,7 +183,7 @@ def _reserve(args: argparse.Namespace, snapshot: Snapshot) -> int:
     if args.dry_run:
         return _print_plan(args, snapshot, Options(mode="reserve"))
     runner = native.part(snapshot.dispatch.vendor, "replay")
-    with work_folder() as work, _progress() as say:
+    with work_folder() as work, step_progress() as say:
         say(reading_text(snapshot))
         check(snapshot)
         answer = timing.reserve_check(snapshot, runner, work, args.timeout)
@@ -189,6 +195,10 @@ def _full_vm(args: argparse.Namespace, snapshot: Snapshot) -> int:
     from rocm_perf.render.screen import replay as screen
     from rocm_perf.replay.timing import time_replay
 
+    if args.emulate:
+        raise UsageError(
+            "full-vm cannot emulate", "emulation has no times", "verify and compare can, and so does count."
+        )
     if len(args.codes) > 1:
         raise UsageError("full-vm takes one code object", next_step="rocm-perf replay compare takes two.")
     if args.dry_run:
@@ -209,6 +219,8 @@ def _verify(args: argparse.Namespace, snapshot: Snapshot) -> int:
         raise UsageError("verify takes one code object")
     tolerances = tuple(parse_tolerance(text) for text in args.tolerance)
     verification = refused(snapshot)
+    if args.emulate and args.dry_run:
+        raise UsageError("--dry-run prints the plan of a GPU's runner", "an emulation has another")
     if verification is None and args.dry_run:
         return _dry_run(args, snapshot, "A", lambda codes, _: Options(dumps=snapshot.saved, codes=codes))
     if verification is None:
@@ -227,6 +239,8 @@ def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
         raise UsageError(
             "compare takes one or two code objects", next_step="Give them with --hsaco or --cubin."
         )
+    if args.emulate:
+        return _compare_results(args, snapshot)
     against_captured = len(args.codes) == 1
 
     def wanted(codes: tuple[Code, ...], files: Mapping[str, Path]) -> Options:
@@ -243,6 +257,21 @@ def _compare(args: argparse.Namespace, snapshot: Snapshot) -> int:
     return 0
 
 
+def _compare_results(args: argparse.Namespace, snapshot: Snapshot) -> int:
+    """Whether two code objects leave the same memory, without times."""
+    from rocm_perf.render.screen import replay as screen
+    from rocm_perf.replay.alike import compare_results
+    from rocm_perf.replay.plan import Code
+
+    if args.dry_run:
+        raise UsageError("--dry-run prints the plan of a GPU's runner", "an emulation has another")
+    with _prepared(args, snapshot, "B" if len(args.codes) == 1 else "AB") as (replayer, codes):
+        base = codes[0] if len(codes) > 1 else Code("A", replayer.files[snapshot.dispatch.code_object])
+        verification = compare_results(replayer, base, codes[-1])
+    _show(args, verification, screen.verification_blocks)
+    return 0 if verification.verdict in ("same", "same within tolerance") else _DIFFERENT
+
+
 @contextmanager
 def _prepared(
     args: argparse.Namespace, snapshot: Snapshot, letters: str
@@ -250,9 +279,9 @@ def _prepared(
     """Unpack the snapshot, and look at the user's code objects before anything runs."""
     from rocm_perf.replay.replayer import ready, work_folder
 
-    with work_folder() as images, _progress() as say:
+    with work_folder() as images, step_progress() as say:
         codes = _codes(args.codes, letters, snapshot, images)
-        with ready(snapshot, args.timeout, say) as replayer:
+        with ready(snapshot, args.timeout, say, emulate=args.emulate) as replayer:
             yield replayer, codes
 
 
@@ -263,21 +292,6 @@ def _codes(paths: Sequence[Path], letters: str, snapshot: Snapshot, images: Path
     return tuple(
         code_of(path, letter, snapshot, images) for letter, path in zip(letters, paths, strict=False)
     )
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A function that shows what is being done, in one line of a terminal that is wiped at the end."""
-    from rocm_perf.replay.replayer import unheard
-
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield unheard
-        return
-
-    try:
-        yield lambda step: show_status(step[:_NARROW])
-    finally:
-        show_status("")
 
 
 def _timed(args: argparse.Namespace, codes: tuple[Code, ...]) -> Options:

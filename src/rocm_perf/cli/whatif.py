@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, count, named_path
-from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, judged
+from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, judged, part_and_whole
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
@@ -69,6 +69,18 @@ class WhatifCommand:
             default=[],
             help="host work of a rank takes F times as long",
         )
+        parser.add_argument(
+            "--compute",
+            metavar="RANK=F",
+            action="append",
+            default=[],
+            help="kernels of a rank take F times as long",
+        )
+        parser.add_argument(
+            "--link",
+            metavar="FASTER",
+            help="collectives transfer their bytes FASTER times as fast once all ranks have come",
+        )
         add_window(parser)
         add_ceilings(parser)
         parser.add_argument("--as-one", action="store_true", help="treat all files of a folder as one run")
@@ -94,7 +106,7 @@ class WhatifCommand:
 
             show_json(json.encode({"schema_version": SCHEMA_VERSION, "projection": projection}))
         else:
-            _print(projection, whole)
+            _print(projection, whole, *part_and_whole(args))
         return 0
 
 
@@ -114,17 +126,18 @@ def _changes(args: argparse.Namespace, trace: Trace, graph: Graph) -> list[Chang
     from rocm_perf.analysis.path.changes import (
         CopiesAsync,
         FasterKernels,
-        ScaledHost,
         SyncsNarrowed,
         SyncsRemoved,
     )
     from rocm_perf.analysis.path.joined import Captured
+    from rocm_perf.analysis.path.rank_changes import FasterLink, ScaledHost, ScaledKernels
     from rocm_perf.analysis.path.wrappers import sync_wrappers
 
     changes: list[Change] = [FasterKernels(*_pattern(text)) for text in args.faster]
-    changes += [
-        ScaledHost(_rank(name), factor) for name, factor in (_pair(text, "--host") for text in args.host)
-    ]
+    changes += [ScaledHost(*_rank_factor(text, "--host")) for text in args.host]
+    changes += [ScaledKernels(*_rank_factor(text, "--compute")) for text in args.compute]
+    if args.link is not None:
+        changes.append(FasterLink(_factor(args.link, "--link")))
     changes += _at_roof(args, trace)
     if args.hoist_syncs:
         changes.append(SyncsRemoved(sync_wrappers(trace, graph)))
@@ -162,28 +175,44 @@ def _expression(pattern: str) -> str:
 
 
 def _pair(text: str, option: str) -> tuple[str, float]:
-    name, equals, factor = text.rpartition("=")
-    try:
-        value = float(factor)
-    except ValueError:
-        value = 0.0
-    if not equals or not name or not 0 < value < float("inf"):
+    name, _, factor = text.rpartition("=")
+    value = _positive(factor)
+    if not name or value is None:
         raise UsageError(
             f"{option} {text!r} is not understood", next_step="Write NAME=NUMBER, with a number above 0."
         )
     return name, value
 
 
-def _rank(name: str) -> int:
+def _factor(text: str, option: str) -> float:
+    value = _positive(text)
+    if value is None:
+        raise UsageError(
+            f"{option} {text!r} is not understood", next_step=f"Write a number above 0, as in {option} 2."
+        )
+    return value
+
+
+def _positive(text: str) -> float | None:
+    """The number above 0 that the text is, if it is one."""
     try:
-        return count(name)
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 < value < float("inf") else None
+
+
+def _rank_factor(text: str, option: str) -> tuple[int, float]:
+    name, factor = _pair(text, option)
+    try:
+        return count(name), factor
     except argparse.ArgumentTypeError as error:
         raise UsageError(
-            f"{name!r} is not a rank", str(error), "Write the rank as a number, as in --host 3=0.5."
+            f"{name!r} is not a rank", str(error), f"Write the rank as a number, as in {option} 3=0.5."
         ) from error
 
 
-def _print(projection: Projection, whole: Trace) -> None:
+def _print(projection: Projection, whole: Trace, part: str, all_of_it: str) -> None:
     from rocm_perf.analysis.time.busy import wall_ns
     from rocm_perf.units import format_ns
 
@@ -199,9 +228,7 @@ def _print(projection: Projection, whole: Trace) -> None:
             "what the profiler added to launches."
         )
     if projection.recorded_wall_ns < _NEARLY_ALL * recorded:
-        show(
-            f"That is the part that repeats, of {format_ns(recorded)} in all: --window all is about the whole."
-        )
+        show(f"That is {part}, of {format_ns(recorded)} in all: {all_of_it} is about the whole.")
     if not projection.saved_ns:
         show("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
     show("Assumed:", *(f"- {line}" for line in projection.assumptions))

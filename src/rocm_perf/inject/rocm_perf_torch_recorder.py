@@ -12,7 +12,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 SUFFIX = ".pt.trace.json"
-RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+RANKS = (  # as environment.py has them
+    "RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID",
+    "FLUX_TASK_RANK",
+    "SLURM_PROCID",
+)
 # What torch's functions raise, over its releases.
 TORCH_ERRORS = (
     AssertionError,

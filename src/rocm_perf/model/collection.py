@@ -12,6 +12,7 @@ from rocm_perf.model.window import Window
 FILE_NAME = "rocm-perf-run.json"
 KIND = "rocm-perf run"
 VERSION = 1
+LAUNCH_FILE_NAME = "rocm-perf-launch.json"  # in a folder beside those of the hosts: how the run was launched
 SNAPSHOT = "snapshot-"  # and a number: folders beside the record that hold what a ring held at some moment
 
 _NO_PROFILER = "timing"  # what records from before `profiled` call a run of the program alone

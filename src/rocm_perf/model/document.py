@@ -12,6 +12,7 @@ from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Bottlenecks
+from rocm_perf.model.results.clocks import Clocks
 from rocm_perf.model.results.communication import Communication
 from rocm_perf.model.results.contents import Agent, Excerpt
 from rocm_perf.model.results.copies import SteadyCopies
@@ -29,6 +30,7 @@ from rocm_perf.model.results.operators import Operators, QueueLength
 from rocm_perf.model.results.path import CriticalPath
 from rocm_perf.model.results.phases import Phases
 from rocm_perf.model.results.ranges import Ranges
+from rocm_perf.model.results.ranks import Ranks
 from rocm_perf.model.results.roofline import Roofline
 from rocm_perf.model.results.scorecard import Score
 from rocm_perf.model.results.serving import Serving
@@ -36,6 +38,7 @@ from rocm_perf.model.results.step_breakdown import StepBreakdown
 from rocm_perf.model.results.sync import Sync
 from rocm_perf.model.results.times import CopyTotal, DeviceTime, DomainTotal, Hotspots
 from rocm_perf.model.results.whatif import Projection
+from rocm_perf.model.results.windows import Windows
 from rocm_perf.model.run import RunInfo
 from rocm_perf.model.topic import Topic
 
@@ -74,6 +77,7 @@ TOPICS = (
         whole=True,
         on_first_screen=True,
     ),
+    Topic("windows", "windows:windows_section", {"windows": "parts.sampled:windows"}, whole=True),
     Topic("gaps", "idle:gaps_section", {"gaps": "idle.gaps:gaps"}, findings="idle.gap_findings:gap_findings"),
     Topic("sync", "idle:sync_section", {"sync": "idle.sync:waiting"}, findings="idle.sync:sync_findings"),
     Topic(
@@ -118,8 +122,16 @@ TOPICS = (
     Topic(
         "communication",
         "communication:communication_section",
-        {"communication": "idle.communication:communication"},
-        findings="idle.communication:communication_findings",
+        {"communication": "collectives.build:communication"},
+        findings="collectives.findings:communication_findings",
+        parameters=("link_gbps",),
+    ),
+    Topic(
+        "ranks",
+        "ranks:ranks_section",
+        {"ranks": "ranks.build:ranks"},
+        findings="ranks.findings:rank_findings",
+        formulas=("ranks.arrivals", "ranks.criterion", "ranks.lateness"),
     ),
     Topic(
         "operators",
@@ -173,6 +185,7 @@ TOPICS = (
         whole=True,
         on_first_screen=True,
     ),
+    Topic("clocks", "clocks:clocks_section", {"clocks": "trust.clocks:clocks"}, whole=True),
     Topic(
         "coverage",
         "verdicts:coverage_section",
@@ -201,6 +214,7 @@ class Document(msgspec.Struct, frozen=True):
     overhead: Quantity  # of the profiler, on the wall time of the whole program
     tables: dict[str, int]
     phases: Phases
+    windows: Windows
     agents: tuple[Agent, ...]
     wall_ns: int | None
     devices: tuple[DeviceTime, ...]
@@ -217,6 +231,7 @@ class Document(msgspec.Struct, frozen=True):
     slivers: Slivers
     steady_copies: SteadyCopies
     communication: Communication
+    ranks: Ranks
     operators: Operators
     graphs: Graphs
     queue_lengths: tuple[QueueLength, ...]
@@ -235,6 +250,7 @@ class Document(msgspec.Struct, frozen=True):
     scorecard: tuple[Score, ...]
     sanity: tuple[Finding, ...]  # what cannot be true, or should not be trusted
     excerpts: tuple[Excerpt, ...]
+    clocks: Clocks
     coverage: Coverage
     formulas: dict[str, str]
     projections: tuple[Projection, ...] = ()  # what the changes that findings propose would bring

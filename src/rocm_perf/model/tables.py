@@ -27,6 +27,8 @@ from rocm_perf.model.column_kinds import (
 )
 from rocm_perf.model.columns import Column, TableSchema
 from rocm_perf.model.memory_tables import MEMORY
+from rocm_perf.model.rank_tables import RANKS
+from rocm_perf.model.recorded_tables import RECORDED
 
 _SCHEMAS = (
     TableSchema(
@@ -113,18 +115,8 @@ _SCHEMAS = (
             *GPU_SPAN,
         ),
     ),
-    TableSchema(
-        "collectives",
-        "one collective or point-to-point communication",
-        (
-            text("name", "all_reduce, broadcast, ...", required=True),
-            count("size_bytes", "bytes of this rank's input", "B"),
-            text("dtype", "element type"),
-            text("group", "process group"),
-            count("group_size", "ranks in the group"),
-            *GPU_SPAN,
-        ),
-    ),
+    *RANKS,
+    *RECORDED,
     TableSchema(
         "library_calls",
         "all equal calls of a math or communication library by one process, from the library's own log",

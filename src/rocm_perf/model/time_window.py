@@ -67,7 +67,7 @@ def parse_window(text: str) -> TimeWindow:
     first, dots, last = text.partition("..")
     if not dots or not (first.strip() or last.strip()):
         raise ValueError(f"{text!r} is not a window such as 10s..25s, steady or all")
-    window = TimeWindow(_nanoseconds(first) or 0, _nanoseconds(last))
+    window = TimeWindow(parse_time(first) or 0, parse_time(last))
     if window.end_ns is not None and window.end_ns <= window.start_ns:
         raise ValueError(f"the window {text} ends before it starts")
     return window
@@ -93,7 +93,8 @@ def within_span(frame: AnyFrame, moment: pl.Expr, span: Span) -> AnyFrame:
     return frame if span.start_ns is None else frame.filter(moment >= span.start_ns)
 
 
-def _nanoseconds(text: str) -> int | None:
+def parse_time(text: str) -> int | None:
+    """Nanoseconds of a time such as `10`, `10s`, `1.5ms` or `2min`; None for an empty one. Raises ValueError."""
     text = text.strip().lower()
     if not text:
         return None

@@ -1,15 +1,16 @@
 """Which part of a program's run is recorded. A window goes by the clock (delay, duration), by ranges (range, steps) or
-by both, or is a ring of the last seconds; a largest size can be added to each."""
+by both, recurs (duty, period), or is a ring of the last seconds; a largest size can be added to each."""
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
 
 from rocm_perf.units import format_bytes
 
-WindowPart = Literal["delay", "duration", "max-size", "last", "range", "steps"]
+WindowPart = Literal["delay", "duration", "duty", "period", "max-size", "last", "range", "steps"]
 PROFILER_CALLS = "@profiler"  # the range between the calls that start and stop a profiler
 
 
@@ -18,6 +19,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
     delay_s: float | None = None  # from the start of the program
     duration_s: float | None = None  # from the moment when recording first begins
+    duty: float | None = None  # the share of each period that is recorded
+    period_s: float | None = None  # from one opening to the next; given where `duty` is
     max_bytes: int | None = None  # on disk, of each process
     last_s: float | None = None  # before the end, or before a snapshot
     range: str = ""  # only while a range of this name is open
@@ -31,6 +34,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
         given: dict[WindowPart, bool] = {
             "delay": self.delay_s is not None,
             "duration": self.duration_s is not None,
+            "duty": self.duty is not None,
+            "period": self.period_s is not None,
             "max-size": self.max_bytes is not None,
             "last": self.last_s is not None,
             "range": bool(self.range),
@@ -45,12 +50,37 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def by_clock(self) -> bool:
         """Whether it opens or closes at a time."""
-        return self.delay_s is not None or self.duration_s is not None
+        return self.delay_s is not None or self.duration_s is not None or self.recurs
+
+    @property
+    def recurs(self) -> bool:
+        """Whether it opens again and again, so that what is recorded are samples of the run."""
+        return self.duty is not None and self.period_s is not None
+
+    @property
+    def open_s(self) -> float:
+        """How long each of the windows that recur is open."""
+        return (self.duty or 0) * (self.period_s or 0)
+
+    @property
+    def first_s(self) -> float:
+        """When it first opens. Windows that recur lie in the middle of their periods: were the first one at the start,
+        a program shorter than two periods would show its start-up and nothing else."""
+        if self.delay_s is not None or not self.recurs:
+            return self.delay_s or 0
+        return ((self.period_s or 0) - self.open_s) / 2
 
     @property
     def by_both(self) -> bool:
         """Whether it goes by the clock and by ranges: ranges before the delay's end do not count."""
         return self.by_clock and (bool(self.range) or self.steps is not None)
+
+    @property
+    def openings(self) -> int | None:
+        """How often a window that recurs opens within `duration_s`; None: to the end of the run."""
+        if self.duration_s is None or not self.period_s:
+            return None
+        return math.ceil(self.duration_s / self.period_s)
 
     @property
     def between_calls(self) -> bool:
@@ -61,6 +91,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What is recorded, in words; empty where that is everything."""
         phrases = []
+        if self.recurs:
+            phrases.append(f"{self.open_s:g} s of every {self.period_s:g} s")
         if self.delay_s is not None:
             phrases.append(f"from {self.delay_s:g} s after the start")
         if self.duration_s is not None:

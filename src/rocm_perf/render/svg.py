@@ -92,6 +92,16 @@ def rect(box: Box, look: str, *, rounded: float = 0) -> str:
     )
 
 
+def rects(boxes: Iterable[Box], look: str) -> str:
+    """Many rectangles of one look as one element, which takes far fewer bytes."""
+    return element("path", d="".join(map(_outline, boxes)), class_=look)
+
+
+def _outline(box: Box) -> str:
+    left, top, width, height = map(_written, (box.left, box.top, box.width, box.height))
+    return f"M{left} {top}h{width}v{height}h-{width}z"
+
+
 def circle(centre: Point, radius: float, look: str) -> str:
     """A dot."""
     return element("circle", cx=centre[0], cy=centre[1], r=radius, class_=look)

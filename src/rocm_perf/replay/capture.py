@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +52,9 @@ class Request:
     stdout_to_stderr: bool = False  # the program's; its own place is left to the report
 
 
+Launch = Callable[[tuple[str, ...], Mapping[str, str]], Ended]  # a command, with all of its environment
+
+
 class NoMatchError(EmptyCaptureError):
     """Kernels were launched, and none was the one that was asked for."""
 
@@ -69,9 +72,19 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     launches: int = 0
     matched: int = 0
     names_seen: dict[str, int] = {}
+    shapes_seen: tuple[int, ...] = ()  # the first matching launch of each shape, by its number
     not_seen: tuple[str, ...] = ()
     seconds: dict[str, float] = {}
     bytes: int = 0
+
+
+class TooFewMatchesError(EmptyCaptureError):
+    """The kernel was launched, but not as often as was asked for."""
+
+    def __init__(self, what: str, why: str, next_step: str, accounts: Sequence[Account]) -> None:
+        super().__init__(what, why, next_step)
+        self.matched = max(account.matched for account in accounts)  # in one process
+        self.shapes = next(one.shapes_seen for one in accounts if one.matched == self.matched)
 
 
 @dataclass(frozen=True)
@@ -126,22 +139,29 @@ def check(request: Request, environment: Mapping[str, str]) -> None:
     refuse_existing(request.output, request.force)
 
 
-def capture(request: Request, say: Say, environment: Mapping[str, str] | None = None) -> Captured:
-    """Run the program, and make a snapshot of what the library wrote."""
+def capture(
+    request: Request,
+    say: Say,
+    environment: Mapping[str, str] | None = None,
+    launched: Launch | None = None,
+) -> Captured:
+    """Run the program, and make a snapshot of what the library wrote. `launched` runs it in another way than with our
+    own input and output."""
     variables = dict(os.environ if environment is None else environment)
     check(request, variables)
     library = native.part(request.vendor, "capture", variables)
     with draft_beside(request.output) as draft:
-        ended = launch(
-            request.command,
-            {**variables, **settings(request, library, draft)},
-            stdout=_STDERR if request.stdout_to_stderr else None,
-            watch_stderr=False,
-        )
+        everything = {**variables, **settings(request, library, draft)}
+        ended = launched(request.command, everything) if launched else _launched(request, everything)
         try:
             return Captured(ended, _finished(request, draft, ended, say))
         except RocmPerfError as error:
             return Captured(ended, error=error)
+
+
+def _launched(request: Request, environment: Mapping[str, str]) -> Ended:
+    stdout = _STDERR if request.stdout_to_stderr else None
+    return launch(request.command, environment, stdout=stdout, watch_stderr=False)
 
 
 def _finished(request: Request, draft: Path, ended: Ended, say: Say) -> CaptureReport:
@@ -236,7 +256,7 @@ def _no_match(request: Request, accounts: Sequence[Account]) -> EmptyCaptureErro
     unseen = "; ".join(dict.fromkeys(note for account in accounts for note in account.not_seen))
     if matched:
         what = f"--kernel {request.kernel!r} matched {format_count(matched, 'dispatch', 'dispatches')}"
-        return EmptyCaptureError(what, f"number {request.dispatch} was asked for", unseen)
+        return TooFewMatchesError(what, f"number {request.dispatch} was asked for", unseen, accounts)
     seen = ranked_names(request.kernel, accounts)
     if unseen and any(re.search(request.kernel, name) for name, _ in seen):  # as parts of graphs
         return EmptyCaptureError(f"nothing that matched {request.kernel!r} could be captured", unseen)

@@ -6,24 +6,21 @@ ROCM_PERF_NATIVE_DIR names a folder with parts that were built elsewhere, for ma
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rocm_perf.backends import torch_probe
+from rocm_perf.backends import native_build, torch_probe
 from rocm_perf.backends.amd import probe as amd
-from rocm_perf.backends.native_build import Recipe, compile_into, digest
-from rocm_perf.backends.native_cache import cache_folder, is_kept
+from rocm_perf.backends.native_build import Recipe
 from rocm_perf.backends.nvidia import build as cupti_build
 from rocm_perf.backends.nvidia import probe as nvidia
 from rocm_perf.errors import ToolAbsentError
 from rocm_perf.model.results.replay import Vendor
+from rocm_perf.softgpu.packages import header_folders
 
 Task = Literal["capture", "replay"]
-FOLDER_VARIABLE = "ROCM_PERF_NATIVE_DIR"
-_COMPILERS = ("c++", "g++", "clang++")
 _ROOT = Path("/")
 _FILES: Mapping[tuple[Vendor, Task], str] = {
     ("AMD", "capture"): "librocm_perf_capture_hsa.so",
@@ -48,18 +45,12 @@ class Toolkit:
 def part(vendor: Vendor, task: Task, environment: Mapping[str, str] | None = None) -> Path:
     """The library to load into a program, or the runner; compiled unless that was done before."""
     variables = os.environ if environment is None else environment
-    name = _FILES[vendor, task]
-    if given := variables.get(FOLDER_VARIABLE):
-        file = Path(given, name)
-        if file.is_file():
-            return file.absolute()
-        raise ToolAbsentError(f"there is no {name}", f"{FOLDER_VARIABLE} is {given}")
-    recipe = _recipe(vendor, task, _TOOLKITS[vendor](variables, task), _compiler(variables))
-    marks = (recipe.compiler, *recipe.flags, *recipe.linked)
-    target = cache_folder(variables) / digest(recipe.folders, marks) / name
-    if not is_kept(target):
-        compile_into(target, recipe)
-    return target
+    toolkit = _TOOLKITS[vendor]
+
+    def recipe(compiler: str) -> Recipe:
+        return _recipe(vendor, task, toolkit(variables, task), compiler)
+
+    return native_build.part(_FILES[vendor, task], recipe, variables)
 
 
 def present_vendors(root: Path = _ROOT) -> tuple[Vendor, ...]:
@@ -89,7 +80,7 @@ def _cuda_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
 
 
 def _hsa_toolkit(environment: Mapping[str, str], task: Task) -> Toolkit:
-    for prefix in (*amd.rocm_folders(environment, _ROOT), _ROOT / "usr"):
+    for prefix in (*amd.rocm_folders(environment, _ROOT), _ROOT / "usr", *header_folders(environment)):
         if all((prefix / "include" / "hsa" / name).is_file() for name in _HSA_HEADERS):
             # -isystem would hide the C library's headers from the C++ library's, where both are in /usr/include.
             return Toolkit(("-idirafter", str(prefix / "include"), *HSA_DEFINES), ("-ldl",))
@@ -103,17 +94,6 @@ _TOOLKITS: Mapping[Vendor, Callable[[Mapping[str, str], Task], Toolkit]] = {
     "AMD": _hsa_toolkit,
     "NVIDIA": _cuda_toolkit,
 }
-
-
-def _compiler(environment: Mapping[str, str]) -> str:
-    for name in _COMPILERS:
-        if compiler := shutil.which(name, path=environment.get("PATH")):
-            return compiler
-    raise ToolAbsentError(
-        "there is no C++ compiler",
-        "the native parts are built on first use",
-        f"Install g++, or set {FOLDER_VARIABLE} to a folder with parts that were built elsewhere.",
-    )
 
 
 def _recipe(vendor: Vendor, task: Task, toolkit: Toolkit, compiler: str) -> Recipe:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -22,11 +22,20 @@ Range = tuple[int, int]  # base, size
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """How many work-items are launched, in all and in each workgroup."""
+
+    grid: Three
+    workgroup: Three
+
+
+@dataclass(frozen=True)
 class Code:
     """A code object to launch the kernel from."""
 
     label: str  # one word
     path: Path
+    sizes: Sizes | None = None  # of its own launches; None: as captured
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,9 @@ class Options:
     grid: Three | None = None  # None: as captured
     poison: tuple[Poison, ...] = ()
     dumps: tuple[Region, ...] = ()  # whole regions, to dump_path
+    swap: Mapping[int, Path] = field(
+        default_factory=dict
+    )  # by a region's base: its contents for the last launch
 
 
 def plan_text(snapshot: Snapshot, files: Mapping[str, Path], work: Path, options: Options) -> str:
@@ -100,6 +112,9 @@ def _lines(snapshot: Snapshot, files: Mapping[str, Path], work: Path, options: O
     if options.mode == "reserve":
         return
     yield from _memory(snapshot, files, mapped, options.recopy)
+    for region in mapped:
+        if region.base in options.swap:
+            yield f"swap 0x{region.base:x} {region.size} 0 {options.swap[region.base]}"
     yield from _kernel(snapshot, files, mapped, options)
     yield f"warmup {options.warmup}"
     yield f"iterations {options.iterations}"
@@ -138,6 +153,8 @@ def _kernel(
     dispatch = snapshot.dispatch
     for code in options.codes or (Code(CAPTURED, files[dispatch.code_object]),):
         yield f"code {code.label} {code.path}"
+        if code.sizes is not None:
+            yield f"sizes {code.label} {_spaced(code.sizes.grid)} {_spaced(code.sizes.workgroup)}"
     yield f"kernel {dispatch.kernel}"
     yield f"kernarg {_kernarg_place(snapshot, mapped)} {dispatch.kernarg.size} {files[KERNARG]}"
     yield f"grid {_spaced(options.grid or dispatch.grid)}"

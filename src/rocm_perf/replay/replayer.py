@@ -13,14 +13,15 @@ from pathlib import Path
 
 from rocm_perf.errors import OutputError
 from rocm_perf.replay import native
-from rocm_perf.replay.plan import CAPTURED, Options, plan_text
-from rocm_perf.replay.run import Answer, Ended, outcome, run_plan
+from rocm_perf.replay.emulated import emulating_runner
+from rocm_perf.replay.plan import CAPTURED, Options
+from rocm_perf.replay.run import Answer, Ended, outcome
+from rocm_perf.replay.runner import TMPDIR, NativeRunner, Runner, Task
 from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.store import check_room, unpack
 from rocm_perf.units import format_bytes, format_count
 
 TIMEOUT_S = 300.0
-_TMPDIR = "Set TMPDIR to a folder that can be written, on a disk with room."
 
 Say = Callable[[str], None]
 
@@ -35,10 +36,11 @@ class Replayer:
 
     snapshot: Snapshot
     files: Mapping[str, Path]  # the snapshot's, raw
-    runner: Path
+    runner: Runner
     work: Path
     timeout_s: float = TIMEOUT_S
     say: Say = unheard  # is told of each replay before it starts
+    oracle: str = "the application's result"  # what the state after the kernel is called
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1), repr=False)
 
     def run(self, options: Options) -> Answer:
@@ -51,21 +53,23 @@ class Replayer:
         dumps = self.work / "dump"
         shutil.rmtree(dumps, ignore_errors=True)
         check_room(self.work, sum(region.size for region in options.dumps), "the result cannot be kept")
-        plan = write_plan(self.work, plan_text(self.snapshot, self.files, self.work, options))
-        return run_plan(self.runner, plan, self.timeout_s)
+        return self.runner(Task(self.snapshot, self.files, self.work, options), self.timeout_s)
 
     def keep_dumps(self, name: str) -> Path:
         """Set the dumps aside before the next run: the folder to give to `dump_path`."""
         kept = self.work / name
+        shutil.rmtree(kept, ignore_errors=True)  # of a run that failed
         kept.mkdir()
         (self.work / "dump").rename(kept / "dump")
         return kept
 
 
 @contextmanager
-def ready(snapshot: Snapshot, timeout_s: float = TIMEOUT_S, say: Say = unheard) -> Iterator[Replayer]:
+def ready(
+    snapshot: Snapshot, timeout_s: float = TIMEOUT_S, say: Say = unheard, *, emulate: bool = False
+) -> Iterator[Replayer]:
     """A replayer: the runner first, because it is quick to say that it is not there; then every file, checked."""
-    runner = native.part(snapshot.dispatch.vendor, "replay")
+    runner = emulating_runner(snapshot) if emulate else native_runner(snapshot)
     with work_folder() as work:
         say(reading_text(snapshot))
         yield Replayer(
@@ -78,6 +82,11 @@ def ready(snapshot: Snapshot, timeout_s: float = TIMEOUT_S, say: Say = unheard) 
         )
 
 
+def native_runner(snapshot: Snapshot) -> Runner:
+    """The runner that needs a GPU; compiled unless that was done before."""
+    return NativeRunner(native.part(snapshot.dispatch.vendor, "replay"))
+
+
 @contextmanager
 def work_folder() -> Iterator[Path]:
     """A folder that goes at the end. In TMPDIR, where that is set: Python would silently take another one if that
@@ -88,25 +97,12 @@ def work_folder() -> Iterator[Path]:
     except OSError as error:
         where = f"TMPDIR is {chosen}: " if chosen else ""
         raise OutputError(
-            "there is no folder to work in", f"{where}{error.strerror or error}", _TMPDIR
+            "there is no folder to work in", f"{where}{error.strerror or error}", TMPDIR
         ) from error
     try:
         yield work
     finally:
         shutil.rmtree(work, ignore_errors=True)
-
-
-def write_plan(work: Path, text: str) -> Path:
-    """Write the plan, and make the folder for the dumps that it asks for; returns the plan's file."""
-    plan = work / "plan.txt"
-    try:
-        (work / "dump").mkdir(exist_ok=True)
-        plan.write_bytes(os.fsencode(text))  # a path need not be UTF-8
-    except OSError as error:
-        raise OutputError(
-            f"cannot write the runner's plan to {work}", error.strerror or str(error), _TMPDIR
-        ) from error
-    return plan
 
 
 def planned_files(snapshot: Snapshot, work: Path) -> dict[str, Path]:

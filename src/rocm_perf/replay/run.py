@@ -22,6 +22,7 @@ from rocm_perf.replay.errors import (
     ReservationError,
     TooLargeError,
 )
+from rocm_perf.softgpu.device import device_preload
 
 RESERVATION_FAILED, RELOCATED = 1, 2
 _MOST_SAID = 400  # characters of what a runner said on its way out
@@ -61,13 +62,17 @@ _FAILURES: Mapping[int, tuple[type[RocmPerfError], str, str]] = {
 }
 
 
-class _Device(msgspec.Struct, frozen=True):
+class RanOn(msgspec.Struct, frozen=True):
+    """What the kernel ran on."""
+
     name: str = ""
     gfx: str = ""
     driver: str = ""
 
 
-class _Variable(msgspec.Struct, frozen=True):
+class Variable(msgspec.Struct, frozen=True):
+    """A variable of the code object, and where it lies now."""
+
     name: str
     address: str
 
@@ -77,9 +82,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     state: str = ""
     error: str = ""
-    device: _Device = _Device()
+    device: RanOn = RanOn()
     reservations: tuple[Reservation, ...] = ()
-    variables: tuple[_Variable, ...] = ()  # of the code object, and where they lie now
+    variables: tuple[Variable, ...] = ()  # of the code object, and where they lie now
     samples_ns: dict[str, tuple[float, ...]] = {}
     order: tuple[str, ...] = ()
     clocks_mhz: tuple[float, ...] = ()  # before each launch; none where the runner cannot measure them
@@ -104,6 +109,7 @@ class Ended(msgspec.Struct, frozen=True):
 def run_plan(runner: Path, plan: Path, timeout_s: float) -> Ended:
     """Run the runner on a plan; one that does not end in time is ended, with everything it started."""
     environment = {name: value for name, value in os.environ.items() if name not in _PRELOADED}
+    environment.update(device_preload(os.environ))
     try:
         process = subprocess.Popen(
             [str(runner), str(plan)],

@@ -18,7 +18,8 @@ from rocm_perf.model.results.replay import (
 from rocm_perf.replay import run
 from rocm_perf.replay.errors import KernelFailedError
 from rocm_perf.replay.plan import CAPTURED, Code, Options, plan_text
-from rocm_perf.replay.replayer import Replayer, write_plan
+from rocm_perf.replay.replayer import Replayer
+from rocm_perf.replay.runner import write_plan
 from rocm_perf.replay.snapshot import Snapshot
 from rocm_perf.replay.writes import restoring_writes_of
 from rocm_perf.statistics import series

@@ -175,7 +175,7 @@ class Trial:
         count = sum(one.count for one in wrong)
         if wrong:
             excused = sum(one.count for one in outcome.mismatches) - count
-            why = f"{count:,} bytes differ from the application's result"
+            why = f"{count:,} bytes differ from {self.replayer.oracle}"
             why += f", and {excused:,} that the tolerance excuses" if excused else ""
             return Control(name=name, outcome="failed as it must", words=why)
         verdict: ControlOutcome = "inconclusive" if may_pass else "passed"

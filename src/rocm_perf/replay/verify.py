@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import msgspec
 
@@ -28,9 +29,9 @@ _DEPENDS = (
     "the kernel changed nothing in the application, and its result depends on what it overwrites, or is another one "
     "each time: capture another dispatch"
 )
-_NOT_EVEN = "not even the captured code gives the application's result when it is replayed"
+_NOT_EVEN = "not even the captured code gives {oracle} when it is replayed"
 _BY_CHANCE = (
-    "differs from the application's result by no more than the tolerance, in places where all replays agree; elsewhere "
+    "differs from {oracle} by no more than the tolerance, in places where all replays agree; elsewhere "
     "they do not, so that it may be chance: verify it again"
 )
 _UNSTEADY = "; the kernel is not deterministic: --tolerance TYPE=ABS,REL says how far values may be off"
@@ -51,13 +52,89 @@ def refused(snapshot: Snapshot) -> Verification | None:
     return None if snapshot.manifest.outputs else _verification(snapshot, "cannot be verified", _NO_ORACLE)
 
 
-def verify(replayer: Replayer, given: tuple[Tolerance, ...] = (), new: Code | None = None) -> Verification:
-    """Replay, compare, run the controls; then the new code object, if there is one. Ask `refused` first.
+@dataclass(frozen=True)
+class Examined:
+    """What replays of the captured code have shown: any number of new code objects can be judged by it."""
 
-    New code could leave out what was there already, so that is looked for and spoilt first.
+    trial: Trial
+    given: tuple[Tolerance, ...]
+    answer: Answer
+    captured: _Finding
+    _controls: dict[Rule, tuple[Control, ...]] = field(default_factory=dict, repr=False)
+
+    def controls(self, rule: Rule) -> tuple[Control, ...]:
+        """Replays that must not give the result; once for each rule."""
+        if rule not in self._controls:
+            self._controls[rule] = self.trial.controls(rule)
+        return self._controls[rule]
+
+    def judged(self, new: Code) -> Judgement:
+        """The replay of new code, without controls."""
+        return self._new_code(new).judgement
+
+    def judged_dumps(self, label: str) -> Judgement:
+        """What the last run of the replayer left in memory."""
+        return self._finding(label, self.trial.replayer.keep_dumps("left")).judgement
+
+    def _new_code(self, new: Code) -> _Finding:
+        self.trial.run(new)
+        return self._finding(new.label, self.trial.replayer.keep_dumps("new"))
+
+    def _finding(self, label: str, dumps: Path) -> _Finding:
+        """A given tolerance is for all that the kernel writes. Else new code is judged as the captured code was; if
+        that may have been the same by luck, it is replayed again to see where it is not deterministic."""
+        outcome, captured = self.trial.outcome(dumps), self.captured
+        rule = Rule(self.given, None) if self.given else captured.rule
+        finding = _finding(label, outcome, rule, captured.deterministic)
+        if finding.judgement.verdict == "different" != captured.judgement.verdict and not self.given:
+            known = captured.rule.unsteady or frozenset()
+            doubtful = outcome.excusable(DEFAULT) - known
+            if doubtful:
+                unsteady = known | self.trial.unsteady(doubtful)
+                finding = _finding(label, outcome, Rule(DEFAULT, unsteady), not unsteady)
+        shutil.rmtree(dumps)
+        if finding.judgement.verdict == "same within tolerance":
+            return finding
+        return replace(finding, rule=captured.rule)  # its own has excused nothing
+
+    def verdict(self, new: Code | None = None) -> Verification:
+        """Of the captured code, or of new code."""
+        last = self.captured if new is None else self._new_code(new)
+        snapshot = self.trial.replayer.snapshot
+        controls = self.controls(last.rule)
+        verdict, reason = _verdict(
+            self.captured, None if new is None else last, controls, self.trial.replayer.oracle
+        )
+        if verdict in ("same", "same within tolerance"):
+            reason += _not_compared(snapshot)
+        if self.captured.judgement.verdict == "different":
+            reason += _moved(snapshot, {one.name: one.address for one in self.answer.variables})
+        return msgspec.structs.replace(
+            _verification(snapshot, verdict, reason),
+            device=self.answer.device_text,
+            deterministic=last.deterministic,
+            spoilt_bytes=self.trial.spoilt_bytes,
+            captured=self.captured.judgement,
+            new=None if new is None else last.judgement,
+            controls=controls,
+        )
+
+
+def verify(replayer: Replayer, given: tuple[Tolerance, ...] = (), new: Code | None = None) -> Verification:
+    """Replay, compare, run the controls; then the new code object, if there is one. Ask `refused` first."""
+    examined = examine(replayer, given, spoils=new is not None)
+    return examined if isinstance(examined, Verification) else examined.verdict(new)
+
+
+def examine(
+    replayer: Replayer, given: tuple[Tolerance, ...] = (), *, spoils: bool
+) -> Examined | Verification:
+    """Replay the captured code and compare; the verdict itself where nothing can be verified.
+
+    New code could leave out what was there already, so with `spoils` that is looked for and spoilt first.
     """
     snapshot = replayer.snapshot
-    spoilt = overwritten(replayer) if new is not None or not snapshot.changed else {}
+    spoilt = overwritten(replayer) if spoils or not snapshot.changed else {}
     trial = Trial.of(replayer, spoilt)
     if not trial.outputs:
         return _verification(snapshot, "cannot be verified", _NOTHING_CHANGED)
@@ -68,22 +145,15 @@ def verify(replayer: Replayer, given: tuple[Tolerance, ...] = (), new: Code | No
             return _verification(snapshot, "cannot be verified", _DEPENDS)
         trial = Trial.of(replayer, {})
         answer, captured = _captured(trial, given)
-    last = captured if new is None else _new_code(trial, given, new, captured)
-    controls = trial.controls(last.rule)
-    verdict, reason = _verdict(captured, None if new is None else last, controls)
-    if verdict in ("same", "same within tolerance"):
-        reason += _not_compared(snapshot)
-    if captured.judgement.verdict == "different":
-        reason += _moved(snapshot, {one.name: one.address for one in answer.variables})
-    return msgspec.structs.replace(
-        _verification(snapshot, verdict, reason),
-        device=answer.device_text,
-        deterministic=last.deterministic,
-        spoilt_bytes=trial.spoilt_bytes,
-        captured=captured.judgement,
-        new=None if new is None else last.judgement,
-        controls=controls,
-    )
+    return Examined(trial=trial, given=given, answer=answer, captured=captured)
+
+
+def defined(replayer: Replayer, given: tuple[Tolerance, ...], answer: Answer) -> Examined:
+    """What to judge new code by where the captured code's own replay defines the right result."""
+    trial = Trial.of(replayer, {})
+    same = Outcome(mismatches=(), compared_bytes=0, files=replayer.files, dumps=replayer.work)
+    captured = _finding(CAPTURED, same, Rule(), None)
+    return Examined(trial=trial, given=given, answer=answer, captured=captured)
 
 
 def _captured(trial: Trial, given: tuple[Tolerance, ...]) -> tuple[Answer, _Finding]:
@@ -102,26 +172,6 @@ def _captured(trial: Trial, given: tuple[Tolerance, ...]) -> tuple[Answer, _Find
     return answer, finding
 
 
-def _new_code(trial: Trial, given: tuple[Tolerance, ...], new: Code, captured: _Finding) -> _Finding:
-    """A given tolerance is for all that the kernel writes. Else new code is judged as the captured code was; if that
-    may have been the same by luck, it is replayed again to see where it is not deterministic."""
-    trial.run(new)
-    dumps = trial.replayer.keep_dumps("new")
-    outcome = trial.outcome(dumps)
-    rule = Rule(given, None) if given else captured.rule
-    finding = _finding(new.label, outcome, rule, captured.deterministic)
-    if finding.judgement.verdict == "different" != captured.judgement.verdict and not given:
-        known = captured.rule.unsteady or frozenset()
-        doubtful = outcome.excusable(DEFAULT) - known
-        if doubtful:
-            unsteady = known | trial.unsteady(doubtful)
-            finding = _finding(new.label, outcome, Rule(DEFAULT, unsteady), not unsteady)
-    shutil.rmtree(dumps)
-    if finding.judgement.verdict == "same within tolerance":
-        return finding
-    return replace(finding, rule=captured.rule)  # its own has excused nothing
-
-
 def _finding(code: str, outcome: Outcome, rule: Rule, deterministic: bool | None) -> _Finding:
     judgement = outcome.judgement(code, rule)
     is_close = bool(rule.unsteady) and bool(outcome.excusable(rule.tolerances))
@@ -133,22 +183,25 @@ def _finding(code: str, outcome: Outcome, rule: Rule, deterministic: bool | None
     )
 
 
-def _verdict(captured: _Finding, new: _Finding | None, controls: Sequence[Control]) -> tuple[Sameness, str]:
+def _verdict(
+    captured: _Finding, new: _Finding | None, controls: Sequence[Control], oracle: str
+) -> tuple[Sameness, str]:
+    by_chance = _BY_CHANCE.format(oracle=oracle)
     passed = [f"{control.name} ({control.words})" for control in controls if control.outcome == "passed"]
     if passed:
         return "cannot be verified", f"a control that must fail passed: {'; '.join(passed)}"
     if captured.by_chance:
-        return "cannot be verified", f"the replay {_BY_CHANCE}"
+        return "cannot be verified", f"the replay {by_chance}"
     if captured.judgement.verdict == "different" and new is not None:
-        return "cannot be verified", _NOT_EVEN
+        return "cannot be verified", _NOT_EVEN.format(oracle=oracle)
     last = captured if new is None else new
     whose = "the replay" if new is None else "the new code"
     if last.by_chance:
-        return "cannot be verified", f"{whose} {_BY_CHANCE}, or give a --tolerance for all that it writes"
+        return "cannot be verified", f"{whose} {by_chance}, or give a --tolerance for all that it writes"
     if last.judgement.verdict == "different":
         hint = _UNSTEADY if last.deterministic is False else ""
-        return "different", f"{whose} does not give the application's result{hint}"
-    return last.judgement.verdict, f"{whose} gives the application's result"
+        return "different", f"{whose} does not give {oracle}{hint}"
+    return last.judgement.verdict, f"{whose} gives {oracle}"
 
 
 def _not_compared(snapshot: Snapshot) -> str:

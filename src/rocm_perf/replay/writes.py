@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
@@ -30,10 +31,14 @@ def restoring_writes_of(replayer: Replayer, codes: Sequence[Code]) -> Replayer:
 
 
 def _with_writes(region: Region, replayer: Replayer) -> Region:
-    whole = Piece(region=region, offset=0, length=region.size, fate="left alone")
-    files = replayer.files[region.before], dump_path(replayer.work, region)
-    written = [(offset, len(block)) for offset, block, _ in differing_blocks(whole, *files)]
+    written = written_blocks(region, replayer.files[region.before], dump_path(replayer.work, region))
     return msgspec.structs.replace(region, changed=united([*region.changed, *written]))
+
+
+def written_blocks(region: Region, before: Path, after: Path) -> tuple[Range, ...]:
+    """Where the region's contents differ between two files, in blocks of 64 KiB."""
+    whole = Piece(region=region, offset=0, length=region.size, fate="left alone")
+    return united((offset, len(block)) for offset, block, _ in differing_blocks(whole, before, after))
 
 
 def united(ranges: Iterable[Range]) -> tuple[Range, ...]:

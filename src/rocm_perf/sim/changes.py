@@ -112,6 +112,49 @@ class ScaledCpu:
         )
 
 
+@dataclass(frozen=True)
+class ScaledRankKernels:
+    """The kernels of one rank take `factor` times as long."""
+
+    rank: int
+    factor: float
+
+    def apply(self, workload: Workload, _gpu: SimGpu) -> Workload:
+        own = {
+            self._key(key): replace(kernel, speedup=kernel.speedup / self.factor)
+            for key, kernel in workload.kernels.items()
+        }
+        threads = tuple(
+            replace(thread, steps=_mapped(thread.steps, self._renamed))
+            if thread.rank == self.rank
+            else thread
+            for thread in workload.threads
+        )
+        return replace(workload, kernels={**workload.kernels, **own}, threads=threads)
+
+    def _renamed(self, steps: Steps) -> Steps:
+        return tuple(
+            replace(step, what=self._key(step.what)) if step.verb == "launch" else step for step in steps
+        )
+
+    def _key(self, kernel: str) -> str:
+        return f"{kernel} of rank {self.rank}"
+
+
+@dataclass(frozen=True)
+class FasterLink:
+    """Collectives transfer their bytes `factor` times faster: as long as a `factor` of them would take."""
+
+    factor: float
+
+    def apply(self, workload: Workload, _gpu: SimGpu) -> Workload:
+        return _each_list(workload, lambda steps: tuple(self._faster(step) for step in steps))
+
+    def _faster(self, step: Step) -> Step:
+        fewer = round(step.size_bytes / self.factor)
+        return replace(step, size_bytes=fewer) if step.verb == "collective" else step
+
+
 def _kernel(workload: Workload, key: str) -> Kernel:
     if key not in workload.kernels:
         raise UsageError(f"there is no kernel {key!r}", next_step=f"Known: {', '.join(workload.kernels)}.")

@@ -194,7 +194,7 @@ def _copies(run: Run) -> pl.DataFrame:
 def _collectives(run: Run) -> pl.DataFrame:
     rows = _items(
         [item for item in run.items if item.kind == "collective"],
-        {"name": "name", "size_bytes": "size_bytes"},
+        {"name": "name", "size_bytes": "size_bytes", "collective_id": "last_member.number"},
     )
     return rows.with_columns(group_size=pl.lit(len(run.workload.ranks), pl.Int64))
 
@@ -271,6 +271,7 @@ def _agents(run: Run) -> pl.DataFrame:
 def _kernels(run: Run) -> pl.DataFrame:
     names = ("lds_bytes", "scratch_bytes", "vgprs", "agprs", "sgprs")
     rows = _frame(list(run.workload.kernels.values()), {"kernel": "name", **{name: name for name in names}})
+    rows = rows.unique("kernel", keep="first", maintain_order=True)
     return rows.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("kernel_id"))
 
 

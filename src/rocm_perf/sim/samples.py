@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.sim.engine import START_NS, Run
+from rocm_perf.sim.engine import START_NS, Item, Run
 
 INTERVAL_NS = 1_000_000
 
 
 def samples(run: Run) -> pl.DataFrame:
     """One reading of each sensor per millisecond; power is the mean over the interval that ends with the reading."""
-    frames = [_of_gpu(run, rank) for rank in run.workload.ranks]
+    items: dict[int, list[Item]] = {rank: [] for rank in run.workload.ranks}
+    for item in run.items:
+        items[item.stream.device.rank].append(item)
+    frames = [_of_gpu(run, rank, items[rank]) for rank in run.workload.ranks]
     return pl.concat(frames) if frames else pl.DataFrame()
 
 
@@ -24,10 +27,10 @@ def energy_j(run: Run, rank: int) -> float:
     return (idle * run.wall_ns + (busy - idle) * active) / 1e9
 
 
-def _of_gpu(run: Run, rank: int) -> pl.DataFrame:
+def _of_gpu(run: Run, rank: int, items: list[Item]) -> pl.DataFrame:
     last = START_NS + run.wall_ns
     ends = [*range(START_NS + INTERVAL_NS, last, INTERVAL_NS), last]
-    active = _active_share(run, rank, ends)
+    active = _active_share(items, ends)
     idle, busy = run.gpu.power_w["idle"], run.gpu.power_w["busy"]
     agent = 2 + rank
     power = pl.DataFrame({"time_ns": ends, "value": [idle + (busy - idle) * share for share in active]})
@@ -47,12 +50,12 @@ def _of_gpu(run: Run, rank: int) -> pl.DataFrame:
     )
 
 
-def _active_share(run: Run, rank: int, ends: list[int]) -> list[float]:
+def _active_share(items: list[Item], ends: list[int]) -> list[float]:
     """The share of the GPU that kernels fill, averaged over each interval."""
     filled = [0.0] * len(ends)
-    for item in run.items:
+    for item in items:
         share = item.share
-        if share and item.stream.device.rank == rank:
+        if share:
             start, end = item.start - START_NS, item.end - START_NS
             slot = start // INTERVAL_NS
             while (edge := (slot + 1) * INTERVAL_NS) < end:

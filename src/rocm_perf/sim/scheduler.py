@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from heapq import heappush
 from typing import Any
 
+from rocm_perf.sim.ring import ring_ends
 from rocm_perf.sim.timeline import START_NS, Call, Device, HostThread, Item, Run
+
+_SELDOM = 0.02  # share of ends that come far later
+_SELDOM_FACTOR = 30
 
 
 class Scheduler:
@@ -23,6 +27,7 @@ class Scheduler:
         self.joined: dict[tuple[int, str], int] = {}
         self.clock = run.gpu.clock
         self.ranks = len(run.workload.ranks)
+        self.latency = run.gpu.cost_ns("launch_latency")  # of a collective without bytes
 
     def _advance(self, thread: HostThread) -> None:
         raise NotImplementedError
@@ -141,18 +146,36 @@ class Scheduler:
                 device.waiting.append(item)
 
     def _join(self, item: Item) -> None:
-        """Join a collective: all its ranks end together, once the last has started."""
+        """Join a collective: once the last rank has started, its bytes are transferred and all ranks end."""
         rank = item.stream.device.rank
         turn = self.joined.get((rank, item.name), 0)
         self.joined[rank, item.name] = turn + 1
         members = self.collectives.setdefault((item.name, turn), [])
         members.append(item)
         if len(members) == self.ranks:
-            end = self.now + max(member.duration for member in members)
-            for member in members:
+            for member, end in zip(members, self._ends(members), strict=True):
                 member.duration = end - member.start
                 member.last_member = item
                 self._at(end, self._finish, member)
+
+    def _ends(self, members: list[Item]) -> list[int]:
+        """When each member ends: all together, but for slow links and the spread that was asked for."""
+        transfer = max(member.duration for member in members)
+        workload, fixed = self.result.workload, self.latency
+        ranks = [member.stream.device.rank for member in members]
+        slowness = tuple(workload.slow_links.get(rank, 1.0) for rank in workload.ranks)
+        ring = dict(zip(workload.ranks, ring_ends(slowness), strict=True))
+        ends = [self.now + fixed + round((transfer - fixed) * ring[rank]) for rank in ranks]
+        return [end + self._late(member) for end, member in zip(ends, members, strict=True)]
+
+    def _late(self, member: Item) -> int:
+        """By how much a rank ends later than the transfer; now and then by far more."""
+        mean = 1000 * self.result.workload.end_spread_us
+        if not mean:
+            return 0
+        draw = member.call.thread.random
+        seldom = _SELDOM_FACTOR if draw.random() < _SELDOM else 1
+        return round(draw.expovariate(1 / (mean * seldom)))
 
     def _release(self, item: Item) -> None:
         """Let the calls return that waited for this item, if it was the last one they waited for."""

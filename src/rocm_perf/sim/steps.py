@@ -84,6 +84,10 @@ class Workload:
     seed: int = 0
     noise: float = 0.0
     command: str = ""
+    slow_links: Mapping[int, float] = field(
+        default_factory=dict
+    )  # how many times slower the link into a rank is
+    end_spread_us: float = 0.0  # mean time by which a rank ends a collective after the others
 
     @property
     def ranks(self) -> tuple[int, ...]:

@@ -30,20 +30,12 @@ def annotated_steps(trace: Trace) -> pl.DataFrame:
     They are those of the host; where only their shadows on the GPU were recorded, those. A range around several steps
     is not one itself, and of steps within one another the outermost counts.
     """
-    usable = (pl.col("pass_id") == steps_pass(trace)) & (pl.col("end_ns") > pl.col("start_ns"))
+    usable = (pl.col("pass_id") == timed_pass(trace)) & (pl.col("end_ns") > pl.col("start_ns"))
     ranges = trace.table("ranges").filter(usable)
     labelled = ranges.join(_labels(ranges["name"]), on="name", how="inner", maintain_order="left")
     on_host = labelled.filter(~pl.col("on_gpu"))
     chosen, track = (on_host, TRACK) if on_host.height else (labelled, GPU_TRACK)
     return _outermost(chosen, track).sort("node", "pid", "tid", "start_ns")
-
-
-def steps_pass(trace: Trace) -> int:
-    """The timed pass; of a recording without kernels, the first that recorded ranges."""
-    number = timed_pass(trace)
-    if number is None:
-        number = trace.table("ranges")["pass_id"].min()  # type: ignore[assignment]
-    return number or 0
 
 
 def _labels(names: pl.Series) -> pl.DataFrame:

@@ -23,6 +23,15 @@ def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
     return itself_or_around(parents, wanted).gather(parents).alias("nearest")
 
 
+def with_all_around(parents: pl.Series, rows: pl.Series) -> pl.Series:
+    """The rows and everything around them, each once."""
+    reached, latest = rows.unique(), rows.unique()
+    while (latest := parents.gather(latest).drop_nulls().unique()).len():
+        latest = latest.filter(~latest.is_in(reached.implode()))
+        reached = pl.concat([reached, latest])
+    return reached
+
+
 def subtree_sums(behind: pl.Series, own: pl.Series) -> pl.Series:
     """For each row, its own value and that of everything inside it."""
     so_far = own.cum_sum()

@@ -66,8 +66,9 @@ def disjoint(intervals: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 def overlap_ns(intervals: pl.DataFrame, cover: pl.DataFrame, by: Sequence[str]) -> pl.Series:
     """For each interval, how much of it at least one interval of `cover` in its group covers."""
-    spans = cover.select(*by, "start_ns", "end_ns").head(cover.height if intervals.height else 0)
-    parts = disjoint(spans, by).with_columns(pl.lit("any").alias("kind"))
+    if not intervals.height or not cover.height:
+        return pl.zeros(intervals.height, pl.Int64, eager=True).alias("overlap_ns")
+    parts = disjoint(cover.select(*by, "start_ns", "end_ns"), by).with_columns(pl.lit("any").alias("kind"))
     return overlaps_ns(intervals, parts, by, ["any"])["any"].alias("overlap_ns")
 
 

@@ -12,13 +12,15 @@ def telling(by: Sequence[str], *frames: pl.DataFrame) -> list[str]:
     """The columns of `by` that have more than one value in all of the frames together; null is a value."""
     if not by:
         return []
-    same = pl.col(by).eq_missing(pl.col(by).first()).all()
-    alike = [frame.select(same).row(0) for frame in frames]
-    openings = [frame.select(pl.col(by).first()).row(0) for frame in frames if frame.height]
+    openings, alike = (
+        pl.col(by).first(),
+        pl.col(by).eq_missing(pl.col(by).first()).all().name.suffix(" alike"),
+    )
+    rows = [frame.select(openings, alike).row(0) for frame in frames if frame.height]
     return [
         name
         for place, name in enumerate(by)
-        if not all(row[place] for row in alike) or len({row[place] for row in openings}) > 1
+        if not all(row[len(by) + place] for row in rows) or len({row[place] for row in rows}) > 1
     ]
 
 

@@ -17,7 +17,7 @@ _WORK = ["start_ns", "end_ns", *GPU, "queue_id", "stream_id", "pid", "correlatio
 @once_per_trace
 def timed_calls(trace: Trace) -> pl.DataFrame:
     """API calls of the timed pass with a usable start and end."""
-    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & (pl.col("end_ns") >= pl.col("start_ns"))
+    usable = (pl.col("pass_id") == timed_pass(trace)) & (pl.col("end_ns") >= pl.col("start_ns"))
     columns = ("domain", "name", "start_ns", "end_ns", *THREAD, "correlation_id", "op_id")
     return trace.lazy("api_calls").filter(usable).select(columns).collect()
 

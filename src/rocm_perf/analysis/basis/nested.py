@@ -90,7 +90,7 @@ def enclosing(nested: pl.DataFrame, points: pl.DataFrame, track: list[str] = THR
 def nested_ops(trace: Trace) -> pl.DataFrame:
     """Operators, Python frames and modules of the timed pass, nested; `place` is the position of each in the table of
     ops, null for modules that are recorded elsewhere (module_spans.py)."""
-    pass_id = timed_pass(trace) or 0
+    pass_id = timed_pass(trace)
     ops = trace.table("ops").select(pl.int_range(pl.len()).alias("place"), *_OP)
     of_pass = ops.filter(pl.col("pass_id") == pass_id)
     modules = added_spans(trace, pass_id).with_columns(category=pl.lit("module"))

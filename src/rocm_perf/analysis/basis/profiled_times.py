@@ -42,5 +42,5 @@ def _counted_while_timed(trace: Trace) -> bool:
     """Whether counters, or metrics made of them, were collected in the pass whose times are shown."""
     if not trace.has("counters"):
         return trace.has("metrics")
-    passes = trace.lazy("counters").select((pl.col("pass_id") == (timed_pass(trace) or 0)).any())
+    passes = trace.lazy("counters").select((pl.col("pass_id") == timed_pass(trace)).any())
     return bool(passes.collect().item())

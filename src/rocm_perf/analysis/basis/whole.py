@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from rocm_perf.model.trace import Trace
 
-_WHOLES: WeakKeyDictionary[Trace, Trace] = WeakKeyDictionary()
+
+class _Cut(NamedTuple):
+    whole: Trace
+    since_ns: int | None
 
 
-def part_of(whole: Trace, part: Trace) -> Trace:
-    """The part, of which it is noted what it was cut from."""
-    _WHOLES[part] = whole_of(whole)
+_CUTS: WeakKeyDictionary[Trace, _Cut] = WeakKeyDictionary()
+
+
+def part_of(whole: Trace, part: Trace, since_ns: int | None) -> Trace:
+    """The part, of which it is noted what it was cut from, and when it begins; None for where the whole does."""
+    _CUTS[part] = _Cut(whole_of(whole), since_ns)
     return part
 
 
 def whole_of(trace: Trace) -> Trace:
     """The recording that a trace was cut from; itself where it is none's part."""
-    return _WHOLES.get(trace, trace)
+    return _CUTS[trace].whole if trace in _CUTS else trace
+
+
+def cut_at_ns(trace: Trace) -> int | None:
+    """When a part begins; None for a whole recording, and for a part that begins where the whole does."""
+    return _CUTS[trace].since_ns if trace in _CUTS else None

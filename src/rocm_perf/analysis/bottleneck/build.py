@@ -59,7 +59,7 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
     rows = []
     for point in points.kernels:
         nature = streams(point.kernel)
-        measured = _measured(
+        measured = measured_of(
             (
                 [nature] if nature else [],
                 of_roofline(point),
@@ -71,11 +71,11 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
                 *_instruments(point.kernel, traced, sampled),
             )
         )
-        rows.append(_bottleneck(point.kernel, measured, known[point.gpu], point, app))
+        rows.append(bottleneck(point.kernel, measured, known[point.gpu], point, app))
     listed = {point.kernel for point in points.kernels}
     others = {name: None for name in (*traced, *sampled) if name not in listed}
     rows += [
-        _bottleneck(name, _measured(_instruments(name, traced, sampled)), known[0], None, app)
+        bottleneck(name, measured_of(_instruments(name, traced, sampled)), known[0], None, app)
         for name in others
     ]
     return Bottlenecks(tuple(rows), rivals(trace), unavailable=None if rows else NOTHING)
@@ -107,16 +107,17 @@ def _instruments(
     ]
 
 
-def _measured(sources: Iterable[Iterable[Evidence]]) -> dict[str, Evidence]:
+def measured_of(sources: Iterable[Iterable[Evidence]]) -> dict[str, Evidence]:
     """Measurements by name; a later source measures more directly and replaces an earlier one."""
     measured = {evidence.name: evidence for source in sources for evidence in source}
     measured.update({evidence.name: evidence for evidence in of_waits(measured)})
     return measured
 
 
-def _bottleneck(
+def bottleneck(
     kernel: str, measured: dict[str, Evidence], device: Device, point: KernelRoofline | None, app: str
 ) -> Bottleneck:
+    """What holds one kernel back, from all that was measured of it. `app`: the program, for commands to run."""
     scores = label_scores(measured)
     sure = [score for score in scores if score.enough]
     collective = family(kernel).name == "collective"

@@ -129,10 +129,10 @@ def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
     except UsageError:  # the recorded numbers fit no dispatch of this GPU
         return None
     room = limits.workgroups_per_cu * device.gpu.compute_units
-    return _limit(limits, row["workgroups"] is not None and row["workgroups"] <= room)
+    return occupancy_evidence(limits, row["workgroups"] is not None and row["workgroups"] <= room)
 
 
-def _limit(limits: Occupancy, all_at_once: bool) -> Evidence:
+def occupancy_evidence(limits: Occupancy, all_at_once: bool) -> Evidence:
     """The waves that fit, which limit nothing where all workgroups of the grid fit at once."""
     waves = f"{limits.waves_per_simd:g} of {limits.max_waves_per_simd} waves per SIMD"
     fit = f"{' and '.join(limits.limiters)} allow {waves}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocm_perf.analysis.basis.recorded import recorded_spans
 from rocm_perf.analysis.compare.estimates import count_change, time_change
 from rocm_perf.analysis.compare.findings import finding_changes
 from rocm_perf.analysis.compare.kernels import kernel_changes
@@ -40,7 +41,7 @@ def compare(
         basis=runs.basis,
         wall=wall,
         wall_unavailable=_no_times(*sides),
-        wall_doubt=wall_doubt(*sides),
+        wall_doubt=_window_doubt((*base, *new), runs.per) or wall_doubt(*sides),
         waterfall=parts,
         gpus=gpus,
         alignment=alignment(runs.base, runs.new, parts) if parts and has_operators(runs) else None,
@@ -62,6 +63,13 @@ def _side(label: str, runs: Sequence[JudgedRun]) -> Side:
 
 def _wall(base: Sequence[JudgedRun], new: Sequence[JudgedRun]) -> Change:
     return time_change([run.wall_ns for run in base], [run.wall_ns for run in new])
+
+
+def _window_doubt(recordings: Sequence[Recording], per: str) -> str | None:
+    """Why the wall of windows means nothing, unless it is that of a step in them."""
+    if per == "step" or not any(recorded_spans(recording.trace) for recording in recordings):
+        return None
+    return "windows of a run are as long as was asked for, whatever the program does: compare its kernels"
 
 
 def _no_times(base: Side, new: Side) -> str | None:

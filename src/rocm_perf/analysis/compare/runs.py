@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -15,18 +15,21 @@ from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.compare.wall import TIMED_TABLES, GpuWall, gpu_walls
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.phases.build import phases
-from rocm_perf.analysis.phases.focus import focused
+from rocm_perf.analysis.phases.focus import cut, focused
 from rocm_perf.analysis.phases.windows import steady
+from rocm_perf.analysis.serving.steps import THREAD, timed_steps
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.comparison import ComparedRun, Per
 from rocm_perf.model.results.kernels import Step
+from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
 
 _LONGER = 1.5  # times as many kernels in a step: more than what a change adds or fuses
 _ABOUT = 0.2
+_ANNOTATED = "the program's own annotations"
 _MARKED, _SEQUENCE = "ranges of the program", "the sequence of kernels"
 
 
@@ -37,6 +40,7 @@ class Recording:
     label: str
     trace: Trace
     findings: tuple[Finding, ...] = ()
+    of_kind: bool = False  # its annotated steps of one kind, and nothing else
 
 
 @dataclass(frozen=True)
@@ -112,13 +116,15 @@ class Judged(NamedTuple):
 
 
 def judged_runs(base: Sequence[Recording], new: Sequence[Recording], *, whole: bool = False) -> Judged:
-    """By the step where every run has a steady state and both sides show their steps in the same way; else, or if
-    `whole` is wanted, by the run."""
+    """By the step where every run has a steady state and both sides show their steps in the same way, or consists of
+    steps of one kind; else, or if `whole` is wanted, by the run."""
     reason = "as asked for" if whole else _why_no_steps(base, new)
+    if reason and not whole and all(map(_is_annotated, (*base, *new))):
+        return Judged(_runs(base, _annotated), _runs(new, _annotated), "step", _ANNOTATED)
     if reason:
-        return Judged(_runs(base, steady=False), _runs(new, steady=False), "run", reason)
+        return Judged(_runs(base, _whole), _runs(new, _whole), "run", reason)
     ways = dict.fromkeys(phases(run.trace).found_by for run in (*base, *new))
-    return Judged(_runs(base, steady=True), _runs(new, steady=True), "step", "; ".join(ways))
+    return Judged(_runs(base, _steady_state), _runs(new, _steady_state), "step", "; ".join(ways))
 
 
 def _why_no_steps(base: Sequence[Recording], new: Sequence[Recording]) -> str | None:
@@ -166,8 +172,8 @@ def _way(trace: Trace) -> str:
     return _MARKED if steps(trace).host_times else _SEQUENCE
 
 
-def _runs(side: Sequence[Recording], *, steady: bool) -> tuple[JudgedRun, ...]:
-    return tuple(_steady_state(run) if steady else _whole(run) for run in side)
+def _runs(side: Sequence[Recording], judged: Callable[[Recording], JudgedRun]) -> tuple[JudgedRun, ...]:
+    return tuple(judged(run) for run in side)
 
 
 def _steady_state(run: Recording) -> JudgedRun:
@@ -181,6 +187,29 @@ def _steady_state(run: Recording) -> JudgedRun:
         recording=run.trace,
         windows=_windows(run.trace),
         on_host=steps(run.trace).host_times,
+    )
+
+
+def _is_annotated(run: Recording) -> bool:
+    """Whether it consists of steps that are annotated one by one."""
+    return run.of_kind and timed_steps(run.trace).height > 0
+
+
+def _annotated(run: Recording) -> JudgedRun:
+    """From the beginning of the first step to the end of the last: what the host did before, for the first, is part of
+    no step."""
+    own = timed_steps(run.trace).sort("start_ns")
+    windows = own.select("start_ns", "end_ns", "kernels", kernel_ns="busy_ns", kind="kind")
+    count = int(own.group_by(THREAD).len()["len"].max())  # type: ignore[arg-type]
+    return JudgedRun(
+        label=run.label,
+        trace=cut(run.trace, Span(own["begin_ns"].min(), own["done_ns"].max())),  # type: ignore[arg-type]
+        steps=count,
+        kernels_per_step=float(own["kernels"].sum()) / count,
+        findings=run.findings,
+        recording=run.trace,
+        windows=tuple(Step(*row) for row in windows.iter_rows()),
+        on_host=not own["on_gpu"].any(),
     )
 
 

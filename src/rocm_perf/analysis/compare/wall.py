@@ -60,7 +60,7 @@ def gpu_walls(trace: Trace, idle: Gaps) -> tuple[GpuWall, ...]:
 
 def _windows(trace: Trace) -> pl.DataFrame:
     """First and last instant of each node, as in `wall_ns`."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     last = pl.max_horizontal(pl.col("end_ns").max(), pl.col("start_ns").max())
     spans = [
         trace.lazy(table)

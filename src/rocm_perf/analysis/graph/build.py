@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.analysis.basis.clock_domains import node_domains
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.graph import crossings, device, host
@@ -44,7 +45,7 @@ class _Parts:
 @once_per_trace
 def build(trace: Trace) -> Graph:
     """The graph of the timed pass: all processes and ranks, each clock domain from its own first start."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     spans = domains(trace, number)
     origins = spans.select("node", "origin_ns")
     wall = int(spans["wall_ns"].max() or 0)  # type: ignore[arg-type]
@@ -70,16 +71,22 @@ def build(trace: Trace) -> Graph:
 
 
 def domains(trace: Trace, number: int) -> pl.DataFrame:
-    """The first start and the wall time of each clock domain: node, origin_ns, last_ns, wall_ns."""
+    """The first start, the last end and the wall time of the clock domain of each node: node, origin_ns, last_ns,
+    wall_ns."""
     usable = (pl.col("pass_id") == number) & (pl.col("end_ns") >= pl.col("start_ns"))
     spans = [trace.lazy(name).filter(usable).select("node", "start_ns", "end_ns") for name in _SPANS]
-    return (
+    nodes = (
         pl.concat(spans)
-        .group_by("node")
+        .group_by("node", maintain_order=True)
         .agg(pl.col("start_ns").min().alias("origin_ns"), pl.col("end_ns").max().alias("last_ns"))
-        .with_columns(wall_ns=pl.col("last_ns") - pl.col("origin_ns"))
         .collect()
+        .join(node_domains(trace), on="node", how="left", maintain_order="left")
     )
+    own = -1 - pl.col("node").cast(pl.Int64)
+    nodes = nodes.with_columns(pl.coalesce("domain", own).alias("domain")).with_columns(
+        pl.col("origin_ns").min().over("domain"), pl.col("last_ns").max().over("domain")
+    )
+    return nodes.drop("domain").with_columns(wall_ns=pl.col("last_ns") - pl.col("origin_ns"))
 
 
 def _parts(trace: Trace, number: int, origins: pl.DataFrame) -> _Parts:
@@ -95,7 +102,7 @@ def _parts(trace: Trace, number: int, origins: pl.DataFrame) -> _Parts:
     )
     items, more = with_delays(items.drop("issued"))
     calls = host.with_works(calls, pl.concat([items["call"], waited["call"]]))
-    return _numbered(calls, items, device.meetings(items), waited, estimates + more)
+    return _numbered(calls, items, device.meetings(items, node_domains(trace)), waited, estimates + more)
 
 
 def _numbered(

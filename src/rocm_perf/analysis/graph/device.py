@@ -15,7 +15,7 @@ _LANE = ["node", "pid", "agent_id", "lane_kind", "lane_id"]
 # The share of a kernel that the next one of its stream may overlap: up to 5 % on an H200, while the last blocks drain.
 DRAIN = 0.1
 _MEMBER = ["node", "rank", "pid", "agent_id"]
-_WHAT = ["node", "collective", "size_bytes", "group", "group_size"]
+_WHAT = ["collective", "size_bytes", "group", "group_size"]
 
 
 def items(
@@ -79,7 +79,12 @@ def _with_nulls(absent: Mapping[str, pl.DataType]) -> list[pl.Expr]:
     return [pl.lit(None, absent[name]).alias(name) if name in absent else pl.col(name) for name in _TYPES]
 
 
-_COLLECTIVE = {"collective": pl.String(), "group": pl.String(), "group_size": pl.Int64()}
+_COLLECTIVE = {
+    "collective": pl.String(),
+    "group": pl.String(),
+    "group_size": pl.Int64(),
+    "collective_id": pl.Int64(),
+}
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "name": pl.String, "row": pl.UInt32, "start_ns": pl.Int64, "end_ns": pl.Int64, "node": pl.Int32, "pid": pl.Int64,
     "rank": pl.Int32, "agent_id": pl.Int64, "stream_id": pl.Int64, "queue_id": pl.Int64, "correlation_id": pl.Int64,
@@ -96,7 +101,9 @@ def _placement() -> list[pl.Expr]:
 def _collectives(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
     rows = placed(trace.lazy("collectives"), number, origins).with_columns(pl.col("agent_id").fill_null(-1))
     return (
-        rows.select(*_SPAN, pl.col("name").alias("collective"), "size_bytes", "group", "group_size")
+        rows.select(
+            *_SPAN, pl.col("name").alias("collective"), "size_bytes", "group", "group_size", "collective_id"
+        )
         .unique(_SPAN, keep="first", maintain_order=True)
         .collect()
     )
@@ -168,15 +175,21 @@ def _last_ended(rest: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     return joined.select("item", "before", "before_end").drop_nulls()
 
 
-def meetings(rows: pl.DataFrame) -> pl.DataFrame:
+def meetings(rows: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
     """Items of collectives with the number of their meeting and when its last member came.
 
-    Members are the n-th of one name, size and group on each rank of a clock domain, if all of them overlap.
+    Members have one number (collective_id) on all ranks of a clock domain; without it, they are the n-th of one name,
+    size and group on each rank. All of them overlap. `clocks`: the domain of each node that shares one with others.
     """
     members = rows.filter(pl.col("kind") == "collective").sort("start_ns", "item")
-    turn = pl.int_range(pl.len()).over([*_MEMBER, *_WHAT[1:]])
-    members = members.with_columns(turn=turn)
-    groups = members.group_by([*_WHAT, "turn"], maintain_order=True).agg(
+    members = members.join(clocks, on="node", how="left", maintain_order="left").with_columns(
+        pl.coalesce("domain", -1 - pl.col("node").cast(pl.Int64)).alias("domain"),
+        turn=pl.int_range(pl.len()).over([*_MEMBER, *_WHAT]),
+    )
+    by_order = [
+        pl.when(pl.col("collective_id").is_null()).then(name).alias(name) for name in (*_WHAT, "turn")
+    ]
+    groups = members.group_by(["domain", "collective_id", *by_order], maintain_order=True).agg(
         "item",
         met_ns=pl.col("start_ns").max(),
         first_end=pl.col("end_ns").min(),

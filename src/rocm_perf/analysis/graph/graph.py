@@ -39,7 +39,7 @@ RULES = {
     "own copy": "inferred: the call returned only when its own copy had all but ended",
     "full queue": "inferred: a long launch, with hundreds before it in its queue, returned when one of them had ended",
     "copy wait": "inferred: a copy that is not recorded held its call until the work before it had ended",
-    "members": "inferred: the n-th collective of one name, size and group on each rank is one",
+    "members": "inferred: collectives of one number, or the n-th of one name, size and group on each rank, are one",
     "unrecorded": "inferred: nothing recorded explains its start",
     "end": "recorded",
 }

@@ -60,7 +60,7 @@ def allocated_bytes(trace: Trace) -> pl.DataFrame:
 
 def _changes(trace: Trace) -> tuple[pl.DataFrame, int]:
     """Allocations and frees in order, each with the bytes by which it changes what is in use."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     events = trace.table("allocations").filter(
         (pl.col("pass_id") == number) & pl.col("operation").is_in(["ALLOC", "FREE"])
     )

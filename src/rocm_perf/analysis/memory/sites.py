@@ -73,7 +73,7 @@ def _innermost(spans: pl.DataFrame, wanted: pl.Series, inside: pl.Series, values
 
 def _spans(trace: Trace) -> pl.DataFrame:
     """Ranges, Python functions and operators of the timed pass, nested."""
-    of_pass = pl.col("pass_id") == (timed_pass(trace) or 0)
+    of_pass = pl.col("pass_id") == timed_pass(trace)
     ranges = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu"))
     unnumbered = ranges.with_columns(pl.lit(None, pl.Int64).alias("sequence"))
     return nest(pl.concat([unnumbered.select(_SPAN), trace.table("ops").filter(of_pass).select(_SPAN)]))

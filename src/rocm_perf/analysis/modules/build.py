@@ -53,7 +53,7 @@ def modules(trace: Trace) -> Modules:
     tree = operator_tree(trace)
     if not is_module(tree.spans).any():
         return Modules((), (), "gpu", 0, 0, unavailable=NO_MODULES)
-    _, linked_by = backward_links(trace, tree)
+    _, linked_by = backward_links(tree)
     kinds = passes(trace)
     where = places(tree.spans, kinds)
     spent = attributed(tree, kinds, where)

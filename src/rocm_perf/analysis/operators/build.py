@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.forest import is_outermost
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
+from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.operators import call_sites
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.flame import flame
@@ -63,7 +64,7 @@ def _spent_ns(work: pl.DataFrame) -> int:
 def operators(trace: Trace) -> Operators:
     """All operators of the timed pass, or why there are none."""
     total = sum(_spent_ns(work) for work in (timed_dispatches(trace), timed_copies(trace)))
-    tree = operator_tree(trace) if has_operators(trace) else None
+    tree = operator_tree(trace) if has_operators(whole_of(trace)) else None
     if tree is None or not tree.operators.height:
         return Operators(
             categories=(),
@@ -78,7 +79,7 @@ def operators(trace: Trace) -> Operators:
             unavailable=NO_OPERATORS,
         )
     rows = tree.operators
-    links, linked_by = backward_links(trace, tree)
+    links, linked_by = backward_links(tree)
     owned = int(rows["gpu_self_ns"].sum())
     backward = backward_ns(tree, passes(trace)) if links.height else None
     modules, sites = call_sites.modules(tree, backward), call_sites.call_sites(tree, backward)

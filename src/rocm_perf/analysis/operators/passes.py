@@ -32,7 +32,7 @@ class Passes:
 def passes(trace: Trace) -> Passes:
     """The pass of every span of the operator tree, from links between operators and what lies in what."""
     tree = operator_tree(trace)
-    links, _ = backward_links(trace, tree)
+    links, _ = backward_links(tree)
     spans = tree.spans
     is_operator = spans["category"] == "operator"
     is_step = is_operator & (spans["name"].str.starts_with(ENGINE) | spans["name"].str.contains(BACKWARD))

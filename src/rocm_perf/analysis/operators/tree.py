@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.analysis.basis.callers import with_callers
 from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
@@ -31,8 +32,9 @@ class OperatorTree:
     and its times. `operators`: the operators among them, with their arguments, own times and whether they are the
     outermost of their name. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known)
     and `within`, the innermost span of any kind in which it was launched. GPU times are those of kernels, copies and
-    fills."""
+    fills. `recording`: what they are rows of; a part of a recording has its earlier callers in it."""
 
+    recording: Trace
     spans: pl.DataFrame
     operators: pl.DataFrame
     kernels: pl.DataFrame
@@ -46,7 +48,9 @@ def has_operators(trace: Trace) -> bool:
 
 @once_per_trace
 def operator_tree(trace: Trace) -> OperatorTree:
-    """Every operator of the timed pass, with what it did itself and what was done below it."""
+    """Every operator of the timed pass, with what it did itself and what was done below it; of a part of a recording
+    also those that launched its work before it began."""
+    trace = with_callers(trace)
     nested = nested_ops(trace)
     is_operator = nested["category"] == "operator"
     innermost = itself_or_around(nested["parent"], is_operator)
@@ -55,7 +59,7 @@ def operator_tree(trace: Trace) -> OperatorTree:
     spans, (kernels, copies) = with_replays(trace, spans, kernels, copies)
     timed = _with_times(spans, kernels, copies)
     operators = _operators(trace, timed.filter(pl.col("category") == "operator"))
-    return OperatorTree(spans=timed, operators=operators, kernels=kernels, copies=copies)
+    return OperatorTree(trace, spans=timed, operators=operators, kernels=kernels, copies=copies)
 
 
 def _owned(
@@ -141,14 +145,14 @@ def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def backward_links(trace: Trace, tree: OperatorTree) -> tuple[pl.DataFrame, str | None]:
+def backward_links(tree: OperatorTree) -> tuple[pl.DataFrame, str | None]:
     """Pairs of rows (forward, backward), and how they are known.
 
     The recorded links where there are any. Else operators of one sequence number, which threads count for themselves,
     and of several forward ones the last to begin before the backward one: operators inside it bear earlier numbers or
     the same.
     """
-    operators = tree.operators
+    trace, operators = tree.recording, tree.operators
     links = trace.table("links").filter(pl.col("kind") == "forward_backward")
     if links.height:
         pairs = _by_links(links, operators)

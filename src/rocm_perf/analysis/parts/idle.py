@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rocm_perf.analysis.parts.adding import added, added_counts, pooled
-from rocm_perf.model.results.gaps import Gaps, PlaceGaps
+from rocm_perf.model.results.gaps import Gaps, LongGaps, PlaceGaps
 from rocm_perf.model.results.path import CriticalPath
 
 _PLACE = ("level", "node", "agent_id", "queue_id", "stream_id")
@@ -33,6 +33,9 @@ def all_gaps(parts: Sequence[Gaps]) -> Gaps:
         histogram=tuple(sorted(steps, key=lambda step: step.from_ns)),
         worst=tuple(worst[: len(most.worst)]),
         sync_between=pooled([part.sync_between for part in parts]),
+        long=LongGaps(
+            gaps=sum(part.long.gaps for part in parts), host_ns=sum(part.long.host_ns for part in parts)
+        ),
     )
 
 
@@ -75,6 +78,7 @@ def all_paths(parts: Sequence[CriticalPath]) -> CriticalPath:
         wall_ns=sum(part.wall_ns for part in parts),
         links=sum(part.links for part in parts),
         by_kind=added_counts(part.by_kind for part in parts),
+        by_rank=added_counts(part.by_rank for part in parts),
         by_kernel=tuple(
             replace(
                 row,

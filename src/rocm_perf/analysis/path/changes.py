@@ -1,5 +1,5 @@
-"""Changes to kernels, synchronisation, copies and host time: each makes another graph of one, and says what it assumes.
-What joins launches is in joined.py."""
+"""Changes to kernels, synchronisation and copies: each makes another graph of one, and says what it assumes.
+What joins launches is in joined.py, what changes one rank or the links between ranks in rank_changes.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocm_perf.units import format_count
 _MOST_NS = 1 << 62  # times are added as 64-bit integers
 _COPY_HOLDS = ["default stream", "room", "wait"]  # why work of another stream waited for a copy
 _COPY_RULES = ["own copy", "copy wait"]  # why a call that copies waited
-_SMALL_BYTES = 1 << 16  # copies up to this size show what starting one takes
+SMALL_BYTES = 1 << 16  # copies up to this size show what starting one takes
 
 
 class Change(Protocol):
@@ -170,32 +170,6 @@ class CopiesAsync:
         return changed(graph, assumption, nodes.drop("id"), edges)
 
 
-@dataclass(frozen=True)
-class ScaledHost:
-    """The host time of one rank, between its calls, takes `factor` times as long: a straggler repaired."""
-
-    rank: int
-    factor: float
-
-    @property
-    def title(self) -> str:
-        return f"host time of rank {self.rank} times {self.factor:g}"
-
-    def apply(self, graph: Graph) -> Graph:
-        ranks = graph.nodes["rank"]
-        refuse_overflow(graph.edges["lag_ns"], self.factor)
-        scaled = (pl.col("lag_ns") * self.factor).round().cast(pl.Int64)
-        own = (pl.col("kind") == "program") & (pl.col("rank") == self.rank)
-        edges = graph.edges.with_columns(rank=ranks.gather(graph.edges["effect"])).with_columns(
-            pl.when(own).then(scaled).otherwise("lag_ns").alias("lag_ns")
-        )
-        if not edges.filter(own).height:
-            raise UsageError(f"no host calls of rank {self.rank} are recorded")
-        return changed(
-            graph, "calls into the runtime take as long as recorded", graph.nodes, edges.drop("rank")
-        )
-
-
 def _syncs(graph: Graph) -> pl.DataFrame:
     """Returns of stream and device syncs and of small copies to the host that waited, each with its call and the lane
     that it waits for (null: the device)."""
@@ -214,7 +188,7 @@ def _read_backs(graph: Graph) -> pl.Series:
     was not recorded counts, for it waited, and only what goes to the host has to."""
     waits = graph.edges.filter(pl.col("rule").is_in(_COPY_RULES))
     copies = graph.nodes.select("kind", "name", "size_bytes")[waits["cause"]]
-    small = (copies["name"] == "D2H") & (copies["size_bytes"] <= _SMALL_BYTES)
+    small = (copies["name"] == "D2H") & (copies["size_bytes"] <= SMALL_BYTES)
     return waits.filter(small.fill_null(False) | (waits["rule"] == "copy wait"))["effect"]
 
 
@@ -263,7 +237,7 @@ def _faster_copies(nodes: pl.DataFrame, blocked: pl.Series, gbps: float | None) 
     rate = gbps or free.select((pl.col("size_bytes") / pl.col("duration_ns")).max()).item()
     if not rate:
         return nodes, "they take as long as recorded, for no other copy shows a better rate"
-    small = copies.filter(pl.col("size_bytes") <= _SMALL_BYTES)["duration_ns"]
+    small = copies.filter(pl.col("size_bytes") <= SMALL_BYTES)["duration_ns"]
     latency = small.min() if small.len() else 0
     faster = pl.min_horizontal("duration_ns", latency + (pl.col("size_bytes") / rate).round().cast(pl.Int64))
     hit = hosts.filter(pl.col("id").is_in(blocked.implode()))["id"]

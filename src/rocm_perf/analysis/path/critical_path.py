@@ -60,9 +60,10 @@ def critical_path(graph: Graph) -> CriticalPath:
         wall_ns=graph.wall_ns,
         links=links.height,
         by_kind=dict(kinds.iter_rows()),
+        by_rank=_ranks(links),
         by_kernel=_kernels(graph, links),
-        longest=tuple(Link(*row) for row in longest.iter_rows()),
-        pattern=repeated(links),
+        longest=tuple(Link(*row) for row in longest.drop("rank").iter_rows()),
+        pattern=repeated(links.drop("rank")),
         nodes=_node_counts(graph),
         edges=_edge_counts(graph),
         estimates=graph.estimates,
@@ -85,14 +86,17 @@ def path_nodes(graph: Graph) -> pl.Series:
 
 
 def path_links(graph: Graph) -> pl.DataFrame:
-    """The path as stretches of time (kind, name, start_ns, duration_ns), first to last, without hole or overlap.
+    """The path as stretches of time (kind, name, start_ns, duration_ns, rank), first to last, without hole or overlap.
 
-    A node accounts for its own time, up to the start of the next; the rest is a wait, of the kind of the edge.
+    A node accounts for its own time, up to the start of the next; the rest is a wait, of the kind of the edge and of
+    the rank that waits.
     """
     path = path_nodes(graph)
     waits = graph.edges.filter("binding")["kind"].gather(path[1:] - 1)
-    nodes = graph.nodes.select("kind", "name", "start_ns", "duration_ns")[path].with_columns(
-        next_ns=pl.col("start_ns").shift(-1), next_name=pl.col("name").shift(-1)
+    nodes = graph.nodes.select("kind", "name", "start_ns", "duration_ns", "rank")[path].with_columns(
+        next_ns=pl.col("start_ns").shift(-1),
+        next_name=pl.col("name").shift(-1),
+        next_rank=pl.coalesce(pl.col("rank").shift(-1), "rank"),
     )
     nodes = nodes.head(-1).with_columns(wait=waits).with_row_index("place")
     end = pl.min_horizontal(pl.col("start_ns") + pl.col("duration_ns"), "next_ns")
@@ -100,6 +104,7 @@ def path_links(graph: Graph) -> pl.DataFrame:
         pl.col("kind").cast(LINK_KINDS),
         "name",
         "start_ns",
+        "rank",
         duration_ns=end - pl.col("start_ns"),
         place=2 * pl.col("place"),
     )
@@ -107,11 +112,19 @@ def path_links(graph: Graph) -> pl.DataFrame:
         kind=pl.col("wait").replace_strict(_WAITS, return_dtype=LINK_KINDS),
         name="next_name",
         start_ns=end,
+        rank="next_rank",
         duration_ns=pl.col("next_ns") - end,
         place=2 * pl.col("place") + 1,
     )
     both = pl.concat([frame.filter(pl.col("duration_ns") > 0) for frame in (own, rest)])
-    return both.sort("place").drop("place")
+    return both.sort("place").select("kind", "name", "start_ns", "duration_ns", "rank")
+
+
+def _ranks(links: pl.DataFrame) -> dict[str, int]:
+    """Nanoseconds of the path on each rank, most first; empty where ranks are not recorded."""
+    known = links.filter(pl.col("rank") >= 0).group_by("rank").agg(pl.col("duration_ns").sum())
+    ordered = known.sort("duration_ns", "rank", descending=[True, False])
+    return dict(ordered.select(pl.format("rank {}", "rank"), "duration_ns").iter_rows())
 
 
 def _kernels(graph: Graph, links: pl.DataFrame) -> tuple[KernelOnPath, ...]:

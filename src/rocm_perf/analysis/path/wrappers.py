@@ -18,7 +18,7 @@ _KEY = ["name", "start_ns"]
 def sync_wrappers(trace: Trace, graph: Graph) -> pl.DataFrame:
     """For each synchronising call between two operators of its thread: its node in the graph, and the host time
     since the operator before it and until the one after it. A call inside an operator has none of its own."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     if graph.empty or not trace.has("ops"):
         return pl.DataFrame(schema=_SCHEMA)
     origins = domains(trace, number).select("node", "origin_ns")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.carried import carried_over
+from rocm_perf.analysis.basis.clock_domains import with_clocks
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
@@ -31,12 +32,12 @@ SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")  # the tables wit
 
 @once_per_trace
 def phases(trace: Trace) -> Phases:
-    """The phases of the timed pass. Nodes have clocks of their own: a recording of several is not divided."""
+    """The phases of the timed pass. Where nodes have clocks of their own, a recording of several is not divided."""
     work = launched_work(trace)
     whole = _whole(trace)
     if not work.height or whole is None:
         return _undivided("no kernel and no copy with times was recorded", whole)
-    if work["node"].n_unique() > 1:
+    if with_clocks(work.select("node", "pid").unique(), trace)["domain"].n_unique() > 1:
         return _undivided("nodes have clocks of their own", whole)
     carried = carried_over(work)
     own = work.filter(~carried)
@@ -72,7 +73,7 @@ def _step_ns(repeated: Steps, found: Steady | None) -> Quantity:
 
 def _whole(trace: Trace) -> Span | None:
     """From the first start to the last end of anything in the timed pass."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     ends = [
         trace.lazy(name)
         .filter(pl.col("pass_id") == number, pl.col("end_ns") >= pl.col("start_ns"))

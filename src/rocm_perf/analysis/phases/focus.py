@@ -15,7 +15,17 @@ from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
 
 # What is cut: everything with a start that belongs to the program's own time. Counters, samples and descriptions stay.
-_CUT = ("dispatches", "copies", "api_calls", "ops", "ranges", "collectives", "links", "scratch")
+_CUT = (
+    "dispatches",
+    "copies",
+    "api_calls",
+    "ops",
+    "ranges",
+    "collectives",
+    "collective_calls",
+    "links",
+    "scratch",
+)
 _ALL = 0.99  # of the recording: a cut that takes off less costs more than it tells
 _MOMENTS = {"links": "effect_ns"}
 
@@ -43,7 +53,7 @@ def focused_rows(trace: Trace, name: str) -> pl.Series:
     table = trace.lazy(name).with_row_index("row")
     span = judged_span(trace)
     if span is not None:
-        table = table.filter(_is_inside(_MOMENTS.get(name, "start_ns"), span, timed_pass(trace) or 0))
+        table = table.filter(_is_inside(_MOMENTS.get(name, "start_ns"), span, timed_pass(trace)))
     return table.select("row").collect().to_series()
 
 
@@ -66,7 +76,7 @@ def cut(trace: Trace, span: Span) -> Trace:
 
     A call that outlasts the span would wait for work that was cut off: it ends with the span or its last GPU work.
     """
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     tables = {
         name: _inside(trace.table(name), _MOMENTS.get(name, "start_ns"), span, number)
         if name in _CUT
@@ -79,7 +89,7 @@ def cut(trace: Trace, span: Span) -> Trace:
         ends = (tables[name]["end_ns"].max() for name in ("dispatches", "copies") if name in tables)
         until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
         tables["api_calls"] = _ended(tables["api_calls"], until, number)
-    return part_of(trace, Trace(tables, trace.run))
+    return part_of(trace, Trace(tables, trace.run), span.start_ns)
 
 
 def _ended(calls: pl.DataFrame, until: pl.Expr, number: int) -> pl.DataFrame:

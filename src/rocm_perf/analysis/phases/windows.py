@@ -35,11 +35,16 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     usual = _usual_steps(repeated)
     if len(usual) < FEWEST_STEPS:
         return None
-    kernels = int((work["kind"] == "kernel").sum())
-    if sum(step.kernels for step in usual) < _MOST * kernels:
+    if sum(step.kernels for step in usual) < _MOST * _kernels_of_a_process(work):
         return None
     span = _span(usual, work.filter(_within(usual, step_time(repeated))))
     return Steady(usual, span if repeated.host_times else _from_launch(span, work))
+
+
+def _kernels_of_a_process(work: pl.DataFrame) -> int:
+    """The kernels of the process with the most: steps are those of one, and the other ranks do the same."""
+    kernels = work.filter(pl.col("kind") == "kernel").group_by("node", "pid").len()["len"]
+    return int(kernels.max() or 0)  # type: ignore[arg-type]
 
 
 def working_span(work: pl.DataFrame) -> Span:

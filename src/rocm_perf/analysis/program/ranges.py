@@ -34,7 +34,7 @@ _STEP = r"^ProfilerStep#\d+$"
 
 def ranges(trace: Trace) -> Ranges:
     """Every range by its place in the nesting, or why there are none."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     recorded = trace.table("ranges").filter(
         (pl.col("pass_id") == number) & ~pl.col("source").is_in(NOT_THE_PROGRAM)
     )
@@ -68,7 +68,7 @@ def ranges(trace: Trace) -> Ranges:
 def step_spans(trace: Trace) -> pl.DataFrame:
     """The steps of the program in order, as name, node, start_ns and end_ns: torch's ProfilerStep ranges, else the
     calls of the outermost range that is called most often, if it is called at least three times."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     spans = trace.table("ranges").filter(
         (pl.col("pass_id") == number) & ~pl.col("on_gpu") & (pl.col("end_ns") > pl.col("start_ns"))
     )

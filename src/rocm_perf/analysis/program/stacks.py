@@ -38,7 +38,7 @@ def gpu_stacks(trace: Trace) -> tuple[GpuStack, ...]:
 
 def _host_spans(trace: Trace) -> pl.DataFrame:
     """Ranges, Python functions and operators of the timed pass."""
-    of_pass = pl.col("pass_id") == (timed_pass(trace) or 0)
+    of_pass = pl.col("pass_id") == timed_pass(trace)
     ranges = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu"))
     return pl.concat([ranges.select(_SPAN), trace.table("ops").filter(of_pass).select(_SPAN)])
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
-from rocm_perf.analysis.operators.tree import OperatorTree, has_operators, operator_tree
+from rocm_perf.analysis.operators.tree import has_operators, operator_tree
 from rocm_perf.analysis.roofline.amounts import SHAPES, Key, Work, filled
 from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.counted import (
@@ -49,7 +49,6 @@ NO_WORK = (
 NO_OPERATOR = "it was launched by no operator that is recorded"
 EVIDENCE = frozenset((OCCUPANCY, "wait_share", "issue_wait_share"))
 
-_FEW = 0.01  # of the kernels: without their launches, little is lost
 
 Ceilings = tuple[Mapping[str, Ceiling], ...]
 Machines = tuple[MachineCeilings, ...]
@@ -96,16 +95,8 @@ def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline
     )
     work = counted_work(recording.tables, known, recording.times)
     if has_operators(whole_of(trace)):
-        work = filled(work, shaped_work(trace, _launching_tree(trace), known, recording.times))
+        work = filled(work, shaped_work(trace, operator_tree(trace), known, recording.times))
     return Roofline(_gpus(known, recording.ceilings), _kernels(recording, work))
-
-
-def _launching_tree(trace: Trace) -> OperatorTree:
-    """The operators of a recording; those of all that it was cut from where its launches lie before the cut, as they
-    do where the host runs ahead."""
-    tree = operator_tree(trace)
-    without = tree.kernels["launch_ns"].null_count()
-    return operator_tree(whole_of(trace)) if without > _FEW * tree.kernels.height else tree
 
 
 def _gpus(known: tuple[Device, ...], peaks: Ceilings) -> tuple[RooflineGpu, ...]:

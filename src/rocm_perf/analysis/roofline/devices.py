@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,24 +64,28 @@ _UNKNOWN = Device(
 def devices(trace: Trace, gpu: Gpu | None = None) -> tuple[Device, ...]:
     """The GPUs by model, in recorded order; at least one. A `gpu` that is given overrides what was recorded."""
     if gpu is not None:
-        named = Device(
-            name=gpu.name,
-            gfx=gpu.gfx,
-            agents=(),
-            gpu=gpu,
-            chip=gpu,
-            compute_units=gpu.compute_units,
-            identified_by="it was named",
-        )
-        return (named,)
+        return (named_device(gpu),)
     rows = trace.table("agents").filter(pl.col("kind").fill_null("GPU") == "GPU")
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         groups.setdefault(_model(row), []).append(row)
-    models = tuple(_device(members) for members in groups.values())
+    models = tuple(device_of(members) for members in groups.values())
     if not models:
         return (_undescribed(trace),)
     return models if len(models) == 1 or _described(trace, rows) else (*models, _UNKNOWN)
+
+
+def named_device(gpu: Gpu) -> Device:
+    """A GPU of the catalogue that the user named."""
+    return Device(
+        name=gpu.name,
+        gfx=gpu.gfx,
+        agents=(),
+        gpu=gpu,
+        chip=gpu,
+        compute_units=gpu.compute_units,
+        identified_by="it was named",
+    )
 
 
 @once_per_trace
@@ -124,7 +128,8 @@ def _model(row: Mapping[str, Any]) -> tuple[object, ...]:
     return tuple(row[name] for name in ("gfx", "name", "cu_count", "clock_mhz", "memory_bytes"))
 
 
-def _device(members: list[Mapping[str, Any]]) -> Device:
+def device_of(members: Sequence[Mapping[str, Any]]) -> Device:
+    """GPUs of one model, each a row of the table `agents`."""
     first = members[0]
     matched = match(first)
     gfx = matched.gpu.gfx if matched.gpu else first["gfx"]

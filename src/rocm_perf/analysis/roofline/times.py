@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.keys import alone, ordered, over, telling
-from rocm_perf.analysis.basis.passes import shown_pass, timed_pass
+from rocm_perf.analysis.basis.passes import kernel_pass, shown_pass
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.model.trace import Trace
 
@@ -35,7 +35,7 @@ class Times:
 
 def times(trace: Trace, known: tuple[Device, ...]) -> Times:
     placed = on_device(_numbered(trace.table("dispatches")), known)
-    number = timed_pass(trace)
+    number = kernel_pass(trace)
     if number is not None:
         length = (pl.col("end_ns") - pl.col("start_ns")).cast(pl.Float64)
         return _times(placed.with_columns(length.alias("duration_ns")), number, OWN_TIMES)

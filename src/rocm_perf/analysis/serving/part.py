@@ -6,11 +6,10 @@ from __future__ import annotations
 import polars as pl
 from msgspec.structs import replace
 
-from rocm_perf.analysis.basis.annotated_steps import steps_pass
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
-from rocm_perf.analysis.basis.passes import timed_rows
+from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.serving.steps import PROCESS, open_at, timed_steps, work_in_steps
+from rocm_perf.analysis.serving.steps import PROCESS, THREAD, open_at, timed_steps, work_in_steps
 from rocm_perf.errors import UsageError
 from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 from rocm_perf.model.tables import SCHEMAS
@@ -36,7 +35,7 @@ def of_kind(trace: Trace, kind: StepKind) -> Trace:
     rows = {name: _kept(trace, name, own["step"], spans) for name in _timed_tables(trace)}
     work = [rows[name].select("node", "start_ns", "end_ns") for name in _WORK if name in rows]
     lasting = disjoint(pl.concat([spans, *work]), ["node"])
-    number = steps_pass(trace)
+    number = timed_pass(trace)
     tables = {
         name: _moved(rows[name], own if name in _HOST else own.clear(), lasting, number)
         if name in rows
@@ -73,7 +72,7 @@ def _kept(trace: Trace, name: str, chosen: pl.Series, spans: pl.DataFrame) -> pl
     points = table.select("node", start_ns=moment, end_ns=moment + 1)
     inside = (overlap_ns(points, spans, ["node"]) > 0).fill_null(False)
     own = pl.when(pl.col("step").is_null()).then(inside).otherwise(pl.col("step").is_in(chosen.implode()))
-    return table.filter(own | (pl.col("pass_id") != steps_pass(trace)))
+    return table.filter(own | (pl.col("pass_id") != timed_pass(trace)))
 
 
 def _step_of_rows(trace: Trace, name: str) -> pl.Series:
@@ -104,10 +103,20 @@ def _moved(table: pl.DataFrame, steps: pl.DataFrame, lasting: pl.DataFrame, numb
 
 
 def _shifts(steps: pl.DataFrame, lasting: pl.DataFrame) -> pl.DataFrame:
-    """How far what the host did for each step moves; before the first of all steps it stays as far as it was."""
+    """How far what the host did for each step moves; before the first of all steps it stays as far as it was.
+
+    A step of a host that ran ahead may have taken it longer than the GPU: then those before it move further back, so
+    that the steps of a thread never lie over one another.
+    """
     begins = _closed_up(steps.select("node", at="begin_ns"), lasting).alias("begins")
     since = pl.when("is_first").then("begin_ns").otherwise(pl.min_horizontal("begin_ns", "end_ns"))
-    return steps.with_columns(begins).select("step", shift=pl.col("begins") - since)
+    between = (pl.col("start_ns") - pl.col("end_ns").shift(1)).fill_null(0).cum_sum()
+    latest = (pl.col("shift") + pl.col("between")).cum_min(reverse=True) - pl.col("between")
+    return (
+        steps.with_columns(begins)
+        .with_columns(shift=pl.col("begins") - since, between=between.over(THREAD, order_by="start_ns"))
+        .select("step", shift=latest.over(THREAD, order_by="start_ns"))
+    )
 
 
 def _closed_up(times: pl.DataFrame, lasting: pl.DataFrame) -> pl.Series:

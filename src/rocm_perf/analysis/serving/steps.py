@@ -22,7 +22,7 @@ FORMULAS = {
 }
 
 PROCESS = ["node", "pid"]
-_THREAD = ["node", "pid", "tid"]  # its steps come one after another
+THREAD = ["node", "pid", "tid"]  # its steps come one after another
 _STREAM = ["node", "agent_id", "stream_id"]
 
 
@@ -34,7 +34,7 @@ def work_in_steps(trace: Trace) -> pl.DataFrame:
     if steps["on_gpu"].any():
         return work.with_columns(open_at(work, steps, work["start_ns"], _STREAM))
     launch = work.select(pl.coalesce("launch_start", "start_ns")).to_series()
-    own = open_at(work, steps, launch, _THREAD)
+    own = open_at(work, steps, launch, THREAD)
     if own.null_count():  # launched by another thread of the process, or not known by which
         own = pl.select(pl.coalesce(own, open_at(work, steps, launch, PROCESS))).to_series()
     return work.with_columns(own)
@@ -68,7 +68,7 @@ def timed_steps(trace: Trace) -> pl.DataFrame:
     joined = steps.join(own, on="step", how="left", maintain_order="left").with_columns(
         pl.col("kernels").fill_null(0), done_ns=pl.max_horizontal("end_ns", "gpu_end")
     )
-    lasting = _lasting(joined, unrecorded_waits(trace), _STREAM if steps["on_gpu"].any() else _THREAD)
+    lasting = _lasting(joined, unrecorded_waits(trace), _STREAM if steps["on_gpu"].any() else THREAD)
     spans = lasting.select(*PROCESS, start_ns="begin_ns", end_ns="done_ns")
     return lasting.with_columns(busy_ns=overlap_ns(spans, launched_work(trace), PROCESS))
 

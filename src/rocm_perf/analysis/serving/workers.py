@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.annotated_steps import steps_pass
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.serving.steps import PROCESS, timed_steps
 from rocm_perf.model.results.serving import Worker
 from rocm_perf.model.trace import Trace
@@ -47,7 +47,7 @@ def workers(trace: Trace, judged: tuple[int, int | None]) -> tuple[Worker, ...]:
 
 def _processes(trace: Trace) -> pl.DataFrame:
     """Every process of the timed pass that any table names, with its rank and its command."""
-    number = steps_pass(trace)
+    number = timed_pass(trace)
     seen = [
         trace.lazy(name)
         .filter(pl.col("pass_id") == number)

@@ -40,22 +40,28 @@ def queue_times(trace: Trace) -> tuple[DeviceTime, ...]:
 @once_per_trace
 def wall_ns(trace: Trace) -> int | None:
     """The time from the first to the last thing recorded; nodes have clocks of their own."""
-    number = timed_pass(trace) or 0
+    spans = node_spans(trace)
+    longest: int | None = (spans["last_ns"] - spans["first_ns"]).max()
+    return longest
+
+
+def node_spans(trace: Trace) -> pl.DataFrame:
+    """When the first thing of each node begins, and the last one ends, in the timed pass."""
+    number = timed_pass(trace)
     spans = [
         trace.lazy(name)
         .filter(pl.col("pass_id") == number)
         .group_by("node")
         .agg(
-            pl.col("start_ns").min().alias("first"),
-            pl.max_horizontal(pl.col("end_ns").max(), pl.col("start_ns").max()).alias("last"),
+            pl.col("start_ns").min().alias("first_ns"),
+            pl.max_horizontal(pl.col("end_ns").max(), pl.col("start_ns").max()).alias("last_ns"),
         )
         for name in _SPANS
         if trace.has(name)
     ]
     if not spans:
-        return None
-    windows = pl.concat(spans).group_by("node").agg(pl.col("last").max() - pl.col("first").min()).collect()
-    return windows["last"].max()  # type: ignore[return-value]
+        return pl.DataFrame(schema={"node": pl.Int32, "first_ns": pl.Int64, "last_ns": pl.Int64})
+    return pl.concat(spans).group_by("node").agg(pl.col("first_ns").min(), pl.col("last_ns").max()).collect()
 
 
 def gpus(trace: Trace) -> tuple[Agent, ...]:

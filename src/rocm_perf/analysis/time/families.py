@@ -14,6 +14,7 @@ from rocm_perf.analysis.basis.names import LONGEST, demangle, short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
+from rocm_perf.analysis.time.attention_by_hand import attention_by_hand
 from rocm_perf.analysis.time.fusible import BASIS, FUSIBLE, fused_saving_ns
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.model.document import Document
@@ -26,6 +27,8 @@ from rocm_perf.units import format_ns, format_share
 
 FORMULAS = {
     "families.share": "kernel time of the family / kernel time of all, summed over dispatches",
+    "families.attention_by_hand": "kernels between two matrix products of a stream that are a softmax and what scales, "
+    "masks and converts its rows: all of their time, at most",
     "families.gemm_share": "kernel time of matrix products / kernel time of all; convolution and attention are apart",
 }
 
@@ -33,6 +36,8 @@ OTHER = Family("other", "")
 _SHARE = "kernel time of the family / kernel time of all"
 
 UNFUSED = "unfused-kernels"
+ATTENTION = "attention-by-hand"
+_ATTENTION_SHARE = 0.1  # of the kernel time between the products: from here on it is worth a word
 _FUSIBLE_SHARE = 0.4  # of the kernel time: from here on it is worth a word
 RUNTIME = "ROCm runtime"  # copies and fills that the program asked for as such
 _FRAMEWORKS = frozenset(("PyTorch", "inductor"))  # whose compiler fuses kernels
@@ -84,6 +89,13 @@ def family_totals(trace: Trace) -> Families:
     """Kernel time by family, of all dispatches or, where none was kept, of the profiler's own statistics."""
     dispatches = timed_dispatches(trace)
     kernels = _of_dispatches(dispatches) if dispatches.height else _of_summaries(trace)
+    totals = families_of(kernels, _fused(dispatches, kernels) if dispatches.height else None)
+    by_hand = attention_by_hand(dispatches, families(dispatches["kernel"]))
+    return msgspec.structs.replace(totals, attention_by_hand=by_hand)
+
+
+def families_of(kernels: pl.DataFrame, fused_saving: int | None) -> Families:
+    """The families of these kernels, given their `calls` and `total` time."""
     if not kernels.height:
         why = "the recording holds no kernels with times"
         nothing = unavailable("", _SHARE, why)
@@ -96,7 +108,7 @@ def family_totals(trace: Trace) -> Families:
         rows=ordered,
         gemm_share=_share(ordered, "gemm", total),
         unclassified_share=_share(ordered, "other", total),
-        fused_saving_ns=_fused(dispatches, kernels) if dispatches.height else None,
+        fused_saving_ns=fused_saving,
     )
 
 
@@ -164,7 +176,36 @@ def _spent(spots: list[Hotspot]) -> int:
 
 
 def family_findings(document: Document) -> list[Finding]:
-    """More time in a framework's kernels that pass data on than in those that compute."""
+    """Attention written out, or more time in a framework's kernels that pass data on than in those that compute."""
+    return _attention_findings(document) or _unfused_findings(document)
+
+
+def _attention_findings(document: Document) -> list[Finding]:
+    attention, total = document.families.attention_by_hand, document.hotspots.total_ns
+    if attention is None or not total or not uses_a_framework(document):
+        return []
+    share = attention.between_ns / total
+    if share < _ATTENTION_SHARE:
+        return []
+    names = ", ".join(dict.fromkeys(map(short_name, attention.kernels)))
+    finding = Finding(
+        id=ATTENTION,
+        severity="info",
+        title=f"Attention is computed by separate kernels: {format_share(share)} of the kernel time is softmax and "
+        "what is around it",
+        evidence=(
+            f"{attention.calls:,} times between two matrix products: {names}; {format_ns(attention.between_ns)} in all",
+            "each of them reads the scores of all pairs of tokens from memory and writes them back",
+        ),
+        time_at_stake_ns=attention.between_ns,
+        remedy="Use a fused attention kernel: torch.nn.functional.scaled_dot_product_attention (in Hugging Face models "
+        'attn_implementation="sdpa"), or FlashAttention.',
+        kind="kernel-memory",
+    )
+    return [of_one_gpu(finding, document)]
+
+
+def _unfused_findings(document: Document) -> list[Finding]:
     passing = unfused(document)
     share = sum(spot.share for spots in passing.values() for spot in spots)
     if share < _FUSIBLE_SHARE or sum(map(len, passing.values())) < 2:

@@ -119,7 +119,7 @@ def _of_process(ranges: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _own_ranges(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
-    usable = (pl.col("pass_id") == (timed_pass(trace) or 0)) & ~pl.col("source").is_in(NOT_STEPS)
+    usable = (pl.col("pass_id") == timed_pass(trace)) & ~pl.col("source").is_in(NOT_STEPS)
     return _of_process(trace.table("ranges").filter(usable), kernels)
 
 

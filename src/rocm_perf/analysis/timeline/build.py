@@ -16,6 +16,7 @@ from rocm_perf.analysis.timeline.counters import counters
 from rocm_perf.analysis.timeline.interned import Interned
 from rocm_perf.analysis.timeline.layer import TRACK, Layer
 from rocm_perf.analysis.timeline.places import Places, places
+from rocm_perf.analysis.timeline.sample import shown_part
 from rocm_perf.analysis.timeline.thinning import MOST_SLICES, thinned, without_long_texts
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.timeline import FLOW, READING, SLICE, Timeline, Track, TrackKind
@@ -28,6 +29,7 @@ _SEVERAL_CLOCKS = "Machines have clocks of their own: each begins here with its 
 
 def timeline(trace: Trace, document: Document, *, most_slices: int = MOST_SLICES) -> Timeline | None:
     """The whole recording over time, with what the document says about it; None where nothing in it has a time."""
+    trace, document, notes = shown_part(trace, document)
     where = places(trace)
     if where is None:
         return None
@@ -51,7 +53,7 @@ def timeline(trace: Trace, document: Document, *, most_slices: int = MOST_SLICES
         steps=_steps(trace, where),
         judged=bounds,
         thinned=" ".join(filter(None, (merged, dropped))) or None,
-        notes=(_SEVERAL_CLOCKS,) if where.clocks.height > 1 else (),
+        notes=(*notes, *((_SEVERAL_CLOCKS,) if where.clocks["origin_ns"].n_unique() > 1 else ())),
     )
 
 
@@ -81,7 +83,7 @@ def _bounds(trace: Trace, where: Places) -> tuple[int, int] | None:
 
 def offset_ns(judged: Trace, where: Places) -> int:
     """When the first span of the judged part starts. A recording of several clocks is judged as a whole."""
-    starts = domains(judged, timed_pass(judged) or 0)["origin_ns"]
+    starts = domains(judged, timed_pass(judged))["origin_ns"]
     return int(starts[0]) - where.begin_ns if starts.len() == 1 else 0
 
 

@@ -11,6 +11,7 @@ from rocm_perf.analysis.timeline import gpu, overall
 from rocm_perf.analysis.timeline.build import offset_ns
 from rocm_perf.analysis.timeline.layer import Layer
 from rocm_perf.analysis.timeline.places import places
+from rocm_perf.analysis.timeline.sample import shown_part
 from rocm_perf.model.derived import NOTHING_DERIVED, DerivedTracks
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.operators import QueueLength
@@ -19,6 +20,7 @@ from rocm_perf.model.trace import Trace
 
 def derived_tracks(trace: Trace, document: Document) -> DerivedTracks:
     """The tracks of a recording that the document is about; none where nothing has a time."""
+    trace, document, _ = shown_part(trace, document)
     where = places(trace)
     if where is None:
         return NOTHING_DERIVED

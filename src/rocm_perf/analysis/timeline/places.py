@@ -63,7 +63,7 @@ def places(trace: Trace) -> Places | None:
 
 def _clocks(trace: Trace) -> pl.DataFrame:
     """When each node begins and ends: with its first and last span, or reading where it has no spans at all."""
-    spans = domains(trace, timed_pass(trace) or 0).select("node", "origin_ns", "last_ns")
+    spans = domains(trace, timed_pass(trace)).select("node", "origin_ns", "last_ns")
     if spans.height:
         return spans.sort("node")
     moments = pl.concat(

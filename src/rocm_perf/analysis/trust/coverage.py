@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -50,8 +51,8 @@ def coverage(trace: Trace) -> Coverage:
         missing=_missing(trace, fruitless),
         lost_records=None if None in known else sum(records or 0 for records in known),
         holes=(
-            *_lost(trace),
-            *_unpaired(dispatches.height, paired, fruitless),
+            *lost_records(trace.run.losses),
+            *unpaired(dispatches.height, paired, fruitless),
             *_asked_but_absent(trace),
             *_counters_without_dispatches(trace, everything),
             *_bad_times(dispatches),
@@ -96,10 +97,11 @@ def _missing(trace: Trace, fruitless: int | None) -> int | None:
     return single_losses(trace).lost + (lost.missing if lost else 0)
 
 
-def _lost(trace: Trace) -> list[Finding]:
-    if not trace.run.losses:
+def lost_records(losses: Sequence[Loss]) -> list[Finding]:
+    """That some of the recording could not be read."""
+    if not losses:
         return []
-    evidence = tuple(_describe(loss) for loss in trace.run.losses)
+    evidence = tuple(_describe(loss) for loss in losses)
     return [
         Finding(
             id="lost-records",
@@ -116,7 +118,8 @@ def _describe(loss: Loss) -> str:
     return what if loss.records is None else f"{what} ({loss.records:,})"
 
 
-def _unpaired(dispatched: int, paired: int | None, fruitless: int | None) -> list[Finding]:
+def unpaired(dispatched: int, paired: int | None, fruitless: int | None) -> list[Finding]:
+    """Kernels without a launch, and launches without a kernel."""
     findings = []
     orphans = 0 if paired is None else dispatched - paired
     if orphans:

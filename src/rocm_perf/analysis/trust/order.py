@@ -70,7 +70,7 @@ def _step(steps: pl.Series) -> str:
 
 def kernels_before_launch(trace: Trace) -> list[Finding]:
     """Kernels that start before the call that launched them: the host's clock and the GPU's are not aligned."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     calls = (
         trace.table("api_calls")
         .filter((pl.col("pass_id") == number) & pl.col("correlation_id").is_not_null())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.passes import kernel_pass
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns
@@ -57,7 +57,7 @@ def _uneven(row: dict[str, object]) -> str:
 
 def passes_differ_in_time(trace: Trace) -> list[Finding]:
     """Kernels whose median time in a counter pass is not that of the pass whose times are shown."""
-    number = timed_pass(trace)
+    number = kernel_pass(trace)
     if number is None or trace.table("dispatches")["pass_id"].n_unique() < 2:
         return []
     times = _turns(trace).drop_nulls("length").filter(pl.col("length") >= 0)

@@ -108,7 +108,7 @@ def coarse_times(trace: Trace) -> list[Finding]:
 
 def mixed_clocks(trace: Trace) -> list[Finding]:
     """Times from two clocks in one recording: far apart between tables, or within one."""
-    number = timed_pass(trace) or 0
+    number = timed_pass(trace)
     evidence = [*_apart(_windows(trace, number)), *_split(trace, number)]
     if not evidence:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -37,17 +37,36 @@ def conclusions(
     doubtful = doubts(whole)
     if times_are_not_kernels(whole):
         return (), doubtful
-    run = Run(document, unprofiled(trace), trace, setting(trace))
+    return concluded(
+        Run(document, unprofiled(trace), trace, setting(trace)),
+        doubtful,
+        idle_is_told=not idle_is_the_profilers(whole),
+        beside=statistics_findings(whole),
+        startup=[] if doubtful else startup_findings(document, whole),
+    )
+
+
+def concluded(
+    run: Run,
+    doubtful: tuple[Finding, ...],
+    *,
+    idle_is_told: bool,
+    beside: Sequence[Finding] = (),
+    startup: Sequence[Finding] = (),
+) -> tuple[tuple[Projection, ...], tuple[Finding, ...]]:
+    """The same, given what makes the recording doubtful, whether idle time is the program's, and what was found beside
+    the topics and in the start-up."""
+    document = run.document
     waiting = list(_topic_findings(document))
-    if doubtful or idle_is_the_profilers(whole):
+    if doubtful or not idle_is_told:
         waiting = [finding for finding in waiting if not _is_about_idle_time(finding)]
     projections, merged = themed(run, waiting)
-    alone = [finding for finding in waiting if finding.id not in THEMED] + statistics_findings(whole)
+    alone = [*(finding for finding in waiting if finding.id not in THEMED), *beside]
     findings = [_worded(finding, run) for finding in _worth_a_look([*merged, *alone], document)]
     order = [*nothing_to_gain(findings, document), *ranked(findings, document)]
-    startup = [] if doubtful else startup_findings(document, whole)
     order = [*startup, *order] if is_mostly_startup(document) else [*order, *startup]
-    return tuple(projections), (*doubtful, *order)[:MOST]
+    repairs = [straggler.repair for straggler in document.ranks.stragglers if straggler.repair]
+    return (*repairs, *projections), (*doubtful, *order)[:MOST]
 
 
 def _worth_a_look(findings: list[Finding], document: Document) -> list[Finding]:

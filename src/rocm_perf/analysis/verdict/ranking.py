@@ -19,10 +19,30 @@ KERNEL_KINDS: tuple[Kind, ...] = (
 # idle time whose cause is.
 UNKNOWN = 1 / 3
 _UNSURE: tuple[Kind, ...] = ("cannot-tell", "unrecorded-work")
+# One rank unlike its equals is a fault: it comes before what nobody timed again, for that is of all ranks, who wait.
+_FAULTS = ("late-rank", "slow-link")
 
 
 def ranked(findings: Sequence[Finding], document: Document) -> list[Finding]:
-    """Kernels come first if they hold more than any other finding is worth; else the finding worth most does."""
+    """Kernels come first if they hold more than any other finding is worth; else the finding worth most does. A fault
+    of one rank comes before both, unless something else was re-timed and saves more."""
+    order = _by_worth(findings, document)
+    faults = [finding for finding in order if finding.id in _FAULTS]
+    if not faults:
+        return order
+    least = max(finding.time_at_stake_ns or 0 for finding in faults)
+    ahead = [finding for finding in order if finding not in faults and _retimed_ns(finding) > least]
+    return [*ahead, *faults, *(one for one in order if one not in faults and one not in ahead)]
+
+
+def _retimed_ns(finding: Finding) -> int:
+    """What the finding saves for sure; 0 where that is a bound, or nobody knows."""
+    gain = finding.projected_speedup
+    known = gain is not None and "at most" not in gain.formula
+    return (finding.time_at_stake_ns or 0) if known else 0
+
+
+def _by_worth(findings: Sequence[Finding], document: Document) -> list[Finding]:
     kernels = [finding for finding in findings if finding.kind in KERNEL_KINDS]
     others = sorted(
         (finding for finding in findings if finding.kind not in KERNEL_KINDS),

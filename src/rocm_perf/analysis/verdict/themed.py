@@ -62,10 +62,9 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
 
     Without a projection the idle time that recurs is at stake, at most.
     """
-    idle = recurring_idle(run.document)
-    stake = sum(idle.get(cause, 0) for cause in theme.causes)
+    stake = theme.idle(run, theme)
     if projection:
-        stake = min(projection.saved_ns, _most(run, idle))
+        stake = min(projection.saved_ns, _most(run, recurring_idle(run.document)))
     if stake < WORTH * judged_ns(run.document):
         return []
     largest = max(members, key=lambda member: member.time_at_stake_ns or 0)

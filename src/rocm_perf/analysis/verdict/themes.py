@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
-from rocm_perf.analysis.verdict.recurring import judged_ns
+from rocm_perf.analysis.verdict.recurring import judged_ns, long_pauses_ns, recurring_idle
 from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -34,6 +36,19 @@ class Run:
     setting: Setting
 
 
+def _idle_of_causes(run: Run, theme: Theme) -> int:
+    idle = recurring_idle(run.document)
+    return sum(idle.get(cause, 0) for cause in theme.causes)
+
+
+def _idle_in_long_gaps(run: Run, _: Theme) -> int:
+    return long_pauses_ns(run.document)
+
+
+def _idle_in_short_gaps(run: Run, theme: Theme) -> int:
+    return _idle_of_causes(run, theme) - long_pauses_ns(run.document)
+
+
 @dataclass(frozen=True)
 class Theme:
     """`causes` are those of idle time that belong to it; `show` is the section that holds the evidence."""
@@ -45,6 +60,7 @@ class Theme:
     show: str
     change: Callable[[Run], Change | None]
     words: Callable[[Run, Finding], tuple[str, str]]  # title and remedy, of the finding with most time
+    idle: Callable[[Run, Theme], int] = _idle_of_causes  # what it can be worth without a projection, at most
 
 
 def _as_found(_: Run, finding: Finding) -> tuple[str, str]:
@@ -78,7 +94,9 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     """How a slow host shows: launches one after another that take too long, or other work between them."""
     kernels, every_ns = _kernels(run), _every_ns(run)
     if not _launches_often(run):
-        return _other_work(run, finding.id == "gap-host-api", finding)
+        return (
+            _inside_calls(run, finding) if finding.id == "gap-host-api" else _other_work_words(run, finding)
+        )
     each_ns = sum(device.kernel_ns for device in run.document.devices) / kernels
     per_step = run.document.phases.kernels_per_step.value if run.document.judged_steps else None
     of_step = f"{per_step:,.0f} kernels a step, " if per_step else ""
@@ -89,14 +107,29 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     return title, _launch_remedy(run.setting)
 
 
-def _other_work(run: Run, inside_calls: bool, finding: Finding) -> tuple[str, str]:
-    if inside_calls:
-        called = ", ".join(row.call for row in run.document.gaps.calls[:2] if row.cause == "host_api")
-        return f"The GPU waits while the host is inside other calls: {called}", finding.remedy
+def _inside_calls(run: Run, finding: Finding) -> tuple[str, str]:
+    called = ", ".join(row.call for row in run.document.gaps.calls[:2] if row.cause == "host_api")
+    return f"The GPU waits while the host is inside other calls: {called}", finding.remedy
+
+
+def _other_work_words(run: Run, _: Finding) -> tuple[str, str]:
+    """The part of the program that keeps the host, where a range names one."""
+    named = next((row.name for row in run.document.gaps.ranges), None)
+    if named is None:
+        return (
+            "The GPU waits while the host does other work, outside any call that was recorded",
+            "Move that work out of the loop, or into another thread that prepares the next input; ranges "
+            f"({_RANGES if run.setting.jax else 'roctx'}) around the parts of the program show which part it is.",
+        )
+    if re.search(LOADING, named):
+        return (
+            "The GPU waits for the data loader",
+            "Load ahead of need: more workers (DataLoader(num_workers=, prefetch_factor=, pin_memory=True)), or less "
+            "to do for each sample on the host.",
+        )
     return (
-        "The GPU waits while the host does other work, outside any call that was recorded",
-        "Move that work out of the loop, or into another thread that prepares the next input; "
-        f"ranges ({_RANGES if run.setting.jax else 'roctx'}) around the parts of the program show which part it is.",
+        f"The GPU waits while the host is in {named}, and in no call of the runtime",
+        "Move that work out of the loop, or into another thread that prepares the next input.",
     )
 
 
@@ -180,6 +213,17 @@ THEMES = (
         show="gaps,launches",
         change=_captured,
         words=_host_words,
+        idle=_idle_in_short_gaps,
+    ),
+    Theme(
+        id="host-elsewhere",
+        kind="host-bound",
+        members=("gap-host-elsewhere",),
+        causes=("framework", "host_busy"),
+        show="gaps,ranges",
+        change=lambda _: None,
+        words=_other_work_words,
+        idle=_idle_in_long_gaps,
     ),
     Theme(
         id="host-not-recorded",

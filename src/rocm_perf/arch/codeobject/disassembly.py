@@ -64,11 +64,15 @@ def find_disassembler(choice: str | None = None, search_path: str | None = None)
 
 def disassemble(image: bytes, kernels: Sequence[str], tool: str) -> dict[str, tuple[Instruction, ...]]:
     """The instructions of each kernel that the tool finds in a code object, by symbol."""
+    return parse(listing(image, kernels, tool).splitlines())
+
+
+def listing(image: bytes, functions: Sequence[str], tool: str) -> str:
+    """What the tool prints of these functions of a code object; of all, where none is named."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
         file = Path(folder) / "code.hsaco"
         file.write_bytes(image)
-        text = _output([tool, "-d", "-l", *_only(kernels), str(file)], _TIMEOUT_S)
-    return parse(text.splitlines())
+        return _output([tool, "-d", "-l", *_only(functions), str(file)], _TIMEOUT_S)
 
 
 def _only(kernels: Sequence[str]) -> list[str]:

@@ -45,6 +45,27 @@ class Symbol:
 
 
 @dataclass(frozen=True)
+class Segment:
+    """A part of the memory that a loader makes of the file: its data, and zeros up to its size."""
+
+    address: int
+    offset: int  # in the file
+    size_bytes: int
+    is_writable: bool
+    data: memoryview
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """A word of that memory which depends on where it lies."""
+
+    address: int
+    kind: int
+    symbol: str  # empty: the file's own base
+    addend: int
+
+
+@dataclass(frozen=True)
 class Section:
     """A named part of the file; `data` is empty if it takes no space there."""
 
@@ -88,6 +109,31 @@ class Elf:
             raise self._broken("its sections overlap")
         return sections
 
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """What a loader puts into memory."""
+        with self._sensible():
+            parts = [part for part in self._file.iter_segments() if part["p_type"] == "PT_LOAD"]
+            if any(part["p_offset"] + part["p_filesz"] > len(self._data) for part in parts):
+                raise self._broken("its segments lie beyond its end")
+            return tuple(self._segment(part) for part in parts)
+
+    @cached_property
+    def relocations(self) -> tuple[Relocation, ...]:
+        """What a loader changes in the segments."""
+        with self._sensible():
+            tables = [part for part in self._parts if part["sh_type"] == "SHT_RELA" and part["sh_flags"] & 2]
+            return tuple(
+                Relocation(
+                    entry["r_offset"],
+                    entry["r_info_type"],
+                    self._symbol_name(table, entry),
+                    entry["r_addend"],
+                )
+                for table in tables
+                for entry in table.iter_relocations()
+            )
+
     def notes(self, owner: str, kind: int) -> tuple[bytes, ...]:
         """The content of the notes of one owner and kind, from the sections or, if those are stripped, the segments."""
         if any(section.kind == "SHT_NOTE" for section in self.sections):
@@ -126,6 +172,19 @@ class Elf:
             if sum(part["p_filesz"] for part in parts) > len(self._data):
                 raise self._broken("its notes lie beyond its end")
         return parts
+
+    def _segment(self, part: Any) -> Segment:
+        return Segment(
+            address=part["p_vaddr"],
+            offset=part["p_offset"],
+            size_bytes=part["p_memsz"],
+            is_writable=bool(part["p_flags"] & 2),
+            data=self._data[part["p_offset"] : part["p_offset"] + part["p_filesz"]],
+        )
+
+    def _symbol_name(self, table: Any, entry: Any) -> str:
+        number = entry["r_info_sym"]
+        return str(self._parts[table["sh_link"]].get_symbol(number).name) if number else ""
 
     def _section(self, number: int, part: Any) -> Section:
         offset, size, stored = part["sh_offset"], part["sh_size"], part["sh_type"] != "SHT_NOBITS"

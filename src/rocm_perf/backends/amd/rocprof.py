@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf.backends.amd.scripts import VERSION, ScriptProfiler, counter_file, is_plain, through_script
-from rocm_perf.backends.amd.windows import MOST_S, lacking, v1_period
+from rocm_perf.backends.amd.windows import MOST_S, lacking, v1_period, without_end
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.tools import Program
@@ -34,9 +34,9 @@ class RocprofProfiler(ScriptProfiler):
         window = wish.window
         if window and not self.trace_options(wish):
             return "rocprof keeps to a window only while it traces calls: add --hip-trace"
-        if max(window.delay_s or 0, window.duration_s or 0) > MOST_S:
+        if max(window.first_s, window.duration_s or 0, window.period_s or 0) > MOST_S:
             return f"rocprof counts at most {MOST_S:,.0f} s"
-        return lacking(window, _NAME, _CALLS)
+        return without_end(window, _NAME) or lacking(window, _NAME, _CALLS)
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         counters, traces = counter_file(wish, folder), self.trace_options(wish)
@@ -65,7 +65,7 @@ def _window(wish: Wish) -> tuple[str, ...]:
 
 def _notices(wish: Wish) -> Iterator[str]:
     yield _JOINED
-    if wish.window.by_clock:
+    if wish.window.by_clock and not wish.window.recurs:
         yield f"rocprof opens the window again every {MOST_S:,.0f} s"
     if others := [each for each in wish.formats if each not in ("csv", "json")]:
         yield f"rocprof writes csv and a Chrome trace, not {', '.join(others)}"

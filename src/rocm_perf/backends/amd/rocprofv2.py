@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf.backends.amd.scripts import VERSION, ScriptProfiler, counter_file, through_script
-from rocm_perf.backends.amd.windows import lacking, v2_period
+from rocm_perf.backends.amd.windows import lacking, v2_period, without_end
 from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import Machine, Version
 from rocm_perf.backends.tools import Program
@@ -34,7 +34,7 @@ class Rocprofv2Profiler(ScriptProfiler):
         return ""
 
     def window_refusal(self, wish: Wish, machine: Machine) -> str:  # noqa: ARG002
-        return lacking(wish.window, _NAME, calls="")
+        return without_end(wish.window, _NAME) or lacking(wish.window, _NAME, calls="")
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         counters = counter_file(wish, folder)

@@ -34,11 +34,22 @@ def lacking(window: Window, tool: str, calls: str) -> str:
     return ""
 
 
+def without_end(window: Window, tool: str) -> str:
+    """Why a profiler whose windows recur as long as the program runs does not keep to this one; empty if it does."""
+    if window.recurs and window.duration_s is not None:
+        return f"{tool} repeats its window as long as the program runs: leave --duration out"
+    return ""
+
+
 def v3_period(window: Window) -> tuple[str, ...]:
     """rocprofv3's option: delay, length and how often, in seconds. It knows no length without an end, and a year is
-    longer than any run."""
+    longer than any run. The delay comes before each repetition, and 0 repeats to the end."""
     if not window.by_clock:
         return ()
+    if window.recurs:
+        length, pause = decimal(window.open_s), decimal((window.period_s or 0) - window.open_s)
+        more = window.openings - 1 if window.openings else 0
+        return ("--collection-period", f"{decimal(window.first_s)}:{length}:1", f"{pause}:{length}:{more}")
     return (
         "--collection-period",
         f"{decimal(window.delay_s or 0)}:{decimal(window.duration_s or _YEAR_S)}:1",
@@ -46,9 +57,13 @@ def v3_period(window: Window) -> tuple[str, ...]:
 
 
 def v2_period(window: Window) -> tuple[str, ...]:
-    """rocprofv2's option: delay and length in whole milliseconds; without a third number it is not repeated."""
+    """rocprofv2's option: delay and length in whole milliseconds, and the distance of repetitions, where there are
+    any."""
     if not window.by_clock:
         return ()
+    if window.recurs:
+        times_s = (window.first_s, window.open_s, window.period_s or 0)
+        return ("-tp", ":".join(str(round(time_s * 1e3)) for time_s in times_s))
     length_ms = _MOST_MS if window.duration_s is None else max(1, round(window.duration_s * 1e3))
     return ("-tp", f"{round((window.delay_s or 0) * 1e3)}:{length_ms}")
 
@@ -58,4 +73,6 @@ def v1_period(window: Window) -> tuple[str, ...]:
     if not window.by_clock:
         return ()
     times_s = (window.delay_s or 0, window.duration_s or MOST_S, MOST_S)
+    if window.recurs:
+        times_s = (window.first_s, window.open_s, window.period_s or 0)
     return ("--trace-period", ":".join(f"{round(time_s * 1e6)}us" for time_s in times_s))

@@ -103,6 +103,13 @@ class Bin(msgspec.Struct, frozen=True):
     total_ns: int
 
 
+class LongGaps(msgspec.Struct, frozen=True):
+    """Gaps of a millisecond or more: too long for what a launch takes, so the host did something else."""
+
+    gaps: int
+    host_ns: int  # of these in which the launching thread was in no call
+
+
 class Gaps(msgspec.Struct, frozen=True):
     """Idle time of all GPUs, and of each queue and stream of them.
 
@@ -123,6 +130,7 @@ class Gaps(msgspec.Struct, frozen=True):
     histogram: tuple[Bin, ...]
     worst: tuple[Gap, ...]
     sync_between: Quantity  # share of gaps with a synchronising call between the launches on both sides
+    long: LongGaps = LongGaps(0, 0)
     doubt: str | None = None  # why this is not the program's idle time: nothing is concluded from it
     not_attributed: str | None = None  # why some or all of the time has the cause nothing_recorded
     unavailable: str | None = None

@@ -45,6 +45,14 @@ class FamilyTotal(msgspec.Struct, frozen=True):
     libraries: tuple[str, ...]
 
 
+class AttentionByHand(msgspec.Struct, frozen=True):
+    """Attention as separate kernels: softmax and what is around it, between two matrix products."""
+
+    calls: int
+    between_ns: int  # of the kernels between the products, in all calls
+    kernels: tuple[str, ...]  # between the products, in the order in which they first run
+
+
 class Families(msgspec.Struct, frozen=True):
     """Kernel time by family, longest first."""
 
@@ -55,6 +63,7 @@ class Families(msgspec.Struct, frozen=True):
     fused_saving_ns: int | None = (
         None  # what one kernel instead of each run of kernels that pass data on saves
     )
+    attention_by_hand: AttentionByHand | None = None
 
 
 class Step(msgspec.Struct, frozen=True):

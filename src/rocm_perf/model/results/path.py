@@ -67,6 +67,7 @@ class CriticalPath(msgspec.Struct, frozen=True):
     wall_ns: int
     links: int
     by_kind: dict[str, int]
+    by_rank: dict[str, int]  # nanoseconds on each rank, most first; empty where ranks are not recorded
     by_kernel: tuple[KernelOnPath, ...]  # longest on the path first
     longest: tuple[Link, ...]
     pattern: Pattern | None

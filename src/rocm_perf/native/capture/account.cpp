@@ -44,13 +44,13 @@ void Account::write(const std::string& folder, const Target& target, const std::
   std::string told;
   for (const auto& some : {notes, also})
     for (const std::string& note : some) told += (told.empty() ? "" : ", ") + quoted(note);
-  std::string text = "{\"version\": 1, \"state\": " + quoted(state) + ", \"reason\": " + quoted(reason) +
-                     ", \"launches\": " + std::to_string(target.launches()) +
-                     ", \"matched\": " + std::to_string(target.matched()) + ", \"names_seen\": " + target.names_seen() +
-                     ", \"not_seen\": [" + told + "], \"bytes\": " + std::to_string(bytes) +
-                     ", \"seconds\": {\"drain\": " + std::to_string(drain_s) +
-                     ", \"before\": " + std::to_string(before_s) + ", \"kernel\": " + std::to_string(kernel_s) +
-                     ", \"after\": " + std::to_string(after_s) + "}}\n";
+  std::string text =
+      "{\"version\": 1, \"state\": " + quoted(state) + ", \"reason\": " + quoted(reason) +
+      ", \"launches\": " + std::to_string(target.launches()) + ", \"matched\": " + std::to_string(target.matched()) +
+      ", \"names_seen\": " + target.names_seen() + ", \"shapes_seen\": " + target.shapes_seen() + ", \"not_seen\": [" +
+      told + "], \"bytes\": " + std::to_string(bytes) + ", \"seconds\": {\"drain\": " + std::to_string(drain_s) +
+      ", \"before\": " + std::to_string(before_s) + ", \"kernel\": " + std::to_string(kernel_s) +
+      ", \"after\": " + std::to_string(after_s) + "}}\n";
   std::string part = folder + "/capture.json.part";
   try {
     File(part, O_WRONLY | O_CREAT | O_TRUNC).write_at(text.data(), text.size(), 0);

@@ -1,10 +1,14 @@
 #include "capture/target.h"
 
 #include <cstdlib>
-#include <map>
 #include <stdexcept>
 
 namespace rocm_perf {
+namespace {
+
+constexpr std::size_t kMostShapes = 256;
+
+}  // namespace
 
 Pattern::Pattern(const std::string& text, bool ignore_case) {
   int failed = ::regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB | (ignore_case ? REG_ICASE : 0));
@@ -18,13 +22,15 @@ Target::Target()
     : pattern_(environment("ROCM_PERF_CAPTURE_KERNEL", ".*"), switched_on("ROCM_PERF_CAPTURE_IGNORE_CASE")),
       wanted_(std::strtoull(environment("ROCM_PERF_CAPTURE_DISPATCH", "1").c_str(), nullptr, 10)) {}
 
-bool Target::meets(const char* symbol, const std::function<bool()>& runs) {
+bool Target::meets(const char* symbol, const Shape& shape, const std::function<bool()>& runs) {
   std::lock_guard<std::mutex> hold(mutex_);
   ++launches_;
   Seen& seen = seen_of(symbol);
   ++seen.count;
   if (!seen.matches || done_ || !runs()) return false;
-  if (++matched_ != wanted_) return false;
+  ++matched_;
+  if (first_of_shape_.size() < kMostShapes) first_of_shape_.emplace(shape, matched_);
+  if (matched_ != wanted_) return false;
   done_ = true;
   return true;
 }
@@ -54,6 +60,13 @@ std::string Target::names_seen() const {
     comma = ", ";
   }
   return text + "}";
+}
+
+std::string Target::shapes_seen() const {
+  std::lock_guard<std::mutex> hold(mutex_);
+  std::string text;
+  for (const auto& entry : first_of_shape_) text += (text.empty() ? "" : ", ") + std::to_string(entry.second);
+  return "[" + text + "]";
 }
 
 Target::Seen& Target::seen_of(const char* symbol) {

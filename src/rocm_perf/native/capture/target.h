@@ -4,8 +4,10 @@
 
 #include <regex.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -31,13 +33,16 @@ class Pattern {
   regex_t compiled_{};
 };
 
+// What a launch looks like from outside: sizes of its grid and workgroup, and of its shared memory.
+using Shape = std::array<std::uint64_t, 7>;
+
 class Target {
  public:
   Target();
 
   // Counts the launch; true for the one to capture. `runs` is asked of a matching launch only: whether it is executed
   // now (and not merely recorded into a graph).
-  bool meets(const char* symbol, const std::function<bool()>& runs = [] { return true; });
+  bool meets(const char* symbol, const Shape& shape, const std::function<bool()>& runs = [] { return true; });
 
   // Whether a kernel of that name would be captured.
   bool matches(const std::string& symbol) const;
@@ -47,6 +52,9 @@ class Target {
 
   // {"name": count, ...} of every kernel that was launched
   std::string names_seen() const;
+
+  // [number, ...] of the first matching launch of each shape
+  std::string shapes_seen() const;
 
  private:
   struct Seen {
@@ -62,6 +70,7 @@ class Target {
   std::unordered_map<std::string, Seen> by_name_;
   // A name's memory may be reused for another kernel's name, so the text is compared too.
   std::unordered_map<const void*, std::pair<std::string, Seen*>> by_address_;
+  std::map<Shape, std::uint64_t> first_of_shape_;
   std::uint64_t launches_ = 0;
   std::uint64_t matched_ = 0;
   bool done_ = false;

@@ -96,6 +96,16 @@ Recording::Recording(Setup setup)
 
 void Recording::describe_devices() { devices_ = device_properties(); }
 
+void Recording::attached_anew() {
+  correlation_base_ += std::int64_t{1} << 32;
+  recorded_on_.clear();
+}
+
+void Recording::window_changed(std::int64_t time, bool is_open) {
+  openings_ += is_open;
+  windows_.add({time, is_open, openings_});
+}
+
 void Recording::add(std::uint8_t* buffer, std::size_t size) {
   if (!begun_) begin();
   note_events(buffer, size);
@@ -147,6 +157,10 @@ void Recording::begin() {
   append_number(out += ", \"boot_time_ns\": ", setup_.start.boot_ns);
   append_number(out += ", \"epoch_time_ns\": ", setup_.start.epoch_ns);
   append_number(out += ", \"segment\": ", static_cast<std::int64_t>(segments_.number()));
+  if (setup_.window.recurs()) {
+    append_number(out += ", \"window_ns\": ", setup_.window.open_ns);
+    append_number(out += ", \"period_ns\": ", setup_.window.period_ns);
+  }
   out += ", \"refusals\": [";
   for (std::size_t i = 0; i < refusals_.size(); ++i) append_quoted(out += i ? ", " : "", refusals_[i]);
   out += "], \"devices\": " + devices_;
@@ -167,6 +181,7 @@ void Recording::note_events(std::uint8_t* buffer, std::size_t size) {
 }
 
 void Recording::record(const CUpti_Activity& activity) {
+  ++records_;
   switch (activity.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
@@ -198,20 +213,20 @@ void Recording::kernel(const CUpti_ActivityKernel4& kernel) {
   const std::int64_t shape =
       shapes_.number({kernel.registersPerThread, std::int64_t{kernel.staticSharedMemory} + kernel.dynamicSharedMemory,
                       kernel.gridX, kernel.gridY, kernel.gridZ, kernel.blockX, kernel.blockY, kernel.blockZ});
-  kernels_.add({number(kernel.start), length(kernel), kernel.correlationId, strings_.number(shown(kernel.name)),
-                place(kernel.deviceId, kernel.contextId, kernel.streamId), shape});
+  kernels_.add({number(kernel.start), length(kernel), correlation_base_ + kernel.correlationId,
+                strings_.number(shown(kernel.name)), place(kernel.deviceId, kernel.contextId, kernel.streamId), shape});
 }
 
 void Recording::copy(const CUpti_ActivityMemcpy& copy) {
   if (!timed(copy.start, copy.end)) return;
-  copies_.add({number(copy.start), length(copy), copy.correlationId,
+  copies_.add({number(copy.start), length(copy), correlation_base_ + copy.correlationId,
                strings_.number(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
                place(copy.deviceId, copy.contextId, copy.streamId), number(copy.bytes), kNobody, kNobody});
 }
 
 void Recording::peer_copy(const CUpti_ActivityMemcpyPtoP& copy) {
   if (!timed(copy.start, copy.end)) return;
-  copies_.add({number(copy.start), length(copy), copy.correlationId,
+  copies_.add({number(copy.start), length(copy), correlation_base_ + copy.correlationId,
                strings_.number(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
                place(copy.deviceId, copy.contextId, copy.streamId), number(copy.bytes), copy.srcDeviceId,
                copy.dstDeviceId});
@@ -220,7 +235,7 @@ void Recording::peer_copy(const CUpti_ActivityMemcpyPtoP& copy) {
 void Recording::fill(const CUpti_ActivityMemset& fill) {
   if (!timed(fill.start, fill.end)) return;
   const std::string name = std::string("Memset (") + word(kMemories, fill.memoryKind) + ")";
-  copies_.add({number(fill.start), length(fill), fill.correlationId, strings_.number(name),
+  copies_.add({number(fill.start), length(fill), correlation_base_ + fill.correlationId, strings_.number(name),
                place(fill.deviceId, fill.contextId, fill.streamId), number(fill.bytes), kNobody, kNobody});
 }
 
@@ -229,8 +244,8 @@ void Recording::call(const CUpti_ActivityAPI& call) {
   const std::string& name = (runtime ? runtime_ : driver_).name(call.cbid);
   const bool wanted = setup_.every_call || (runtime ? is_needed(name) : is_work(name));
   if (name.empty() || !wanted || !timed(call.start, call.end)) return;
-  calls_.add(
-      {number(call.start), length(call), call.correlationId, strings_.number(name), call.threadId, call.returnValue});
+  calls_.add({number(call.start), length(call), correlation_base_ + call.correlationId, strings_.number(name),
+              call.threadId, call.returnValue});
 }
 
 void Recording::synchronization(const CUpti_ActivitySynchronization& wait) {
@@ -238,8 +253,8 @@ void Recording::synchronization(const CUpti_ActivitySynchronization& wait) {
   if (type == 0 || type >= kWaits.size() || !timed(wait.start, wait.end)) return;
   const auto known = device_of_.find(wait.contextId);
   const std::int64_t device = known == device_of_.end() ? 0 : known->second;
-  waits_.add({number(wait.start), length(wait), wait.correlationId, strings_.number(kWaits[type]), device,
-              signed_stream(wait.streamId), waited_stream(wait)});
+  waits_.add({number(wait.start), length(wait), correlation_base_ + wait.correlationId, strings_.number(kWaits[type]),
+              device, signed_stream(wait.streamId), waited_stream(wait)});
 }
 
 // The stream on which the event had last been recorded when the wait was asked for.

@@ -52,11 +52,13 @@ class Recording {
   void describe_devices();  // asks the driver; before the first record
   void context(std::uint32_t id, std::uint32_t device) { device_of_[id] = device; }
   void note_refusals(const std::vector<std::string>& kinds) { refusals_ = kinds; }  // of CUPTI; before the first record
-  void window_changed(std::int64_t time, bool is_open) { windows_.add({time, is_open}); }
+  void window_changed(std::int64_t time, bool is_open);
+  void attached_anew();                              // CUPTI counts from the start again
   void add(std::uint8_t* buffer, std::size_t size);  // all records of one buffer
   void flush();                                      // what came is in the file afterwards
   void finish(const Ending& ending);
   bool has_begun() const { return begun_; }
+  std::uint64_t records() const { return records_; }  // that CUPTI handed over, also those that are not kept
   bool is_full() const { return segments_.is_full(); }
   const std::string& error() const { return segments_.file.error(); }
 
@@ -109,13 +111,16 @@ class Recording {
   Table allocations_{'a', 5};
   Table ranges_{'r', 5};
   Table overheads_{'o', 4};
-  Table windows_{'v', 2};
+  Table windows_{'v', 3};
 
   std::unordered_map<std::string, std::string> demangled_;
   std::unordered_map<std::uint32_t, Range> open_ranges_;
   std::map<std::uint32_t, std::uint32_t> device_of_;  // by context
   // By context and event: (correlation of the record, stream), the last few.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::pair<std::uint32_t, std::uint32_t>>> recorded_on_;
+  std::int64_t openings_ = 0;          // of the window
+  std::int64_t correlation_base_ = 0;  // added to CUPTI's numbers, so that they differ between attachments
+  std::uint64_t records_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t last_ns_ = 0;
   bool begun_ = false;

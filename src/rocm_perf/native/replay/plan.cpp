@@ -1,47 +1,14 @@
 #include "replay/plan.h"
 
 #include <fstream>
-#include <sstream>
 #include <unordered_map>
+
+#include "common/plan_line.h"
 
 namespace rocm_perf {
 namespace {
 
-// The words of one line, from left to right.
-class Line {
- public:
-  explicit Line(const std::string& text) : in_(text) {}
-
-  std::string word() {
-    std::string text;
-    in_ >> text;
-    return text;
-  }
-
-  std::uint64_t number() { return number_of(word()); }
-
-  bool flag() { return number() != 0; }
-
-  std::string file() {
-    std::string text;
-    std::getline(in_ >> std::ws, text);
-    if (text.empty()) throw Failure(kBadPlan, "the plan lacks the name of a file");
-    return text;
-  }
-
-  static std::uint64_t number_of(const std::string& text) {
-    std::size_t used = 0;
-    try {
-      std::uint64_t value = std::stoull(text, &used, 0);
-      if (used == text.size()) return value;
-    } catch (const std::exception&) {
-    }
-    throw Failure(kBadPlan, "the plan has '" + text + "' where a number belongs");
-  }
-
- private:
-  std::istringstream in_;
-};
+using Line = PlanLine;
 
 // Members of a braced list are taken in their order.
 Piece piece(Line& line) { return {line.number(), line.number(), line.number(), line.file()}; }
@@ -52,6 +19,12 @@ Poison poison(Line& line) { return {line.number(), line.number(), static_cast<un
 
 void three(Line& line, std::uint64_t (&into)[3]) {
   for (std::uint64_t& value : into) value = line.number();
+}
+
+void own_sizes(Line& line, Plan& plan) {
+  Sizes& sizes = plan.own_sizes[line.word()];
+  three(line, sizes.grid);
+  three(line, sizes.workgroup);
 }
 
 void check_version(Line& line, Plan&) {
@@ -75,14 +48,16 @@ const std::unordered_map<std::string, void (*)(Line&, Plan&)> kLines = {
     {"reserve", [](Line& line, Plan& plan) { plan.reserve.push_back({line.number(), line.number()}); }},
     {"load", [](Line& line, Plan& plan) { plan.load.push_back(piece(line)); }},
     {"restore", [](Line& line, Plan& plan) { plan.restore.push_back(piece(line)); }},
+    {"swap", [](Line& line, Plan& plan) { plan.swap.push_back(piece(line)); }},
     {"dump", [](Line& line, Plan& plan) { plan.dump.push_back(target(line)); }},
     {"code", [](Line& line, Plan& plan) { plan.code.push_back(labelled(line)); }},
     {"global", [](Line& line, Plan& plan) { plan.globals.push_back(named(line)); }},
     {"dump_global", [](Line& line, Plan& plan) { plan.dump_globals.push_back(named(line)); }},
     {"poison", [](Line& line, Plan& plan) { plan.poison.push_back(poison(line)); }},
     {"kernarg", kernarg},
-    {"grid", [](Line& line, Plan& plan) { three(line, plan.grid); }},
-    {"workgroup", [](Line& line, Plan& plan) { three(line, plan.workgroup); }},
+    {"grid", [](Line& line, Plan& plan) { three(line, plan.sizes.grid); }},
+    {"workgroup", [](Line& line, Plan& plan) { three(line, plan.sizes.workgroup); }},
+    {"sizes", own_sizes},
     {"cluster", [](Line& line, Plan& plan) { three(line, plan.cluster); }},
     {"dynamic_lds", [](Line& line, Plan& plan) { plan.dynamic_lds = line.number(); }},
     {"group_segment", [](Line& line, Plan& plan) { plan.group_segment = line.number(); }},
@@ -98,6 +73,11 @@ const std::unordered_map<std::string, void (*)(Line&, Plan&)> kLines = {
 
 }  // namespace
 
+const Sizes& Plan::sizes_of(const std::string& label) const {
+  auto own = own_sizes.find(label);
+  return own == own_sizes.end() ? sizes : own->second;
+}
+
 Plan read_plan(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Failure(kUnreadable, "cannot read the plan " + path);
@@ -108,7 +88,11 @@ Plan read_plan(const std::string& path) {
     if (word.empty()) continue;
     auto known = kLines.find(word);
     if (known == kLines.end()) throw Failure(kBadPlan, "the plan has an unknown line: " + text.substr(0, 80));
-    known->second(line, plan);
+    try {
+      known->second(line, plan);
+    } catch (const PlanError& error) {
+      throw Failure(kBadPlan, error.what());
+    }
   }
   return plan;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -53,19 +54,28 @@ struct Poison {
   unsigned byte = 0;
 };
 
+struct Sizes {  // of a launch, in work-items
+  std::uint64_t grid[3] = {1, 1, 1}, workgroup[3] = {1, 1, 1};
+};
+
 struct Plan {
   std::string mode = "run", isa, kernel;
   int device = 0;
   std::vector<Range> reserve;
   std::vector<Piece> load, restore, dump;
+  std::vector<Piece> swap;  // put in place before the last launch: other contents at the same addresses
   std::vector<Named> code, globals, dump_globals;
   std::vector<Poison> poison;
   Piece kernarg;
   bool kernarg_at_address = false;
-  std::uint64_t grid[3] = {1, 1, 1}, workgroup[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
+  Sizes sizes;
+  std::map<std::string, Sizes> own_sizes;  // by the label of the code that has them
+  std::uint64_t cluster[3] = {1, 1, 1};
   std::uint64_t dynamic_lds = 0, group_segment = 0, private_segment = 0, cold_cache = 0;
   std::uint64_t warmup = 0, iterations = 1;
   bool cooperative = false, recopy = true, launch = true;
+
+  const Sizes& sizes_of(const std::string& label) const;
 };
 
 Plan read_plan(const std::string& path);

@@ -13,13 +13,14 @@ namespace rocm_perf {
 // leaves to the next, meet all alike.
 std::vector<std::size_t> order_of_round(std::size_t variants, std::uint64_t round);
 
-// `once(variant)` launches it and gives its time in nanoseconds; `counted()` follows a launch that counts.
+// `once(variant, is_last)` launches it and gives its time in nanoseconds; `counted()` follows a launch that counts.
 template <class Variant, class Once, class Counted>
 void take_times(const Plan& plan, const std::vector<Variant>& variants, Answer& answer, Once once, Counted counted) {
   auto begun = std::chrono::steady_clock::now();
+  std::uint64_t left = (plan.warmup + plan.iterations) * variants.size();
   for (std::uint64_t round = 0; round < plan.warmup + plan.iterations; ++round) {
     for (std::size_t which : order_of_round(variants.size(), round)) {
-      double taken = once(variants[which]);
+      double taken = once(variants[which], --left == 0);
       if (round < plan.warmup) continue;
       answer.samples_ns[variants[which].label].push_back(taken);
       answer.order.push_back(variants[which].label);

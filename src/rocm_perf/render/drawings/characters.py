@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from rocm_perf.model.results.phases import PhaseName
+from rocm_perf.render.rank_cells import State
 
 Dot = tuple[int, int]  # within a cell: column from the left, row from the bottom
 
@@ -31,6 +32,8 @@ class Characters:
     bits: Mapping[Dot, int]
     cells: str
     phases: Mapping[PhaseName, str]
+    ranks: Mapping[State, str]
+    levels: str  # of a heat map, from nothing to the most
     step_end: str  # the last cell of a step
     point: str  # a kernel without a letter
     upright: str  # the left axis
@@ -45,6 +48,8 @@ UNICODE = Characters(
     bits=_BRAILLE_BITS,
     cells=" " + "".join(chr(0x2800 + bits) for bits in range(1, 256)),
     phases={"before": "░", "start-up": "▒", "steady": "█", "work": "█", "end": "▓"},
+    ranks={"computing": "█", "waiting": "░", "communicating": "▓", "idle": "·"},
+    levels=" ░▒▓█",
     step_end="▉",
     point="•",
     upright="│",
@@ -54,6 +59,8 @@ ASCII = Characters(
     bits={(0, 0): 1, (0, 1): 2},
     cells=" .':",
     phases={"before": ".", "start-up": ":", "steady": "=", "work": "=", "end": "-"},
+    ranks={"computing": "#", "waiting": "-", "communicating": "=", "idle": "."},
+    levels=" .:=#",
     step_end="|",
     point="+",
     upright="|",

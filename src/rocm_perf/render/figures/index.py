@@ -14,7 +14,9 @@ from rocm_perf.render.figures.operators import flame_figure
 from rocm_perf.render.figures.over_time import memory_figure, sensors_figure
 from rocm_perf.render.figures.path import path_figure
 from rocm_perf.render.figures.phases import phases_figure
+from rocm_perf.render.figures.ranks import ranks_figure
 from rocm_perf.render.figures.roofline import roofline_figure
+from rocm_perf.render.figures.traffic import traffic_figure
 from rocm_perf.render.figures.waiting import waiting_figure
 from rocm_perf.render.sections.section import short_names
 
@@ -24,6 +26,8 @@ FIGURES: dict[str, Callable[[Document, float], Drawn]] = {
     "sync": lambda document, width: waiting_figure(document.sync, width),
     "kernels": lambda document, width: kernels_figure(document.hotspots, width),
     "families": lambda document, width: families_figure(document.families, width),
+    "ranks": lambda document, width: ranks_figure(document.ranks, width),
+    "communication": lambda document, width: traffic_figure(document.communication, width),
     "operators": lambda document, width: flame_figure(document.operators, width),
     "path": lambda document, width: path_figure(document.path, short_names(document), width),
     "roofline": lambda document, width: roofline_figure(document.roofline, width),

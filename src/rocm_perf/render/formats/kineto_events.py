@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.model.dtypes import ELEMENT_BYTES
+from rocm_perf.model.rank_tables import UNKNOWN_COLLECTIVE
 from rocm_perf.model.trace import Trace
 
 _COPY_WORDS = {"H2D": "HtoD", "D2H": "DtoH", "D2D": "DtoD", "P2P": "PtoP", "H2H": "HtoH"}
@@ -173,7 +174,8 @@ def _with_collectives(kernels: pl.DataFrame, collectives: pl.DataFrame) -> pl.Da
     """The kernels with their collectives, as Kineto notes them, sizes in elements."""
     key = ["start_ns", "end_ns", "agent_id", "stream_id", "correlation_id"]
     element = pl.col("dtype").replace_strict(ELEMENT_BYTES, default=None, return_dtype=pl.Int64)
-    noted = collectives.unique(key, keep="first").select(
+    known = collectives.filter(pl.col("name") != UNKNOWN_COLLECTIVE)
+    noted = known.unique(key, keep="first").select(
         *key,
         pl.col("name").alias("collective"),
         (pl.col("size_bytes") // element).alias("elements"),

@@ -29,11 +29,14 @@ def page(document: Document, timeline: Timeline | None = None, links: Sequence[L
     explanations = Explanations(document.formulas)
     sections = {name: describe(document, ROWS) for name, describe in SECTIONS.items()}
     missing = [section for section in sections.values() if section.unavailable]
+    top = head(document, missing, explanations)
     return filled(
         "page.html",
+        producer=document.producer,
+        title=top.title,
         document=document,
         links=links,
-        head=head(document, missing, explanations),
+        head=top,
         phases=topic_figure(document, "phases"),
         timeline=timeline,
         groups=views(document, sections, explanations),

@@ -33,6 +33,7 @@ from rocm_perf.render.sections.verdicts import (
     notable_excerpts,
     pairing,
 )
+from rocm_perf.render.sections.windows import windows_line
 from rocm_perf.units import format_count, format_ns, format_share
 
 LINES = 40
@@ -75,6 +76,8 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     if run.command:
         yield line((f"$ {run.command}", "dim"))
     yield from _recorded(document, view)
+    if samples := windows_line(document):
+        yield from labelled("Windows", samples, view.width, 2)
     yield from _phases(document, view)
     for sentence in limit_line(document):
         yield from paragraph(sentence, view.width, 3)

@@ -11,7 +11,9 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.results.phases import Phases
 from rocm_perf.render.drawings.characters import ASCII, UNICODE, Characters
 from rocm_perf.render.drawings.phases import STYLES, phases_bar
+from rocm_perf.render.drawings.ranks import ranks_drawing
 from rocm_perf.render.drawings.roofline import roofline_drawing
+from rocm_perf.render.drawings.traffic import traffic_drawing
 from rocm_perf.render.grid import squeezed
 from rocm_perf.render.lines import paragraph
 from rocm_perf.render.sections.phases import phase_line
@@ -43,6 +45,10 @@ def section_drawing(name: str, document: Document, characters: Characters, width
     """The drawing of a section, if it has one and there is room for it."""
     if name == "phases" and width >= BAR_FROM:
         return list(phase_lines(document.phases, characters, width))
+    if name == "ranks" and width >= BAR_FROM and document.ranks.map:
+        return list(ranks_drawing(document.ranks.map, width, characters))
+    if name == "communication" and width >= BAR_FROM and document.communication.traffic:
+        return list(traffic_drawing(document.communication.traffic, characters))
     if name == "roofline" and width >= BAR_FROM:
         return _roofline_with_names(document, characters, min(width, _SECTION_WIDTH))
     return []

@@ -45,6 +45,10 @@ _TITLES = {
     "memory_bus_bits": "memory bus",
     "memory_gbps_per_pin": "data rate per pin",
     "memory_gbps": "memory bandwidth",
+    "link_kind": "links to other GPUs",
+    "links": "links",
+    "link_gbps": "one link, one direction",
+    "links_per_peer": "links to each other GPU",
     "vector_tflops": "vector",
     "matrix_tflops": "matrix",
     "board_power_w": "board power",
@@ -56,6 +60,7 @@ _UNITS = {
     "memory_gbps_per_pin": "Gbit/s",
     "memory_gbps": "GB/s",
     "board_power_w": "W",
+    "link_gbps": "GB/s",
 }
 _ABSENT = {
     "sgprs_per_simd": "no limit",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.render.sections.phases import phase_line
+from rocm_perf.render.sections.windows import windows_line
 from rocm_perf.units import format_count, format_ns, format_share
 
 _MUCH = 100  # times as fast: beyond that the number says no more than "nearly all of it"
@@ -41,10 +42,13 @@ LIMITS: dict[Kind, str] = {
     "nothing-to-gain": "nothing large is left to gain",
     "cannot-tell": "the recording cannot tell more",
 }
+_NEARLY_ALL = 0.95  # of the time busy: nothing but kernels is left to explain
 
 
 def headline(document: Document) -> Iterator[str]:
     """The phases, and how much the GPU works in the one that is judged."""
+    if samples := windows_line(document):
+        yield f"{samples[0].upper()}{samples[1:]}."
     if has_phases(document):
         yield phase_line(document.phases)
     yield from limit_line(document)
@@ -66,7 +70,7 @@ def limit_line(document: Document) -> Iterator[str]:
 def _working(document: Document) -> str:
     busiest = document.devices[0]
     busy, window = busiest.busy_ns, document.wall_ns or busiest.window_ns
-    share = f"({format_share(busy / window)})" if window else ""
+    share = f"({format_share(_busy_share(document))})" if window else ""
     gpu = (
         "the GPU works"
         if len(document.devices) == 1
@@ -79,8 +83,16 @@ def _working(document: Document) -> str:
 
 
 def _limit(document: Document) -> str:
-    kinds = [finding.kind for finding in document.findings[:1] if finding.kind]
-    return f": {LIMITS[kinds[0]]}" if kinds else ""
+    kind = document.findings[0].kind if document.findings else None
+    if kind == "unrecorded-work" and _busy_share(document) >= _NEARLY_ALL:
+        kind = "kernel"  # what was not recorded ran before the part that is judged
+    return f": {LIMITS[kind]}" if kind else ""
+
+
+def _busy_share(document: Document) -> float:
+    busiest = document.devices[0]
+    window = document.wall_ns or busiest.window_ns
+    return busiest.busy_ns / window if window else 0.0
 
 
 def contents(document: Document) -> str:

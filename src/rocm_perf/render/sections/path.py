@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity, ratio
@@ -57,6 +57,11 @@ def path_section(document: Document, top: int) -> Section:
         explained("time", time, lambda row: row[1], "sum of the links of this kind on the path"),
         text("on the path", lambda row: readable(row[0])),
     )
+    ranks: Columns[tuple[str, int]] = (
+        explained("share", share, lambda row: _share_of_path(row[1], path.total_ns)),
+        explained("time", time, lambda row: row[1], "sum of the links of this rank on the path"),
+        text("on the path", lambda row: row[0]),
+    )
     links: Columns[Link] = (
         explained(
             "at", time, lambda row: row.start_ns, "start of the link, from the first start of the recording"
@@ -70,12 +75,18 @@ def path_section(document: Document, top: int) -> Section:
         lines=tuple(_path_lines(path)),
         grids=(
             *grids("By kind", sorted(path.by_kind.items(), key=lambda row: -row[1]), kinds),
+            *grids("By rank", _several(path.by_rank), ranks, top),
             *grids("By kernel", path.by_kernel, _kernel_columns(document), top),
             *grids("Longest links", path.longest, links, top),
             *grids("Edges of the graph", path.edges, _EDGE_COLUMNS),
         ),
         notes=tuple(f"not recorded: {missing}" for missing in path.missing),
     )
+
+
+def _several(by_rank: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The ranks on the path; none where it has one alone."""
+    return list(by_rank.items()) if len(by_rank) > 1 else []
 
 
 def _kernel_columns(document: Document) -> Columns[KernelOnPath]:
@@ -96,9 +107,7 @@ def _kernel_columns(document: Document) -> Columns[KernelOnPath]:
 
 
 def _share_of_path(time_ns: int, total_ns: int) -> Quantity:
-    return ratio(
-        time_ns, total_ns, "time of the links of this kind / total_ns of the path", "time", "total_ns"
-    )
+    return ratio(time_ns, total_ns, "time of these links / total_ns of the path", "time", "total_ns")
 
 
 def _impact_share(row: KernelOnPath, wall_ns: int) -> Quantity:

@@ -59,11 +59,19 @@ _SEQUENCES: SheetColumns[Sliver] = {
 _COLLECTIVES: SheetColumns[CollectiveTotal] = {
     "Collective name": lambda row: row.name,
     "Process Group": lambda row: row.group,
+    "Group size": lambda row: row.group_size,
+    "dtype": lambda row: row.dtype,
     "Count": lambda row: row.calls,
     "dur_sum (us)": lambda row: us(row.total_ns),
     "dur_mean (us)": lambda row: us(row.total_ns / row.calls) if row.calls else None,
     "In msg size (bytes)": lambda row: row.size_bytes,
-    "bandwidth of the input (GB/s)": lambda row: scaled(row.bandwidth),
+    "message size (bytes)": lambda row: row.message_bytes,
+    "transfer_median (us)": lambda row: us(row.transfer_ns),
+    "exposed_sum (us)": lambda row: us(row.exposed_ns),
+    "algo bw (GB/s)": lambda row: scaled(row.bandwidth),
+    "bus bw (GB/s)": lambda row: scaled(row.bus_bandwidth),
+    "link (GB/s)": lambda row: scaled(row.link),
+    "pace": lambda row: row.pace,
 }
 _COPIES: SheetColumns[CopyTotal] = {
     "direction": lambda row: row.kind,
@@ -143,7 +151,7 @@ def kernel_sheets(document: Document) -> Iterator[Sheet]:
     communication = document.communication
     yield sheet(
         "coll_analysis",
-        "collectives of one name and group",
+        "collectives of one name, group, type and order of size",
         communication.rows,
         _COLLECTIVES,
         communication.unavailable,

@@ -33,7 +33,7 @@ def module_paths(trace: Trace) -> pl.Series:
         own = name.removeprefix(PREFIX)
         paths[row] = own if parent is None else f"{paths[parent]}/{own}"
     forward = _text(around, paths)
-    paths_of: pl.Series = forward.zip_with(forward.is_not_null(), _of_backward(trace, tree, forward))
+    paths_of: pl.Series = forward.zip_with(forward.is_not_null(), _of_backward(tree, forward))
     return paths_of
 
 
@@ -42,9 +42,9 @@ def _text(rows: pl.Series, paths: dict[int, str]) -> pl.Series:
     return texts
 
 
-def _of_backward(trace: Trace, tree: OperatorTree, forward: pl.Series) -> pl.Series:
+def _of_backward(tree: OperatorTree, forward: pl.Series) -> pl.Series:
     """For each span inside a backward operator, the modules of the forward one."""
-    links, _ = backward_links(trace, tree)
+    links, _ = backward_links(tree)
     linked = pl.Series([None] * forward.len(), dtype=pl.UInt32).scatter(
         links["backward"], links["forward"].cast(pl.UInt32)
     )

@@ -13,6 +13,7 @@ from itertools import permutations
 from math import prod
 
 from rocm_perf.analysis.operators.work import elementwise
+from rocm_perf.analysis.operators.work.attention import Sizes, products
 from rocm_perf.analysis.operators.work.call import (
     Counted,
     NoFormulaError,
@@ -28,9 +29,11 @@ _UPDATED = "in_out_ptr"
 _ONCE = "each tensor of the kernel read or written once"
 _GIGABYTES, _OPERATIONS_OF_TEMPLATE = "kernel_num_gb", "kernel_flop"
 _FIGURE = re.compile(rf'"({_GIGABYTES}|{_OPERATIONS_OF_TEMPLATE})=([\d.e+-]+)"')
+_FLEX, _BACKWARD = "flex_attention", "flex_attention_backward"
 _PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "linear", "matmul")
 
 NOT_HOW_OFTEN = "its name says which operators were fused, not how often each of them ran"
+AT_MOST = "at most: which blocks its mask leaves out is kept in a tensor, whose values are not recorded"
 MAYBE_IN_PLACE = "at least: which of its tensors are updated in place, and so move twice, is not recorded"
 
 # Operations for each element of the operators that fused names are made of; others move data or are not known.
@@ -64,7 +67,12 @@ def _operations() -> dict[str, int]:
         (elementwise.TRUTH, 1),
     )
     counted = {name: each for table, each in tables for listed in table.values() for name in listed.split()}
-    return {**dict.fromkeys(_MOVING.split(), 0), **counted, **_MORE, **dict.fromkeys(_PRODUCTS, 0)}
+    return {
+        **dict.fromkeys(_MOVING.split(), 0),
+        **counted,
+        **_MORE,
+        **dict.fromkeys((*_PRODUCTS, _FLEX, _BACKWARD), 0),
+    }
 
 
 _OPERATIONS = _operations()
@@ -169,6 +177,8 @@ def _template(
     if _OPERATIONS_OF_TEMPLATE in recorded:
         flops = round(recorded[_OPERATIONS_OF_TEMPLATE])
         return Counted(flops, f"inductor's {_OPERATIONS_OF_TEMPLATE}", on_matrix=True, dtype=tensors[0].dtype)
+    if _FLEX in operators or _BACKWARD in operators:
+        return _flex_attention(tensors, backward=_BACKWARD in operators)
     if not any(operator in _PRODUCTS for operator in operators):
         raise NoFormulaError("it is a template of another operator than a product")
     result = tensors[-1]
@@ -178,6 +188,17 @@ def _template(
             batch, *matrix = sizes
             return product(batch, (matrix[0], matrix[1], matrix[2]), 0, left.dtype)
     raise NoFormulaError("no two of its tensors are those of a product")
+
+
+def _flex_attention(tensors: Sequence[Argument], *, backward: bool) -> Counted:
+    """Queries, keys and values come first: [batch, heads, length, depth]; without its mask, every pair is seen."""
+    if len(tensors) < 3 or any(len(tensor.shape) != 4 for tensor in tensors[:3]):
+        raise NoFormulaError("its first tensors are not queries, keys and values")
+    query, key, value = (tensor.shape for tensor in tensors[:3])
+    batch, heads, rows, depth = query
+    sizes = Sizes(batch, heads, rows, columns=key[2], depth=depth, value_depth=value[3])
+    flops, text = products(sizes, rows * key[2], backward)
+    return Counted(flops, text, on_matrix=True, dtype=tensors[0].dtype, flops_doubt=AT_MOST)
 
 
 def _sizes(left: tuple[int, ...], right: tuple[int, ...], results: int) -> tuple[int, int, int, int] | None:

@@ -11,6 +11,7 @@ from rocm_perf.analysis.operators.work import (
     cached_attention,
     convolutions,
     elementwise,
+    fourier,
     gated,
     indexing,
     moe,
@@ -19,16 +20,20 @@ from rocm_perf.analysis.operators.work import (
     optimisers,
     products,
     quantised,
+    recurrent,
     reductions,
     resizing,
     rotary,
+    transformer_engine,
 )
 from rocm_perf.analysis.operators.work.signature import Formula
 
 FAMILIES = (
     products,
     quantised,
+    transformer_engine,
     convolutions,
+    recurrent,
     attention,
     cached_attention,
     moe,
@@ -36,6 +41,7 @@ FAMILIES = (
     gated,
     rotary,
     reductions,
+    fourier,
     elementwise,
     movement,
     indexing,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocm_perf.analysis.time.families import UNFUSED, family_findings, is_fusible
+from rocm_perf.analysis.time.families import ATTENTION, UNFUSED, family_findings, is_fusible
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.headroom import headroom
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument, instruments
@@ -31,7 +31,7 @@ def kernel_findings(document: Document) -> list[Finding]:
         (_weight(finding, [one for one in listed if _told(one, {finding.id})]), finding)
         for finding in together
     ]
-    for subject in _chosen(listed, together):
+    for subject in _chosen(listed, together, document):
         finding = finding_of(_case(subject, listed, seen, document))
         weighed.append((_weight(finding, [subject]), finding))
     ordered = [finding for _, finding in sorted(weighed, key=lambda pair: -pair[0])]
@@ -46,11 +46,13 @@ def _beside_the_point(document: Document) -> bool:
     return bool(host and document.wall_ns and document.hotspots.total_ns < _SLIGHT * document.wall_ns)
 
 
-def _chosen(listed: Sequence[Subject], together: Sequence[Finding]) -> list[Subject]:
+def _chosen(listed: Sequence[Subject], together: Sequence[Finding], document: Document) -> list[Subject]:
     """The costliest kernels that no finding about several tells of; where none is large, those with the cause that
     holds most time, as one."""
     ids = {finding.id for finding in together}
-    apart = [subject for subject in listed if not _told(subject, ids)]
+    attention = document.families.attention_by_hand if ATTENTION in ids else None
+    fused = frozenset(attention.kernels if attention else ())
+    apart = [subject for subject in listed if not (fused.issuperset(subject.kernels) or _told(subject, ids))]
     large = [subject for subject in apart if subject.share >= _SHARE]
     return large[:_KERNELS] or ([] if together else _alike(apart))
 

@@ -143,9 +143,14 @@ class Capture {
   void launching(CUpti_CallbackId call, const CUpti_CallbackData& data) {
     if (!data.symbolName) return;
     Launch launch = launch_of(call, data.functionParams);
-    if (!target_.meets(data.symbolName, [&] { return runs_now(launch.stream); })) return;
+    if (!target_.meets(data.symbolName, shape_of(launch), [&] { return runs_now(launch.stream); })) return;
     *data.correlationData = kChosen;
     before(launch, data.symbolName);
+  }
+
+  static Shape shape_of(const Launch& launch) {
+    return {launch.blocks[0], launch.blocks[1], launch.blocks[2],  launch.block[0],
+            launch.block[1],  launch.block[2],  launch.dynamic_lds};
   }
 
   // Not where it, or anything else, is being recorded into a graph: waiting for the GPU would spoil the recording.

@@ -256,6 +256,10 @@ class Replay {
     return copy(to, from, size);
   }
 
+  void swap() {
+    for (const Piece& piece : plan_.swap) copy_in(piece);
+  }
+
   void iterate() {
     check(driver().event_create(&start_, CU_EVENT_DEFAULT), kDeviceError, "no event");
     check(driver().event_create(&stop_, CU_EVENT_DEFAULT), kDeviceError, "no event");
@@ -266,7 +270,8 @@ class Replay {
     put_back();
     check(driver().allocate(&spun_, 16), kNoMemory, "no device memory");
     take_times(
-        plan_, variants_, answer_, [this](const Variant& variant) { return once(variant); }, [this] { note_clock(); });
+        plan_, variants_, answer_, [this](const Variant& variant, bool is_last) { return once(variant, is_last); },
+        [this] { note_clock(); });
   }
 
   void note_clock() {
@@ -275,9 +280,10 @@ class Replay {
       answer_.clocks_mhz.push_back(1e3 * static_cast<double>(spun[0]) / static_cast<double>(spun[1]));
   }
 
-  double once(const Variant& variant) {
+  double once(const Variant& variant, bool is_last) {
     for (;;) {
       if (plan_.recopy) put_back();
+      if (is_last) swap();
       if (flush_) check(driver().fill(flush_, 0xa5, plan_.cold_cache), kDeviceError, "cannot empty the cache");
       check(driver().context_synchronize(), kDeviceError, "the device failed");
       if (!plan_.launch) return 0;
@@ -306,11 +312,12 @@ class Replay {
                      CU_LAUNCH_PARAM_END};
     CUlaunchAttribute attributes[2] = {};
     CUlaunchConfig config{};
+    const Sizes& sizes = plan_.sizes_of(variant.label);
     unsigned* blocks[] = {&config.gridDimX, &config.gridDimY, &config.gridDimZ};
     unsigned* block[] = {&config.blockDimX, &config.blockDimY, &config.blockDimZ};
     for (int axis = 0; axis < 3; ++axis) {
-      *block[axis] = static_cast<unsigned>(plan_.workgroup[axis]);
-      *blocks[axis] = static_cast<unsigned>(plan_.grid[axis] / plan_.workgroup[axis]);
+      *block[axis] = static_cast<unsigned>(sizes.workgroup[axis]);
+      *blocks[axis] = static_cast<unsigned>(sizes.grid[axis] / sizes.workgroup[axis]);
     }
     config.sharedMemBytes = static_cast<unsigned>(plan_.dynamic_lds);
     config.attrs = attributes;

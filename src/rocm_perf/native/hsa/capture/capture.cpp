@@ -59,7 +59,7 @@ class Capture {
       const Kernel* kernel = watch_.kernels.find(packets[index].dispatch.kernel_object);
       if (!kernel) {
         ++unknown_;
-      } else if (target_.meets(kernel->symbol.c_str())) {
+      } else if (target_.meets(kernel->symbol.c_str(), shape_of(packets[index].dispatch))) {
         return take(queue, {packets, packets + count}, index, *kernel, writer);
       }
     }
@@ -72,6 +72,11 @@ class Capture {
 
  private:
   enum class Phase { before, during, after };
+
+  static Shape shape_of(const hsa_kernel_dispatch_packet_t& packet) {
+    return {packet.grid_size_x,      packet.grid_size_y,      packet.grid_size_z,       packet.workgroup_size_x,
+            packet.workgroup_size_y, packet.workgroup_size_z, packet.group_segment_size};
+  }
 
   Phase phase() {
     std::shared_lock<std::shared_mutex> hold(phase_mutex_);

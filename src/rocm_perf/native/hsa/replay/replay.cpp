@@ -293,11 +293,17 @@ class Replay {
     for (const Poison& one : plan_.poison) fill(one.address, one.size, one.byte);
   }
 
+  void swap() {
+    for (const Piece& piece : plan_.swap) copy_in(piece);
+  }
+
   void iterate() {
     make_queue();
     if (plan_.cold_cache) flush_ = device_memory(plan_.cold_cache);
     put_back();
-    take_times(plan_, variants_, answer_, [this](const Variant& variant) { return once(variant); }, [] {});
+    take_times(
+        plan_, variants_, answer_, [this](const Variant& variant, bool is_last) { return once(variant, is_last); },
+        [] {});
   }
 
   void make_queue() {
@@ -313,8 +319,9 @@ class Replay {
          "no timestamps");
   }
 
-  double once(const Variant& variant) {
+  double once(const Variant& variant, bool is_last) {
     if (plan_.recopy) put_back();
+    if (is_last) swap();
     if (flush_)
       must(hsa_->hsa_amd_memory_fill(reinterpret_cast<void*>(flush_), 0xa5a5a5a5u, plan_.cold_cache / 4), kDeviceError,
            "cannot empty the cache");
@@ -332,14 +339,15 @@ class Replay {
   void start(const Variant& variant) {
     hsa_kernel_dispatch_packet_t packet{};
     auto dimension = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
-    int dimensions = plan_.grid[2] > 1 ? 3 : plan_.grid[1] > 1 ? 2 : 1;
+    const Sizes& sizes = plan_.sizes_of(variant.label);
+    int dimensions = sizes.grid[2] > 1 ? 3 : sizes.grid[1] > 1 ? 2 : 1;
     packet.setup = static_cast<std::uint16_t>(dimensions << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS);
-    packet.workgroup_size_x = static_cast<std::uint16_t>(plan_.workgroup[0]);
-    packet.workgroup_size_y = static_cast<std::uint16_t>(plan_.workgroup[1]);
-    packet.workgroup_size_z = static_cast<std::uint16_t>(plan_.workgroup[2]);
-    packet.grid_size_x = dimension(plan_.grid[0]);
-    packet.grid_size_y = dimension(plan_.grid[1]);
-    packet.grid_size_z = dimension(plan_.grid[2]);
+    packet.workgroup_size_x = static_cast<std::uint16_t>(sizes.workgroup[0]);
+    packet.workgroup_size_y = static_cast<std::uint16_t>(sizes.workgroup[1]);
+    packet.workgroup_size_z = static_cast<std::uint16_t>(sizes.workgroup[2]);
+    packet.grid_size_x = dimension(sizes.grid[0]);
+    packet.grid_size_y = dimension(sizes.grid[1]);
+    packet.grid_size_z = dimension(sizes.grid[2]);
     packet.private_segment_size = std::max(dimension(plan_.private_segment), variant.private_bytes);
     packet.group_segment_size = variant.group_bytes + dimension(plan_.dynamic_lds);
     packet.kernel_object = variant.object;
