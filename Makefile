@@ -5,15 +5,20 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 BROWSER := $(VENV)/.browser
+CLUSTER := $(VENV)/.cluster
 WEB := web/node_modules/.package-lock.json
-CPP_FILES := find src tests examples -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.hip'
+CPP_FILES := find src tests examples testbed -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.hip'
 # One more than two cores: many tests wait for a program.
 JOBS ?= 3
 # One part of the tests to each process, in order: those that share a recording stay together. Whoever is done early helps.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
-QUICK := "not native and not launches and not thorough and not browser"
+# Images set this for a smaller layer; here it would have every process rewrite and compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+QUICK := "not whole and not native and not launches and not thorough and not browser and not slurm and not softgpu"
+# $(call files_with,PATTERN): test files in which the pattern occurs. To collect all of them takes each process half a minute.
+files_with = $(sort $(shell grep -rlE --include='test_*.py' '$(1)' tests))
 
-.PHONY: help demo test test-properties test-native test-profile test-torch test-jax test-browser test-coverage web lint format fuzz fuzz-readers bench clean
+.PHONY: help demo test test-whole test-properties test-native test-profile test-slurm softgpu test-softgpu test-torch test-jax test-browser test-coverage web lint format fuzz fuzz-readers bench clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 17
@@ -39,17 +44,31 @@ $(TOOLS): $(READY)
 	  echo "llvm-19 and libhsa-runtime-dev could not be installed: tests of disassembly and of capture on AMD skip"
 	@touch $@
 
+# The processes share the cores: one thread of Polars in each. The other targets have as many as a user's machine.
 test: $(READY) $(TOOLS) ## the test suite; what is slower has targets of its own, below
-	$(PYTEST) -m $(QUICK) $(PYTEST_ARGS)
+	POLARS_MAX_THREADS=1 $(PYTEST) -m $(QUICK) --ignore=tests/browser --ignore=tests/slurm $(PYTEST_ARGS)
+
+test-whole: $(READY) $(TOOLS) ## tests that analyse whole recordings, from file to answer
+	POLARS_MAX_THREADS=1 $(PYTEST) -m "whole and not thorough and not hypothesis" $(call files_with,mark\.whole) $(PYTEST_ARGS)
 
 test-properties: $(READY) $(TOOLS) ## every property with more examples, and statistics by simulation
-	ROCM_PERF_EXAMPLES=40 $(PYTEST) -m "(hypothesis or thorough) and not browser" $(PYTEST_ARGS)
+	ROCM_PERF_EXAMPLES=15 $(PYTEST) -m "(hypothesis or thorough) and not browser and not softgpu" $(call files_with,mark\.thorough|hypothesis|sampled) $(PYTEST_ARGS)
 
 test-native: $(READY) $(TOOLS) ## tests that compile: capture and replay on stand-ins, the CUPTI tracer, many kernels
-	$(PYTEST) -m native $(PYTEST_ARGS)
+	$(PYTEST) -m native $(call files_with,mark\.native) $(PYTEST_ARGS)
 
 test-profile: $(READY) $(TOOLS) ## tests that record programs under fake profilers, end to end
-	$(PYTEST) -m launches $(PYTEST_ARGS)
+	$(PYTEST) -m launches $(call files_with,mark\.launches) $(PYTEST_ARGS)
+
+# A real SLURM of two nodes on this machine. As root its daemons are fetched; else the tests skip and say so.
+$(CLUSTER): $(READY)
+	@(PATH="$$PATH:/usr/sbin" && command -v slurmctld && command -v munged && command -v mpirun) >/dev/null || test "$$(id -u)" != 0 || \
+	  timeout 300 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends slurm-wlm munge openmpi-bin' >/dev/null 2>&1 || \
+	  echo "slurm-wlm, munge and openmpi-bin could not be installed: tests of launching skip"
+	@touch $@
+
+test-slurm: $(READY) $(CLUSTER) ## jobs on a real SLURM of two nodes, and mpirun, with fake profilers
+	$(BIN)/python -m pytest -rs -m slurm tests/slurm $(PYTEST_ARGS)
 
 test-torch: ## tests that need torch: operators called again, torch.profiler injected (fetches torch, runs on a CPU)
 	@if $(call environment,.venv-torch,--editable . pytest hypothesis torch==2.13.0); \
@@ -60,6 +79,12 @@ test-jax: ## tests that need JAX: jax.profiler injected and read back (fetches j
 	@if $(call environment,.venv-jax,--editable . pytest hypothesis jax==0.10.2); \
 	then .venv-jax/bin/python -m pytest tests/with_jax; \
 	else echo "jax 0.10.2 cannot be installed here: its tests are skipped"; fi
+
+softgpu: $(READY) ## get AMD's runtimes (ROCr, HIP) from Debian's archive, for the software GPU; nothing on the system changes
+	@timeout 400 $(BIN)/rocm-perf emulate --fetch || echo "the runtimes cannot be had here: tests on the software GPU skip"
+
+test-softgpu: $(READY) $(TOOLS) softgpu ## AMD's own runtimes on a GPU in software: programs, capture, replay, kernels
+	$(PYTEST) -rs -m softgpu $(call files_with,mark\.softgpu) $(PYTEST_ARGS)
 
 $(WEB): web/package-lock.json
 	@cd web && npm ci --silent --no-fund --no-audit
@@ -121,8 +146,10 @@ bench: $(READY) $(BROWSER) ## our speed beside what a user would pick instead (s
 	$(BIN)/python bench/large.py
 	$(BIN)/python bench/bench_sim.py
 	$(BIN)/python bench/graph_scaling.py --with-hta
+	$(BIN)/python bench/bench_cluster.py --with-hta
 	$(BIN)/python bench/bench_sampler.py
 	$(BIN)/python bench/bench_annotate.py
+	$(BIN)/python bench/bench_softgpu.py
 
 clean: ## remove what was made
 	rm -rf web/node_modules web/built $(VENV) .venv-torch .venv-jax .coverage demo-output fuzz-output bench/data bench/.venv-*

@@ -49,17 +49,37 @@ class Compiler:
 
     def compile(self, name: str, arch: str, *flags: str) -> Compiled:
         """tests/kernels/NAME.hip for one architecture; once, whoever asks first."""
-        key = hashlib.sha256(" ".join((name, arch, *flags)).encode()).hexdigest()[:12]
-        target = self.folder / f"{name}.{arch.replace(':', '_')}.{key}.hsaco"
+        return self.compile_file(KERNELS / f"{name}.hip", arch, *flags)
+
+    def compile_file(self, source: Path, arch: str, *flags: str) -> Compiled:
+        """A source for one architecture; once, whoever asks first. The last -O of the flags counts."""
+        key = hashlib.sha256(" ".join((str(source), arch, *flags)).encode()).hexdigest()[:12]
+        target = self.folder / f"{source.stem}.{arch.replace(':', '_')}.{key}.hsaco"
         said = target.with_suffix(".txt")
         with (self.folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not said.exists():
                 argv = [*self.clang(), *_FLAGS, f"--offload-arch={arch}", *flags, "-o", str(target)]
                 draft = said.with_suffix(".part")
-                draft.write_text(_run([*argv, str(KERNELS / f"{name}.hip")]))
+                draft.write_text(_run([*argv, str(source)]))
                 draft.rename(said)
         return Compiled(target, _remarks(said.read_text()))
+
+    def compile_for_host(self, source: Path, *flags: str) -> Path:
+        """A shared library for this machine from a source that is C++ there; once, whoever asks first."""
+        key = hashlib.sha256(" ".join((str(source), *flags)).encode()).hexdigest()[:12]
+        target = self.folder / f"{source.stem}.{key}.so"
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                # Not `zig c++`, which would compile a C++ library of its own first; the machine's is linked.
+                compiled, draft = target.with_suffix(".o"), target.with_suffix(".part.so")
+                headers = str(Path(find_spec("ziglang").origin or "").parent / "lib" / "include")  # type: ignore[union-attr]
+                argv = [sys.executable, "-m", "ziglang", "clang", "-x", "c++", "-fPIC", "-idirafter", headers]
+                _run([*argv, *flags, "-c", "-o", str(compiled), str(source)])
+                _run(["c++", "-shared", "-o", str(draft), str(compiled)])
+                draft.rename(target)
+        return target
 
     def host_library(self, target: Path, sections: dict[str, Path]) -> Path:
         """A shared library for this machine that carries the files as sections of these names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -15,7 +16,7 @@ SPECIMENS = Path(os.environ.get("ROCM_PERF_SPECIMENS", Path(__file__).parents[2]
 settings.register_profile(
     "suite",
     deadline=None,
-    max_examples=int(os.environ.get("ROCM_PERF_EXAMPLES", "12")),
+    max_examples=int(os.environ.get("ROCM_PERF_EXAMPLES", "6")),
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
 )
@@ -28,6 +29,12 @@ os.environ["ROCM_PERF_CEILINGS"] = "none"
 for _number, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from walking all modules and tests again and again: they stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,13 @@ Trace is computed once for all tests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
 
 from rocm_perf.analysis.overview import overview
 from rocm_perf.ingest.load import load
@@ -22,3 +27,11 @@ def recording(path: Path) -> Trace:
 def answer(path: Path) -> Document:
     """Everything that is said about such a file."""
     return overview(recording(path), path.name)
+
+
+def sampled(names: Iterable[str]) -> list[Any]:
+    """Parameters of a test that is made for every recording: about a fifth of them, the same ones in every test, in
+    `make test`, and the others in `make test-properties`."""
+    return [
+        pytest.param(name, marks=[pytest.mark.thorough] if crc32(name.encode()) % 5 else []) for name in names
+    ]

@@ -33,6 +33,7 @@ WINDOWS = (
     Window(delay_s=5, duration_s=2.5),
     Window(delay_s=5),
     Window(duration_s=0.001),
+    Window(duty=0.1, period_s=60),
     Window(range=PROFILER_CALLS),
     Window(range="step", steps=(3, 5)),
     Window(last_s=30),

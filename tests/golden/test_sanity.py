@@ -11,12 +11,11 @@ import pytest
 from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.ingest.load import load
 from rocm_perf.model.trace import Trace
-from tests.golden.test_specimens import GOLDEN
+from tests.golden.test_specimens import READABLE
 from tests.integration.test_folders import lay_out
 from tests.recordings import recording
 
 TABLE = Path(__file__).parent / "sanity.tsv"
-READABLE = tuple(name for name, row in GOLDEN.items() if not row["refused"])
 
 
 def expected() -> dict[str, str]:
@@ -29,6 +28,7 @@ def describe(trace: Trace) -> str:
 
 
 @pytest.mark.parametrize("name", READABLE)
+@pytest.mark.whole
 def test_specimen(specimens: Path, name: str) -> None:
     assert describe(recording(specimens / name)) == expected().get(name, "")
 

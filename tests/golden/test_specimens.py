@@ -17,7 +17,7 @@ import pytest
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.model.document import Document
 from rocm_perf.model.trace import Trace
-from tests.recordings import answer, recording
+from tests.recordings import answer, recording, sampled
 from tests.whole_answer import check_answer, fits
 
 TABLE = Path(__file__).parent / "specimens.tsv"
@@ -30,6 +30,7 @@ def golden() -> dict[str, dict[str, str]]:
 
 
 GOLDEN = golden()
+READABLE = [name for name, row in GOLDEN.items() if not row["refused"]]
 
 
 def describe(trace: Trace) -> dict[str, str]:
@@ -45,13 +46,17 @@ def test_every_specimen_is_in_the_table(specimens: Path) -> None:
     assert files - {"INDEX.md"} == set(GOLDEN)
 
 
-@pytest.mark.parametrize("name", [name for name, row in GOLDEN.items() if not row["refused"]])
+@pytest.mark.parametrize("name", READABLE)
 def test_specimen(specimens: Path, name: str) -> None:
     expected = GOLDEN[name]
-    trace = recording(specimens / name)
-    assert describe(trace) == {key: expected[key] for key in ("format", "rows", "lost")}
+    assert describe(recording(specimens / name)) == {key: expected[key] for key in ("format", "rows", "lost")}
+
+
+@pytest.mark.parametrize("name", sampled(READABLE))
+@pytest.mark.whole
+def test_answer(specimens: Path, name: str) -> None:
     document = answer(specimens / name)
-    check_busy_time(trace, document)
+    check_busy_time(recording(specimens / name), document)
     check_document(document)
     check_answer(document)
 

@@ -65,6 +65,7 @@ def verdicts(specimens: Path) -> tuple[Judged, ...]:
     return judged(specimens)
 
 
+@pytest.mark.whole
 def test_the_first_finding_is_the_experts(verdicts: tuple[Judged, ...]) -> None:
     rows = [
         f"{'ok ' if row.agrees else 'NOT'} {row.wanted['kind']:28} "

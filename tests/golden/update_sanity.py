@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rocm_perf.ingest.load import load
 from tests.conftest import SPECIMENS
-from tests.golden.test_sanity import READABLE, TABLE, describe
+from tests.golden.test_sanity import TABLE, describe
+from tests.golden.test_specimens import READABLE
 
 
 def main() -> None:

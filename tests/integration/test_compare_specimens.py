@@ -10,14 +10,15 @@ import pytest
 from rocm_perf.analysis.operators.build import operators
 from rocm_perf.analysis.time.busy import wall_ns
 from tests.golden.test_specimens import GOLDEN
-from tests.recordings import recording
+from tests.recordings import recording, sampled
 from tests.unit.analysis.compare.sides import compared
 
 TIMED = [name for name, row in GOLDEN.items() if "dispatches=" in row["rows"] or "copies=" in row["rows"]]
 TORCH = "torch_trace/AMD-AGI_TraceLens__"
 
 
-@pytest.mark.parametrize("name", TIMED)
+@pytest.mark.parametrize("name", sampled(TIMED))
+@pytest.mark.whole
 def test_nothing_differs_from_itself(specimens: Path, name: str) -> None:
     trace = recording(specimens / name)
     comparison = compared(trace, trace)

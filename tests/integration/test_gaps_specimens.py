@@ -22,18 +22,23 @@ from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.trace import Trace
 from tests.golden.test_specimens import GOLDEN
-from tests.recordings import answer, recording
+from tests.recordings import answer, recording, sampled
 
 WITH_KERNELS = [name for name, row in GOLDEN.items() if "dispatches=" in row["rows"]]
 TORCH = [name for name in WITH_KERNELS if name.startswith("torch_trace/")]
 
 
 @pytest.mark.parametrize("name", WITH_KERNELS)
+@pytest.mark.whole
 def test_every_specimen_with_kernels(specimens: Path, name: str) -> None:
     trace = recording(specimens / name)
     check_gaps(trace)
     check_calls(trace)
     check_kernels(trace)
+
+
+@pytest.mark.parametrize("name", sampled(WITH_KERNELS))
+def test_findings_of_every_specimen_with_kernels(specimens: Path, name: str) -> None:
     for finding in findings(answer(specimens / name)):
         assert finding.evidence
         assert finding.remedy

@@ -49,6 +49,7 @@ def test_every_event_is_there_once(frameworks: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [CONV, ATTENTION])
+@pytest.mark.whole
 def test_every_kernel_is_paired_and_its_operation_known(frameworks: Path, name: str) -> None:
     document = answer(frameworks / name)
     assert document.coverage.paired == document.coverage.dispatched

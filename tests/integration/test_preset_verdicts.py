@@ -136,8 +136,18 @@ def test_rates_and_shares_come_before_what_they_are_made_of() -> None:
     assert shown.rows[0][0] == first.title
 
 
-@pytest.mark.parametrize("device", ["sim:MI250X", "sim:MI300X", "sim:MI355X"])
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    ("preset", "device"),
+    [
+        *((preset, "sim:MI300X") for preset in PRESETS),
+        *(
+            pytest.param(preset, device, marks=pytest.mark.thorough)
+            for preset in PRESETS
+            for device in ("sim:MI250X", "sim:MI355X")
+        ),
+    ],
+)
+@pytest.mark.whole
 def test_the_verdict_names_the_limit_of_each_kernel(preset: str, device: str) -> None:
     document = verdicts(device, preset)
     labels = {row.kernel: row.label for row in document.bottlenecks.kernels}

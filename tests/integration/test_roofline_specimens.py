@@ -108,6 +108,7 @@ def named(found: Roofline, short: str) -> KernelRoofline:
 
 
 @pytest.mark.parametrize("prefix", FOLDERS, ids=lambda prefix: prefix.rsplit("__", 1)[-1])
+@pytest.mark.whole
 def test_folders_of_rocprof_compute(specimens: Path, tmp_path: Path, prefix: str) -> None:
     assert check(folder(specimens, prefix, tmp_path)).gpus[0].ceilings
 

@@ -18,6 +18,7 @@ PAIRS = ROOT / "tests" / "data" / "h200" / "pairs"
 BEFORE, AFTER = PAIRS / "products_sync.pt.trace.json.gz", PAIRS / "products_batched.pt.trace.json.gz"
 
 
+@pytest.mark.whole
 def test_compare_says_what_the_verb_says(capsys: pytest.CaptureFixture[str]) -> None:
     labels = BEFORE.name, AFTER.name
     comparison = rocm_perf.compare(BEFORE, str(AFTER), labels=labels, fail_on=["wall>3%"])
@@ -29,6 +30,7 @@ def test_compare_says_what_the_verb_says(capsys: pytest.CaptureFixture[str]) -> 
     assert (comparison.base.label, comparison.new.label) == labels
 
 
+@pytest.mark.whole
 def test_compare_takes_traces_and_several_runs_of_a_side() -> None:
     slow, fast = (
         [trace(dispatches=[kernel("k", 0, length + run)]) for run in range(3)] for length in (900, 300)
@@ -39,6 +41,7 @@ def test_compare_takes_traces_and_several_runs_of_a_side() -> None:
     assert comparison.wall.verdict == "better"
 
 
+@pytest.mark.whole
 def test_compare_takes_a_folder_of_several_runs(tmp_path: Path) -> None:
     for recording in (BEFORE, AFTER):
         (tmp_path / recording.name).write_bytes(recording.read_bytes())

@@ -57,6 +57,7 @@ def run(package: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.whole
 def test_four_files_are_enough(package: Path, tmp_path: Path) -> None:
     assert len(blocks()) == 4
     recording = str(tmp_path / "recording")

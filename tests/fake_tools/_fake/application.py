@@ -7,12 +7,14 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import IO, NoReturn
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
+_ON_ITS_WAY_S = 0.2  # a signal to the whole group may end the application before the tool has seen it
 
 
 class Application:
@@ -28,7 +30,10 @@ class Application:
         """Its status: an exit code, or minus the signal that killed it. Signals to the tool go on to it."""
         old = {number: signal.signal(number, self._forward) for number in _FORWARDED}
         try:
-            return self._process.wait()
+            status = self._process.wait()
+            if status < 0:
+                time.sleep(_ON_ITS_WAY_S)
+            return status
         finally:
             for number, handler in old.items():
                 signal.signal(number, handler)

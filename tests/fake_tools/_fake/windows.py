@@ -20,24 +20,27 @@ class Span(NamedTuple):
 
     delay_ns: float
     length_ns: float
+    period_ns: float = 1e18  # after which it comes again; longer than any run
 
 
 def v3_spans(periods: list[str], unit: str) -> tuple[Span, ...]:
-    """rocprofv3's delay:length:repeat, each period behind the one before."""
-    spans, passed = [], 0.0
+    """rocprofv3's delay:length:repeat, each period behind the one before; 0 repeats to the end."""
+    spans: list[Span] = []
+    passed = 0.0
     for period in periods:
-        delay, length, repeat = period.split(":")
-        for _ in range(max(1, int(repeat))):
-            span = Span(passed + float(delay) * _NS[unit], float(length) * _NS[unit])
-            spans.append(span)
-            passed = span.delay_ns + span.length_ns
+        delay_ns, length_ns = (float(time) * _NS[unit] for time in period.split(":")[:2])
+        repeat = int(period.split(":")[2])
+        if repeat == 0:
+            return (*spans, Span(passed + delay_ns, length_ns, delay_ns + length_ns))
+        for _ in range(repeat):
+            spans.append(Span(passed + delay_ns, length_ns))
+            passed += delay_ns + length_ns
     return tuple(spans)
 
 
 def v2_spans(text: str) -> tuple[Span, ...]:
-    """rocprofv2's DELAY:LENGTH in milliseconds; the loop of a third number is not played."""
-    delay, length = text.split(":")[:2]
-    return (Span(int(delay) * 1e6, int(length) * 1e6),)
+    """rocprofv2's DELAY:LENGTH:DISTANCE in milliseconds; without the third number it is not repeated."""
+    return (Span(*(int(number) * 1e6 for number in text.split(":"))),)
 
 
 def v1_spans(text: str) -> tuple[Span, ...]:
@@ -52,7 +55,7 @@ def v1_spans(text: str) -> tuple[Span, ...]:
     delay, length, rate = times
     if length > rate:
         raise ValueError("invalid ROCP_CTRL_RATE variable (ctrl_delay:ctrl_len:ctrl_rate)")
-    return (Span(delay, length),)
+    return (Span(delay, length, rate),)
 
 
 def region(tables: Mapping[str, pl.DataFrame], start_ns: int, name: str = SWITCHED_ON_IN) -> tuple[Span, ...]:
@@ -72,7 +75,10 @@ def inside(
     for name, frame in tables.items():
         if "start_ns" in frame.columns:
             times = pl.col("start_ns") - start_ns
-            within = [(times >= span.delay_ns) & (times < span.delay_ns + span.length_ns) for span in spans]
+            within = [
+                (times >= span.delay_ns) & ((times - span.delay_ns) % span.period_ns < span.length_ns)
+                for span in spans
+            ]
             kept[name] = frame.filter(pl.any_horizontal(pl.lit(False), *within))
         else:
             kept[name] = frame

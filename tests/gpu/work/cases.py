@@ -53,12 +53,12 @@ def streaming() -> list[Case]:
     wide = empty(ROWS, COLUMNS, dtype=FULL)
     weight, bias = empty(COLUMNS), empty(COLUMNS)
     table, indices = empty(VOCABULARY, COLUMNS), torch.randint(VOCABULARY, (TOKENS,), device="cuda")
-    columns, half = 2 * COLUMNS, ROWS // 2
+    columns, quarter = 2 * COLUMNS, ROWS // 4
     return [
         Case("add", lambda: a + b, N, 3 * 2 * N, streams=True),
         Case("convert", lambda: wide.copy_(a), 0, 2 * N + 4 * N, streams=True),
         Case("transpose", lambda: a.t().contiguous(), 0, 2 * 2 * N),
-        Case("cat", lambda: torch.cat((a[:half], b[:half])), 0, 2 * 2 * N, streams=True),
+        Case("cat", lambda: torch.cat((a[:quarter], b[:quarter])), 0, 2 * N, streams=True),
         Case("sum", lambda: a.sum(-1), N, 2 * N + 2 * ROWS, streams=True),
         Case("softmax", lambda: torch.softmax(a, -1), 5 * N, 2 * 2 * N, streams=True),
         Case(

@@ -89,7 +89,9 @@ def counted() -> dict[str, float] | None:
     ncu = shutil.which("ncu")
     if ncu is None:
         return None
+    # ncu would empty the caches between the many kernels of an optimiser, and what they had written would not count.
     options = ["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off"]
+    options += ["--cache-control", "none"]
     command = [ncu, *options, "--metrics", METRICS, sys.executable, str(HERE / "cases.py"), "plain"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     lines = ran.stdout.splitlines()

@@ -186,7 +186,7 @@ void pop() {
   standin_call_back(CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxRangePop, &data);
 }
 
-void profiler(CUpti_CallbackId id) {
+void ended(CUpti_CallbackId id) {
   CUpti_CallbackData data{};
   data.callbackSite = CUPTI_API_EXIT;
   standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
@@ -210,7 +210,7 @@ void windows() {
     }
     if (number == 7) {
       push("endless");
-      profiler(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000);
+      ended(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000);
     }
     push("inner");
     phase(number);
@@ -219,12 +219,21 @@ void windows() {
     usleep(10 * 1000);
     if (number == 3) usleep(280 * 1000);
   }
-  profiler(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000);
+  ended(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000);
 }
 
 void ring() {
   standin_context_created(1, 0);
   for (unsigned i = 0; i < 500; ++i, usleep(10 * 1000)) some_from(10 * i, 10);
+}
+
+// As `ring`, for two seconds.
+void steady() {
+  standin_context_created(1, 0);
+  for (unsigned i = 0; i < 200; ++i, usleep(10 * 1000)) {
+    some_from(10 * i, 10);
+    ended(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+  }
 }
 
 int forking() {
@@ -250,6 +259,7 @@ int main(int, char** words) {
   if (scene == "many") return many(), 0;
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
+  if (scene == "steady") return steady(), 0;
   if (scene == "everything") return everything(), 7;
   standin_context_created(1, 0);
   some(1000);

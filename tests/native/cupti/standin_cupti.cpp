@@ -3,6 +3,7 @@
 #include <cupti.h>
 #include <time.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -26,6 +27,7 @@ std::set<CUpti_ActivityKind> kinds;
 std::set<std::pair<CUpti_ActivityKind, CUpti_CallbackId>> functions;  // of the APIs, chosen one by one
 bool has_begun = false;                                               // choices that come now have no effect
 std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
+std::set<CUpti_CallbackDomain> domains;
 
 bool is_recorded(const CUpti_Activity& activity) {
   if (kinds.count(activity.kind)) return true;
@@ -93,15 +95,35 @@ void standin_context_created(unsigned id, unsigned device) {
 }
 
 void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (callback && callbacks.count({domain, id})) callback(nullptr, domain, id, data);
+  CUpti_CallbackFunc wanted = nullptr;
+  {
+    const std::lock_guard lock(guard);
+    if (callbacks.count({domain, id}) || domains.count(domain)) wanted = callback;
+  }
+  if (wanted) wanted(nullptr, domain, id, data);
 }
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function, void*) {
+  const std::lock_guard lock(guard);
   callback = function;
   return std::getenv("STANDIN_BUSY") ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 CUptiResult cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  const std::lock_guard lock(guard);
   callbacks.insert({domain, id});
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiEnableDomain(uint32_t on, CUpti_SubscriberHandle, CUpti_CallbackDomain domain) {
+  const std::lock_guard lock(guard);
+  on ? (void)domains.insert(domain) : (void)domains.erase(domain);
+  return CUPTI_SUCCESS;
+}
+// Everything is forgotten; numbers begin anew.
+CUptiResult cuptiFinalize() {
+  const std::lock_guard lock(guard);
+  callback = nullptr, request = nullptr, complete = nullptr, buffer = nullptr;
+  callbacks.clear(), domains.clear(), kinds.clear(), functions.clear();
+  if (const char* said = std::getenv("STANDIN_SAYS_FINALIZED")) std::fprintf(stderr, "%s\n", said);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
@@ -122,6 +144,7 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
 }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc first,
                                            CUpti_BuffersCallbackCompleteFunc second) {
+  const std::lock_guard lock(guard);
   request = first, complete = second;
   return CUPTI_SUCCESS;
 }

@@ -42,13 +42,22 @@ class StopError(Exception):
 
 
 # How many values stand before the file's name.
-FILES = {"load": 3, "restore": 3, "code": 1, "global": 2, "kernarg": 2, "dump": 2, "dump_global": 2}
+FILES = {
+    "load": 3,
+    "restore": 3,
+    "swap": 3,
+    "code": 1,
+    "global": 2,
+    "kernarg": 2,
+    "dump": 2,
+    "dump_global": 2,
+}
 
 
 class Plan:
     """The lines of a PLAN by their word."""
 
-    MANY = ("reserve", "load", "restore", "code", "global", "poison", "dump", "dump_global")
+    MANY = ("reserve", "load", "restore", "swap", "code", "sizes", "global", "poison", "dump", "dump_global")
     ONE = ("version", "mode", "device", "isa", "kernel", "kernarg", "grid", "workgroup", "dynamic_lds", "group_segment",
            "private_segment", "cooperative", "cluster", "parameters", "warmup", "iterations", "recopy", "cold_cache",
            "launch")  # fmt: skip
@@ -159,13 +168,15 @@ class Runner:
         warmup, iterations = self.plan.number("warmup"), self.plan.number("iterations")
         for turn in range(warmup + iterations):
             turned = labels[turn // 2 % len(labels) :] + labels[: turn // 2 % len(labels)]
-            for label in turned if turn % 2 == 0 else reversed(turned):
+            for place, label in enumerate(turned if turn % 2 == 0 else reversed(turned), 1):
                 if self.plan.number("recopy", 1):
                     self.put_back()
+                if (turn, place) == (warmup + iterations - 1, len(labels)):
+                    self.swap()
                 if not self.plan.number("launch", 1) and FAULT == "fail-unlaunched":
                     raise StopError(14, "the device failed")
                 taken = (
-                    self.execute(codes[label])
+                    self.execute(codes[label], self.items_of(label))
                     if self.plan.number("launch", 1) or FAULT == "always-launch"
                     else 0
                 )
@@ -185,9 +196,16 @@ class Runner:
         for address, size, byte in self.plan.many["poison"]:
             self.memory.view(int(address, 0), int(size))[:] = bytes([int(byte)]) * int(size)
 
-    def execute(self, statements: list[list[str]]) -> int:
+    def swap(self) -> None:
+        for address, size, offset, file in self.plan.many["swap"]:
+            self.memory.view(int(address, 0), int(size))[:] = read(file, int(offset), int(size))
+
+    def items_of(self, label: str) -> int:
+        own = {name: int(first) for name, first, *_ in self.plan.many["sizes"]}
+        return own.get(label, self.plan.three("grid")[0])
+
+    def execute(self, statements: list[list[str]], items: int) -> int:
         taken = 1000
-        items = self.plan.three("grid")[0]
         for word, *values in statements:
             if word == "time":
                 taken = int(values[0])

@@ -47,6 +47,19 @@ void softmax_five_times(Program& program, hsa_queue_t* queue) {
 
 void softmax(Program& program) { softmax_five_times(program, program.queue()); }
 
+// Two shapes by turns: the whole and its half.
+void shapes(Program& program) {
+  auto* x = program.device<float>(kCount);
+  program.put(x, ramp(kCount));
+  hsa_executable_t code = program.load({one});
+  hsa_queue_t* queue = program.queue();
+  for (std::uint32_t round = 0; round < 5; ++round) {
+    std::uint32_t count = round % 2 ? kCount / 2 : kCount;
+    program.run(queue, program.packet(code, kSoftmax, Arguments().add(x).add(count), count));
+  }
+  tell(program.get(x, kCount));
+}
+
 void softmax_kernarg_on_device(Program& program) {
   program.kernarg_on_device = true;
   softmax(program);
@@ -385,6 +398,7 @@ void other_process(Program& program) {
 int main(int count, char** argv) {
   const std::map<std::string, std::function<void(Program&)>> scenarios = {
       {"softmax", softmax},
+      {"shapes", shapes},
       {"kernarg-on-device", softmax_kernarg_on_device},
       {"described-queue", described_queue},
       {"batch", batch},

@@ -254,13 +254,14 @@ def _compile_all(folder: Path) -> None:
     replay = (*map(str, sources(_REPLAY_SOURCES)), "-ldl")
     standin = sorted(map(str, STANDIN.glob("*.cpp")))
     app = (str(APP / "app.cpp"), str(APP / "newer.cpp"))
+    kernels = (str(APP / "kernels.cpp"), str(APP / "candidates.cpp"))
     with ThreadPoolExecutor(2) as pool:  # the largest first
         compiling = [
             pool.submit(_compile, folder / CAPTURE, *capture),
             pool.submit(_compile, folder / NEWER_CAPTURE, "-I", str(STANDIN / "newer"), *capture),
             pool.submit(_compile, runtime, *shown, f"-Wl,-soname,{RUNTIME}", *standin, "-ldl"),
             pool.submit(_compile, folder / "replay_hsa", *replay),
-            pool.submit(_compile, folder / "kernels.so", *shown, str(APP / "kernels.cpp")),
+            pool.submit(_compile, folder / "kernels.so", *shown, *kernels),
         ]
         for one in compiling:
             one.result()

@@ -40,6 +40,7 @@ def kernel(path: Path) -> Kernel:
     return compiled
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("name", ["vector_add", "tile_gemm", "spill", "half_fma"])
 def test_resources_are_what_the_compiler_said(name: str, arch: str, compiler: Compiler) -> None:

@@ -49,6 +49,7 @@ def test_every_set_on_every_chip() -> None:
 
 @pytest.mark.parametrize("gfx", known_chips())
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.whole
 def test_a_set_asks_only_for_what_exists(name: str, gfx: str) -> None:
     on_chip = resolve_set(name, gfx)
     assert set(on_chip.counters) <= counters(gfx).keys()

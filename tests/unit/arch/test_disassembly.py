@@ -216,6 +216,7 @@ def test_matrix_kernels(name: str, arch: str, flops: int, compiler: Compiler, to
     assert mix.whole.matrix_types == {"f16": 1}
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("arch", ARCHS)
 def test_spills_are_seen(arch: str, compiler: Compiler, tool: str) -> None:
     kernel, mix, seen = code_of(compiler, tool, "spill", arch)

@@ -80,6 +80,7 @@ def agents_of(specimens: Path) -> list[dict[str, Any]]:
     return [agent for agent in agents if agent["kind"] == "GPU"]
 
 
+@pytest.mark.whole
 def test_every_agent_of_the_specimens(specimens: Path) -> None:
     seen = set()
     for agent in agents_of(specimens):
@@ -202,3 +203,11 @@ def test_no_match_has_a_reason(agent: dict[str, Any], reason: str) -> None:
     matched = match(agent)
     assert matched.gpu is None
     assert reason in matched.reason
+
+
+def test_a_partition_has_no_links_of_its_own() -> None:
+    whole = match({"name": "AMD Instinct MI300X", "gfx": "gfx942", "cu_count": 304}).gpu
+    part = match({"name": "AMD Instinct MI300X", "gfx": "gfx942", "cu_count": 38}).gpu
+    assert whole is not None
+    assert part is not None
+    assert (whole.link_limit(8), part.link_limit(8)) == (448, None)

@@ -163,7 +163,16 @@ def test_every_metric_has_an_example() -> None:
     assert {metric for *_, metric, _ in BY_HAND} == set(metrics())
 
 
-@pytest.mark.parametrize("gpu", gpus(), ids=lambda gpu: gpu.name)
+CHIPS = {gpu.gfx: gpu for gpu in gpus()}  # formulas are those of a chip: one GPU of each at first
+REST = [gpu for gpu in gpus() if gpu not in CHIPS.values()]
+
+
+@pytest.mark.parametrize(
+    "gpu",
+    [*CHIPS.values(), *(pytest.param(gpu, marks=pytest.mark.thorough) for gpu in REST)],
+    ids=lambda gpu: gpu.name,
+)
+@pytest.mark.whole
 def test_every_formula_can_be_followed(gpu: Gpu) -> None:
     """Each way to each metric, on a recording that has just its inputs."""
     for name in metrics_of(gpu.gfx):

@@ -226,6 +226,7 @@ def recordable(name: str, gfx: str) -> bool:
         return False
 
 
+@pytest.mark.whole
 def test_every_set_on_every_chip() -> None:
     """set_passes.tsv: how often the application runs for each set; `-` where the chip has none of its counters."""
     with GOLDEN.open() as file:

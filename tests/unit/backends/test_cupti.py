@@ -21,6 +21,8 @@ from rocm_perf.backends.machine import FoundGpu, Machine, Tool
 from rocm_perf.backends.nvidia.build import library
 from rocm_perf.backends.nvidia.cupti import CuptiProfiler
 from rocm_perf.errors import EmptyCaptureError
+from rocm_perf.ingest.io.blocks import read_blocks
+from rocm_perf.ingest.io.source import Source
 from rocm_perf.model.trace import Trace
 from tests.native import cupti as native
 
@@ -372,6 +374,12 @@ def play_window(stage: Stage, scene: str, **settings: object) -> subprocess.Comp
     return stage.play(scene, TRACE, None, **variables)
 
 
+def said_when_detached(stage: Stage, **settings: object) -> list[str]:
+    """What the stand-in says each time that CUPTI is detached."""
+    variables = {f"ROCM_PERF_WINDOW_{name.upper()}": str(value) for name, value in settings.items()}
+    return stage.play("steady", TRACE, None, STANDIN_SAYS_FINALIZED="detached", **variables).stderr.split()
+
+
 def kernel_streams(trace: Trace) -> list[int]:
     """The program of `windows` launches one kernel in each of its phases, on a stream of that number."""
     return trace.table("dispatches")["stream_id"].to_list()
@@ -445,6 +453,67 @@ def test_recording_stops_at_the_size_that_was_asked_for(stage: Stage) -> None:
     trace = stage.trace()
     assert 20_000 < stage.files[0].stat().st_size < 60_000
     assert any("reached the size" in notice for notice in trace.run.notices)
+    assert trace.rows("dispatches") > 100  # and what was recorded until then is kept
+
+
+def raw_kernels(stage: Stage) -> pl.DataFrame:
+    """The kernels as the file has them, before the reader leaves out what lies outside of the windows."""
+    return read_blocks(Source(stage.files[0]), {"k": ("start_ns", "duration_ns")}).tables["k"]
+
+
+def test_windows_that_recur_are_recorded_and_nothing_between_them(stage: Stage) -> None:
+    assert play_window(stage, "steady", delay_s=0.2, open_s=0.1, period_s=0.5).returncode == 0
+    trace = stage.trace()
+    windows = trace.table("windows")
+    assert windows["window"].to_list() == list(range(1, windows.height + 1))
+    assert windows.height >= 3  # a busy machine skips one, or takes longer for the program
+    lengths = windows["end_ns"] - windows["start_ns"]
+    assert 0.05e9 < lengths.median() < 0.15e9
+    assert windows["start_ns"].diff().median() == pytest.approx(0.5e9, rel=0.2)
+    starts = trace.table("dispatches")["start_ns"]
+    inside = pl.any_horizontal(
+        pl.col("start_ns").is_between(first, last + 10**7)
+        for first, last in windows.select("start_ns", "end_ns").iter_rows()
+    )
+    assert trace.table("dispatches").select(inside.all()).item()
+    assert 200 < starts.len() < 1500  # of 2,000
+    assert raw_kernels(stage).height < 1.4 * starts.len()  # CUPTI was switched off outside
+
+
+def test_cupti_is_detached_between_windows(stage: Stage) -> None:
+    said = said_when_detached(stage, delay_s=0.2, open_s=0.1, period_s=0.5)
+    trace = stage.trace()
+    windows = trace.rows("windows")  # more than four where a busy machine slows the program down
+    assert windows >= 4
+    assert len(said) in (windows, windows - 1)  # the last may be open at the end
+    numbers = trace.table("dispatches").select("correlation_id").to_series()
+    assert numbers.is_unique().all()
+    assert (numbers // 2**32).n_unique() >= 4  # CUPTI counts anew each time, and we beyond that
+
+
+def test_cupti_is_detached_when_the_window_is_over(stage: Stage) -> None:
+    assert said_when_detached(stage, duration_s=0.3) == ["detached"]
+    assert stage.trace().rows("dispatches") > 0
+
+
+def test_windows_that_recur_end_with_the_duration(stage: Stage) -> None:
+    assert play_window(stage, "steady", open_s=0.1, period_s=0.5, duration_s=0.6).returncode == 0
+    assert stage.trace().table("windows")["window"].to_list()[-1] <= 2
+
+
+def test_a_window_that_would_cost_too_much_closes_early(stage: Stage) -> None:
+    assert play_window(stage, "many", open_s=2, period_s=4).returncode == 0
+    trace = stage.trace()
+    assert 1_000 < trace.rows("dispatches") < 90_000  # of 100,000; 20,000 records are allowed
+    assert any("closed early 1 times" in notice for notice in trace.run.notices)
+    (window,) = trace.table("windows").iter_rows(named=True)
+    assert window["end_ns"] - window["start_ns"] < 1.9e9
+
+
+def test_a_window_that_is_open_at_the_end_ends_there(stage: Stage) -> None:
+    assert play_window(stage, "steady", delay_s=1.5, open_s=4, period_s=8).returncode == 0
+    (window,) = stage.trace().table("windows").iter_rows(named=True)
+    assert 0.2e9 < window["end_ns"] - window["start_ns"] < 3.5e9  # of 4 s
 
 
 def test_what_a_launch_costs_is_measured_once_and_kept(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -484,6 +553,7 @@ def test_sanitizers_find_nothing(tmp_path: Path, sanitizer: str) -> None:
         ("everything", 7, {}),
         ("windows", 0, {"ROCM_PERF_WINDOW_RANGE": "step"}),
         ("ring", 0, {"ROCM_PERF_WINDOW_LAST_S": "1"}),
+        ("steady", 0, {"ROCM_PERF_WINDOW_OPEN_S": "0.05", "ROCM_PERF_WINDOW_PERIOD_S": "0.2"}),
     ):
         done = subprocess.run(
             [program, scene],

@@ -73,6 +73,7 @@ def test_names_of_chips(gfx: str) -> None:
     assert amd.gfx_name(90500) == "gfx950"
 
 
+@pytest.mark.launches
 @pytest.mark.parametrize("rocm", ["5.7", "6.2", "6.4", "7.0", "7.2", "10.0"])
 @pytest.mark.parametrize("gfx", ["gfx942", "gfx1151"])
 def test_without_a_listing_the_tools_tell(root: Path, tmp_path: Path, gfx: str, rocm: str) -> None:

@@ -62,6 +62,7 @@ def covers(exception: tuple[str, str], use: tuple[str, str]) -> bool:
     return f"{file}/".startswith(f"{where}/") and name in ("", used)
 
 
+@pytest.mark.whole
 def test_no_other_module_knows_a_profiler_by_its_name() -> None:
     found = uses()
     assert [use for use in sorted(found) if not any(covers(each, use) for each in ELSEWHERE)] == []

@@ -23,6 +23,7 @@ NAMED = Window(range="step")
 OPENINGS = Window(range="step", steps=(2, 3))
 STEPS = Window(steps=(2, 3))
 BOTH = Window(delay_s=60, duration_s=5, range="step")
+RECURRING = Window(duty=0.1, period_s=60)
 RING = Window(last_s=30)
 SIZE = Window(max_bytes=10**9)
 TOOLS = ("rocprofv3", "rocprofv2", "rocprof")
@@ -36,12 +37,12 @@ def refusal(name: str, window: Window, machine: Machine) -> str:
 @pytest.mark.parametrize(
     ("name", "machine", "kept"),
     [
-        ("rocprofv3", amd(rocm="7.2", tools=TOOLS), (CLOCK, CALLS)),
-        ("rocprofv3", amd(rocm="6.4", tools=TOOLS), (CLOCK,)),
+        ("rocprofv3", amd(rocm="7.2", tools=TOOLS), (CLOCK, CALLS, RECURRING)),
+        ("rocprofv3", amd(rocm="6.4", tools=TOOLS), (CLOCK, RECURRING)),
         ("rocprofv3", amd(rocm="6.2", tools=TOOLS), ()),
-        ("rocprofv2", amd(rocm="5.7", tools=TOOLS), (CLOCK,)),
-        ("rocprof", amd(rocm="5.7", tools=TOOLS), (CLOCK, CALLS)),
-        ("cupti", nvidia(), (CLOCK, CALLS, NAMED, OPENINGS, BOTH, RING, SIZE)),
+        ("rocprofv2", amd(rocm="5.7", tools=TOOLS), (CLOCK, RECURRING)),
+        ("rocprof", amd(rocm="5.7", tools=TOOLS), (CLOCK, CALLS, RECURRING)),
+        ("cupti", nvidia(), (CLOCK, CALLS, NAMED, OPENINGS, BOTH, RECURRING, RING, SIZE)),
         ("ncu", nvidia(), (CALLS, NAMED, OPENINGS)),
         (
             "torch",
@@ -52,7 +53,7 @@ def refusal(name: str, window: Window, machine: Machine) -> str:
     ],
 )
 def test_what_each_profiler_keeps_to(name: str, machine: Machine, kept: tuple[Window, ...]) -> None:
-    windows = (CLOCK, CALLS, NAMED, OPENINGS, STEPS, BOTH, RING, SIZE)
+    windows = (CLOCK, CALLS, NAMED, OPENINGS, STEPS, BOTH, RECURRING, RING, SIZE)
     refusals = {window: refusal(name, window, machine) for window in windows}
     assert tuple(window for window in windows if not refusals[window]) == kept
     assert refusal(name, Window(), machine) == ""
@@ -72,6 +73,10 @@ def test_reasons_name_what_would_do() -> None:
     assert "--hip-trace" in PROFILERS["rocprof"].window_refusal(kernels, amd(rocm="5.7", tools=TOOLS))
     counting = Wish(counters=("SQ_WAVES",), window=CLOCK)
     assert "whatever the period" in PROFILERS["rocprofv3"].window_refusal(counting, machine)
+    assert "stops the program to write" in refusal("torch", RECURRING, amd())
+    ending = Window(duty=0.1, period_s=60, duration_s=600)
+    assert "leave --duration out" in refusal("rocprofv2", ending, machine)
+    assert refusal("rocprofv3", ending, machine) == ""
     old = nvidia({"ncu": Tool(name="ncu", path="ncu", version="2022.1.0")})
     assert "2023.2" in refusal("ncu", OPENINGS, old)
     assert refusal("ncu", NAMED, old) == ""
@@ -92,6 +97,34 @@ def test_the_variables_are_the_tracers_contract() -> None:
     }
     command = PROFILERS["cupti"].command(Wish(domains=TRACE, window=RING), ("./app",), Path("/o"), nvidia())
     assert command.environment["ROCM_PERF_WINDOW_LAST_S"] == "30"
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "option"),
+    [
+        ("rocprofv3", RECURRING, ("--collection-period", "27:6:1", "54:6:0")),
+        (
+            "rocprofv3",
+            Window(duty=0.1, period_s=60, duration_s=150, delay_s=5),
+            ("--collection-period", "5:6:1", "54:6:2"),
+        ),
+        ("rocprofv2", RECURRING, ("-tp", "27000:6000:60000")),
+        ("rocprof", RECURRING, ("--trace-period", "27000000us:6000000us:60000000us")),
+    ],
+)
+def test_windows_that_recur_in_the_words_of_each(name: str, window: Window, option: tuple[str, ...]) -> None:
+    machine = amd(rocm="7.2", tools={each: Tool(name=each, path=each, rocm="7.2") for each in TOOLS})
+    argv = PROFILERS[name].command(Wish(domains=TRACE, window=window), ("app",), Path("/o"), machine).argv
+    place = argv.index(option[0])
+    assert argv[place : place + len(option)] == option
+
+
+def test_the_tracer_is_told_when_windows_recur() -> None:
+    assert window_variables(RECURRING) == {
+        "ROCM_PERF_WINDOW_DELAY_S": "27",
+        "ROCM_PERF_WINDOW_OPEN_S": "6",
+        "ROCM_PERF_WINDOW_PERIOD_S": "60",
+    }
 
 
 def test_torch_counts_steps_by_its_own_schedule() -> None:
@@ -128,6 +161,8 @@ def test_ncu_takes_a_name_as_it_is(name: str, escaped: str) -> None:
         ("rocprofv2", "5.7", Window(delay_s=0, duration_s=60), 6),
         ("rocprof", "5.7", Window(duration_s=60), 6),
         ("rocprof", "5.7", CALLS, 6),
+        ("rocprofv3", "7.2", Window(duty=0.5, period_s=2, delay_s=0), 6),
+        ("rocprofv2", "5.7", Window(duty=0.5, period_s=2, delay_s=0), 6),
     ],
 )
 def test_the_stand_in_of_the_release_records_what_is_in_the_window(
@@ -145,6 +180,18 @@ def test_the_stand_in_of_the_release_records_what_is_in_the_window(
     assert trace.rows("dispatches") == dispatches
     if name != "rocprofv2":  # its files have no copies
         assert trace.rows("copies") == (1 if window == CALLS else 2)  # the last one is outside of the range
+
+
+@pytest.mark.launches
+def test_the_stand_in_opens_its_windows_again(tmp_path: Path) -> None:
+    tools = {"rocprofv3": Tool(name="rocprofv3", path="rocprofv3", rocm="7.2")}
+    wish = Wish(domains=("kernel",), window=Window(duty=0.5, period_s=20e-6))
+    command = PROFILERS["rocprofv3"].command(wish, ("true",), tmp_path / "out", amd(rocm="7.2", tools=tools))
+    environment = fake_path(tmp_path, ["rocprofv3"], FAKE_ROCM="7.2")
+    assert run_tool(environment, *command.argv, cwd=tmp_path).returncode == 0
+    starts = load(tmp_path / "out", as_one=True).table("dispatches")["start_ns"].sort()
+    assert 1 < starts.len() < 6
+    assert ((starts - starts[0]) // 10_000).unique().len() > 1  # more than one window
 
 
 @pytest.mark.launches

@@ -110,6 +110,7 @@ def test_no_files_are_written_of_an_empty_recording(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.whole
 def test_ten_paths_one_bad(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [kernel_trace(tmp_path, f"run{i}/{i}_kernel_trace.csv") for i in range(10)]
     paths[4].write_bytes(b"\x00\x01\x02 not a recording")

@@ -54,6 +54,7 @@ def test_the_answer_comes_first(pair: tuple[str, str], capsys: pytest.CaptureFix
     assert len(lines) <= 45
 
 
+@pytest.mark.whole
 def test_json_is_complete(populations: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--json", *populations, "--fail-on", "wall>3%", "kernels>+10"]) == 0
     comparison = json.loads(capsys.readouterr().out)
@@ -90,6 +91,7 @@ def test_models_are_aligned_in_json_and_judged(
 
 
 @pytest.mark.parametrize(("more", "styled"), [([], True), (["--no-color"], False)])
+@pytest.mark.whole
 def test_colours_are_left_out_where_they_are_not_wanted(
     models: tuple[str, str],
     more: list[str],
@@ -115,6 +117,7 @@ def test_folders_of_several_runs_are_populations(
 
 
 @pytest.mark.parametrize("separator", ["--", "--against"])
+@pytest.mark.whole
 def test_runs_of_both_sides_named(
     populations: tuple[str, str], separator: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +157,7 @@ def _later(run: Trace, ns: int) -> Trace:
     return Trace(tables, run.run)
 
 
+@pytest.mark.whole
 def test_a_regression_exits_with_1(populations: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     limits = ["wall>3%", "kernel:gemm*.median>5%", "kernels>+10"]
     assert main(["compare", *reversed(populations), "--fail-on", *limits]) == 1

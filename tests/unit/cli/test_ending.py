@@ -110,6 +110,7 @@ def test_what_is_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["presets"]) == 128 + signal.SIGHUP
 
 
+@pytest.mark.launches
 @pytest.mark.parametrize("verb", ["gpus", "formats", "presets", "list-counters"])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_reader_that_has_left_is_no_error(verb: str, form: list[str]) -> None:

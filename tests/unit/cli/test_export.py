@@ -54,6 +54,7 @@ def test_every_form_is_tried() -> None:
 
 
 @pytest.mark.parametrize("form", NAMES)
+@pytest.mark.whole
 def test_the_tools_own_formats_come_back(form: str, recording: Path, tmp_path: Path) -> None:
     target = tmp_path / NAMES[form]
     assert main(["export", str(recording), "-o", str(target), "--format", form]) == 0
@@ -70,6 +71,7 @@ def test_the_suffix_says_it(name: str, recording: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ONE_WAY)
+@pytest.mark.whole
 def test_what_viewers_read_is_written_by_its_suffix(form: str, recording: Path, tmp_path: Path) -> None:
     by_name, by_format = tmp_path / ONE_WAY[form], tmp_path / "named" / ONE_WAY[form]
     assert main(["export", str(recording), "-o", str(by_name)]) == 0
@@ -119,6 +121,7 @@ def test_a_window_that_shows_nothing_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.whole
 def test_a_trace_in_parts_loses_and_doubles_nothing(
     recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,6 +213,7 @@ def test_a_torch_trace_holds_one_process(tmp_path: Path, capsys: pytest.CaptureF
     assert load(target).rows("dispatches") == of_process.height == 60
 
 
+@pytest.mark.whole
 def test_the_same_workload_gives_the_same_bytes(tmp_path: Path) -> None:
     written = []
     for number in range(2):
@@ -293,6 +297,7 @@ def test_what_can_only_be_read_whole_does_not_fit_into_less_memory(
 
 
 @pytest.mark.parametrize("name", ["report.xlsx", "report"])
+@pytest.mark.whole
 def test_sheets_are_written_once(
     name: str, recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -147,6 +147,7 @@ def test_a_regression_counts_more_than_what_cannot_be_judged(capsys: pytest.Capt
     assert len(document["problems"]) == 1
 
 
+@pytest.mark.whole
 def test_phases_of_an_optimisation(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("sync_in_loop", "sync_hoisted"):
         workload = str(WORKLOADS / f"{name}.toml")

@@ -68,6 +68,7 @@ def test_another_recording_of_the_same_name_is_read(
 
 
 @pytest.mark.parametrize("options", [("--by", "short"), ("--window", "all"), ("--as-one",)])
+@pytest.mark.whole
 def test_other_options_are_another_question(
     recording: Path,
     capsys: pytest.CaptureFixture[str],
@@ -87,6 +88,7 @@ def test_a_change_of_the_program_makes_every_answer_old(
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 100, b"\x80"])
+@pytest.mark.whole
 def test_a_damaged_answer_is_made_again(
     recording: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, damage: bytes
 ) -> None:

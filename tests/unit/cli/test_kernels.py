@@ -63,6 +63,7 @@ def test_a_table_and_all_about_one_kernel(
 
 
 @pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.whole
 def test_lines_fit(
     width: int, compiler: Compiler, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -80,6 +80,7 @@ def _obeyed(text: str) -> set[str]:
     ],
     ids=lambda arguments: " ".join(arguments[:4]).replace(HOSTILE, "HOSTILE"),
 )
+@pytest.mark.whole
 def test_a_terminal_is_told_nothing_by_a_recording(
     arguments: list[str], hostile: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +91,7 @@ def test_a_terminal_is_told_nothing_by_a_recording(
     assert not _obeyed(printed.out + printed.err)
 
 
+@pytest.mark.whole
 def test_kernels_whose_names_double_do_not_hold_up_an_analysis(tmp_path: Path) -> None:
     path = recording(tmp_path, *(event("aten::mm", 1 + n, 100 * n, [[4], [4]]) for n in range(len(BOMBS))))
     document = json.loads(path.read_text())
@@ -148,6 +150,7 @@ def test_a_stream_that_takes_ascii_alone_gets_ascii(
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "12", "99999999999999999999"])
+@pytest.mark.whole
 def test_any_width_of_a_terminal(
     hostile: Path, columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,14 +225,19 @@ FOREIGN = os.fsdecode(b"a\xff")
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_name_that_is_not_utf8(
-    form: str, hostile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_is_not_utf8(form: str, hostile: Path, tmp_path: Path) -> None:
     source = tmp_path / f"{FOREIGN}.json"
     source.write_bytes(hostile.read_bytes())
     target = tmp_path / FOREIGN
     assert main(["export", str(source), "-o", str(target), "--format", form]) == 0
     assert target.exists()
+
+
+def test_the_label_of_a_name_that_is_not_utf8(
+    hostile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / f"{FOREIGN}.json"
+    source.write_bytes(hostile.read_bytes())
     assert main(["analyze", str(source), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["label"].endswith("a\\xff.json")
 

@@ -297,7 +297,16 @@ def test_a_part_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     document = dry(capsys, "--delay", "5", "--duration", "2.5", "--", *APP)
     window = document["request"]["wish"]["window"]
     assert {name: value for name, value in window.items() if value} == {"delay_s": 5.0, "duration_s": 2.5}
-    assert set(window) == {"delay_s", "duration_s", "max_bytes", "last_s", "range", "steps"}
+    assert set(window) == {
+        "delay_s",
+        "duration_s",
+        "duty",
+        "period_s",
+        "max_bytes",
+        "last_s",
+        "range",
+        "steps",
+    }
     argv = document["plans"][0]["runs"][0]["command"]["argv"]
     assert argv[argv.index("--collection-period") + 1] == "5:2.5:1"
     assert main(["profile", "--dry-run", "--delay", "5", "--", *APP]) == 0

@@ -14,10 +14,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rocm_perf.cli import query_process
 from rocm_perf.cli.main import main
 from rocm_perf.model import bundle, schema
 from rocm_perf.model.trace import Trace
+from rocm_perf.sql import query_process
 from tests.unit.cli.test_ending import wait_for
 
 ENDLESS = "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"

@@ -25,6 +25,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.whole
 def test_what_does_not_fit_is_refused_with_the_command_that_does(
     database: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -52,6 +53,7 @@ def test_a_part_says_on_the_screen_that_it_is_one(database: Path, capsys: pytest
     assert "what starts in the window 0.01s..0.02s" in capsys.readouterr().out
 
 
+@pytest.mark.whole
 def test_parts_say_on_the_screen_what_they_are(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", str(database), "--memory", MEMORY, "--in-parts"]) == 0
     assert "analysed in 4 parts and added up" in capsys.readouterr().out

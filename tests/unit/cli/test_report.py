@@ -29,6 +29,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.whole
 def test_a_page_unless_another_name_says_otherwise(
     recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +84,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(
     assert "missing" not in capsys.readouterr().err
 
 
+@pytest.mark.whole
 def test_a_part_of_the_recording(recording: Path, tmp_path: Path) -> None:
     assert main(["report", str(recording), "-o", "all.html", "--window", "all"]) == 0
     assert main(["report", str(recording), "-o", "part.html", "--window", "0..1ms"]) == 0
@@ -97,6 +99,7 @@ def page_kernels(path: Path) -> int:
 
 
 @pytest.mark.parametrize("has_browser", [True, False])
+@pytest.mark.whole
 def test_the_page_is_opened_where_there_is_a_browser(
     recording: Path,
     tmp_path: Path,
@@ -117,6 +120,7 @@ def test_the_page_is_opened_where_there_is_a_browser(
     assert ("by hand" in capsys.readouterr().err) != has_browser
 
 
+@pytest.mark.whole
 def test_from_python(recording: Path, tmp_path: Path) -> None:
     made = rocm_perf.report(recording)
     assert made.save(tmp_path / "r.html").read_text() == made.html

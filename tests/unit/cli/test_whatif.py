@@ -13,6 +13,7 @@ from rocm_perf.model import bundle
 from rocm_perf.sim.engine import simulate
 from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import parse_workload
+from tests.unit.analysis.serving.loops import MS, Planted, in_time
 from tests.unit.sim.runs import KERNELS, STEADY, thread
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "workloads"
@@ -43,6 +44,17 @@ def test_the_steady_state_is_what_is_asked_about(tmp_path: Path, capsys: pytest.
     assert out[1].startswith("That is the part that repeats, of 10.3 ms in all")
 
 
+def test_the_steps_of_a_kind_are_named_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [Planted("prefill 512", 4 * MS), *(Planted(f"decode {n}", MS) for n in range(5))]
+    bundle.write(in_time(steps), tmp_path / "run")
+    assert main(["whatif", str(tmp_path / "run"), "--faster", "gemm=2", "--step-kind", "decode"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert (
+        out[1]
+        == "That is the decode steps, of 11.4 ms in all: --window all without --step-kind is about the whole."
+    )
+
+
 def test_several_changes_and_json(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["whatif", recording, "--faster", "paged=2", "--graphs", "--json"]) == 0
     projection = json.loads(capsys.readouterr().out)["projection"]
@@ -67,6 +79,7 @@ def test_several_changes_and_json(recording: str, capsys: pytest.CaptureFixture[
         (["--host", "7=2"], "no host calls of rank 7 are recorded"),
     ],
 )
+@pytest.mark.whole
 def test_a_request_without_sense_is_one_line(
     recording: str, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
@@ -79,3 +92,42 @@ def test_a_request_without_sense_is_one_line(
 def test_a_pattern_that_is_no_regex(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["whatif", recording, "--faster", "([=2"]) == 2
     assert "([" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("whatif") / "straggler"
+    bundle.write(api.simulate(EXAMPLES / "straggler.toml"), folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        (["--host", "2=0.29"], "host time of rank 2 times 0.29: 32.0 ms -> 20.6 ms"),
+        (["--compute", "2=0.5"], "kernels of rank 2 times 0.5: 32.0 ms -> "),
+        (["--link", "2"], "links 2 times faster: 32.0 ms -> 28.6 ms"),
+    ],
+)
+def test_changes_to_one_rank_and_to_links(
+    job: str, options: list[str], title: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["whatif", job, *options]) == 0
+    assert capsys.readouterr().out.startswith(title)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--link", "0"], "--link '0' is not understood"),
+        (["--link", "fast"], "--link 'fast' is not understood"),
+        (["--compute", "two=0.5"], "'two' is not a rank"),
+        (["--compute", "9=0.5"], "no kernels of rank 9 are recorded"),
+        (["--host", "2"], "--host '2' is not understood"),
+    ],
+)
+def test_a_change_that_is_not_understood(
+    job: str, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["whatif", job, *options]) == 2
+    assert message in capsys.readouterr().err

@@ -29,6 +29,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     return Campaign(all_inputs(Compiler.of_this_run(tmp_path_factory), with_specimens=False), SEED)
 
 
+@pytest.mark.thorough
 def test_no_verb_falls_over(campaign: Campaign, tmp_path: Path) -> None:
     tally = Tally(SEED)
     for number in range(CASES):
@@ -103,6 +104,7 @@ class DyingWorker(Worker):
         return super()._one(campaign, number)
 
 
+@pytest.mark.whole
 def test_a_case_that_ends_the_process_is_a_finding(tmp_path: Path) -> None:
     seeds = tmp_path / "seeds"
     seeds.write_bytes(pickle.dumps([Input("counters", "input.txt", {"": b"pmc: SQ_WAVES\n"})]))

@@ -72,6 +72,7 @@ def test_the_clocks_of_two_nodes_are_their_own() -> None:
         ([(0, 1 << 54)] * 300, 2),
     ],
 )
+@pytest.mark.whole
 def test_any_times_give_an_answer(
     spans: list[tuple[int, int]], gpus: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

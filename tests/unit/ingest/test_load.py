@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, UsageError
-from rocm_perf.ingest import load as module
 from rocm_perf.ingest import paths
+from rocm_perf.ingest import reading as module
 from rocm_perf.ingest import sniff as sniffing
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.load import load, load_files, load_path
@@ -301,7 +301,7 @@ def test_a_panic_of_polars_is_said_of_the_file(tmp_path: Path, monkeypatch: pyte
     def panic(*_: object) -> None:
         raise pl.exceptions.PanicException("attempt to subtract with overflow")
 
-    monkeypatch.setattr("rocm_perf.ingest.load.sniff", panic)
+    monkeypatch.setattr("rocm_perf.ingest.reading.sniff", panic)
     file = make.kernel_trace(tmp_path / "a_kernel_trace.csv")
     with pytest.raises(InputError, match=r"cannot read .*a_kernel_trace.csv: attempt to subtract"):
         load(file)

@@ -102,11 +102,13 @@ def _assert_bounded(file: Path, data: bytes, times: int) -> str:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.whole
 def test_a_recording_stays_within_the_bound(tmp_path: Path, name: str) -> None:
     outcome = _assert_bounded(tmp_path / "recording", RECORDINGS[name](), TIMES)
     assert "dispatches" in outcome
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_file_that_is_made_to_hurt_stays_within_its_bound(tmp_path: Path, name: str) -> None:
     _assert_bounded(tmp_path / "recording", HOSTILE[name](), HOSTILE_TIMES)

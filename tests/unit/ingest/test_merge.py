@@ -11,8 +11,8 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.merge import merge
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.place import place_of
+from rocm_perf.ingest.processes import Piece, group_by_process
 from rocm_perf.ingest.rocprofv3 import csv_traces, results_json
-from rocm_perf.ingest.runs import Piece, group_by_process
 from rocm_perf.model.trace import Trace
 
 CSV = csv_traces.ADAPTERS[1]

@@ -9,7 +9,8 @@ import polars as pl
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, part
 from rocm_perf.ingest.place import place_of
-from rocm_perf.ingest.runs import Group, Piece, group_by_process, split_runs
+from rocm_perf.ingest.processes import Group, Piece, group_by_process
+from rocm_perf.ingest.runs import split_runs
 
 ADAPTER = Adapter("made-up", "", "", lambda peek: False, lambda source: part("x", {}))
 

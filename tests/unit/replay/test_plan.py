@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import UsageError
-from rocm_perf.replay.plan import GRANULES, Code, Options, Poison, plan_text, reservations
+from rocm_perf.replay.plan import GRANULES, Code, Options, Poison, Sizes, plan_text, reservations
 from rocm_perf.replay.snapshot import Region, Snapshot
 from tests.unit.replay.toys import BASE, OTHER, Toy, make_snapshot
 
@@ -106,6 +106,16 @@ def test_options_reach_the_plan(tmp_path: Path) -> None:
     assert not [line for line in found if line.startswith(("restore", "code captured"))]
     (cold,) = (line for line in found if line.startswith("cold_cache"))
     assert int(cold.split()[1]) > 256 << 20  # the largest cache there is
+
+
+def test_one_code_has_its_own_sizes_and_the_last_launch_other_contents(tmp_path: Path) -> None:
+    codes = (Code("A", Path("/a")), Code("B", Path("/b"), Sizes((32, 1, 1), (8, 1, 1))))
+    snapshot = make_snapshot(tmp_path)
+    text = lines(snapshot, Options(codes=codes, swap={OTHER: Path("/other")}))
+    assert "sizes B 32 1 1 8 1 1" in text
+    assert not any(line.startswith("sizes A") for line in text)
+    size = next(region.size for region in snapshot.regions if region.base == OTHER)
+    assert f"swap 0x{OTHER:x} {size} 0 /other" in text
 
 
 def test_without_outputs_everything_is_restored(tmp_path: Path) -> None:

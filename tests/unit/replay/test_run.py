@@ -19,8 +19,9 @@ from rocm_perf.replay.errors import (
     TooLargeError,
 )
 from rocm_perf.replay.plan import Code, Options, Poison
-from rocm_perf.replay.replayer import ready, text_of, write_plan
+from rocm_perf.replay.replayer import ready, text_of
 from rocm_perf.replay.run import failure, run_plan
+from rocm_perf.replay.runner import write_plan
 from tests.unit.replay.toys import BASE, BLOCK, Toy, code_text, make_snapshot
 
 

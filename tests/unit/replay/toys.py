@@ -74,11 +74,11 @@ def write_draft(folder: Path, toy: Toy) -> Path:
     }  # fmt: skip
     (folder / "dispatch.json").write_text(json.dumps(dispatch))
     regions = [
-        _region(folder, BASE, toy.before, toy.after),
-        _region(folder, OTHER, toy.constant, toy.constant),
+        write_region(folder, BASE, toy.before, toy.after),
+        write_region(folder, OTHER, toy.constant, toy.constant),
     ]
     if toy.variable:
-        entry = _region(folder, toy.variable_base, toy.variable, toy.variable_after)
+        entry = write_region(folder, toy.variable_base, toy.variable, toy.variable_after)
         regions.append({**entry, "kind": "global", "name": "calls"})
     (folder / "memory_regions.json").write_text(json.dumps({"version": 1, "regions": [*regions, *toy.extra]}))
     account = {
@@ -92,7 +92,8 @@ def write_draft(folder: Path, toy: Toy) -> Path:
     return folder
 
 
-def _region(folder: Path, base: int, before: bytes, after: bytes) -> dict[str, object]:
+def write_region(folder: Path, base: int, before: bytes, after: bytes) -> dict[str, object]:
+    """Write a region's contents before and after the kernel; returns its entry of memory_regions.json."""
     name = f"region_{base:x}.bin"
     _sparse(folder / "memory" / name, before, range(0, len(before), BLOCK))
     blocks = [at for at in range(0, len(before), BLOCK) if before[at : at + BLOCK] != after[at : at + BLOCK]]

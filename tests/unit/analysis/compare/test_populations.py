@@ -10,6 +10,7 @@ from hypothesis import given
 from rocm_perf.analysis.compare.estimates import time_change
 from rocm_perf.analysis.compare.populations import compare
 from rocm_perf.analysis.compare.runs import Recording
+from rocm_perf.analysis.serving.part import of_kind
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.ingest.load import load
 from rocm_perf.model.finding import Finding
@@ -21,6 +22,7 @@ from rocm_perf.sim.workload import Workload
 from tests.sim.recorded import recorded
 from tests.sim.strategies import workloads
 from tests.unit.analysis.compare.sides import compared, example, loop, side
+from tests.unit.analysis.serving.loops import MS, Planted, ahead
 from tests.unit.analysis.traces import call, kernel, trace
 
 
@@ -32,6 +34,7 @@ def check_sums(wall: WallChange) -> None:
 
 
 @given(workloads(), workloads())
+@pytest.mark.whole
 def test_the_parts_sum_to_the_difference(one: Workload, other: Workload) -> None:
     base, new = recorded(one), recorded(other)
     comparison = compared(base, new)
@@ -65,6 +68,7 @@ WRITERS: dict[str, Callable[[Trace, Path], object]] = {
 
 @pytest.mark.parametrize("name", ["sync_in_loop", "slivers", "copy_in_loop"])
 @pytest.mark.parametrize("file", WRITERS)
+@pytest.mark.whole
 def test_two_formats_of_one_run_do_not_differ(tmp_path: Path, name: str, file: str) -> None:
     run = example(name)
     WRITERS[file](run, tmp_path / file)
@@ -322,3 +326,15 @@ def test_a_kernel_that_some_runs_lack_has_no_interval() -> None:
         "it takes no time in some of the runs",
     )
     assert rare.calls.base_range == (0, 1)
+
+
+def test_two_steps_of_a_kind_are_compared_without_what_the_host_did_before() -> None:
+    """The host takes 0.5 ms to launch a decode step on one side, 0.9 ms on the other; the GPU 1 ms for it on both."""
+    prefill, decode = "execute_context_1(512)_generation_0(0)", "execute_context_0(0)_generation_8(8)"
+    steps = [Planted(prefill, 4 * MS), Planted(decode, MS), Planted(decode, MS)]
+    base, new = (
+        Recording(f"{host_us} us", of_kind(ahead(steps, host_ns=1000 * host_us), "decode"), of_kind=True)
+        for host_us in (500, 900)
+    )
+    comparison = compare([base], [new])
+    assert (comparison.per, comparison.wall.base, comparison.wall.new) == ("step", MS, MS)

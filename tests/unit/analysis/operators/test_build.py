@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from rocm_perf.analysis.operators.build import NO_OPERATORS, operators
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.tree import BY_ID, BY_LAUNCH, UNOWNED
+from rocm_perf.analysis.phases.focus import cut
 from rocm_perf.model.results.operators import Operator, Operators, OperatorShape
+from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
+from tests.unit.analysis.compare.programs import MM, US, ahead
 from tests.unit.analysis.traces import Row, call, kernel, trace
 
 HOST: dict[str, Any] = {"pid": 1, "tid": 1}
@@ -333,3 +336,22 @@ def test_work_is_not_divided_among_several_kernels() -> None:
     )
     (work,) = operators(recording).kernel_work
     assert (work.dispatches, work.left_out, work.flops) == (1, 2, 128)
+
+
+def test_calls_that_launched_work_of_the_judged_part_before_it_are_part_of_it() -> None:
+    """The host runs ahead: the second and third of four kernels run in the part, and nothing is called in it."""
+    whole = ahead(MM, steps=4)
+    second, fourth = whole.table("dispatches")["start_ns"].to_list()[1::2]
+    part = cut(whole, Span(second, fourth))
+    assert not part.has("ops")
+    result = operators(part)
+    (category,) = result.categories
+    (operator,) = category.operators
+    assert (operator.name, operator.calls, operator.gpu_self_ns) == (MM.name, 2, 2 * MM.gpu_us * US)
+    assert result.unowned_ns == 0
+
+
+def test_operators_around_such_calls_are_kept_and_others_are_not() -> None:
+    part = cut(step(), Span(1050, 10_000))  # behind the first kernel and all calls
+    calls = {row.name: row.calls for group in operators(part).categories for row in group.operators}
+    assert calls == {"aten::linear": 1, "aten::mm": 2, "MmBackward0": 1}

@@ -32,6 +32,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> tuple[Document, Docum
     return api.analyze(file, whole=True), api.analyze_in_parts(file, WINDOWS)
 
 
+@pytest.mark.whole
 def test_counts_and_sums_are_those_of_the_whole(documents: tuple[Document, Document]) -> None:
     whole, parts = documents
     assert parts.tables == whole.tables

@@ -176,6 +176,7 @@ def test_a_single_thread_and_stream_without_guesses_is_exact(workload: Workload)
 
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("torch_trace/")])
+@pytest.mark.whole
 def test_recorded_traces(specimens: Path, name: str) -> None:
     made = recording(specimens / name)
     path = critical_path(build(made))

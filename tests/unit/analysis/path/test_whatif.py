@@ -15,11 +15,11 @@ from rocm_perf.analysis.path.changes import (
     Change,
     CopiesAsync,
     FasterKernels,
-    ScaledHost,
     SyncsNarrowed,
     SyncsRemoved,
 )
 from rocm_perf.analysis.path.joined import Captured, Fused
+from rocm_perf.analysis.path.rank_changes import ScaledHost
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.errors import UsageError
 from rocm_perf.model.results.whatif import Projection
@@ -123,6 +123,7 @@ BEFORE = '{copy = "H2D", bytes = 64000000}, {launch = "big"}, {launch = "big"}'
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("times", [3, 40])
 @pytest.mark.parametrize("change", PAIRS)
+@pytest.mark.whole
 def test_loops(loop: str, times: int, change: str) -> None:
     workload = steps(f'{BEFORE}, {{repeat = {times}, steps = [{loop}]}}, {{sync = "device"}}')
     assert_right(workload, *PAIRS[change])

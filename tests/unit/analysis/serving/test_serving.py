@@ -81,6 +81,15 @@ def test_a_part_keeps_kernels_as_long_and_launches_before_them(make: type) -> No
     assert (joined["start_ns_call"] <= joined["start_ns"]).all()
 
 
+def test_a_long_step_of_a_host_that_runs_ahead_hides_no_other() -> None:
+    stalled = DECODE_8._replace(stall_ns=25 * MS)
+    whole = ahead([PREFILL, *[DECODE_8] * 10, stalled, *[DECODE_8] * 5] * 2, queued_ns=200 * MS)
+    part = of_kind(whole, "decode")
+    assert row(serving(part), "decode").steps == row(serving(whole), "decode").steps == 32
+    ranges = part.table("ranges").sort("start_ns")
+    assert (ranges["start_ns"].slice(1) >= ranges["end_ns"].head(31)).all()
+
+
 def test_a_kind_is_judged_by_its_steps_alone() -> None:
     """Decode steps whose host works longer than their kernels run, and prefill steps that keep the GPU busy."""
     slow = in_time([PREFILL, *[Planted("step[DECODE bs=1]", MS)] * 9] * 4, after_ns=3 * MS)

@@ -52,6 +52,7 @@ def test_a_sequence_ends_with_its_step() -> None:
         loop(["mul_mat_q", "flash_attn_ext_vec", "ncclDevKernel_Generic"], 5),  # nothing that fuses
     ],
 )
+@pytest.mark.whole
 def test_what_is_no_candidate(recording: Trace) -> None:
     result = slivers(recording)
     assert result.rows == ()

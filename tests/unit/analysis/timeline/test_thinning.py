@@ -34,6 +34,7 @@ def by_track(shown: Timeline) -> dict[tuple[str, ...], tuple[int, ...]]:
 
 @examples(times=0.5)
 @given(workloads(), st.integers(1, 60))
+@pytest.mark.whole
 def test_nothing_is_lost(workload: Workload, most: int) -> None:
     recording = recorded(workload)
     document = overview(recording, "test")

@@ -58,6 +58,7 @@ def lengths(frame: pl.DataFrame, by: Sequence[str]) -> list[tuple[int, int]]:
 
 
 @given(workloads())
+@pytest.mark.whole
 def test_it_says_what_the_recording_and_the_document_say(workload: Workload) -> None:
     recording = recorded(workload)
     document = examine(recording, "test")
@@ -285,6 +286,7 @@ WHEN = {"start_ns": 5, "end_ns": 5}
         ("ranges", trace(ranges=[{"name": "step", "source": "roctx", **WHEN}])),
     ],
 )
+@pytest.mark.whole
 def test_one_event_that_takes_no_time(kind: str, recording: Trace) -> None:
     ((_, slices),) = tracks(drawn(recording), kind)
     assert slices["count"].to_list() == [1]

@@ -45,6 +45,7 @@ def test_a_loop_that_synchronises_gets_the_gain_of_the_fixed_one() -> None:
     assert first.time_at_stake_ns == document.projections[0].saved_ns
 
 
+@pytest.mark.whole
 def test_the_next_command_names_the_recording_and_sections_that_exist() -> None:
     from rocm_perf.render.sections.index import chosen
 

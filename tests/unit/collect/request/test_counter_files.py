@@ -112,10 +112,10 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, name: str, text: str, words
 
 def test_a_billion_laughs_are_refused_at_the_first_of_them() -> None:
     laughs = "".join(f"l{n + 1}: &l{n + 1} [{', '.join([f'*l{n}'] * 10)}]\n" for n in range(9))
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(InputError, match="line 2, is not valid YAML: aliases are not read here"):
         read_yaml("l0: &l0 ha\n" + laughs, "laughs")
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_periods_and_days_stay_as_they_are_written() -> None:

@@ -54,6 +54,18 @@ def test_what_is_asked_for(given_: dict[str, Value | None], window: Window) -> N
         ({"delay": "1", "last": "3"}, "--delay and --last cannot be combined"),
         ({"range": "x", "last": "3"}, "--range and --last cannot be combined"),
         ({"last": "1", "steps": "2"}, "--steps and --last cannot be combined"),
+        ({"duty": "100"}, "from 1 to 90 %"),
+        ({"duty": "0.1"}, "from 1 to 90 %"),
+        ({"duty": "a tenth"}, "not a number of percent"),
+        ({"period": "60s"}, "--period needs --duty"),
+        ({"duty": "10%", "period": "a while"}, "is not a time"),
+        ({"duty": "10%", "period": "2days"}, "is not a time"),
+        ({"duty": "10%", "period": "0"}, "from 0.5 s to 24 hours"),
+        ({"duty": "1%", "period": "1s"}, "windows of 10 ms are too short"),
+        ({"duty": "10%", "period": "60s", "duration": "30"}, "before the second window opens"),
+        ({"duty": "10%", "range": "step"}, "--duty and --range cannot be combined"),
+        ({"duty": "10%", "steps": "2"}, "--duty and --steps cannot be combined"),
+        ({"duty": "10%", "last": "2"}, "--duty and --last cannot be combined"),
         ({"colour": "red"}, "has no 'colour'"),
     ],
 )
@@ -74,6 +86,25 @@ def test_any_text_makes_a_window_or_a_line(given_: dict[str, str]) -> None:
         return
     assert {part.replace("-", "_") for part in window.parts} == set(given_)
     assert window.sentence or not given_
+
+
+@pytest.mark.parametrize(
+    ("given_", "open_s", "first_s", "openings"),
+    [
+        ({"duty": "10%"}, 6, 27, None),
+        ({"duty": "10 %", "period": "2min"}, 12, 54, None),
+        ({"duty": 25, "period": 2}, 0.5, 0.75, None),
+        ({"duty": "10%", "period": "60s", "delay": "0"}, 6, 0, None),
+        ({"duty": "10%", "period": "60s", "duration": "150"}, 6, 27, 3),
+    ],
+)
+def test_windows_that_recur(
+    given_: dict[str, Value | None], open_s: float, first_s: float, openings: int | None
+) -> None:
+    window = window_of(given_)
+    assert (window.open_s, window.first_s, window.openings) == pytest.approx((open_s, first_s, openings))
+    assert window.recurs
+    assert f"{open_s:g} s of every" in window.sentence
 
 
 def test_a_configuration_has_the_same_words() -> None:

@@ -111,9 +111,10 @@ def test_the_end_of_the_application_is_ours(script: str, status: int, code: int)
 
 def test_times_are_of_the_boot_clock_and_of_the_application_alone() -> None:
     before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-    ended = _sh("sleep 0.2; (sleep 0.5) &", grace_s=5.0)
-    assert 0 <= ended.started_ns - before < 10**9
-    assert 0.2e9 <= ended.wall_ns < 0.6e9
+    ended = _sh("sleep 0.2; (sleep 2) &", grace_s=5.0)
+    after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    assert before <= ended.started_ns < after - 2e9
+    assert 0.2e9 <= ended.wall_ns < 2e9
 
 
 def test_arguments_and_environment_arrive_unchanged(driven: Driven) -> None:

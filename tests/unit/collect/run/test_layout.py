@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf import environment
 from rocm_perf.collect.run import layout
 from rocm_perf.errors import OutputError, UsageError
 from rocm_perf.model.collection import FILE_NAME, CollectionRecord
@@ -31,6 +32,7 @@ def _record(**facts: object) -> CollectionRecord:
         ({"PMI_RANK": "5"}, 5),
         ({"PMIX_RANK": "0"}, 0),
         ({"SLURM_PROCID": "6"}, 6),
+        ({"FLUX_TASK_RANK": "5", "SLURM_PROCID": "6"}, 5),
         ({"RANK": "none", "SLURM_PROCID": "7"}, 7),
         ({"RANK": "9" * 5000, "SLURM_PROCID": "8"}, 8),
     ],
@@ -45,7 +47,14 @@ def test_the_rank_is_the_launchers(environment: dict[str, str], rank: int | None
         ({"ROCM_PERF_RUN_ID": "mine", "SLURM_JOB_ID": "1", "SLURM_STEP_ID": "2"}, "mine"),
         ({"TORCHELASTIC_RUN_ID": "job/7"}, "torchrun-job-7"),
         ({"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "2"}, "slurm-1.2"),
+        ({"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "2", "SLURM_RESTART_COUNT": "1"}, "slurm-1.2-restart1"),
         ({"PMIX_NAMESPACE": "prterun-n1-77@1"}, "mpi-prterun-n1-77@1"),
+        (
+            {"PMIX_NAMESPACE": "5", "OMPI_MCA_orte_precondition_transports": "747dc2c67c1e-05"},
+            "mpi-5-747dc2c6",
+        ),
+        ({"FLUX_JOB_ID": "f1"}, "flux-f1"),
+        ({"PALS_APID": "9"}, "pals-9"),
     ],
 )
 def test_ranks_of_one_job_share_a_run(environment: dict[str, str], run_id: str) -> None:
@@ -63,8 +72,26 @@ def test_torchrun_without_an_id_is_told_by_its_agent() -> None:
     ids = {layout.place_for("out", "", "h", one_node).run_id for _ in range(2)}
     assert len(ids) == 1
     assert f"torchrun-{os.getppid()}-" in ids.pop()
-    two_nodes = {**one_node, "WORLD_SIZE": "16"}
-    assert not layout.place_for("out", "", "h", two_nodes).run_id.startswith("torchrun")
+
+
+def test_ranks_of_a_node_are_one_run_where_nothing_names_the_job() -> None:
+    two_nodes = {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"}
+    for unnamed in (two_nodes, {"PMI_RANK": "3"}):
+        assert layout.place_for("out", "", "h", unnamed).run_id.startswith(f"node-{os.getppid()}-")
+    within_slurm = {**two_nodes, "SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0"}
+    assert layout.place_for("out", "", "h", within_slurm).run_id == "slurm-1.0"
+
+
+def test_how_many_run_together() -> None:
+    assert layout.place_for("out", "", "h", {"WORLD_SIZE": "8", "SLURM_STEP_NUM_TASKS": "2"}).ranks == 8
+    assert layout.place_for("out", "", "h", {"SLURM_STEP_NUM_TASKS": "2"}).ranks == 2
+    assert layout.place_for("out", "", "h", {}).ranks == 1
+
+
+def test_the_recorder_in_a_program_knows_the_same_launchers() -> None:
+    from rocm_perf.inject.rocm_perf_torch_recorder import RANKS
+
+    assert environment.RANKS == RANKS
 
 
 def test_the_folder_is_host_rank_and_pid(tmp_path: Path) -> None:
@@ -107,6 +134,7 @@ def test_a_process_that_still_records_is_not_replaced(tmp_path: Path) -> None:
     assert running.exists()
 
 
+@pytest.mark.whole
 def test_many_processes_never_collide(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from rocm_perf.collect.run import layout\n"

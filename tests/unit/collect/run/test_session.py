@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,8 +20,10 @@ from rocm_perf.collect.plan.planned import Plan, PlannedRun
 from rocm_perf.collect.request.request import Request
 from rocm_perf.collect.run import attempt as attempts
 from rocm_perf.collect.run import layout
+from rocm_perf.collect.run import outcome as outcomes
 from rocm_perf.collect.run.session import Recorded, record
 from rocm_perf.collect.run.verdict import Attempt
+from rocm_perf.environment import RANKS
 from rocm_perf.errors import OutputError, ToolAbsentError, UsageError
 
 MACHINE = Machine(host="h", rocm="7.2", driver="6.1")
@@ -76,7 +79,7 @@ class Record:
 
 @pytest.fixture
 def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
-    for name in (*layout.RANKS, layout.RUN_ID_VARIABLE):
+    for name in (*RANKS, layout.RUN_ID_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     return Record(tmp_path)
 
@@ -128,6 +131,46 @@ def test_an_output_that_cannot_be_written_starts_nothing(recording: Record, tmp_
     with pytest.raises(OutputError):
         recording(f"touch {tmp_path}/started", TIMING)
     assert not (tmp_path / "started").exists()
+
+
+def test_a_recording_moves_from_the_scratch_to_its_place(recording: Record, tmp_path: Path) -> None:
+    home = recording.output / "mine" / "h" / f"rank-{os.getpid()}"
+    seen = tmp_path / "seen"
+    script = f"cat {home}/rocm-perf-run.json > {seen}; APP; {KERNEL}; test -f FOLDER/1_kernel_trace.csv"
+    done = recording("exit 0", _plan("one", script), run_id="mine", scratch=str(tmp_path / "fast"))
+    assert (done.exit_code, done.folder) == (0, home)
+    assert f"recorded in {tmp_path}/fast/mine/h" in seen.read_text()  # all that is there if it is killed
+    assert done.trace is not None
+    assert done.trace.rows("dispatches") == 1
+    assert layout.read_record(home) == done.record
+    assert not any((tmp_path / "fast").iterdir())
+
+
+def test_a_recording_that_cannot_be_moved_stays(recording: Record, tmp_path: Path) -> None:
+    home = recording.output / "mine" / "h" / f"rank-{os.getpid()}"
+    blocked = f"touch {home}/pass_1"
+    done = recording(
+        "exit 0", _plan("one", f"{KERNEL}; {blocked}"), run_id="mine", scratch=str(tmp_path / "fast")
+    )
+    assert done.exit_code == OutputError.exit_code
+    assert (done.folder / "pass_1" / "1_kernel_trace.csv").is_file()
+    assert f"It is in {done.folder}." in recording.said[-1]
+
+
+def test_a_rank_exits_as_the_application_did(recording: Record) -> None:
+    nothing = recording("exit 0", _plan("one", "APP"), keep_exit_code=True)
+    assert (nothing.exit_code, nothing.record.exit_code) == (0, 5)
+    failed = recording("exit 3", _plan("one", f"{KERNEL}; APP"), keep_exit_code=True)
+    assert (failed.exit_code, failed.record.exit_code) == (3, 3)
+
+
+def test_one_rank_of_many_is_not_run_again(recording: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    done = recording("exit 0", _plan("one", "APP"), _plan("two", f"APP; {KERNEL}"))
+    assert len(done.record.passes) == 1
+    assert done.exit_code == 5
+    assert "one of 8 ranks, which run together" in recording.said[-1]
 
 
 def test_what_a_given_up_plan_left_is_hidden_and_named(recording: Record) -> None:
@@ -188,6 +231,23 @@ def test_an_interrupt_between_runs_keeps_what_is_there(
     assert done.trace.rows("dispatches") == 1
 
 
+def test_a_signal_that_comes_right_after_the_end_of_the_application_loses_nothing(
+    recording: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when SLURM cancels a job: all of its processes are told at once, and the application may be quicker."""
+    look = outcomes.look
+
+    def late(folder: Path, run: PlannedRun) -> outcomes.Seen:
+        os.kill(os.getpid(), signal.SIGINT)
+        return look(folder, run)
+
+    monkeypatch.setattr(outcomes, "look", late)
+    done = recording("exit 0", _plan("one", f"APP; {KERNEL}"))
+    assert done.record.state == "interrupted"
+    assert [(each.outcome, each.exit_status) for each in done.record.passes] == [("recorded", 0)]
+    assert layout.read_record(done.folder) == done.record
+
+
 def test_a_later_run_that_fails_is_missed_alone(recording: Record) -> None:
     refused = "echo '[rocprofv3] Fatal error: no' >&2; exit 1"
     done = recording("exit 0", _plan("one", f"APP; {KERNEL}", refused, f"APP; {KERNEL}"))
@@ -196,6 +256,7 @@ def test_a_later_run_that_fails_is_missed_alone(recording: Record) -> None:
     assert [told.partition(":")[0] for told in done.record.could_not] == ["counters", "counters"]
 
 
+@pytest.mark.whole
 def test_input_that_is_used_up_is_not_run_again(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path\n"

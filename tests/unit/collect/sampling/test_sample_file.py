@@ -107,6 +107,7 @@ def test_the_last_readings_stay_as_they_were_read(tmp_path: Path) -> None:
     assert samples["readings"].drop_nulls().len() > 0
 
 
+@pytest.mark.whole
 def test_a_sampler_that_is_killed_at_any_moment_leaves_everything(tmp_path: Path) -> None:
     folder, kept = tmp_path / "run", tmp_path / "kept"
     folder.mkdir()
@@ -135,6 +136,7 @@ for tick, moment in enumerate(_moments(10**6)):
 
 
 @pytest.mark.parametrize("ticks", [90, 97, 130, 1_000])
+@pytest.mark.whole
 def test_kill_9_leaves_every_reading_that_was_added(tmp_path: Path, ticks: int) -> None:
     path = tmp_path / "run" / "samples.csv"
     path.parent.mkdir()

@@ -190,11 +190,12 @@ def test_hours_of_readings_are_thinned_and_that_is_told(
         time.sleep(1)
     assert sampler is not None
     assert sampler.summary
-    assert sampler.notices[0].startswith("readings are thinned to ")
+    thinned = [text for text in sampler.notices if text.startswith("readings are thinned to ")]
+    assert len(thinned) == 1  # on a loaded machine there is another one: that readings come late
     rows = [line for line in (folder / "samples.csv").read_text().splitlines() if line[:1].isdigit()]
     assert len(rows) < 2 * 20
     trace = load(folder)
-    assert sampler.notices[0] in trace.run.notices
+    assert thinned[0] in trace.run.notices
     gpu = energy(trace).gpus[0]
     assert gpu.readings > 16  # more than rows may be; a loaded machine reads less often
     assert gpu.energy.value == pytest.approx(650.25 * gpu.window_ns / 1e9)

@@ -93,12 +93,13 @@ def test_a_document_that_closes_the_wrong_bracket_is_cut_there() -> None:
     [b"[" * 2_000_000, b'{"a":' * 400_000, b'["' + b'\\"' * 2_500_000, b'"\n' * 1_000_000, b"[1]," * 400_000],
     ids=["brackets", "objects", "escapes", "strings", "lists"],
 )
+@pytest.mark.whole
 def test_hostile_structure_takes_linear_time(data: bytes) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     mend(data)
     Outline().extend(data)
     top_level_keys(data[: 64 << 10])
-    assert time.monotonic() - begun < 20  # quadratic would be hours
+    assert time.process_time() - begun < 20  # quadratic would be hours
 
 
 @given(document=st.dictionaries(TEXTS, VALUES, max_size=5), pretty=st.booleans())
@@ -308,6 +309,7 @@ def test_text_that_is_not_utf8_is_replaced(tmp_path: Path) -> None:
     assert _events(_array(tmp_path, b'{"traceEvents": [{"a": "\xe9"}]}')) == [{"a": "\ufffd"}]
 
 
+@pytest.mark.whole
 def test_one_huge_element(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PIECE_BYTES", 1 << 18)
     monkeypatch.setattr(source_module, "CHUNK_BYTES", 1 << 16)

@@ -149,6 +149,7 @@ def _bomb(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd", "zip"])
+@pytest.mark.whole
 def test_a_bomb_is_refused_within_little_memory(tmp_path: Path, kind: str) -> None:
     file = _stored(tmp_path, _bomb(kind))
     script = f"""

@@ -289,6 +289,7 @@ RECORDED = {
 
 
 @pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.whole
 def test_recorded_traces(specimens: Path, name: str) -> None:
     from rocm_perf.analysis.trust.coverage import coverage
 

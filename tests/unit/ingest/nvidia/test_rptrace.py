@@ -48,6 +48,7 @@ def test_every_table_is_read(tmp_path: Path) -> None:
     assert trace.run.losses == ()
 
 
+@pytest.mark.whole
 def test_a_file_cut_anywhere_says_so(tmp_path: Path) -> None:
     data = rptrace.small()
     for size in range(len(WHOLE), len(data) - 1, 7):

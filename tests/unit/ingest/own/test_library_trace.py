@@ -66,5 +66,5 @@ def test_collectives_with_times_come_first(tmp_path: Path) -> None:
         )
     )
     trace = load(tmp_path)
-    assert trace.table("collectives")["name"].to_list() == ["allreduce"]
+    assert trace.table("collectives")["name"].to_list() == ["all_reduce"]
     assert trace.table("library_calls")["calls"].to_list() == [5]

@@ -205,6 +205,7 @@ def _faults(value: Any, rule: dict[str, Any], path: str = "") -> Iterator[str]:
             yield from _faults(entry, rule["items"], path)
 
 
+@pytest.mark.whole
 def test_it_keeps_amds_schema_as_well_as_the_tool_does(specimens: Path, tmp_path: Path) -> None:
     """The real document lacks a few keys that the schema asks for; ours lacks no other."""
     folder = specimens / "rocprofv3_json"

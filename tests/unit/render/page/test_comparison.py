@@ -13,7 +13,7 @@ from msgspec.structs import replace as changed
 from rocm_perf.analysis.compare.populations import compare
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.timeline.build import timeline
-from rocm_perf.api import recorded as examined
+from rocm_perf.api import recordings_of
 from rocm_perf.cli.main import main
 from rocm_perf.model import bundle
 from rocm_perf.model.results.comparison import Comparison
@@ -35,7 +35,7 @@ def trace(name: str, seed: int = 0) -> Trace:
 @cache
 def comparison(runs: int = 1) -> Comparison:
     before, after = (
-        [examined(trace(name, seed), f"{name}{seed}") for seed in range(runs)]
+        [one for seed in range(runs) for one in recordings_of(trace(name, seed), f"{name}{seed}")]
         for name in ("sync_in_loop", "sync_hoisted")
     )
     return compare(before, after, ("before", "after"))
@@ -49,6 +49,7 @@ def test_the_answer_stands_at_the_top_with_both_walls() -> None:
     assert re.findall(r'class="time">([^<]*)<', top) == ["117 us", "2.46x faster", "47.7 us"]
 
 
+@pytest.mark.whole
 def test_repeats_have_intervals() -> None:
     page = comparison_page(comparison(runs=3))
     assert re.search(r"2\.4\dx to 2\.4\dx at 95 %", page)
@@ -72,10 +73,11 @@ def test_findings_that_went_and_the_waterfall_are_shown() -> None:
         (("same", "same"), ("before", "after")),
     ],
 )
+@pytest.mark.whole
 def test_cards_tables_and_the_picture_call_the_sides_the_same(
     labels: tuple[str, str], names: tuple[str, str]
 ) -> None:
-    before, after = ([examined(trace(name), name)] for name in ("sync_in_loop", "sync_hoisted"))
+    before, after = (recordings_of(trace(name), name) for name in ("sync_in_loop", "sync_hoisted"))
     compared = compare(before, after, labels)
     page = comparison_page(compared)
     cards = re.findall(r'<div class="side">\s*<p class="soft">([^<]*)<', page)
@@ -104,7 +106,7 @@ def operators_of(page: str) -> str:
 
 
 def of_operators(base: Trace, new: Trace) -> Comparison:
-    return compare([examined(base, "base")], [examined(new, "new")])
+    return compare(recordings_of(base, "base"), recordings_of(new, "new"))
 
 
 def test_numbers_are_those_of_json() -> None:

@@ -204,6 +204,7 @@ def hostile(name: str) -> Document:
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:24]))
+@pytest.mark.whole
 def test_names_of_a_recording_are_text(name: str) -> None:
     html = page(hostile(name))
     plain = ReadPage(page(hostile("plain")))

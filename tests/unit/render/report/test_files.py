@@ -18,7 +18,7 @@ from rocm_perf.render.json import encode
 from rocm_perf.render.report.file_types import FILES
 from rocm_perf.render.report.files import files
 from rocm_perf.render.report.schema import DESCRIBED, schema
-from tests.recordings import answer
+from tests.recordings import answer, sampled
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated
 
@@ -52,7 +52,8 @@ def test_files_of_simulated_runs(name: str) -> None:
     check(simulated(name))
 
 
-@pytest.mark.parametrize("name", H200)
+@pytest.mark.parametrize("name", sampled(H200))
+@pytest.mark.whole
 def test_files_of_recordings(name: str) -> None:
     check(recorded(name))
 

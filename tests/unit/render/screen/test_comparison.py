@@ -60,6 +60,7 @@ def test_what_is_said() -> None:
 
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.whole
 def test_lines_fit(width: int, runs: int) -> None:
     checks = (Check("kernel:" + "x" * 300 + ".median>5%", "failed", ("y" * 300, "z " * 300)),)
     many = compare(

@@ -14,7 +14,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.render.screen.terminal import View, print_document, print_sections
 from rocm_perf.render.sections.index import SECTIONS
-from tests.recordings import answer
+from tests.recordings import answer, sampled
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated
 from tests.whole_answer import fits
@@ -52,7 +52,8 @@ def test_simulated_runs_fit(name: str, width: int) -> None:
 
 
 @WIDTHS
-@pytest.mark.parametrize("name", H200)
+@pytest.mark.parametrize("name", sampled(H200))
+@pytest.mark.whole
 def test_recordings_fit(name: str, width: int) -> None:
     check(recorded(name), width)
 

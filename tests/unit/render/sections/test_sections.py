@@ -25,7 +25,7 @@ from rocm_perf.render.sections.path import path_section, projections_section
 from rocm_perf.render.sections.roofline import roofline_section
 from rocm_perf.render.sections.section import Grid, Section, grids, number, rate, spark, text, worth
 from rocm_perf.render.sections.verdicts import scorecard_line
-from tests.recordings import answer
+from tests.recordings import answer, sampled
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated
 
@@ -62,12 +62,12 @@ def test_sections_of_simulated_runs(name: str) -> None:
     check(simulated(name))
 
 
-@pytest.mark.parametrize("name", H200)
+@pytest.mark.parametrize("name", sampled(H200))
 def test_sections_of_recordings(name: str) -> None:
     check(recorded(name))
 
 
-@pytest.mark.parametrize("name", SPECIMENS)
+@pytest.mark.parametrize("name", sampled(SPECIMENS))
 def test_sections_of_specimens(specimens: Path, name: str) -> None:
     check(answer(specimens / name))
 

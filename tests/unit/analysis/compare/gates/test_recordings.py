@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from rocm_perf.analysis.compare.gates.expressions import parse
@@ -17,14 +19,18 @@ from tests.unit.analysis.compare.programs import MM, Op, program
 from tests.unit.analysis.compare.sides import compared, loop, side
 from tests.unit.analysis.traces import call, kernel, trace
 
-BASE = [loop(seed, 100.0) for seed in range(4)]
-NEW = [loop(seed + 50, 110.0) for seed in range(4)]
+
+@cache
+def slower() -> Comparison:
+    """Four runs of a loop beside four whose matrix product takes a tenth longer."""
+    base, new = ([loop(seed + first, us) for seed in range(4)] for first, us in ((0, 100.0), (50, 110.0)))
+    return compare(side(*base), side(*new))
 
 
 def judged(text: str, comparison: Comparison | None = None) -> Check:
     expression = parse(text)
     require_known([expression])
-    (check,) = judge(comparison or compare(side(*BASE), side(*NEW)), [expression])
+    (check,) = judge(comparison or slower(), [expression])
     return check
 
 
@@ -53,9 +59,8 @@ def test_a_known_change(limit: str, expected: Outcome) -> None:
 
 
 def test_a_limit_within_the_interval_is_undecided() -> None:
-    comparison = compare(side(*BASE), side(*NEW))
-    low, high = comparison.wall.interval or (0, 0)
-    check = judged(f"wall>{50 * (low + high) - 100:.4f}%", comparison)
+    low, high = slower().wall.interval or (0, 0)
+    check = judged(f"wall>{50 * (low + high) - 100:.4f}%")
     assert check.outcome == "undecided"
     assert "more runs narrow it" in check.details[0]
 
@@ -67,7 +72,7 @@ def test_an_unknown_kernel_fails_closed() -> None:
 
 
 def test_one_run_each_fails_closed() -> None:
-    alone = compare(side(BASE[0]), side(BASE[0]))
+    alone = compared(loop(0, 100.0), loop(0, 100.0), whole=False)
     for limit in ("wall>50%", "kernel:*.median>50%", "kernel:*.total>+1s"):
         check = judged(limit, alone)
         assert check.outcome == "undecided"
@@ -134,6 +139,7 @@ def test_an_empty_comparison_passes_nothing() -> None:
 ATTENTION = Op("aten::_flash_attention", 90, inside="aten::sdpa", module="Net_0/Layer_1/Attention_1")
 
 
+@cache
 def of_models(*, gpu_us: int = 90, module: str = ATTENTION.module) -> Comparison:
     """Models whose attention takes that long after the change; three runs each."""
     after = ATTENTION._replace(gpu_us=gpu_us, module=module)

@@ -8,6 +8,7 @@ from tests.unit.analysis.operators.work.calls import BF, I1, I4, U1, Given, tens
 from tests.unit.analysis.operators.work.examples_attention import ATTENTION, LAST, MOE, ROTARY
 from tests.unit.analysis.operators.work.examples_memory import ACTIVATIONS, MOVEMENT, NORMS, REDUCTIONS
 from tests.unit.analysis.operators.work.examples_products import CONVOLUTIONS, PRODUCTS, QUANTISED
+from tests.unit.analysis.operators.work.examples_sequences import FOURIER, RECURRENT, TRANSFORMER_ENGINE
 
 FLOAT = "void multi_tensor_apply_kernel<TensorListMetadata<2>, BinaryOpScalarFunctor<float, 2, 1, 1>>"
 CAT = "void CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 2, 64, 64>"
@@ -24,6 +25,9 @@ EXAMPLES = [
     *ACTIVATIONS,
     *MOVEMENT,
     *REDUCTIONS,
+    *RECURRENT,
+    *FOURIER,
+    *TRANSFORMER_ENGINE,
 ]
 IDS = [f"{place} {row[0]}" for place, row in enumerate(EXAMPLES)]
 
@@ -178,3 +182,8 @@ def test_int8_products_multiply_in_int8() -> None:
     work = work_of("aten::_int_mm", tensor(4, 8, dtype=I1), tensor(8, 6, dtype=I1))
     assert work.dtype == "int8"
     assert work_of("aten::mm", x, tensor(8, 6)).dtype == BF.removeprefix("c10::").lower()
+
+
+def test_fp8_products_of_transformer_engine_multiply_in_fp8() -> None:
+    name, given, *_ = TRANSFORMER_ENGINE[0]
+    assert work_of(name, *given).dtype == "float8_e4m3fn"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocm_perf.analysis.operators.work.fused import (
+    AT_MOST,
     MAYBE_IN_PLACE,
     fused_operators,
     fused_work,
@@ -82,5 +83,15 @@ def test_a_template_is_a_product() -> None:
     work = work_of("triton_tem_fused_addmm_7", tensor(6), tensor(4, 8), tensor(8, 6), tensor(4, 6))
     assert (work.flops.value, work.bytes.value) == (384, 12 + 64 + 96 + 48)
     assert work.on_matrix
-    other = work_of("triton_tem_fused_flex_attention_0", *[tensor(2, 4, 6, 8)] * 4)
+    other = work_of("triton_tem_fused_convolution_0", *[tensor(2, 4, 6, 8)] * 4)
     assert "a template of another operator" in str(other.flops.unavailable)
+
+
+@pytest.mark.parametrize(("name", "products"), [("flex_attention", 2), ("flex_attention_backward_zeros", 5)])
+def test_flex_attention_is_at_most_that_without_a_mask(name: str, products: int) -> None:
+    """2 * 2 * 4 heads * 16 * 32 pairs * 8 for each product; which blocks are skipped is not recorded."""
+    queries, keys, lengths = tensor(2, 4, 16, 8), tensor(2, 2, 32, 8), tensor(2, 4, 16, dtype=F4)
+    work = work_of(f"triton_tem_fused_{name}_0", queries, keys, keys, lengths, queries)
+    assert work.flops.value == products * 2 * 2 * 4 * 16 * 32 * 8
+    assert work.flops.doubt == AT_MOST
+    assert work.on_matrix

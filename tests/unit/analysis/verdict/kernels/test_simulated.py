@@ -65,6 +65,7 @@ def first(kernel: str) -> Finding:
         ("too_few_blocks", "kernel-latency-or-occupancy"),
     ],
 )
+@pytest.mark.whole
 def test_the_limit_of_a_simulated_kernel_is_told(kernel: str, kind: str) -> None:
     assert first(kernel).kind == kind
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocm_perf.analysis.idle.communication import communication, communication_findings
+from rocm_perf.analysis.collectives.build import communication
+from rocm_perf.analysis.collectives.findings import communication_findings
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.documents import document
-from tests.unit.analysis.traces import Row, kernel, trace
+from tests.unit.analysis.traces import Row, call, kernel, trace
 
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 
@@ -37,9 +38,11 @@ def test_what_the_recorder_says_of_collectives() -> None:
         {"name": "all_reduce", "start_ns": 40, "end_ns": 70, "size_bytes": 60, "agent_id": 0},
         {"name": "all_reduce", "start_ns": 70, "end_ns": 100, "agent_id": 0},
     ]
-    (row,) = communication(half_hidden(collectives=rows)).rows
-    assert (row.calls, row.total_ns, row.size_bytes) == (2, 60, 60)
-    assert row.bandwidth.value == 2.0  # over the one whose size is known
+    sized, other = communication(half_hidden(collectives=rows)).rows
+    assert (sized.calls, sized.total_ns, sized.size_bytes) == (1, 30, 60)
+    assert (sized.exposed_ns, other.exposed_ns) == (10, 30)  # mul_mat_q covers it until 60
+    assert sized.bandwidth.value == 2.0
+    assert other.bandwidth.unavailable == "this recording does not say how many bytes were sent"
 
 
 def test_a_finding_with_its_bound() -> None:
@@ -58,6 +61,17 @@ def test_none_at_all_says_so() -> None:
     recording = trace(dispatches=[kernel("mul_mat_q", 0, 100)])
     assert communication(recording).unavailable == "no kernel that communicates was recorded"
     assert communication_findings(document(recording)) == []
+
+
+def test_calls_without_their_kernels_say_what_is_missing() -> None:
+    recording = trace(api_calls=[call("ncclAllReduce", 0, 10, domain="rccl")])
+    assert "record those too" in (communication(recording).unavailable or "")
+
+
+def test_what_ran_beside_collectives_is_not_known_without_kernels() -> None:
+    rows = [{"name": "all_reduce", "start_ns": 0, "end_ns": 70, "size_bytes": 60, "agent_id": 0}]
+    (row,) = communication(trace(collectives=rows)).rows
+    assert (row.total_ns, row.exposed_ns) == (70, None)
 
 
 def test_copies_hide_communication_as_kernels_do() -> None:

@@ -1,0 +1,3 @@
+// clang-format off
+#include "prelude.h"
+#include "known_work.h"

@@ -1,0 +1,61 @@
+"""`analyze --cluster slurm` on a real SLURM: its workers come, and are gone at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench.make_ranks import simulated_rank, write_rank
+
+from tests.slurm.cluster import Cluster, cluster, missing
+
+pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+]
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("slurm")) as made:
+        yield made
+
+
+def _analyze(slurm: Cluster, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rocm_perf", "analyze", str(folder), "--cluster", "slurm", "--json", *options],
+        cwd=folder,
+        env={**os.environ, **slurm.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_ranks_are_analysed_by_workers_of_a_job_which_is_gone_at_the_end(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    for rank in range(3):
+        write_rank(simulated_rank(steps=3, pairs=4, seed=rank), rank, tmp_path)
+    done = _analyze(slurm, tmp_path, "--workers", "2", "--worker-memory", "500M")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["runs"][0]["devices"]) == 3
+    assert slurm.is_empty_within(60)
+    assert not list(tmp_path.glob("rocm-perf-workers-*"))
+
+
+def test_what_sbatch_refuses_is_said_in_one_line(
+    slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rank(simulated_rank(steps=1, pairs=1), 0, tmp_path)
+    monkeypatch.setenv("SBATCH_PARTITION", "absent")
+    done = _analyze(slurm, tmp_path)
+    assert done.returncode == 4
+    assert done.stderr.startswith("rocm-perf: sbatch failed: ")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,68 @@
+"""Attention as separate kernels: told from a loss, a router and a sampler, which use a softmax as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_perf.analysis.overview import examine
+from rocm_perf.analysis.time.families import family_totals
+from rocm_perf.model.results.kernels import AttentionByHand
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.traces import kernel, trace
+
+PRODUCT = "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32"
+SCALE = "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>>"
+SOFTMAX = "void softmax_warp_forward<c10::Half, c10::Half, float, 10, false, false>"
+LOSS = "void cunn_SoftMaxForward<4, float, float, float, at::native::LogSoftMaxForwardEpilogue>"
+SORT = "void at::native::radixSortKVInPlace<2>"
+ATTENTION = [PRODUCT, SCALE, SOFTMAX, PRODUCT]
+
+
+def in_order(names: list[str], *, shorter: int = 0) -> Trace:
+    """Kernels of 10 us, one after the other; some `shorter` by so many nanoseconds."""
+    starts = range(0, 10_000 * len(names), 10_000)
+    return trace(
+        dispatches=[
+            kernel(name, start, start + 10_000 - shorter * (place % 3 == 0))
+            for place, (name, start) in enumerate(zip(names, starts, strict=True))
+        ]
+    )
+
+
+def by_hand(names: list[str]) -> AttentionByHand | None:
+    return family_totals(in_order(names)).attention_by_hand
+
+
+def test_what_runs_between_the_products_is_counted() -> None:
+    assert by_hand(ATTENTION * 3) == AttentionByHand(calls=3, between_ns=60_000, kernels=(SCALE, SOFTMAX))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [PRODUCT, LOSS, PRODUCT],
+        [PRODUCT, SOFTMAX, SORT, PRODUCT],
+        [PRODUCT, SCALE, PRODUCT],
+        [SOFTMAX, PRODUCT],
+        [PRODUCT, SOFTMAX],
+        [PRODUCT, *[SCALE] * 10, SOFTMAX, PRODUCT],
+    ],
+)
+def test_a_softmax_elsewhere_is_not_attention(names: list[str]) -> None:
+    assert by_hand(names) is None
+
+
+def test_products_of_another_stream_do_not_count() -> None:
+    rows = [
+        kernel(name, place * 1000, (place + 1) * 1000, stream_id=place)
+        for place, name in enumerate([PRODUCT, SOFTMAX, PRODUCT])
+    ]
+    assert family_totals(trace(dispatches=rows)).attention_by_hand is None
+
+
+def test_the_finding_says_what_to_use_instead_and_is_told_once() -> None:
+    findings = examine(in_order(ATTENTION * 30, shorter=20), "x").findings
+    assert findings[0].id == "attention-by-hand"
+    assert "scaled_dot_product_attention" in findings[0].remedy
+    assert findings[0].time_at_stake_ns == pytest.approx(600_000, rel=0.01)
+    assert not [finding for finding in findings[1:] if "softmax" in finding.title.lower()]

@@ -1,0 +1,53 @@
+"""Which files are which rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf.errors import EmptyCaptureError, InputError, NotSupportedError
+from rocm_perf.fleet.cluster.ranks import ranks_at
+
+
+def _laid_out(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text('{"kind": "rocm-perf-bundle"}')
+
+
+def test_files_of_one_prefix_are_one_rank(tmp_path: Path) -> None:
+    _laid_out(
+        tmp_path, "a/7_kernel_trace.csv", "a/7_hip_api_trace.csv", "a/8_kernel_trace.csv", "b/7_results.db"
+    )
+    ranks = ranks_at(tmp_path)
+    assert [len(rank.paths) for rank in ranks] == [2, 1, 1]
+    assert [rank.place for rank in ranks] == [0, 1, 2]
+
+
+def test_a_folder_that_rocm_perf_recorded_is_one_rank_with_all_its_passes(tmp_path: Path) -> None:
+    home = "run/host/rank3-77"
+    _laid_out(
+        tmp_path, f"{home}/rocm-perf-run.json", f"{home}/pass_0/x_results.db", f"{home}/pass_1/y_results.db"
+    )
+    (rank,) = ranks_at(tmp_path)
+    assert rank.label.endswith(home)
+    assert len(rank.paths) == 3
+
+
+def test_a_bundle_is_one_rank(tmp_path: Path) -> None:
+    _laid_out(tmp_path, "rank0/manifest.json", "rank1/manifest.json")
+    assert [rank.label.rsplit("/", 1)[-1] for rank in ranks_at(tmp_path)] == ["rank0", "rank1"]
+
+
+def test_passes_that_only_reading_can_join_are_refused(tmp_path: Path) -> None:
+    _laid_out(tmp_path, "pmc_1/host/7_counter_collection.csv", "pmc_2/host/9_counter_collection.csv")
+    with pytest.raises(NotSupportedError, match=r"one of several passes.*without --cluster"):
+        ranks_at(tmp_path)
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(EmptyCaptureError, match="is empty"):
+        ranks_at(tmp_path)
+    with pytest.raises(InputError, match="does not exist"):
+        ranks_at(tmp_path / "absent")

@@ -1,0 +1,58 @@
+"""Times that are too fast to be true."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_perf.model.results.replay import CapturedDevice
+from rocm_perf.optimize.proof.floor import prove_floor
+from rocm_perf.optimize.proof.inputs import FreshInputs
+from rocm_perf.optimize.proof.roof import Roof, roof_of
+from rocm_perf.optimize.proof.states import States
+from rocm_perf.optimize.proof.traffic import READ_SHARE, MustMove, traffic
+from tests.unit.replay.toys import COUNT
+
+MIB = 1 << 20
+ROOF = Roof(memory=4800, cache=30_000, cache_bytes=50 * MIB, name="H200")
+
+
+def test_what_fits_the_cache_need_not_come_from_memory() -> None:
+    assert ROOF.least_ns(50 * MIB, 0) == 0
+    assert ROOF.least_ns(0, 30 * MIB) == pytest.approx(30 * MIB / 30_000)
+    assert ROOF.least_ns(1050 * MIB, 1050 * MIB) == pytest.approx(2000 * MIB / 4800)
+
+
+def test_the_gate() -> None:
+    moved = [MustMove(0, 1050 * MIB)]
+    least_ns = 1000 * MIB / 4800
+    assert prove_floor(moved, [1.01 * least_ns], ROOF).passed
+    passage = prove_floor(moved, [0.99 * least_ns], ROOF)
+    assert not passage.passed
+    assert "too fast to be true: H200 needs" in passage.words
+    unknown = prove_floor(moved, [1.0], None)
+    assert unknown.passed
+    assert "not judged" in unknown.words
+
+
+def test_roofs_come_from_the_catalogue() -> None:
+    roof = roof_of(CapturedDevice(name="NVIDIA H200", gfx="sm_90"))
+    assert roof is not None
+    assert roof.memory == pytest.approx(4800, rel=0.05)  # GB/s, NVIDIA's data sheet
+    assert roof.cache_bytes == 50 * MIB
+    chip = roof_of(
+        CapturedDevice(gfx="gfx942")
+    )  # MI300A, MI300X or MI325X: the fastest, so that nobody is wronged
+    assert chip is not None
+    assert chip.memory >= 5300
+    assert roof_of(CapturedDevice(name="Toy", gfx="toy")) is None
+
+
+def test_what_the_toy_must_write(states: States) -> None:
+    """It adds 1 to 64 random floats: most of their bytes change."""
+    (moved,) = traffic(FreshInputs(states))
+    assert moved.read_bytes == 0
+    assert COUNT <= moved.written_bytes <= 4 * COUNT
+
+
+def test_the_share_that_must_be_read_is_a_cautious_one() -> None:
+    assert pytest.approx(1e-3) == READ_SHARE**8
