@@ -155,6 +155,16 @@ void many() {
   for (auto& thread : threads) thread.join();
 }
 
+// Launches while kernels are recorded; neither the start nor the end of that depends on how fast the machine is.
+void until_closed() {
+  constexpr unsigned kPatience = 60'000, kAtOnce = 1000;  // ms; the tracer's thread has its turn after each
+  standin_context_created(1, 0);
+  for (unsigned ms = 0; ms < kPatience && !standin_records_kernels(); ++ms) usleep(1000);
+  unsigned launched = 0;
+  for (unsigned ms = 0; ms < kPatience && standin_records_kernels(); ++ms, usleep(1000))
+    for (unsigned i = 0; i < kAtOnce; ++i) launch("_Z3addPfS_i", ++launched, standin_now());
+}
+
 void some_from(unsigned first, unsigned count) {
   for (unsigned i = first + 1; i <= first + count; ++i) launch("_Z3addPfS_i", i, standin_now());
 }
@@ -257,6 +267,7 @@ int main(int, char** words) {
   if (scene == "nvtx") return reinterpret_cast<int (*)(void*)>(dlsym(tracer, "InitializeInjectionNvtx2"))(words);
   if (scene == "fork") return forking();
   if (scene == "many") return many(), 0;
+  if (scene == "until closed") return until_closed(), 0;
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;

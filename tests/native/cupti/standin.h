@@ -10,5 +10,6 @@ void standin_put(const void* record, std::size_t size);  // as CUPTI stores an a
 void standin_context_created(unsigned id, unsigned device);
 void standin_drop(std::size_t records);  // as if no buffer had been there for them
 unsigned long standin_now();
+bool standin_records_kernels();
 void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);  // if that is enabled
 }

@@ -85,6 +85,11 @@ unsigned long standin_now() {
   return time.tv_sec * 1000000000ul + time.tv_nsec;
 }
 
+bool standin_records_kernels() {
+  const std::lock_guard lock(guard);
+  return kinds.count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
 void standin_context_created(unsigned id, unsigned device) {
   if (!callback) return;
   devices[id] = device;

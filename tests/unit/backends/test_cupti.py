@@ -502,12 +502,12 @@ def test_windows_that_recur_end_with_the_duration(stage: Stage) -> None:
 
 
 def test_a_window_that_would_cost_too_much_closes_early(stage: Stage) -> None:
-    assert play_window(stage, "many", open_s=2, period_s=4).returncode == 0
+    assert play_window(stage, "until closed", open_s=20, period_s=40).returncode == 0
     trace = stage.trace()
-    assert 1_000 < trace.rows("dispatches") < 90_000  # of 100,000; 20,000 records are allowed
+    assert trace.rows("dispatches") > 1_000
     assert any("closed early 1 times" in notice for notice in trace.run.notices)
     (window,) = trace.table("windows").iter_rows(named=True)
-    assert window["end_ns"] - window["start_ns"] < 1.9e9
+    assert window["end_ns"] - window["start_ns"] < 19e9
 
 
 def test_a_window_that_is_open_at_the_end_ends_there(stage: Stage) -> None:
