@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.optimize.builds.compilers import TARGET
+
 KERNELS = Path(__file__).parent / "kernels"
 ARCHS = ("gfx90a", "gfx942", "gfx1100", "gfx1151")
 _REMARK = re.compile(r"remark:\s+(?P<what>[^:]+): (?P<value>\S+) \[-Rpass")
@@ -75,8 +77,8 @@ class Compiler:
                 # Not `zig c++`, which would compile a C++ library of its own first; the machine's is linked.
                 compiled, draft = target.with_suffix(".o"), target.with_suffix(".part.so")
                 headers = str(Path(find_spec("ziglang").origin or "").parent / "lib" / "include")  # type: ignore[union-attr]
-                argv = [sys.executable, "-m", "ziglang", "clang", "-x", "c++", "-fPIC", "-idirafter", headers]
-                _run([*argv, *flags, "-c", "-o", str(compiled), str(source)])
+                argv = [sys.executable, "-m", "ziglang", "clang", TARGET, "-x", "c++", "-fPIC"]
+                _run([*argv, "-idirafter", headers, *flags, "-c", "-o", str(compiled), str(source)])
                 _run(["c++", "-shared", "-o", str(draft), str(compiled)])
                 draft.rename(target)
         return target
@@ -101,7 +103,7 @@ class Compiler:
             tools.mkdir(exist_ok=True)
             lld.write_text(f'#!/bin/sh\nshift 2\nexec "{sys.executable}" -m ziglang ld.lld "$@"\n')
             lld.chmod(0o755)
-        return [sys.executable, "-m", "ziglang", "clang", "-B", str(tools)]
+        return [sys.executable, "-m", "ziglang", "clang", TARGET, "-B", str(tools)]
 
 
 def _run(argv: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +15,8 @@ from rocm_perf.backends import tools
 from rocm_perf.backends.machine import Machine, Vendor
 from rocm_perf.errors import ToolAbsentError
 
+# ziglang's clang takes musl for the C library of every machine, and so finds no header of the C++ library.
+TARGET = f"--target={platform.machine()}-linux-gnu"
 PRELUDE = Path(__file__).parent / "prelude"  # hip/hip_runtime.h where there is no ROCm
 Makes = Literal["program", "device code"]
 
@@ -136,7 +139,7 @@ def _ziglang(arch: str, environment: Mapping[str, str]) -> Compiler | Absent:
         return Absent("clang of the ziglang package", "it is not installed in this Python")
     folder = Path(package.origin).parent
     headers = folder / "lib" / "include"  # the compiler's own, which it does not find itself
-    argv = (str(folder / "zig"), "clang", "-x", "hip", "-idirafter", str(headers))
+    argv = (str(folder / "zig"), "clang", TARGET, "-x", "hip", "-idirafter", str(headers))
     compiler = Compiler(
         name="clang of the ziglang package",
         vendor="AMD",
