@@ -173,8 +173,12 @@ HOOK void* mmap(void* address, size_t size, int protection, int flags, int file,
   static Map* const next = kfd::next_function<Map>("mmap");
   // Memory that the host may not touch is still touched by kernels, and those run in this process.
   if (kfd::is_device(file)) protection |= PROT_READ | PROT_WRITE;
-  void* wanted = kfd::is_in_use() ? kfd::within_reach(address, size, protection, file) : address;
-  return next(wanted, size, protection, flags, file, offset);
+  void* mapped = next(address, size, protection, flags, file, offset);
+  const bool is_reservation = protection == PROT_NONE && file == -1 && mapped != MAP_FAILED && !(flags & MAP_FIXED);
+  if (!is_reservation || kfd::is_within_reach(mapped, size) || !kfd::is_in_use()) return mapped;
+  munmap(mapped, size);
+  return kfd::mapped_within_reach(
+      size, [&](void* at) { return next(at, size, protection, flags | MAP_FIXED_NOREPLACE, file, offset); });
 }
 
 HOOK void* mmap64(void* address, size_t size, int protection, int flags, int file, off_t offset) {
