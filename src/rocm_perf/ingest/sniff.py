@@ -31,6 +31,7 @@ MODULES = (
     "rocprof.roctracer",
     "nvidia.ncu",
     "own.sample_file",
+    "own.count_file",
     "own.library_trace",
     "system.smi_csv",
     "rocprofv3.results_json",

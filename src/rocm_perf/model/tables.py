@@ -318,6 +318,21 @@ _SCHEMAS = (
         ),
     ),
     TableSchema(
+        "emulated",
+        "one kind of work of a launch, counted while its machine code was executed without a GPU",
+        (
+            text("kernel", "symbol of the kernel", required=True),
+            text("name", "its name", required=True),
+            text("gfx", "architecture of the code", required=True),
+            *GEOMETRY[:-1],
+            text("ceiling", "what limits it: f32 vector, f16 matrix, HBM or DRAM, LDS", required=True),
+            real("amount", "of the whole grid", required=True),
+            text("unit", "FLOP, OP or B", required=True),
+            count("workgroups", "workgroups that were executed"),
+            count("of_workgroups", "workgroups of the grid, which the amount is scaled to"),
+        ),
+    ),
+    TableSchema(
         "counter_info",
         "one counter that a GPU or a run knows",
         (

@@ -12,6 +12,10 @@ from rocm_perf.analysis.basis.mangling import unfolds_within
 
 _ANONYMOUS = "(anonymous namespace)::"
 _LAMBDA = re.compile(r"\{lambda\([^{}]*\)(#\d+)?\}")
+# What a build or a tool adds to the name of the same function: the suffix of a descriptor, of a copy that a compiler
+# made, of a name that link-time optimisation exported; and the file behind an anonymous namespace.
+_SUFFIX = re.compile(r"(\.kd|\.llvm\.\d+|\.(?:clone|isra|constprop|part|cold)(?:\.\d+)?| \[clone [^\]]*\])+$")
+_ANONYMOUS_FILE = re.compile(r"\b_GLOBAL__N__\w+::")
 _OPERATOR = re.compile(r"operator\s*(\(\)|<<|>>|<=|>=|<|>|->)")
 
 # Kernels that only carry another one: the template argument that names it is part of the short name.
@@ -42,6 +46,11 @@ LONGEST = 16_384  # characters of a name that are looked at; the longest of real
 # CUTLASS, flash attention and bitsandbytes, kernels had at most 21,000. Text is seldom longer, at worst 40 times.
 LONGEST_UNFOLDED = 1 << 18
 _DISTINCT = 1 << 20  # names that are remembered: more than any recording has
+
+
+def normalised(name: str) -> str:
+    """The name without what some tools and builds write and others do not."""
+    return _ANONYMOUS_FILE.sub(_ANONYMOUS, demangle(_SUFFIX.sub("", name)))
 
 
 def demangle(name: str) -> str:

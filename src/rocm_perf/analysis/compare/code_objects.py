@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rocm_perf.analysis.compare.matching import normalised, plain_name
+from rocm_perf.analysis.basis.names import normalised
+from rocm_perf.analysis.compare.matching import plain_name
 from rocm_perf.arch.codeobject.comparison import QUANTITIES, KernelPair, Match
 from rocm_perf.arch.codeobject.report import KernelReport, ObjectReport
 from rocm_perf.errors import UsageError

@@ -6,14 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from rocm_perf.analysis.basis.names import demangle, short_name
+from rocm_perf.analysis.basis.names import normalised, short_name
 from rocm_perf.analysis.compare.places import Places, pair_by_place
 from rocm_perf.model.results.comparison import Match
 
-# What a build or a tool adds to the name of the same function: the suffix of a descriptor, of a copy that a compiler
-# made, of a name that link-time optimisation exported; and the file behind an anonymous namespace.
-_SUFFIX = re.compile(r"(\.kd|\.llvm\.\d+|\.(?:clone|isra|constprop|part|cold)(?:\.\d+)?| \[clone [^\]]*\])+$")
-_ANONYMOUS = re.compile(r"\b_GLOBAL__N__\w+::")
 # Inductor numbers the kernels of a graph: triton_poi_fused_add_12.
 _NUMBERED = re.compile(r"^(triton_\w+?)_\d+$")
 
@@ -49,11 +45,6 @@ def match_kernels(base: Places, new: Places) -> list[Matched]:
     alone = [Matched("vanished", names, ()) for names in _instances(left, placed)]
     alone += [Matched("appeared", (), names) for names in _instances(right, placed)]
     return [*named, *by_place, *alone]
-
-
-def normalised(name: str) -> str:
-    """The name without what some tools and builds write and others do not."""
-    return _ANONYMOUS.sub("(anonymous namespace)::", demangle(_SUFFIX.sub("", name)))
 
 
 def plain_name(name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rocm_perf.analysis.emulated.rows import INTEGER
-from rocm_perf.analysis.roofline.amounts import Known
+from rocm_perf.analysis.roofline.amounts import EMULATED, Known
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.points import Amount, Facts, kernel_roofline
 from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
@@ -20,7 +20,6 @@ from rocm_perf.model.results.count import Bound, EmulatedRoofline, Totals
 from rocm_perf.model.results.roofline import Ceiling, RooflineGpu
 from rocm_perf.units import format_ns
 
-EMULATED = "emulated"
 NO_TIME = "emulation has no time: --time says how long it takes on the GPU"
 NOT_ALL_BYTES = "which lines the caches fetch more than once cannot be emulated"
 _COMPULSORY = "(distinct lines read + distinct lines written) * bytes of a line"

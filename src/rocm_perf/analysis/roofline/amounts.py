@@ -1,4 +1,5 @@
-"""What both sources of work, counters and operator shapes, give: amounts per dispatch, and how they are known."""
+"""What every source of work (counters, emulation, operator shapes) gives: amounts per dispatch, and how they are
+known."""
 
 from __future__ import annotations
 
@@ -9,9 +10,12 @@ import polars as pl
 
 COUNTERS = "counters"
 SHAPES = "analytical from shapes"
+EMULATED = "emulated"
+AT_LEAST = (SHAPES, EMULATED)  # a kernel may move more than they say
 
 MEMORY = ("HBM", "DRAM")  # what the device memory is called
-LEVELS = (*MEMORY, "L2", "LDS")
+ON_CHIP = ("L2", "LDS")
+LEVELS = (*MEMORY, *ON_CHIP)
 COMPUTE = "compute"
 
 Key = tuple[int, str]  # place of the GPU, kernel

@@ -1,4 +1,5 @@
-"""The roofline of a recording: every kernel, from counters where there are any, else from operator shapes."""
+"""The roofline of a recording: every kernel, from counters where there are any, else from what was counted without a
+GPU, else from operator shapes."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from rocm_perf.analysis.roofline.counted import (
 )
 from rocm_perf.analysis.roofline.devices import Device, devices, on_device
 from rocm_perf.analysis.roofline.direct import OCCUPANCY, direct_percents
+from rocm_perf.analysis.roofline.emulated import emulated_work
 from rocm_perf.analysis.roofline.points import Amount, Facts, kernel_roofline
 from rocm_perf.analysis.roofline.shapes import shaped_work
 from rocm_perf.analysis.roofline.times import MEDIAN, NO_TIMES, OTHER_PASS, Times, times
@@ -44,7 +46,8 @@ FORMULAS = {
 NO_KERNELS = "the recording holds no dispatches"
 NO_WORK = (
     "neither counters nor operators with shapes were recorded (rocm-perf list-counters --arch GFX --plan full_profile "
-    "says how to record counters; torch.profiler with record_shapes=True records shapes)"
+    "says how to record counters; torch.profiler with record_shapes=True records shapes; rocm-perf count SNAP --json, "
+    "saved beside the recording, counts a captured kernel without a GPU)"
 )
 NO_OPERATOR = "it was launched by no operator that is recorded"
 EVIDENCE = frozenset((OCCUPANCY, "wait_share", "issue_wait_share"))
@@ -94,6 +97,7 @@ def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline
         metric_tables(trace, known, work_metrics() | EVIDENCE),
     )
     work = counted_work(recording.tables, known, recording.times)
+    work = filled(work, emulated_work(trace, known, recording.times))
     if has_operators(whole_of(trace)):
         work = filled(work, shaped_work(trace, operator_tree(trace), known, recording.times))
     return Roofline(_gpus(known, recording.ceilings), _kernels(recording, work))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.roofline.amounts import COUNTERS, LEVELS, MEMORY, SHAPES, Known
+from rocm_perf.analysis.roofline.amounts import COUNTERS, EMULATED, LEVELS, MEMORY, SHAPES, Known
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.direct import SM
 from rocm_perf.analysis.roofline.regime import NEAR, NEAR_DATA_SHEET, Percent, verdict
@@ -169,6 +169,8 @@ def _why_above(amount: Amount, device: Device, ceiling: Ceiling, percent: float)
         return (
             "above the peak: a cache behind the counted requests served some, or the peak is of another GPU"
         )
+    if amount.known.basis == EMULATED:
+        return "above the peak: caches kept some of it from an earlier launch, or the peak is of another GPU"
     return "above the peak: it moves less than its shapes say, or the peak is of another GPU"
 
 

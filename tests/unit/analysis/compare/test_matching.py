@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rocm_perf.analysis.compare.matching import normalised
+from rocm_perf.analysis.basis.names import normalised
 from rocm_perf.model.results.comparison import Comparison
 from tests.unit.analysis.compare.sides import compared
 from tests.unit.analysis.traces import Row, kernel, trace

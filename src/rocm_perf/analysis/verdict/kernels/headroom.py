@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocm_perf.analysis.roofline.amounts import SHAPES
+from rocm_perf.analysis.roofline.amounts import AT_LEAST
 from rocm_perf.analysis.roofline.regime import IMPLAUSIBLE
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.model.document import Document
@@ -89,7 +89,7 @@ def _below_best(
         reached=reached,
         near=reached * _SLOWER >= 1,
         computes=True,
-        counted=SHAPES not in points[0].basis,
+        counted=not _is_least(points[0]),
         says=says,
     )
 
@@ -112,7 +112,7 @@ def _below_peak(points: Sequence[KernelRoofline], document: Document) -> Headroo
         reached=reached,
         near=near,
         computes=(point.position or "").startswith("compute"),
-        counted=SHAPES not in point.basis,
+        counted=not _is_least(point),
         says=says,
     )
 
@@ -149,7 +149,11 @@ def _roof_words(point: KernelRoofline) -> str:
 
 def _at_least(point: KernelRoofline) -> str:
     """Shapes say what must be moved and computed; a kernel that does more is nearer to its roof than they say."""
-    return "at least " if SHAPES in point.basis or point.regime == "unknown" else ""
+    return "at least " if _is_least(point) or point.regime == "unknown" else ""
+
+
+def _is_least(point: KernelRoofline) -> bool:
+    return any(basis in point.basis for basis in AT_LEAST)
 
 
 def worth(share: float, saved_ns: int) -> str:
