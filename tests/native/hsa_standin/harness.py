@@ -30,7 +30,7 @@ _REPLAY_SOURCES = ("common", "replay", "hsa", "hsa/replay")
 CAPTURE = "librocm_perf_capture_hsa.so"
 NEWER_CAPTURE = "librocm_perf_capture_hsa_newer.so"
 RUNTIME = "libhsa-runtime64.so.1"
-_SECONDS = 60
+_SECONDS = 180  # with a busy machine
 
 
 @dataclass(frozen=True)
