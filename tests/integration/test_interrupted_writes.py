@@ -22,7 +22,7 @@ from tests.unit.replay.toys import BLOCK, Toy, write_draft
 
 pytestmark = pytest.mark.launches
 
-PAGE = 4096
+PAGE = os.sysconf("SC_PAGE_SIZE")
 FULL = ("No space left on device", "database or disk is full")
 OLD = b"what was here before"
 SUFFIXES = {
@@ -47,7 +47,7 @@ def start(*argv: str, **variables: str) -> subprocess.Popen[str]:
 def ended(*argv: str, **variables: str) -> tuple[int, str]:
     """The exit code and what was said on stderr."""
     process = start(*argv, **variables)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=300)
     return process.returncode, said
 
 
@@ -163,6 +163,13 @@ def test_a_snapshot_on_a_full_device(device: Path) -> None:
     assert not (device / "snap").exists()
 
 
+def halt(process: subprocess.Popen[str]) -> None:
+    """Stop a process and wait until it stands still, or has ended: a rename under way is completed before."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
 @pytest.mark.parametrize("form", [*SUFFIXES, "bundle", "rocprofv3-csv"])
 def test_a_killed_export_leaves_no_half_file(recording: Path, tmp_path: Path, form: str) -> None:
     folder = tmp_path / "written"
@@ -172,10 +179,10 @@ def test_a_killed_export_leaves_no_half_file(recording: Path, tmp_path: Path, fo
     process = start(*argv)
     while process.poll() is None and not any(folder.iterdir()):
         time.sleep(0.0005)
-    process.send_signal(signal.SIGSTOP)
+    halt(process)
     whole = target.exists()
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     if not whole:
         assert not target.exists()
         assert all(path.name.startswith(".") for path in folder.iterdir())

@@ -15,8 +15,8 @@ from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "scancel", "mpirun")
 NODES = ("n1", "n2")
-_READY_S = 30.0
-_END_S = 10.0
+_READY_S = 180.0
+_END_S = 30.0
 
 _CONF = """\
 ClusterName=test
@@ -60,7 +60,7 @@ class Cluster:
         """The variable by which its commands find it."""
         return {"SLURM_CONF": str(self.folder / "slurm.conf")}
 
-    def run(self, *argv: str, timeout_s: float = 30.0) -> str:
+    def run(self, *argv: str, timeout_s: float = 120.0) -> str:
         """What one of its commands prints; never waits forever."""
         return subprocess.run(
             argv,
@@ -185,7 +185,7 @@ def _cancel_all(made: Cluster) -> None:
 
 def _idle(made: Cluster) -> int:
     with suppress(subprocess.SubprocessError):
-        return made.run("sinfo", "--noheader", "--Node", "--format=%T", timeout_s=5).split().count("idle")
+        return made.run("sinfo", "--noheader", "--Node", "--format=%T", timeout_s=30).split().count("idle")
     return 0
 
 

@@ -33,7 +33,7 @@ class Launch:
     def number(self) -> str:
         """The number of its job, once it has one."""
         file = self.folder / "launch" / "job-number"
-        _wait_for(file.exists)
+        _wait_for(lambda: file.exists() and file.read_text().endswith("\n"))
         return file.read_text().strip()
 
     def started(self, ranks: int) -> None:

@@ -155,23 +155,29 @@ void many() {
   for (auto& thread : threads) thread.join();
 }
 
-// Launches while kernels are recorded; neither the start nor the end of that depends on how fast the machine is.
-void until_closed() {
-  constexpr unsigned kPatience = 60'000, kAtOnce = 1000;  // ms; the tracer's thread has its turn after each
-  standin_context_created(1, 0);
-  for (unsigned ms = 0; ms < kPatience && !standin_records_kernels(); ++ms) usleep(1000);
-  unsigned launched = 0;
-  for (unsigned ms = 0; ms < kPatience && standin_records_kernels(); ++ms, usleep(1000))
-    for (unsigned i = 0; i < kAtOnce; ++i) launch("_Z3addPfS_i", ++launched, standin_now());
-}
-
 void some_from(unsigned first, unsigned count) {
   for (unsigned i = first + 1; i <= first + count; ++i) launch("_Z3addPfS_i", i, standin_now());
 }
 
+// What the tracer does is waited for: no scene depends on how fast the machine is, or on which thread has its turn.
+constexpr unsigned kPatience = 60'000;  // ms
+
+void await_recording(bool on) {
+  for (unsigned ms = 0; ms < kPatience && standin_records_kernels() != on; ++ms) usleep(1000);
+}
+
+// Launches while kernels are recorded.
+void until_closed() {
+  constexpr unsigned kAtOnce = 1000;  // the tracer's thread has its turn after each
+  standin_context_created(1, 0);
+  await_recording(true);
+  for (unsigned ms = 0; ms < kPatience && standin_records_kernels(); ++ms, usleep(1000))
+    some_from(ms * kAtOnce, kAtOnce);
+}
+
 void some(unsigned count) { some_from(0, count); }
 
-// --- Windows: eight phases, each with a kernel on the stream of its number ---
+// --- Windows: phases, each with a kernel on the stream of its number ---
 
 void push(const char* name) {
   rocm_perf::NvtxPush parameters{name};
@@ -214,10 +220,7 @@ void windows() {
   for (unsigned number = 0; number < 8; ++number) {
     const bool is_step = number % 2 && number < 6;
     if (is_step) push("step");
-    if (number == 6) {
-      usleep(900 * 1000);
-      push_registered("registered");
-    }
+    if (number == 6) push_registered("registered");
     if (number == 7) {
       push("endless");
       ended(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000);
@@ -227,9 +230,22 @@ void windows() {
     pop();
     if (is_step || number == 6) pop();
     usleep(10 * 1000);
-    if (number == 3) usleep(280 * 1000);
   }
   ended(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000);
+}
+
+// Phase 0 before a window that opens by the clock, 1 in it, 2 when it has closed.
+void by_the_clock(bool opens, bool closes) {
+  standin_context_created(1, 0);
+  if (opens) {
+    phase(0);
+    await_recording(true);
+    usleep(300 * 1000);  // the tracer switches CUPTI on first, and then opens the window
+  }
+  phase(1);
+  if (!closes) return;
+  await_recording(false);
+  phase(2);
 }
 
 void ring() {
@@ -237,13 +253,31 @@ void ring() {
   for (unsigned i = 0; i < 500; ++i, usleep(10 * 1000)) some_from(10 * i, 10);
 }
 
+void launch_steadily(unsigned step) {
+  some_from(10 * step, 10);
+  ended(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+  usleep(10 * 1000);
+}
+
 // As `ring`, for two seconds.
 void steady() {
   standin_context_created(1, 0);
-  for (unsigned i = 0; i < 200; ++i, usleep(10 * 1000)) {
-    some_from(10 * i, 10);
-    ended(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
-  }
+  for (unsigned step = 0; step < 200; ++step) launch_steadily(step);
+}
+
+// Until CUPTI has been detached so often; says how much was launched.
+void until_detached(unsigned times) {
+  standin_context_created(1, 0);
+  unsigned step = 0;
+  for (; step < kPatience / 10 && standin_detachments() < times; ++step) launch_steadily(step);
+  std::printf("%u\n", 10 * step);
+}
+
+// Ends in a window.
+void until_opened() {
+  standin_context_created(1, 0);
+  await_recording(true);
+  for (unsigned step = 0; step < 50; ++step) launch_steadily(step);
 }
 
 int forking() {
@@ -271,16 +305,17 @@ int main(int, char** words) {
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;
+  if (scene == "delay") return by_the_clock(true, false), 0;
+  if (scene == "duration") return by_the_clock(false, true), 0;
+  if (scene == "delay and duration") return by_the_clock(true, true), 0;
+  if (scene == "detached once") return until_detached(1), 0;
+  if (scene == "detached five times") return until_detached(5), 0;
+  if (scene == "until opened") return until_opened(), 0;
   if (scene == "everything") return everything(), 7;
   standin_context_created(1, 0);
   some(1000);
-  if (scene == "killed") {
-    usleep(1500 * 1000);
-    some(10);
-    raise(SIGKILL);
-  }
   std::puts("ready");
   std::fflush(stdout);
-  if (scene == "waits") sleep(60);
+  if (scene == "waits") sleep(300);
   return 0;
 }

@@ -28,6 +28,7 @@ std::set<std::pair<CUpti_ActivityKind, CUpti_CallbackId>> functions;  // of the 
 bool has_begun = false;                                               // choices that come now have no effect
 std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
 std::set<CUpti_CallbackDomain> domains;
+unsigned detachments = 0;
 
 bool is_recorded(const CUpti_Activity& activity) {
   if (kinds.count(activity.kind)) return true;
@@ -90,6 +91,11 @@ bool standin_records_kernels() {
   return kinds.count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
+unsigned standin_detachments() {
+  const std::lock_guard lock(guard);
+  return detachments;
+}
+
 void standin_context_created(unsigned id, unsigned device) {
   if (!callback) return;
   devices[id] = device;
@@ -128,6 +134,7 @@ CUptiResult cuptiFinalize() {
   const std::lock_guard lock(guard);
   callback = nullptr, request = nullptr, complete = nullptr, buffer = nullptr;
   callbacks.clear(), domains.clear(), kinds.clear(), functions.clear();
+  ++detachments;
   if (const char* said = std::getenv("STANDIN_SAYS_FINALIZED")) std::fprintf(stderr, "%s\n", said);
   return CUPTI_SUCCESS;
 }

@@ -186,7 +186,7 @@ def nvcc(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def make(name: str, *flags: str) -> None:
         argv = [tool, *flags, "-o", str(folder / name), str(folder / "k.cu")]
-        subprocess.run(argv, check=True, capture_output=True, timeout=300)
+        subprocess.run(argv, check=True, capture_output=True, timeout=1800)
 
     both = ("-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=[sm_90,compute_90]")
     make("k.cubin", "-cubin", "-arch=sm_90")

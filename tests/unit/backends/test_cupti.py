@@ -20,7 +20,7 @@ from rocm_perf.backends.base import Command, Wish
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
 from rocm_perf.backends.nvidia.build import library
 from rocm_perf.backends.nvidia.cupti import CuptiProfiler
-from rocm_perf.errors import EmptyCaptureError
+from rocm_perf.errors import EmptyCaptureError, RocmPerfError
 from rocm_perf.ingest.io.blocks import read_blocks
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.model.trace import Trace
@@ -32,6 +32,7 @@ TOOLS = {name: Tool(name=name, path=f"/x/{name}") for name in ("cupti", "cupti.h
 MACHINE = Machine(host="h", gpus=(native.GPU,), tools=TOOLS)
 TRACE = Wish(domains=("kernel", "hip", "copy", "marker", "allocation"))
 APP = ("./app", "--", "--weird")
+PATIENCE_S = 180  # with a busy machine
 
 
 def test_the_application_runs_as_it_is() -> None:
@@ -125,7 +126,7 @@ class Stage:
             env=self.environment(command, **variables),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
             preexec_fn=before,  # no threads here
         )
@@ -256,17 +257,30 @@ def test_many_threads(stage: Stage) -> None:
 
 
 def test_a_killed_process_leaves_what_it_had_flushed(stage: Stage) -> None:
-    assert stage.play("killed").returncode == -signal.SIGKILL
+    process = start(stage, "waits")
+    deadline = time.monotonic() + PATIENCE_S
+    while written_kernels(stage) < 1000 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    assert process.wait(PATIENCE_S) == -signal.SIGKILL
     trace = stage.trace()
     assert trace.rows("dispatches") == 1000
     assert any("breaks off" in loss.what for loss in trace.run.losses)
+
+
+def written_kernels(stage: Stage) -> int:
+    """How many are in the file by now."""
+    try:
+        return stage.trace().rows("dispatches")
+    except RocmPerfError:  # there is no file yet, or nothing in it
+        return 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_after_everything_is_written(stage: Stage, number: signal.Signals) -> None:
     process = start(stage, "waits")
     process.send_signal(number)
-    assert process.wait(30) == -number
+    assert process.wait(PATIENCE_S) == -number
     trace = stage.trace()
     assert trace.rows("dispatches") == 1000
     assert trace.run.losses == ()
@@ -277,7 +291,7 @@ def test_a_signal_that_the_application_ignores_stays_ignored(stage: Stage) -> No
     process = start(stage, "waits", lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == -signal.SIGTERM
+    assert process.wait(PATIENCE_S) == -signal.SIGTERM
 
 
 def start(stage: Stage, scene: str, before: Callable[[], object] | None = None) -> subprocess.Popen[bytes]:
@@ -374,14 +388,14 @@ def play_window(stage: Stage, scene: str, **settings: object) -> subprocess.Comp
     return stage.play(scene, TRACE, None, **variables)
 
 
-def said_when_detached(stage: Stage, **settings: object) -> list[str]:
+def said_when_detached(stage: Stage, scene: str, **settings: object) -> list[str]:
     """What the stand-in says each time that CUPTI is detached."""
     variables = {f"ROCM_PERF_WINDOW_{name.upper()}": str(value) for name, value in settings.items()}
-    return stage.play("steady", TRACE, None, STANDIN_SAYS_FINALIZED="detached", **variables).stderr.split()
+    return stage.play(scene, TRACE, None, STANDIN_SAYS_FINALIZED="detached", **variables).stderr.split()
 
 
 def kernel_streams(trace: Trace) -> list[int]:
-    """The program of `windows` launches one kernel in each of its phases, on a stream of that number."""
+    """Programs with windows launch one kernel in each of their phases, on a stream of that number."""
     return trace.table("dispatches")["stream_id"].to_list()
 
 
@@ -394,9 +408,6 @@ def kernel_streams(trace: Trace) -> list[int]:
         ({"range": "step", "steps": "3..9"}, [5]),
         ({"range": "@profiler"}, [7]),
         ({"range": "registered"}, [6]),
-        ({"delay_s": 0.9}, [6, 7]),
-        ({"duration_s": 0.5}, [0, 1, 2, 3, 4, 5]),
-        ({"delay_s": 0.2, "duration_s": 0.5}, [4, 5]),
     ],
 )
 def test_only_what_was_launched_in_the_window_is_kept(
@@ -406,6 +417,23 @@ def test_only_what_was_launched_in_the_window_is_kept(
     trace = stage.trace()
     assert sorted(kernel_streams(trace)) == streams
     assert trace.rows("api_calls") == len(streams)
+
+
+@pytest.mark.parametrize(
+    ("scene", "settings"),
+    [
+        ("delay", {"delay_s": 2}),
+        ("duration", {"duration_s": 2}),
+        ("delay and duration", {"delay_s": 2, "duration_s": 2}),
+    ],
+)
+def test_a_window_by_the_clock_keeps_what_was_launched_in_it(
+    stage: Stage, scene: str, settings: dict[str, object]
+) -> None:
+    assert play_window(stage, scene, **settings).returncode == 0
+    trace = stage.trace()
+    assert kernel_streams(trace) == [1]
+    assert trace.rows("api_calls") == 1
 
 
 @pytest.mark.parametrize(
@@ -436,7 +464,7 @@ def test_a_ring_keeps_the_last_seconds(stage: Stage) -> None:
     assert numbers[0] > 1  # the first ones are gone
     trace = stage.trace()
     span = trace.table("dispatches").select(pl.col("end_ns").max() - pl.col("start_ns").min()).item()
-    assert 1.9e9 < span < 3.2e9
+    assert 1.5e9 < span < 4.5e9  # of 5 s, however late the tracer begins the next file
     assert trace.rows("dispatches") == trace.rows("api_calls")
     assert trace.run.losses == ()
     assert trace.table("dispatches")["kernel"].unique().to_list() == ["add(float*, float*, int)"]
@@ -445,13 +473,13 @@ def test_a_ring_keeps_the_last_seconds(stage: Stage) -> None:
 def test_a_ring_within_a_size(stage: Stage) -> None:
     play_window(stage, "ring", last_s=60, max_bytes=40_000)
     total = sum(file.stat().st_size for file in stage.files)
-    assert 10_000 < total < 80_000
+    assert 1_000 < total < 130_000  # of 190,000: what comes between two looks of the tracer is kept
 
 
 def test_recording_stops_at_the_size_that_was_asked_for(stage: Stage) -> None:
     assert play_window(stage, "ring", max_bytes=20_000).returncode == 0
     trace = stage.trace()
-    assert 20_000 < stage.files[0].stat().st_size < 60_000
+    assert 20_000 < stage.files[0].stat().st_size < 130_000  # of 190,000
     assert any("reached the size" in notice for notice in trace.run.notices)
     assert trace.rows("dispatches") > 100  # and what was recorded until then is kept
 
@@ -462,37 +490,38 @@ def raw_kernels(stage: Stage) -> pl.DataFrame:
 
 
 def test_windows_that_recur_are_recorded_and_nothing_between_them(stage: Stage) -> None:
-    assert play_window(stage, "steady", delay_s=0.2, open_s=0.1, period_s=0.5).returncode == 0
+    done = play_window(stage, "detached five times", delay_s=0.2, open_s=0.1, period_s=0.5)
+    assert done.returncode == 0
+    launched = int(done.stdout)
     trace = stage.trace()
     windows = trace.table("windows")
     assert windows["window"].to_list() == list(range(1, windows.height + 1))
-    assert windows.height >= 3  # a busy machine skips one, or takes longer for the program
+    assert windows.height >= 5
     lengths = windows["end_ns"] - windows["start_ns"]
-    assert 0.05e9 < lengths.median() < 0.15e9
-    assert windows["start_ns"].diff().median() == pytest.approx(0.5e9, rel=0.2)
-    starts = trace.table("dispatches")["start_ns"]
+    assert 0.02e9 < lengths.median() < 0.3e9  # a busy machine opens and closes them late
+    late_ns = (windows["start_ns"] - windows["start_ns"][0] + 250_000_000) % 500_000_000 - 250_000_000
+    assert late_ns.abs().max() < 0.11e9  # or it is not opened at all
     inside = pl.any_horizontal(
         pl.col("start_ns").is_between(first, last + 10**7)
         for first, last in windows.select("start_ns", "end_ns").iter_rows()
     )
     assert trace.table("dispatches").select(inside.all()).item()
-    assert 200 < starts.len() < 1500  # of 2,000
-    assert raw_kernels(stage).height < 1.4 * starts.len()  # CUPTI was switched off outside
+    assert 50 < trace.rows("dispatches") <= raw_kernels(stage).height
+    assert raw_kernels(stage).height < 0.7 * launched  # CUPTI was switched off outside
 
 
 def test_cupti_is_detached_between_windows(stage: Stage) -> None:
-    said = said_when_detached(stage, delay_s=0.2, open_s=0.1, period_s=0.5)
+    said = said_when_detached(stage, "detached five times", delay_s=0.2, open_s=0.1, period_s=0.5)
+    assert said == ["detached"] * 5
     trace = stage.trace()
-    windows = trace.rows("windows")  # more than four where a busy machine slows the program down
-    assert windows >= 4
-    assert len(said) in (windows, windows - 1)  # the last may be open at the end
+    assert trace.rows("windows") >= 5  # a program that stands still until the next one is not detached
     numbers = trace.table("dispatches").select("correlation_id").to_series()
     assert numbers.is_unique().all()
     assert (numbers // 2**32).n_unique() >= 4  # CUPTI counts anew each time, and we beyond that
 
 
 def test_cupti_is_detached_when_the_window_is_over(stage: Stage) -> None:
-    assert said_when_detached(stage, duration_s=0.3) == ["detached"]
+    assert said_when_detached(stage, "detached once", duration_s=0.3) == ["detached"]
     assert stage.trace().rows("dispatches") > 0
 
 
@@ -511,9 +540,9 @@ def test_a_window_that_would_cost_too_much_closes_early(stage: Stage) -> None:
 
 
 def test_a_window_that_is_open_at_the_end_ends_there(stage: Stage) -> None:
-    assert play_window(stage, "steady", delay_s=1.5, open_s=4, period_s=8).returncode == 0
+    assert play_window(stage, "until opened", delay_s=0.5, open_s=30, period_s=60).returncode == 0
     (window,) = stage.trace().table("windows").iter_rows(named=True)
-    assert 0.2e9 < window["end_ns"] - window["start_ns"] < 3.5e9  # of 4 s
+    assert 0.2e9 < window["end_ns"] - window["start_ns"] < 29e9
 
 
 def test_what_a_launch_costs_is_measured_once_and_kept(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

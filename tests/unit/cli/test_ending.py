@@ -16,6 +16,7 @@ from rocm_perf.cli.main import main
 from rocm_perf.errors import InputError
 from tests.unit.replay.toys import Toy, fake_runner, make_snapshot, write_draft
 
+PATIENCE_S = 180  # with a busy machine
 # Storing a snapshot of a few bytes is over too soon to be disturbed.
 SLOW_STORE = """
 import sys, time
@@ -23,7 +24,7 @@ from pathlib import Path
 from rocm_perf.replay import finish
 def slow(*_, **__):
     Path(sys.argv[1]).touch()
-    time.sleep(60)
+    time.sleep(300)
 finish.pack_all = slow
 from rocm_perf.cli.main import main
 sys.exit(main(sys.argv[2:]))
@@ -31,7 +32,7 @@ sys.exit(main(sys.argv[2:]))
 
 
 def wait_for(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not happened() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert happened()
@@ -49,7 +50,7 @@ def test_a_replay_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.Si
     native, work, pid = fake_runner(tmp_path / "native"), tmp_path / "tmp", tmp_path / "pid"
     work.mkdir()
     (native / "replay_cuda").write_text(
-        f"#!/bin/sh\necho $$ > {pid}.new\nmv {pid}.new {pid}\nexec sleep 60\n"
+        f"#!/bin/sh\necho $$ > {pid}.new\nmv {pid}.new {pid}\nexec sleep 300\n"
     )
     snapshot = str(make_snapshot(tmp_path).folder)
     process = subprocess.Popen(
@@ -61,7 +62,7 @@ def test_a_replay_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.Si
     wait_for(pid.exists)
     runner = int(pid.read_text())
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (128 + number, f"rocm-perf: ended by {number.name}\n")
     assert not list(work.iterdir())
     wait_for(lambda: not runs(runner))
@@ -80,7 +81,7 @@ def test_a_capture_that_is_ended_while_it_stores_leaves_nothing(tmp_path: Path) 
     )
     wait_for(begun.exists)
     process.terminate()
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + signal.SIGTERM
     assert "ended by SIGTERM" in err
     assert not list(home.iterdir())

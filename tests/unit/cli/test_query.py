@@ -18,7 +18,7 @@ from rocm_perf.cli.main import main
 from rocm_perf.model import bundle, schema
 from rocm_perf.model.trace import Trace
 from rocm_perf.sql import query_process
-from tests.unit.cli.test_ending import wait_for
+from tests.unit.cli.test_ending import PATIENCE_S, wait_for
 
 ENDLESS = "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
 
@@ -117,7 +117,7 @@ def test_a_signal_ends_the_query_too(recording: str, tmp_path: Path, number: sig
     wait_for(lambda: b"query_process" in Path(f"/proc/{child}/cmdline").read_bytes())
     time.sleep(1)  # until it is in the query
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
     wait_for(lambda: not Path(f"/proc/{child}").exists())
     assert number == signal.SIGKILL or not list(tmp_path.iterdir())

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 from rocm_perf.cli.sample import SampleCommand
 from rocm_perf.errors import ToolAbsentError, UsageError
 from tests.unit.backends import fake_sensors
+from tests.unit.cli.test_ending import PATIENCE_S, wait_for
 
 
 @pytest.fixture
@@ -63,20 +63,23 @@ def test_json_has_stdout_for_itself(capfd: pytest.CaptureFixture[str]) -> None:
     assert document["counted_j"]["1"] is None
 
 
+def _is_handled(pid: int, number: signal.Signals) -> bool:
+    status = dict(line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return bool(int(status["SigCgt"], 16) >> (number - 1) & 1)
+
+
 @pytest.mark.launches
 @pytest.mark.usefixtures("nvidia")
 def test_until_the_user_has_had_enough(tmp_path: Path) -> None:
     code = (
         "import sys, argparse\nfrom rocm_perf.cli.sample import SampleCommand\np = argparse.ArgumentParser()\n"
+        "from rocm_perf.collect.sampling import samplers\nsamplers._STOP_S = 60\n"  # with a busy machine
         "SampleCommand().prepare_parser(p)\nsys.exit(SampleCommand().run(p.parse_args(['-o', 'i.csv'])))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and not (tmp_path / "i.csv").exists():
-        time.sleep(0.02)
-    time.sleep(0.3)
+    wait_for(lambda: _is_handled(process.pid, signal.SIGTERM))  # once it samples, together with SIGINT
     os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert "peak 650.2 W" in out
 
@@ -93,7 +96,7 @@ def test_a_full_disk_ends_the_sampling_and_what_was_read_is_reported(tmp_path: P
     # A limit on files is one on those of a measured coverage too.
     plain = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     run = partial(subprocess.run, capture_output=True, text=True, cwd=tmp_path, check=False, env=plain)
-    alone = run([*sample, "--duration", "1"])
+    alone = run([*sample, "--duration", "4"])
     assert alone.returncode == 6
     assert "peak 650.2 W" in alone.stdout
     assert "note: the sampler ended early: cannot write" in alone.stdout

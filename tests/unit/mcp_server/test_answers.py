@@ -41,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def asked(root: Path, tool: str, **words: Any) -> dict[str, Any]:
     question = Question(tool=tool, **{"recording": "run", **words})
-    return answer(question, [root], timeout_s=30)
+    return answer(question, [root], timeout_s=300)
 
 
 @pytest.mark.parametrize("tool", ["summary", "findings", "kernels", "gaps", "path", "roofline"])

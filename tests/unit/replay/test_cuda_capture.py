@@ -94,7 +94,7 @@ def test_a_folder_that_has_gone(bench: Bench, tmp_path: Path, scene: str) -> Non
 def test_work_that_waits_for_a_held_thread(bench: Bench, tmp_path: Path, scene: str) -> None:
     begun = time.monotonic()
     ended = bench.run(scene, tmp_path, DRAIN_S="1")
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 50  # not the 60 s that it would wait by itself
     assert ended.undisturbed
     assert ended.account["state"] == "failed"
     assert "did not end in time" in ended.account["reason"]

@@ -203,6 +203,7 @@ bool Tracer::wait() const {
 void Tracer::record(bool on) {
   const std::lock_guard lock(switching_);
   if (on == is_recording_) return;
+  if (!on && window_.state() == Window::State::open) return;  // a range has opened it again just now
   if (on && attachment_.hold()) recording_.attached_anew();
   if (on && !attachment_.is_attached()) return;
   is_recording_ = on;

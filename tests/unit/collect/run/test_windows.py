@@ -34,17 +34,22 @@ __all__ = ["built", "sessions", "stage"]
 
 pytestmark = pytest.mark.launches
 
-# A tracer with a ring of three small segments: it says when that has turned once, and ends when it is told to.
+# A tracer with a ring of three small segments, which turns twice each time that it is told to (.turn), and says when it
+# has (.turned); it ends when it is told to. A ring that turned all the time could drop each segment before it is kept.
 RING = """
 import os, sys, time
 folder, number = sys.argv[1], 0
-while not os.path.exists(os.path.join(folder, ".enough")):
-    number += 1
-    with open(os.path.join(folder, f"rank-7.{number:06}.rptrace"), "w") as file:
-        file.write(f"segment {number}")
-    if number > 3:
-        os.remove(os.path.join(folder, f"rank-7.{number - 3:06}.rptrace"))
-        open(os.path.join(folder, ".turned"), "w").close()
+def path(name): return os.path.join(folder, name)
+while not os.path.exists(path(".enough")):
+    if number == 0 or os.path.exists(path(".turn")):
+        for number in range(number + 1, number + 7):
+            with open(path(f"rank-7.{number:06}.rptrace"), "w") as file:
+                file.write(f"segment {number}")
+            if number > 3:
+                os.remove(path(f"rank-7.{number - 3:06}.rptrace"))
+        if os.path.exists(path(".turn")):
+            os.remove(path(".turn"))
+        open(path(".turned"), "w").close()
     time.sleep(0.02)
 """
 
@@ -70,17 +75,18 @@ def ring_plan(request: Request, _: Machine, folder: Path) -> tuple[Plan, ...]:
 
 
 def ring(tmp_path: Path, said: list[str], snapshots_wanted: int = 1) -> Recorded:
-    """A session with a ring, of which snapshots are asked for once it has turned; the tracer ends after the last."""
+    """A session with a ring, of which snapshots are asked for whenever it has turned; the tracer ends after that."""
 
     def ask() -> None:
-        while not list((tmp_path / "runs").glob("*/*/*/pass_1/.turned")):
-            time.sleep(0.02)
         for number in range(1, snapshots_wanted + 1):
+            while not (turned := list((tmp_path / "runs").glob("*/*/*/pass_1/.turned"))):
+                time.sleep(0.02)
+            turned[0].unlink()
             os.kill(os.getpid(), SNAPSHOT_SIGNAL)
             while len(said) <= number:
                 time.sleep(0.02)
-        (own,) = (tmp_path / "runs").glob("*/*/*/pass_1")
-        (own / ".enough").touch()
+            turned[0].with_name(".turn").touch()
+        turned[0].with_name(".enough").touch()
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -102,13 +108,10 @@ def test_a_signal_keeps_what_the_ring_holds_and_the_program_goes_on(tmp_path: Pa
     first, second = recorded.folder / "snapshot-1", recorded.folder / "snapshot-2"
     assert [line.rpartition(" ")[2] for line in said[1:]] == [str(first), str(second)]
     assert "rocm-perf analyze" in said[1]
-    for snapshot in (first, second):
+    for snapshot, numbers in ((first, (4, 5, 6)), (second, (10, 11, 12))):
         segments = sorted((snapshot / "pass_1").glob("*.rptrace"))
-        assert 2 <= len(segments) <= 4
-        numbers = [int(file.name.split(".")[1]) for file in segments]
-        assert numbers == list(range(numbers[0], numbers[-1] + 1))
-        for number, file in zip(numbers[:-1], segments[:-1], strict=True):
-            assert file.read_text() == f"segment {number}"
+        assert [file.name for file in segments] == [f"rank-7.{number:06}.rptrace" for number in numbers]
+        assert [file.read_text() for file in segments] == [f"segment {number}" for number in numbers]
         about = read_record(snapshot)
         assert about is not None
         assert (about.state, about.passes[0].folder, about.window) == ("done", "pass_1", Window(last_s=2))

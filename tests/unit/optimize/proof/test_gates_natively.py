@@ -63,7 +63,7 @@ class Laboratory:
 
 def request(bench: Bench, folder: Path, scenario: str = "softmax", **switches: str) -> StatesRequest:
     environment = {**bench.environment(**switches), "ROCM_PERF_NATIVE_DIR": str(bench.folder)}
-    program = Program(tuple(bench.program(scenario)), environment=environment, timeout_s=20)
+    program = Program(tuple(bench.program(scenario)), environment=environment, timeout_s=180)
     return StatesRequest(program=program, kernel=SOFTMAX, vendor="AMD", folder=folder)
 
 
