@@ -101,8 +101,10 @@ class Compiler:
         lld = tools / "lld"
         if not lld.exists():
             tools.mkdir(exist_ok=True)
-            lld.write_text(f'#!/bin/sh\nshift 2\nexec "{sys.executable}" -m ziglang ld.lld "$@"\n')
-            lld.chmod(0o755)
+            draft = tools / f"lld.{os.getpid()}"  # another process may look for it at this moment
+            draft.write_text(f'#!/bin/sh\nshift 2\nexec "{sys.executable}" -m ziglang ld.lld "$@"\n')
+            draft.chmod(0o755)
+            draft.rename(lld)
         return [sys.executable, "-m", "ziglang", "clang", TARGET, "-B", str(tools)]
 
 

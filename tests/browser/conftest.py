@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 WIDE, HIGH = 1440, 900
+PATIENCE_MS = 120_000  # three browsers share two cores
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,7 +31,7 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip("no Chromium is here (apt install chromium)")
     with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        chromium = driver.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=PATIENCE_MS)
         yield chromium
         chromium.close()
 
@@ -39,6 +40,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser) -> Iterator[Page]:
     """A fresh page. The test fails where it printed an error, threw, or asked for anything but files of its own."""
     context = browser.new_context(viewport={"width": WIDE, "height": HIGH})
+    context.set_default_timeout(PATIENCE_MS)
     shown = context.new_page()
     complaints: list[str] = []
     shown.on(
@@ -63,5 +65,6 @@ def page(browser: Browser) -> Iterator[Page]:
 def engine_page(browser: Browser) -> Iterator[Page]:
     """A page for the trace processor, which writes its progress as warnings: they are no complaints."""
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
     yield context.new_page()
     context.close()

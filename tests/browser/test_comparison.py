@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 WIDTHS = (1440, 800, 390)
+PATIENCE_S, STILL_MS = 120, 500
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +31,24 @@ def in_view(page: Page, side: str) -> str:
     return str(page.locator(f"#timeline-{side}").get_by_text(" in view").first.inner_text())
 
 
+def settled(page: Page, other_than: str = "") -> str:
+    """What both timelines show once they show the same, have left what was shown, and have come to rest."""
+    deadline, last = time.monotonic() + PATIENCE_S, ""
+    while time.monotonic() < deadline:
+        page.wait_for_timeout(STILL_MS)
+        shown = in_view(page, "base")
+        if shown and shown == in_view(page, "new") == last != other_than:
+            return shown
+        last = shown
+    pytest.fail(f"the timelines do not come to rest at one view: {last}")
+
+
 def test_both_timelines_move_together(page: Page, address: str) -> None:
     page.goto(address)
     page.locator("#timeline-new canvas").first.wait_for()
-    page.wait_for_timeout(600)
-    before = in_view(page, "base")
-    assert in_view(page, "new") == before
+    before = settled(page)
     page.locator("#timeline-new").get_by_role("button", name="Zoom in").click()
-    page.wait_for_timeout(1_000)  # it glides
-    assert in_view(page, "base") == in_view(page, "new") != before
+    assert settled(page, other_than=before)
 
 
 def test_numbers_explain_themselves_and_tables_sort(page: Page, address: str) -> None:

@@ -17,6 +17,7 @@ from rocm_perf.ingest.load import load
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.formats import perfetto
 from rocm_perf.render.formats.slices import KERNEL, slices_of
+from tests.browser.conftest import PATIENCE_MS
 from tests.browser.perfetto_check import check
 from tests.browser.trace_processor import TraceProcessor, served
 
@@ -85,6 +86,7 @@ def ui_page(browser: Browser) -> Iterator[Page]:
     """A page for Perfetto's UI, which asks for news on the network and is content without: it gets nothing. The test
     fails where the UI threw anything."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     thrown: list[str] = []
     page.route(lambda url: not url.startswith("http://127.0.0.1:"), lambda route: route.abort())
@@ -99,7 +101,7 @@ def test_the_ui_shows_a_trace(ui_page: Page, tmp_path: Path) -> None:
     perfetto.write(trace, tmp_path / "t.pftrace", derived=derived_tracks(trace, api.analyze(trace)))
     with served(tmp_path) as address:
         ui_page.goto(f"{address}/#!/?url={address}/traces/t.pftrace")
-        ui_page.get_by_text("rocm-perf").first.wait_for(timeout=60_000)
+        ui_page.get_by_text("rocm-perf").first.wait_for()
         ui_page.get_by_text("unfold_more").click()
         for name in (
             "critical path",
@@ -109,6 +111,6 @@ def test_the_ui_shows_a_trace(ui_page: Page, tmp_path: Path) -> None:
             "COMPUTE AGENT [2] QUEUE",
             "Thread 4000",
         ):
-            ui_page.get_by_text(name).first.wait_for(timeout=20_000)
+            ui_page.get_by_text(name).first.wait_for()
         ui_page.screenshot(path=tmp_path / "ui.png")
         assert not ui_page.get_by_text("went wrong").count()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -67,7 +68,8 @@ amdhsa.kernels:
 def assemble(compiler: Compiler, arch: str, instructions: Sequence[str]) -> LoadedCode:
     """The kernel, for one chip."""
     text = _text(arch, instructions)
-    source = compiler.folder / f"assembled-{hashlib.sha256(text.encode()).hexdigest()[:12]}.s"
+    key = hashlib.sha256(text.encode()).hexdigest()[:12]
+    source = compiler.folder / f"assembled-{key}-{os.getpid()}.s"  # other processes share the folder
     target = source.with_suffix(".hsaco")
     source.write_text(text)
     argv = [*compiler.clang(), "--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-c", "-o", f"{source}.o"]

@@ -68,9 +68,7 @@ class Bench:
 
     def hip(self, scenario: str = "") -> list[str]:
         program = self._program("hip_program", "hip-7.2", "libamdhip64.so.7")
-        fat = self.folder / "fat_binary"
-        fat.write_bytes(bundle({"gfx942": self.code().read_bytes()}))
-        return [str(program), str(self.code()), str(fat), *([scenario] if scenario else [])]
+        return [str(program), str(self.code()), str(self._fat_binary()), *([scenario] if scenario else [])]
 
     def run(
         self,
@@ -110,6 +108,14 @@ class Bench:
         runner.write_text(f'#!/bin/sh\n{preload} exec {native.part("AMD", "replay")} "$@"\n')
         runner.chmod(0o755)
         return folder
+
+    def _fat_binary(self) -> Path:
+        data = bundle({"gfx942": self.code().read_bytes()})
+        target = self.folder / f"fat_binary-{hashlib.sha256(data).hexdigest()[:12]}"
+        with _alone(self.folder):
+            if not target.exists():  # a program that another process started may be reading it
+                target.write_bytes(data)
+        return target
 
     def _program(self, name: str, package: str, shared: str) -> Path:
         source = PROGRAMS / f"{name}.cpp"

@@ -1,9 +1,13 @@
 // The driver's rules for events: each line of the output is one of them, and whether it is kept.
 #include "softgpu/device/events.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <string>
 #include <thread>
 
 using namespace rocm_perf::softgpu::device;
@@ -21,14 +25,27 @@ EventData about(std::uint32_t id, std::uint64_t age = 0) {
 
 void say(const char* rule, bool is_kept) { std::printf("%s: %s\n", rule, is_kept ? "kept" : "broken"); }
 
+bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto name_end = text.rfind(')');
+  return name_end != std::string::npos && text.compare(name_end, 3, ") S") == 0;
+}
+
+void await_sleep(const std::atomic<pid_t>& thread) {
+  while (!thread || !is_asleep(thread)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 bool all_waiters_wake(Events& events, std::uint32_t id) {
   std::atomic<int> woken{0};
-  auto wait = [&] {
+  std::atomic<pid_t> waiters[2] = {};
+  auto wait = [&](std::atomic<pid_t>& self) {
     EventData data = about(id);
+    self = gettid();
     if (events.wait(&data, 1, false, kLong) == kComplete) ++woken;
   };
-  std::thread first(wait), second(wait);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // both are asleep
+  std::thread first(wait, std::ref(waiters[0])), second(wait, std::ref(waiters[1]));
+  for (const auto& waiter : waiters) await_sleep(waiter);
   events.set(id);
   first.join();
   second.join();

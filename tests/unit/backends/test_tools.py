@@ -85,9 +85,9 @@ def test_a_tool_that_all_ranks_of_a_job_ask_at_once_has_more_time(tmp_path: Path
 def test_a_tool_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     path = script(tmp_path, "hangs", f'sleep 600 & echo $! > "{tmp_path}/child"; wait')
     begin = time.monotonic()
-    answer = ask([path, "--version"], os.environ, limit_s=0.5)
-    assert time.monotonic() - begin < 60  # not the 600 s that it sleeps
-    assert answer.problem == "gives no answer to --version within 0.5 s"
+    answer = ask([path, "--version"], os.environ, limit_s=5)
+    assert time.monotonic() - begin < 120  # not the 600 s that it sleeps
+    assert answer.problem == "gives no answer to --version within 5 s"
     child = (tmp_path / "child").read_text().strip()
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and _lives(child):
@@ -104,7 +104,7 @@ def _lives(pid: str) -> bool:
 
 def test_a_tool_that_leaves_a_child_behind_answers_all_the_same(tmp_path: Path) -> None:
     path = script(tmp_path, "forks", "sleep 600 & echo version 1.2")
-    answer = ask([path], os.environ, limit_s=1)
+    answer = ask([path], os.environ, limit_s=5)
     assert (answer.status, answer.problem, answer.text) == (0, "", "version 1.2\n")
 
 

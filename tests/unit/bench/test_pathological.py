@@ -18,6 +18,7 @@ from rocm_perf.render import json
 pytestmark = pytest.mark.thorough
 
 SMALL, TIMES, AT_MOST = 400, 8, 24
+ATTEMPTS = 4  # what is disturbed once is measured again; a square is one each time
 CHARACTERS = 50_000  # of one name: as much work as some hundred events
 
 
@@ -33,4 +34,5 @@ def test_the_cost_does_not_grow_with_the_square_of_the_size(name: str, tmp_path:
     size = CHARACTERS if "characters" in name else SMALL
     small, large = (WRITERS[name](tmp_path / f"of_{count}", count) for count in (size, TIMES * size))
     cpu_s(small)  # what is read and compiled once
-    assert cpu_s(large) < AT_MOST * cpu_s(small)
+    ratios = (cpu_s(large) / cpu_s(small) for _ in range(ATTEMPTS))
+    assert any(ratio < AT_MOST for ratio in ratios)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.cli.sample import SampleCommand
+from rocm_perf.collect.sampling import samplers
 from rocm_perf.errors import ToolAbsentError, UsageError
 from tests.unit.backends import fake_sensors
 from tests.unit.cli.test_ending import PATIENCE_S, wait_for
@@ -24,6 +25,8 @@ def nvidia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = fake_sensors.nvml_library(tmp_path / "driver")
     monkeypatch.setenv("LD_LIBRARY_PATH", str(library.parent))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(samplers, "_READY_S", 120.0)  # a busy machine takes its time to start and to end it
+    monkeypatch.setattr(samplers, "_STOP_S", 120.0)
 
 
 def _run(*words: str) -> int:

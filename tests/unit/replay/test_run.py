@@ -25,7 +25,7 @@ from rocm_perf.replay.runner import write_plan
 from tests.unit.replay.toys import BASE, BLOCK, Toy, code_text, make_snapshot
 
 
-def replayed(folder: Path, toy: Toy | None = None, timeout_s: float = 20) -> None:
+def replayed(folder: Path, toy: Toy | None = None, timeout_s: float = 120) -> None:
     with ready(make_snapshot(folder, toy), timeout_s) as replayer:
         timing.time_replay(replayer, Options(iterations=2))
 
@@ -89,7 +89,7 @@ def test_a_kernel_that_hangs_is_ended(tmp_path: Path) -> None:
     begun = time.monotonic()
     with pytest.raises(ReplayTimeoutError, match=r"within 1\.5 s.*--timeout"):
         replayed(tmp_path, Toy(program=("hang",)), timeout_s=1.5)
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 120  # not the 600 s that it sleeps
 
 
 def test_its_children_are_ended_too(tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_its_children_are_ended_too(tmp_path: Path) -> None:
     runner.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {pid}\nwait\n")
     runner.chmod(0o755)
     with pytest.raises(ReplayTimeoutError):
-        run_plan(runner, tmp_path / "plan", 1)
+        run_plan(runner, tmp_path / "plan", 5)
     child = int(pid.read_text())
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while _runs(child) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _runs(child)

@@ -59,7 +59,7 @@ def script(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def process() -> Iterator[RunnerProcess]:
-    with RunnerProcess("NEW", timeout_s=20) as process:
+    with RunnerProcess("NEW", timeout_s=120) as process:
         yield process
 
 

@@ -117,19 +117,21 @@ def test_a_source_that_does_not_build_as_it_is(recipe: Recipe, folder: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "limit_s", "words"),
     [
-        (b"slow", "hipcc did not end within 0.3 s"),
-        (b"unwritten", "the build command wrote no scale"),
-        (b"hostless", "scale does not contain GPU code in a known format"),
+        (b"slow", 0.3, "hipcc did not end within 0.3 s"),
+        (b"unwritten", 120, "the build command wrote no scale"),
+        (b"hostless", 120, "scale does not contain GPU code in a known format"),
     ],
 )
-def test_what_else_can_go_wrong_is_one_clear_line(recipe: Recipe, text: bytes, words: str) -> None:
+def test_what_else_can_go_wrong_is_one_clear_line(
+    recipe: Recipe, text: bytes, limit_s: float, words: str
+) -> None:
     started = time.monotonic()
-    with Workshop(recipe, limit_s=0.3) as workshop, pytest.raises(BuildError) as caught:
+    with Workshop(recipe, limit_s=limit_s) as workshop, pytest.raises(BuildError) as caught:
         workshop.build(text)
     assert words in str(caught.value)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 120  # not the 600 s that the compiler sleeps
 
 
 def test_a_compiler_that_cannot_be_started(recipe: Recipe, folder: Path) -> None:
@@ -157,13 +159,17 @@ def test_names_that_follow_from_the_path_keep_all_builds_at_one_place(recipe: Re
     assert len({call.split()[-1] for call in _calls(folder)}) == 1
 
 
-def test_whoever_is_interrupted_leaves_nothing_running(recipe: Recipe) -> None:
+def test_whoever_is_interrupted_leaves_nothing_running(recipe: Recipe, folder: Path) -> None:
+    def interrupt_once_it_builds() -> None:
+        while not (folder.parent / "hipcc.log").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
     started = time.monotonic()
-    with Workshop(recipe, jobs=2) as workshop:
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        with pytest.raises(KeyboardInterrupt):
-            workshop.build_all([(b"slow 1", ()), (b"slow 2", ()), (b"slow 3", ())])
-    assert time.monotonic() - started < 20
+    threading.Thread(target=interrupt_once_it_builds, daemon=True).start()
+    with Workshop(recipe, jobs=2) as workshop, pytest.raises(KeyboardInterrupt):
+        workshop.build_all([(b"slow 1", ()), (b"slow 2", ()), (b"slow 3", ())])
+    assert time.monotonic() - started < 120  # not the 600 s that the compiler sleeps
 
 
 def test_a_source_that_is_gone(recipe: Recipe, folder: Path) -> None:

@@ -97,9 +97,9 @@ child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(6
 open({str(pid_file)!r}, "w").write(str(child.pid))
 time.sleep(600)
 """
-    (refused,) = proposed(tmp_path, program, Limits(seconds=1.5)).refused
-    assert refused.reason == "it did not answer within 1.5 s"
-    deadline = time.monotonic() + 20  # a killed process takes a moment to go
+    (refused,) = proposed(tmp_path, program, Limits(seconds=6)).refused
+    assert refused.reason == "it did not answer within 6 s"
+    deadline = time.monotonic() + 120  # a killed process takes a moment to go
     while is_running(pid_file.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
