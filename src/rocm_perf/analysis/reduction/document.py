@@ -92,7 +92,8 @@ def job_trace(tables: Tables, nodes: Mapping[int, int]) -> Trace:
     gathered = {name: _placed(tables[name], nodes) for name in GATHERED}
     for name, key in (("agents", ("node", "agent_id")), ("nodes", ("node",))):
         gathered[name] = gathered[name].unique(key, keep="first", maintain_order=True)
-    return Trace({**gathered, **laid_out(_placed(tables["stretches"], nodes))}, _run(tables))
+    between = laid_out(_placed(tables["stretches"], nodes), gathered["collectives"])
+    return Trace({**gathered, **between}, _run(tables))
 
 
 def _work(tables: Tables, nodes: Mapping[int, int]) -> Work:

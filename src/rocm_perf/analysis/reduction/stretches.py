@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from rocm_perf.analysis.basis.intervals import overlap_ns
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.ranks.members import who
 from rocm_perf.analysis.ranks.parts import loading, spent
@@ -21,6 +22,9 @@ from rocm_perf.model.trace import Trace
 
 _MOST_NAMES = {KERNEL: 8, HOST: 16}  # of one rank, those that take longest
 _BOUNDS = ("start_ns", "end_ns")
+_TIMED_PASS = 0  # the only one that is gathered of many ranks
+# Names by which analyses know what it is.
+_COMPUTING, _COMMUNICATING, _LOADING = "kernels", "ncclDevKernel", "data_loader"
 
 
 def activity(trace: Trace) -> dict[str, pl.DataFrame]:
@@ -28,16 +32,22 @@ def activity(trace: Trace) -> dict[str, pl.DataFrame]:
     made = {"stretches": _stretches(trace), "rank_sums": _sums(trace), "rank_names": _names(trace)}
     owners = _collectives(trace).select("who", *OWNER).unique("who", keep="first", maintain_order=True)
     return {
-        name: made[name].join(owners, on="who", maintain_order="left").select(*columns).cast(columns)
+        name: made[name].join(owners, on="who", maintain_order="left").select(*columns).cast(dict(columns))
         for name, columns in OF_RANKS.items()
     }
 
 
 def _stretches(trace: Trace) -> pl.DataFrame:
-    """The stretches in which each rank did something: who, start_ns, end_ns and PARTS."""
+    """The stretches in which each rank did something beside its collectives: who, start_ns, end_ns and PARTS."""
     cut = _cut(trace)
-    parts = spent(trace, cut).with_columns(communicating=pl.col("waiting") + pl.col("communicating"))
-    return pl.concat([cut, parts.select(PARTS)], how="horizontal").filter(pl.sum_horizontal(PARTS) > 0)
+    beside = overlap_ns(cut, _collectives(trace), ["who"]) > 0
+    parts = spent(trace, cut).select(
+        "computing",
+        "copying",
+        communicating=pl.when(~beside).then(pl.col("waiting") + pl.col("communicating")).otherwise(0),
+        loading=pl.when(~beside).then("loading").otherwise(0),
+    )
+    return pl.concat([cut, parts], how="horizontal").filter(pl.sum_horizontal(PARTS) > 0)
 
 
 def _sums(trace: Trace) -> pl.DataFrame:
@@ -62,35 +72,31 @@ def gathered_work(sums: pl.DataFrame, names: pl.DataFrame) -> Work:
     return Work(ranks=ranks, names=names.with_columns(who()).drop(*OWNER))
 
 
-def laid_out(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Stretches as tables of a recording in which the same is done in each of them, one part after the other."""
+def laid_out(rows: pl.DataFrame, collectives: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Stretches, and the collectives between them, as tables of a recording in which the same is done in each of them,
+    one part after the other."""
     spans = dict(_spans(rows))
-    kernels = [
-        spans[part].with_columns(kernel=pl.lit(name))
-        for part, name in (("computing", _COMPUTING), ("communicating", _COMMUNICATING))
-    ]
+    timed = collectives.filter(pass_id=_TIMED_PASS).select(spans["communicating"].columns)
+    communicating = pl.concat([spans["communicating"], timed])
     tables = {
-        "dispatches": pl.concat(kernels),
+        "dispatches": pl.concat(
+            [
+                spans["computing"].with_columns(kernel=pl.lit(_COMPUTING)),
+                communicating.with_columns(kernel=pl.lit(_COMMUNICATING)),
+            ]
+        ),
         "copies": spans["copying"].with_columns(kind=pl.lit("UNKNOWN")),
         "ranges": spans["loading"].with_columns(name=pl.lit(_LOADING), source=pl.lit("chrome")),
     }
     return {name: schema.conform(name, table) for name, table in tables.items() if table.height}
 
 
-# Names by which analyses know what it is.
-_COMPUTING, _COMMUNICATING, _LOADING = "kernels", "ncclDevKernel", "data_loader"
-
-
 def _spans(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     since = pl.col("start_ns")
     for part in PARTS:
         until = since + pl.col(part)
-        yield (
-            part,
-            rows.select(*OWNER, since.alias("start_ns"), until.alias("end_ns")).filter(
-                pl.col("end_ns") > pl.col("start_ns")
-            ),
-        )
+        spans = rows.filter(pl.col(part) > 0).select(*OWNER, start_ns=since, end_ns=until)
+        yield part, spans
         since = until
 
 

@@ -76,7 +76,7 @@ PARTS = (
     "loading",
 )  # of a stretch, in nanoseconds; the rest of it is idle
 _DONE = ("kernels", "kernel_ns", "clock_mhz", "host_rows")
-OF_RANKS: dict[str, dict[str, Any]] = {
+OF_RANKS: dict[str, Mapping[Any, Any]] = {
     "stretches": {**OWNER, **dict.fromkeys(("start_ns", "end_ns", *PARTS), _NUMBER)},
     "rank_sums": {**OWNER, **dict.fromkeys(_DONE, _NUMBER)},
     "rank_names": {**OWNER, "kind": _TEXT, "name": _TEXT, "calls": _NUMBER, "total_ns": _NUMBER},
