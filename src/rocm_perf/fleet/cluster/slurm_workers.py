@@ -19,7 +19,6 @@ from rocm_perf.fleet.launcher import Say
 from rocm_perf.fleet.slurm import commands
 from rocm_perf.fleet.slurm.follow import pauses_s
 from rocm_perf.fleet.slurm.states import JobStatus, progress
-from rocm_perf.units import NS_PER_S, format_ns
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -98,7 +97,7 @@ def worker_job(request: ClusterRequest, scheduler: str) -> Iterator[WorkerJob]:
 
 def _submitted(script: Path) -> str:
     try:
-        return commands.submit(("sbatch", "--parsable", str(script)), str(script.parent))
+        return commands.submit(("sbatch", "--parsable", str(script)), str(Path.cwd()))
     except NotSupportedError as error:
         raise NotSupportedError("sbatch refused the job of workers", error.why, _ADVICE) from error
 
@@ -124,9 +123,11 @@ class WorkerJob:
                 raise self._without_worker(_ended(status))
             line = self._standing(status)
             if waited_s >= self._wait_s:
-                raise self._without_worker(f"none came within {_time(self._wait_s)} (--wait): {line}")
+                raise self._without_worker(
+                    f"none came within {_time(self._wait_s)} (--wait), and the job is cancelled; {line}"
+                )
             if waited_s >= _QUIET_S and (line != last or waited_s - said_s >= _SAY_AGAIN_S):
-                say(f"{line}; {_time(waited_s)} of {_time(self._wait_s)} (--wait)")
+                say(f"{line} ({_time(waited_s)}; given up after {_time(self._wait_s)}, see --wait)")
                 last, said_s = line, waited_s
             with suppress(TimeoutError):
                 client.wait_for_workers(1, timeout=min(pause_s, self._wait_s - waited_s))
@@ -151,4 +152,4 @@ def _ended(status: JobStatus) -> str:
 
 
 def _time(seconds: float) -> str:
-    return format_ns(round(seconds * NS_PER_S))
+    return f"{seconds:,.0f} s"
