@@ -64,7 +64,7 @@ def test_what_sbatch_refuses_is_said_in_one_line(
 @pytest.fixture
 def closed_partition(slurm: Cluster) -> Iterator[None]:
     """Jobs are accepted, and stay in the queue."""
-    slurm.run("scontrol", "update", "PartitionName=gpu", "State=INACTIVE")
+    slurm.run("scontrol", "update", "PartitionName=gpu", "State=DOWN")
     yield
     slurm.run("scontrol", "update", "PartitionName=gpu", "State=UP")
 
@@ -75,7 +75,7 @@ def test_a_job_that_stays_in_the_queue_is_talked_about_and_given_up(slurm: Clust
     done = _analyze(slurm, tmp_path, "--wait", "12", "--worker-memory", "400M")
     assert done.returncode == 4
     waiting, refused = done.stderr.splitlines()
-    assert "waits: the partition starts no jobs" in waiting
+    assert "waits: the partition is down" in waiting
     assert refused.startswith("rocm-perf: no worker came from SLURM job ")
     assert slurm.is_empty_within(60)
 
