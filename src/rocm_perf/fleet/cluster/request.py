@@ -32,6 +32,6 @@ class ClusterRequest:
             "--cluster": self.where,
             "--workers": self.workers,
             "--worker-memory": self.worker_memory,
-            "--wait": self.wait_s,
+            "--wait": f"{self.wait_s:g}" if self.wait_s else None,
         }
         return " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
