@@ -57,5 +57,35 @@ def test_what_sbatch_refuses_is_said_in_one_line(
     monkeypatch.setenv("SBATCH_PARTITION", "absent")
     done = _analyze(slurm, tmp_path)
     assert done.returncode == 4
-    assert done.stderr.startswith("rocm-perf: sbatch failed: ")
+    assert done.stderr.startswith("rocm-perf: sbatch refused the job of workers: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def closed_partition(slurm: Cluster) -> Iterator[None]:
+    """Jobs are accepted, and stay in the queue."""
+    slurm.run("scontrol", "update", "PartitionName=gpu", "State=DOWN")
+    yield
+    slurm.run("scontrol", "update", "PartitionName=gpu", "State=UP")
+
+
+@pytest.mark.usefixtures("closed_partition")
+def test_a_job_that_stays_in_the_queue_is_talked_about_and_given_up(slurm: Cluster, tmp_path: Path) -> None:
+    write_rank(simulated_rank(steps=1, pairs=1), 0, tmp_path)
+    done = _analyze(slurm, tmp_path, "--wait", "12", "--worker-memory", "400M")
+    assert done.returncode == 4
+    waiting, refused = done.stderr.splitlines()
+    assert "waits: the partition is down" in waiting
+    assert refused.startswith("rocm-perf: no worker came from SLURM job ")
+    assert slurm.is_empty_within(60)
+
+
+def test_a_job_whose_workers_cannot_start_ends_the_wait_with_its_log(
+    slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rank(simulated_rank(steps=1, pairs=1), 0, tmp_path)
+    monkeypatch.setenv("SLURM_DISTRIBUTION", "nonsense")  # srun refuses it, sbatch does not look at it
+    done = _analyze(slurm, tmp_path, "--worker-memory", "400M")
+    assert done.returncode == 4
+    assert "it has ended as failed" in done.stderr
+    assert "Its log ends with: " in done.stderr

@@ -12,7 +12,7 @@ from rocm_perf.cli.cluster_options import add_cluster, cluster_request
 from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.output import say, show_json
-from rocm_perf.cli.progress import count_progress, reading_progress
+from rocm_perf.cli.progress import count_progress, reading_progress, say_beside_progress
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError, UsageError
 
 if TYPE_CHECKING:
@@ -134,7 +134,10 @@ def _on_cluster(args: argparse.Namespace) -> tuple[list[Document], list[Failure]
 
     request = cluster_request(args)
     with count_progress("ranks") as progress:
-        return [analyse_on_cluster(args.paths[0], request, grouping=args.by, progress=progress)], []
+        document = analyse_on_cluster(
+            args.paths[0], request, grouping=args.by, progress=progress, say=say_beside_progress
+        )
+    return [document], []
 
 
 def _here(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:

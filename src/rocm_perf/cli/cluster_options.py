@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import positive, size
+from rocm_perf.cli.arguments import positive, seconds, size
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,11 +32,17 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
         type=size,
         help="memory of each worker: 6G, 500M (default: its part of what is available; on slurm 4G)",
     )
+    parser.add_argument(
+        "--wait",
+        metavar="S",
+        type=seconds,
+        help="with --cluster slurm: give up, and cancel the job, if no worker has come after S seconds (default 3600)",
+    )
 
 
 def cluster_request(args: argparse.Namespace) -> ClusterRequest:
     """What was asked for; raises where other options cannot be obeyed beside it."""
-    from rocm_perf.fleet.cluster.request import ClusterRequest
+    from rocm_perf.fleet.cluster.request import SLURM, ClusterRequest
 
     given = {
         "--window A..B": not isinstance(args.window, str),
@@ -53,7 +59,13 @@ def cluster_request(args: argparse.Namespace) -> ClusterRequest:
             raise UsageError(f"--cluster and {option} exclude each other", next_step="Leave one of them out.")
     if len(args.paths) > 1:
         raise UsageError("--cluster takes one folder", next_step="Name the folder that holds all ranks.")
-    request = ClusterRequest(args.cluster, args.workers, args.worker_memory)
+    request = ClusterRequest(args.cluster, args.workers, args.worker_memory, args.wait)
+    if request.wait_s and request.where != SLURM:
+        raise UsageError(
+            "--wait is for workers that SLURM starts",
+            f"{request.where} has no queue to wait in",
+            "Leave it out, or use --cluster slurm.",
+        )
     if request.is_address and (request.workers or request.worker_memory):
         raise UsageError(
             "--workers and --worker-memory are for workers that are started here",

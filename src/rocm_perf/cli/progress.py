@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rocm_perf.cli.output import show_status
+from rocm_perf.cli.output import say, show_status
 
 _PATIENCE_S = 1.0
 _REFRESH_S = 0.2
@@ -55,6 +55,13 @@ def count_progress(noun: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: show_status(f"{done:,} of {total:,} {noun}")
     finally:
         show_status("")
+
+
+def say_beside_progress(line: str) -> None:
+    """Print a line that stays, in place of the one that shows progress."""
+    if sys.stderr.isatty():
+        show_status("")
+    say(line)
 
 
 @contextmanager

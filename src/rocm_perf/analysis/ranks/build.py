@@ -8,7 +8,9 @@ from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.ranks.arrivals import CLASSES, arrivals, classified
 from rocm_perf.analysis.ranks.over_time import heat_map, totals
 from rocm_perf.analysis.ranks.parts import PARTS
-from rocm_perf.analysis.ranks.stragglers import stragglers
+from rocm_perf.analysis.ranks.repair import repaired
+from rocm_perf.analysis.ranks.stragglers import Insight, stragglers
+from rocm_perf.analysis.ranks.work import work
 from rocm_perf.model.quantity import ratio, unavailable
 from rocm_perf.model.results.ranks import CollectiveClasses, Ranks, RankTime
 from rocm_perf.model.trace import Trace
@@ -20,6 +22,11 @@ _NOTHING = "no collective that several recorded ranks took part in"
 @once_per_trace
 def ranks(trace: Trace) -> Ranks:
     """Who waits for whom in collectives, and why."""
+    return compared(trace, Insight(work, repaired))
+
+
+def compared(trace: Trace, insight: Insight) -> Ranks:
+    """The same, with what else can be found out about late ranks."""
     met = arrivals(trace)
     formula = FORMULAS["ranks.waited_share"]
     if not met.height:
@@ -39,7 +46,7 @@ def ranks(trace: Trace) -> Ranks:
     return Ranks(
         rows=rows,
         collectives=_collectives(trace),
-        stragglers=stragglers(trace),
+        stragglers=stragglers(trace, insight),
         map=heat_map(trace),
         waited_share=ratio(waited, whole, formula, "waiting_ns", "time_ns"),
         clock_error_ns=met["error_ns"].max(),  # type: ignore[arg-type]

@@ -7,106 +7,100 @@ from collections.abc import Iterator
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.basis.passes import timed_dispatches
-from rocm_perf.analysis.ranks.members import who
 from rocm_perf.analysis.ranks.over_time import totals
-from rocm_perf.analysis.ranks.parts import host_spans
 from rocm_perf.analysis.ranks.repair import own_and_usual, slower_than_first, slower_than_others
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.ranks.work import HOST, KERNEL, Work
 from rocm_perf.model.results.ranks import Cause
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns
 
-_CLOCK = "clock_mhz"
 _LOWER = 0.98  # of the others' clock: then it explains something
 _MORE = 1.02  # times as much as the others: from here on it is worth a word
 _HALF = 0.5  # of what is lost: what takes less of it explains nothing
 
 
-def unknown_reason(trace: Trace, late: str, cause: str | None) -> str | None:
+def unknown_reason(trace: Trace, work: Work, late: str, cause: str | None) -> str | None:
     """Why the recording does not tell the cause; None where it does."""
     if cause is None:
         return "it has no collective of these ranks before that one to compare with"
-    own = totals(trace).filter(who=late)
-    if not own["computing"].sum() and not _host_recorded(trace, late):
+    host_recorded = bool(work.ranks.filter(who=late)["host_rows"].sum())
+    if not totals(trace).filter(who=late)["computing"].sum() and not host_recorded:
         return "nothing but collectives was recorded of it"
-    if cause == "host" and not _host_recorded(trace, late):
+    if cause == "host" and not host_recorded:
         return "its GPU is idle before it arrives, and what its host did is not recorded"
     return None
 
 
-def _host_recorded(trace: Trace, late: str) -> bool:
-    return any(host_spans(trace, table).filter(who=late).height for table in ("api_calls", "ops"))
-
-
-def evidence(trace: Trace, cause: Cause, late: str, delayed_ns: float) -> Iterator[str]:
+def evidence(trace: Trace, work: Work, cause: Cause, late: str, delayed_ns: float) -> Iterator[str]:
     """What is different on a late rank, one line each."""
     if cause == "compute":
-        yield from _compute(trace, late)
-        yield from _clock(trace, late)
+        yield from _compute(work, late)
+        yield from _clock(work, late)
     elif cause in ("data loader", "host"):
-        yield from _host(trace, late, cause, delayed_ns)
+        yield _idle(trace, late, cause)
+        yield from _longer(work, late, delayed_ns)
     elif cause == "slow link":
         yield from _link(trace, late)
 
 
-def _compute(trace: Trace, late: str) -> Iterator[str]:
+def _compute(work: Work, late: str) -> Iterator[str]:
     """Whether it runs more kernels or slower ones, and which."""
-    kernels = timed_dispatches(trace)
-    kernels = kernels.filter(~is_collective(kernels["kernel"])).with_columns(who())
-    per_rank = kernels.group_by("who").agg(
-        count=pl.len().cast(pl.Int64), ns=(pl.col("end_ns") - pl.col("start_ns")).sum()
-    )
+    per_rank = work.ranks.drop_nulls("kernels").select("who", "kernels", "kernel_ns")
     own, others = per_rank.filter(who=late), per_rank.filter(pl.col("who") != late)
     if not own.height or not others.height:
         return
     count, spent = own.row(0)[1:]
-    usual_count, usual_ns = (int(others[name].quantile(0.5, "lower") or 0) for name in ("count", "ns"))
+    usual_count, usual_ns = (
+        int(others[name].quantile(0.5, "lower") or 0) for name in ("kernels", "kernel_ns")
+    )
     line = f"its kernels take {format_ns(spent)}, those of a usual rank {format_ns(usual_ns)}"
     if count > _MORE * usual_count:
         yield f"{line}: it runs {format_count(count, 'kernel')}, the others {usual_count:,}"
         return
     yield f"{line}, for as many kernels"
-    yield from _slowest(kernels, late)
+    yield from _slowest(work, late)
 
 
-def _slowest(kernels: pl.DataFrame, late: str) -> Iterator[str]:
-    """The kernel that loses most time, with what it takes on that rank and on the others."""
-    spans = kernels.with_columns(ns=pl.col("end_ns") - pl.col("start_ns"), late=pl.col("who") == late)
-    means = spans.group_by("kernel").agg(
-        own=pl.col("ns").filter("late").mean(),
-        usual=pl.col("ns").filter(~pl.col("late")).median(),
-        lost=pl.col("ns").filter("late").sum() * 1.0,
+def _slowest(work: Work, late: str) -> Iterator[str]:
+    """The kernel that loses most time, with what it takes on that rank and on a usual one."""
+    spans = work.names.filter(kind=KERNEL).with_columns(
+        mean=pl.col("total_ns") / pl.col("calls"), late=pl.col("who") == late
+    )
+    means = spans.group_by("name").agg(
+        own=pl.col("mean").filter("late").first(),
+        usual=pl.col("mean").filter(~pl.col("late")).median(),
+        lost=pl.col("total_ns").filter("late").sum() * 1.0,
     )
     means = means.drop_nulls().with_columns(pl.col("lost") * (1 - pl.col("usual") / pl.col("own")))
-    for name, own, usual, _ in means.sort("lost", "kernel", descending=[True, False]).head(1).iter_rows():
+    for name, own, usual, _ in means.sort("lost", "name", descending=[True, False]).head(1).iter_rows():
         yield f"{short_name(name)} takes {format_ns(own)} on it, elsewhere {format_ns(usual)}"
 
 
-def _clock(trace: Trace, late: str) -> Iterator[str]:
+def _clock(work: Work, late: str) -> Iterator[str]:
     """The clock of its GPU, where it was read and is lower."""
-    read = trace.table("samples").filter(metric=_CLOCK).drop_nulls("agent_id")
-    if not read.height:
-        return
-    gpus = timed_dispatches(trace).with_columns(who()).select("node", "agent_id", "who").unique()
-    clocks = read.join(gpus, on=["node", "agent_id"]).group_by("who").agg(pl.col("value").median())
-    own = clocks.filter(who=late)["value"].median()
-    usual = clocks.filter(pl.col("who") != late)["value"].median()
+    clocks = work.ranks.drop_nulls("clock_mhz")
+    own = clocks.filter(who=late)["clock_mhz"].median()
+    usual = clocks.filter(pl.col("who") != late)["clock_mhz"].median()
     if isinstance(own, float) and isinstance(usual, float) and own < _LOWER * usual:
         yield f"its GPU runs at {own:,.0f} MHz, the others at {usual:,.0f} MHz"
 
 
-def _host(trace: Trace, late: str, cause: Cause, delayed_ns: float) -> Iterator[str]:
-    """What the GPU waits for, and the operator or range that takes longer than on the others."""
+def _idle(trace: Trace, late: str, cause: Cause) -> str:
+    """What the GPU waits for."""
     part = "loading" if cause == "data loader" else "idle"
     own, usual = own_and_usual(trace, late, part)
     doing = "its host fetches data" if cause == "data loader" else "its host launches nothing"
-    yield f"its GPU is idle for {format_ns(own)} while {doing}, that of a usual rank for {format_ns(usual)}"
-    spans = pl.concat([host_spans(trace, table) for table in ("ops", "ranges")])
-    sums = spans.group_by("who", "name").agg(ns=(pl.col("end_ns") - pl.col("start_ns")).sum())
-    mine = sums.filter(who=late).select("name", own="ns")
+    return f"its GPU is idle for {format_ns(own)} while {doing}, that of a usual rank for {format_ns(usual)}"
+
+
+def _longer(work: Work, late: str, delayed_ns: float) -> Iterator[str]:
+    """The operator or range that takes longer than on the others."""
+    sums = work.names.filter(kind=HOST)
+    mine = sums.filter(who=late).select("name", own="total_ns")
     theirs = (
-        sums.filter(pl.col("who") != late).group_by("name").agg(usual=pl.col("ns").quantile(0.5, "lower"))
+        sums.filter(pl.col("who") != late)
+        .group_by("name")
+        .agg(usual=pl.col("total_ns").quantile(0.5, "lower"))
     )
     more = mine.join(theirs, on="name").with_columns(more=pl.col("own") - pl.col("usual"))
     if more.height and more["more"].max() >= _HALF * delayed_ns:  # type: ignore[operator]

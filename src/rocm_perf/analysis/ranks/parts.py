@@ -77,9 +77,10 @@ def host_spans(trace: Trace, table: str) -> pl.DataFrame:
 
 @once_per_trace
 def processes(trace: Trace) -> pl.DataFrame:
-    """Who each process on the clock of the collectives is: node, pid, who."""
+    """Who each process on the clock of the collectives is: node, pid, who. A rank alone meets nobody, and is itself."""
     columns = ["node", "pid", "who"]
     kernels = timed_dispatches(trace).with_columns(who()).drop_nulls("who").select(columns).unique()
     comparable = arrivals(trace).select("domain").unique()
-    kernels = with_clocks(kernels, trace).join(comparable, on="domain", how="semi")
+    if comparable.height:
+        kernels = with_clocks(kernels, trace).join(comparable, on="domain", how="semi")
     return pl.concat([kernels.select(columns), arrivals(trace).select(columns)]).unique().sort(columns)

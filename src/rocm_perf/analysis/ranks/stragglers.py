@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.ranks.arrivals import arrivals, classified
 from rocm_perf.analysis.ranks.criterion import MOST_CHANCE, chances, costly
 from rocm_perf.analysis.ranks.evidence import evidence, unknown_reason
 from rocm_perf.analysis.ranks.lateness import EARLIER, delays
 from rocm_perf.analysis.ranks.over_time import totals
 from rocm_perf.analysis.ranks.parts import PARTS
-from rocm_perf.analysis.ranks.repair import repaired
+from rocm_perf.analysis.ranks.work import Work
 from rocm_perf.model.results.ranks import CAUSES, Cause, Straggler
+from rocm_perf.model.results.whatif import Projection
 from rocm_perf.model.trace import Trace
 
 WORTH = 0.03  # of the time that is looked at
@@ -25,14 +28,21 @@ _SLOW_LINK: Cause = "slow link"
 Late = Sequence[tuple[str, float]]  # who, and by how much it delays the others
 
 
-def stragglers(trace: Trace) -> tuple[Straggler, ...]:
+class Insight(NamedTuple):
+    """How more is found out about a late rank than when it came: what each rank did in all; and the run re-timed with
+    the late ones as fast as the others, with the options of `whatif` for it, or nothing where that cannot be told."""
+
+    work: Callable[[Trace], Work]
+    repair: Callable[[Trace, Cause | None, Late], tuple[Projection | None, str]]
+
+
+def stragglers(trace: Trace, insight: Insight) -> tuple[Straggler, ...]:
     """Late ranks by cause, those that are worth most first."""
-    compared = _conclusive(trace)
     window = totals(trace).select(pl.sum_horizontal(PARTS).max()).item() or 0
-    chance = dict(chances(costly(compared)).select("who", "chance").iter_rows())
+    chance = dict(chances(costly(_conclusive(trace))).select("who", "chance").iter_rows())
     candidates = [who for who, value in chance.items() if value <= MOST_CHANCE]
     found = [
-        _straggler(trace, compared, cause, late, chance=max(chance[who] for who, _ in late))
+        _straggler(trace, insight, cause, late, chance=max(chance[who] for who, _ in late))
         for cause, late in _by_cause(trace, candidates)
     ]
     worth = [(_worth_ns(straggler), straggler) for straggler in found]
@@ -40,6 +50,7 @@ def stragglers(trace: Trace) -> tuple[Straggler, ...]:
     return tuple(straggler for _, straggler in sorted(kept, key=lambda pair: -pair[0]))
 
 
+@once_per_trace
 def _conclusive(trace: Trace) -> pl.DataFrame:
     """The arrivals at collectives whose class is known."""
     known = classified(trace).filter(pl.col("class") != "inconclusive").select("meeting")
@@ -65,12 +76,13 @@ def _by_cause(trace: Trace, candidates: Sequence[str]) -> Iterator[tuple[Cause |
 
 
 def _straggler(
-    trace: Trace, compared: pl.DataFrame, cause: Cause | None, late: Late, *, chance: float
+    trace: Trace, insight: Insight, cause: Cause | None, late: Late, *, chance: float
 ) -> Straggler:
     worst, delayed = late[0]
-    reason = unknown_reason(trace, worst, cause)
+    compared, work = _conclusive(trace), insight.work(trace)
+    reason = unknown_reason(trace, work, worst, cause)
     known = cause if reason is None else None
-    projection, command = repaired(trace, known, late)
+    projection, command = insight.repair(trace, known, late)
     return Straggler(
         ranks=tuple(who for who, _ in late),
         cause=known,
@@ -79,7 +91,7 @@ def _straggler(
         last_in=_last_in(compared, [who for who, _ in late], "end_ns" if cause == _SLOW_LINK else "start_ns"),
         collectives=compared["meeting"].n_unique(),
         chance=chance,
-        evidence=tuple(evidence(trace, known, worst, delayed)) if known else (),
+        evidence=tuple(evidence(trace, work, known, worst, delayed)) if known else (),
         repair=projection,
         command=command,
     )

@@ -12,6 +12,7 @@ from msgspec.structs import asdict, replace
 from rocm_perf.analysis.collectives.build import communication
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.idle.sync import waiting
+from rocm_perf.analysis.reduction.stretches import activity
 from rocm_perf.analysis.reduction.tables import GATHERED, Tables, frame, machine_number, nothing
 from rocm_perf.analysis.time.busy import device_times, node_spans, queue_times
 from rocm_perf.analysis.time.families import family_totals
@@ -84,6 +85,7 @@ def contribution(trace: Trace, place: int, label: str) -> Tables:
         **{name: frame(name, made) for name, made in rows.items()},
         **{name: frame(name, made).with_columns(own) for name, made in numbered.items()},
         **{name: trace.table(name).with_columns(own) for name in GATHERED},
+        **{name: table.with_columns(own) for name, table in activity(trace).items()},
     }
 
 

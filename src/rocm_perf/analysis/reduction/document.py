@@ -14,11 +14,13 @@ from msgspec.structs import replace
 from rocm_perf.analysis.collectives.build import communication
 from rocm_perf.analysis.graph.build import build
 from rocm_perf.analysis.overview import overview
+from rocm_perf.analysis.ranks.work import Work
 from rocm_perf.analysis.reduction import idle, times
 from rocm_perf.analysis.reduction.contribution import COUNTED
 from rocm_perf.analysis.reduction.counted import Counts
 from rocm_perf.analysis.reduction.ranks import late_ranks
 from rocm_perf.analysis.reduction.runs import one_run
+from rocm_perf.analysis.reduction.stretches import gathered_work, laid_out
 from rocm_perf.analysis.reduction.tables import GATHERED, Tables
 from rocm_perf.analysis.time.busy import gpus
 from rocm_perf.analysis.time.hotspots import Grouping
@@ -53,7 +55,8 @@ def reduced(
     of all ranks onto one clock, and says which are the same."""
     counts = Counts(tables)
     nodes = times.nodes_of(tables["machines"])
-    job = aligned(job_trace(tables, nodes))
+    recording = aligned(job_trace(tables, nodes))
+    job = Trace({name: recording.table(name) for name in GATHERED}, recording.run)
     blank = _blank(label)
     document = replace(
         blank,
@@ -75,7 +78,7 @@ def reduced(
         gaps=idle.gaps(tables, counts, nodes, blank.gaps),
         sync=idle.sync(tables["waits"], counts, blank.sync),
         communication=_communication(job, counts, tables["gpus"]),
-        ranks=late_ranks(job, blank.ranks),
+        ranks=late_ranks(recording, _work(tables, nodes), blank.ranks),
         sanity=_doubts(tables, "sanity"),
         coverage=_coverage(counts, job.run),
     )
@@ -84,12 +87,23 @@ def reduced(
 
 
 def job_trace(tables: Tables, nodes: Mapping[int, int]) -> Trace:
-    """What was gathered of all ranks as one Trace: who took part, on which machines, and their collectives."""
-    node = pl.col("node").replace_strict(nodes, return_dtype=pl.Int32)
-    gathered = {name: tables[name].sort("node", maintain_order=True).with_columns(node) for name in GATHERED}
+    """What was gathered of all ranks as one Trace: who took part, on which machines, their collectives, and what they
+    did between these."""
+    gathered = {name: _placed(tables[name], nodes) for name in GATHERED}
     for name, key in (("agents", ("node", "agent_id")), ("nodes", ("node",))):
         gathered[name] = gathered[name].unique(key, keep="first", maintain_order=True)
-    return Trace(gathered, _run(tables))
+    between = laid_out(_placed(tables["stretches"], nodes), gathered["collectives"])
+    return Trace({**gathered, **between}, _run(tables))
+
+
+def _work(tables: Tables, nodes: Mapping[int, int]) -> Work:
+    return gathered_work(_placed(tables["rank_sums"], nodes), _placed(tables["rank_names"], nodes))
+
+
+def _placed(rows: pl.DataFrame, nodes: Mapping[int, int]) -> pl.DataFrame:
+    """Rows of all ranks in the order of ranks, with the numbers of their hosts."""
+    node = pl.col("node").replace_strict(nodes, return_dtype=pl.Int32)
+    return rows.sort("node", maintain_order=True).with_columns(node)
 
 
 def _run(tables: Tables) -> RunInfo:

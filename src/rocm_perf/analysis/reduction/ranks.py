@@ -1,33 +1,18 @@
-"""Who the ranks wait for, from the collectives of all of them: what they did between collectives is not gathered."""
+"""Who the ranks wait for and why, from the collectives of all ranks and what each did between its own."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rocm_perf.analysis.ranks.build import ranks
-from rocm_perf.model.results.ranks import Ranks, Straggler
+from rocm_perf.analysis.ranks.build import compared
+from rocm_perf.analysis.ranks.stragglers import Insight
+from rocm_perf.analysis.ranks.work import Work
+from rocm_perf.model.results.ranks import Ranks
 from rocm_perf.model.trace import Trace
 
-_NOT_GATHERED = (
-    "only the collectives of all ranks are looked at together; analyze the recordings of this rank and of a few others "
-    "without --cluster to see what it does before it arrives"
-)
 
-
-def late_ranks(job: Trace, unknown: Ranks) -> Ranks:
-    """The classes of collectives, and the ranks that come late; why, and where the time of each goes, is that of
-    `unknown`."""
-    together = ranks(job)
-    if together.unavailable:
-        return replace(unknown, unavailable=together.unavailable)
-    return replace(
-        unknown,
-        collectives=together.collectives,
-        stragglers=tuple(map(_without_cause, together.stragglers)),
-        clock_error_ns=together.clock_error_ns,
-        unavailable=None,
-    )
-
-
-def _without_cause(straggler: Straggler) -> Straggler:
-    return replace(straggler, cause=None, reason=_NOT_GATHERED, evidence=(), repair=None, command="")
+def late_ranks(job: Trace, work: Work, unknown: Ranks) -> Ranks:
+    """What one process says of the ranks, but for what it would be worth to have late ones as fast as the others:
+    that takes the calls and kernels of all ranks at once. Where nothing is known, the answer is `unknown`."""
+    together = compared(job, Insight(work=lambda _: work, repair=lambda *_: (None, "")))
+    return replace(unknown, unavailable=together.unavailable) if together.unavailable else together

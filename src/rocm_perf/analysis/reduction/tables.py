@@ -66,6 +66,21 @@ GATHERED = (
     "processes",
     "nodes",
 )  # tables of the model: all rows of all ranks
+# What each rank did, likewise all rows of all ranks (stretches.py). Whose they are is said by numbers, for names of
+# machines and GPUs are known when all ranks are.
+OWNER = {"node": _NUMBER, "rank": pl.Int32, "agent_id": _NUMBER, "pid": _NUMBER}
+PARTS = (
+    "computing",
+    "copying",
+    "communicating",
+    "loading",
+)  # of a stretch, in nanoseconds; the rest of it is idle
+_DONE = ("kernels", "kernel_ns", "clock_mhz", "host_rows")
+OF_RANKS: dict[str, Mapping[Any, Any]] = {
+    "stretches": {**OWNER, **dict.fromkeys(("start_ns", "end_ns", *PARTS), _NUMBER)},
+    "rank_sums": {**OWNER, **dict.fromkeys(_DONE, _NUMBER)},
+    "rank_names": {**OWNER, "kind": _TEXT, "name": _TEXT, "calls": _NUMBER, "total_ns": _NUMBER},
+}
 _MACHINES = 1 << 10  # of one rank
 
 
@@ -86,7 +101,11 @@ def frame(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 def nothing() -> dict[str, pl.DataFrame]:
     """What adds nothing to anything."""
-    return {name: frame(name, ()) for name in RULES} | {name: _gathered(name) for name in GATHERED}
+    return {
+        **{name: frame(name, ()) for name in RULES},
+        **{name: _gathered(name) for name in GATHERED},
+        **{name: pl.DataFrame(schema=columns) for name, columns in OF_RANKS.items()},
+    }
 
 
 def added(parts: Sequence[Tables]) -> dict[str, pl.DataFrame]:
@@ -94,7 +113,7 @@ def added(parts: Sequence[Tables]) -> dict[str, pl.DataFrame]:
     whole = [nothing(), *parts]
     return {
         **{name: _reduced(rule, pl.concat([part[name] for part in whole])) for name, rule in RULES.items()},
-        **{name: pl.concat([part[name] for part in whole], rechunk=True) for name in GATHERED},
+        **{name: pl.concat([part[name] for part in whole], rechunk=True) for name in (*GATHERED, *OF_RANKS)},
     }
 
 

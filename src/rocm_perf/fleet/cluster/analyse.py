@@ -13,20 +13,26 @@ from rocm_perf.fleet.cluster.connection import connected, worker_limit
 from rocm_perf.fleet.cluster.ranks import ranks_at
 from rocm_perf.fleet.cluster.request import ClusterRequest
 from rocm_perf.fleet.cluster.spread import Progress, added_up
+from rocm_perf.fleet.launcher import Say
 from rocm_perf.model.document import Document
 from rocm_perf.units import format_count
 
 
-def _silent(_done: int, _total: int) -> None:
+def _silent(*_: object) -> None:
     """Show nothing."""
 
 
 def analyse_on_cluster(
-    folder: Path, request: ClusterRequest, *, grouping: Grouping = "full", progress: Progress = _silent
+    folder: Path,
+    request: ClusterRequest,
+    *,
+    grouping: Grouping = "full",
+    progress: Progress = _silent,
+    say: Say = _silent,
 ) -> Document:
     """What all ranks below the folder say together; raises where none could be read."""
     ranks = ranks_at(folder)
-    with connected(request) as client:
+    with connected(request, say) as client:
         tables = added_up(client, ranks, worker_limit(client), progress)
     if not tables["runs"].height:
         raise _nothing_read(folder, tables["failures"]["reason"].to_list())

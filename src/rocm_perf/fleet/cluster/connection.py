@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocm_perf.errors import InputError, NotSupportedError, ToolAbsentError
 from rocm_perf.fleet.cluster.request import SLURM, WORKER_THREADS, WORKER_VARIABLES, ClusterRequest
+from rocm_perf.fleet.launcher import Say
 from rocm_perf.memory import usable_bytes
 from rocm_perf.units import format_count
 from rocm_perf.version import __version__
@@ -29,8 +30,8 @@ _SETTINGS: dict[str, Any] = {
 
 
 @contextmanager
-def connected(request: ClusterRequest) -> Iterator[Client]:
-    """A client with at least one worker that can run this version of rocm-perf."""
+def connected(request: ClusterRequest, say: Say) -> Iterator[Client]:
+    """A client with at least one worker that can run this version of rocm-perf; what it takes to get one is said."""
     _require_dask()
     import dask
 
@@ -42,7 +43,7 @@ def connected(request: ClusterRequest) -> Iterator[Client]:
         elif request.where == SLURM:
             from rocm_perf.fleet.cluster.slurm_workers import slurm_client
 
-            opened = slurm_client(request)
+            opened = slurm_client(request, say)
         else:
             opened = _local(request)
         with opened as client:

@@ -13,11 +13,12 @@ WORKER_VARIABLES = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
 @dataclass(frozen=True)
 class ClusterRequest:
     """Where the workers are: `local` (processes of this machine), `slurm` (a job that is submitted), or the address of
-    a Dask scheduler; how many are started, and how much memory each may use."""
+    a Dask scheduler; how many are started, how much memory each may use, and how long the first of a job may take."""
 
     where: str
     workers: int | None = None
     worker_memory: int | None = None
+    wait_s: float | None = None
 
     @property
     def is_address(self) -> bool:
@@ -27,5 +28,10 @@ class ClusterRequest:
     @property
     def options(self) -> str:
         """The options that ask for the same."""
-        given = {"--cluster": self.where, "--workers": self.workers, "--worker-memory": self.worker_memory}
+        given = {
+            "--cluster": self.where,
+            "--workers": self.workers,
+            "--worker-memory": self.worker_memory,
+            "--wait": f"{self.wait_s:g}" if self.wait_s else None,
+        }
         return " ".join(f"{name} {value}" for name, value in given.items() if value is not None)

@@ -5,28 +5,36 @@ from __future__ import annotations
 
 import logging
 import shlex
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.errors import NotSupportedError, RocmPerfError, ToolAbsentError
+from rocm_perf.errors import NotSupportedError
 from rocm_perf.fleet.cluster.request import WORKER_THREADS, WORKER_VARIABLES, ClusterRequest
+from rocm_perf.fleet.launcher import Say
+from rocm_perf.fleet.slurm import commands
+from rocm_perf.fleet.slurm.follow import pauses_s
+from rocm_perf.fleet.slurm.states import JobStatus, progress
 
 if TYPE_CHECKING:
     from distributed import Client
 
+_LOG = "workers.log"
 _WORKERS = 4
 _WORKER_BYTES = 4_000_000_000
-_FIRST_WORKER_S = 3600  # that a job may wait in the queue
-_LOOK_S = 5.0  # between two looks at the queue
+_WAIT_S = 3600.0  # that the first worker may take, unless --wait says otherwise
+_QUIET_S = 5.0  # in which most jobs start: nothing is said before
+_SAY_AGAIN_S = 60.0  # what has not changed
 _ORPHANED_S = 60  # a worker that has lost its scheduler ends by itself
-_OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE")
-_ERROR_LINES = 3
+_ERROR_LINES = 5  # of the log of workers
+_ADVICE = (
+    "Set SBATCH_PARTITION, SBATCH_ACCOUNT or SBATCH_TIMELIMIT as your cluster needs them, ask for less with --workers "
+    "or --worker-memory, or use --cluster local."
+)
 
 
 def worker_script(scheduler: str, folder: Path, *, workers: int, memory: int) -> str:
@@ -44,18 +52,19 @@ def worker_script(scheduler: str, folder: Path, *, workers: int, memory: int) ->
         f"#SBATCH --ntasks={workers}\n"
         "#SBATCH --cpus-per-task=1\n"
         f"#SBATCH --mem-per-cpu={-(-memory // 10**6)}M\n"
-        f"#SBATCH --output={folder}/workers.log\n"
+        f"#SBATCH --output={folder}/{_LOG}\n"
         f"{variables}"
         f"exec srun --kill-on-bad-exit=0 {shlex.join(command)}\n"
     )
 
 
 @contextmanager
-def slurm_client(request: ClusterRequest) -> Iterator[Client]:
-    """A client whose workers are tasks of a job; the first of them has come."""
+def slurm_client(request: ClusterRequest, say: Say) -> Iterator[Client]:
+    """A client whose workers are tasks of a job; the first of them has come. What keeps it from coming is said."""
     from distributed import Client, LocalCluster
     from distributed.utils import get_ip
 
+    commands.check_here("--cluster slurm", "--cluster local analyses the ranks here.")
     with (
         LocalCluster(
             n_workers=0, host=get_ip(), dashboard_address=None, silence_logs=logging.CRITICAL
@@ -63,12 +72,12 @@ def slurm_client(request: ClusterRequest) -> Iterator[Client]:
         worker_job(request, scheduler.scheduler_address) as job,
         Client(scheduler) as client,
     ):
-        job.wait_for_worker(client)
+        job.wait_for_worker(client, say)
         yield client
 
 
 @contextmanager
-def worker_job(request: ClusterRequest, scheduler: str) -> Iterator[_WorkerJob]:
+def worker_job(request: ClusterRequest, scheduler: str) -> Iterator[WorkerJob]:
     """The submitted job; it is cancelled at the end."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-workers-", dir=Path.cwd()) as name:
         folder = Path(name)
@@ -79,63 +88,68 @@ def worker_job(request: ClusterRequest, scheduler: str) -> Iterator[_WorkerJob]:
             memory=request.worker_memory or _WORKER_BYTES,
         )
         (folder / "workers.sh").write_text(text)
-        job = _WorkerJob(run_slurm("sbatch", "--parsable", str(folder / "workers.sh")).split(";")[0], folder)
+        job = WorkerJob(_submitted(folder / "workers.sh"), folder / _LOG, request.wait_s or _WAIT_S)
         try:
             yield job
         finally:
-            run_slurm("scancel", job.number)
+            commands.cancel(job.number)
 
 
-class _WorkerJob:
-    """A submitted job of workers."""
-
-    def __init__(self, number: str, folder: Path) -> None:
-        self.number = number
-        self._folder = folder
-
-    def wait_for_worker(self, client: Client) -> None:
-        """Return once a worker has come; raise if the job ended before, or stays in the queue."""
-        deadline = time.monotonic() + _FIRST_WORKER_S
-        while not client.scheduler_info(n_workers=-1)["workers"]:
-            state = self._state()
-            if state in _OVER or time.monotonic() > deadline:
-                raise self._no_worker(state)
-            try:
-                client.wait_for_workers(1, timeout=_LOOK_S)
-            except TimeoutError:
-                continue
-
-    def _state(self) -> str:
-        """The state of the job in SLURM's words; a job that the queue has forgotten is over."""
-        try:
-            return run_slurm("squeue", "--noheader", "--jobs", self.number, "--format=%T") or "COMPLETED"
-        except RocmPerfError:
-            return "COMPLETED"
-
-    def _no_worker(self, state: str) -> NotSupportedError:
-        log = self._folder / "workers.log"
-        lines = log.read_text(errors="replace").splitlines()[-_ERROR_LINES:] if log.exists() else []
-        return NotSupportedError(
-            f"no worker came from SLURM job {self.number}",
-            f"it is {state.lower()}" + (f" and wrote: {' / '.join(lines)}" if lines else ""),
-            "Set SBATCH_PARTITION, SBATCH_ACCOUNT or SBATCH_TIMELIMIT as your cluster needs them, or use --cluster "
-            "local.",
-        )
-
-
-def run_slurm(*command: str) -> str:
-    """What a program of SLURM prints; raises if it is absent or refuses."""
+def _submitted(script: Path) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except FileNotFoundError as error:
-        raise ToolAbsentError(
-            "--cluster slurm needs SLURM",
-            f"{command[0]} is not on the PATH",
-            "Run it on a login node, or use local.",
-        ) from error
-    except subprocess.CalledProcessError as error:
-        reason = error.stderr.strip().splitlines()
-        raise NotSupportedError(
-            f"{command[0]} failed", reason[-1] if reason else f"exit code {error.returncode}"
-        ) from error
-    return done.stdout.strip()
+        return commands.submit(("sbatch", "--parsable", str(script)), str(Path.cwd()))
+    except NotSupportedError as error:
+        raise NotSupportedError("sbatch refused the job of workers", error.why, _ADVICE) from error
+
+
+class WorkerJob:
+    """A submitted job of workers, which writes a log, and has so many seconds to bring the first of them."""
+
+    def __init__(self, number: str, log: Path, wait_s: float) -> None:
+        self.number = number
+        self._log = log
+        self._wait_s = wait_s
+
+    def wait_for_worker(self, client: Client, say: Say) -> None:
+        """Return once a worker has come, and say now and then what the job waits for; raise if it has ended before, or
+        takes too long."""
+        begun = time.monotonic()
+        last, said_s = "", 0.0
+        for pause_s in pauses_s():
+            if client.scheduler_info(n_workers=-1)["workers"]:
+                return
+            status, waited_s = commands.status_of(self.number), time.monotonic() - begun
+            if status is not None and status.ended:
+                raise self._without_worker(_ended(status))
+            line = self._standing(status)
+            if waited_s >= self._wait_s:
+                raise self._without_worker(
+                    f"none came within {_time(self._wait_s)} (--wait), and the job is cancelled; {line}"
+                )
+            if waited_s >= _QUIET_S and (line != last or waited_s - said_s >= _SAY_AGAIN_S):
+                say(f"{line} ({_time(waited_s)}; given up after {_time(self._wait_s)}, see --wait)")
+                last, said_s = line, waited_s
+            with suppress(TimeoutError):
+                client.wait_for_workers(1, timeout=min(pause_s, self._wait_s - waited_s))
+
+    def _standing(self, status: JobStatus | None) -> str:
+        """What there is to say of a job that has brought no worker yet."""
+        if status is None:
+            return f"SLURM does not answer how job {self.number} stands"
+        sentence = progress(self.number, status)
+        return f"{sentence}, but no worker has come yet" if status.live else sentence
+
+    def _without_worker(self, why: str) -> NotSupportedError:
+        written = self._log.read_text(errors="replace").split("\n") if self._log.exists() else []
+        lines = [line.strip() for line in written if line.strip()][-_ERROR_LINES:]
+        log = f". Its log ends with: {' / '.join(lines)}" if lines else ". Its log is empty"
+        return NotSupportedError(f"no worker came from SLURM job {self.number}", f"{why}{log}", _ADVICE)
+
+
+def _ended(status: JobStatus) -> str:
+    state = status.state.lower().replace("_", " ")
+    return f"it has ended as {state}" + (f", with exit code {status.exit_code}" if status.exit_code else "")
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:,.0f} s"

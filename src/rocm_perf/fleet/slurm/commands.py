@@ -35,14 +35,13 @@ _ADVICE = {
 }  # fmt: skip
 
 
-def check_here() -> None:
-    """Refuse to go on where SLURM is not installed."""
+def check_here(wish: str, otherwise: str) -> None:
+    """Refuse to go on with a wish where SLURM is not installed, and say what can be done otherwise."""
     if shutil.which("sbatch") is None:
         raise ToolAbsentError(
             "there is no sbatch on this machine",
-            "launch slurm needs SLURM's commands",
-            "Start it on a login node of the cluster; --dry-run prints the script, and launch mpi or torchrun "
-            "start the ranks here.",
+            f"{wish} needs SLURM's commands",
+            f"Start it on a login node of the cluster; {otherwise}",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from itertools import chain, repeat
 
 from rocm_perf.errors import NotSupportedError
@@ -17,11 +18,16 @@ _SILENCE_S = 600.0  # after which a controller is given up
 _TO_WRITE_S = 60.0  # that interrupted ranks have before they are cancelled
 
 
+def pauses_s() -> Iterator[float]:
+    """How long to wait before each next question about a job, for ever."""
+    return chain(_PAUSES_S, repeat(_PAUSE_S))
+
+
 def follow(number: str, say: Say, *, patience_s: float = math.inf) -> JobStatus | None:
     """Wait until a job has ended, and say what happens to it meanwhile; None if that takes longer than the patience."""
     begun = heard = time.monotonic()
     said = ""
-    for pause_s in chain(_PAUSES_S, repeat(_PAUSE_S)):
+    for pause_s in pauses_s():
         status, now = commands.status_of(number), time.monotonic()
         if status is not None:
             heard = now

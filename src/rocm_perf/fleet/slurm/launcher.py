@@ -20,6 +20,8 @@ _OPTIONS = {  # by their names in the `slurm` of a configuration
     "qos": ("NAME", "quality of service"),
 }
 
+_OTHERWISE = "--dry-run prints the script, and launch mpi or torchrun start the ranks here."
+
 
 class SlurmLauncher:
     """As a job of SLURM: submitted, followed, collected.
@@ -41,14 +43,14 @@ class SlurmLauncher:
 
     def plan(self, job: Job, args: argparse.Namespace) -> LaunchPlan:
         if not args.dry_run:
-            commands.check_here()
+            commands.check_here("launch slurm", _OTHERWISE)
         return plan_of(job, _settings(job, args), tuple(args.sbatch_arg))
 
     def run(self, plan: LaunchPlan, job: Job, say: Say) -> Launched:
         return run_job(plan, job, say)
 
     def resume(self, job: Job, say: Say) -> Launched:
-        commands.check_here()
+        commands.check_here("launch slurm", _OTHERWISE)
         return resume_job(job, say)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rocm_perf.errors import NotSupportedError, ToolAbsentError
-from rocm_perf.fleet.cluster import slurm_workers
 from rocm_perf.fleet.cluster.request import ClusterRequest
-from rocm_perf.fleet.cluster.slurm_workers import worker_job, worker_script
+from rocm_perf.fleet.cluster.slurm_workers import slurm_client, worker_job, worker_script
 
 
 def test_the_script_is_bash_and_starts_as_many_workers(tmp_path: Path) -> None:
@@ -51,7 +52,90 @@ def test_what_sbatch_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_no_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ToolAbsentError, match="sbatch is not on the PATH"):
-        slurm_workers.run_slurm("sbatch")
+    with (
+        pytest.raises(ToolAbsentError, match="--cluster slurm needs SLURM's commands"),
+        slurm_client(ClusterRequest("slurm"), lambda _: None),
+    ):
+        pass
+
+
+class _Scheduler:
+    """A scheduler to which a worker comes after so long, on a clock that only waiting moves."""
+
+    def __init__(self, worker_after_s: float) -> None:
+        self.now_s = 0.0
+        self._worker_after_s = worker_after_s
+
+    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+        return {"workers": {"tcp://n1:1": {}} if self.now_s >= self._worker_after_s else {}}
+
+    def wait_for_workers(self, count: int, timeout: float) -> None:
+        self.now_s += timeout
+        if self.now_s < self._worker_after_s:
+            raise TimeoutError
+
+
+Waited = Callable[..., tuple[list[str], _Scheduler]]
+
+
+@pytest.fixture
+def waited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Waited:
+    """Waiting for the worker of a job of which `scontrol` says what is given: what was said, and the scheduler."""
+
+    def wait(
+        shown: str, worker_after_s: float = float("inf"), wait_s: float | None = None, log: str = ""
+    ) -> tuple[list[str], _Scheduler]:
+        _fake(tmp_path, "sbatch", "echo 41")
+        _fake(tmp_path, "scancel", "")
+        _fake(tmp_path, "scontrol", f"echo '{shown}'")
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        monkeypatch.chdir(tmp_path)
+        scheduler = _Scheduler(worker_after_s)
+        monkeypatch.setattr("rocm_perf.fleet.cluster.slurm_workers.time.monotonic", lambda: scheduler.now_s)
+        said: list[str] = []
+        with worker_job(ClusterRequest("slurm", wait_s=wait_s), "tcp://h:1") as job:
+            if log:
+                (next(tmp_path.glob("rocm-perf-workers-*")) / "workers.log").write_text(log)
+            job.wait_for_worker(scheduler, said.append)
+        return said, scheduler
+
+    return wait
+
+
+def test_a_job_that_waits_in_the_queue_is_talked_about_now_and_then(waited: Waited) -> None:
+    said, _ = waited("JobState=PENDING Reason=Resources", worker_after_s=200)
+    assert said[0].startswith("job 41 waits: no nodes are free (")
+    assert "given up after 3,600 s, see --wait" in said[0]
+    assert len(said) == 4  # the first after some seconds, then one a minute
+
+
+def test_a_worker_that_comes_at_once_is_not_talked_about(waited: Waited) -> None:
+    assert waited("JobState=RUNNING Reason=None NodeList=n1", worker_after_s=3)[0] == []
+
+
+def test_a_job_that_runs_without_bringing_a_worker_is_said_to(waited: Waited) -> None:
+    said, _ = waited("JobState=RUNNING Reason=None NodeList=n1", worker_after_s=20)
+    assert said[0].startswith("job 41 runs on n1, but no worker has come yet")
+
+
+def test_a_job_that_fails_ends_the_wait_at_once_with_its_log(waited: Waited) -> None:
+    log = "start\n\nTraceback\nModuleNotFoundError: No module named 'distributed'\nsrun: error: n1: task 0: Exited"
+    with pytest.raises(NotSupportedError) as refused:
+        waited("JobState=FAILED Reason=NonZeroExitCode ExitCode=1:0", log=log)
+    assert refused.value.what == "no worker came from SLURM job 41"
+    assert "it has ended as failed, with exit code 1" in refused.value.why
+    assert "ModuleNotFoundError: No module named 'distributed' / srun: error" in refused.value.why
+
+
+def test_after_the_time_that_was_allowed_the_job_is_given_up_and_cancelled(
+    waited: Waited, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        NotSupportedError, match=r"within 90 s .* job 41 waits: other jobs come first"
+    ) as gone:
+        waited("JobState=PENDING Reason=Priority", wait_s=90)
+    assert "SBATCH_PARTITION" in gone.value.next_step
+    assert (tmp_path / "calls").read_text().splitlines()[-1] == "scancel 41"

@@ -1,0 +1,29 @@
+"""Options of `analyze --cluster` that do not go together."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from rocm_perf.cli.analyze import AnalyzeCommand
+from rocm_perf.cli.cluster_options import cluster_request
+from rocm_perf.errors import UsageError
+
+
+def _parsed(*options: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    AnalyzeCommand().prepare_parser(parser)
+    return parser.parse_args(["job", *options])
+
+
+def test_how_long_to_wait_for_a_job_is_asked_for_again() -> None:
+    request = cluster_request(_parsed("--cluster", "slurm", "--wait", "90"))
+    assert request.wait_s == 90
+    assert request.options == "--cluster slurm --wait 90"
+
+
+@pytest.mark.parametrize("where", ["local", "tcp://h:8786"])
+def test_workers_without_a_queue_are_not_waited_for(where: str) -> None:
+    with pytest.raises(UsageError, match="--wait is for workers that SLURM starts"):
+        cluster_request(_parsed("--cluster", where, "--wait", "90"))
