@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.cluster_hta import compared, hta_table
+from bench.cluster_hta import EVENTS, compared, hta_table
 from bench.measure import machine, ours
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -232,6 +232,7 @@ def main() -> None:
     parser.add_argument("--planned", type=int, nargs="*", default=[100, 1000, PLANNED])
     parser.add_argument("--folder", type=Path, default=DATA, help="where the recordings are kept")
     parser.add_argument("--with-hta", action="store_true", help="also HTA on 8 torch traces")
+    parser.add_argument("--events", type=int, nargs="*", default=list(EVENTS), help="of each of these traces")
     parser.add_argument("--rounds", type=int, default=3, help="of the comparison with HTA")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
     parser.add_argument("--add-up", type=int, help=argparse.SUPPRESS)
@@ -242,8 +243,8 @@ def main() -> None:
     ranks_of(max([1, *options.ranks]), options.folder)
     sizes = [measured(count, options.folder) for count in options.ranks]
     sums = planned(options.planned, options.folder)
-    torch = compared(options.rounds) if options.with_hta else {}
-    print(table(sizes), added_table(sums), *([hta_table(torch)] if torch else []), sep="\n\n")
+    torch = [compared(events, options.rounds) for events in options.events] if options.with_hta else []
+    print(table(sizes), added_table(sums), *map(hta_table, torch), sep="\n\n")
     if options.json:
         facts = {"machine": machine(), "sizes": sizes, "planned": sums, "torch": torch}
         options.json.write_text(json.dumps(facts, indent=2) + "\n")
