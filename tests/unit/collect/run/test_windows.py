@@ -77,16 +77,19 @@ def ring_plan(request: Request, _: Machine, folder: Path) -> tuple[Plan, ...]:
 def ring(tmp_path: Path, said: list[str], snapshots_wanted: int = 1) -> Recorded:
     """A session with a ring, of which snapshots are asked for whenever it has turned; the tracer ends after that."""
 
+    def turned() -> Path:
+        while not (found := list((tmp_path / "runs").glob("*/*/*/pass_1/.turned"))):
+            time.sleep(0.02)
+        return found[0]
+
     def ask() -> None:
         for number in range(1, snapshots_wanted + 1):
-            while not (turned := list((tmp_path / "runs").glob("*/*/*/pass_1/.turned"))):
-                time.sleep(0.02)
-            turned[0].unlink()
+            sign = turned()
+            sign.unlink()
             os.kill(os.getpid(), SNAPSHOT_SIGNAL)
             while len(said) <= number:
                 time.sleep(0.02)
-            turned[0].with_name(".turn").touch()
-        turned[0].with_name(".enough").touch()
+            sign.with_name(".enough" if number == snapshots_wanted else ".turn").touch()
 
     asking = threading.Thread(target=ask)
     asking.start()
