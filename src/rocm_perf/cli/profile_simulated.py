@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -30,11 +32,15 @@ _TABLES: dict[Domain, tuple[str, ...]] = {
     "rccl": ("collectives",),
 }
 
+_SOFTWARE = "soft:"
+
 
 def profile_simulated(args: argparse.Namespace) -> int:
     """Simulate, write the bundle, report."""
-    gpu = find_gpu(args.device)
     arguments = application(args)
+    if args.device.startswith(_SOFTWARE):
+        raise _has_no_times(args.device.removeprefix(_SOFTWARE), arguments)
+    gpu = find_gpu(args.device)
     if len(arguments) != 1:
         raise UsageError(
             "a simulated device runs one workload file", f"{len(arguments)} arguments were given"
@@ -58,6 +64,16 @@ def profile_simulated(args: argparse.Namespace) -> int:
     bundle.write(trace, target, overwrite=args.force_overwrite)
     say(f"recorded {target}")
     return 0 if args.no_analyze else _report(target, args.json)
+
+
+def _has_no_times(gpu: str, app: Sequence[str]) -> UsageError:
+    run, words = f"rocm-perf emulate --device {shlex.quote(gpu)} --", shlex.join(app)
+    return UsageError(
+        "a GPU in software has no times to profile",
+        "it executes kernels on the CPU",
+        f"`{run} {words}` runs the program on it, `{run} rocm-perf capture --kernel NAME -- {words}` captures a kernel, "
+        "and `rocm-perf count` counts what that does.",
+    )
 
 
 def _deeper(source: Path, device: str) -> str | None:

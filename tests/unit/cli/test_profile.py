@@ -47,6 +47,7 @@ def test_profile_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.Captur
         (["--device", "sim:MI300X", "--", str(broken)], "line 4"),
         (["--device", "sim:MI300X", "--", str(tmp_path / "none.toml")], "cannot read"),
         (["--device", "sim:MI300X", "--", WORKLOAD, "--flag"], "one workload file"),
+        (["--device", "soft:MI300X", "--", "./app", "3"], "rocm-perf emulate --device MI300X -- ./app 3"),
     ):
         assert main(["profile", *arguments]) in (2, 6)
         assert words in capsys.readouterr().err
