@@ -71,8 +71,8 @@ def _has_no_times(gpu: str, app: Sequence[str]) -> UsageError:
     return UsageError(
         "a GPU in software has no times to profile",
         "it executes kernels on the CPU",
-        f"`{run} {words}` runs the program on it, `{run} rocm-perf capture --kernel NAME -- {words}` captures a kernel, "
-        "and `rocm-perf count` counts what that does.",
+        f"`{run} {words}` runs it there; `{run} rocm-perf capture --kernel NAME -- {words}` captures a kernel, "
+        "`rocm-perf count` counts what that does.",
     )
 
 
