@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -28,41 +29,45 @@ def emulated_work(trace: Trace, known: tuple[Device, ...], times: Times) -> Work
     counted = trace.table("emulated")
     if not counted.height:
         return NOTHING
-    alike = _same_kernels(times.timed, counted, known)
+    named = _same_names(times.timed, counted)
+    ran_on = pl.col("gpu").replace_strict({place: device.gfx for place, device in enumerate(known)})
+    alike = named.filter(ran_on == pl.col("gfx"))
     launched = _launched(trace, times.timed.join(alike, on=["gpu", "kernel"], how="semi"))
     rows = (
-        alike.join(counted.with_row_index("row"), on="row")
+        alike.drop("gfx")
+        .join(counted.with_row_index("row"), on="row")
         .with_columns(_shape())
         .join(launched, on=["gpu", "kernel", *_SHAPE], how="inner")
         .unique(["slot", "ceiling"], keep="first", maintain_order=True)
     )
     works = rows.unique(["gpu", "kernel", "ceiling"], keep="first", maintain_order=True)
     placed = {(gpu, kernel) for gpu, kernel in works.select("gpu", "kernel").iter_rows()}
-    others = {(gpu, kernel): row for gpu, kernel, row in alike.iter_rows() if (gpu, kernel) not in placed}
+    others = {(gpu, kernel): row for gpu, kernel, row, _ in named.iter_rows() if (gpu, kernel) not in placed}
     return Work(
         amounts=rows.select(*SCHEMA),
         known=dict(_facts(works)),
         all_flops=frozenset(placed),
         reasons={
             **dict.fromkeys(placed, LEAST_BYTES),
-            **{key: _other_launch(counted, row) for key, row in others.items()},
+            **{key: _unlike(counted.row(row, named=True), known[key[0]]) for key, row in others.items()},
         },
         notes=dict.fromkeys(placed, (LEAST_BYTES,)),
     )
 
 
-def _same_kernels(timed: pl.DataFrame, counted: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:
-    """Each kernel of the recording with the rows that were counted of it, for the chip that it ran on."""
-    by_name: dict[tuple[str | None, str], list[int]] = {}
+def _same_names(timed: pl.DataFrame, counted: pl.DataFrame) -> pl.DataFrame:
+    """Each kernel of the recording with the rows that were counted of a kernel of that name: gpu, kernel, row, gfx."""
+    by_name: dict[str, list[tuple[int, str]]] = {}
     for row, (kernel, name, gfx) in enumerate(counted.select("kernel", "name", "gfx").iter_rows()):
         for spelling in {normalised(kernel), normalised(name)}:
-            by_name.setdefault((gfx, spelling), []).append(row)
-    pairs = [
-        (gpu, kernel, row)
+            by_name.setdefault(spelling, []).append((row, gfx))
+    found = [
+        (gpu, kernel, row, gfx)
         for gpu, kernel in timed.select("gpu", "kernel").unique(maintain_order=True).iter_rows()
-        for row in by_name.get((known[gpu].gfx, normalised(kernel)), ())
+        for row, gfx in by_name.get(normalised(kernel), ())
     ]
-    return pl.DataFrame(pairs, {"gpu": pl.Int32, "kernel": pl.String, "row": pl.UInt32}, orient="row")
+    schema = {"gpu": pl.Int32, "kernel": pl.String, "row": pl.UInt32, "gfx": pl.String}
+    return pl.DataFrame(found, schema, orient="row")
 
 
 def _launched(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
@@ -94,10 +99,13 @@ def _facts(works: pl.DataFrame) -> Iterator[tuple[tuple[Key, str], Known]]:
         )
 
 
-def _other_launch(counted: pl.DataFrame, row: int) -> str:
-    sizes = counted.row(row, named=True)
+def _unlike(counted: Mapping[str, Any], device: Device) -> str:
+    """Why what was counted of a kernel of this name does not hold for any of its dispatches."""
+    if device.gfx != counted["gfx"]:
+        ran_on = f"it ran on {device.gfx}" if device.gfx else "the recording does not say which GPU it ran on"
+        return f"rocm-perf count counted its code for {counted['gfx']}, and {ran_on}"
     grid, workgroup = (
-        " x ".join(str(sizes[f"{what}_{axis}"]) for axis in "xyz") for what in ("grid", "workgroup")
+        " x ".join(str(counted[f"{what}_{axis}"]) for axis in "xyz") for what in ("grid", "workgroup")
     )
     launch = f"{grid} work-items in workgroups of {workgroup}"
     return f"rocm-perf count counted a launch of {launch}, and no dispatch is like that"

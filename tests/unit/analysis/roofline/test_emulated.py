@@ -67,7 +67,9 @@ def test_another_launch_of_it_does_other_work(tmp_path: Path, launch: dict[str, 
 
 
 def test_code_of_another_chip_and_another_kernel_do_not_count(tmp_path: Path) -> None:
-    assert kernel_of(saved(tmp_path, gfx="gfx1100")).basis == "none"
+    other = kernel_of(saved(tmp_path, gfx="gfx1100"))
+    assert other.basis == "none"
+    assert "for gfx1100, and it ran on gfx1151" in str(other.flops.unavailable)
     assert kernel_of(saved(tmp_path), kernel="daxpy").basis == "none"
 
 
