@@ -245,6 +245,9 @@ TEXT: dict[str, str] = {
     "run_record": '{"kind": "rocm-perf run", "version": 1, "run_id": "r", "host": "box", "pid": 77, "command": ["./app", "a b"], '
     '"folder": "/", "started_at": "2026-01-01T00:00:00Z", "profiler": "rocprofv3", "state": "running", "passes": [{"number": 1, '
     '"profiler": "rocprofv3", "purpose": "trace", "argv": ["./app"], "folder": "pass_1", "outcome": "recorded"}]}',
+    "count": '{"schema_version": 1, "kernel": "_Z3addPf", "name": "add(float*)", "gfx": "gfx942", "grid": [1024, 1, 1], '
+    '"workgroup": [256, 1, 1], "executed": {"workgroups": 4, "of_workgroups": 4, "waves": 16, "wave_size": 64, "seconds": 0.1}, '
+    '"roofline": {"point": {"work": [{"ceiling": "f32 vector", "amount": {"value": 1024, "unit": "FLOP"}}]}}}',
     "help": "usage: rocprofv3 [-h] [-i INPUT]\n\nROCProfilerV3 Run Script\n  version: 1.0.0\n",
 }
 
