@@ -47,7 +47,7 @@ def connected(request: ClusterRequest, say: Say) -> Iterator[Client]:
         else:
             opened = _local(request)
         with opened as client:
-            _require_same_version(client)
+            require_same_version(client)
             yield client
 
 
@@ -118,22 +118,23 @@ def _remote(address: str) -> Iterator[Client]:
         yield client
 
 
-def _require_same_version(client: Client) -> None:
+def require_same_version(client: Client) -> None:
     """Raise unless every worker runs the rocm-perf that this is: others may count differently."""
-    try:
-        versions = client.run(_version)
-    except ModuleNotFoundError as error:
-        raise NotSupportedError(
-            "a worker of the cluster lacks rocm-perf", str(error), "Install it where the workers run."
-        ) from error
-    others = {address: version for address, version in versions.items() if version != __version__}
-    if others:
-        address, version = next(iter(others.items()))
-        raise NotSupportedError(
-            f"the worker {address} has rocm-perf {version}",
-            f"this is {__version__}",
-            "Install the same version where the workers run.",
-        )
+    for address, answer in client.run(_version, on_error="return").items():
+        if isinstance(answer, OSError):
+            continue  # it has just ended, and its ranks are another's
+        if isinstance(answer, ModuleNotFoundError):
+            raise NotSupportedError(
+                "a worker of the cluster lacks rocm-perf", str(answer), "Install it where the workers run."
+            )
+        if isinstance(answer, Exception):
+            raise answer
+        if answer != __version__:
+            raise NotSupportedError(
+                f"the worker {address} has rocm-perf {answer}",
+                f"this is {__version__}",
+                "Install the same version where the workers run.",
+            )
 
 
 def _version() -> str:
