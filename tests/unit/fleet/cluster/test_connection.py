@@ -24,7 +24,7 @@ class Client:
 
 
 def test_a_worker_that_ends_while_it_is_asked_stops_nothing() -> None:
-    require_same_version(Client({"tcp://a": OSError("Stream is closed"), "tcp://b": __version__}))  # type: ignore[arg-type]
+    require_same_version(Client({"tcp://a": OSError("Stream is closed"), "tcp://b": __version__}))
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_a_worker_that_ends_while_it_is_asked_stops_nothing() -> None:
 )
 def test_others_may_count_differently(answer: object, text: str) -> None:
     with pytest.raises(NotSupportedError, match=text):
-        require_same_version(Client({"tcp://a": __version__, "tcp://b": answer}))  # type: ignore[arg-type]
+        require_same_version(Client({"tcp://a": __version__, "tcp://b": answer}))
 
 
 def test_any_other_failure_is_raised() -> None:
     with pytest.raises(ValueError, match="odd"):
-        require_same_version(Client({"tcp://a": ValueError("odd")}))  # type: ignore[arg-type]
+        require_same_version(Client({"tcp://a": ValueError("odd")}))
