@@ -83,5 +83,7 @@ def _cause(document: Document, kernel: str) -> tuple[Cause, str]:
         if row.kernel == kernel and row.label:
             return _CAUSES[row.label], row.reason
         if row.kernel == kernel and row.suspect:
-            return _CAUSES[row.suspect], f"{row.because or 'one measurement'} points there, which is no proof"
+            return _CAUSES[
+                row.suspect
+            ], f"{row.because or 'one measurement'} points to it, but does not prove it"
     return "unknown", "the recording does not say what holds it back"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rocm_perf.analysis.emulated.rows import INTEGER
 from rocm_perf.analysis.roofline.amounts import EMULATED, Known
 from rocm_perf.analysis.roofline.devices import Device
+from rocm_perf.analysis.roofline.emulated import COMPULSORY, NOT_ALL_BYTES, OPERATIONS
 from rocm_perf.analysis.roofline.points import Amount, Facts, kernel_roofline
 from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
 from rocm_perf.model.quantity import Quantity, unavailable
@@ -21,8 +22,6 @@ from rocm_perf.model.results.roofline import Ceiling, RooflineGpu
 from rocm_perf.units import format_ns
 
 NO_TIME = "emulation has no time: --time says how long it takes on the GPU"
-NOT_ALL_BYTES = "which lines the caches fetch more than once cannot be emulated"
-_COMPULSORY = "(distinct lines read + distinct lines written) * bytes of a line"
 _REQUESTED = "lines that each access asks for, added up * bytes of a line"
 _COMPUTE_NS = "the largest over kinds of units of the sum over types of operations / peak"
 _MEMORY_NS = "bytes / bandwidth of the device memory"
@@ -48,7 +47,7 @@ def emulated_roofline(
     return EmulatedRoofline(
         gpu=_gpu(device, ceilings),
         point=kernel_roofline(facts, device, ceilings),
-        intensity_most=_intensity(totals.flops, traffic.least, _COMPULSORY),
+        intensity_most=_intensity(totals.flops, traffic.least, COMPULSORY),
         intensity_least=_intensity(totals.flops, traffic.most, _REQUESTED),
         ridge=_ridge(facts, ceilings),
         compute_ns=compute,
@@ -94,9 +93,9 @@ def _amounts(totals: Totals, traffic: Traffic, device: Device) -> Iterator[Amoun
         by_ceiling[name] = by_ceiling.get(name, 0) + one.amount
     for name, amount in by_ceiling.items():
         unit = "OP" if name.startswith(INTEGER) else "FLOP"
-        yield Amount(name, amount, Known(EMULATED, unit, "operations of the executed instructions"))
+        yield Amount(name, amount, Known(EMULATED, unit, OPERATIONS))
     if traffic.least is not None:
-        known = Known(EMULATED, "B", _COMPULSORY, complete=False)
+        known = Known(EMULATED, "B", COMPULSORY, complete=False)
         yield Amount(device.memory, traffic.least, known)
     if totals.lds:
         yield Amount("LDS", totals.lds.bytes, Known(EMULATED, "B", "bytes that LDS accesses ask for"))

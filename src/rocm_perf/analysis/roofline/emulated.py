@@ -13,14 +13,12 @@ from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
 from rocm_perf.model.trace import Trace
 
-LEAST_BYTES = (
-    "its bytes are distinct lines, the least that memory moves: which of them the caches fetch more than once cannot "
-    "be emulated"
-)
+NOT_ALL_BYTES = "which lines the caches fetch more than once cannot be emulated"
+LEAST_BYTES = f"its bytes are distinct lines, the least that memory moves: {NOT_ALL_BYTES}"
 SAMPLED = "scaled from {done:,} of {all:,} workgroups"
-_OPERATIONS = "operations of the executed instructions"
-_LINES = "(distinct lines read + distinct lines written) * bytes of a line"
-_REQUESTED = "bytes that accesses ask for"
+OPERATIONS = "operations of the executed instructions"
+COMPULSORY = "(distinct lines read + distinct lines written) * bytes of a line"
+REQUESTED = "bytes that accesses ask for"
 _SHAPE = [f"{what}_{axis}" for what in ("grid", "workgroup") for axis in "xyz"]
 
 
@@ -86,7 +84,7 @@ def _facts(works: pl.DataFrame) -> Iterator[tuple[tuple[Key, str], Known]]:
     for row in works.iter_rows(named=True):
         done, all_of = row["workgroups"], row["of_workgroups"]
         is_memory = row["unit"] == "B" and row["ceiling"] not in ON_CHIP
-        formula = _OPERATIONS if row["unit"] != "B" else _LINES if is_memory else _REQUESTED
+        formula = OPERATIONS if row["unit"] != "B" else COMPULSORY if is_memory else REQUESTED
         yield (
             ((row["gpu"], row["kernel"]), row["ceiling"]),
             Known(

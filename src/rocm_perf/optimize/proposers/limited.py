@@ -30,7 +30,7 @@ class Limits:
 
 
 class NoAnswerError(Exception):
-    """There is no answer; the text says why."""
+    """The proposer gave no answer; the text says why."""
 
 
 def answered(argv: Sequence[str], question: bytes, limits: Limits) -> bytes:

@@ -29,7 +29,7 @@ class Parameter:
     type: str  # "const float*", as it is written, without the name
     element: str  # "float": without qualifiers, pointers and arrays
     depth: int  # how many pointers; an array counts as one, as in C
-    const: bool  # what it points to (or it itself, where it is no pointer) is const
+    const: bool  # the pointee of a pointer is const; of any other parameter, the parameter itself
     restrict: bool
     reference: bool
     volatile: bool
@@ -79,7 +79,7 @@ class Kernel:
     """A `__global__` function that is defined in the file."""
 
     name: str  # "scale", or "scale<int>" for a specialisation
-    namespaces: tuple[str, ...]  # "" for one without a name
+    namespaces: tuple[str, ...]  # "" for an anonymous one
     extern_c: bool
     template: tuple[TemplateParameter, ...] | None  # None: not a template
     parameters: tuple[Parameter, ...]
