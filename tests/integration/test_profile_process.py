@@ -16,7 +16,7 @@ from rocm_perf.collect.run.layout import read_record
 from rocm_perf.ingest.load import load
 from rocm_perf.model.collection import FILE_NAME, CollectionRecord
 from tests.fake_tools import fake_path
-from tests.unit.collect.run.test_launch import Screen
+from tests.unit.collect.run.test_launch import INTERRUPTIBLE, Screen
 
 pytestmark = pytest.mark.launches
 
@@ -110,7 +110,7 @@ def test_on_a_terminal_the_application_sees_a_terminal(profile: Profile) -> None
 
 
 def test_ctrl_c_flushes_and_is_reported(profile: Profile) -> None:
-    job = Screen(profile.argv("sh", "-c", "sleep 1; echo ready; sleep 300"), profile.environment)
+    job = Screen(profile.argv(sys.executable, "-c", INTERRUPTIBLE), profile.environment)
     try:
         job.until("ready")
         job.type(b"\x03")

@@ -333,6 +333,16 @@ def test_an_excerpt_keeps_both_ends() -> None:
     assert len(text) == HEAD_BYTES + TAIL_BYTES + 5
 
 
+INTERRUPTIBLE = """
+import os, signal, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+while os.tcgetpgrp(0) != os.getpgrp():
+    time.sleep(0.01)
+print("ready", flush=True)
+signal.pause()
+"""  # no shell: one that is between two commands keeps an interrupt until the second has ended
+
+
 class Screen:
     """A terminal that a test looks at and types on, with a job of a shell in front."""
 
@@ -412,7 +422,7 @@ def test_ctrl_c_reaches_the_application_alone(screen: Open, driven: Driven) -> N
 
 
 def test_ctrl_c_that_kills_is_an_interruption(screen: Open, driven: Driven) -> None:
-    job = screen("sh", "-c", "echo ready; sleep 30")
+    job = screen(sys.executable, "-c", INTERRUPTIBLE)
     job.until("ready")
     job.type(b"\x03")
     job.until("shell: exit 130")
