@@ -22,6 +22,7 @@ from rocm_perf.analysis.trust.coverage import coverage
 from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.analysis.verdict.doubts import doubts
 from rocm_perf.analysis.verdict.setting import setting
+from rocm_perf.model import schema
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.gaps import Gaps
 from rocm_perf.model.run import RunInfo
@@ -44,7 +45,7 @@ _WAITED_BY = ("scopes", "functions", "operators")
 
 def contribution(trace: Trace, place: int, label: str) -> Tables:
     """What the rank at this place of the list of ranks adds to the answers about all of them."""
-    idle = gaps(trace)
+    idle, machines = gaps(trace), _machines(trace)
     numbered = {
         "gpus": _gpus(trace),
         "idle_places": ({**asdict(row), "causes": _json(row.causes)} for row in idle.places),
@@ -57,7 +58,7 @@ def contribution(trace: Trace, place: int, label: str) -> Tables:
             }
             for gap in idle.worst
         ),
-        "machines": trace.table("nodes").join(node_spans(trace), on="node", how="left").iter_rows(named=True),
+        "machines": machines.join(node_spans(trace), on="node", how="left").iter_rows(named=True),
     }
     rows: dict[str, Iterable[Row]] = {
         "kernels": (asdict(row) for row in hotspots(trace).rows),
@@ -85,6 +86,7 @@ def contribution(trace: Trace, place: int, label: str) -> Tables:
         **{name: frame(name, made) for name, made in rows.items()},
         **{name: frame(name, made).with_columns(own) for name, made in numbered.items()},
         **{name: trace.table(name).with_columns(own) for name in GATHERED},
+        "nodes": machines.with_columns(own),
         **{name: table.with_columns(own) for name, table in activity(trace).items()},
     }
 
@@ -99,6 +101,18 @@ def _brief(run: RunInfo) -> RunInfo:
     """The run without the record of how it was collected, unless it is that of the first rank: one describes all."""
     first = run.collection is not None and not run.collection.rank
     return run if first else replace(run, collection=None)
+
+
+def _machines(trace: Trace) -> pl.DataFrame:
+    """The table `nodes`, with a row for each machine that others refer to and it does not list: a recording may come
+    without it, and the sums of all ranks need to know whose clock each row is on."""
+    listed, hosts = trace.table("nodes"), trace.run.hosts
+    used = [trace.table(name).select("node") for name in GATHERED]
+    unlisted = pl.concat([*used, node_spans(trace).select("node")]).unique().sort("node")
+    described = unlisted.join(listed, on="node", how="anti", maintain_order="left").with_columns(
+        host=pl.lit(hosts[0] if len(hosts) == 1 else None, pl.String), clock=pl.lit(trace.run.clock)
+    )
+    return pl.concat([listed, schema.conform("nodes", described)])
 
 
 def _gpus(trace: Trace) -> Iterator[Row]:

@@ -23,8 +23,8 @@ def nodes_of(machines: pl.DataFrame) -> dict[int, int]:
     ranks, as one process numbers them. A machine whose host nobody recorded is taken for the first."""
     earliest = machines.sort("first_ns", nulls_last=True)["host"].drop_nulls().head(1)
     in_order = machines.sort("node")["host"].drop_nulls()
-    hosts = list(dict.fromkeys([*earliest, *in_order])) or [None]
-    return {node: hosts.index(host or hosts[0]) for node, host in machines.select("node", "host").iter_rows()}
+    numbers = {host: number for number, host in enumerate(dict.fromkeys([*earliest, *in_order]))}
+    return {node: numbers.get(host, 0) for node, host in machines.select("node", "host").iter_rows()}
 
 
 def wall_ns(machines: pl.DataFrame, nodes: Mapping[int, int]) -> int | None:

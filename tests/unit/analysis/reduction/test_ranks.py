@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 import pytest
 from bench.straggler_matrix import merged
+from msgspec.structs import replace
 
 from rocm_perf.analysis.ranks.build import ranks
 from rocm_perf.analysis.reduction.contribution import contribution
@@ -100,6 +101,30 @@ def test_any_order_and_grouping_of_additions_says_the_same() -> None:
         cut = 1 + seed % (RANKS - 1)
         some, others = added(parts[:cut]), added(parts[cut:])
         assert msgspec.to_builtins(_together([others, some]).ranks) == expected
+
+
+@pytest.mark.parametrize("absent", ["nodes", "agents", "processes", "dispatches", "collectives"])
+def test_a_rank_without_some_table_does_not_lose_the_others(absent: str) -> None:
+    job, parts = _job("host")
+    second = job.recordings[1]
+    kept = {name: second.table(name) for name in second if name != absent}
+    poor = contribution(Trace(kept, second.run), 1, "rank 1")
+    others = [part for place, part in enumerate(parts) if place != 1]
+    busy, of_others = ({gpu.busy_ns for gpu in _together(some).devices} for some in ([*others, poor], others))
+    assert len(of_others) == RANKS - 1
+    assert of_others <= busy
+
+
+def test_a_machine_that_no_table_lists_is_the_host_of_its_run() -> None:
+    """As a bundle without the table `nodes` has it: the rank counts as if it were there."""
+    job, parts = _job("host")
+    unlisted = [_without_nodes(recording) for recording in job.recordings]
+    assert msgspec.to_builtins(_together(_contributions(unlisted))) == msgspec.to_builtins(_together(parts))
+
+
+def _without_nodes(recording: Trace) -> Trace:
+    tables = {name: recording.table(name) for name in recording if name != "nodes"}
+    return Trace(tables, replace(recording.run, clock=recording.table("nodes")["clock"][0]))
 
 
 def test_a_rank_of_which_only_collectives_were_recorded_cannot_say_why() -> None:
