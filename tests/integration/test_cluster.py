@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -77,6 +78,17 @@ def test_two_workers_with_little_memory_say_what_one_process_says(folder: Path, 
         folder, "--cluster", "local", "--workers", "2", "--worker-memory", "600M", "--window", "all"
     )
     _assert_same(_document(done), alone)
+
+
+def test_what_to_run_next_runs_as_it_is_printed(folder: Path) -> None:
+    findings = _document(_analyze(folder, "--cluster", "local", "--workers", "1"))["findings"]
+    commands = {finding["next_command"] for finding in findings if finding["kind"] == "kernel"}
+    (command,) = commands
+    assert "--cluster" not in command  # which leaves open what limits a kernel
+    program, *arguments = shlex.split(command)
+    assert program == "rocm-perf"
+    done = subprocess.run([sys.executable, "-m", "rocm_perf", *arguments], capture_output=True, check=False)
+    assert done.returncode == 0
 
 
 def test_a_bad_rank_does_not_lose_the_others(folder: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ reason."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from shlex import quote
 from typing import Any, TypeVar
 
 import msgspec
@@ -82,8 +81,7 @@ def reduced(
         sanity=_doubts(tables, "sanity"),
         coverage=_coverage(counts, job.run),
     )
-    first_rank = str(tables["runs"].sort("place")["label"][0])
-    return _with_findings(document, job, counts, _doubts(tables, "recording"), first_rank)
+    return _with_findings(document, job, counts, _doubts(tables, "recording"))
 
 
 def job_trace(tables: Tables, nodes: Mapping[int, int]) -> Trace:
@@ -210,24 +208,29 @@ def _of_some(found: list[tuple[int, Finding]], labels: Mapping[int, str]) -> Fin
     return replace(first, evidence=(where, *first.evidence))
 
 
-def _with_findings(
-    document: Document, job: Trace, counts: Counts, doubtful: tuple[Finding, ...], first_rank: str
-) -> Document:
+def _with_findings(document: Document, job: Trace, counts: Counts, doubtful: tuple[Finding, ...]) -> Document:
     """The document with what follows from it; changes are not re-timed, for no graph spans the ranks."""
     settings = (counts.fact_of_most("setting") or "{}").encode()
     run = Run(document, build(Trace({})), job, msgspec.json.decode(settings, type=Setting))
     _, findings = concluded(run, doubtful, idle_is_told=document.gaps.doubt is None)
-    return replace(document, findings=tuple(_seen_on_one_rank(finding, first_rank) for finding in findings))
+    return replace(document, findings=findings)
+
+
+def led_to_one_rank(document: Document, rank: str) -> Document:
+    """The document, whose findings about kernels lead to the recording of one rank, named as on a command line: it can
+    tell why a kernel takes so long, and kernels are the same on all ranks."""
+    findings = tuple(
+        _seen_on_one_rank(finding, rank) if finding.kind in KERNEL_KINDS else finding
+        for finding in document.findings
+    )
+    return replace(document, findings=findings)
 
 
 def _seen_on_one_rank(finding: Finding, rank: str) -> Finding:
-    """A finding about a kernel with the command that says why it takes so long: one rank's recording can tell."""
-    if finding.kind not in KERNEL_KINDS:
-        return finding
     return replace(
         finding,
         title=finding.title.partition(": ")[0],
         evidence=finding.evidence[:1],
         remedy="See what limits it in the recording of one rank, which is analysed in full.",
-        next_command=f"rocm-perf analyze {quote(rank)}",
+        next_command=f"rocm-perf analyze {rank}",
     )

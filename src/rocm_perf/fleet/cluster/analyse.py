@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocm_perf.analysis.parts.combine import asking_again
-from rocm_perf.analysis.reduction.document import reduced
+from rocm_perf.analysis.reduction.document import led_to_one_rank, reduced
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.errors import InputError
 from rocm_perf.fleet.cluster.clocks import on_one_clock
@@ -37,7 +37,8 @@ def analyse_on_cluster(
     if not tables["runs"].height:
         raise _nothing_read(folder, tables["failures"]["reason"].to_list())
     document = reduced(tables, str(folder), grouping, aligned=on_one_clock)
-    return asking_again(document, request.options)
+    first = min(tables["runs"]["place"])
+    return led_to_one_rank(asking_again(document, request.options), ranks[first].argument)
 
 
 def _nothing_read(folder: Path, reasons: list[str]) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,13 @@ class RankFiles:
     place: int
     label: str
     paths: tuple[Path, ...]
+
+    @property
+    def argument(self) -> str:
+        """How a command line names it: by its folder or bundle, else by its files."""
+        label = Path(self.label)
+        has_folder = all(label == path or label in path.parents for path in self.paths)
+        return shlex.join([self.label] if has_folder else map(str, self.paths))
 
 
 def ranks_at(folder: Path) -> list[RankFiles]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,19 @@ def test_nothing_there(tmp_path: Path) -> None:
         ranks_at(tmp_path)
     with pytest.raises(InputError, match="does not exist"):
         ranks_at(tmp_path / "absent")
+
+
+def test_a_command_line_names_a_rank_by_what_is_there(tmp_path: Path) -> None:
+    _laid_out(
+        tmp_path,
+        "a/7_kernel_trace.csv",
+        "a/7_hip_api_trace.csv",
+        "b c/8_results.db",
+        "run/rank3-77/rocm-perf-run.json",
+        "run/rank3-77/pass_0/x_results.db",
+        "z/manifest.json",
+    )
+    named = [shlex.split(rank.argument) for rank in ranks_at(tmp_path)]
+    assert all(Path(name).exists() for names in named for name in names)
+    assert [len(names) for names in named] == [2, 1, 1, 1]
+    assert named[2] == [str(tmp_path / "run/rank3-77")]
