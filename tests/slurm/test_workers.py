@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,8 @@ pytestmark = [
     pytest.mark.skipif(bool(missing()), reason=missing()),
 ]
 
+SMALL = 8  # ranks
+
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
@@ -27,15 +31,24 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield made
 
 
-def _analyze(slurm: Cluster, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def _started(slurm: Cluster, folder: Path, *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         [sys.executable, "-m", "rocm_perf", "analyze", str(folder), "--cluster", "slurm", "--json", *options],
         cwd=folder,
         env={**os.environ, **slurm.environment},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
     )
+
+
+def _ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    output, errors = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def _analyze(slurm: Cluster, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return _ended(_started(slurm, folder, *options))
 
 
 def test_ranks_are_analysed_by_workers_of_a_job_which_is_gone_at_the_end(
@@ -89,3 +102,34 @@ def test_a_job_whose_workers_cannot_start_ends_the_wait_with_its_log(
     assert done.returncode == 4
     assert "it has ended as failed" in done.stderr
     assert "Its log ends with: " in done.stderr
+
+
+def _reads(file: Path) -> bool:
+    """Whether some process has the file open."""
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):  # it has been closed meanwhile
+            if link.readlink() == file:
+                return True
+    return False
+
+
+def test_what_was_analysed_when_the_job_is_cancelled_is_kept(slurm: Cluster, tmp_path: Path) -> None:
+    """The first ranks are small. The last takes long, and the one worker does not come to its end."""
+    for rank in range(SMALL):
+        write_rank(simulated_rank(steps=1, pairs=1, seed=rank), rank, tmp_path)
+    long = write_rank(simulated_rank(steps=400, pairs=200), 99, tmp_path)
+    process = _started(slurm, tmp_path, "--workers", "1", "--worker-memory", "900M")
+    deadline = time.monotonic() + 120
+    while not _reads(long) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(1.0)  # for the last of the others to be brought here
+    slurm.run("scancel", *slurm.jobs())
+    done = _ended(process)
+    assert done.returncode == 4, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "was cancelled" in line
+    answer = json.loads(done.stdout)
+    analysed = len(answer["runs"][0]["devices"])
+    assert 0 < analysed <= SMALL
+    assert f"{analysed} of {SMALL + 1} ranks were analysed" in line
+    assert answer["errors"][0]["exit_code"] == 4

@@ -97,8 +97,8 @@ class AnalyzeCommand:
         answers, errors = _on_cluster(args) if args.cluster else _here(args)
         documents = [asked_with_captures(answer, args.captures) for answer in answers]
         if args.output:
-            failed = {label for label, _ in errors}
-            _write([one for one in documents if one.label not in failed], args.output, args.force)
+            empty = {label for label, error in errors if isinstance(error, EmptyCaptureError)}
+            _write([one for one in documents if one.label not in empty], args.output, args.force)
         if args.json:
             _print_json(documents, errors)
         else:
@@ -129,15 +129,15 @@ def _add_large_recordings(parser: argparse.ArgumentParser) -> None:
 
 
 def _on_cluster(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
-    """What the ranks of the one job say together."""
+    """What the ranks of the one job say together, and why that is not all of them."""
     from rocm_perf.fleet.cluster.analyse import analyse_on_cluster
 
     request = cluster_request(args)
     with count_progress("ranks") as progress:
-        document = analyse_on_cluster(
+        document, cut_short = analyse_on_cluster(
             args.paths[0], request, grouping=args.by, progress=progress, say=say_beside_progress
         )
-    return [document], []
+    return [document], [(document.label, cut_short)] if cut_short else []
 
 
 def _here(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocm_perf.errors import InputError, NotSupportedError, ToolAbsentError
 from rocm_perf.fleet.cluster.request import SLURM, WORKER_THREADS, WORKER_VARIABLES, ClusterRequest
+from rocm_perf.fleet.cluster.workers import Workers
 from rocm_perf.fleet.launcher import Say
 from rocm_perf.memory import usable_bytes
 from rocm_perf.units import format_count
@@ -30,7 +31,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 @contextmanager
-def connected(request: ClusterRequest, say: Say) -> Iterator[Client]:
+def connected(request: ClusterRequest, say: Say) -> Iterator[Workers]:
     """A client with at least one worker that can run this version of rocm-perf; what it takes to get one is said."""
     _require_dask()
     import dask
@@ -41,14 +42,14 @@ def connected(request: ClusterRequest, say: Say) -> Iterator[Client]:
         if request.is_address:
             opened = _remote(request.where)
         elif request.where == SLURM:
-            from rocm_perf.fleet.cluster.slurm_workers import slurm_client
+            from rocm_perf.fleet.cluster.slurm_workers import slurm_workers
 
-            opened = slurm_client(request, say)
+            opened = slurm_workers(request, say)
         else:
             opened = _local(request)
-        with opened as client:
-            require_same_version(client)
-            yield client
+        with opened as workers:
+            require_same_version(workers.client)
+            yield workers
 
 
 def worker_limit(client: Client) -> int | None:
@@ -69,7 +70,7 @@ def _require_dask() -> None:
 
 
 @contextmanager
-def _local(request: ClusterRequest) -> Iterator[Client]:
+def _local(request: ClusterRequest) -> Iterator[Workers]:
     from distributed import Client, LocalCluster
 
     workers = request.workers or len(os.sched_getaffinity(0))
@@ -90,11 +91,11 @@ def _local(request: ClusterRequest) -> Iterator[Client]:
             "Ask for fewer with --workers.",
         ) from error
     with cluster, Client(cluster) as client:
-        yield client
+        yield Workers(client)
 
 
 @contextmanager
-def _remote(address: str) -> Iterator[Client]:
+def _remote(address: str) -> Iterator[Workers]:
     from distributed import Client
 
     try:
@@ -115,7 +116,7 @@ def _remote(address: str) -> Iterator[Client]:
                 f"none came within {_WORKERS_S} s",
                 f"Start some: dask worker {address}",
             ) from error
-        yield client
+        yield Workers(client)
 
 
 def require_same_version(client: Client) -> None:

@@ -8,6 +8,7 @@ import shlex
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.errors import NotSupportedError
 from rocm_perf.fleet.cluster.request import WORKER_THREADS, WORKER_VARIABLES, ClusterRequest
+from rocm_perf.fleet.cluster.workers import Ended, Workers
 from rocm_perf.fleet.launcher import Say
 from rocm_perf.fleet.slurm import commands
 from rocm_perf.fleet.slurm.follow import pauses_s
-from rocm_perf.fleet.slurm.states import JobStatus, progress
+from rocm_perf.fleet.slurm.states import JobStatus, ending, progress
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -35,6 +37,14 @@ _ADVICE = (
     "Set SBATCH_PARTITION, SBATCH_ACCOUNT or SBATCH_TIMELIMIT as your cluster needs them, ask for less with --workers "
     "or --worker-memory, or use --cluster local."
 )
+
+_MORE_TIME = "Run it again with more time (SBATCH_TIMELIMIT=HH:MM:SS), or with more --workers."
+_AGAIN = defaultdict(
+    lambda: "Run it again.",
+    TIMEOUT=_MORE_TIME,
+    DEADLINE=_MORE_TIME,
+    OUT_OF_MEMORY="Run it again with more --worker-memory.",
+)  # what to do after a job that ended in the middle of the work
 
 
 def worker_script(scheduler: str, folder: Path, *, workers: int, memory: int) -> str:
@@ -59,7 +69,7 @@ def worker_script(scheduler: str, folder: Path, *, workers: int, memory: int) ->
 
 
 @contextmanager
-def slurm_client(request: ClusterRequest, say: Say) -> Iterator[Client]:
+def slurm_workers(request: ClusterRequest, say: Say) -> Iterator[Workers]:
     """A client whose workers are tasks of a job; the first of them has come. What keeps it from coming is said."""
     from distributed import Client, LocalCluster
     from distributed.utils import get_ip
@@ -73,7 +83,7 @@ def slurm_client(request: ClusterRequest, say: Say) -> Iterator[Client]:
         Client(scheduler) as client,
     ):
         job.wait_for_worker(client, say)
-        yield client
+        yield Workers(client, lambda: job.ended(client))
 
 
 @contextmanager
@@ -103,12 +113,14 @@ def _submitted(script: Path) -> str:
 
 
 class WorkerJob:
-    """A submitted job of workers, which writes a log, and has so many seconds to bring the first of them."""
+    """A submitted job of workers, which writes a log, and has so many seconds to bring the first of them, or another
+    where all have gone."""
 
     def __init__(self, number: str, log: Path, wait_s: float) -> None:
         self.number = number
         self._log = log
         self._wait_s = wait_s
+        self._alone_since: float | None = None
 
     def wait_for_worker(self, client: Client, say: Say) -> None:
         """Return once a worker has come, and say now and then what the job waits for; raise if it has ended before, or
@@ -116,7 +128,7 @@ class WorkerJob:
         begun = time.monotonic()
         last, said_s = "", 0.0
         for pause_s in pauses_s():
-            if client.scheduler_info(n_workers=-1)["workers"]:
+            if _has_workers(client):
                 return
             status, waited_s = commands.status_of(self.number), time.monotonic() - begun
             if status is not None and status.ended:
@@ -132,6 +144,25 @@ class WorkerJob:
             with suppress(TimeoutError):
                 client.wait_for_workers(1, timeout=min(pause_s, self._wait_s - waited_s))
 
+    def ended(self, client: Client) -> Ended | None:
+        """Why no worker will come again; None as long as there are some. A job that was put back into the queue may
+        take as long as at first."""
+        if _has_workers(client):
+            self._alone_since = None
+            return None
+        now = time.monotonic()
+        if self._alone_since is None:
+            self._alone_since = now
+        status = commands.status_of(self.number)
+        if status is not None and status.ended:
+            return Ended(f"{ending(self.number, status)}, and its workers are gone", _AGAIN[status.state])
+        if now - self._alone_since < self._wait_s:
+            return None
+        return Ended(
+            f"the workers are gone, and none came back within {_time(self._wait_s)}; {self._standing(status)}",
+            "Wait longer with --wait, or run it again.",
+        )
+
     def _standing(self, status: JobStatus | None) -> str:
         """What there is to say of a job that has brought no worker yet."""
         if status is None:
@@ -144,6 +175,10 @@ class WorkerJob:
         lines = [line.strip() for line in written if line.strip()][-_ERROR_LINES:]
         log = f". Its log ends with: {' / '.join(lines)}" if lines else ". Its log is empty"
         return NotSupportedError(f"no worker came from SLURM job {self.number}", f"{why}{log}", _ADVICE)
+
+
+def _has_workers(client: Client) -> bool:
+    return bool(client.scheduler_info(n_workers=-1)["workers"])
 
 
 def _ended(status: JobStatus) -> str:

@@ -1,50 +1,145 @@
-"""Ranks spread over the workers of a cluster, and their contributions added up there: as soon as some are done they are
-one, so that neither a worker nor this process ever holds those of all ranks."""
+"""Ranks spread over the workers of a cluster. Contributions are brought here and added up as they are made, so that what
+is here stays if the workers go. Where they are made faster than that, workers add some of them up first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocm_perf.analysis.reduction.contribution import failure
-from rocm_perf.analysis.reduction.tables import Tables
-from rocm_perf.analysis.reduction.tree import Tree
+from rocm_perf.analysis.reduction.tables import Tables, added, nothing
+from rocm_perf.analysis.reduction.tree import AT_ONCE, Tree
 from rocm_perf.fleet.cluster.ranks import RankFiles
 from rocm_perf.fleet.cluster.work import add, contribute
+from rocm_perf.fleet.cluster.workers import Ended, Workers
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 Progress = Callable[[int, int], None]  # ranks that are done, of how many
+_TURN_S = 0.02  # between two looks at what is done
+_LOOK_S = 1.0  # between two looks at whether workers are left
+_SOON = 1  # priority of additions: ranks have 0, and would all come first
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What ranks contribute together; `ended` is why some were not analysed, whose number is `missed`."""
+
+    tables: Tables
+    ended: Ended | None = None
+    missed: int = 0
 
 
 def added_up(
-    client: Client, ranks: Sequence[RankFiles], memory_bytes: int | None, progress: Progress
-) -> Tables:
+    workers: Workers, ranks: Sequence[RankFiles], memory_bytes: int | None, progress: Progress
+) -> Gathered:
     """What all ranks contribute together. A rank whose worker ends is tried again elsewhere; one that ends every worker
-    is a failure with its reason."""
-    from distributed import as_completed
+    is a failure with its reason, and so are those that are left when no worker will work again."""
+    gathering = _Gathering(workers.client, ranks, memory_bytes)
+    looked = time.monotonic()
+    while gathering.goes_on:
+        if gathering.advance():
+            progress(gathering.analysed, len(ranks))
+            continue
+        time.sleep(_TURN_S)
+        if time.monotonic() - looked < _LOOK_S:
+            continue
+        if ended := workers.ended():
+            missed = gathering.give_up(ended.what)
+            return Gathered(gathering.total(), ended, missed)
+        looked = time.monotonic()
+    return Gathered(gathering.total())
 
-    tasks = {
-        client.submit(contribute, rank, memory_bytes, key=f"rank-{rank.place}-{id(ranks)}", pure=False): rank
-        for rank in ranks
-    }
-    done: Tree[Future] = Tree(lambda parts: client.submit(add, parts, pure=False))
-    for count, task in enumerate(as_completed(list(tasks)), start=1):
-        rank = tasks.pop(task)
-        if task.status == "finished":
-            done.add(task)
+
+class _Gathering:
+    """What is under way on the workers, and what has come from them."""
+
+    def __init__(self, client: Client, ranks: Sequence[RankFiles], memory_bytes: int | None) -> None:
+        from distributed import as_completed
+
+        self._client = client
+        self._tasks: dict[Future, RankFiles] = {
+            client.submit(
+                contribute, rank, memory_bytes, key=f"rank-{rank.place}-{id(ranks)}", pure=False
+            ): rank
+            for rank in ranks
+        }
+        self._analysed = as_completed(list(self._tasks))
+        self._coming: dict[Future, list[RankFiles]] = {}  # contributions, or sums of some
+        self._brought = as_completed([], loop=client.loop, with_results=True, raise_errors=False)
+        self._here: Tree[Tables] = Tree(added)
+        self._here.add(nothing())
+        self._ranks = len(ranks)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether anything is still to come."""
+        return bool(self._tasks or self._coming)
+
+    @property
+    def analysed(self) -> int:
+        """How many ranks are done, well or not."""
+        return self._ranks - len(self._tasks)
+
+    def advance(self) -> bool:
+        """Take what has been done since the last time; False if that is nothing."""
+        brought, analysed = self._brought.next_batch(block=False), self._analysed.next_batch(block=False)
+        for coming, tables in brought:
+            self._keep(coming, tables)
+        self._bring(list(filter(self._is_good, analysed)))
+        return bool(brought or analysed)
+
+    def give_up(self, reason: str) -> int:
+        """Count all ranks whose contribution is not here as failures, and say how many they are."""
+        coming = [rank for ranks in self._coming.values() for rank in ranks]
+        missed = [*self._tasks.values(), *coming]
+        self._fail(missed, f"it was not analysed: {reason}")
+        return len(missed)
+
+    def total(self) -> Tables:
+        """What is here, as one."""
+        return self._here.total()
+
+    def _is_good(self, task: Future) -> bool:
+        if task.status not in ("error", "cancelled"):
+            return True
+        self._fail([self._tasks.pop(task)], _reason(task))
+        return False
+
+    def _bring(self, analysed: list[Future]) -> None:
+        """Have contributions brought here, as sums where that many are ready at once."""
+        whole = len(analysed) // AT_ONCE * AT_ONCE
+        for start in range(0, whole, AT_ONCE):
+            some = analysed[start : start + AT_ONCE]
+            self._await(self._client.submit(add, some, pure=False, priority=_SOON), some)
+        for task in analysed[whole:]:
+            self._await(task, [task])
+
+    def _await(self, coming: Future, tasks: list[Future]) -> None:
+        self._coming[coming] = [self._tasks.pop(task) for task in tasks]
+        self._brought.add(coming)
+
+    def _keep(self, coming: Future, tables: object) -> None:
+        ranks = self._coming.pop(coming)
+        if isinstance(tables, dict):
+            self._here.add(tables)
         else:
-            done.add(client.submit(failure, rank.place, rank.label, _reason(task)))
-        progress(count, len(ranks))
-    total: Tables = done.total().result()
-    return total
+            self._fail(ranks, _reason(coming))
+
+    def _fail(self, ranks: Iterable[RankFiles], reason: str) -> None:
+        for rank in ranks:
+            self._here.add(failure(rank.place, rank.label, reason))
 
 
 def _reason(task: Future) -> str:
     """Why a task could not be done, in one line."""
     from distributed import KilledWorker
 
+    if task.status == "cancelled":
+        return "the scheduler gave it up, or has ended"
     error = task.exception()
     if isinstance(error, KilledWorker):
         return (

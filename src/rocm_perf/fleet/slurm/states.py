@@ -110,9 +110,22 @@ def progress(number: str, status: JobStatus) -> str:
     return f"job {number} is {status.state.lower().replace('_', ' ')}"
 
 
+def ending(number: str, status: JobStatus) -> str:
+    """How a job ended, without what to do about it."""
+    if status.state == FORGOTTEN:
+        return f"SLURM has forgotten job {number}"
+    after = f" after {status.elapsed}" if status.elapsed else ""
+    if status.state == "COMPLETED":
+        return f"job {number} is done{after}"
+    failed = f"failed with exit code {status.exit_code or 1}"
+    what, _ = _ENDS.get(status.state, (failed, ""))
+    return f"job {number} {what}{after}"
+
+
 def outcome(number: str, status: JobStatus, *, out_of_time: bool, interrupted: bool) -> Launched:
     """How a job ended. `out_of_time`: its script interrupted it before the limit; `interrupted`: the user did."""
     after = f" after {status.elapsed}" if status.elapsed else ""
+    told = ending(number, status)
     if interrupted:
         return Launched(state="cancelled", message=f"job {number} was interrupted{after}", exit_code=130)
     if out_of_time and status.state != "CANCELLED":
@@ -122,23 +135,20 @@ def outcome(number: str, status: JobStatus, *, out_of_time: bool, interrupted: b
     if status.state == FORGOTTEN:
         return Launched(
             state="done",
-            message=f"SLURM has forgotten job {number}: what its ranks left says how it ended",
+            message=f"{told}: what its ranks left says how it ended",
             exit_code=0,
         )
     if status.state == "COMPLETED":
-        return Launched(state="done", message=f"job {number} is done{after}", exit_code=0)
+        return Launched(state="done", message=told, exit_code=0)
     if status.state in _ENDS:
-        what, advice = _ENDS[status.state]
+        _, advice = _ENDS[status.state]
         state = {"TIMEOUT": "timed out", "CANCELLED": "cancelled"}.get(status.state, "failed")
         return Launched(
             state=state,  # type: ignore[arg-type]
-            message=f"job {number} {what}{after}. {advice}".rstrip(". ") + ".",
+            message=f"{told}. {advice}".rstrip(". ") + ".",
             exit_code=status.exit_code or _KILLED,
         )
-    code = status.exit_code or 1
-    return Launched(
-        state="failed", message=f"job {number} failed with exit code {code}{after}", exit_code=code
-    )
+    return Launched(state="failed", message=told, exit_code=status.exit_code or 1)
 
 
 def _exit_code(text: str) -> int:

@@ -11,7 +11,13 @@ import pytest
 
 from rocm_perf.errors import NotSupportedError, ToolAbsentError
 from rocm_perf.fleet.cluster.request import ClusterRequest
-from rocm_perf.fleet.cluster.slurm_workers import slurm_client, worker_job, worker_script
+from rocm_perf.fleet.cluster.slurm_workers import (
+    WorkerJob,
+    slurm_workers,
+    worker_job,
+    worker_script,
+)
+from rocm_perf.fleet.cluster.workers import Ended
 
 
 def test_the_script_is_bash_and_starts_as_many_workers(tmp_path: Path) -> None:
@@ -57,13 +63,13 @@ def test_no_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with (
         pytest.raises(ToolAbsentError, match="--cluster slurm needs SLURM's commands"),
-        slurm_client(ClusterRequest("slurm"), lambda _: None),
+        slurm_workers(ClusterRequest("slurm"), lambda _: None),
     ):
         pass
 
 
 class _Scheduler:
-    """A scheduler to which a worker comes after so long, on a clock that only waiting moves."""
+    """A scheduler to which a worker comes after so long, on a clock that only waiting and the test move."""
 
     def __init__(self, worker_after_s: float) -> None:
         self.now_s = 0.0
@@ -139,3 +145,53 @@ def test_after_the_time_that_was_allowed_the_job_is_given_up_and_cancelled(
         waited("JobState=PENDING Reason=Priority", wait_s=90)
     assert "SBATCH_PARTITION" in gone.value.next_step
     assert (tmp_path / "calls").read_text().splitlines()[-1] == "scancel 41"
+
+
+@pytest.fixture
+def ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended | None]:
+    """What is said of a job without workers, of which `scontrol` says what is given, when it is asked again after so
+    long."""
+
+    def ask(shown: str, after_s: float = 0.0) -> Ended | None:
+        _fake(tmp_path, "scontrol", f"echo '{shown}'")
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        scheduler = _Scheduler(worker_after_s=float("inf"))
+        monkeypatch.setattr("rocm_perf.fleet.cluster.slurm_workers.time.monotonic", lambda: scheduler.now_s)
+        job = WorkerJob("41", tmp_path / "log", wait_s=90)
+        first = job.ended(scheduler)
+        scheduler.now_s += after_s
+        return job.ended(scheduler) if after_s else first
+
+    return ask
+
+
+def test_workers_whose_time_has_run_out_are_gone_for_good(ended: Callable[..., Ended | None]) -> None:
+    gone = ended("JobState=TIMEOUT Reason=TimeLimit RunTime=00:01:12 TimeLimit=00:01:00")
+    assert gone is not None
+    assert gone.what == "job 41 ran out of time after 00:01:12, and its workers are gone"
+    assert "SBATCH_TIMELIMIT" in gone.next_step
+
+
+def test_workers_that_were_cancelled_are_gone_for_good(ended: Callable[..., Ended | None]) -> None:
+    gone = ended("JobState=CANCELLED Reason=None RunTime=00:00:05")
+    assert gone == Ended("job 41 was cancelled after 00:00:05, and its workers are gone", "Run it again.")
+
+
+def test_a_job_that_is_ending_may_still_say_how(ended: Callable[..., Ended | None]) -> None:
+    assert ended("JobState=COMPLETING Reason=TimeLimit") is None
+
+
+def test_a_job_that_went_back_into_the_queue_is_waited_for_as_long_as_at_first(
+    ended: Callable[..., Ended | None],
+) -> None:
+    assert ended("JobState=PENDING Reason=BeginTime", after_s=80) is None
+    gone = ended("JobState=PENDING Reason=BeginTime", after_s=100)
+    assert gone is not None
+    assert "none came back within 90 s; job 41 waits: its time to begin has not come" in gone.what
+    assert "--wait" in gone.next_step
+
+
+def test_nothing_is_asked_of_slurm_while_there_are_workers(tmp_path: Path) -> None:
+    job = WorkerJob("41", tmp_path / "log", wait_s=90)
+    assert job.ended(_Scheduler(worker_after_s=0)) is None
+    assert not (tmp_path / "calls").exists()
