@@ -1,5 +1,5 @@
-"""Ranks spread over the workers of a cluster. Contributions are brought here and added up as they are made, so that what
-is here stays if the workers go. Where they are made faster than that, workers add some of them up first."""
+"""Ranks spread over the workers of a cluster. Contributions are brought here and added up as they are made, so that
+what is here stays if the workers go. Where they are made faster than that, workers add some of them up first."""
 
 from __future__ import annotations
 
