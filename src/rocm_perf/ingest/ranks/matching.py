@@ -3,20 +3,23 @@ begins. Recordings may begin and end with different collectives."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 
+from rocm_perf.ingest.ranks.beside import Beside
+from rocm_perf.ingest.ranks.fitting import Floats
 from rocm_perf.ingest.ranks.members import ClockKinds, Member
 
 NO_TURN = np.iinfo(np.int64).min
 _MOST_CUT = 200  # collectives that one rank recorded before another began
-_FEWEST_EQUAL = 0.8  # of the collectives that two ranks share must be of one kind
 _FEWEST_SHARED = 5
-_MOST_COMPARED = 2000  # collectives in the middle that decide
 _CLEARLY = 2.0  # times better than the next best
 _SURELY_NS = 1_000.0  # and by so much
+_CELLS = 1 << 18  # collectives of as many members as are laid beside the reference at once
 
 
 @dataclass(frozen=True)
@@ -38,36 +41,84 @@ def turns_of(member: Member, reference: Member, shift: Shift) -> npt.NDArray[np.
     return turns
 
 
-def best_shift(member: Member, reference: Member, kinds: ClockKinds) -> Shift | None:
-    """The shift under which the rhythms of both agree; where several do, the one under which their clocks agree. None
-    if that does not decide either."""
-    if member is reference:
-        return Shift(0)
-    shifts = sorted(_possible(member, reference), key=lambda shift: shift.rhythm_ns)
-    if not shifts:
-        return None
-    best = shifts[0]
-    rivals = [shift for shift in shifts[1:] if shift.rhythm_ns <= _CLEARLY * best.rhythm_ns + _SURELY_NS]
-    if not rivals:
-        return best
-    if _comparable(member, reference, kinds):
-        return min((best, *rivals), key=lambda shift: abs(shift.offset_ns))
-    whole = [shift for shift in (best, *rivals) if shift.by == 0 and member.count == reference.count]
-    return whole[0] if whole else None
+def best_shifts(members: Sequence[Member], reference: Member, kinds: ClockKinds) -> list[Shift | None]:
+    """For each member the shift under which its rhythm and that of the reference agree; where several do, the one under
+    which their clocks agree. None if that does not decide either. Members are compared many at a time."""
+    return [
+        shift
+        for alike in _of_one_length(members)
+        for shift in _best_of_alike(alike, reference, _comparable(alike, reference, kinds))
+    ]
 
 
-def _comparable(member: Member, reference: Member, kinds: ClockKinds) -> bool:
-    """Whether the two clocks show nearly the same: they are one, or both show dates."""
-    return member.node == reference.node or kinds[member.node] == kinds[reference.node] == "epoch"
+def _of_one_length(members: Sequence[Member]) -> Iterator[list[Member]]:
+    """Neighbours with as many collectives as each other, not too many at once."""
+    for count, neighbours in groupby(members, key=lambda member: member.count):
+        alike, most = list(neighbours), max(1, _CELLS // count)
+        yield from (alike[start : start + most] for start in range(0, len(alike), most))
 
 
-def _possible(member: Member, reference: Member) -> list[Shift]:
-    """Every shift under which the two share half of the shorter one, and did mostly the same there."""
-    shorter = min(member.count, reference.count)
+def _comparable(members: Sequence[Member], reference: Member, kinds: ClockKinds) -> npt.NDArray[np.bool_]:
+    """Whether each clock and that of the reference show nearly the same: they are one, or both show dates."""
+    return np.array(
+        [
+            member.node == reference.node or kinds[member.node] == kinds[reference.node] == "epoch"
+            for member in members
+        ]
+    )
+
+
+def _best_of_alike(
+    members: Sequence[Member], reference: Member, comparable: npt.NDArray[np.bool_]
+) -> list[Shift | None]:
+    beside = Beside(members, reference)
+    tried = _possible(members[0].count, reference.count)
+    rhythms = np.stack([beside.rhythms(by) for by in tried], axis=1)
+    best = rhythms.min(axis=1, keepdims=True)
+    near = (rhythms <= _CLEARLY * best + _SURELY_NS) & np.isfinite(rhythms)
+    # Where clocks cannot be compared, only these may be chosen.
+    asked = near & (comparable[:, np.newaxis] | (rhythms == best) | (np.array(tried) == 0))
+    offsets = np.stack([beside.offsets(by, rows) for by, rows in zip(tried, asked.T, strict=True)], axis=1)
+    return [
+        Shift(0)
+        if member is reference
+        else _chosen(
+            [
+                Shift(
+                    by=tried[place],
+                    rhythm_ns=float(rhythms[row, place]),
+                    offset_ns=float(offsets[row, place]),
+                )
+                for place in _in_order(rhythms[row], near[row])
+            ],
+            is_comparable=bool(comparable[row]),
+            is_whole=member.count == reference.count,
+        )
+        for row, member in enumerate(members)
+    ]
+
+
+def _in_order(rhythms: Floats, near: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """The places that are near the best, best first."""
+    places = np.flatnonzero(near)
+    return places[np.argsort(rhythms[places], kind="stable")]
+
+
+def _chosen(rivals: Sequence[Shift], *, is_comparable: bool, is_whole: bool) -> Shift | None:
+    """The best of shifts that are hardly worse than the first."""
+    if len(rivals) < 2:
+        return next(iter(rivals), None)
+    if is_comparable:
+        return min(rivals, key=lambda shift: abs(shift.offset_ns))
+    return next((shift for shift in rivals if is_whole and shift.by == 0), None)
+
+
+def _possible(count: int, reference: int) -> list[int]:
+    """Every shift under which two sequences share half of the shorter one."""
+    shorter = min(count, reference)
     cut = min(shorter - min(shorter, max(_FEWEST_SHARED, shorter // 2)), _MOST_CUT)
-    ends = sorted((0, reference.count - member.count))
-    shifts = (_shift(member, reference, by) for by in _shifts(ends[0] - cut, ends[1] + cut))
-    return [shift for shift in shifts if shift is not None]
+    ends = sorted((0, reference - count))
+    return _shifts(ends[0] - cut, ends[1] + cut)
 
 
 def _shifts(first: int, last: int) -> list[int]:
@@ -76,22 +127,3 @@ def _shifts(first: int, last: int) -> list[int]:
         return list(range(first, last + 1))
     near = 2 * _MOST_CUT
     return [*range(first, first + near), *range(last - near, last + 1)]
-
-
-def _shift(member: Member, reference: Member, by: int) -> Shift | None:
-    mine, other = _overlap(member.count, reference.count, by)
-    equal = member.tokens[mine] == reference.tokens[other]
-    if not len(equal) or equal.mean() < _FEWEST_EQUAL:
-        return None
-    apart = (reference.ends[other] - member.ends[mine])[equal]
-    rhythm = float(np.median(np.abs(np.diff(apart)))) if len(apart) > 1 else 0.0
-    between = int(reference.end_ns[0]) - int(member.end_ns[0])
-    return Shift(by=by, rhythm_ns=rhythm, offset_ns=between + float(np.median(apart)))
-
-
-def _overlap(count: int, reference: int, by: int) -> tuple[slice, slice]:
-    """What both have under a shift, at most so many in the middle."""
-    first, last = max(0, -by), min(count, reference - by)
-    spare = max(0, last - first - _MOST_COMPARED) // 2
-    first, last = first + spare, last - spare
-    return slice(first, last), slice(first + by, last + by)

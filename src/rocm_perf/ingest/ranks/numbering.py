@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rocm_perf.ingest.ranks.matching import NO_TURN, Shift, best_shift, turns_of
+from rocm_perf.ingest.ranks.matching import NO_TURN, Shift, best_shifts, turns_of
 from rocm_perf.ingest.ranks.members import ClockKinds, Member, groups_of
 
 _MOST_TRIES = 3  # members that may turn out to be the odd one
@@ -61,7 +61,7 @@ class _Step:
 
 
 def _in_step_with(reference: Member, members: list[Member], kinds: ClockKinds) -> _Step:
-    return _Step(reference, tuple(best_shift(member, reference, kinds) for member in members))
+    return _Step(reference, tuple(best_shifts(members, reference, kinds)))
 
 
 def _turns(member: Member, reference: Member, shift: Shift) -> pl.DataFrame:
