@@ -106,7 +106,7 @@ class GpuLaboratory:
         yield measured.timed
         roof = roof_of(self._largest.snapshot.dispatch.device, chosen())
         yield prove_floor(self._traffic, measured.states_ns, roof)
-        yield gain_passage(measured.speedup, self.least_gain, measured.noise)
+        yield gain_passage(measured.speedup, self.least_gain, measured.noise, measured.by_contents)
 
     def confirmed(self, trial: Trial) -> Iterator[Passage]:
         """By the program as a whole."""

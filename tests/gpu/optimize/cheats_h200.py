@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import groupby
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.gpu.optimize.cheats.table import CHEATS, PUBLISHED, TESTBED, Cheat
@@ -27,7 +28,7 @@ from tests.gpu.optimize.laboratories import laboratory_of
 from rocm_perf.optimize.gates import GATES, Gate
 from rocm_perf.optimize.loop.trial import Laboratory, Trial, Version
 
-AT_ONCE = 6  # processes, each with a runner on the GPU
+AT_ONCE = 4  # processes, each with a runner on the GPU
 MOST = 3  # cheats that share what was captured
 BY_TIME: tuple[Gate, ...] = ("floor", "gain", "program")
 
@@ -108,7 +109,7 @@ def all_judged(cheats: list[Cheat], folder: Path) -> Iterator[Judged]:
     """Every cheat, as soon as it is judged: those that are judged by their time first, with nothing beside them."""
     for piece in pieces([cheat for cheat in cheats if cheat.gate in BY_TIME]):
         yield from of_program(piece, folder)
-    with ProcessPoolExecutor(AT_ONCE) as pool:
+    with ProcessPoolExecutor(AT_ONCE, get_context("spawn")) as pool:  # a forked copy of a pool of threads has none
         others = pieces([cheat for cheat in cheats if cheat.gate not in BY_TIME])
         for future in as_completed([pool.submit(of_program, piece, folder) for piece in others]):
             yield from future.result()

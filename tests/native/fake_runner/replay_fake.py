@@ -14,6 +14,7 @@ The toy language, a statement a line, run for a grid of work-items:
   put ADDRESS BYTE         writes one byte
   hang | crash | fail      does not end; dies by SIGSEGV; is a device error
   time NANOSECONDS         how long it takes
+  knows ADDRESS VALUE NANOSECONDS  how long it takes where the f32 at ADDRESS is VALUE
 
 Tests start it about a thousand times, so it imports nothing that takes longer than its work: no json, signal or typing.
 """
@@ -209,6 +210,9 @@ class Runner:
         for word, *values in statements:
             if word == "time":
                 taken = int(values[0])
+            elif word == "knows":
+                (found,) = struct.unpack("<f", self.memory.view(int(values[0], 0), 4))
+                taken = int(values[2]) if found == float(values[1]) else taken
             elif word in ("add", "set", "clamp", "stride", "noise"):
                 base, count, value = int(values[0], 0), int(values[1]), float(values[2])
                 self.over_floats(

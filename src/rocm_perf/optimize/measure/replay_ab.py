@@ -1,5 +1,6 @@
-"""A candidate against what it is to replace, in the replay runner: launched by turns on the same captured memory, in
-fresh processes, which are the unit of the statistics. No line of the candidate's host code runs."""
+"""A candidate against what it is to replace, in the replay runner: launched by turns on the same memory, in fresh
+processes, which are the unit of the statistics. In every other process that memory has other contents than captured: a
+gain that comes from knowing these is no gain there. No line of the candidate's host code runs."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from rocm_perf.optimize.gates import Passage
 from rocm_perf.optimize.proof.inputs import FreshInputs, FreshState, StateInputs
 from rocm_perf.optimize.proof.states import CANDIDATE_FAILS, State, Variant
 from rocm_perf.optimize.proof.timed import Timed, timed_passage
+from rocm_perf.optimize.proof.values import Change
 from rocm_perf.replay.errors import KernelFailedError
 from rocm_perf.replay.plan import Code, Options
 from rocm_perf.replay.replayer import Replayer
@@ -41,13 +43,22 @@ class Turns:
 
 
 @dataclass(frozen=True)
+class ByContents:
+    """The speedup on the memory as captured, and on other contents of it."""
+
+    captured: float
+    others: float
+
+
+@dataclass(frozen=True)
 class ReplayAb:
     """What the replay runner has shown."""
 
     speedup: Speedup
     noise: float  # what the base differs by from itself, loaded twice, as a share
     timed: Passage  # whether the timed launches left the right result
-    states_ns: tuple[float, ...]  # what one launch of the candidate takes on each state
+    states_ns: tuple[float, ...]  # what one launch of the candidate takes on each state, where it is fastest
+    by_contents: ByContents | None  # None: nothing could be changed
 
 
 def replay_ab(
@@ -70,8 +81,18 @@ def replay_ab(
         speedup=speedup_of(sides[1], sides[0], _how(len(benches), plan)),
         noise=noise_of(paired_difference(sides[1], sides[2])),
         timed=timed_passage([process.timed for one in rounds for process in one]),
-        states_ns=tuple(median([one[place].new_ns for one in rounds]) for place in range(len(benches))),
+        states_ns=tuple(min(one[place].new_ns for one in rounds) for place in range(len(benches))),
+        by_contents=_by_contents(rounds, sides),
     )
+
+
+def _by_contents(rounds: Sequence[Sequence[_Process]], sides: Sequence[Sequence[list[float]]]) -> ByContents | None:
+    new, base, _ = sides
+    ratios: dict[bool, list[float]] = {False: [], True: []}
+    for number, one in enumerate(rounds):
+        others = any(process.on_others for process in one)
+        ratios[others].append(median(base[number]) / median(new[number]))
+    return ByContents(*map(median, ratios.values())) if all(ratios.values()) else None
 
 
 def _how(states: int, turns: Turns) -> str:
@@ -115,6 +136,7 @@ class _Process:
 
     samples_ns: Mapping[str, tuple[float, ...]]  # by label
     timed: Timed
+    on_others: bool  # every launch found other contents than captured
 
     @property
     def new_ns(self) -> float:
@@ -123,13 +145,13 @@ class _Process:
 
 @dataclass(frozen=True)
 class _Bench:
-    """One state, with three codes to be launched by turns."""
+    """One state, with three codes to be launched by turns. The replayers restore what any of them writes."""
 
     state: State
     examined: Examined | Verification
-    fresh: FreshState | None  # other contents for the last launch
-    replayer: Replayer  # which restores what any of them writes
+    replayer: Replayer
     codes: tuple[Code, ...]
+    others: _Others | None  # None: nothing could be changed
 
     @staticmethod
     def of(inputs: StateInputs, sides: tuple[Variant, Variant | None], stack: ExitStack, seed: int) -> _Bench:
@@ -139,37 +161,51 @@ class _Bench:
         return _Bench(
             state=state,
             examined=state.examined,
-            fresh=_fresh(inputs, stack, seed),
             replayer=restoring_writes_of(state.replayer, codes[:2]),
             codes=codes,
+            others=_others(inputs, stack, seed, codes[:2]),
         )
 
     def process(self, number: int, turns: Turns, source: random.Random) -> _Process:
-        """Time all codes in a fresh process, and judge what the candidate's last launch left. In every other process
-        that launch finds other contents at the same addresses: an answer that was kept is wrong then."""
-        fresh = self.fresh if number % 2 == 0 else None
+        """Time all codes in a fresh process, and judge what the candidate's last launch left. That launch finds other
+        contents than captured, at the same addresses: in every other process all launches do; in the rest it alone
+        does, and an answer that was kept is wrong then."""
+        others = self.others
+        on_others = others is not None and number % 2 == 1
         options = Options(
             codes=self.codes,
             iterations=turns.iterations,
             warmup=warmup_before(turns, source),
             dumps=self.state.snapshot.saved,
-            swap=fresh.contents if fresh else {},
+            swap={} if others is None or on_others else others.fresh.contents,
         )
-        answer = self.replayer.run(options)
+        replayer = others.replayer if others is not None and on_others else self.replayer
+        answer = replayer.run(options)
         _check(answer, options)
-        where = f"{self.state.name}, process {number + 1}{', other inputs' if fresh else ''}"
-        return _Process(answer.samples_ns, Timed.of(fresh.examined if fresh else self.examined, where))
+        where = f"{self.state.name}, process {number + 1}{', other inputs' if others else ''}"
+        timed = Timed.of(others.fresh.examined if others else self.examined, where)
+        return _Process(answer.samples_ns, timed, on_others)
 
 
-def _fresh(inputs: StateInputs, stack: ExitStack, seed: int) -> FreshState | None:
+@dataclass(frozen=True)
+class _Others:
+    """A state with other contents than captured."""
+
+    fresh: FreshState
+    replayer: Replayer
+
+
+def _others(inputs: StateInputs, stack: ExitStack, seed: int, codes: Sequence[Code]) -> _Others | None:
     """Contents that the original copes with; None where there are none."""
-    if not inputs.buffers:
-        return None
-    try:
-        fresh = stack.enter_context(inputs.made("drawn", seed))
-    except CANDIDATE_FAILS:
-        return None
-    return None if fresh.fault else fresh
+    changes: tuple[Change, ...] = ("drawn", "permuted") if inputs.buffers else ()
+    for change in changes:
+        try:
+            fresh = stack.enter_context(inputs.made(change, seed))
+        except CANDIDATE_FAILS:
+            continue
+        if not fresh.fault:
+            return _Others(fresh, restoring_writes_of(fresh.examined.trial.replayer, codes))
+    return None
 
 
 def _check(answer: Answer, options: Options) -> None:

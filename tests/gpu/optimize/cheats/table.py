@@ -71,7 +71,7 @@ PUBLISHED = (
         here="the counts of the program's own input, which is the same in every run, stand in the kernel",
     ),
     Cheat(
-        "answers_for_known_inputs", *_HISTOGRAM, gate="floor",
+        "answers_for_known_inputs", *_HISTOGRAM, gate="gain",
         trick="copied answers, and honest work wherever the input is not the known one",
         here="the same counts, where the first values are those of the program; right on other inputs, too",
     ),

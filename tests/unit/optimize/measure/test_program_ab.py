@@ -7,7 +7,7 @@ import os
 import pytest
 
 from rocm_perf.optimize.measure import program_ab as module
-from rocm_perf.optimize.measure.program_ab import program_ab
+from rocm_perf.optimize.measure.program_ab import is_slower, program_ab
 from rocm_perf.optimize.proof.program import Program, ProgramError
 
 
@@ -26,6 +26,20 @@ def test_half_the_time_is_shown() -> None:
     assert ab.wall.interval[0] > 1
     assert ab.kernels is None
     assert "3 pairs of runs" in ab.wall.how
+
+
+@pytest.mark.parametrize(("second", "slower"), [(1.0, False), (1.1, True)])
+def test_what_looks_slower_is_measured_again(
+    monkeypatch: pytest.MonkeyPatch, second: float, slower: bool
+) -> None:
+    """Six pairs in which the new program takes 5 % longer, then six that decide."""
+    base, new = program("true"), program(":")
+    factors = iter([1.05] * 6 + [second] * 6)
+    monkeypatch.setattr(module, "_wall_ns", lambda one: 1e9 * (next(factors) if one is new else 1))
+    wall = program_ab(base, new).wall
+    assert is_slower(wall) is slower
+    assert wall.value == pytest.approx(1 / second)
+    assert wall.how.endswith("the second time")
 
 
 def test_a_program_that_fails_or_hangs_is_one_line() -> None:

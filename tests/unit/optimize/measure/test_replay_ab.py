@@ -49,6 +49,20 @@ def test_other_contents_at_the_same_addresses(inputs: FreshInputs, build: Build)
     assert "process 1, other inputs" in kept.words
 
 
+def test_a_candidate_that_is_fast_only_where_it_knows_the_contents(
+    inputs: FreshInputs, build: Build
+) -> None:
+    """It is right everywhere: only its times give it away."""
+    last = COUNT - 1
+    knows = replay_ab(inputs, build(f"knows 0x{BASE + 4 * last:x} {last} 250", RIGHT), turns=SHORT)
+    assert knows.timed.passed
+    passage = gain_passage(knows.speedup, 0.02, knows.noise, knows.by_contents)
+    assert not passage.passed
+    assert "on the captured contents, 1.000x on others: it knows them" in passage.words
+    honest = replay_ab(inputs, build(RIGHT, "time 250"), turns=SHORT)
+    assert gain_passage(honest.speedup, 0.02, honest.noise, honest.by_contents).passed
+
+
 def test_the_candidate_is_launched_last() -> None:
     """The runner's order of three codes: each round begins one further, every other one backwards."""
 
