@@ -4,6 +4,7 @@ beside the arithmetic of the kernels."""
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 import polars as pl
@@ -42,6 +43,20 @@ def test_every_kernel_of_the_graph_belongs_to_a_launch() -> None:
     coverage = rocm_perf.analyze(trace).coverage
     assert (coverage.launched, coverage.dispatched, coverage.paired) == (5, 200, 200)
     assert trace.table("dispatches")["graph_id"].null_count() == 0
+
+
+def test_marked_steps_of_jax_are_judged_although_tuning_launched_more_kernels() -> None:
+    """XLA tries kernels for seconds before the 20 steps of tests/gpu/jax/program.py, of 4 kernels each."""
+    truth = json.loads((DATA / "jax.truth.json").read_text())
+    trace = rocm_perf.load(DATA / "jax.xplane.pb.gz")
+    document = rocm_perf.analyze(trace)
+    assert document.steady
+    assert truth["steps"] - 2 <= document.phases.steps <= truth["steps"]  # without the warm-up
+    assert document.phases.step_ns.value == pytest.approx(1e9 * statistics.median(truth["times_s"]), rel=0.05)
+    assert {row.calls for row in document.hotspots.rows} == {document.phases.steps}
+    assert document.findings[0].kind == "host-bound"
+    whole = rocm_perf.analyze(trace, whole=True).coverage
+    assert (whole.launched, whole.dispatched, whole.paired) == (1049, 1049, 1049)
 
 
 @pytest.mark.parametrize("name", ["ncu_metrics.csv", "ncu_raw.csv"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-JAX = "jax"  # TraceAnnotation and StepTraceAnnotation of a program
+JAX = "jax"  # TraceAnnotation of a program
+JAX_STEP = "jax.step"  # StepTraceAnnotation: one step, with its number
 JITTED = "jax.jit"  # calls of its jitted functions: they return before the GPU has done the work
 RUNTIME = "xla"  # XLA's own functions
 NOT_THE_PROGRAM = ("profiler", "chrome", RUNTIME)  # the profiler's own overhead, and other tools' slices

@@ -109,7 +109,9 @@ def all_judged(cheats: list[Cheat], folder: Path) -> Iterator[Judged]:
     """Every cheat, as soon as it is judged: those that are judged by their time first, with nothing beside them."""
     for piece in pieces([cheat for cheat in cheats if cheat.gate in BY_TIME]):
         yield from of_program(piece, folder)
-    with ProcessPoolExecutor(AT_ONCE, get_context("spawn")) as pool:  # a forked copy of a pool of threads has none
+    with ProcessPoolExecutor(
+        AT_ONCE, get_context("spawn")
+    ) as pool:  # a forked copy of a pool of threads has none
         others = pieces([cheat for cheat in cheats if cheat.gate not in BY_TIME])
         for future in as_completed([pool.submit(of_program, piece, folder) for piece in others]):
             yield from future.result()

@@ -18,7 +18,7 @@ _FEW = 0.5  # of the usual kernels: a step with fewer is not a whole one
 _LONG = 3  # usual lengths, and
 _LONG_SHARE = 0.05  # of all steps together: such a step holds something else as well, unless
 _ALIKE = 0.5  # as many others as steps need are at least half as long
-_MOST = 0.5  # of the kernels: a steady state with fewer is not what the program does
+_MOST = 0.5  # of the kernels from the first step on: a steady state with fewer is not what the program does
 _SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
 _AHEAD = 0.1  # of the steps' time: where the GPU ends this much later, the host runs ahead
 
@@ -35,7 +35,8 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     usual = _usual_steps(repeated)
     if len(usual) < FEWEST_STEPS:
         return None
-    if sum(step.kernels for step in usual) < _MOST * _kernels_of_a_process(work):
+    since = work.filter(step_time(repeated) >= repeated.steps[0].start_ns)
+    if sum(step.kernels for step in usual) < _MOST * _kernels_of_a_process(since):
         return None
     span = _span(usual, work.filter(_within(usual, step_time(repeated))))
     return Steady(usual, span if repeated.host_times else _from_launch(span, work))

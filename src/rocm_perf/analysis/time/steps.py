@@ -11,7 +11,7 @@ from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, repeated_blocks
 from rocm_perf.model.quantity import Quantity, unavailable
-from rocm_perf.model.range_sources import NOT_STEPS
+from rocm_perf.model.range_sources import JAX_STEP, NOT_STEPS
 from rocm_perf.model.results.kernels import Step, Steps
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count
@@ -124,9 +124,12 @@ def _own_ranges(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _from_profiler(trace: Trace, kernels: pl.DataFrame) -> Found | None:
-    """ProfilerStep ranges."""
-    ranges = _own_ranges(trace, kernels).filter(pl.col("name").str.contains(_PROFILER_STEP))
-    return ("ProfilerStep ranges", _counted(disjoint(ranges, []), kernels)) if ranges.height else None
+    """ProfilerStep ranges, or StepTraceAnnotations of JAX: whatever else a program does, these are its steps."""
+    ranges = _own_ranges(trace, kernels)
+    of_torch = ranges.filter(pl.col("name").str.contains(_PROFILER_STEP))
+    if of_torch.height:
+        return "ProfilerStep ranges", _counted(disjoint(of_torch, []), kernels)
+    return _around_kernels(ranges.filter(pl.col("source") == JAX_STEP), kernels, 0)
 
 
 def _from_annotations(trace: Trace, kernels: pl.DataFrame) -> Found | None:
@@ -143,9 +146,12 @@ def _from_annotations(trace: Trace, kernels: pl.DataFrame) -> Found | None:
 
 def _from_ranges(trace: Trace, kernels: pl.DataFrame) -> Found | None:
     """The outermost ranges of one name that hold most of the kernels."""
-    ranges = _own_ranges(trace, kernels)
+    return _around_kernels(_own_ranges(trace, kernels), kernels, INSIDE_SHARE * kernels.height)
+
+
+def _around_kernels(ranges: pl.DataFrame, kernels: pl.DataFrame, most: float) -> Found | None:
+    """The outermost ranges of the name that holds the most kernels, and more than so many."""
     best: Found | None = None
-    most = INSIDE_SHARE * kernels.height
     for name in _repeated(ranges):
         counted = _counted(disjoint(ranges.filter(_alike(pl.col("name")) == name), []), kernels)
         inside = int(counted["kernels"].sum())

@@ -8,7 +8,7 @@ import polars as pl
 
 from rocm_perf.ingest.xplane.planes import Plane
 from rocm_perf.ingest.xplane.threads import same_threads
-from rocm_perf.model.range_sources import JAX, JITTED, RUNTIME
+from rocm_perf.model.range_sources import JAX, JAX_STEP, JITTED, RUNTIME
 
 _NOT_THREADS = ("/host:metadata", "Task Environment")
 _CALL = r"^(hip|cuda|cu[A-Z]|hsa_|nccl|rccl|amd_)"
@@ -62,7 +62,7 @@ def sorted_out(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 def api_calls(calls: pl.DataFrame) -> pl.DataFrame:
     """Calls of HIP, HSA, CUDA and the communication libraries."""
-    name = pl.col("event")
+    name = _function()
     domain = (
         pl.when(name.str.starts_with("hip"))
         .then(pl.lit("hip"))
@@ -74,6 +74,20 @@ def api_calls(calls: pl.DataFrame) -> pl.DataFrame:
     )
     return calls.select(
         domain.alias("domain"), name.alias("name"), "start_ns", "end_ns", "tid", "correlation_id", "op_id"
+    )
+
+
+def _function() -> pl.Expr:
+    """The function that was called. On CUDA, XLA names the call by what it starts: a kernel, `MemcpyD2H`, `Memset`."""
+    name = pl.col("event")
+    return (
+        pl.when(name.str.contains(_CALL))
+        .then(name)
+        .when(name.str.starts_with("Memcpy"))
+        .then(pl.concat_str(pl.lit("cu"), name.str.replace("2", "to")))
+        .when(name.str.starts_with("Memset"))
+        .then(pl.concat_str(pl.lit("cu"), name))
+        .otherwise(pl.lit("cuLaunchKernel"))
     )
 
 
@@ -90,9 +104,11 @@ def ranges(events: pl.DataFrame) -> pl.DataFrame:
     source = (
         pl.when(name.str.starts_with(_NVTX))
         .then(pl.lit("nvtx"))
+        .when(numbered)
+        .then(pl.lit(JAX_STEP))
         .when(name.str.contains(_JITTED))
         .then(pl.lit(JITTED))
-        .when(_is_xla(events) & ~numbered)
+        .when(_is_xla(events))
         .then(pl.lit(RUNTIME))
         .otherwise(pl.lit(JAX))
     )

@@ -33,7 +33,9 @@ def program_ab(base: Program, new: Program, processes: int = FEWEST_PROCESSES) -
     pairs = format_count(processes, "pair of runs", "pairs of runs")
     how = f"the program's wall time, {pairs}"
     wall = _speedup(_wall_ns, base, new, processes, how)
-    if is_slower(wall):  # most of a short program is its start, which wanders: once in 64 times it looks so by chance
+    if is_slower(
+        wall
+    ):  # most of a short program is its start, which wanders: once in 64 times it looks so by chance
         wall = _speedup(_wall_ns, base, new, processes, f"{how}, the second time")
     tracer = _tracer()
     if tracer is None:

@@ -86,7 +86,9 @@ def replay_ab(
     )
 
 
-def _by_contents(rounds: Sequence[Sequence[_Process]], sides: Sequence[Sequence[list[float]]]) -> ByContents | None:
+def _by_contents(
+    rounds: Sequence[Sequence[_Process]], sides: Sequence[Sequence[list[float]]]
+) -> ByContents | None:
     new, base, _ = sides
     ratios: dict[bool, list[float]] = {False: [], True: []}
     for number, one in enumerate(rounds):

@@ -171,7 +171,7 @@ def test_ranges_say_who_set_them(tmp_path: Path) -> None:
     ranges = part.tables["ranges"]
     sources = dict(ranges.filter(~pl.col("on_gpu")).select("name", "source").iter_rows())
     assert sources == {
-        "train 3": "jax",
+        "train 3": "jax.step",
         "mine": "jax",
         "PjitFunction(step)": "jax.jit",
         "Wait": "xla",

@@ -49,9 +49,7 @@ def test_other_contents_at_the_same_addresses(inputs: FreshInputs, build: Build)
     assert "process 1, other inputs" in kept.words
 
 
-def test_a_candidate_that_is_fast_only_where_it_knows_the_contents(
-    inputs: FreshInputs, build: Build
-) -> None:
+def test_a_candidate_that_is_fast_only_where_it_knows_the_contents(inputs: FreshInputs, build: Build) -> None:
     """It is right everywhere: only its times give it away."""
     last = COUNT - 1
     knows = replay_ab(inputs, build(f"knows 0x{BASE + 4 * last:x} {last} 250", RIGHT), turns=SHORT)
