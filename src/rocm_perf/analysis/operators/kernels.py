@@ -74,16 +74,15 @@ def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
         _roots(tree), on="owner", how="left", maintain_order="left"
     )
     names = named["kernel"].unique().sort()
-    coded = named.with_columns(
-        pl.col("kernel").replace_strict(names, pl.Series(range(len(names)))).alias("code")
+    codes = pl.Series([str(number) for number in range(len(names))], dtype=pl.String)
+    coded = named.select(
+        "owner", "root", "start_ns", "gpu_ns", code=pl.col("kernel").replace_strict(names, codes)
     )
     inner = coded.filter(pl.col("owner") != pl.col("root"))
     calls = pl.concat(
         [coded.with_columns(call=pl.col("root")), inner.with_columns(call=pl.col("owner"))]
     ).sort("start_ns")
-    launched = calls.group_by("call").agg(
-        pl.col("code").cast(pl.String).str.join(" ").alias("codes"), pl.col("gpu_ns").sum()
-    )
+    launched = calls.group_by("call").agg(pl.col("code").str.join(" ").alias("codes"), pl.col("gpu_ns").sum())
     launched = launched.with_columns(tree.spans["name"].gather(launched["call"]).alias("name"))
     return _most_frequent(launched, names)
 
