@@ -75,9 +75,9 @@ def overlap_ns(intervals: pl.DataFrame, cover: pl.DataFrame, by: Sequence[str]) 
     if not intervals.height or not cover.height:
         return pl.zeros(intervals.height, pl.Int64, eager=True).alias("overlap_ns")
     keys = telling(by, cover, intervals)
-    parts = disjoint(cover.select(*keys, "start_ns", "end_ns"), keys)
-    axis = _Axis(parts, keys)
-    starts, ends = axis.places(parts)
+    usable = cover.select(*keys, "start_ns", "end_ns").filter(_USABLE)
+    axis = _Axis(usable, keys)
+    starts, ends = axis.places(usable)
     return _Pieces.of(starts, ends).inside(*axis.places(intervals)).alias("overlap_ns")
 
 
@@ -165,12 +165,14 @@ class _Pieces:
 
     @staticmethod
     def of(starts: pl.Series, ends: pl.Series) -> _Pieces:
-        if not starts.is_sorted():
-            order = starts.arg_sort()
-            starts, ends = starts.gather(order), ends.gather(order)
+        """What the stretches from these starts to these ends cover together: in order of start, each adds what
+        reaches beyond everything before it."""
         begin, end = starts.to_numpy(), ends.to_numpy()
+        order = np.argsort(begin, kind="stable")  # a recording is mostly in order, which this makes use of
+        begin, end = begin[order], np.maximum.accumulate(end[order])
+        begin[1:] = np.maximum(begin[1:], end[:-1])
         return _Pieces(
-            starts=starts,
+            starts=pl.Series(begin),
             ends=np.concatenate([begin[:1], end]),
             lengths=np.concatenate([[0], np.cumsum(end - begin)]),
         )
@@ -178,17 +180,18 @@ class _Pieces:
     def inside(self, first: pl.Series, last: pl.Series) -> pl.Series:
         """The length of the pieces between two places, that before the last less that before the first; 0 where one is
         null."""
-        covered: pl.Series = self._before(last) - self._before(first)
-        return covered.fill_null(0)
+        if first.null_count() or last.null_count():
+            known = first.is_not_null() & last.is_not_null()
+            between = self.inside(first.fill_null(0), last.fill_null(0))
+            return pl.select(pl.when(known).then(between).otherwise(0)).to_series()
+        return pl.Series(self._before(last) - self._before(first))
 
-    def _before(self, places: pl.Series) -> pl.Series:
-        """The length of the pieces before each place; null for null."""
+    def _before(self, places: pl.Series) -> Numbers:
+        """The length of the pieces before each place."""
+        begun = _ranks(self.starts, places).to_numpy()
         if not self.starts.len():
-            return places * 0
-        begun = _ranks(self.starts, places.fill_null(0)).to_numpy()
+            return begun
         # What of the last piece lies beyond the place.
-        beyond = np.maximum(self.ends[begun] - places.fill_null(0).to_numpy(), 0)
-        length = pl.Series(self.lengths[begun] - np.where(begun > 0, beyond, 0))
-        if not places.null_count():
-            return length
-        return pl.select(pl.when(places.is_not_null()).then(length)).to_series()
+        beyond = np.maximum(self.ends[begun] - places.to_numpy(), 0)
+        before: Numbers = self.lengths[begun] - np.where(begun > 0, beyond, 0)
+        return before

@@ -117,9 +117,14 @@ class _Runs:
         return of_rows
 
     def highest(self, values: Numbers) -> Numbers:
-        """For each row, the highest value of its run up to it."""
-        run = pl.Series("run", self.run).set_sorted()
-        rows = pl.DataFrame({"run": run, "value": values})
+        """For each row, the highest value of its run up to it. Lifted above all before it, each run begins anew in one
+        pass over all; many long ones are too high for that."""
+        height = int(values.max(initial=0)) - int(values.min(initial=0)) + 1
+        if height * self.begins.size < -NEVER:
+            lifts = self.run * height
+            lifted: Numbers = np.maximum.accumulate(values + lifts) - lifts
+            return lifted
+        rows = pl.DataFrame({"run": self.run, "value": values})
         return rows.select(pl.col("value").cum_max().over("run")).to_series().to_numpy()
 
 
@@ -177,8 +182,8 @@ class _Paired:
         """How much later each comes at least than `near` and than `far`."""
         own = weight[self.near_edge]
         total = np.cumsum(own)
-        ahead = self.rows.highest(weight[self.far_edge] - total)
-        return total - self.rows.first(total - own), ahead + total
+        near = total - self.rows.first(total - own)
+        return near, self.rows.highest(weight[self.far_edge] - near) + near
 
 
 def _follows(nodes: Numbers, cause: Numbers) -> Flags:

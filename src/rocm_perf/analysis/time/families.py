@@ -79,9 +79,11 @@ def families(names: pl.Series) -> pl.Series:
 
 
 def is_collective(names: pl.Series) -> pl.Series:
-    return names.is_in(
-        [name for name in names.unique() if name is not None and family(name).name == "collective"]
-    )
+    """Whether each kernel communicates; null for null."""
+    collectives = [name for name in names.unique() if name is not None and family(name).name == "collective"]
+    if not collectives and not names.null_count():
+        return pl.repeat(False, names.len(), dtype=pl.Boolean, eager=True).alias(names.name)
+    return names.is_in(collectives)
 
 
 @once_per_trace
