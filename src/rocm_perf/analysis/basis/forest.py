@@ -28,6 +28,14 @@ def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
     return itself_or_around(parents, wanted).gather(parents).alias("nearest")
 
 
+def depths(behind: pl.Series, wanted: pl.Series) -> pl.Series:
+    """For each row, how many of the wanted rows lie around it."""
+    is_wanted = wanted.to_numpy()
+    begun = np.cumsum(is_wanted) - is_wanted
+    left = np.cumsum(np.bincount(behind.to_numpy()[is_wanted], minlength=behind.len() + 1))[:-1]
+    return pl.Series("depth", begun - left)
+
+
 def with_all_around(parents: pl.Series, rows: pl.Series) -> pl.Series:
     """The rows and everything around them, each once."""
     reached, latest = rows.unique(), rows.unique()

@@ -52,6 +52,22 @@ def ranks(by: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
     return pl.struct(keys).rank("dense").cast(pl.Int64) - 1 if keys else pl.lit(0, pl.Int64)
 
 
+def numbers(by: Sequence[str], rows: pl.DataFrame) -> pl.Series:
+    """The number of the group of each row, groups in the order in which they begin, from 0 on."""
+    distinct = rows.select(by).unique(maintain_order=True).with_row_index("number")
+    return rows.select(by).join(distinct, on=by, how="left", nulls_equal=True, maintain_order="left")[
+        "number"
+    ]
+
+
+def joined(rows: pl.DataFrame, key: str, text: str, separator: str) -> pl.DataFrame:
+    """The texts of each group in their order as one (columns key and text). Most groups have a single one, and
+    joining takes its time."""
+    several = rows[key].is_duplicated()
+    groups = rows.filter(several).group_by(key, maintain_order=True).agg(pl.col(text).str.join(separator))
+    return pl.concat([rows.filter(~several).select(key, text), groups])
+
+
 def ordered(
     rows: pl.DataFrame, by: Sequence[str], *, falling: Sequence[str] = (), nulls_last: Sequence[str] = ()
 ) -> pl.DataFrame:
