@@ -29,6 +29,18 @@ def union_ns(intervals: Frame, by: Sequence[str] = ()) -> pl.DataFrame:
     In order of start, an interval adds what reaches beyond everything before it.
     """
     usable = intervals.lazy().filter(_USABLE).select(*by, "start_ns", "end_ns").collect()
+    if usable.height and not telling(by, usable):
+        covered = int(_Pieces.of(usable["start_ns"], usable["end_ns"]).lengths[-1])
+        ends = usable.select(
+            pl.lit(covered, pl.Int64).alias("union_ns"),
+            pl.col("start_ns").min(),
+            pl.col("end_ns").max(),
+            pl.len(),
+        )
+        names = {"start_ns": "first_ns", "end_ns": "last_ns", "len": "count"}
+        return pl.concat([usable.select(by).head(1), ends.rename(names)], how="horizontal").cast(
+            {"count": pl.Int64}
+        )
     reach = pl.col("end_ns").cum_max().shift(1)
     gain = (pl.col("end_ns") - pl.max_horizontal("start_ns", reach)).clip(lower_bound=0)
     return grouped(
