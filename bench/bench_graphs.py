@@ -1,5 +1,6 @@
 """Load and analyse inference traces of 230,000 events with the traces of their graph capture: the floor of both files,
-and rocm-perf with and without the capture, interleaved, each in a process of its own.
+and rocm-perf with and without the capture, interleaved, each in a process of its own; and of another checkout beside
+it, where one is named.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,24 +57,32 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--events", type=int, default=230_000, help="about how many (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each (default %(default)s)")
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="another version to measure by turns")
     chosen = parser.parse_args()
     pairs = [pair for pair in PAIRS if pair.execution.is_file() and pair.capture.is_file()]
     if not pairs:
         print("the recorded specimens are not on this machine (set ROCM_PERF_SPECIMENS to their folder)")
-    return max((_measured(pair, chosen.events, chosen.rounds) for pair in pairs), default=0)
+    return max((_measured(pair, chosen.events, chosen.rounds, chosen.beside) for pair in pairs), default=0)
 
 
-def _measured(pair: Pair, events: int, rounds: int) -> int:
+def _measured(pair: Pair, events: int, rounds: int, beside: Path | None) -> int:
     """Print what one pair takes; 1 when something failed."""
     trace, capture = trace_of(pair, events), str(pair.capture)
-    cases = [
-        measure.Case(FLOOR, [sys.executable, str(BENCH / "floor.py"), str(trace), capture]),
+    floor = measure.Case(FLOOR, [sys.executable, str(BENCH / "floor.py"), str(trace), capture])
+    ours = [
         measure.analyze("rocm-perf --capture", trace, "--capture", capture, "--fresh"),
         measure.analyze("rocm-perf", trace, "--fresh"),
     ]
-    results = measure.interleaved(cases, rounds)
+    others = [_of_checkout(case, beside) for case in ours] if beside else []
+    results = measure.interleaved([floor, *others, *ours], rounds)
     print(f"{trace.name}, {trace.stat().st_size / 1e6:.1f} MB", measure.markdown(results, FLOOR), sep="\n\n")
     return int(any(result.failed for result in results))
+
+
+def _of_checkout(case: measure.Case, checkout: Path) -> measure.Case:
+    """The same command of another checkout."""
+    sources = str(checkout.resolve() / "src")
+    return replace(case, name=f"{case.name}, beside", env={**case.env, "PYTHONPATH": sources})
 
 
 if __name__ == "__main__":

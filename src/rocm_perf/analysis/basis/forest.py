@@ -3,6 +3,7 @@ none, and `behind` the first row after it that is not inside it. Whatever the de
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 _LOWEST = -(2**63)
@@ -11,16 +12,28 @@ _LOWEST = -(2**63)
 def itself_or_around(parents: pl.Series, wanted: pl.Series) -> pl.Series:
     """For each row, itself if it is wanted, else the closest row around it that is; the steps outwards double in
     length."""
-    rows = pl.int_range(parents.len(), dtype=pl.UInt32, eager=True)
-    reached: pl.Series = rows.zip_with(wanted, parents)
-    while not (further := reached.gather(reached)).equals(reached):
+    if not wanted.any():
+        return pl.repeat(None, parents.len(), dtype=pl.UInt32, eager=True)
+    outside = parents.len()  # the place around everything, which leads to itself
+    reached = np.arange(outside + 1, dtype=np.uint32)
+    np.copyto(reached[:-1], parents.fill_null(outside).to_numpy(), where=~wanted.to_numpy())
+    while not np.array_equal(further := reached.take(reached), reached):
         reached = further
-    return reached
+    rows = pl.Series(reached[:-1])
+    return pl.select(pl.when(rows < outside).then(rows)).to_series()
 
 
 def nearest(parents: pl.Series, wanted: pl.Series) -> pl.Series:
     """For each row, the closest row around it that is wanted."""
     return itself_or_around(parents, wanted).gather(parents).alias("nearest")
+
+
+def depths(behind: pl.Series, wanted: pl.Series) -> pl.Series:
+    """For each row, how many of the wanted rows lie around it."""
+    is_wanted = wanted.to_numpy()
+    begun = np.cumsum(is_wanted) - is_wanted
+    left = np.cumsum(np.bincount(behind.to_numpy()[is_wanted], minlength=behind.len() + 1))[:-1]
+    return pl.Series("depth", begun - left)
 
 
 def with_all_around(parents: pl.Series, rows: pl.Series) -> pl.Series:

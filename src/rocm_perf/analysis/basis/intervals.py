@@ -7,12 +7,18 @@ that tell groups apart, and null is a group like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rocm_perf.analysis.basis.keys import grouped, ordered, over, telling
 
 Frame = pl.DataFrame | pl.LazyFrame
+Numbers = npt.NDArray[np.int64]
+
+_FEW = 1 << 17  # below, a query costs more than a search for each
 
 _USABLE = pl.col("start_ns").is_not_null() & (pl.col("end_ns") >= pl.col("start_ns"))
 
@@ -23,6 +29,18 @@ def union_ns(intervals: Frame, by: Sequence[str] = ()) -> pl.DataFrame:
     In order of start, an interval adds what reaches beyond everything before it.
     """
     usable = intervals.lazy().filter(_USABLE).select(*by, "start_ns", "end_ns").collect()
+    if usable.height and not telling(by, usable):
+        covered = int(_Pieces.of(usable["start_ns"], usable["end_ns"]).lengths[-1])
+        ends = usable.select(
+            pl.lit(covered, pl.Int64).alias("union_ns"),
+            pl.col("start_ns").min(),
+            pl.col("end_ns").max(),
+            pl.len(),
+        )
+        names = {"start_ns": "first_ns", "end_ns": "last_ns", "len": "count"}
+        return pl.concat([usable.select(by).head(1), ends.rename(names)], how="horizontal").cast(
+            {"count": pl.Int64}
+        )
     reach = pl.col("end_ns").cum_max().shift(1)
     gain = (pl.col("end_ns") - pl.max_horizontal("start_ns", reach)).clip(lower_bound=0)
     return grouped(
@@ -68,24 +86,28 @@ def overlap_ns(intervals: pl.DataFrame, cover: pl.DataFrame, by: Sequence[str]) 
     """For each interval, how much of it at least one interval of `cover` in its group covers."""
     if not intervals.height or not cover.height:
         return pl.zeros(intervals.height, pl.Int64, eager=True).alias("overlap_ns")
-    parts = disjoint(cover.select(*by, "start_ns", "end_ns"), by).with_columns(pl.lit("any").alias("kind"))
-    return overlaps_ns(intervals, parts, by, ["any"])["any"].alias("overlap_ns")
+    keys = telling(by, cover, intervals)
+    usable = cover.select(*keys, "start_ns", "end_ns").filter(_USABLE)
+    axis = _Axis(usable, keys)
+    starts, ends = axis.places(usable)
+    return _Pieces.of(starts, ends).inside(*axis.places(intervals)).alias("overlap_ns")
 
 
 def overlaps_ns(
     intervals: pl.DataFrame, parts: pl.DataFrame, by: Sequence[str], kinds: Sequence[str]
 ) -> pl.DataFrame:
-    """For each interval, how much of it the parts of each kind (column kind) cover; parts of a group are disjoint.
-
-    That is the covered time before its end, less that before its start.
-    """
+    """For each interval, how much of it the parts of each kind (column kind) cover; parts of a group are disjoint."""
     if not intervals.height or not parts.height:
         return pl.DataFrame({kind: pl.zeros(intervals.height, pl.Int64, eager=True) for kind in kinds})
     axis = _Axis(parts, telling(by, parts, intervals))
-    pieces = axis.placed(parts).with_columns(parts["kind"].cast(pl.Enum(kinds), strict=False)).sort("start")
-    sums = _covered_so_far(pieces, kinds)
-    first, last = (_covered_before(sums, places, kinds) for places in axis.placed(intervals))
-    return pl.DataFrame([(last[kind] - first[kind]).fill_null(0) for kind in kinds])
+    starts, ends = axis.places(parts)
+    first, last = axis.places(intervals)
+    covered = (
+        _Pieces.of(starts.filter(own), ends.filter(own)).inside(first, last).alias(kind)
+        for kind in kinds
+        for own in [(parts["kind"] == kind).fill_null(False)]
+    )
+    return pl.DataFrame(list(covered))
 
 
 def count_between(intervals: pl.DataFrame, events: pl.DataFrame, by: Sequence[str]) -> pl.Series:
@@ -94,8 +116,8 @@ def count_between(intervals: pl.DataFrame, events: pl.DataFrame, by: Sequence[st
     if not intervals.height or not known.height:
         return pl.zeros(intervals.height, pl.Int64, eager=True).alias("count")
     axis = _Axis(known, telling(by, known, intervals))
-    times = axis.placed(known)["start"].sort()
-    first, last = (_ranks(times, places) for places in axis.placed(intervals))
+    times = axis.places(known)[0].sort()
+    first, last = (_ranks(times, places) for places in axis.places(intervals))
     counts: pl.Series = last - first
     return counts.fill_null(0).alias("count")
 
@@ -111,19 +133,19 @@ class _Axis:
     def __init__(self, rows: pl.DataFrame, by: Sequence[str]) -> None:
         self.by = list(by)
         low, high = pl.col("start_ns").min().alias("low"), pl.col("end_ns").max().alias("high")
-        groups = grouped(rows, by, low, high)
         room = pl.col("high") - pl.col("low") + 3
-        self.groups = groups.with_columns((room.cum_sum() - room).alias("base"))
+        base = (room.cum_sum() - room).alias("base")
+        self.groups = grouped(rows, by, low, high).with_columns(base) if by else None
 
-    def placed(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Where each start and end lies; one outside of its group's range lies next to it, one of no known group
-        nowhere."""
+    def places(self, rows: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+        """Where each start and end lies: at its time where there is one group. Of several, one outside of its group's
+        range lies next to it, one of no known group nowhere."""
+        if self.groups is None:
+            return rows["start_ns"], rows["end_ns"]
         times = rows.select(*self.by, "start_ns", "end_ns")
-        if self.by:
-            joined = times.join(self.groups, on=self.by, how="left", nulls_equal=True, maintain_order="left")
-        else:
-            joined = times.join(self.groups, how="cross", maintain_order="left")
-        return joined.select(start=_place("start_ns"), end=_place("end_ns"))
+        joined = times.join(self.groups, on=self.by, how="left", nulls_equal=True, maintain_order="left")
+        start, end = joined.select(start=_place("start_ns"), end=_place("end_ns"))
+        return start, end
 
 
 def _place(time: str) -> pl.Expr:
@@ -132,36 +154,56 @@ def _place(time: str) -> pl.Expr:
 
 
 def _ranks(ordered: pl.Series, places: pl.Series) -> pl.Series:
-    """How many of the ordered numbers are not above each place; null for null. Places that are in order, too, as those
-    of most recordings are, are found in one pass over both."""
-    if not places.is_sorted() or places.null_count():
-        ranks = ordered.search_sorted(places.fill_null(0), "right").cast(pl.Int64)
+    """How many of the ordered numbers are not above each place; null for null. Many places that are in order, too, as
+    those of most recordings are, are found in one pass over both."""
+    if places.null_count():
+        ranks = _ranks(ordered, places.fill_null(0))
         return pl.select(pl.when(places.is_not_null()).then(ranks)).to_series()
+    if places.len() < _FEW or not places.is_sorted():
+        return pl.Series("rank", np.searchsorted(ordered.to_numpy(), places.to_numpy(), "right"))
     known = pl.DataFrame({"place": ordered, "rank": pl.int_range(1, ordered.len() + 1, eager=True)})
     wanted = places.alias("place").to_frame()
     return wanted.join_asof(known, on="place", check_sortedness=False)["rank"].fill_null(0)
 
 
-def _covered_so_far(pieces: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
-    """The disjoint pieces in their order, each with the length of each kind up to its end."""
-    length = pl.col("end") - pl.col("start")
-    return pieces.with_columns(
-        pl.when(pl.col("kind") == kind).then(length).otherwise(0).cum_sum().alias(f"sum {kind}")
-        for kind in kinds
-    )
+@dataclass(frozen=True)
+class _Pieces:
+    """Disjoint pieces of an axis in their order: `ends` and the length of all up to each, both with one more in front
+    for what lies before the first piece."""
 
+    starts: pl.Series
+    ends: Numbers
+    lengths: Numbers
 
-def _covered_before(sums: pl.DataFrame, places: pl.Series, kinds: Sequence[str]) -> pl.DataFrame:
-    """Length of the pieces of each kind before each place; null for null."""
-    begun = _ranks(sums["start"], places)
-    last: pl.DataFrame = sums[(begun.fill_null(0) - 1).clip(lower_bound=0)]
-    last = last.with_columns(begun.alias("begun"), places.alias("at"))
-    # What of the last piece lies beyond the place.
-    beyond = (pl.col("end") - pl.col("at")).clip(lower_bound=0)
-    return last.select(
-        pl.when(pl.col("begun") > 0)
-        .then(pl.col(f"sum {kind}") - pl.when(pl.col("kind") == kind).then(beyond).otherwise(0))
-        .otherwise("begun")
-        .alias(kind)
-        for kind in kinds
-    )
+    @staticmethod
+    def of(starts: pl.Series, ends: pl.Series) -> _Pieces:
+        """What the stretches from these starts to these ends cover together: in order of start, each adds what
+        reaches beyond everything before it."""
+        begin, end = starts.to_numpy(), ends.to_numpy()
+        order = np.argsort(begin, kind="stable")  # a recording is mostly in order, which this makes use of
+        begin, end = begin[order], np.maximum.accumulate(end[order])
+        begin[1:] = np.maximum(begin[1:], end[:-1])
+        return _Pieces(
+            starts=pl.Series(begin),
+            ends=np.concatenate([begin[:1], end]),
+            lengths=np.concatenate([[0], np.cumsum(end - begin)]),
+        )
+
+    def inside(self, first: pl.Series, last: pl.Series) -> pl.Series:
+        """The length of the pieces between two places, that before the last less that before the first; 0 where one is
+        null."""
+        if first.null_count() or last.null_count():
+            known = first.is_not_null() & last.is_not_null()
+            between = self.inside(first.fill_null(0), last.fill_null(0))
+            return pl.select(pl.when(known).then(between).otherwise(0)).to_series()
+        return pl.Series(self._before(last) - self._before(first))
+
+    def _before(self, places: pl.Series) -> Numbers:
+        """The length of the pieces before each place."""
+        begun = _ranks(self.starts, places).to_numpy()
+        if not self.starts.len():
+            return begun
+        # What of the last piece lies beyond the place.
+        beyond = np.maximum(self.ends[begun] - places.to_numpy(), 0)
+        before: Numbers = self.lengths[begun] - np.where(begun > 0, beyond, 0)
+        return before

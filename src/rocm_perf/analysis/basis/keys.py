@@ -10,18 +10,19 @@ import polars as pl
 
 def telling(by: Sequence[str], *frames: pl.DataFrame) -> list[str]:
     """The columns of `by` that have more than one value in all of the frames together; null is a value."""
-    if not by:
-        return []
-    openings, alike = (
-        pl.col(by).first(),
-        pl.col(by).eq_missing(pl.col(by).first()).all().name.suffix(" alike"),
-    )
-    rows = [frame.select(openings, alike).row(0) for frame in frames if frame.height]
-    return [
-        name
-        for place, name in enumerate(by)
-        if not all(row[len(by) + place] for row in rows) or len({row[place] for row in rows}) > 1
-    ]
+    filled = [frame for frame in frames if frame.height]
+    return [name for name in by if not _is_one_value([frame[name] for frame in filled])]
+
+
+def _is_one_value(columns: Sequence[pl.Series]) -> bool:
+    """Whether all columns, none of them empty, have the same value throughout."""
+    values = {column[0] for column in columns}
+    if len(values) > 1:
+        return False
+    unknown = sum(column.null_count() for column in columns)
+    if values == {None}:
+        return unknown == sum(column.len() for column in columns)
+    return not unknown and all(column.min() == column.max() for column in columns)
 
 
 def as_one(keys: Sequence[str]) -> pl.Expr:
@@ -51,6 +52,22 @@ def ranks(by: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
     return pl.struct(keys).rank("dense").cast(pl.Int64) - 1 if keys else pl.lit(0, pl.Int64)
 
 
+def numbers(by: Sequence[str], rows: pl.DataFrame) -> pl.Series:
+    """The number of the group of each row, groups in the order in which they begin, from 0 on."""
+    distinct = rows.select(by).unique(maintain_order=True).with_row_index("number")
+    return rows.select(by).join(distinct, on=by, how="left", nulls_equal=True, maintain_order="left")[
+        "number"
+    ]
+
+
+def joined(rows: pl.DataFrame, key: str, text: str, separator: str) -> pl.DataFrame:
+    """The texts of each group in their order as one (columns key and text). Most groups have a single one, and
+    joining takes its time."""
+    several = rows[key].is_duplicated()
+    groups = rows.filter(several).group_by(key, maintain_order=True).agg(pl.col(text).str.join(separator))
+    return pl.concat([rows.filter(~several).select(key, text), groups])
+
+
 def ordered(
     rows: pl.DataFrame, by: Sequence[str], *, falling: Sequence[str] = (), nulls_last: Sequence[str] = ()
 ) -> pl.DataFrame:
@@ -68,7 +85,12 @@ def ordered(
 
 
 def _rises(values: pl.Series) -> bool:
-    return bool((values > values.shift(1)).fill_null(False).slice(1).all())
+    if values.len() < 2 or values.null_count():
+        return values.len() < 2
+    if values.dtype.is_integer():
+        numbers = values.to_numpy()
+        return bool((numbers[1:] > numbers[:-1]).all())
+    return bool((values > values.shift(1)).slice(1).all())
 
 
 def sorted_by(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:

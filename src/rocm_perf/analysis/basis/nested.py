@@ -3,6 +3,7 @@ them. Operators, Python frames and named ranges all nest this way."""
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import first_reaching
@@ -67,23 +68,27 @@ def _sweep(closing: list[int], ends: list[int]) -> tuple[pl.Series, pl.Series]:
 
 def enclosing(nested: pl.DataFrame, points: pl.DataFrame, track: list[str] = THREAD) -> pl.Series:
     """The row of the innermost span open at each point (columns of the track, and time_ns); null where none is."""
+    times = points["time_ns"]
+    latest = _latest(nested, points, track)
+    return first_reaching(nested["parent"], nested["end_ns"], latest, times).alias("enclosing")
+
+
+def _latest(nested: pl.DataFrame, points: pl.DataFrame, track: list[str]) -> pl.Series:
+    """The row of the last span that began on the track of each point before it; null where none had."""
     tracks = nested.select("track_id", *track).unique("track_id")
+    if tracks.height == 1 and not telling(track, nested, points) and not points["time_ns"].null_count():
+        begun = np.searchsorted(nested["start_ns"].to_numpy(), points["time_ns"].to_numpy(), "right")
+        rows = pl.Series(begun)
+        return pl.select(pl.when(rows > 0).then(rows - 1).cast(pl.UInt32)).to_series()
     placed = points.with_row_index("point").join(tracks, on=track, how="inner", nulls_equal=True)
     starts = nested.select("track_id", pl.col("start_ns").alias("time_ns"), "row")
     latest = (
         placed.drop_nulls("time_ns")
         .sort("time_ns")
         .join_asof(starts, on="time_ns", by="track_id", strategy="backward", check_sortedness=False)
-        .select("point", "time_ns", "row")
     )
-    still_open = first_reaching(nested["parent"], nested["end_ns"], latest["row"], latest["time_ns"])
-    return (
-        points.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("point"))
-        .join(latest.select("point", still_open.alias("row")), on="point", how="left", maintain_order="left")[
-            "row"
-        ]
-        .alias("enclosing")
-    )
+    none = pl.repeat(None, points.height, dtype=pl.UInt32, eager=True)
+    return none.scatter(latest["point"], latest["row"])
 
 
 @once_per_trace

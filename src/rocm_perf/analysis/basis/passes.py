@@ -56,6 +56,18 @@ def timed_copies(trace: Trace) -> pl.DataFrame:
     return _of_pass(trace.table("copies"), timed_pass(trace))
 
 
+@once_per_trace
+def dispatches_by_kernel(trace: Trace) -> pl.DataFrame:
+    """All dispatches, `kernel` as a category: names are long, and grouping by them takes four times as long."""
+    return trace.table("dispatches").with_columns(pl.col("kernel").cast(pl.Categorical))
+
+
+@once_per_trace
+def timed_by_kernel(trace: Trace) -> pl.DataFrame:
+    """The timed dispatches, `kernel` as a category."""
+    return _of_pass(dispatches_by_kernel(trace), timed_pass(trace))
+
+
 def timed_rows(trace: Trace, name: str) -> pl.LazyFrame:
     """The rows of a table that belong to that pass and have a usable start and end, each with `row`, its place in the
     table."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.bottleneck.element_types import element_bytes, element_type
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device, on_device
@@ -30,7 +30,7 @@ def grid_byte_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, Evi
     items = pl.col("grid_x") * pl.col("grid_y").fill_null(1) * pl.col("grid_z").fill_null(1)
     length = pl.col("end_ns") - pl.col("start_ns")
     sums = (
-        on_device(timed_dispatches(trace), known)
+        on_device(timed_by_kernel(trace), known)
         .filter(length > 0)
         .group_by("gpu", "kernel")
         .agg(items.sum().alias("items"), length.sum().alias("spent"), items.median().alias("each"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.basis.passes import shown_pass
+from rocm_perf.analysis.basis.passes import dispatches_by_kernel, shown_pass
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.arch.occupancy import Occupancy, Resources, occupancy
@@ -42,7 +42,7 @@ def _dispatches(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
     groups = [(pl.col(f"grid_{axis}") / pl.col(f"workgroup_{axis}")).ceil() for axis in "xyz"]
     size = pl.col("workgroup_x") * pl.col("workgroup_y") * pl.col("workgroup_z")
     length = pl.col("end_ns") - pl.col("start_ns")
-    shown = trace.table("dispatches").filter(pl.col("pass_id") == shown_pass(trace))
+    shown = dispatches_by_kernel(trace).filter(pl.col("pass_id") == shown_pass(trace))
     return on_device(shown, known).with_columns(
         (groups[0] * groups[1] * groups[2]).alias("workgroups"),
         size.alias("workgroup_size"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.passes import shown_pass
+from rocm_perf.analysis.basis.passes import dispatches_by_kernel, shown_pass
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.model.results.bottleneck import Evidence
@@ -24,7 +24,9 @@ def scratch(size_bytes: float) -> Evidence:
 
 def scratch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, Evidence]:
     """The scratch with which each kernel spent most time; nothing for kernels that have none, or none recorded."""
-    shown = trace.table("dispatches").filter(pl.col("pass_id") == shown_pass(trace))
+    shown = dispatches_by_kernel(trace).filter(pl.col("pass_id") == shown_pass(trace))
+    if not (shown["scratch_bytes"] > 0).any():
+        return {}
     length = (pl.col("end_ns") - pl.col("start_ns")).fill_null(1)
     sizes = (
         on_device(shown, known)

@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.collectives.calls import GPU, calls, working
 from rocm_perf.analysis.collectives.links import link_of
 from rocm_perf.analysis.collectives.pace import FAR, LATENCY_NS
@@ -40,7 +40,7 @@ FORMULAS = {
 def communication(trace: Trace, link_gbps: float | None = None) -> Communication:
     """The kernels that communicate, and every collective that is known. `link_gbps`: what each GPU can send, where the
     user states it."""
-    kernels = timed_dispatches(trace).select(*GPU, "kernel", "start_ns", "end_ns")
+    kernels = timed_by_kernel(trace).select(*GPU, "kernel", "start_ns", "end_ns")
     talking = kernels.filter(is_collective(kernels["kernel"])).drop("kernel")
     collectives = calls(trace)
     rows = totals(collectives, partial(link_of, trace, stated_gbps=link_gbps))

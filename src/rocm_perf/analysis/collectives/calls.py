@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import overlap_ns
-from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_copies, timed_pass
 from rocm_perf.analysis.collectives.bus import message_bytes
 from rocm_perf.analysis.time.families import is_collective
 from rocm_perf.model.trace import Trace
@@ -30,7 +30,7 @@ def calls(trace: Trace) -> pl.DataFrame:
 
 def working(trace: Trace) -> pl.DataFrame:
     """The spans of everything that GPUs do beside communicating: other kernels, and copies."""
-    kernels = timed_dispatches(trace).select(*GPU, "kernel", "start_ns", "end_ns")
+    kernels = timed_by_kernel(trace).select(*GPU, "kernel", "start_ns", "end_ns")
     others = kernels.filter(~is_collective(kernels["kernel"])).drop("kernel")
     return pl.concat([others, timed_copies(trace).select(*GPU, "start_ns", "end_ns")])
 

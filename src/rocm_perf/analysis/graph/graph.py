@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from rocm_perf.analysis.graph.sweep import Ways, longest
+from rocm_perf.analysis.graph.sweep import Flags, Folding, Numbers, Ways, longest
 from rocm_perf.model.results.path import Estimate
 
 NODE_KINDS = pl.Enum(
@@ -83,9 +84,29 @@ def forward(graph: Graph) -> pl.Series:
 def retimed_wall_ns(graph: Graph) -> int:
     """The wall time that the nodes and lags of the graph give: the last end of the GPU's work, and of the threads
     that hold the end."""
-    times = forward(graph)
-    ends = (times + graph.nodes["duration_ns"]).filter(graph.nodes["lane"].is_not_null())
-    return max(int(times[-1]), int(ends.max() or 0))
+    return _wall_ns(forward(graph).to_numpy(), graph.nodes["duration_ns"].to_numpy(), _on_gpu(graph))
+
+
+def _on_gpu(graph: Graph) -> Flags:
+    return graph.nodes["lane"].is_not_null().to_numpy()
+
+
+def _wall_ns(times: Numbers, durations: Numbers, on_gpu: Flags) -> int:
+    return max(int(times[-1]), int((times + durations)[on_gpu].max(initial=0)))
+
+
+class Retiming:
+    """The wall time of a graph with other durations and lags, of which many can be tried."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._on_gpu = _on_gpu(graph)
+        self._ways = _ways(_weighted(graph), _tracks(graph))
+        self._folding = Folding(self._ways)
+
+    def wall_ns(self, durations: Numbers, lags: Numbers) -> int:
+        """The wall time where every node takes that long, and every edge that much longer."""
+        weight = np.maximum(lags + durations[self._ways.cause], 0)
+        return _wall_ns(self._folding.times(weight), durations, self._on_gpu)
 
 
 def slack(graph: Graph) -> pl.Series:

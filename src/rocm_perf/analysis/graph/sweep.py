@@ -36,23 +36,11 @@ class Ways:
         return self.track.size
 
 
-@dataclass(frozen=True)
-class _After:
-    """For some nodes: a cause of each, and how much later than that it comes at least."""
-
-    cause: Numbers
-    weight: Numbers
-
-    def times(self, times: Numbers) -> Numbers:
-        later: Numbers = times[self.cause] + self.weight
-        return later
-
-
 def longest(ways: Ways) -> Numbers:
     """The length of the longest way from the start to each node; about NEVER where none leads."""
     if ways.cause.size < _LARGE:
         return _passed(ways.nodes, ways.cause, ways.effect, ways.weight)
-    return _folded(ways)
+    return Folding(ways).times(ways.weight)
 
 
 def _passed(nodes: int, *edges: Numbers) -> Numbers:
@@ -65,54 +53,137 @@ def _passed(nodes: int, *edges: Numbers) -> Numbers:
     return np.array(times, dtype=np.int64)
 
 
-def _folded(ways: Ways) -> Numbers:
-    degree = np.bincount(ways.effect, minlength=ways.nodes)
-    edge = np.cumsum(degree) - degree  # the first into each node
-    order = np.argsort(ways.track, kind="stable")
-    single, paired = order[degree[order] == 1], order[degree[order] == 2]
-    head = _files(single, _After(ways.cause[edge[single]], ways.weight[edge[single]]))
-    cause, weight = _from_heads(ways, single, head)
-    near, far = _rows(paired, *_by_nearness(paired, edge[paired], cause, weight))
-    many = degree[ways.effect] > 2
-    meeting = np.zeros(ways.nodes, dtype=bool)
-    meeting[0] = True
-    for nodes in (head.cause, near.cause, far.cause, cause[many], ways.effect[many]):
-        meeting[nodes] = True
-    edges = [
-        (cause[many], ways.effect[many], weight[many]),
-        *(
-            (known.cause[kept], nodes[kept], known.weight[kept])
-            for nodes, known in ((single, head), (paired, near), (paired, far))
-            for kept in [meeting[nodes]]
-        ),
-    ]
-    times = np.full(ways.nodes, NEVER, dtype=np.int64)
-    times[meeting] = _between(meeting, *(np.concatenate(column) for column in zip(*edges, strict=True)))
-    times[single] = head.times(times)
-    times[paired] = np.maximum(near.times(times), far.times(times))
-    return times
+class Folding:
+    """A graph folded by its edges alone, whatever their weights: it can be timed many times."""
+
+    def __init__(self, ways: Ways) -> None:
+        degree = np.bincount(ways.effect, minlength=ways.nodes)
+        edge = np.cumsum(degree) - degree  # the first into each node
+        order = np.argsort(ways.track, kind="stable")
+        self._count = ways.nodes
+        self._cause = ways.cause
+        self._single = _Single.of(order[degree[order] == 1], edge, ways)
+        cause = self._single.heads(ways.nodes)[ways.cause]
+        self._paired = _Paired.of(order[degree[order] == 2], edge, cause)
+        self._many = np.flatnonzero(degree[ways.effect] > 2)
+        self._meet(cause[self._many], ways.effect[self._many])
+
+    def _meet(self, cause: Numbers, effect: Numbers) -> None:
+        """Note the nodes where ways meet, and the edges between them: those given, and one or two into each node that
+        follows from others."""
+        single, paired = self._single, self._paired
+        meeting = np.zeros(self._count, dtype=bool)
+        meeting[0] = True
+        for nodes in (single.cause, paired.near, paired.far, cause, effect):
+            meeting[nodes] = True
+        lone, two = meeting[single.nodes], meeting[paired.nodes]
+        causes = np.concatenate([cause, single.cause[lone], paired.near[two], paired.far[two]])
+        effects = np.concatenate([effect, single.nodes[lone], paired.nodes[two], paired.nodes[two]])
+        number = np.cumsum(meeting) - 1
+        self._order = np.argsort(effects, kind="stable")
+        self._meeting, self._lone, self._two = meeting, lone, two
+        self._between = (number[causes[self._order]], number[effects[self._order]])
+
+    def times(self, weight: Numbers) -> Numbers:
+        """The length of the longest way from the start to each node, by edges of these weights."""
+        single, paired = self._single, self._paired
+        since = single.since(weight)
+        later = np.zeros(self._count, dtype=np.int64)
+        later[single.nodes] = since
+        weight = weight + later[self._cause]
+        near, far = paired.since(weight)
+        weights = np.concatenate([weight[self._many], since[self._lone], near[self._two], far[self._two]])
+        times = np.full(self._count, NEVER, dtype=np.int64)
+        times[self._meeting] = _passed(int(self._meeting.sum()), *self._between, weights[self._order])
+        times[single.nodes] = times[single.cause] + since
+        times[paired.nodes] = np.maximum(times[paired.near] + near, times[paired.far] + far)
+        return times
 
 
-def _files(single: Numbers, before: _After) -> _After:
-    """The nodes with one cause, after what is before the first of their file instead of what is before them."""
-    begins, run = _runs(_follows(single, before.cause))
-    total = np.cumsum(before.weight)
-    led_in = (total - before.weight)[begins]
-    return _After(before.cause[begins][run], total - led_in[run])
+@dataclass(frozen=True)
+class _Runs:
+    """Rows of which some go on with the run of the one before: where runs begin, and the run of each row."""
+
+    begins: Numbers
+    run: Numbers
+
+    @staticmethod
+    def of(goes_on: Flags) -> _Runs:
+        return _Runs(np.flatnonzero(~goes_on), np.cumsum(~goes_on) - 1)
+
+    def first(self, values: Numbers) -> Numbers:
+        """For each row, the value of the first of its run."""
+        of_rows: Numbers = values[self.begins][self.run]
+        return of_rows
+
+    def highest(self, values: Numbers) -> Numbers:
+        """For each row, the highest value of its run up to it. Lifted above all before it, each run begins anew in one
+        pass over all; many long ones are too high for that."""
+        height = int(values.max(initial=0)) - int(values.min(initial=0)) + 1
+        if height * self.begins.size < -NEVER:
+            lifts = self.run * height
+            lifted: Numbers = np.maximum.accumulate(values + lifts) - lifts
+            return lifted
+        rows = pl.DataFrame({"run": self.run, "value": values})
+        return rows.select(pl.col("value").cum_max().over("run")).to_series().to_numpy()
 
 
-def _rows(paired: Numbers, near: _After, far: _After) -> tuple[_After, _After]:
-    """The nodes with two causes, after what is before the first of their row instead of what is before them."""
-    begins, run = _runs(_follows(paired, near.cause) & (far.cause == np.roll(far.cause, 1)))
-    total = np.cumsum(near.weight)
-    led_in = (total - near.weight)[begins]
-    ahead = pl.DataFrame({"run": run, "ahead": far.weight - total}).select(
-        pl.col("ahead").cum_max().over("run")
-    )
-    return (
-        _After(near.cause[begins][run], total - led_in[run]),
-        _After(far.cause, ahead.to_series().to_numpy() + total),
-    )
+@dataclass(frozen=True)
+class _Single:
+    """The nodes with one cause: its edge, and `cause`, what is before the first of their file."""
+
+    nodes: Numbers
+    edge: Numbers
+    files: _Runs
+    cause: Numbers
+
+    @staticmethod
+    def of(nodes: Numbers, edges: Numbers, ways: Ways) -> _Single:
+        edge = edges[nodes]
+        files = _Runs.of(_follows(nodes, ways.cause[edge]))
+        return _Single(nodes, edge, files, files.first(ways.cause[edge]))
+
+    def heads(self, count: int) -> Numbers:
+        """For each node, what is before its file, or the node itself."""
+        heads = np.arange(count)
+        heads[self.nodes] = self.cause
+        return heads
+
+    def since(self, weight: Numbers) -> Numbers:
+        """How much later each comes than what is before its file."""
+        own = weight[self.edge]
+        total = np.cumsum(own)
+        since: Numbers = total - self.files.first(total - own)
+        return since
+
+
+@dataclass(frozen=True)
+class _Paired:
+    """The nodes with two causes: the edge from the node before each on its track, or else any, and the other; and
+    `near` and `far`, what they come after: what is before the first of their row, and the other cause."""
+
+    nodes: Numbers
+    near_edge: Numbers
+    far_edge: Numbers
+    rows: _Runs
+    near: Numbers
+    far: Numbers
+
+    @staticmethod
+    def of(nodes: Numbers, edges: Numbers, cause: Numbers) -> _Paired:
+        edge = edges[nodes]
+        second = _follows(nodes, cause[edge + 1])
+        near_edge, far_edge = edge + second, edge + ~second
+        near, far = cause[near_edge], cause[far_edge]
+        rows = _Runs.of(_follows(nodes, near) & (far == np.roll(far, 1)))
+        return _Paired(nodes, near_edge, far_edge, rows, rows.first(near), far)
+
+    def since(self, weight: Numbers) -> tuple[Numbers, Numbers]:
+        """How much later each comes at least than `near` and than `far`."""
+        own = weight[self.near_edge]
+        total = np.cumsum(own)
+        near = total - self.rows.first(total - own)
+        return near, self.rows.highest(weight[self.far_edge] - near) + near
 
 
 def _follows(nodes: Numbers, cause: Numbers) -> Flags:
@@ -120,29 +191,3 @@ def _follows(nodes: Numbers, cause: Numbers) -> Flags:
     follows = np.zeros(nodes.size, dtype=bool)
     follows[1:] = cause[1:] == nodes[:-1]
     return follows
-
-
-def _runs(goes_on: Flags) -> tuple[Numbers, Numbers]:
-    """Where runs begin, and the run of each row, of rows that go on with the run of the one before or do not."""
-    return np.flatnonzero(~goes_on), np.cumsum(~goes_on) - 1
-
-
-def _from_heads(ways: Ways, single: Numbers, head: _After) -> tuple[Numbers, Numbers]:
-    """Cause and weight of the edges, with the head of a file as the cause instead of a node of the file."""
-    cause, weight = np.arange(ways.nodes), np.zeros(ways.nodes, dtype=np.int64)
-    cause[single], weight[single] = head.cause, head.weight
-    return cause[ways.cause], ways.weight + weight[ways.cause]
-
-
-def _by_nearness(paired: Numbers, edge: Numbers, cause: Numbers, weight: Numbers) -> tuple[_After, _After]:
-    """Of the two edges into each node that from the node before it on its track, or else any, and the other."""
-    second = _follows(paired, cause[edge + 1])
-    near, far = edge + second, edge + ~second
-    return _After(cause[near], weight[near]), _After(cause[far], weight[far])
-
-
-def _between(meeting: Flags, cause: Numbers, effect: Numbers, weight: Numbers) -> Numbers:
-    """The longest ways to the meeting nodes, by the edges between them."""
-    number = np.cumsum(meeting) - 1
-    order = np.argsort(effect, kind="stable")
-    return _passed(int(meeting.sum()), number[cause[order]], number[effect[order]], weight[order])

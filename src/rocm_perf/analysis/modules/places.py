@@ -80,14 +80,14 @@ def _of_modules(spans: pl.DataFrame, modules: pl.Series, passes: Passes) -> tupl
     tree = _Tree()
     place_of: dict[int, int] = {}
     for kind in ("forward", "recomputed"):
-        for row, name, around in (
-            calls.filter(pl.col("kind") == kind).select("row", "name", "around").iter_rows()
-        ):
+        own = calls.filter(pl.col("kind") == kind)
+        columns = (own[column].to_list() for column in ("row", "name", "around"))
+        for row, name, around in zip(*columns, strict=True):
             if around is not None:
                 place_of[row] = tree.place(place_of[around], name)
             elif kind == "forward":
                 place_of[row] = tree.place(None, name)
             else:
                 place_of[row] = tree.place_again(name)
-    empty = pl.Series("place", [None] * spans.height, dtype=pl.UInt32)
+    empty = pl.repeat(None, spans.height, dtype=pl.UInt32, eager=True).alias("place")
     return empty.scatter(list(place_of), list(place_of.values())), tree

@@ -17,6 +17,7 @@ from rocm_perf.analysis.operators import call_sites
 from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.flame import flame
 from rocm_perf.analysis.operators.kernels import (
+    ARGUMENTS,
     CALL,
     kernel_work,
     kernels_of_shapes,
@@ -25,7 +26,13 @@ from rocm_perf.analysis.operators.kernels import (
 )
 from rocm_perf.analysis.operators.passes import backward_ns, passes
 from rocm_perf.analysis.operators.peaks import Peaks, floating_type, peaks, short_type
-from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, has_operators, operator_tree
+from rocm_perf.analysis.operators.tree import (
+    SHAPE,
+    OperatorTree,
+    backward_links,
+    has_operators,
+    operator_tree,
+)
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.operators import (
@@ -52,7 +59,6 @@ NO_OPERATORS = "no framework operator was recorded (torch.profiler records them)
 
 SHAPES = 50  # of one operator; the others count in its totals
 
-_SHAPE = ["name", "shapes", "dtypes"]
 _TFLOPS = "FLOPs / gpu_total_ns / 1000"
 _TBYTES = "bytes / gpu_total_ns / 1000"
 
@@ -192,22 +198,21 @@ def _backward(
 
 def _shapes(trace: Trace, tree: OperatorTree) -> dict[str, list[OperatorShape]]:
     # A call inside one of its name but of other arguments has a line, and a total, of its own.
-    operators = recorded_calls(trace, tree).with_columns(is_outermost(*_SHAPE).alias("outermost"))
-    longest = pl.col("op_id").sort_by("gpu_total_ns", "row", descending=[True, False]).first()
+    operators = recorded_calls(trace, tree).with_columns(is_outermost("shape_id").alias("outermost"))
+    longest = pl.col("op_id").get(pl.col("gpu_total_ns").arg_max())
     table = (
-        operators.group_by(_SHAPE)
-        .agg(*_sums(), longest)
-        .join(_work(operators), on=_SHAPE, how="left", nulls_equal=True)
+        operators.group_by("shape_id")
+        .agg(pl.col(SHAPE).first(), *_sums(), longest)
+        .join(_work(operators), on="shape_id", how="left")
         .sort(
-            ["gpu_total_ns", "host_self_ns", "calls", *_SHAPE],
+            ["gpu_total_ns", "host_self_ns", "calls", *SHAPE],
             descending=[True, True, True, False, False, False],
         )
     )
-    kernels, highest = kernels_of_shapes(tree, _SHAPE), peaks(trace)
+    kernels, highest = kernels_of_shapes(tree), peaks(trace)
     result: dict[str, list[OperatorShape]] = defaultdict(list)
     for row in table.iter_rows(named=True):
-        key = (row["name"], row["shapes"], row["dtypes"])
-        result[row["name"]].append(_shape(row, kernels.get(key, ()), highest))
+        result[row["name"]].append(_shape(row, kernels.get(row["shape_id"], ()), highest))
     return result
 
 
@@ -241,7 +246,9 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest:
 def _work(operators: pl.DataFrame) -> pl.DataFrame:
     """FLOPs and bytes, summed over calls; worked out once for each distinct set of arguments."""
     on_gpu = pl.col("outermost") & (pl.col("gpu_total_ns") > 0)
-    distinct = operators.group_by(CALL).agg(pl.len().alias("calls"), on_gpu.sum().alias("on_gpu"))
+    distinct = operators.group_by("signature", "kernel", "step", maintain_order=True).agg(
+        pl.col("shape_id", *ARGUMENTS).first(), pl.len().alias("calls"), on_gpu.sum().alias("on_gpu")
+    )
     works = [operator_work(*row) for row in distinct.select(CALL).iter_rows()]
     sized = distinct.with_columns(
         pl.Series("flops", [work.flops.value for work in works], dtype=pl.Float64),
@@ -252,7 +259,7 @@ def _work(operators: pl.DataFrame) -> pl.DataFrame:
         known = pl.col(column).is_not_null().all()
         return pl.when(known).then((pl.col(column) * pl.col(times)).sum())
 
-    return sized.group_by(_SHAPE).agg(
+    return sized.group_by("shape_id").agg(
         total("flops", "calls").alias("flops"),
         total("bytes", "calls").alias("bytes"),
         total("flops", "on_gpu").alias("flops_on_gpu"),

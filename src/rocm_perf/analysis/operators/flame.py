@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.analysis.basis.forest import nearest
+from rocm_perf.analysis.basis.forest import depths, nearest
 from rocm_perf.analysis.basis.module_spans import PREFIX, is_module
 from rocm_perf.analysis.basis.names import short_names
 from rocm_perf.analysis.operators.tree import OperatorTree
@@ -16,6 +16,15 @@ from rocm_perf.model.results.operators import FlameNode
 
 NODES = 1000  # at most: the largest by GPU or host time
 _NAMED = ["parent", "kind", "name"]
+_NODE: dict[str, type[pl.DataType]] = {
+    "parent": pl.Int64,
+    "kind": pl.String,
+    "name": pl.String,
+    "calls": pl.Int64,
+    "gpu_ns": pl.Int64,
+    "host_ns": pl.Int64,
+    "node": pl.Int64,
+}
 
 
 def flame(tree: OperatorTree) -> tuple[FlameNode, ...]:
@@ -24,49 +33,49 @@ def flame(tree: OperatorTree) -> tuple[FlameNode, ...]:
     modules = is_module(spans)
     is_shown = modules | (spans["category"] == "operator")
     shown = spans.select(
-        "row",
         "gpu_total_ns",
         "host_ns",
         around=nearest(spans["parent"], is_shown),
+        depth=depths(spans["behind"], is_shown),
         kind=pl.when(modules).then(pl.lit("module")).otherwise(pl.lit("operator")),
         name=pl.col("name").str.strip_prefix(PREFIX),
+        row="row",
     ).filter(is_shown)
-    nodes, places = _merged(shown)
+    nodes, places = _merged(shown, spans.height)
     launched = _launched(tree, places, first=nodes.height)
     return _thinned(pl.concat((nodes, launched), how="diagonal"))
 
 
-def _merged(spans: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A node for each path of names, found level by level; and the node of each row."""
-    level = spans.filter(pl.col("around").is_null()).with_columns(parent=pl.lit(None, pl.Int64))
-    nodes: list[pl.DataFrame] = []
-    places: list[pl.DataFrame] = []
-    count = 0
-    while level.height:
-        merged = level.group_by(_NAMED, maintain_order=True).agg(
+def _merged(spans: pl.DataFrame, count: int) -> tuple[pl.DataFrame, pl.Series]:
+    """A node for each path of names, found level by level; and the node of each of `count` rows, null for others."""
+    place = pl.repeat(None, count, dtype=pl.Int64, eager=True)
+    nodes = [pl.DataFrame(schema=_NODE)]
+    first = 0
+    for level in spans.partition_by("depth", maintain_order=True):
+        inside = level.with_columns(place.gather(level["around"]).alias("parent"))
+        merged = inside.group_by(_NAMED, maintain_order=True).agg(
+            "row",
             calls=pl.len().cast(pl.Int64),
             gpu_ns=pl.col("gpu_total_ns").sum(),
             host_ns=pl.col("host_ns").sum(),
         )
-        numbered = merged.with_columns(node=pl.int_range(count, count + merged.height, dtype=pl.Int64))
-        count += merged.height
-        here = level.join(numbered.select(*_NAMED, "node"), on=_NAMED, nulls_equal=True).select("row", "node")
-        nodes.append(numbered)
-        places.append(here)
-        level = spans.join(
-            here.rename({"row": "around", "node": "parent"}), on="around", maintain_order="left"
-        )
-    return pl.concat(nodes), pl.concat(places)
+        numbered = merged.with_columns(node=pl.int_range(first, first + merged.height, dtype=pl.Int64))
+        rows = numbered.select("row", "node").explode("row")
+        place = place.scatter(rows["row"], rows["node"])
+        nodes.append(numbered.select(*_NODE))
+        first += merged.height
+    return pl.concat(nodes), place
 
 
-def _launched(tree: OperatorTree, places: pl.DataFrame, first: int) -> pl.DataFrame:
+def _launched(tree: OperatorTree, places: pl.Series, first: int) -> pl.DataFrame:
     """A node for each kernel and each kind of copy below the operator that launched it."""
     kernels = tree.kernels.select(
         "owner", "gpu_ns", name=short_names(tree.kernels["kernel"]), kind=pl.lit("kernel")
     )
     copies = tree.copies.select("owner", "gpu_ns", name=pl.col("kind").fill_null("copy"), kind=pl.lit("copy"))
-    work = pl.concat((kernels, copies)).join(places.rename({"row": "owner", "node": "parent"}), on="owner")
-    merged = work.group_by(_NAMED, maintain_order=True).agg(
+    work = pl.concat((kernels, copies))
+    placed = work.with_columns(places.gather(work["owner"]).alias("parent")).drop_nulls("parent")
+    merged = placed.group_by(_NAMED, maintain_order=True).agg(
         calls=pl.len().cast(pl.Int64), gpu_ns=pl.col("gpu_ns").sum(), host_ns=pl.lit(0, pl.Int64)
     )
     return merged.with_columns(node=pl.int_range(first, first + merged.height, dtype=pl.Int64))

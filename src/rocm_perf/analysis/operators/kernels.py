@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import joined
 from rocm_perf.analysis.basis.names import short_name, short_names
 from rocm_perf.analysis.operators.serving_steps import PROCESS, with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
@@ -17,34 +18,26 @@ KERNELS = 10  # of one operator and shape
 SEQUENCES = 5  # of one operator
 SEQUENCE_LENGTH = 20
 
-CALL = [
-    "name",
-    "shapes",
-    "dtypes",
-    "inputs",
-    "strides",
-    "kernel",
-    "step",
-]  # what the work of a call follows from
+ARGUMENTS = ["name", "shapes", "dtypes", "inputs", "strides"]  # what a signature stands for
+CALL = [*ARGUMENTS, "kernel", "step"]  # what the work of a call follows from
+_ALIKE = ["signature", "kernel", "step"]  # the same in fewer columns
 
 
-def kernels_of_shapes(
-    tree: OperatorTree, key: list[str]
-) -> dict[tuple[object, ...], tuple[OperatorKernel, ...]]:
-    """The kernels that calls of an operator launched themselves, longest first."""
-    owned = _with_owner(tree, key)
+def kernels_of_shapes(tree: OperatorTree) -> dict[int, tuple[OperatorKernel, ...]]:
+    """For each shape_id, the kernels that its calls launched themselves, longest first."""
     table = (
-        owned.group_by(*key, "kernel")
+        _with_owner(tree, ["shape_id"])
+        .group_by("shape_id", "kernel")
         .agg(pl.len().alias("dispatches"), pl.col("gpu_ns").sum())
         .sort(["gpu_ns", "kernel"], descending=[True, False])
-        .group_by(key, maintain_order=True)
+        .group_by("shape_id", maintain_order=True)
         .head(KERNELS)
     )
-    kernels_of: dict[tuple[object, ...], list[OperatorKernel]] = defaultdict(list)
-    for *place, kernel, dispatches, gpu_ns in table.select(
-        *key, "kernel", "dispatches", "gpu_ns"
+    kernels_of: dict[int, list[OperatorKernel]] = defaultdict(list)
+    for place, kernel, dispatches, gpu_ns in table.select(
+        "shape_id", "kernel", "dispatches", "gpu_ns"
     ).iter_rows():
-        kernels_of[tuple(place)].append(
+        kernels_of[place].append(
             OperatorKernel(kernel=kernel, short_name=short_name(kernel), dispatches=dispatches, gpu_ns=gpu_ns)
         )
     return {place: tuple(kernels) for place, kernels in kernels_of.items()}
@@ -74,16 +67,16 @@ def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
         _roots(tree), on="owner", how="left", maintain_order="left"
     )
     names = named["kernel"].unique().sort()
-    coded = named.with_columns(
-        pl.col("kernel").replace_strict(names, pl.Series(range(len(names)))).alias("code")
+    codes = pl.Series([str(number) for number in range(len(names))], dtype=pl.String)
+    coded = named.select(
+        "owner", "root", "start_ns", "gpu_ns", code=pl.col("kernel").replace_strict(names, codes)
     )
     inner = coded.filter(pl.col("owner") != pl.col("root"))
     calls = pl.concat(
         [coded.with_columns(call=pl.col("root")), inner.with_columns(call=pl.col("owner"))]
     ).sort("start_ns")
-    launched = calls.group_by("call").agg(
-        pl.col("code").cast(pl.String).str.join(" ").alias("codes"), pl.col("gpu_ns").sum()
-    )
+    codes_of_calls = joined(calls, "call", "code", " ").rename({"code": "codes"})
+    launched = codes_of_calls.join(calls.group_by("call").agg(pl.col("gpu_ns").sum()), on="call")
     launched = launched.with_columns(tree.spans["name"].gather(launched["call"]).alias("name"))
     return _most_frequent(launched, names)
 
@@ -115,16 +108,17 @@ def _roots(tree: OperatorTree) -> pl.DataFrame:
 def kernel_work(trace: Trace, tree: OperatorTree) -> tuple[KernelWork, ...]:
     """Analytical work by kernel. The work of an operator that launched several kernels cannot be divided among them,
     so only kernels that are their operator's only one carry it."""
-    columns = [column for column in CALL if column not in ("kernel", "step")]
-    owned = with_step(trace, _with_owner(tree, [*columns, "dispatches"]), "launch_ns")
-    distinct = owned.filter(pl.col("dispatches") == 1).select(CALL).unique()
-    works = [operator_work(*row) for row in distinct.iter_rows()]
+    owned = with_step(trace, _with_owner(tree, ["signature", "name", "dispatches"]), "launch_ns")
+    arguments = tree.operators.select("signature", *ARGUMENTS).unique("signature")
+    distinct = owned.filter(pl.col("dispatches") == 1).select(_ALIKE).unique().join(arguments, on="signature")
+    works = [operator_work(*row) for row in distinct.select(CALL).iter_rows()]
     sized = distinct.with_columns(
         pl.Series("flops", [work.flops.value for work in works], dtype=pl.Int64),
         pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Int64),
     )
     alone = pl.col("dispatches") == 1
-    placed = owned.join(sized, on=CALL, how="left", nulls_equal=True)
+    sizes = sized.select(*_ALIKE, "flops", "bytes")
+    placed = owned.join(sizes, on=_ALIKE, how="left", nulls_equal=True)
     known = alone & pl.col("flops").is_not_null() & pl.col("bytes").is_not_null()
     table = placed.group_by("kernel").agg(
         known.sum().alias("dispatches"),

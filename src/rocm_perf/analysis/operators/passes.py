@@ -35,7 +35,9 @@ def passes(trace: Trace) -> Passes:
     links, _ = backward_links(tree)
     spans = tree.spans
     is_operator = spans["category"] == "operator"
-    is_step = is_operator & (spans["name"].str.starts_with(ENGINE) | spans["name"].str.contains(BACKWARD))
+    is_step = is_operator & spans["name"].is_in(_steps(spans["name"]).implode())
+    if not is_step.any():
+        return _all_forward(spans.height)
     again = _runs_again(spans, is_step, links)
     turn = itself_or_around(spans["parent"], is_step | again)
     kind = pl.select(
@@ -46,6 +48,19 @@ def passes(trace: Trace) -> Passes:
     # A backward pass that was differentiated is the source of another one: what it came from is meant.
     first = pl.select(pl.coalesce(source.gather(source), source)).to_series()
     return Passes(kind=names.gather(kind), turn=turn, source=first)
+
+
+def _steps(names: pl.Series) -> pl.Series:
+    """The names of backward steps among them."""
+    distinct = names.unique()
+    steps: pl.Series = distinct.filter(distinct.str.starts_with(ENGINE) | distinct.str.contains(BACKWARD))
+    return steps
+
+
+def _all_forward(spans: int) -> Passes:
+    """The passes of a program that only runs forward."""
+    none = pl.repeat(None, spans, dtype=pl.UInt32, eager=True)
+    return Passes(kind=pl.repeat(PASSES[0], spans, dtype=_PASS, eager=True), turn=none, source=none)
 
 
 def backward_ns(tree: OperatorTree, passes: Passes) -> pl.Series:

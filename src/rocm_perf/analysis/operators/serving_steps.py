@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.operators.work.step_lengths import MARK
@@ -11,7 +12,7 @@ from rocm_perf.model.trace import Trace
 
 PROCESS = ["node", "pass_id", "rank", "pid"]
 
-_KEY, _ROW, _STEP = "step process", "step row", "step"  # what no table has a column of
+_STEP = "step"
 
 
 def with_step(trace: Trace, frame: pl.DataFrame, moment: str) -> pl.DataFrame:
@@ -19,23 +20,26 @@ def with_step(trace: Trace, frame: pl.DataFrame, moment: str) -> pl.DataFrame:
     steps = _steps(whole_of(trace))
     if not steps.height:
         return frame.with_columns(pl.lit(None, pl.String).alias(_STEP))
-    placed = frame.with_row_index(_ROW).with_columns(_process())
-    timed = (
-        placed.drop_nulls(moment)
-        .sort(moment)
-        .join_asof(steps, left_on=moment, right_on="step_start", by=_KEY, check_sortedness=False)
+    keys = telling(PROCESS, frame, steps)
+    moments = frame.select(_process(keys), at=pl.col(moment)).with_row_index("row").sort("at")
+    begun = moments.join_asof(
+        steps.select(_process(keys), "end_ns", _STEP, at="start_ns"),
+        on="at",
+        by="process" if keys else None,
+        check_sortedness=False,
     )
-    inside = timed.filter(pl.col(moment) < pl.col("step_end")).select(_ROW, _STEP)
-    return placed.join(inside, on=_ROW, how="left", maintain_order="left").drop(_ROW, _KEY)
+    is_open = pl.when(pl.col("at") < pl.col("end_ns"))
+    return frame.with_columns(begun.sort("row").select(is_open.then(_STEP).alias(_STEP)).to_series())
 
 
 @once_per_trace
 def _steps(trace: Trace) -> pl.DataFrame:
     ranges = trace.table("ranges").filter(~pl.col("on_gpu"), pl.col("name").str.contains(MARK, literal=True))
-    return ranges.select(
-        _process(), step_start="start_ns", step_end="end_ns", **{_STEP: pl.col("name")}
-    ).sort("step_start")
+    return ranges.select(*PROCESS, "start_ns", "end_ns", pl.col("name").alias(_STEP)).sort("start_ns")
 
 
-def _process() -> pl.Expr:
-    return pl.concat_str(PROCESS, separator=" ", ignore_nulls=True).alias(_KEY)
+def _process(keys: list[str]) -> pl.Expr:
+    """What tells the process of a row from others, as one text; nothing where there is one process."""
+    if not keys:
+        return pl.lit("").alias("process")
+    return pl.concat_str(keys, separator=" ", ignore_nulls=True).alias("process")

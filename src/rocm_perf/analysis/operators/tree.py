@@ -8,6 +8,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.callers import with_callers
 from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums
+from rocm_perf.analysis.basis.keys import numbers
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -23,6 +24,7 @@ BACKWARD = r"^\w+Backward\d*$"
 
 _ID = ["node", "pass_id", "rank", "op_id"]
 _ARGUMENTS = ["shapes", "dtypes", "strides", "inputs"]
+SHAPE = ["name", "shapes", "dtypes"]
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
@@ -30,7 +32,8 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 class OperatorTree:
     """`spans`: operators, Python frames and modules as they nest, each with operator (the nearest operator around it)
     and its times. `operators`: the operators among them, with their arguments, own times and whether they are the
-    outermost of their name. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known)
+    outermost of their name; those of one `signature` have the same name and arguments, those of one `shape_id` the same
+    name, shapes and types. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known)
     and `within`, the innermost span of any kind in which it was launched. GPU times are those of kernels, copies and
     fills. `recording`: what they are rows of; a part of a recording has its earlier callers in it."""
 
@@ -133,8 +136,7 @@ def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
     """The operators with their arguments, the time that none of the operators directly inside them took, and whether
     they lie in no other call of their name."""
     inside = timed.group_by(pl.col("operator").alias("row")).agg(_LENGTH.sum().alias("inside_ns"))
-    recorded = [trace.table(name).select(_ARGUMENTS) for name in ("ops", "captured_ops")]
-    arguments = pl.concat(recorded)[timed["place"]]
+    arguments = _arguments(trace, timed["place"])
     return (
         timed.with_columns(*arguments, is_outermost("name").alias("outermost"))
         .join(inside, on="row", how="left", maintain_order="left")
@@ -143,6 +145,21 @@ def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
         )
         .drop("inside_ns")
     )
+
+
+def _arguments(trace: Trace, places: pl.Series) -> pl.DataFrame:
+    """Arguments, signature and shape_id of the operators at these places. A captured one has many calls, so each place
+    is looked at once."""
+    recorded = pl.concat(trace.table(name).select("name", *_ARGUMENTS) for name in ("ops", "captured_ops"))
+    distinct = places.unique()
+    known = recorded[distinct]
+    known = known.with_columns(
+        numbers(["name", *_ARGUMENTS], known).alias("signature"), numbers(SHAPE, known).alias("shape_id")
+    )
+    rows = pl.zeros(recorded.height, pl.UInt32, eager=True).scatter(
+        distinct, pl.int_range(distinct.len(), dtype=pl.UInt32, eager=True)
+    )
+    return known.drop("name")[rows.gather(places)]
 
 
 def backward_links(tree: OperatorTree) -> tuple[pl.DataFrame, str | None]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from rocm_perf.analysis.basis.patterns import repeated
 from rocm_perf.analysis.graph.build import build
-from rocm_perf.analysis.graph.graph import NODE_KINDS, RULES, START, Graph, retimed_wall_ns, slack
-from rocm_perf.analysis.path.changes import FasterKernels
+from rocm_perf.analysis.graph.graph import NODE_KINDS, RULES, START, Graph, Retiming, slack
+from rocm_perf.analysis.graph.sweep import Numbers
+from rocm_perf.analysis.path.changes import divided
 from rocm_perf.model.results.path import CriticalPath, EdgeCount, KernelOnPath, Link
 from rocm_perf.model.trace import Trace
 
@@ -20,6 +22,8 @@ FORMULAS = {
     "impact_ns": "wall_ns - wall_ns re-timed with every dispatch of the kernel 10 % shorter",
     "half_ns, whole_ns": "the same with every dispatch 50 % shorter, and taking no time",
 }
+
+Saved = tuple[int, int, int]  # nanoseconds, for each of the factors below
 
 LONGEST = 20
 _TIMES_FASTER = (1 / 0.9, 2.0, float("inf"))  # 10 % off, half, all of it
@@ -147,16 +151,18 @@ def _kernels(graph: Graph, links: pl.DataFrame) -> tuple[KernelOnPath, ...]:
     )
     rows = kernels.join(on_path, on="name", how="left").with_columns(pl.col("path_ns").fill_null(0))
     rows = rows.sort("path_ns", "name", descending=[True, False])
-    retimed = _EDGE_VISITS // max(len(_TIMES_FASTER) * graph.edges.height, 1)
-    return tuple(_kernel(graph, row, number < retimed) for number, row in enumerate(rows.to_dicts()))
+    most = _EDGE_VISITS // max(len(_TIMES_FASTER) * graph.edges.height, 1)
+    # When a collective ends, its other ranks decide.
+    asked = rows.head(most).filter((pl.col("kind") == "kernel") & (pl.col("path_ns") > 0))["name"]
+    saved = _saved_ns(graph, asked)
+    return tuple(_kernel(graph, row, saved.get(row["name"])) for row in rows.to_dicts())
 
 
-def _kernel(graph: Graph, row: dict[str, Any], retime: bool) -> KernelOnPath:
+def _kernel(graph: Graph, row: dict[str, Any], retimed: Saved | None) -> KernelOnPath:
     path_ns = row["path_ns"]
     saved, basis = (0, 0, 0), "off the path"
-    if path_ns and retime and row["kind"] == "kernel":  # when a collective ends, its other ranks decide
-        tenth, half, whole = (_saved_ns(graph, str(row["name"]), factor) for factor in _TIMES_FASTER)
-        saved, basis = (tenth, half, whole), "re-timed"
+    if retimed:
+        saved, basis = retimed, "re-timed"
     elif path_ns:
         saved, basis = (path_ns // 10, path_ns // 2, path_ns), "at most"
     impact, half, whole = saved
@@ -174,9 +180,32 @@ def _kernel(graph: Graph, row: dict[str, Any], retime: bool) -> KernelOnPath:
     )
 
 
-def _saved_ns(graph: Graph, kernel: str, factor: float) -> int:
-    faster = FasterKernels(kernel, factor, exact=True).apply(graph)
-    return graph.wall_ns - retimed_wall_ns(faster)
+def _saved_ns(graph: Graph, kernels: pl.Series) -> dict[str, Saved]:
+    """For each of the kernels, what the wall time loses with all its dispatches faster (as FasterKernels has them)."""
+    if not kernels.len():
+        return {}
+    retiming = Retiming(graph)
+    durations, lags = (_tried(graph.nodes, "duration_ns"), _tried(graph.edges, "lag_ns"))
+    cause, overlaps = graph.edges["cause"].to_numpy(), (graph.edges["lag_ns"] < 0).to_numpy()
+    dispatches = graph.nodes.with_row_index("node").filter(pl.col("kind") == "kernel")
+    of_kernel = dispatches.filter(pl.col("name").is_in(kernels.implode())).group_by("name").agg("node")
+    saved: dict[str, Saved] = {}
+    for kernel, nodes in of_kernel.iter_rows():
+        hits = np.zeros(graph.nodes.height, dtype=bool)
+        hits[nodes] = True
+        drained = hits[cause] & overlaps
+        tenth, half, whole = (
+            retiming.wall_ns(np.where(hits, length, durations[0]), np.where(drained, lag, lags[0]))
+            for length, lag in zip(durations[1:], lags[1:], strict=True)
+        )
+        saved[kernel] = (graph.wall_ns - tenth, graph.wall_ns - half, graph.wall_ns - whole)
+    return saved
+
+
+def _tried(rows: pl.DataFrame, time: str) -> list[Numbers]:
+    """A column of times as it is, and so many times shorter."""
+    shorter = {f"{factor}": divided(pl.col(time), factor) for factor in _TIMES_FASTER}
+    return [column.to_numpy() for column in rows.select(time, **shorter)]
 
 
 def _node_counts(graph: Graph) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from rocm_perf.analysis.basis.passes import dispatches_by_kernel
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.operators.tree import has_operators, operator_tree
@@ -159,12 +160,11 @@ def _why_not(metric: str, recording: _Recording, place: int, by_shapes: str | No
 def _calls(recording: _Recording, work: Work) -> dict[Key, tuple[int, int]]:
     """Kernels with their dispatches and total time, longest first; those without times come last."""
     clock = recording.times
-    dispatches = on_device(recording.trace.table("dispatches"), recording.devices)
+    dispatches = on_device(dispatches_by_kernel(recording.trace), recording.devices)
     shown = dispatches.filter(pl.col("pass_id") == clock.number)
     listed = shown.group_by("gpu", "kernel").agg(pl.len().alias("calls"))
-    timed = clock.timed.group_by("gpu", "kernel").agg(
-        pl.col("duration_ns").sum().cast(pl.Int64).alias("total")
-    )
+    listed = listed.with_columns(pl.col("kernel").cast(pl.String))
+    timed = clock.by_kernel(pl.col("duration_ns").sum().cast(pl.Int64).alias("total"))
     table = listed.join(timed, on=["gpu", "kernel"], how="left").with_columns(pl.col("total").fill_null(0))
     ordered = table.sort(["total", "kernel"], descending=[True, False])
     totals: dict[Key, tuple[int, int]] = {
@@ -195,7 +195,7 @@ def _means(work: Work) -> dict[Key, list[tuple[Amount, int]]]:
 
 def _timing(clock: Times, work: Work) -> dict[Key, Quantity]:
     """The mean time of the dispatches whose work is known; the kernel's median where those are unknown."""
-    own = clock.timed.group_by("gpu", "kernel").agg(
+    own = clock.by_kernel(
         pl.col("duration_ns").mean().alias("mean"), pl.col("duration_ns").median().alias("median"), pl.len()
     )
     matched = work.amounts.select("gpu", "kernel", "slot").unique()

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.arch import catalog
 from rocm_perf.arch.chip_of_counters import agreed_metrics, chips_of_counters
@@ -110,6 +111,10 @@ def on_device(dispatches: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFra
     """Dispatches with `gpu`, a place among the devices: where the agent is not described, the last, which is the only
     one or stands for those that are not known."""
     rows = [(node, agent, place) for place, device in enumerate(known) for node, agent in device.agents]
+    if dispatches.height and not telling(["node", "agent_id"], dispatches):
+        own = dispatches.select("node", "agent_id").row(0)
+        gpu = next((place for *agent, place in rows if tuple(agent) == own), len(known) - 1)
+        return dispatches.with_columns(pl.lit(gpu, pl.Int32).alias("gpu"))
     schema = {"node": pl.Int32, "agent_id": pl.Int64, "gpu": pl.Int32}
     table = pl.DataFrame(rows, schema, orient="row").unique(["node", "agent_id"], keep="first")
     joined = dispatches.join(

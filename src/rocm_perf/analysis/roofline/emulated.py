@@ -27,10 +27,11 @@ def emulated_work(trace: Trace, known: tuple[Device, ...], times: Times) -> Work
     counted = trace.table("emulated")
     if not counted.height:
         return NOTHING
-    named = _same_names(times.timed, counted)
+    timed = times.timed.with_columns(pl.col("kernel").cast(pl.String))
+    named = _same_names(timed, counted)
     ran_on = pl.col("gpu").replace_strict({place: device.gfx for place, device in enumerate(known)})
     alike = named.filter(ran_on == pl.col("gfx"))
-    launched = _launched(trace, times.timed.join(alike, on=["gpu", "kernel"], how="semi"))
+    launched = _launched(trace, timed.join(alike, on=["gpu", "kernel"], how="semi"))
     rows = (
         alike.drop("gfx")
         .join(counted.with_row_index("row"), on="row")

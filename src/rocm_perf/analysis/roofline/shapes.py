@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
+from rocm_perf.analysis.basis.keys import joined, telling
 from rocm_perf.analysis.operators.peaks import floating_type, short_type
 from rocm_perf.analysis.operators.serving_steps import with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
@@ -67,14 +68,20 @@ def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], tim
     if not owned.height:
         return NOTHING
     by_owner, sets = _launched(tree)
-    owners = tree.operators.select(pl.col("row").alias("owner"), *_CALL).join(by_owner, on="owner")
-    timed = times.timed.join(owned, on=ID, how="inner", nulls_equal=True).join(owners, on="owner", how="left")
-    columns = ["gpu", "kernel", *_CALL, _LAUNCHED, "step"]
-    distinct = timed.select(columns).unique(maintain_order=True).with_row_index("call")
-    calls = [_call(row, sets[row[_LAUNCHED]]) for row in distinct.iter_rows(named=True)]
-    numbered = timed.join(distinct, on=columns, how="left", nulls_equal=True)
+    owners = tree.operators.select("signature", owner="row").join(by_owner, on="owner")
+    key = telling(ID, times.timed, owned) or ["dispatch_id"]
+    timed = (
+        times.timed.select("slot", "gpu", "kernel", *key)
+        .join(owned.select(*key, "owner", "step"), on=key, nulls_equal=True, maintain_order="left")
+        .join(owners, on="owner", how="left", maintain_order="left")
+    )
+    alike = timed.group_by("gpu", "kernel", "signature", _LAUNCHED, "step", maintain_order=True).agg("slot")
+    arguments = tree.operators.select("signature", *_CALL).unique("signature")
+    distinct = alike.join(arguments, on="signature", how="left", maintain_order="left").with_row_index("call")
+    calls = [_call(row, sets[row[_LAUNCHED]]) for row in distinct.drop("slot").iter_rows(named=True)]
     rows = _rows(distinct, calls, known)
-    amounts = numbered.select("call", "slot").join(rows, on="call", how="inner").select(*SCHEMA)
+    slots = distinct.select("call", "slot").explode("slot")
+    amounts = slots.join(rows, on="call", how="inner").select(*SCHEMA)
     return Work(
         amounts=amounts,
         known=_facts(distinct, calls, known),
@@ -86,9 +93,9 @@ def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], tim
 
 def _launched(tree: OperatorTree) -> tuple[pl.DataFrame, list[Counter[str]]]:
     """For each owner the number of the set of kernels that it launched, and those sets, each kept once."""
-    counts = tree.kernels.drop_nulls("owner").group_by("owner", "kernel").len().sort("owner", "kernel")
-    each = pl.format("{}\t{}", "len", "kernel").str.join("\n").alias("set")
-    by_owner = counts.group_by("owner", maintain_order=True).agg(each)
+    counts = tree.kernels.drop_nulls("owner").group_by("owner", "kernel").len().sort("kernel")
+    each = counts.select("owner", pl.format("{}\t{}", "len", "kernel").alias("set"))
+    by_owner = joined(each, "owner", "set", "\n")
     sets = by_owner.select("set").unique(maintain_order=True).with_row_index(_LAUNCHED)
     lines = [text.split("\n") for text in sets["set"]]
     counters = [

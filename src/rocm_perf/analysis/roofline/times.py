@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.keys import alone, ordered, over, telling
-from rocm_perf.analysis.basis.passes import kernel_pass, shown_pass
+from rocm_perf.analysis.basis.passes import dispatches_by_kernel, kernel_pass, shown_pass
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.model.trace import Trace
 
@@ -24,17 +24,22 @@ _KERNEL = ["node", "rank", "agent_id", "kernel"]
 
 @dataclass(frozen=True)
 class Times:
-    """`timed`: the dispatches whose times are shown (slot, gpu, kernel, duration_ns). `slots`: for dispatches of every
-    pass, the slot of the same dispatch; null where it is unknown."""
+    """`timed`: the dispatches whose times are shown (slot, gpu, kernel as a category, duration_ns). `slots`: for
+    dispatches of every pass, the slot of the same dispatch; null where it is unknown."""
 
     timed: pl.DataFrame
     slots: pl.DataFrame
     number: int | None
     basis: str
 
+    def by_kernel(self, *aggregates: pl.Expr) -> pl.DataFrame:
+        """The aggregates of the timed dispatches of each gpu and kernel."""
+        groups = self.timed.group_by("gpu", "kernel").agg(*aggregates)
+        return groups.with_columns(pl.col("kernel").cast(pl.String))
+
 
 def times(trace: Trace, known: tuple[Device, ...]) -> Times:
-    placed = on_device(_numbered(trace.table("dispatches")), known)
+    placed = on_device(_numbered(dispatches_by_kernel(trace)), known)
     number = kernel_pass(trace)
     if number is not None:
         length = (pl.col("end_ns") - pl.col("start_ns")).cast(pl.Float64)
@@ -43,7 +48,10 @@ def times(trace: Trace, known: tuple[Device, ...]) -> Times:
 
 
 def _numbered(dispatches: pl.DataFrame) -> pl.DataFrame:
-    """Dispatches with the place of each among those of its kernel, and how many there are, in its process and pass."""
+    """Dispatches in their order; where there are several passes, with the place of each among those of its kernel, and
+    how many there are, in its process and pass."""
+    if not telling(["pass_id"], dispatches):
+        return ordered(dispatches, ["pid", "dispatch_id", "start_ns"])
     own = telling(["pass_id", "pid", *_KERNEL], dispatches)
     rows = ordered(dispatches, ["pass_id", "pid", "dispatch_id", "start_ns"])
     nth, of = pl.int_range(pl.len()).alias("nth"), pl.len().alias("of")

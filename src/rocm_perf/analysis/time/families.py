@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.names import LONGEST, demangle, short_name
-from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.attention_by_hand import attention_by_hand
@@ -79,18 +79,20 @@ def families(names: pl.Series) -> pl.Series:
 
 
 def is_collective(names: pl.Series) -> pl.Series:
-    return names.is_in(
-        [name for name in names.unique() if name is not None and family(name).name == "collective"]
-    )
+    """Whether each kernel communicates; null for null."""
+    collectives = [name for name in names.unique() if name is not None and family(name).name == "collective"]
+    if not collectives and not names.null_count():
+        return pl.repeat(False, names.len(), dtype=pl.Boolean, eager=True).alias(names.name)
+    return names.is_in(collectives)
 
 
 @once_per_trace
 def family_totals(trace: Trace) -> Families:
     """Kernel time by family, of all dispatches or, where none was kept, of the profiler's own statistics."""
-    dispatches = timed_dispatches(trace)
+    dispatches = timed_by_kernel(trace)
     kernels = _of_dispatches(dispatches) if dispatches.height else _of_summaries(trace)
     totals = families_of(kernels, _fused(dispatches, kernels) if dispatches.height else None)
-    by_hand = attention_by_hand(dispatches, families(dispatches["kernel"]))
+    by_hand = attention_by_hand(timed_dispatches(trace), families(dispatches["kernel"]))
     return msgspec.structs.replace(totals, attention_by_hand=by_hand)
 
 
@@ -114,7 +116,8 @@ def families_of(kernels: pl.DataFrame, fused_saving: int | None) -> Families:
 
 def _of_dispatches(dispatches: pl.DataFrame) -> pl.DataFrame:
     length = pl.col("end_ns") - pl.col("start_ns")
-    return dispatches.group_by("kernel").agg(pl.len().alias("calls"), length.sum().alias("total"))
+    totals = dispatches.group_by("kernel").agg(pl.len().alias("calls"), length.sum().alias("total"))
+    return totals.with_columns(pl.col("kernel").cast(pl.String))
 
 
 def _of_summaries(trace: Trace) -> pl.DataFrame:

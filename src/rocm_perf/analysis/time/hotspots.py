@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name, short_names
-from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.durations import durations
 from rocm_perf.model.results.times import Hotspot, Hotspots
@@ -28,7 +28,7 @@ FORMULAS = {
 @once_per_trace
 def hotspots(trace: Trace, grouping: Grouping = "full") -> Hotspots:
     """Every kernel, longest total first; from the profiler's own statistics if no dispatch was kept."""
-    dispatches = timed_dispatches(trace)
+    dispatches = timed_by_kernel(trace)
     if dispatches.height:
         return _from_dispatches(dispatches, grouping)
     summaries = trace.table("summaries").filter(pl.col("domain") == "kernel")
@@ -40,7 +40,7 @@ def hotspots(trace: Trace, grouping: Grouping = "full") -> Hotspots:
 def _from_dispatches(dispatches: pl.DataFrame, grouping: Grouping) -> Hotspots:
     frame = dispatches.select("kernel", "start_ns", duration=pl.col("end_ns") - pl.col("start_ns"))
     if grouping == "short":
-        frame = frame.with_columns(short_names(frame["kernel"]))
+        frame = frame.with_columns(short_names(frame["kernel"].cast(pl.String)))
     duration = pl.col("duration")
     table = (
         frame.group_by("kernel")

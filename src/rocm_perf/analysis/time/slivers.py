@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import as_one, ordered, telling
 from rocm_perf.analysis.basis.launched import launched_kernels
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import of_one_gpu
@@ -68,6 +69,7 @@ def _in_streams(kernels: pl.DataFrame, program_steps: Steps) -> pl.DataFrame:
     starts = pl.Series([step.start_ns for step in program_steps.steps], dtype=pl.Int64)
     times = kernels.select(step_time(program_steps)).to_series()
     length = pl.col("end_ns") - pl.col("start_ns")
+    keys = telling(_STREAM, kernels)
     table = kernels.select(
         *_STREAM,
         "start_ns",
@@ -75,8 +77,9 @@ def _in_streams(kernels: pl.DataFrame, program_steps: Steps) -> pl.DataFrame:
         pl.col("name").alias("kernel"),
         ((length < SHORT_NS) & ~families(kernels["name"]).is_in(_NOT_FUSED)).alias("fusible"),
         starts.search_sorted(times, "right").alias("step"),
-    ).sort(*_STREAM, "start_ns")
-    apart = pl.struct(*_STREAM, "step") != pl.struct(*_STREAM, "step").shift(1)
+    )
+    table = ordered(table, [*keys, "start_ns"])
+    apart = as_one([*keys, "step"]) != as_one([*keys, "step"]).shift(1)
     gap = pl.col("start_ns") - pl.col("end_ns").shift(1)
     begins = apart | ~pl.col("fusible") | ~pl.col("fusible").shift(1) | (gap > _PAUSE_NS)
     return table.with_columns(gap.clip(lower_bound=0).alias("gap"), begins.fill_null(True).alias("begins"))

@@ -10,6 +10,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.time.families import is_collective
@@ -68,6 +69,8 @@ def _process(trace: Trace) -> pl.DataFrame:
 
 def _own(rows: pl.DataFrame, process: pl.DataFrame) -> pl.DataFrame:
     usable = rows.filter(pl.col("end_ns") >= pl.col("start_ns"))
+    if not telling(["node", "pid"], usable, process):
+        return usable
     return usable.join(process, on=["node", "pid"], how="semi", nulls_equal=True)
 
 

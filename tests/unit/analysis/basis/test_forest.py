@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.basis.forest import first_reaching, is_outermost, nearest, subtree_sums
+from rocm_perf.analysis.basis.forest import depths, first_reaching, is_outermost, nearest, subtree_sums
 
 #  0 { 1 { 2 3 } } 4
 PARENTS = pl.Series([None, 0, 1, 1, None], dtype=pl.UInt32)
@@ -16,6 +16,15 @@ BEHIND = pl.Series([4, 4, 3, 4, 5], dtype=pl.UInt32)
 def test_the_nearest_wanted_row_around_each() -> None:
     wanted = pl.Series([True, False, True, False, True])
     assert nearest(PARENTS, wanted).to_list() == [None, 0, 0, 0, None]
+
+
+def test_nothing_wanted_is_around_nothing() -> None:
+    assert nearest(PARENTS, pl.repeat(False, 5, eager=True)).to_list() == [None] * 5
+
+
+def test_the_depth_of_a_row_counts_the_wanted_ones_around_it() -> None:
+    assert depths(BEHIND, pl.repeat(True, 5, eager=True)).to_list() == [0, 1, 2, 2, 0]
+    assert depths(BEHIND, pl.Series([True, False, True, True, True])).to_list() == [0, 1, 1, 1, 0]
 
 
 def test_sums_hold_what_is_inside() -> None:

@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from rocm_perf.analysis.basis.keys import alone, firsts, grouped, ordered, over, ranks, sorted_by, telling
+from rocm_perf.analysis.basis.keys import (
+    alone,
+    firsts,
+    grouped,
+    joined,
+    numbers,
+    ordered,
+    over,
+    ranks,
+    sorted_by,
+    telling,
+)
 
 _BY = ["node", "pid", "stream"]
 _SCHEMA = {"node": pl.Int32, "pid": pl.Int64, "stream": pl.Int64, "start_ns": pl.Int64, "name": pl.String}
@@ -79,3 +90,19 @@ def test_sorting_key_by_key_is_sorting_by_all(rows: pl.DataFrame) -> None:
 def test_the_first_of_each_group_and_what_is_alone(rows: pl.DataFrame) -> None:
     assert_frame_equal(firsts(rows, _BY), rows.unique(_BY, keep="first", maintain_order=True))
     assert_frame_equal(alone(rows, _BY), rows.unique(_BY, keep="none", maintain_order=True))
+
+
+@given(tables())
+def test_groups_are_numbered_in_the_order_in_which_they_begin(rows: pl.DataFrame) -> None:
+    seen: dict[tuple[object, ...], int] = {}
+    expected = [seen.setdefault(row, len(seen)) for row in rows.select(_BY).iter_rows()]
+    assert numbers(_BY, rows).to_list() == expected
+
+
+@given(tables())
+def test_texts_of_a_group_are_joined_in_their_order(rows: pl.DataFrame) -> None:
+    expected: dict[int, list[str]] = {}
+    for start, name in rows.select("start_ns", "name").iter_rows():
+        expected.setdefault(start, []).append(name)
+    texts = dict(joined(rows, "start_ns", "name", " ").iter_rows())
+    assert texts == {start: " ".join(names) for start, names in expected.items()}

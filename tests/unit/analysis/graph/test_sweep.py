@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.analysis.graph import sweep
-from rocm_perf.analysis.graph.sweep import Numbers, Ways, longest
+from rocm_perf.analysis.graph.sweep import Folding, Numbers, Ways, longest
 
 Edge = tuple[int, int, int]
 
@@ -44,6 +46,23 @@ def graphs(draw: st.DrawFn) -> Ways:
 @given(graphs())
 def test_folding_changes_no_time(graph: Ways) -> None:
     assert folded(graph).tolist() == longest(graph).tolist()
+
+
+@given(graphs(), st.data())
+def test_one_folding_serves_all_weights(graph: Ways, data: st.DataObject) -> None:
+    count = graph.cause.size
+    drawn = data.draw(st.lists(st.integers(0, 9), min_size=count, max_size=count))
+    weight = np.array(drawn, dtype=np.int64)
+    assert Folding(graph).times(weight).tolist() == longest(replace(graph, weight=weight)).tolist()
+
+
+@pytest.mark.parametrize(
+    "scale", [1, 1 << 60]
+)  # the latter is too high for runs to be lifted above one another
+def test_the_highest_value_of_a_run_so_far(scale: int) -> None:
+    runs = sweep._Runs.of(np.array([False, True, True, False, True, False]))
+    values = np.array([1, 3, 2, -3, 0, -1], dtype=np.int64) * scale
+    assert runs.highest(values).tolist() == [value * scale for value in (1, 3, 3, -3, 0, -1)]
 
 
 def test_launches_between_two_waits_fold_to_the_waits() -> None:

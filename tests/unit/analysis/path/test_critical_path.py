@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from rocm_perf.analysis.graph import build
+from rocm_perf.analysis.graph import build, retimed_wall_ns
 from rocm_perf.analysis.path.changes import FasterKernels
 from rocm_perf.analysis.path.critical_path import critical_path, path_links
 from rocm_perf.analysis.path.whatif import whatif
@@ -190,3 +190,13 @@ def test_a_training_step_waits_for_its_collectives(specimens: Path) -> None:
     file = next((specimens / "torch_trace").glob("*mi300_resnet_act_checkpoint*"))
     path = critical_path(build(load(file)))
     assert max(path.by_kind, key=lambda kind: path.by_kind[kind]) == "collective"
+
+
+@given(workloads())
+def test_the_impact_of_a_kernel_is_that_of_the_change(workload: Workload) -> None:
+    graph = build(recorded(workload))
+    for row in critical_path(graph).by_kernel:
+        if row.impact_basis == "re-timed":
+            for saved, factor in ((row.impact_ns, 1 / 0.9), (row.half_ns, 2.0), (row.whole_ns, float("inf"))):
+                faster = FasterKernels(row.kernel, factor, exact=True).apply(graph)
+                assert graph.wall_ns - retimed_wall_ns(faster) == saved
