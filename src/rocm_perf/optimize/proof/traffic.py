@@ -67,7 +67,7 @@ def _differing(before: Path, after: Path, offset: int, size: int) -> int:
 def _read(inputs: StateInputs, source: random.Random) -> int:
     """Bytes of the largest input that is only read, if they matter."""
     state = inputs.state
-    read = [one for one in inputs.buffers if one.is_float and not is_written(state.replayer, one)]
+    read = [one for one in inputs.buffers if not is_written(state.replayer, one)]
     largest = max(read, key=lambda buffer: buffer.span.length, default=None)
     if largest is None or largest.span.length < _SMALLEST or not _matters(state, largest, source):
         return 0
@@ -98,9 +98,12 @@ def with_another(data: Array, buffer: Buffer, place: int) -> Array:
     """The bytes of a buffer with another value in one place: the far end of the range that the values have."""
     whole = values.floats(data, buffer.element).copy()
     finite = whole[np.isfinite(whole)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    high += low == high
-    whole[place] = low if abs(whole[place] - low) > abs(whole[place] - high) else high
+    low, high = (finite.min(), finite.max()) if finite.size else (0, 1)
+    old, least, most = float(whole[place]), float(low), float(high)
+    if least == most:
+        whole[place] = high + 1
+    else:
+        whole[place] = low if old - least > most - old else high
     bits = values.as_bf16(whole) if buffer.element == "bf16" else whole
     return bits.view(np.uint8)
 

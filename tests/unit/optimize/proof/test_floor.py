@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rocm_perf.model.results.replay import CapturedDevice
 from rocm_perf.optimize.proof.floor import prove_floor
 from rocm_perf.optimize.proof.inputs import FreshInputs
+from rocm_perf.optimize.proof.parameters import Buffer, Element
 from rocm_perf.optimize.proof.roof import Roof, roof_of
 from rocm_perf.optimize.proof.states import States
-from rocm_perf.optimize.proof.traffic import READ_SHARE, MustMove, traffic
+from rocm_perf.optimize.proof.traffic import READ_SHARE, MustMove, traffic, with_another
+from rocm_perf.replay.overwritten import Span
+from rocm_perf.replay.snapshot import Snapshot
 from tests.unit.replay.toys import COUNT
 
 MIB = 1 << 20
@@ -52,6 +56,20 @@ def test_what_the_toy_must_write(states: States) -> None:
     (moved,) = traffic(FreshInputs(states))
     assert moved.read_bytes == 0
     assert COUNT <= moved.written_bytes <= 4 * COUNT
+
+
+@pytest.mark.parametrize(("element", "kind"), [("f32", "<f4"), ("i32", "<u4"), ("i64", "<u8"), ("i8", "<u1")])
+@pytest.mark.parametrize("was", [(3, 9, 4, 9), (5, 5, 5, 5)])
+def test_one_element_gets_another_value_of_those_that_were_there(
+    element: Element, kind: str, was: tuple[int, ...], made: Snapshot
+) -> None:
+    """Integers may be indices: a constant alone gets a neighbour."""
+    whole = np.array(was, kind)
+    span = Span(made.saved[0], 0, whole.nbytes)
+    for place in range(len(was)):
+        new = with_another(whole.view(np.uint8), Buffer(span, element), place).view(kind)
+        assert np.flatnonzero(new != whole).tolist() == [place]
+        assert new[place] in ((3, 9) if len(set(was)) > 1 else (6,))
 
 
 def test_the_share_that_must_be_read_is_a_cautious_one() -> None:
