@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import sys
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rocm_perf.model.results.optimize import Attempt, Optimization
     from rocm_perf.optimize.request import Checked, Request
 
-_FILE = "file:"
+_FILE, _FLOPS = "file:", "flops="
 
 
 class OptimizeCommand:
@@ -79,7 +80,8 @@ def _add_subject(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="TYPE=ABS,REL: how far f16, bf16, f32 or f64 results may be off (default: not at all); "
-        "file:PATH: compare a file that the program writes",
+        "file:PATH: compare a file that the program writes; flops=N: FLOPs that any right kernel needs for the largest "
+        "launch, so that what is faster than the GPU computes them is refused",
     )
 
 
@@ -174,9 +176,24 @@ def _checked(rules: list[str]) -> Checked:
     from rocm_perf.replay.tolerance import parse_tolerance
 
     return Checked(
-        tolerances=tuple(parse_tolerance(rule) for rule in rules if not rule.startswith(_FILE)),
+        tolerances=tuple(parse_tolerance(rule) for rule in rules if not rule.startswith((_FILE, _FLOPS))),
         files=tuple(Path(rule.removeprefix(_FILE)) for rule in rules if rule.startswith(_FILE)),
+        flops=max((_flops(rule) for rule in rules if rule.startswith(_FLOPS)), default=0.0),
     )
+
+
+def _flops(rule: str) -> float:
+    try:
+        count = float(rule.removeprefix(_FLOPS))
+    except ValueError:
+        count = math.nan
+    if not 0 < count < math.inf:
+        raise UsageError(
+            f"--verify {rule} says no number of FLOPs",
+            "it has to be above 0",
+            "Write for example flops=1.4e11.",
+        )
+    return count
 
 
 def _heard(attempt: Attempt) -> None:

@@ -147,7 +147,9 @@ class GpuLaboratory:
 
     @cached_property
     def _traffic(self) -> tuple[MustMove, ...]:
-        return traffic(self._inputs, self._seed())
+        moved = traffic(self._inputs, self._seed())
+        said = (self.checked.flops if state is self._largest else 0.0 for state in self.states)
+        return tuple(replace(one, flops=flops) for one, flops in zip(moved, said, strict=True))
 
     @cached_property
     def _outputs(self) -> OutputReference:

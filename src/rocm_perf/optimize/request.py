@@ -14,6 +14,7 @@ class Checked:
 
     tolerances: tuple[Tolerance, ...] = ()  # none: bit for bit, where the original is deterministic
     files: tuple[Path, ...] = ()  # that the program writes
+    flops: float = 0.0  # that any right kernel needs for the largest captured launch; 0: nobody said
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,7 @@ def test_a_program_that_hangs(workplace: Workplace) -> None:
         (["--snapshot", "snap"], "--snapshot needs --static"),
         (["--allow-fast-math"], "Add, for example, --verify f32=0,1e-5."),
         (["--verify", "f33=0,1"], "f33"),
+        (["--verify", "flops=-1"], "Write for example flops=1.4e11."),
         (["--run", "'unclosed"], "cannot be read as a command"),
         (["--rollback"], "nothing was applied to"),
     ],

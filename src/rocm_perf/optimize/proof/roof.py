@@ -1,8 +1,9 @@
-"""The most that a GPU can move, generously: what is faster than this cannot be true."""
+"""The most that a GPU can move and compute, generously: what is faster than this cannot be true."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocm_perf.arch import catalog
@@ -19,17 +20,20 @@ _MEASURED_SLACK = 1.1  # a measured ceiling may have been missed by so much
 
 @dataclass(frozen=True)
 class Roof:
-    """Rates in bytes per nanosecond, which is GB/s."""
+    """Rates per nanosecond: in bytes, which is GB/s, and in FLOPs."""
 
     memory: float
     cache: float  # of all compute units together
     cache_bytes: int  # of the largest cache: so much may be there before, and stay there afterwards
     name: str
+    flops: float = (
+        math.inf
+    )  # by the fastest units, of any type: which one a kernel may use is not judged here
 
-    def least_ns(self, read_bytes: int, written_bytes: int) -> float:
-        """The time below which nobody can read and write so much."""
+    def least_ns(self, read_bytes: int, written_bytes: int, flops: float = 0.0) -> float:
+        """The time below which nobody can read, write and compute so much."""
         through_memory = sum(max(0, size - self.cache_bytes) for size in (read_bytes, written_bytes))
-        return max(through_memory / self.memory, written_bytes / self.cache)
+        return max(through_memory / self.memory, written_bytes / self.cache, flops / self.flops)
 
 
 def roof_of(device: CapturedDevice, measured: Sequence[MachineCeilings] = ()) -> Roof | None:
@@ -44,7 +48,14 @@ def roof_of(device: CapturedDevice, measured: Sequence[MachineCeilings] = ()) ->
         cache=gpu.compute_units * _STORE_WIDTH * gpu.clock_mhz / 1e3,
         cache_bytes=max(gpu.l2_bytes or 0, gpu.last_level_bytes or 0),
         name=gpu.name,
+        flops=max(_floating(gpu), default=math.inf) * 1e3,
     )
+
+
+def _floating(gpu: Gpu) -> Iterator[float]:
+    """Peaks in TFLOP/s."""
+    for peaks in (gpu.vector_tflops, gpu.matrix_tflops):
+        yield from (rate for dtype, rate in peaks.items() if not dtype.startswith("i"))
 
 
 def _known(device: CapturedDevice) -> Gpu | None:

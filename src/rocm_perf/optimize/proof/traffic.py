@@ -28,10 +28,11 @@ _SMALLEST = 1 << 20  # bytes of an input that is worth eight replays
 
 @dataclass(frozen=True)
 class MustMove:
-    """What any right kernel moves on one state, at least."""
+    """What any right kernel moves on one state, at least; and computes, as far as somebody said."""
 
     read_bytes: int
     written_bytes: int
+    flops: float = 0.0
 
 
 def traffic(inputs: FreshInputs, seed: int = 0) -> tuple[MustMove, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,11 +40,26 @@ def test_the_gate() -> None:
     assert "not judged" in unknown.words
 
 
+def test_flops_that_nobody_can_compute_so_fast() -> None:
+    """A product of 4096 by 4096 matrices, on a GPU of 2,000 TFLOP/s."""
+    roof = replace(ROOF, flops=2e6)
+    needed = [MustMove(0, 0, flops=2 * 4096**3)]
+    least_ns = 2 * 4096**3 / 2e6
+    assert prove_floor(needed, [1.01 * least_ns], roof).passed
+    passage = prove_floor(needed, [0.99 * least_ns], roof)
+    assert not passage.passed
+    assert "1.374e+11 FLOPs" in passage.words
+    assert prove_floor(needed, [1.0], ROOF).passed  # its units are not known
+
+
 def test_roofs_come_from_the_catalogue() -> None:
     roof = roof_of(CapturedDevice(name="NVIDIA H200", gfx="sm_90"))
     assert roof is not None
     assert roof.memory == pytest.approx(4800, rel=0.05)  # GB/s, NVIDIA's data sheet
     assert roof.cache_bytes == 50 * MIB
+    assert roof.flops == pytest.approx(
+        1979e3, rel=0.01
+    )  # a nanosecond, in f8 without sparsity: NVIDIA's data sheet
     chip = roof_of(
         CapturedDevice(gfx="gfx942")
     )  # MI300A, MI300X or MI325X: the fastest, so that nobody is wronged
