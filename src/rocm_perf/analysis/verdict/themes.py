@@ -143,7 +143,8 @@ def _launch_remedy(setting: Setting) -> str:
         )
     if setting.jax:
         return (
-            "Run several steps in one jitted call (jax.lax.scan), let XLA replay them as graphs "
+            "Run several steps in one jitted call (jax.lax.scan), wait for results (block_until_ready, a printed loss) "
+            "less often than in every step, let XLA replay steps as graphs "
             "(XLA_FLAGS=--xla_gpu_graph_min_graph_size=1), or give each launch more work (a larger batch)."
         )
     return f"Capture the sequence into a {setting.graph}, fuse small kernels, or give each launch more work."
