@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,8 +60,7 @@ class Compiler:
         key = hashlib.sha256(" ".join((str(source), arch, *flags)).encode()).hexdigest()[:12]
         target = self.folder / f"{source.stem}.{arch.replace(':', '_')}.{key}.hsaco"
         said = target.with_suffix(".txt")
-        with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with _alone(target):
             if not said.exists():
                 argv = [*self.clang(), *_FLAGS, f"--offload-arch={arch}", *flags, "-o", str(target)]
                 draft = said.with_suffix(".part")
@@ -71,8 +72,7 @@ class Compiler:
         """A shared library for this machine from a source that is C++ there; once, whoever asks first."""
         key = hashlib.sha256(" ".join((str(source), *flags)).encode()).hexdigest()[:12]
         target = self.folder / f"{source.stem}.{key}.so"
-        with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with _alone(target):
             if not target.exists():
                 # Not `zig c++`, which would compile a C++ library of its own first; the machine's is linked.
                 compiled, draft = target.with_suffix(".o"), target.with_suffix(".part.so")
@@ -106,6 +106,14 @@ class Compiler:
             draft.chmod(0o755)
             draft.rename(lld)
         return [sys.executable, "-m", "ziglang", "clang", TARGET, "-B", str(tools)]
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Nobody else makes this file meanwhile; others are made at the same time."""
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _run(argv: list[str]) -> str:
