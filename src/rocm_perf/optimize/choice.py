@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.model.document import Document
-from rocm_perf.model.results.bottleneck import Label
+from rocm_perf.model.results.bottleneck import Bottleneck, Label
 from rocm_perf.model.results.path import KernelOnPath
 from rocm_perf.optimize.candidate import Cause
 
@@ -81,9 +81,15 @@ def _cause(document: Document, kernel: str) -> tuple[Cause, str]:
     """What holds the kernel back: by its label, else by what a single kind of evidence points to."""
     for row in document.bottlenecks.kernels:
         if row.kernel == kernel and row.label:
-            return _CAUSES[row.label], row.reason
+            return _CAUSES[row.label], _told(row)
         if row.kernel == kernel and row.suspect:
-            return _CAUSES[
-                row.suspect
-            ], f"{row.because or 'one measurement'} points to it, but does not prove it"
+            says = {one.name: one.says for one in row.evidence}
+            told = says.get(row.because or "", "one measurement")
+            return _CAUSES[row.suspect], f"{told}; that points to it, but does not prove it"
     return "unknown", "the recording does not say what holds it back"
+
+
+def _told(row: Bottleneck) -> str:
+    """What the measurements behind the label say, in words."""
+    names = next(one.score.inputs for one in row.scores if one.label == row.label)
+    return "; ".join(one.says for one in row.evidence if one.name in names) or row.reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rocm_perf.api import analyze, simulate
@@ -44,6 +46,16 @@ def test_the_kernel_with_the_most_to_gain_comes_first(document: Document) -> Non
     assert best.share == pytest.approx(0.8, abs=0.05)
     assert best.best_case == pytest.approx(5.0, rel=0.15)  # only a fifth is left without it
     assert second.best_case == pytest.approx(1.25, rel=0.1)
+
+
+def test_the_cause_is_told_in_words(tmp_path: Path) -> None:
+    """A grid that leaves most of the GPU empty."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(WORKLOAD.replace("grid = [1048576]", "grid = [512]").replace("3.2e8", "3.2e3"))
+    (tiny,) = prospects(analyze(simulate(path)), ["long_one"])
+    assert tiny.cause == "latency"
+    assert "workgroups (median) for" in tiny.because
+    assert "empty_units" not in tiny.because
 
 
 def test_only_kernels_of_the_source_count(document: Document) -> None:
