@@ -66,6 +66,12 @@ def write_rank(trace: Trace, rank: int, folder: Path) -> Path:
     return file
 
 
+def write_job(folder: Path, ranks: int, steps: int, pairs: int) -> None:
+    """The recordings of so many ranks, each of which has kernels of other lengths."""
+    for rank in range(ranks):
+        write_rank(simulated_rank(steps, pairs, seed=rank), rank, folder)
+
+
 def _gpu(column: str, number: int) -> pl.Expr:
     """The agent with that many GPUs before it; hosts stay the same."""
     agent = pl.col(column)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.make_ranks import simulated_rank, write_rank
+from bench.make_ranks import write_job
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.launches
@@ -26,8 +26,7 @@ _SAME = ("wall_ns", "devices", "families", "copies", "domains")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("job")
-    for number in range(RANKS):
-        write_rank(simulated_rank(steps=20, pairs=50, seed=number), number, folder)
+    write_job(folder, RANKS, steps=20, pairs=50)
     return folder
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from bench.make_ranks import simulated_rank, write_rank
+from bench.make_ranks import simulated_rank, write_job, write_rank
 
 from tests.slurm.cluster import Cluster, cluster, missing
 
@@ -54,8 +54,7 @@ def _analyze(slurm: Cluster, folder: Path, *options: str) -> subprocess.Complete
 def test_ranks_are_analysed_by_workers_of_a_job_which_is_gone_at_the_end(
     slurm: Cluster, tmp_path: Path
 ) -> None:
-    for rank in range(3):
-        write_rank(simulated_rank(steps=3, pairs=4, seed=rank), rank, tmp_path)
+    write_job(tmp_path, 3, steps=3, pairs=4)
     done = _analyze(slurm, tmp_path, "--workers", "2", "--worker-memory", "500M")
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["runs"][0]["devices"]) == 3
@@ -115,8 +114,7 @@ def _reads(file: Path) -> bool:
 
 def test_what_was_analysed_when_the_job_is_cancelled_is_kept(slurm: Cluster, tmp_path: Path) -> None:
     """The first ranks are small. The last takes long, and the one worker does not come to its end."""
-    for rank in range(SMALL):
-        write_rank(simulated_rank(steps=1, pairs=1, seed=rank), rank, tmp_path)
+    write_job(tmp_path, SMALL, steps=1, pairs=1)
     long = write_rank(simulated_rank(steps=400, pairs=200), 99, tmp_path)
     process = _started(slurm, tmp_path, "--workers", "1", "--worker-memory", "900M")
     deadline = time.monotonic() + 120

@@ -116,6 +116,11 @@ class _Runs:
         of_rows: Numbers = values[self.begins][self.run]
         return of_rows
 
+    def sums(self, values: Numbers) -> Numbers:
+        """For each row, the sum of its run up to it."""
+        total = np.cumsum(values)
+        return total - self.first(total - values)
+
     def highest(self, values: Numbers) -> Numbers:
         """For each row, the highest value of its run up to it. Lifted above all before it, each run begins anew in one
         pass over all; many long ones are too high for that."""
@@ -151,10 +156,7 @@ class _Single:
 
     def since(self, weight: Numbers) -> Numbers:
         """How much later each comes than what is before its file."""
-        own = weight[self.edge]
-        total = np.cumsum(own)
-        since: Numbers = total - self.files.first(total - own)
-        return since
+        return self.files.sums(weight[self.edge])
 
 
 @dataclass(frozen=True)
@@ -180,9 +182,7 @@ class _Paired:
 
     def since(self, weight: Numbers) -> tuple[Numbers, Numbers]:
         """How much later each comes at least than `near` and than `far`."""
-        own = weight[self.near_edge]
-        total = np.cumsum(own)
-        near = total - self.rows.first(total - own)
+        near = self.rows.sums(weight[self.near_edge])
         return near, self.rows.highest(weight[self.far_edge] - near) + near
 
 

@@ -39,7 +39,7 @@ def _contents_text(gains: ByContents, least: float) -> str:
     """What to add where memory as captured is the only place where it gains."""
     if gains.captured <= least or gains.others > least:
         return ""
-    return f"; {gains.captured:.3f}x on the captured contents, {gains.others:.3f}x on others: it knows them"
+    return f"; {gains.captured:.3f}x on the captured contents, {gains.others:.3f}x on others: it recognises its input"
 
 
 def _noise_text(noise: float, least: float) -> str:

@@ -1,6 +1,6 @@
 """A candidate against what it is to replace, in the replay runner: launched by turns on the same memory, in fresh
-processes, which are the unit of the statistics. In every other process that memory has other contents than captured: a
-gain that comes from knowing these is no gain there. No line of the candidate's host code runs."""
+processes, which are the unit of the statistics. Every other process runs on other contents than captured, where a
+kernel that merely recognises its input is no faster. No line of the candidate's host code runs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import random
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from rocm_perf.bench.ab_result import paired_difference
 from rocm_perf.model.results.optimize import Speedup
 from rocm_perf.model.results.replay import Verification
 from rocm_perf.optimize.gates import Passage
-from rocm_perf.optimize.proof.inputs import FreshInputs, FreshState, StateInputs
+from rocm_perf.optimize.proof.inputs import FreshInputs, StateInputs
 from rocm_perf.optimize.proof.states import CANDIDATE_FAILS, State, Variant
 from rocm_perf.optimize.proof.timed import Timed, timed_passage
 from rocm_perf.optimize.proof.values import Change
@@ -172,20 +173,18 @@ class _Bench:
         """Time all codes in a fresh process, and judge what the candidate's last launch left. That launch finds other
         contents than captured, at the same addresses: in every other process all launches do; in the rest it alone
         does, and an answer that was kept is wrong then."""
-        others = self.others
-        on_others = others is not None and number % 2 == 1
+        others, on_others = self.others, self.others is not None and number % 2 == 1
         options = Options(
             codes=self.codes,
             iterations=turns.iterations,
             warmup=warmup_before(turns, source),
             dumps=self.state.snapshot.saved,
-            swap={} if others is None or on_others else others.fresh.contents,
+            swap=others.contents if others and not on_others else {},
         )
-        replayer = others.replayer if others is not None and on_others else self.replayer
-        answer = replayer.run(options)
+        answer = (others.replayer if others and on_others else self.replayer).run(options)
         _check(answer, options)
         where = f"{self.state.name}, process {number + 1}{', other inputs' if others else ''}"
-        timed = Timed.of(others.fresh.examined if others else self.examined, where)
+        timed = Timed.of(others.examined if others else self.examined, where)
         return _Process(answer.samples_ns, timed, on_others)
 
 
@@ -193,7 +192,8 @@ class _Bench:
 class _Others:
     """A state with other contents than captured."""
 
-    fresh: FreshState
+    contents: Mapping[int, Path]  # of regions, by their base
+    examined: Examined
     replayer: Replayer
 
 
@@ -206,7 +206,8 @@ def _others(inputs: StateInputs, stack: ExitStack, seed: int, codes: Sequence[Co
         except CANDIDATE_FAILS:
             continue
         if not fresh.fault:
-            return _Others(fresh, restoring_writes_of(fresh.examined.trial.replayer, codes))
+            replayer = restoring_writes_of(fresh.examined.trial.replayer, codes)
+            return _Others(fresh.contents, fresh.examined, replayer)
     return None
 
 

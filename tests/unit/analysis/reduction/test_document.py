@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from bench.make_ranks import simulated_rank, write_rank
+from bench.make_ranks import simulated_rank, write_job
 
 from rocm_perf.analysis.overview import overview
 from rocm_perf.analysis.reduction.contribution import contribution, failure
@@ -50,8 +50,7 @@ OF_SHARES = (".sync.share", ".sync.lost_share")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("job")
-    for number in range(RANKS):
-        write_rank(simulated_rank(steps=3, pairs=4, seed=number), number, folder)
+    write_job(folder, RANKS, steps=3, pairs=4)
     return folder
 
 

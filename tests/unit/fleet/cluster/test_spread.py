@@ -9,7 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
-from bench.make_ranks import simulated_rank, write_rank
+from bench.make_ranks import write_job
 
 from rocm_perf.analysis.reduction import tree
 from rocm_perf.analysis.reduction.tables import Tables, added
@@ -33,8 +33,7 @@ _released = Event()
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("job")
-    for number in range(RANKS):
-        write_rank(simulated_rank(steps=1, pairs=1, seed=number), number, folder)
+    write_job(folder, RANKS, steps=1, pairs=1)
     return folder
 
 

@@ -56,7 +56,7 @@ def test_a_candidate_that_is_fast_only_where_it_knows_the_contents(inputs: Fresh
     assert knows.timed.passed
     passage = gain_passage(knows.speedup, 0.02, knows.noise, knows.by_contents)
     assert not passage.passed
-    assert "on the captured contents, 1.000x on others: it knows them" in passage.words
+    assert "on the captured contents, 1.000x on others: it recognises its input" in passage.words
     honest = replay_ab(inputs, build(RIGHT, "time 250"), turns=SHORT)
     assert gain_passage(honest.speedup, 0.02, honest.noise, honest.by_contents).passed
 
