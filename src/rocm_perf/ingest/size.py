@@ -14,6 +14,7 @@ from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.sniff import sniff
 from rocm_perf.ingest.survey import FLOOR_BYTES, Survey
 from rocm_perf.model import bundle
+from rocm_perf.model.parquet import scan_parquet
 from rocm_perf.model.tables import SCHEMAS
 from rocm_perf.model.time_window import UNCUT
 
@@ -69,7 +70,7 @@ def _starts(file: Path, rows: int) -> list[int]:
     start = pl.col("start_ns").cast(pl.Int64, strict=False)  # reading it refuses a forged one
     every = max(rows // _SAMPLED_ROWS, 1)
     try:
-        scanned = pl.scan_parquet(file, glob=False)
+        scanned = scan_parquet(file)
         sampled = scanned.select(start.gather_every(every)).collect().to_series()
         ends = scanned.select(start.min(), start.max().alias("last")).collect().row(0)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):

@@ -21,7 +21,7 @@ from isal import isal_zlib
 from rocm_perf.errors import InputError, UsageError
 from rocm_perf.files import unwritten
 from rocm_perf.model import schema
-from rocm_perf.model.parquet import join_parquet, write_parquet
+from rocm_perf.model.parquet import join_parquet, scan_parquet, write_parquet
 from rocm_perf.model.run import RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
 from rocm_perf.text import encode_json
@@ -194,7 +194,7 @@ def _scan(folder: Path, table: str, entry: TableFile) -> pl.LazyFrame:
     try:
         if entry.crc32 is not None and _crc32(file) != entry.crc32:
             raise _damaged(file, "it is not what was written there")
-        frame = pl.scan_parquet(file, glob=False)
+        frame = scan_parquet(file)
         columns = dict(frame.collect_schema())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise _damaged(file, str(error).splitlines()[0]) from error

@@ -10,6 +10,15 @@ from pathlib import Path
 
 import polars as pl
 
+_READ_AT_ONCE = 16 << 20  # bytes
+
+
+def scan_parquet(path: Path) -> pl.LazyFrame:
+    """A query over a file. One that is not large is read now: Polars maps files into memory, and whoever reads a mapped
+    file that somebody cuts meanwhile is ended by SIGBUS."""
+    is_large = path.stat().st_size > _READ_AT_ONCE
+    return pl.scan_parquet(path if is_large else path.read_bytes(), glob=False)
+
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """Write a table; raises OSError where the system refuses, which Polars reports as an error of its own."""
