@@ -20,7 +20,7 @@ __global__ void block_sums(const float* values, float* sums, int count) {
 }
 
 int main(int argc, char** argv) {
-  Options options(argc, argv, 8 * 1024 * 1024, 30);
+  Options options(argc, argv, 16 * 1024 * 1024, 30);
   const int count = options.size, blocks = 1024;
   float* values = to_device(random_floats(count, 2));
   float* sums = to_device(std::vector<float>(blocks));

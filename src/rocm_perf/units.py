@@ -39,6 +39,12 @@ def format_ratio(ratio: float, interval: tuple[float, float] | None = None) -> s
     return f"{_signed_percent(ratio - 1)}, {low} to {high}"
 
 
+def format_apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart: (0.1, 0.2) -> '0.1', '0.2'; as f32 at most."""
+    digits = "g" if f"{one:g}" != f"{other:g}" else ".9g"
+    return f"{one:{digits}}", f"{other:{digits}}"
+
+
 def format_count(value: float, singular: str, plural: str | None = None) -> str:
     """A number with its noun: (2, 'dispatch', 'dispatches') -> '2 dispatches'."""
     word = singular if value == 1 else (plural or singular + "s")

@@ -32,3 +32,4 @@ class Passage:
     gate: Gate
     passed: bool
     words: str  # what was seen; why not, where it did not pass
+    needed: str = ""  # the option with which it would have passed; empty: none is known

@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from rocm_perf.analysis.basis.names import demangle
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.probe import probe_machine
-from rocm_perf.model.results.optimize import Attempt, Optimization
+from rocm_perf.model.results.optimize import Attempt, Conclusion, Optimization
 from rocm_perf.optimize import applying
 from rocm_perf.optimize.candidate import unified_diff
 from rocm_perf.optimize.captured_launch import launch_of
 from rocm_perf.optimize.choice import Prospect
+from rocm_perf.optimize.conclusions import accepted, flag_notes, none_accepted, not_worth_it, rounding_notes
 from rocm_perf.optimize.laboratory import GpuLaboratory
 from rocm_perf.optimize.loop.budget import Budget
 from rocm_perf.optimize.loop.ledger import Ledger
@@ -29,7 +30,7 @@ from rocm_perf.optimize.source.model import Kernel
 from rocm_perf.optimize.source.parse import parse
 from rocm_perf.optimize.subject import Subject, subject_of
 from rocm_perf.optimize.transforms.setting import Setting
-from rocm_perf.units import format_count, format_share
+from rocm_perf.units import format_count
 
 Heard = Callable[[Attempt], None]
 
@@ -88,8 +89,7 @@ class _Session:
         result = self._begun(kernel, prospect)
         least = self.request.least_gain
         if prospect is not None and prospect.best_case < 1 + least:
-            reason = f"even in the best case the program gains less than {format_share(least)}"
-            return replace(result, conclusion="not worth it", reason=reason)
+            return replace(result, conclusion="not worth it", reason=not_worth_it(prospect, least))
         if prospect is not None:
             self.say(f"{kernel.name}: the program {prospect.best_case:.2f} times as fast at the very most")
         symbol = self._symbol(kernel, prospect)
@@ -155,7 +155,8 @@ class _Session:
             least_gain=self.request.least_gain,
         )
         found = search.run(laboratory.start)
-        result = replace(result, attempts=tuple(ledger.attempts), notes=tuple(self.notes))
+        notes = (*self.notes, *rounding_notes(ledger.attempts, self.request.least_gain))
+        result = replace(result, attempts=tuple(ledger.attempts), notes=notes)
         return self._concluded(result, laboratory, found, apply=apply)
 
     def _ledger(self, kernel: Kernel) -> Ledger:
@@ -201,34 +202,21 @@ class _Session:
         """The result with what all accepted changes together are worth."""
         tried = sum(attempt.verdict != "not proposed" for attempt in result.attempts)
         if not found.rounds:
-            reason = f"None of {format_count(tried, 'candidate')} passed every gate and was faster"
-            if found.stopped:
-                return replace(result, conclusion="stopped", reason=f"{reason}; {found.stopped}.")
-            return replace(result, reason=f"{reason}.")
+            conclusion: Conclusion = "stopped" if found.stopped else "nothing helps"
+            return replace(result, conclusion=conclusion, reason=none_accepted(tried, found.stopped))
         self.say("measuring all accepted changes together")
         original, final = self.subject.source.text, found.version.text
         program = laboratory.program_gain_of(found.version)
         result = replace(
             result,
             conclusion="improved",
-            reason=_accepted_text(found, tried, applied=apply),
+            reason=accepted(found, tried, applied=apply),
             gain=laboratory.gain_of(found.version),
             kernels_gain=program.kernels,
             program_gain=program.wall,
             diff=unified_diff(original, final, self.subject.path.name),
-            notes=(*result.notes, *_flag_notes(found.version.flags)),
+            notes=(*result.notes, *flag_notes(found.version.flags)),
         )
         if apply:
             applying.apply(self.subject.path, original, final, self._folder(laboratory.kernel))
         return replace(result, applied=apply)
-
-
-def _accepted_text(found: Found, tried: int, *, applied: bool) -> str:
-    what = f"{found.rounds} of {format_count(tried, 'candidate')} accepted"
-    return f"{what}; the source was written." if applied else f"{what}; nothing of yours was changed."
-
-
-def _flag_notes(flags: tuple[str, ...]) -> tuple[str, ...]:
-    if not flags:
-        return ()
-    return (f"it needs {' '.join(flags)} in the build command, which is yours to change",)

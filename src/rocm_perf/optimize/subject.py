@@ -45,13 +45,16 @@ class Subject:
 
 def subject_of(request: Request, machine: Machine) -> Subject:
     """What the request is about. Raises why that is not known."""
-    arch = request.arch or _chip_of(machine)
+
+    def arch() -> str:  # asked for once the source is known to be there
+        return request.arch or _chip_of(machine)
+
     recipe = find_recipe(
         BuildWish(
             request.target, source=request.source, command=request.build or "", arch=request.arch or ""
         ),
-        lambda: find_compilers(machine, arch).for_vendor(
-            vendor_of(arch), "device code" if request.static else "program"
+        lambda: find_compilers(machine, arch()).for_vendor(
+            vendor_of(arch()), "device code" if request.static else "program"
         ),
     )
     if request.arch and vendor_of(request.arch) == vendor_of_command(recipe):
@@ -59,7 +62,7 @@ def subject_of(request: Request, machine: Machine) -> Subject:
     subject = Subject(
         source=_with_kernels(parse(recipe.source), request.kernel),
         recipe=recipe,
-        arch=arch,
+        arch=arch(),
         run=request.run or (str(recipe.product),),
     )
     if subject.command_of(Path("/candidate")) == subject.run:

@@ -27,6 +27,11 @@ class Tolerance:
     def __str__(self) -> str:
         return f"{self.dtype} within {self.absolute:g} absolute or {self.relative:g} relative"
 
+    @property
+    def option(self) -> str:
+        """As options take it."""
+        return f"{self.dtype}={self.absolute:g},{self.relative:g}"
+
     def far_off(self, expected: bytes, got: bytes) -> int:
         """How many values of two stretches of the same length are not close. Bits that are the same always are."""
         whole = len(expected) // _BYTES[self.dtype] * _BYTES[self.dtype]

@@ -34,6 +34,10 @@ _BY_CHANCE = (
     "differs from {oracle} by no more than the tolerance, in places where all replays agree; elsewhere "
     "they do not, so that it may be chance: verify it again"
 )
+_ROUNDED = (
+    ", but by rounding alone: its values differ by no more than {share} of their size, as those of sums in another "
+    "order do; --tolerance {needed} allows that"
+)
 _UNSTEADY = "; the kernel is not deterministic: --tolerance TYPE=ABS,REL says how far values may be off"
 
 
@@ -92,6 +96,8 @@ class Examined:
             if doubtful:
                 unsteady = known | self.trial.unsteady(doubtful)
                 finding = _finding(label, outcome, Rule(DEFAULT, unsteady), not unsteady)
+                if not unsteady:
+                    finding = _needing(finding, DEFAULT[0])
         shutil.rmtree(dumps)
         if finding.judgement.verdict == "same within tolerance":
             return finding
@@ -183,6 +189,11 @@ def _finding(code: str, outcome: Outcome, rule: Rule, deterministic: bool | None
     )
 
 
+def _needing(finding: _Finding, tolerance: Tolerance) -> _Finding:
+    """The finding that says which tolerance would do."""
+    return replace(finding, judgement=msgspec.structs.replace(finding.judgement, needed=tolerance.option))
+
+
 def _verdict(
     captured: _Finding, new: _Finding | None, controls: Sequence[Control], oracle: str
 ) -> tuple[Sameness, str]:
@@ -199,9 +210,15 @@ def _verdict(
     if last.by_chance:
         return "cannot be verified", f"{whose} {by_chance}, or give a --tolerance for all that it writes"
     if last.judgement.verdict == "different":
-        hint = _UNSTEADY if last.deterministic is False else ""
+        hint = _UNSTEADY if last.deterministic is False else _rounded(last.judgement)
         return "different", f"{whose} does not give {oracle}{hint}"
     return last.judgement.verdict, f"{whose} gives {oracle}"
+
+
+def _rounded(judgement: Judgement) -> str:
+    if not judgement.needed:
+        return ""
+    return _ROUNDED.format(share=f"{DEFAULT[0].relative:g}", needed=judgement.needed)
 
 
 def _not_compared(snapshot: Snapshot) -> str:

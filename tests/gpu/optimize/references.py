@@ -91,7 +91,7 @@ def _matmul(size: int, _: int) -> Doubles:
 
 REFERENCES = {
     "softmax_testbed": Reference(_softmax, 4096, 50),
-    "reduction_barrier": Reference(_reduction, 8 * 1024 * 1024, 30),
+    "reduction_barrier": Reference(_reduction, 16 * 1024 * 1024, 30),
     "histogram_atomic": Reference(_histogram, 8 * 1024 * 1024, 30, "u4"),
     "layernorm_dynamic": Reference(_layer_norm, 2048, 40),
     "transpose_template": Reference(_transpose, 1984, 40),

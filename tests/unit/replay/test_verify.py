@@ -101,6 +101,17 @@ def test_new_code_that_rounds_otherwise_needs_a_given_tolerance(tmp_path: Path) 
     assert far.verdict == "different"
 
 
+@pytest.mark.parametrize(("off", "needed"), [("1.000001", "f32=0,1e-05"), ("1.001", "")])
+def test_new_code_that_rounds_otherwise_is_told_which_tolerance_it_needs(
+    tmp_path: Path, off: str, needed: str
+) -> None:
+    found = verified(tmp_path, Toy(), f"add 0x{BASE:x} {COUNT} {off}")
+    assert found.verdict == "different"
+    assert found.new is not None
+    assert found.new.needed == needed
+    assert ("by rounding alone" in found.reason) == bool(needed)
+
+
 def test_a_given_tolerance_excuses_no_write_elsewhere(tmp_path: Path) -> None:
     loose = Tolerance("f32", 1e9, 0.99)
     found = verified(tmp_path, Toy(), ADD, f"put 0x{OTHER + 70000:x} 5", given=(loose,))

@@ -19,6 +19,7 @@ class GatePassage(msgspec.Struct, frozen=True, kw_only=True):
     gate: str
     passed: bool
     words: str
+    needed: str = ""  # the option with which it would have passed; empty: none is known
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):

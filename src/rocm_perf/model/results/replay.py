@@ -185,6 +185,9 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     differing_bytes: int
     tolerance: str  # the one that made it the same; empty if none was needed
     differences: tuple[Difference, ...]
+    needed: str = (
+        ""  # the tolerance that would make it the same, as options take it; empty: no usual one would
+    )
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True):

@@ -80,7 +80,8 @@ class Trial:
             verdict=verdict,
             reason=reason,
             passages=tuple(
-                GatePassage(gate=one.gate, passed=one.passed, words=one.words) for one in self.passages
+                GatePassage(gate=one.gate, passed=one.passed, words=one.words, needed=one.needed)
+                for one in self.passages
             ),
             patch=unified_diff(self.base.text, self.text, name),
             flags=self.candidate.flags,

@@ -8,7 +8,7 @@ from rocm_perf.model.results.replay import Control, Difference, Judgement, Samen
 from rocm_perf.optimize.gates import Passage
 from rocm_perf.optimize.proof.states import CANDIDATE_FAILS, State, States, Variant
 from rocm_perf.replay.plan import Code
-from rocm_perf.units import format_bytes, format_count
+from rocm_perf.units import format_apart, format_bytes, format_count
 
 _LABEL = "candidate"
 _SAME: tuple[Sameness, ...] = ("same", "same within tolerance")
@@ -47,10 +47,9 @@ def _verification(state: State, new: Code | None) -> Verification:
 def _proven(judged: list[tuple[State, Verification]]) -> Passage:
     for state, verification in judged:
         if verification.verdict not in _SAME:
-            words = (
-                f"{state.name}: {_reason(verification)}{_where(verification.new or verification.captured)}"
-            )
-            return Passage("captured", passed=False, words=words)
+            judgement = verification.new or verification.captured
+            words = f"{state.name}: {_reason(verification)}{_where(judgement)}"
+            return Passage("captured", passed=False, words=words, needed=_needed(judgement))
     verifications = [verification for _, verification in judged]
     return Passage("captured", passed=True, words=_passed_text(verifications))
 
@@ -79,11 +78,17 @@ def _why(reason: str) -> str:
     return f": {reason}" if reason else ""
 
 
+def _needed(judgement: Judgement | None) -> str:
+    return f"--verify {judgement.needed}" if judgement is not None and judgement.needed else ""
+
+
 def _where(judgement: Judgement | None) -> str:
     """The first difference, as people would say it."""
     if judgement is None or not judgement.differences:
         return ""
     first: Difference = judgement.differences[0]
-    shown = f"{first.got_f32:g} instead of {first.expected_f32:g}" if first.got_f32 is not None else first.got
+    shown = first.got
+    if first.got_f32 is not None and first.expected_f32 is not None:
+        shown = "{} instead of {}".format(*format_apart(first.got_f32, first.expected_f32))
     place = "" if first.is_output else ", where the original writes nothing"
     return f" ({judgement.differing_bytes:,} bytes differ, first at {first.address}{place}: as f32 {shown})"

@@ -34,7 +34,7 @@ _AMD = (
 )
 _NVIDIA = (
     # NVIDIA CUDA Compiler Driver: "extra-device-vectorization", "maxrregcount", "use_fast_math".
-    Option(("--extra-device-vectorization",), ("memory", "latency")),
+    Option(("--extra-device-vectorization",), ("memory", "latency", "unknown")),
     Option(("--maxrregcount=64",), ("occupancy", "latency"), registers=True),
     Option(("--maxrregcount=32",), ("occupancy",), registers=True),
     Option(("-use_fast_math",), ("compute", "latency", "unknown"), inexact=True),

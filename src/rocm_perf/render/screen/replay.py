@@ -25,7 +25,7 @@ from rocm_perf.model.results.replay import (
 )
 from rocm_perf.render.grid import GridColumn, fitted
 from rocm_perf.render.lines import facts, labelled, line, paragraph, show, uncut, verdict
-from rocm_perf.units import format_bytes, format_count, format_ns, format_share
+from rocm_perf.units import format_apart, format_bytes, format_count, format_ns, format_share
 
 _REGIONS = 12
 _RANGES = 8
@@ -373,9 +373,9 @@ def _difference_lines(difference: Difference) -> Iterator[str]:
     )
     values = []
     if difference.expected_f32 is not None and difference.got_f32 is not None:
-        values.append(f"as f32 {difference.expected_f32:g} and {difference.got_f32:g}")
+        values.append("as f32 {} and {}".format(*format_apart(difference.expected_f32, difference.got_f32)))
     if difference.expected_f16 is not None and difference.got_f16 is not None:
-        values.append(f"as f16 {difference.expected_f16:g} and {difference.got_f16:g}")
+        values.append("as f16 {} and {}".format(*format_apart(difference.expected_f16, difference.got_f16)))
     if values:
         yield "; ".join(values)
 

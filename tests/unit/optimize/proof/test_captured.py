@@ -43,6 +43,16 @@ def test_wrong_code_does_not_pass(states: States, build: Build, program: tuple[s
     assert words in passage.words
 
 
+def test_a_result_that_is_rounded_otherwise(states: States, build: Build) -> None:
+    """It does not pass, but what would let it pass is said, and digits enough to see the difference."""
+    passage = prove_captured(states, build(f"add 0x{BASE:x} {COUNT} 1.000001"))
+    assert not passage.passed
+    assert passage.needed == "--verify f32=0,1e-05"
+    assert "--verify f32=0,1e-05 allows that" in passage.words
+    got, _, expected = passage.words.partition(" as f32 ")[2].rstrip(")").partition(" instead of ")
+    assert got != expected
+
+
 def test_only_the_candidate_has_its_geometry(states: States, build: Build) -> None:
     """Half as many work-items are launched, so that half of the values are missing; the original is as it was."""
     halved = replace(build(RIGHT), geometry=Geometry(block=(8, 1, 1), keeps_items=False))
