@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from rocm_perf.model.results.optimize import Attempt, GatePassage, Optimization, Resources, Speedup
@@ -77,6 +78,31 @@ def test_the_answer_comes_first_and_fits(width: int) -> None:
 
 def test_a_line_for_each_attempt_as_it_ends() -> None:
     assert attempt_line(RESULT.attempts[1]).startswith("2. unroll by 8: loop in line 3: rejected; resources:")
+
+
+def test_the_time_is_told_once() -> None:
+    told = attempt(5, name="restrict", verdict="no gain", reason="1.000x [0.990, 1.010], in a first look",
+                   replay=speedup(1.0))  # fmt: skip
+    assert attempt_line(told) == "5. restrict: no gain; 1.000x [0.990, 1.010], in a first look"
+
+
+def test_a_line_of_the_change_is_never_cut() -> None:
+    out, long = io.StringIO(), f"+{'x' * 300};"
+    print_optimization(replace(RESULT, diff=f"{PATCH}{long}\n"), Console(file=out, width=80), "")
+    assert long in out.getvalue().splitlines()
+
+
+def test_lines_of_a_changed_text_are_told_from_those_of_the_source() -> None:
+    later = attempt(5, name="restrict", verdict="no gain", reason="", replay=speedup(1.0), round=1)
+    unproposed = attempt(
+        6, name="unroll: loop in line 99", verdict="not proposed", reason="", patch="", round=1
+    )
+    out = io.StringIO()
+    both = replace(RESULT, attempts=(*RESULT.attempts, later, unproposed))
+    print_optimization(both, Console(file=out, width=80), "")
+    assert "round" in out.getvalue()
+    assert "round" not in printed(80)
+    assert "line 99" not in out.getvalue()
 
 
 def test_the_page_has_everything_and_runs_nothing_of_it() -> None:

@@ -68,8 +68,15 @@ def _more_than(before: int | None) -> str:
 
 def deltas(before: Resources, after: Resources) -> str:
     """What differs: `VGPRs 32 -> 48, waves 8 -> 5`; nothing if nothing does."""
-    pairs = [(name, getattr(before, field), getattr(after, field)) for name, field in _QUANTITIES]
+    pairs = [
+        (_named(name, after), getattr(before, field), getattr(after, field)) for name, field in _QUANTITIES
+    ]
     return ", ".join(f"{name} {_number(old)} -> {_number(new)}" for name, old, new in pairs if old != new)
+
+
+def _named(quantity: str, needs: Resources) -> str:
+    """NVIDIA has one kind of registers."""
+    return "registers" if quantity == "VGPRs" and needs.sgprs is None else quantity
 
 
 def _number(value: float | None) -> str:

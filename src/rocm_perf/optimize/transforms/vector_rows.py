@@ -50,8 +50,8 @@ def _rows_of(kernel: Kernel, loop: Loop, parameter: Parameter) -> Iterator[Row]:
         if access.element is None or not loop.body.holds(span_of(access.element)):
             continue
         offset = _offset(access.element, loop.induction.name)
-        if offset is not None:
-            pointer = text_of(access.element.child_by_field_name("argument"))
+        pointer = text_of(access.element.child_by_field_name("argument"))
+        if offset is not None and _has_elements_of(parameter, pointer, kernel):
             groups.setdefault((pointer, offset), []).append(access)
     for (pointer, offset), accesses in groups.items():
         yield Row(
@@ -63,6 +63,17 @@ def _rows_of(kernel: Kernel, loop: Loop, parameter: Parameter) -> Iterator[Row]:
             read=any(each.use == "read" for each in accesses),
             written=any(each.use == "write" for each in accesses),
         )
+
+
+def _has_elements_of(parameter: Parameter, pointer: str, kernel: Kernel) -> bool:
+    """Whether an expression is the parameter, or a local pointer to the same type: a cast one has other elements."""
+    types = {
+        text_of(declaration.child_by_field_name("type"))
+        for declaration in below(kernel.node, "declaration")
+        for declarator in below(declaration, "pointer_declarator")
+        if text_of(declarator.child_by_field_name("declarator")) == pointer
+    }
+    return types == {parameter.element} or (not types and pointer == parameter.name)
 
 
 def _offset(element: Node, variable: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.syntax import Syntax
+from rich.text import Text
 
 from rocm_perf.model.results.optimize import Attempt, Conclusion, Optimization
 from rocm_perf.render.lines import facts, paragraph, show, uncut
@@ -16,7 +17,8 @@ _STYLES: dict[Conclusion, str] = {"improved": "bold green", "stopped": "bold yel
 
 def attempt_line(attempt: Attempt) -> str:
     """What is said of an attempt as soon as its fate is known."""
-    pace = f" {factor(attempt.replay)}" if attempt.replay else ""
+    is_told = attempt.reason.startswith(factor(attempt.replay))
+    pace = f" {factor(attempt.replay)}" if attempt.replay and not is_told else ""
     return f"{attempt.number}. {attempt.name}: {attempt.verdict}{pace}; {attempt.reason}"
 
 
@@ -32,7 +34,14 @@ def print_optimization(result: Optimization, console: Console, next_command: str
             show(console, part)
     if result.diff:
         console.print()
-        console.print(Syntax(clean_lines(result.diff), "diff", theme="ansi_dark", background_color="default"))
+        show(console, _diff(result.diff))
     if next_command:
         console.print()
         show(console, uncut(("Next", "bold"), f"  {next_command}"))
+
+
+def _diff(text: str) -> Text:
+    """In colours, its lines whole, however long: it is there to be copied."""
+    diff = Syntax("", "diff", theme="ansi_dark", background_color="default").highlight(clean_lines(text))
+    diff.no_wrap, diff.overflow = True, "ignore"
+    return diff

@@ -30,6 +30,8 @@ _NEEDS = {
     "code_bytes": "code",
 }
 
+_NVIDIA_NEEDS = {"vgprs": "registers", "scratch_bytes": "local memory", "lds_bytes": "shared memory"}
+
 
 def headline(result: Optimization) -> str:
     """The answer in one line."""
@@ -67,7 +69,7 @@ def optimization_sections(result: Optimization) -> tuple[Section, ...]:
             _attempts(result.attempts),
             _order(result.attempts),
             _reasons(result.attempts),
-            _resources(result.attempts),
+            _resources(result.attempts, result.arch),
             _unproposed(result.attempts),
         )
         if section.grids or section.lines or section.unavailable
@@ -90,8 +92,12 @@ def improvement(speedup: Speedup) -> str:
 
 
 def _attempts(attempts: Sequence[Attempt]) -> Section:
+    has_rounds = any(
+        row.round for row in attempts
+    )  # later ones name lines of the text that was accepted before
     columns: Columns[Attempt] = (
         number("#", lambda row: str(row.number)),
+        *((number("round", lambda row: str(row.round + 1)),) if has_rounds else ()),
         text("change", lambda row: row.name),
         text("verdict", lambda row: row.verdict),
         number("in replay", lambda row: factor(row.replay)),
@@ -103,13 +109,14 @@ def _attempts(attempts: Sequence[Attempt]) -> Section:
     return Section("Attempts", lines=lines, grids=grids("", tried, columns))
 
 
-def _resources(attempts: Sequence[Attempt]) -> Section:
+def _resources(attempts: Sequence[Attempt], arch: str) -> Section:
     """What the code of each candidate needs, where that differs from what it changes."""
     rows = [row for row in attempts if row.after and row.before and row.after != row.before]
     differing = [name for name in _NEEDS if any(_needs(row, name)[0] != _needs(row, name)[1] for row in rows)]
+    names = _NEEDS if arch.startswith("gfx") else {**_NEEDS, **_NVIDIA_NEEDS}
     columns: Columns[Attempt] = (
         number("#", lambda row: str(row.number)),
-        *(number(_NEEDS[name], partial(_moved, name=name)) for name in differing),
+        *(number(names[name], partial(_moved, name=name)) for name in differing),
     )
     return Section("What the code needs", grids=grids("", rows, columns))
 
@@ -144,6 +151,6 @@ def _order(attempts: Sequence[Attempt]) -> Section:
 
 
 def _unproposed(attempts: Sequence[Attempt]) -> Section:
-    """What could have been tried, and why it must not be."""
-    refused = [row for row in attempts if row.verdict == "not proposed"]
+    """What could have been tried on the source as it is, and why it must not be."""
+    refused = [row for row in attempts if row.verdict == "not proposed" and not row.round]
     return Section("Not proposed", lines=tuple(f"{row.name}: {row.reason}" for row in refused))

@@ -125,6 +125,31 @@ def test_other_types_have_no_vectors(parameters: str) -> None:
     assert not vectors(f"{HEAD} sum += x[i];", parameters).candidates
 
 
+@pytest.mark.parametrize(
+    ("pointer", "is_float"),
+    [
+        ("const float* p = x + n;", True),
+        ("const float *p = x, *q = x;", True),
+        ("const int* p = reinterpret_cast<const int*>(x);", False),
+        ("const float4* p = reinterpret_cast<const float4*>(x);", False),
+        ("auto p = reinterpret_cast<const int*>(x);", False),
+        ("const float** p = &x;", False),
+    ],
+)
+def test_a_pointer_to_another_type_has_other_elements(pointer: str, is_float: bool) -> None:
+    assert bool(vectors(f"{pointer} {HEAD} sum += p[i];").candidates) is is_float
+
+
+def test_nor_does_a_cast_in_the_loop_have_them() -> None:
+    assert not vectors(f"{HEAD} sum += reinterpret_cast<const int*>(x)[i];").candidates
+
+
+def test_a_loop_over_vectors_is_left_alone() -> None:
+    once = vectors(f"{HEAD} sum += x[i];")
+    again = Tried(vector_loads.TRANSFORM, once.only.applied_to(once.source.text))
+    assert not again.candidates
+
+
 def padded(
     body: str, declaration: str = "__shared__ float tile[N][N];", conflicts: float | None = None
 ) -> Tried:
