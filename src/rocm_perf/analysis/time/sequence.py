@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.intervals import total_union_ns
 from rocm_perf.analysis.basis.keys import ordered
 
 FEWEST_STEPS = 3
@@ -15,6 +16,9 @@ _LEFT_OVER = 0.2  # of a step, at the end of the recording
 _CANDIDATES = 32
 _REPEATS = 0.8  # of the launches are those of one period later
 _AS_GOOD = 0.01
+_FEWEST_AT_END = 10  # steps: a few alike at the end of a program may be how it ends
+_IDLE = 0.1  # of the time that the GPU works: less of it, and it has not begun to
+_BUSIER = 3
 
 
 def repeated_blocks(work: pl.DataFrame) -> pl.DataFrame | None:
@@ -42,6 +46,27 @@ def repeated_blocks(work: pl.DataFrame) -> pl.DataFrame | None:
     if whole.height < FEWEST_STEPS or usual["kernels"].sum() < inside * _kernels(launched):
         return None
     return whole.select("start_ns", "end_ns", "kernels", "length")
+
+
+def final_blocks(work: pl.DataFrame) -> pl.DataFrame | None:
+    """The steps that a program ends with, where most launches are made before it gets to its work: as long as code is
+    compiled and variants of kernels are tried, the GPU idles. None where it does not begin to work only there."""
+    launched = _in_launch_order(work)
+    rows = launched.height // 2
+    while rows >= _FEWEST_AT_END:
+        blocks = repeated_blocks(launched.tail(rows))
+        if blocks is not None and blocks.height >= _FEWEST_AT_END:
+            return blocks if _begins_to_work(launched, blocks) else None
+        rows //= 2
+    return None
+
+
+def _begins_to_work(work: pl.DataFrame, blocks: pl.DataFrame) -> bool:
+    first, last = (int(blocks[at][place]) for at, place in (("start_ns", 0), ("end_ns", -1)))
+    before, during = work.filter(pl.col("start_ns") < first), work.filter(pl.col("start_ns") >= first)
+    idle = total_union_ns(before) / (first - int(before["start_ns"].min()))  # type: ignore[arg-type]
+    busy = total_union_ns(during) / (last - first)
+    return idle < _IDLE and busy > _BUSIER * idle
 
 
 def period(names: pl.Series) -> int | None:

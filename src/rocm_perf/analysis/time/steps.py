@@ -9,7 +9,8 @@ from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, repeated_blocks
+from rocm_perf.analysis.time.families import families
+from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, final_blocks, repeated_blocks
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.range_sources import JAX_STEP, NOT_STEPS
 from rocm_perf.model.results.kernels import Step, Steps
@@ -26,6 +27,7 @@ FORMULAS = {
 _PROFILER_STEP = r"^ProfilerStep"
 _WARM_UP = 1.5  # medians: the first steps are steady once they take no longer
 _CANDIDATES = 32
+_HOLD_WORK = 0.5  # of the ranges of a name have to launch something: else it is not what the program does over and over
 
 _BY_SEQUENCE = "the sequence of kernels repeats"
 
@@ -41,7 +43,11 @@ def steps(trace: Trace) -> Steps:
         return _none("the recording holds no kernels with times")
     annotated = _from_annotations(trace, kernels)
     pattern = (
-        _from_profiler(trace, kernels) or annotated or _from_ranges(trace, kernels) or _from_sequence(work)
+        _from_profiler(trace, kernels)
+        or annotated
+        or _from_ranges(trace, kernels)
+        or _from_sequence(work)
+        or _from_end(work)
     )
     if pattern is None:
         return _none("no range repeats around the kernels, and their sequence does not repeat")
@@ -111,6 +117,15 @@ def _from_sequence(work: pl.DataFrame) -> Found | None:
     return f"{_BY_SEQUENCE} on one GPU", _counted(blocks, kernels.with_columns(when=pl.col("start_ns")))
 
 
+def _from_end(work: pl.DataFrame) -> Found | None:
+    """Steps that begin late, by kernels that compute: a program may end by copying its results, one by one."""
+    kernels = work.filter(pl.col("kind") == "kernel")
+    blocks = final_blocks(kernels.filter(families(kernels["name"]) != "copy"))
+    if blocks is None:
+        return None
+    return f"{_BY_SEQUENCE} at the end", _counted(blocks, kernels.with_columns(when=pl.col("start_ns")))
+
+
 def _of_process(ranges: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     """The ranges on the host of the process that the kernels are of."""
     process = kernels.select("node", "pid").head(1)
@@ -155,6 +170,8 @@ def _around_kernels(ranges: pl.DataFrame, kernels: pl.DataFrame, most: float) ->
     for name in _repeated(ranges):
         counted = _counted(disjoint(ranges.filter(_alike(pl.col("name")) == name), []), kernels)
         inside = int(counted["kernels"].sum())
+        if (counted["kernels"] > 0).sum() < _HOLD_WORK * counted.height:
+            continue
         if counted.height >= FEWEST_STEPS and (inside > most or _is_outer(best, counted, inside == most)):
             best, most = (f"ranges named {name!r}", counted), inside
     return best

@@ -19,6 +19,8 @@ KERNEL_KINDS: tuple[Kind, ...] = (
 # idle time whose cause is.
 UNKNOWN = 1 / 3
 _UNSURE: tuple[Kind, ...] = ("cannot-tell", "unrecorded-work")
+# Links of the critical path that kernels make: their own time, and the wait for room that others leave.
+_KERNEL_LINKS = ("kernel", "room_wait")
 # One rank unlike its equals is a fault: it comes before what nobody timed again, for that is of all ranks, who wait.
 _FAULTS = ("late-rank", "slow-link")
 
@@ -60,7 +62,16 @@ def kernel_weight(kernels: Sequence[Finding], document: Document) -> float:
         return known
     gpus = max(len(document.devices), 1)
     spent = sum(device.kernel_ns for device in document.devices) - document.communication.exposed_ns
-    return max(known, UNKNOWN * min(spent / gpus, judged_ns(document)))
+    return max(known, UNKNOWN * min(spent / gpus, _paced_ns(document)))
+
+
+def _paced_ns(document: Document) -> int:
+    """The time that kernels set the pace of: that part of the critical path, for faster ones shorten nothing else. A
+    host that is never seen to wait may poll for their end: then that is not known."""
+    judged, path = judged_ns(document), document.path
+    if document.gaps.doubt or not any(edge.kind == "sync" for edge in path.edges):
+        return judged
+    return min(judged, sum(path.by_kind.get(kind, 0) for kind in _KERNEL_LINKS))
 
 
 def _weight(finding: Finding) -> float:
