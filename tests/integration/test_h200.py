@@ -59,6 +59,18 @@ def test_marked_steps_of_jax_are_judged_although_tuning_launched_more_kernels() 
     assert (whole.launched, whole.dispatched, whole.paired) == (1049, 1049, 1049)
 
 
+def test_steps_of_jax_that_nobody_marked_are_judged_as_well() -> None:
+    """The same program by our own tracer: XLA's ranges are about compiling, and the 84 kernels of the steps are few
+    beside those that were tried."""
+    truth = json.loads((DATA / "jax_cupti.truth.json").read_text())
+    document = rocm_perf.analyze(DATA / "jax.rptrace.gz")
+    assert document.phases.found_by == "the sequence of kernels repeats at the end"
+    assert truth["steps"] - 1 <= document.phases.steps <= truth["steps"] + 1  # one more is the warm-up
+    assert document.phases.step_ns.value == pytest.approx(1e9 * statistics.median(truth["times_s"]), rel=0.05)
+    assert {row.calls for row in document.hotspots.rows} == {document.phases.steps}
+    assert any(finding.kind == "startup" for finding in document.findings)
+
+
 @pytest.mark.parametrize("name", ["ncu_metrics.csv", "ncu_raw.csv"])
 def test_ncu_counts_the_bytes_that_the_kernel_must_read(name: str) -> None:
     trace = rocm_perf.load(DATA / name)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import total_union_ns
+from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.idle.first_calls import startup_calls
 from rocm_perf.analysis.verdict.recurring import kernel_share_of_rest
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import format_ns, format_share
+from rocm_perf.units import format_count, format_ns, format_share
 
 _CALLS = 3
+_MUCH = 0.01  # of the start-up: calls that take less explain nothing
 _LARGE = 0.5  # of the recording
 _WORKING = 0.5  # of the rest in kernels: then that work is worth judging, however long start-up was
 
@@ -50,19 +55,40 @@ def startup_findings(document: Document, whole: Trace) -> list[Finding]:
 
 def _evidence(document: Document, whole: Trace) -> list[str]:
     before = document.phases.phase("before")
-    calls = [f"{call.name} {format_ns(call.total_ns)}" for call in startup_calls(whole)[:_CALLS]]
-    lines = [f"calls that took long once: {', '.join(calls)}"] if calls else []
+    first = startup_calls(whole)[:_CALLS]
+    calls = [f"{call.name} {format_ns(call.total_ns)}" for call in first]
+    is_much = sum(call.total_ns for call in first) >= _MUCH * one_off_ns(document)
+    lines = [f"calls that took long once: {', '.join(calls)}"] if calls and is_much else []
+    lines += _until_the_steps(document, whole)
     if before is not None:
         lines.append(f"{format_ns(before.duration_ns)} before the first GPU work")
     lines += [
         f"{format_ns(pause.duration_ns)} of pause before the first {short_name(pause.after)}"
         for pause in sorted(document.phases.pauses, key=lambda pause: -pause.duration_ns)[:2]
     ]
-    busiest = max((device.busy_ns for device in document.devices), default=0)
-    lines.append(f"the GPU works {format_ns(busiest)} in all")
+    if not document.phases.steps:
+        busiest = max((device.busy_ns for device in document.devices), default=0)
+        lines.append(f"the GPU works {format_ns(busiest)} in all")
     if not document.launches.functions:
         lines.append("what the host did was not recorded")
     return lines
+
+
+def _until_the_steps(document: Document, whole: Trace) -> list[str]:
+    """What the GPU and the host do before the first step of the steady state."""
+    phase = document.phases.phase("start-up")
+    if phase is None or not document.phases.steps:
+        return []
+    early = pl.col("start_ns") < document.phases.origin_ns + phase.end_ns
+    work = launched_work(whole).filter(early)
+    count = format_count(int((work["kind"] == "kernel").sum()), "kernel")
+    worked = format_ns(total_union_ns(work))
+    told = f"until the steps the GPU works {worked} of {format_ns(phase.duration_ns)}, in {count}"
+    calls = timed_calls(whole).filter(early)
+    outside = phase.duration_ns - total_union_ns(calls)
+    if calls.height and outside > _LARGE * phase.duration_ns:
+        told += f", and for {format_ns(outside)} the host is in no recorded call: it compiles, loads, prepares input"
+    return [told]
 
 
 def _remedy(document: Document) -> str:

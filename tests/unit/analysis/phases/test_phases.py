@@ -84,6 +84,20 @@ def test_the_verdict_does_not_change_when_start_up_gets_longer(factor: int) -> N
     assert judged[0] == judged[1]
 
 
+def test_start_up_says_what_the_gpu_and_the_host_did_in_it() -> None:
+    """Kernels are of different lengths: else the times would be the profiler's."""
+    starts = [70 * MS + 20 * US * place for place in range(60)]
+    odd, short = launches([0], first=9_000), launches(starts[::2], "b")
+    longer = launches(starts[1::2], "c", first=500, length=12 * US)
+    made = [*calls([0], first=9_000), *calls(starts[::2]), *calls(starts[1::2], first=500)]
+    document = examine(trace(dispatches=[*odd, *short, *longer], api_calls=made), "x")
+    (told,) = [one for one in document.findings if one.kind == "startup"]
+    assert told.evidence[0].startswith(
+        "until the steps the GPU works 10.0 us of 70.0 ms, in 1 kernel, and for 70.0 ms"
+    )
+    assert not any("in all" in line for line in told.evidence)
+
+
 def test_work_without_repetition_is_taken_whole() -> None:
     names = "abcdefgh"
     starts = [20 * US * place for place in range(len(names))]

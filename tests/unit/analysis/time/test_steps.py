@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -58,6 +59,43 @@ def test_ranges_around_a_few_kernels_are_no_steps() -> None:
     loop = steps(sequence(list("abcd") * 6, ranges=marks))
     assert loop.found_by == "the sequence of kernels repeats"
     assert loop.kernels_per_step.value == 4
+
+
+def test_ranges_that_launch_next_to_nothing_are_no_steps() -> None:
+    """A compiler marks what it compiles, and tries some of it."""
+    marks = [mark(f"compile {i}", 100 * i, 100 * i + 90) for i in range(8)]
+    tried = [kernel(f"try {i}", 210 + 2 * i, 211 + 2 * i) for i in range(30)]
+    work = [kernel(name, 1000 + 10 * i, 1004 + 10 * i) for i, name in enumerate("abc" * 4)]
+    assert steps(trace(dispatches=[*tried, *work], ranges=marks)).steps == ()
+
+
+def tuned(*, tries: int, times: int, every: int = 1000, step: Sequence[str] = ("a", "b", "c")) -> Trace:
+    """Kernels are tried in any order, one of 10 ns at a time; then there are steps, of kernels of 8 ns each 10 ns."""
+    order = Random(tries)
+    tried = [kernel(f"try {order.randrange(20)}", every * i, every * i + 10) for i in range(tries)]
+    begin = every * tries
+    loop = [kernel(name, begin + 10 * i, begin + 10 * i + 8) for i, name in enumerate([*step] * times)]
+    return trace(dispatches=[*tried, *loop])
+
+
+@pytest.mark.parametrize("tries", [60, 300, 5000])
+def test_a_loop_after_much_that_is_tried(tries: int) -> None:
+    loop = steps(tuned(tries=tries, times=20))
+    assert loop.found_by == "the sequence of kernels repeats at the end" or tries == 60
+    assert len(loop.steps) == 20
+    assert loop.kernels_per_step.value == 3
+
+
+def test_what_comes_before_it_is_work_if_the_gpu_works() -> None:
+    assert steps(tuned(tries=300, times=20, every=20)).steps == ()
+
+
+def test_a_few_steps_may_be_how_a_program_ends() -> None:
+    assert steps(tuned(tries=300, times=8)).steps == ()
+
+
+def test_so_may_copies() -> None:
+    assert steps(tuned(tries=300, times=60, step=["__amd_rocclr_copyBuffer"])).steps == ()
 
 
 @given(

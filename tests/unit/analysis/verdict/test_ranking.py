@@ -31,6 +31,20 @@ def busy(share: float, kernels: int = 60) -> Trace:
     )
 
 
+def never_late(kernels: int = 60) -> Trace:
+    """A host that waits after each kernel for 2 us more than it runs, and takes 30 us to launch the next one: every
+    kernel has ended when it is waited for."""
+    starts = [100 * US * place for place in range(kernels)]
+    waits = [
+        call("hipDeviceSynchronize", at + 80 * US, at + 82 * US, 1000 + n) for n, at in enumerate(starts)
+    ]
+    running = busy(0.6, kernels)
+    return trace(
+        dispatches=running.table("dispatches").to_dicts(),
+        api_calls=[*running.table("api_calls").to_dicts(), *waits],
+    )
+
+
 def finding(kind: Kind, stake: int | None) -> Finding:
     return Finding(f"{kind} {stake}", "info", kind, ("seen",), stake, kind=kind)
 
@@ -49,6 +63,17 @@ def test_a_gpu_that_works_most_of_the_time_is_held_back_by_its_kernels() -> None
 
 def of(recording: Trace) -> Document:
     return document(recording)
+
+
+def test_kernels_beside_the_critical_path_are_worth_nothing() -> None:
+    hidden, unknown = of(never_late()), finding("kernel", None)
+    spent = hidden.devices[0].kernel_ns
+    assert hidden.path.by_kind.get("kernel", 0) < spent / 50
+    less = finding("host-bound", spent // 20)
+    assert ranked([less, unknown], hidden)[0] is less
+    assert (
+        ranked([less, unknown], of(busy(0.6)))[0] is unknown
+    )  # nobody was seen to wait: the host may have polled
 
 
 def test_kernels_whose_roof_is_unknown_count_a_third() -> None:
