@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.clock_domains import with_clocks
@@ -65,7 +68,8 @@ def _step_ns(repeated: Steps, found: Steady | None) -> Quantity:
     if found is None or found.span.start_ns is None or found.span.end_ns is None:
         return repeated.duration_ns
     if sum(step.kernel_ns for step in found.steps) <= sum(step.duration_ns for step in found.steps):
-        return repeated.duration_ns
+        middle = median(step.duration_ns for step in found.steps)
+        return replace(repeated.duration_ns, value=middle, inputs={"steps": len(found.steps)})
     lasted = found.span.end_ns - found.span.start_ns
     inputs = {"steady_ns": lasted, "steps": len(found.steps)}
     return Quantity(lasted / len(found.steps), "ns", "time of the steady state / its steps", inputs)

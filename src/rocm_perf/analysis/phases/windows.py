@@ -18,7 +18,7 @@ _FEW = 0.5  # of the usual kernels: a step with fewer is not a whole one
 _LONG = 3  # usual lengths, and
 _LONG_SHARE = 0.05  # of all steps together: such a step holds something else as well, unless
 _ALIKE = 0.5  # as many others as steps need are at least half as long
-_MOST = 0.5  # of the kernels from the first step on: a steady state with fewer is not what the program does
+_MOST = 0.5  # of the kernels from the first step on: usual steps with fewer are not what the program does
 _SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
 _AHEAD = 0.1  # of the steps' time: where the GPU ends this much later, the host runs ahead
 
@@ -32,11 +32,12 @@ class Steady(NamedTuple):
 
 def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     """None where too few steps are alike."""
-    usual = _usual_steps(repeated)
+    runs = _usual_steps(repeated)
+    usual = max(runs, key=len, default=())
     if len(usual) < FEWEST_STEPS:
         return None
     since = work.filter(step_time(repeated) >= repeated.steps[0].start_ns)
-    if sum(step.kernels for step in usual) < _MOST * _kernels_of_a_process(since):
+    if sum(step.kernels for run in runs for step in run) < _MOST * _kernels_of_a_process(since):
         return None
     span = _span(usual, work.filter(_within(usual, step_time(repeated))))
     return Steady(usual, span if repeated.host_times else _from_launch(span, work))
@@ -54,17 +55,17 @@ def working_span(work: pl.DataFrame) -> Span:
     return Span(began, work["end_ns"].max())  # type: ignore[arg-type]
 
 
-def _usual_steps(repeated: Steps) -> tuple[Step, ...]:
-    """The longest run of steps without one that is cut off, or holds something else as well; none of the warm-up. Steps
-    of several kinds differ by nature: all but the warm-up."""
+def _usual_steps(repeated: Steps) -> list[tuple[Step, ...]]:
+    """Runs of steps without one that is cut off, or holds something else as well; none of the warm-up. Steps of several
+    kinds differ by nature: all but the warm-up."""
     if any(step.kind for step in repeated.steps):
-        return _warm(repeated.steps)
+        return [_warm(repeated.steps)]
     usual_ns = repeated.duration_ns.value or 0
     warm = list(dropwhile(lambda step: step.duration_ns > _WARM_UP * usual_ns, repeated.steps))
     kernels = repeated.kernels_per_step.value or 0
     longest = _longest(warm, usual_ns)
     runs = groupby(warm, lambda step: step.kernels >= _FEW * kernels and step.duration_ns <= longest)
-    return max((tuple(run) for usual, run in runs if usual), key=len, default=())
+    return [tuple(run) for usual, run in runs if usual]
 
 
 def _warm(steps: tuple[Step, ...]) -> tuple[Step, ...]:
