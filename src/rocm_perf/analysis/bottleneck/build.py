@@ -31,7 +31,7 @@ from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.build import Machines, roofline
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device, devices
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.model.results.bottleneck import Bottleneck, Bottlenecks, Evidence, Label, LabelScore
 from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples

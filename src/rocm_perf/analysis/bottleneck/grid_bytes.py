@@ -12,7 +12,7 @@ from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.bottleneck.element_types import element_bytes, element_type
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device, on_device
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.arch import catalog
 from rocm_perf.model.results.bottleneck import Evidence
 from rocm_perf.model.trace import Trace

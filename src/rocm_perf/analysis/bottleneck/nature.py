@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.time.families import RUNTIME, family
+from rocm_perf.analysis.time.kernel_family import RUNTIME, family
 from rocm_perf.model.results.bottleneck import Evidence
 
 SOURCE = "kind of kernel"

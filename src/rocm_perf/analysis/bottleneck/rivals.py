@@ -14,7 +14,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count

@@ -14,7 +14,7 @@ from rocm_perf.analysis.collectives.pace import FAR, LATENCY_NS
 from rocm_perf.analysis.collectives.totals import totals
 from rocm_perf.analysis.collectives.traffic import traffic
 from rocm_perf.analysis.time.busy import device_times
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.quantity import ratio, unavailable
 from rocm_perf.model.results.communication import Communication
 from rocm_perf.model.trace import Trace

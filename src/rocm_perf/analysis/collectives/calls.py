@@ -8,7 +8,7 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import overlap_ns
 from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_copies, timed_pass
 from rocm_perf.analysis.collectives.bus import message_bytes
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.trace import Trace
 
 GPU = ["node", "agent_id"]

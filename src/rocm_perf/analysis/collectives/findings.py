@@ -7,7 +7,7 @@ import polars as pl
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.collectives.slow import WORTH, slow_collectives
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.communication import CollectiveTotal, Communication

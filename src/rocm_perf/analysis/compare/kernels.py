@@ -12,8 +12,8 @@ from rocm_perf.analysis.compare.estimates import count_change, time_change
 from rocm_perf.analysis.compare.matching import Matched, match_kernels
 from rocm_perf.analysis.compare.places import Places
 from rocm_perf.analysis.compare.runs import JudgedRun
-from rocm_perf.analysis.time.families import family
 from rocm_perf.analysis.time.hotspots import hotspots
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.comparison import Change, KernelChange
 
 

@@ -16,8 +16,8 @@ import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.compare.runs import JudgedRun
-from rocm_perf.analysis.time.families import OTHER, family
 from rocm_perf.analysis.time.hotspots import hotspots
+from rocm_perf.analysis.time.kernel_family import OTHER, family
 from rocm_perf.model.results.comparison import Match
 
 _LONGEST = 4_096  # kernels of a sequence that are looked at, where nothing says how long a step is

@@ -26,6 +26,7 @@ FORMULAS = {
     "returned after the copy had ended, so the runtime staged it; blocking call: the function itself waits",
 }
 
+_EVERY = 0.7  # of the steps: there may be others between them
 _HOST_KINDS = ("H2D", "D2H")
 _JOIN = ["node", "pid", "agent_id", "stream_id", "correlation_id", "start_ns"]
 
@@ -42,6 +43,9 @@ def steady_copies(trace: Trace) -> SteadyCopies:
     first, last = repeated.steady_from_ns, repeated.steps[-1].end_ns
     steady = [step for step in repeated.steps if step.start_ns >= first]
     copies = _host_copies(trace).filter(step_time(repeated).is_between(first, last))
+    starts = pl.Series([step.start_ns for step in steady], dtype=pl.Int64)
+    moment = copies.select(step_time(repeated)).to_series()
+    copies = copies.with_columns(step=starts.search_sorted(moment, "right"))
     groups = copies.group_by("kind", "call", "site", "memory", maintain_order=True)
     rows = [_row(key, group, len(steady)) for key, group in groups]
     return SteadyCopies(
@@ -130,6 +134,7 @@ def _row(key: tuple[Any, ...], group: pl.DataFrame, steady: int) -> SteadyCopy:
         call=call,
         call_site=site,
         memory=memory,
+        in_steps=min(group["step"].n_unique() / steady, 1.0) if steady else 1.0,
     )
 
 
@@ -151,11 +156,13 @@ def copy_findings(document: Document) -> list[Finding]:
     if not every:
         return []
     spent = sum(row.total_ns for row in every)
+    often = max(row.in_steps for row in every)
+    when = "in every step" if often >= _EVERY else f"in one step of {round(1 / often)}"
     finding = Finding(
         id="copies-in-steady-state",
         severity="warning",
         kind="copies",
-        title="Data crosses between host and GPU in every step",
+        title=f"Data crosses between host and GPU {when}",
         evidence=tuple(_evidence(row) for row in every[:5]),
         time_at_stake_ns=spent,
         remedy="Keep tensors on the GPU (no .item(), .cpu() or .tolist() in the loop; metrics every n-th step); "

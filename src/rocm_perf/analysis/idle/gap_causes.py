@@ -10,7 +10,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import count_between, disjoint, overlap_ns, overlaps_ns
 from rocm_perf.analysis.basis.launched import GPU, THREAD, delay
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.calls import COPY_CALL, SYNC_CALL
 from rocm_perf.model.results.gaps import Cause
 

@@ -24,7 +24,7 @@ from rocm_perf.analysis.idle.gap_causes import (
 )
 from rocm_perf.analysis.idle.gap_ranges import idle_ranges
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.gaps import (
     Bin,

@@ -58,6 +58,12 @@ def phases(trace: Trace) -> Phases:
         step_ns=_step_ns(repeated, found),
         kernels_per_step=repeated.kernels_per_step,
         carried_over=int(carried.sum()),
+        other_steps=len(found.others) if found else 0,
+        other_steps_ns=sum(
+            step.duration_ns for step in found.others if step.start_ns < found.steps[0].start_ns
+        )
+        if found
+        else 0,
         pauses=() if found or idle_is_the_profilers(trace) else _pauses(own, whole, judged),
     )
 

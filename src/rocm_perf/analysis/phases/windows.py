@@ -28,6 +28,7 @@ class Steady(NamedTuple):
 
     steps: tuple[Step, ...]
     span: Span
+    others: tuple[Step, ...]  # usual ones apart from it
 
 
 def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
@@ -40,7 +41,8 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     if sum(step.kernels for run in runs for step in run) < _MOST * _kernels_of_a_process(since):
         return None
     span = _span(usual, work.filter(_within(usual, step_time(repeated))))
-    return Steady(usual, span if repeated.host_times else _from_launch(span, work))
+    others = tuple(step for run in runs if run is not usual for step in run)
+    return Steady(usual, span if repeated.host_times else _from_launch(span, work), others)
 
 
 def _kernels_of_a_process(work: pl.DataFrame) -> int:

@@ -15,7 +15,7 @@ from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.readings import HIGHEST, MEAN, READINGS, points
 from rocm_perf.analysis.program.ranges import step_spans
 from rocm_perf.analysis.program.sensors import sensor_series
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.energy import Energy, FamilyEnergy, GpuEnergy, KernelEnergy, StepEnergy
 from rocm_perf.model.trace import Trace

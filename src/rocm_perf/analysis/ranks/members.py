@@ -7,7 +7,7 @@ import polars as pl
 from rocm_perf.analysis.basis.clock_domains import with_clocks
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.trace import Trace
 
 _MOST_CUT = 50  # collectives that some ranks have more than others

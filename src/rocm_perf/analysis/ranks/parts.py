@@ -11,7 +11,7 @@ from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, time
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.ranks.arrivals import arrivals
 from rocm_perf.analysis.ranks.members import who
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.trace import Trace
 
 PARTS = ("computing", "copying", "waiting", "communicating", "loading", "idle")

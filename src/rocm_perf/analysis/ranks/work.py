@@ -10,7 +10,7 @@ from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.ranks.members import who
 from rocm_perf.analysis.ranks.parts import host_spans
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.trace import Trace
 
 KERNEL, HOST = "kernel", "host"

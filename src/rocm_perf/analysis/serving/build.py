@@ -15,7 +15,7 @@ from rocm_perf.analysis.serving.part import of_kind
 from rocm_perf.analysis.serving.steps import FORMULAS as STEP_FORMULAS
 from rocm_perf.analysis.serving.steps import PROCESS, timed_steps, work_in_steps
 from rocm_perf.analysis.serving.workers import workers
-from rocm_perf.analysis.time.families import families
+from rocm_perf.analysis.time.kernel_family import families
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.serving import (
     BetweenSteps,

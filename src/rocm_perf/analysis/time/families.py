@@ -1,26 +1,22 @@
-"""What each kernel does, by the pattern table in families.toml."""
+"""The kernel time of each family, and what fusing would save of it."""
 
 from __future__ import annotations
-
-import re
-from functools import cache, lru_cache
-from importlib import resources
-from typing import Literal
 
 import msgspec
 import polars as pl
 
-from rocm_perf.analysis.basis.names import LONGEST, demangle, short_name
+from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.attention_by_hand import attention_by_hand
 from rocm_perf.analysis.time.fusible import BASIS, FUSIBLE, fused_saving_ns
-from rocm_perf.arch.toml import read_toml
+from rocm_perf.analysis.time.kernel_family import RUNTIME, families, family
+from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
-from rocm_perf.model.results.kernels import Families, Family, FamilyName, FamilyTotal
+from rocm_perf.model.results.kernels import Families, FamilyName, FamilyTotal, Steps
 from rocm_perf.model.results.times import Hotspot
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_ns, format_share
@@ -32,58 +28,13 @@ FORMULAS = {
     "families.gemm_share": "kernel time of matrix products / kernel time of all; convolution and attention are apart",
 }
 
-OTHER = Family("other", "")
 _SHARE = "kernel time of the family / kernel time of all"
 
 UNFUSED = "unfused-kernels"
 ATTENTION = "attention-by-hand"
 _ATTENTION_SHARE = 0.1  # of the kernel time between the products: from here on it is worth a word
 _FUSIBLE_SHARE = 0.4  # of the kernel time: from here on it is worth a word
-RUNTIME = "ROCm runtime"  # copies and fills that the program asked for as such
 _FRAMEWORKS = frozenset(("PyTorch", "inductor"))  # whose compiler fuses kernels
-
-
-class Rule(msgspec.Struct, frozen=True):
-    """One row of the pattern table."""
-
-    family: FamilyName
-    library: str
-    pattern: str
-    examples: tuple[str, ...]
-    on: Literal["name", "full"] = "name"
-
-
-@cache
-def rules() -> tuple[Rule, ...]:
-    """The pattern table, in order."""
-    file = resources.files("rocm_perf.analysis.time") / "families.toml"
-    return msgspec.convert(read_toml(file.read_bytes(), "families.toml")["rule"], tuple[Rule, ...])
-
-
-@lru_cache(maxsize=1 << 20)
-def family(kernel: str) -> Family:
-    """The family of a kernel, by the first rule that matches its name."""
-    full = demangle(kernel)[:LONGEST]
-    texts = {"name": short_name(kernel).removesuffix(".kd"), "full": full}
-    for rule, pattern in _patterns():
-        if pattern.search(texts[rule.on]):
-            return Family(rule.family, rule.library)
-    return OTHER
-
-
-def families(names: pl.Series) -> pl.Series:
-    """The family of each kernel; distinct names are worked out once."""
-    mapping = {name: family(name).name for name in names.unique() if name is not None}
-    by_kernel: pl.Series = names.replace_strict(mapping, default=None, return_dtype=pl.String)
-    return by_kernel
-
-
-def is_collective(names: pl.Series) -> pl.Series:
-    """Whether each kernel communicates; null for null."""
-    collectives = [name for name in names.unique() if name is not None and family(name).name == "collective"]
-    if not collectives and not names.null_count():
-        return pl.repeat(False, names.len(), dtype=pl.Boolean, eager=True).alias(names.name)
-    return names.is_in(collectives)
 
 
 @once_per_trace
@@ -91,7 +42,7 @@ def family_totals(trace: Trace) -> Families:
     """Kernel time by family, of all dispatches or, where none was kept, of the profiler's own statistics."""
     dispatches = timed_by_kernel(trace)
     kernels = _of_dispatches(dispatches) if dispatches.height else _of_summaries(trace)
-    totals = families_of(kernels, _fused(dispatches, kernels) if dispatches.height else None)
+    totals = families_of(kernels, _fused(dispatches, kernels, steps(trace)) if dispatches.height else None)
     by_hand = attention_by_hand(timed_dispatches(trace), families(dispatches["kernel"]))
     return msgspec.structs.replace(totals, attention_by_hand=by_hand)
 
@@ -126,9 +77,10 @@ def _of_summaries(trace: Trace) -> pl.DataFrame:
     return rows.group_by(pl.col("name").alias("kernel")).agg(pl.col("calls").sum(), total)
 
 
-def _fused(dispatches: pl.DataFrame, kernels: pl.DataFrame) -> int:
+def _fused(dispatches: pl.DataFrame, kernels: pl.DataFrame, repeated: Steps) -> int:
     fusible = {kernel: is_fusible(kernel) for kernel in kernels["kernel"]}
-    return fused_saving_ns(dispatches, pl.col("kernel").replace_strict(fusible, default=False))
+    starts = pl.Series([step.start_ns for step in repeated.steps], dtype=pl.Int64)
+    return fused_saving_ns(dispatches, pl.col("kernel").replace_strict(fusible, default=False), starts)
 
 
 def is_fusible(kernel: str) -> bool:
@@ -153,11 +105,6 @@ def _row(part: pl.DataFrame, total: int) -> FamilyTotal:
 def _share(rows: tuple[FamilyTotal, ...], name: FamilyName, total: int) -> Quantity:
     spent = sum(row.total_ns for row in rows if row.family == name)
     return ratio(spent, total, _SHARE, f"{name}_ns", "kernel_ns")
-
-
-@cache
-def _patterns() -> tuple[tuple[Rule, re.Pattern[str]], ...]:
-    return tuple((rule, re.compile(rule.pattern)) for rule in rules())
 
 
 def uses_a_framework(document: Document) -> bool:

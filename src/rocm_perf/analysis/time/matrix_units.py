@@ -12,7 +12,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.names import LONGEST, demangle
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.model.trace import Trace
 

@@ -8,7 +8,8 @@ from rocm_perf.analysis.basis.keys import as_one, ordered, telling
 from rocm_perf.analysis.basis.launched import launched_kernels
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import of_one_gpu
-from rocm_perf.analysis.time.families import families, uses_a_framework
+from rocm_perf.analysis.time.families import uses_a_framework
+from rocm_perf.analysis.time.kernel_family import families
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding

@@ -13,7 +13,7 @@ from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.results.step_breakdown import StepBreakdown, StepBreakdownRow, StepRoles
 from rocm_perf.model.trace import Trace

@@ -9,7 +9,7 @@ from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.time.families import families
+from rocm_perf.analysis.time.kernel_family import families
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, final_blocks, repeated_blocks
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.range_sources import JAX_STEP, NOT_STEPS

@@ -21,9 +21,10 @@ _WORKING = 0.5  # of the rest in kernels: then that work is worth judging, howev
 
 
 def one_off_ns(document: Document) -> int:
-    """Time before the judged part, and pauses within it."""
-    parts = [phase.duration_ns for phase in document.phases.rows if phase.name in ("before", "start-up")]
-    return sum(parts) + sum(pause.duration_ns for pause in document.phases.pauses)
+    """Time before the judged part without earlier steps like its own, and pauses within it."""
+    phases = document.phases
+    parts = [phase.duration_ns for phase in phases.rows if phase.name in ("before", "start-up")]
+    return sum(parts) - phases.other_steps_ns + sum(pause.duration_ns for pause in phases.pauses)
 
 
 def is_mostly_startup(document: Document) -> bool:
@@ -84,6 +85,10 @@ def _until_the_steps(document: Document, whole: Trace) -> list[str]:
     count = format_count(int((work["kind"] == "kernel").sum()), "kernel")
     worked = format_ns(total_union_ns(work))
     told = f"until the steps the GPU works {worked} of {format_ns(phase.duration_ns)}, in {count}"
+    if document.phases.other_steps_ns:
+        told = (
+            f"{format_ns(document.phases.other_steps_ns)} before the steady state are steps as well; {told}"
+        )
     calls = timed_calls(whole).filter(early)
     outside = phase.duration_ns - total_union_ns(calls)
     if calls.height and outside > _LARGE * phase.duration_ns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.time.families import is_collective
+from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.calls import COPY_CALL, LAUNCH_CALL, SYNC_CALL
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.trace import Trace

@@ -23,6 +23,7 @@ class SteadyCopy(msgspec.Struct, frozen=True):
     call: str  # function that started them, "" where that is not recorded
     call_site: str  # operator, Python function or range, innermost known; "" where none is recorded
     memory: Memory  # as recorded, else judged by the call: see the formula of steady_copies.memory
+    in_steps: float = 1.0  # share of the steps that hold one of them
 
 
 class SteadyCopies(msgspec.Struct, frozen=True):

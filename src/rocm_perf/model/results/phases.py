@@ -52,6 +52,8 @@ class Phases(msgspec.Struct, frozen=True):
     kernels_per_step: Quantity
     carried_over: int  # kernels at the start that were launched before the recording began
     pauses: tuple[Pause, ...]
+    other_steps: int = 0  # like those of the steady state, apart from it
+    other_steps_ns: int = 0  # that they take before it
     unavailable: str | None = None
 
     def phase(self, name: PhaseName) -> Phase | None:

@@ -61,6 +61,23 @@ def test_the_example_with_a_copy_in_its_loop() -> None:
     assert finding.time_at_stake_ns == row.total_ns
 
 
+@pytest.mark.parametrize(("every", "when"), [(1, "in every step"), (5, "in one step of 5")])
+def test_how_often_it_is(every: int, when: str) -> None:
+    """Ten copies in a step, or in one of five: more than one a step on average."""
+    steps = range(50)
+    recording = trace(
+        dispatches=[kernel("k", 100 * i + 10, 100 * i + 50, correlation_id=i) for i in steps],
+        copies=[
+            copy(i, start_ns=100 * i + 60 + n, end_ns=100 * i + 61 + n, correlation_id=1000 + 10 * i + n)
+            for i in steps[::every]
+            for n in range(10)
+        ],
+        ranges=[mark("step", 100 * i, 100 * i + 100) for i in steps],
+    )
+    (finding,) = copy_findings(document(recording))
+    assert finding.title == f"Data crosses between host and GPU {when}"
+
+
 @pytest.mark.parametrize(
     ("name", "returns", "memory"),
     [

@@ -214,6 +214,23 @@ def test_a_step_that_holds_something_else_divides_the_run() -> None:
     assert named(division)["steady"] == pytest.approx(40 * 60 * US, rel=0.02)
 
 
+def test_two_runs_of_one_loop_are_steps_still() -> None:
+    """A program that sets up once more between them: the longer run is judged, and neither happens once."""
+    runs = [60 * US * place for place in range(18)], [500 * MS + 50 * US * place for place in range(20)]
+    starts = [start + 15 * US * part for run in runs for start in run for part in range(3)]
+    setup = [400 * MS + 10 * US * place for place in range(20)]
+    division = phases(
+        trace(
+            dispatches=launches(starts, "abc") + launches(setup, "xyzwv", first=9_000),
+            api_calls=[*calls(starts), *calls(setup, first=9_000)],
+        )
+    )
+    assert division.steps == 20
+    assert division.step_ns.value == 50 * US  # not that of all steps
+    assert division.other_steps == 17  # the last one before the pause is cut off by it
+    assert division.other_steps_ns == 17 * 60 * US
+
+
 def test_a_recording_without_gpu_work_or_of_several_nodes_is_not_divided() -> None:
     assert phases(trace()).unavailable
     several = [kernel("a", 0, 9), {**kernel("a", 0, 9), "node": 1}]

@@ -11,7 +11,8 @@ from typing import get_args
 import polars as pl
 import pytest
 
-from rocm_perf.analysis.time.families import families, family, family_findings, family_totals, rules
+from rocm_perf.analysis.time.families import family_findings, family_totals
+from rocm_perf.analysis.time.kernel_family import families, family, rules
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.kernels import FamilyName
 from tests.unit.analysis.documents import document
@@ -131,6 +132,11 @@ def test_a_fused_kernel_still_takes_as_long_as_the_longest_of_its_run() -> None:
     assert finding.kind == "kernel-memory"
     assert finding.title == "73.7 % of the kernel time is unfused elementwise kernels"
     assert "torch.compile" in finding.remedy
+
+
+def test_kernels_of_two_steps_are_not_fused() -> None:
+    (finding,) = unfused(*[(ADD, 40), (MUL, 60)] * 5)
+    assert finding.time_at_stake_ns == 5 * 40
 
 
 def test_one_such_kernel_has_nothing_to_be_fused_with() -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from rocm_perf.analysis.compare.matching import plain_name
 from rocm_perf.analysis.compare.operator_matching import plain_operator
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.kernel_family import family
 
 ANCHORS = frozenset(("gemm", "attention", "convolution", "collective"))  # kernels that compilers leave alone
 COPY = "copy "  # what copies and fills begin with, in the place of a kernel's name

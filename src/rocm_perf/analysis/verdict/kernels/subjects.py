@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.nature import streams
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.bottleneck import Bottleneck, Evidence, Label
 from rocm_perf.model.results.path import KernelOnPath

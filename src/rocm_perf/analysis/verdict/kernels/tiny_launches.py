@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf.analysis.time.families import family
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.times import Hotspot

@@ -6,7 +6,7 @@ from shlex import quote
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application
-from rocm_perf.analysis.time.families import RUNTIME
+from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.evidence import evidence_of
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
