@@ -9,7 +9,7 @@ from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.time.kernel_family import families
+from rocm_perf.analysis.time.kernel_family import OTHER, families
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, final_blocks, repeated_blocks
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.range_sources import JAX_STEP, NOT_STEPS
@@ -27,6 +27,7 @@ FORMULAS = {
 _PROFILER_STEP = r"^ProfilerStep"
 _WARM_UP = 1.5  # medians: the first steps are steady once they take no longer
 _CANDIDATES = 32
+_FEWEST_ALIKE = 10  # steps of other kernels that do the same: a few may be chance
 _HOLD_WORK = 0.5  # of the ranges of a name have to launch something: else it is not what the program does over and over
 
 _BY_SEQUENCE = "the sequence of kernels repeats"
@@ -47,7 +48,8 @@ def steps(trace: Trace) -> Steps:
         or annotated
         or _from_ranges(trace, kernels)
         or _from_sequence(work)
-        or _from_end(work)
+        or _from_families(kernels)
+        or _from_end(kernels)
     )
     if pattern is None:
         return _none("no range repeats around the kernels, and their sequence does not repeat")
@@ -114,16 +116,28 @@ def _from_sequence(work: pl.DataFrame) -> Found | None:
     blocks = next((blocks for blocks in each if blocks is not None), None)
     if blocks is None:
         return None
-    return f"{_BY_SEQUENCE} on one GPU", _counted(blocks, kernels.with_columns(when=pl.col("start_ns")))
+    return f"{_BY_SEQUENCE} on one GPU", _on_gpu(blocks, kernels)
 
 
-def _from_end(work: pl.DataFrame) -> Found | None:
-    """Steps that begin late, by kernels that compute: a program may end by copying its results, one by one."""
-    kernels = work.filter(pl.col("kind") == "kernel")
-    blocks = final_blocks(kernels.filter(families(kernels["name"]) != "copy"))
-    if blocks is None:
+def _from_families(kernels: pl.DataFrame) -> Found | None:
+    """Steps by what kernels do: a library has another kernel, and other copies around it, for another shape."""
+    kinds = families(kernels["name"])
+    named = kernels.with_columns(name=pl.when(kinds == OTHER.name).then("name").otherwise(kinds))
+    blocks = repeated_blocks(named.filter(kinds != "copy"))
+    if blocks is None or blocks.height < _FEWEST_ALIKE or blocks["kernels"].median() == 1:
         return None
-    return f"{_BY_SEQUENCE} at the end", _counted(blocks, kernels.with_columns(when=pl.col("start_ns")))
+    return f"{_BY_SEQUENCE}, whatever their shapes", _on_gpu(blocks, kernels)
+
+
+def _from_end(kernels: pl.DataFrame) -> Found | None:
+    """Steps that begin late, by kernels that compute: a program may end by copying its results, one by one."""
+    blocks = final_blocks(kernels.filter(families(kernels["name"]) != "copy"))
+    return None if blocks is None else (f"{_BY_SEQUENCE} at the end", _on_gpu(blocks, kernels))
+
+
+def _on_gpu(blocks: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
+    """All kernels of the blocks, by when they run."""
+    return _counted(blocks, kernels.with_columns(when=pl.col("start_ns")))
 
 
 def _of_process(ranges: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:

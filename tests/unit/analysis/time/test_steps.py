@@ -69,6 +69,31 @@ def test_ranges_that_launch_next_to_nothing_are_no_steps() -> None:
     assert steps(trace(dispatches=[*tried, *work], ranges=marks)).steps == ()
 
 
+def shaped(times: int, *, parts: int = 3) -> Trace:
+    """Steps of products and activations. Every product is another kernel, and before some of them memory is cleared."""
+    order, rows, at = Random(times), list[Row](), 0
+    for _ in range(times):
+        names = ["draw"]
+        for part in range(parts):
+            tile = f"Cijk_Ailk_Bljk_MT{order.randrange(8, 64)}x{order.randrange(8, 64)}"
+            names += ["__amd_rocclr_fillBufferAligned"] * order.randrange(2) + [tile, f"gelu_kernel_{part}"]
+        for name in names:
+            rows.append(kernel(name, at, at + 8))
+            at += 10
+    return trace(dispatches=rows)
+
+
+def test_steps_whose_shapes_differ() -> None:
+    loop = steps(shaped(30))
+    assert loop.found_by == "the sequence of kernels repeats, whatever their shapes"
+    assert 29 <= len(loop.steps) <= 30
+    assert sum(step.kernels for step in loop.steps) == pytest.approx(30 * 8.5, abs=15)  # with what is cleared
+
+
+def test_a_few_that_are_alike_may_be_chance() -> None:
+    assert steps(shaped(8)).steps == ()
+
+
 def tuned(*, tries: int, times: int, every: int = 1000, step: Sequence[str] = ("a", "b", "c")) -> Trace:
     """Kernels are tried in any order, one of 10 ns at a time; then there are steps, of kernels of 8 ns each 10 ns."""
     order = Random(tries)
