@@ -59,13 +59,14 @@ def phases(trace: Trace) -> Phases:
         kernels_per_step=repeated.kernels_per_step,
         carried_over=int(carried.sum()),
         other_steps=len(found.others) if found else 0,
-        other_steps_ns=sum(
-            step.duration_ns for step in found.others if step.start_ns < found.steps[0].start_ns
-        )
-        if found
-        else 0,
+        other_steps_ns=_before_ns(found) if found else 0,
         pauses=() if found or idle_is_the_profilers(trace) else _pauses(own, whole, judged),
     )
+
+
+def _before_ns(found: Steady) -> int:
+    """The time of further steps before the steady state."""
+    return sum(step.duration_ns for step in found.others if step.start_ns < found.steps[0].start_ns)
 
 
 def _step_ns(repeated: Steps, found: Steady | None) -> Quantity:

@@ -64,6 +64,8 @@ def final_blocks(work: pl.DataFrame) -> pl.DataFrame | None:
 def _begins_to_work(work: pl.DataFrame, blocks: pl.DataFrame) -> bool:
     first, last = (int(blocks[at][place]) for at, place in (("start_ns", 0), ("end_ns", -1)))
     before, during = work.filter(pl.col("start_ns") < first), work.filter(pl.col("start_ns") >= first)
+    if not before.height or last <= first:  # launched before, but run at the same time
+        return False
     idle = total_union_ns(before) / (first - int(before["start_ns"].min()))  # type: ignore[arg-type]
     busy = total_union_ns(during) / (last - first)
     return idle < _IDLE and busy > _BUSIER * idle
