@@ -32,6 +32,7 @@ export class FlameGraph {
   private cells: Cell[] = [];
   private focus: number | null = null;
   private current = 0;
+  private drawnWidth = 0;
 
   constructor(private readonly nodes: FlameNode[]) {
     const measures: Measure[] = ["gpu_ns", "host_ns"];
@@ -43,7 +44,9 @@ export class FlameGraph {
     this.picture.addEventListener("click", (event) => this.zoom(placeOf(event.target)));
     this.picture.addEventListener("keydown", (event) => this.key(event));
     this.layOut();
-    new ResizeObserver(() => this.draw()).observe(this.box);
+    new ResizeObserver(() => {
+      if (this.box.clientWidth !== this.drawnWidth) this.draw(); // its height follows from what is drawn
+    }).observe(this.box);
   }
 
   private get time(): Measure {
@@ -105,6 +108,7 @@ export class FlameGraph {
   private draw(): void {
     const width = this.box.clientWidth;
     if (!width) return;
+    this.drawnWidth = width;
     const seen = this.seen();
     const search = matching(this.nodes, this.time, this.field.value);
     const rows = Math.max(...seen.map((cell) => cell.depth)) + 1;
