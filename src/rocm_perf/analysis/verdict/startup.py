@@ -92,7 +92,7 @@ def _until_the_steps(document: Document, whole: Trace) -> list[str]:
     calls = timed_calls(whole).filter(early)
     outside = phase.duration_ns - total_union_ns(calls)
     if calls.height and outside > _LARGE * phase.duration_ns:
-        told += f", and for {format_ns(outside)} the host is in no recorded call: it compiles, loads, prepares input"
+        told += f", and for {format_ns(outside)} the host is in no recorded call (it may compile or prepare input)"
     return [told]
 
 
