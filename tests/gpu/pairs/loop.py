@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from tests.gpu.pairs.pair import Device, Pair, Program
+from tests.gpu.pairs.pair import Device, Program
 
 LOOP = "loop"  # the range around it
 WARM_UP = 10
 
 
-def started(pair: Pair, after: bool, device: Device) -> Program:
-    """One variant, set up and warm, with nothing left to wait for."""
+def started(make: Callable[[], Program], device: Device) -> Program:
+    """A program, set up and warm, with nothing left to wait for."""
     device.seed()
-    program = pair.make(after)
+    program = make()
     for number in range(WARM_UP):
         program.step(number)
     device.synchronize()

@@ -50,8 +50,12 @@ class Pair:
 
     @property
     def host_matters(self) -> bool:
-        """Whether the host's speed decides what the change brings."""
-        return bool({"host-bound", "sync"} & set(self.kinds))
+        """Whether the host's speed decides what the change brings; it copies pageable memory itself."""
+        return bool({"host-bound", "sync", "copies"} & set(self.kinds))
+
+    def program(self, steps: int) -> list[str]:
+        """The arguments of Python that run so many steps of the first variant."""
+        return ["-m", "tests.gpu.pairs.run", self.name, str(steps)]
 
 
 class Device(Protocol):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 
 from tests.gpu.pairs.catalogue import pair_named
 from tests.gpu.pairs.device import Cuda
@@ -20,7 +21,7 @@ def main() -> None:
     parser.add_argument("--after", action="store_true")
     args = parser.parse_args()
     device = Cuda()
-    program = started(args.pair, args.after, device)
+    program = started(partial(args.pair.make, args.after), device)
     print(json.dumps({"us_per_step": us_per_step(program, args.steps, device)}))
 
 

@@ -16,8 +16,9 @@ import pytest
 from rocm_perf.cli.profile import ProfileCommand
 from rocm_perf.cli.profile_request import request_of
 from tests.gpu.pairs.loop import WARM_UP
-from tests.gpu.pairs.measure import RECORDERS, REPEATS, Recorder, command, launched, measure, record, truth
+from tests.gpu.pairs.measure import REPEATS, measure, truth
 from tests.gpu.pairs.pair import Program
+from tests.gpu.pairs.recording import RECORDERS, Recorder, command, launched, record
 from tests.gpu.pairs.results import append, latest
 from tests.unit.gpu.stand_ins import Sleeper, sleeping_pair
 
@@ -81,7 +82,7 @@ def test_a_recording_is_kept_compressed(tmp_path: Path) -> None:
 def test_a_recording_that_is_too_large_is_kept_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.gpu.pairs.measure.LARGEST_BYTES", 5)
+    monkeypatch.setattr("tests.gpu.pairs.recording.LARGEST_BYTES", 5)
     assert record(sleeping_pair([]), CUPTI, tmp_path, recording)["too_large"]
     assert (tmp_path / "sleeping.rptrace.gz").exists()
 

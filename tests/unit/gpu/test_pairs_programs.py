@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentTypeError
+from functools import partial
 from pathlib import Path
 from unittest.mock import MagicMock, call
 
@@ -40,7 +41,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
 
 def ready(name: str, after: bool, torch: MagicMock) -> Program:
     """A variant that is set up, its calls forgotten."""
-    program = started(pair_named(name), after, Cuda())
+    program = started(partial(pair_named(name).make, after), Cuda())
     torch.reset_mock()
     return program
 
@@ -49,7 +50,7 @@ def ready(name: str, after: bool, torch: MagicMock) -> Program:
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_every_program_runs(pair: Pair, after: bool, torch: MagicMock) -> None:
     device = Cuda()
-    program = started(pair, after, device)
+    program = started(partial(pair.make, after), device)
     torch.manual_seed.assert_called_once_with(0)
     assert us_per_step(program, STEPS, device) > 0
     assert torch.cuda.nvtx.range.mock_calls[0] == call("loop")
@@ -78,7 +79,11 @@ def test_all_of_it_from_the_command_line(
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_changes_of_kernels_say_which_kernels(pair: Pair, torch: MagicMock) -> None:
     of_kernels = pair.remedy.action in ("faster", "fuse")
-    assert (started(pair, False, Cuda()).kernels is not None) == of_kernels == bool(pair.remedy.kernels)
+    assert (
+        (started(partial(pair.make, False), Cuda()).kernels is not None)
+        == of_kernels
+        == bool(pair.remedy.kernels)
+    )
 
 
 @pytest.mark.parametrize("name", ["operators_graph", "decode_graph"])
