@@ -28,7 +28,11 @@ _PARAMETERS = re.compile(r"\(([^()]*)\)[^()]*$")
 
 # cuBLAS and cuDNN say sgemm and scudnn for products in single precision outside the tensor cores, whose kernels name
 # their instruction instead (h884, s1688, tf32); CUTLASS says simt.
-_PLAIN_F32 = re.compile(r"(?<![a-z])s(?:gemm|cudnn)|simt_s|implicit_convolve_s|_ffma_", re.IGNORECASE)
+_PLAIN_F32 = re.compile(
+    r"(?<![a-z])s(?:gemm|cudnn)|simt_s|implicit_convolve_s|_ffma_|gemm_f32f32_f32f32_f32", re.IGNORECASE
+)
+# rocBLAS and hipBLASLt name the types after the layout: Cijk_Ailk_Bljk_DB_.
+_F64 = re.compile(r"(?<![a-z])d(?:gemm|\d+gemm)|_f64f64_|^Cijk_[A-Za-z]+_[A-Za-z]+_DB?_", re.IGNORECASE)
 
 
 @lru_cache(maxsize=65_536)
@@ -48,6 +52,11 @@ def element_type(kernel: str) -> str | None:
 def element_bytes(type_name: str) -> int:
     """The size of one element."""
     return _SIZES[type_name]
+
+
+def is_f64_product(kernel: str) -> bool:
+    """Whether the name says: a product in double precision."""
+    return bool(_F64.search(kernel))
 
 
 def is_plain_f32_product(kernel: str) -> bool:

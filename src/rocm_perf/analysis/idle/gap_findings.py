@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
+from msgspec.structs import replace
+
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.gaps import CALLS_PER_GAP
+from rocm_perf.model.calls import ALLOCATION_CALL
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.results.gaps import CallTime, CauseTime, Gaps
@@ -66,7 +72,11 @@ def gap_findings(document: Document) -> list[Finding]:
     if not window_ns or result.doubt or result.idle_ns < _IDLE_SHARE * window_ns:
         return []
     large = (row for row in result.causes if row.share >= _CAUSE_SHARE and row.cause != "unrecorded")
-    findings = [*(_finding(row, document, window_ns) for row in large), _long_finding(result, window_ns)]
+    findings = [
+        *(_finding(row, document, window_ns) for row in large),
+        _long_finding(result, window_ns),
+        _allocation_finding(result, window_ns),
+    ]
     return [of_one_gpu(finding, document) for finding in findings if finding is not None]
 
 
@@ -86,6 +96,42 @@ def _long_finding(result: Gaps, window_ns: int) -> Finding | None:
         evidence=(evidence, *_inside_ranges(result)),
         time_at_stake_ns=long.host_ns,
         remedy=_REMEDIES["host_busy"],
+        kind="host-bound",
+    )
+
+
+def allocations(result: Gaps) -> list[CallTime]:
+    """The calls that allocate or free memory in every round, longest first; those that took long once are start-up."""
+    once = {(call.cause, call.call): call.total_ns for call in result.first_uses}
+    calls = [
+        replace(call, total_ns=call.total_ns - once.get((call.cause, call.call), 0))
+        for call in result.calls
+        if re.search(ALLOCATION_CALL, call.call)
+    ]
+    return sorted(calls, key=lambda call: -call.total_ns)
+
+
+def _allocation_finding(result: Gaps, window_ns: int) -> Finding | None:
+    calls = allocations(result)
+    spent = sum(call.total_ns for call in calls)
+    if spent < _IDLE_SHARE * window_ns:
+        return None
+    by_call: Counter[str] = Counter()
+    for call in calls:
+        by_call[call.call] += call.total_ns
+    inside = ", ".join(f"{name} {format_ns(total)}" for name, total in by_call.most_common(CALLS_PER_GAP))
+    return Finding(
+        id="gap-allocation",
+        severity="warning",
+        title=f"The GPU waits while memory is allocated and freed: {', '.join(list(by_call)[:2])}",
+        evidence=(
+            f"{format_ns(spent)} of the {format_ns(result.idle_ns)} idle are inside such calls: {inside}",
+            "freeing waits for the GPU, so that nothing is launched ahead",
+        ),
+        time_at_stake_ns=spent,
+        remedy="Allocate once and reuse: in PyTorch no torch.cuda.empty_cache() in the loop, and enough memory that "
+        "its allocator need not give back what it caches; elsewhere buffers made before the loop, or a pool "
+        "(hipMallocAsync).",
         kind="host-bound",
     )
 

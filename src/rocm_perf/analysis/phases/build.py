@@ -56,12 +56,20 @@ def phases(trace: Trace) -> Phases:
         found_by=repeated.found_by if found else repeated.unavailable or "too few steps are alike",
         steps=len(found.steps) if found else 0,
         step_ns=_step_ns(repeated, found),
-        kernels_per_step=repeated.kernels_per_step,
+        kernels_per_step=_kernels_per_step(repeated, found),
         carried_over=int(carried.sum()),
         other_steps=len(found.others) if found else 0,
         other_steps_ns=_before_ns(found) if found else 0,
         pauses=() if found or idle_is_the_profilers(trace) else _pauses(own, whole, judged),
     )
+
+
+def _kernels_per_step(repeated: Steps, found: Steady | None) -> Quantity:
+    """The median of the steady steps; of all where none are."""
+    if found is None:
+        return repeated.kernels_per_step
+    middle = median(step.kernels for step in found.steps)
+    return replace(repeated.kernels_per_step, value=middle, inputs={"steps": len(found.steps)})
 
 
 def _before_ns(found: Steady) -> int:

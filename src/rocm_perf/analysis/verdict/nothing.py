@@ -29,7 +29,7 @@ def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Fin
             kind="nothing-to-gain",
             title=f"Nothing large is left to gain: the GPU works {format_share(busy / judged)} of the time, and its "
             "kernels are near what they can reach",
-            evidence=tuple(finding.evidence[0] for finding in findings[:2] if finding.evidence),
+            evidence=tuple(finding.title for finding in findings[:2]),
             remedy="Faster only by doing less: another algorithm, a narrower data type, or more GPUs.",
         )
     ]

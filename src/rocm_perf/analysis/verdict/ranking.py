@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -18,6 +19,7 @@ KERNEL_KINDS: tuple[Kind, ...] = (
 # What nobody measured counts, for the order alone, as if a third of it could go: kernels whose roof is unknown, and
 # idle time whose cause is.
 UNKNOWN = 1 / 3
+_TUNED = 1 / 5  # of the products of a vendor's library
 _UNSURE: tuple[Kind, ...] = ("cannot-tell", "unrecorded-work")
 # Links of the critical path that kernels make: their own time, and the wait for room that others leave.
 _KERNEL_LINKS = ("kernel", "room_wait")
@@ -62,7 +64,22 @@ def kernel_weight(kernels: Sequence[Finding], document: Document) -> float:
         return known
     gpus = max(len(document.devices), 1)
     spent = sum(device.kernel_ns for device in document.devices) - document.communication.exposed_ns
-    return max(known, UNKNOWN * min(spent / gpus, _paced_ns(document)))
+    return max(known, _unknown_share(document) * min(spent / gpus, _paced_ns(document)))
+
+
+def _unknown_share(document: Document) -> float:
+    """The part of the kernel time that counts where nobody measured: less of products, which libraries tune, but for
+    those of which something is known to hold them back."""
+    held = {row.kernel for row in document.bottlenecks.kernels if row.label or row.suspect}
+    spots = document.hotspots.rows
+    total = sum(spot.total_ns for spot in spots)
+    tuned = sum(spot.total_ns for spot in spots if spot.kernel not in held and _is_tuned(spot.kernel))
+    return UNKNOWN - (UNKNOWN - _TUNED) * tuned / total if total else UNKNOWN
+
+
+def _is_tuned(kernel: str) -> bool:
+    kind = family(kernel)
+    return kind.name == "gemm" and bool(kind.library)
 
 
 def _paced_ns(document: Document) -> int:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 
+from rocm_perf.analysis.idle.gap_findings import allocations
 from rocm_perf.analysis.idle.gaps import OUTSIDE_CALLS
 from rocm_perf.model.document import Document
 
+ALLOCATION = "allocation"
+
 
 def recurring_idle(document: Document) -> dict[str, int]:
-    """Nanoseconds of each cause, shared out over the GPUs."""
+    """Nanoseconds of each cause, and of allocation, a part of several, shared out over the GPUs."""
     idle: Counter[str] = Counter({row.cause: row.total_ns for row in document.gaps.causes})
+    for call in allocations(document.gaps):
+        idle.subtract({call.cause: call.total_ns, ALLOCATION: -call.total_ns})
     idle.subtract(_in_pauses(document))
     gpus = max(len(document.devices), 1)
     return {cause: spent // gpus for cause, spent in idle.items() if spent > 0}

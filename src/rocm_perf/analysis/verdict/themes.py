@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.graph.graph import Graph
+from rocm_perf.analysis.idle.gaps import OUTSIDE_CALLS
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
-from rocm_perf.analysis.verdict.recurring import judged_ns, long_pauses_ns, recurring_idle
+from rocm_perf.analysis.verdict.recurring import ALLOCATION, judged_ns, long_pauses_ns, recurring_idle
 from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -20,10 +21,12 @@ from rocm_perf.units import format_count, format_ns, format_share
 
 _RANGES = "jax.profiler.TraceAnnotation"
 _WAITS_OF_TORCH = " (no .item(), .cpu() or torch.cuda.synchronize() in the loop)"
+_RESULTS_OF_TORCH = " (.item(), nonzero(), masks as indices and prints read results back)"
 _WAITS_OF_JAX = " (no block_until_ready(), float() or numpy.asarray() of a result in the loop)"
-_OFTEN_NS = (
-    1_000_000  # launches this close to one another are one stream of work; further apart, the host does more
-)
+# Launches this close to one another are one stream of work; further apart, the host does more.
+_OFTEN_NS = 1_000_000
+_PREPARED_NS = 200_000  # outside of calls for each launch: a host that takes longer does more than prepare it
+_SEVERAL = 1.5  # waits in a step: one at its end leaves it whole
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,13 @@ def _every_ns(run: Run) -> float:
 
 
 def _launches_often(run: Run) -> bool:
-    return bool(_kernels(run)) and _every_ns(run) <= _OFTEN_NS
+    return bool(_kernels(run)) and _every_ns(run) <= _OFTEN_NS and not _does_more(run)
+
+
+def _does_more(run: Run) -> bool:
+    """Whether the host, outside of calls, takes longer for each launch than preparing one does."""
+    calls, idle = run.document.launches.calls, recurring_idle(run.document)
+    return bool(calls) and sum(idle.get(cause, 0) for cause in OUTSIDE_CALLS) > _PREPARED_NS * calls
 
 
 def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
@@ -104,7 +113,17 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
         f"The host launches too slowly: {of_step}one kernel every {format_ns(every_ns)}, "
         f"each runs {format_ns(each_ns)}"
     )
-    return title, _launch_remedy(run.setting)
+    return title, _waits_first(run) + _launch_remedy(run.setting)
+
+
+def _waits_first(run: Run) -> str:
+    """What has to go before a step can be replayed whole: waits in the middle of it, which no graph can hold."""
+    sync, steps = run.document.sync, run.document.judged_steps
+    waits = (sync.total.calls + sync.blocking_copies.calls) / steps if steps else 0.0
+    if waits < _SEVERAL or run.setting.uses_graphs:
+        return ""
+    example = _RESULTS_OF_TORCH if run.setting.torch else ""
+    return f"The host waits {waits:,.0f} times in a step, which no graph can hold: take that out first{example}. "
 
 
 def _inside_calls(run: Run, finding: Finding) -> tuple[str, str]:
@@ -225,6 +244,15 @@ THEMES = (
         change=lambda _: None,
         words=_other_work_words,
         idle=_idle_in_long_gaps,
+    ),
+    Theme(
+        id="allocation",
+        kind="host-bound",
+        members=("gap-allocation",),
+        causes=(ALLOCATION,),
+        show="gaps,memory",
+        change=lambda _: None,
+        words=_as_found,
     ),
     Theme(
         id="host-not-recorded",

@@ -51,9 +51,14 @@ class Case:
         return most if strong.get(most, 0.0) >= _PLAIN else ""
 
     @property
+    def moves(self) -> bool:
+        """Whether it does nothing but move data, and nothing but memory slows it down: it may not be needed at all."""
+        return self.subject.moves and self.label in (None, "memory bandwidth")
+
+    @property
     def near(self) -> bool:
         """Whether nothing is left in the kernel itself: it is at its roof, and not for a reason that can be mended."""
-        mendable = self.label not in (None, "compute", "memory bandwidth")
+        mendable = self.moves or self.label not in (None, "compute", "memory bandwidth")
         return self.room is not None and self.room.near and not mendable
 
     @property
@@ -65,7 +70,7 @@ class Case:
             return self._lost_to_conflicts()
         if self.because == "empty_units":
             return self._value("empty_units")
-        if self.label == "scratch" or self.room is None:
+        if self.label == "scratch" or self.moves or self.room is None:
             return None  # what it moves now does not tell what it has to move
         if self.room.reached < LIMITS and not self.room.counted:
             return None  # shapes say what a kernel has to do, not what it does

@@ -8,7 +8,14 @@ from rocm_perf.analysis.basis.names import demangle, short_name
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.headroom import worth
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
-from rocm_perf.analysis.verdict.kernels.words import COUNTED, NEAR, SUPPORT, TOO_SHORT
+from rocm_perf.analysis.verdict.kernels.words import (
+    ADDS_BY_INDEX,
+    COUNTED,
+    IN_DOUBLE,
+    NEAR,
+    SUPPORT,
+    TOO_SHORT,
+)
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.units import format_bytes, format_count, format_ns
@@ -25,15 +32,19 @@ def evidence_of(case: Case) -> Iterator[str]:
     yield _time(case)
     if case.subject.others:
         yield f"none of them takes much by itself; the costliest, {case.subject.name}, stands here for all"
-    yield from _in_full(case.subject)
     if case.rival is not None:
         yield _rivalry(case.rival)
     if case.instrument is not None:
         yield from case.instrument.evidence
     yield from _support(case)
     yield from _roof(case)
+    if case.subject.in_double and not case.near:
+        yield IN_DOUBLE
+    if case.subject.adds_by_index:
+        yield ADDS_BY_INDEX
     if case.kind == "kernel":
         yield _unknown(case)
+    yield from _in_full(case.subject)
     yield from _by_a_tenth(case)
     if case.label != "launch/latency":
         yield from _too_short(case.subject)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.bottleneck.element_types import is_f64_product
 from rocm_perf.analysis.bottleneck.nature import streams
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.document import Document
@@ -14,6 +16,11 @@ from rocm_perf.model.results.bottleneck import Bottleneck, Evidence, Label
 from rocm_perf.model.results.path import KernelOnPath
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.results.times import Hotspot
+
+_MOVERS = ("PyTorch", "inductor", "ggml")
+_ADDS_BY_INDEX = re.compile(
+    r"indexFunc|index_add|scatter_add|ReduceAdd|embedding_backward|histogram", re.IGNORECASE
+)
 
 _Row = TypeVar("_Row", Hotspot, Bottleneck, KernelRoofline, KernelOnPath)
 
@@ -49,6 +56,19 @@ class Subject:
     @property
     def library(self) -> str:
         return family(self.spots[0].kernel).library
+
+    @property
+    def moves(self) -> bool:
+        """Whether a framework uses it to move or clear data, and for nothing else."""
+        return self.family == "copy" and self.library in _MOVERS
+
+    @property
+    def in_double(self) -> bool:
+        return all(map(is_f64_product, self.kernels))
+
+    @property
+    def adds_by_index(self) -> bool:
+        return any(map(_ADDS_BY_INDEX.search, self.kernels))
 
     @property
     def main(self) -> Bottleneck | None:

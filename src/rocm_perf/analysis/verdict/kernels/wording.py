@@ -15,6 +15,9 @@ from rocm_perf.analysis.verdict.kernels.words import (
     CLOSER,
     CLOSER_REMEDIES,
     KINDS,
+    MOVER_CAUSE,
+    MOVER_REMEDY,
+    NEAR_IN_DOUBLE,
     REMEDIES,
     RIVAL_REMEDY,
     RUNTIME_CAUSE,
@@ -29,6 +32,8 @@ from rocm_perf.model.results.bottleneck import Label
 from rocm_perf.units import format_count, format_share
 
 _ROOFS: dict[Kind, Label] = {"kernel-compute": "compute", "kernel-memory": "memory bandwidth"}
+_GIVERS = {False: "memory gives", True: "the arithmetic units give"}  # by whether arithmetic is the roof
+_SETS_THE_PACE = 0.6  # of a roof: further below, something else holds a kernel back as well
 _SPEEDUP = "wall_ns / (wall_ns - time_at_stake_ns), at most"
 
 
@@ -76,9 +81,13 @@ def _cause(case: Case) -> str:
     if case.instrument is not None and case.instrument.label:
         return case.instrument.title
     if case.near:
-        return "it is near its roof"
+        return NEAR_IN_DOUBLE if case.subject.in_double else "it is near its roof"
     if case.subject.library == RUNTIME:
         return RUNTIME_CAUSE
+    if case.moves:
+        return MOVER_CAUSE
+    if case.label in _ROOFS.values() and case.room is not None and case.room.reached < _SETS_THE_PACE:
+        return f"it reaches {format_share(case.room.reached)} of what {_GIVERS[case.room.computes]}"
     if case.label is not None:
         probably = "probably " if case.because in UNMEASURED else ""
         return probably + (CLOSER.get(case.closer) or CAUSES[case.label])
@@ -92,6 +101,8 @@ def _remedy(case: Case) -> str:
         return RIVAL_REMEDY.format(short_name(case.rival.fast))
     if case.subject.library == RUNTIME:
         return RUNTIME_REMEDY
+    if case.moves:
+        return MOVER_REMEDY
     if case.label is None:
         return REMEDIES[_ROOFS[case.kind]] if case.kind in _ROOFS else UNKNOWN_REMEDY
     return CLOSER_REMEDIES.get(case.closer) or REMEDIES[case.label]

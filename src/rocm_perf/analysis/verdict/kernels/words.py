@@ -58,6 +58,19 @@ CLOSER_REMEDIES = {
 }
 RUNTIME_CAUSE = "it copies and fills buffers for the program"
 RUNTIME_REMEDY = "Copy less often and in larger pieces (hipMemcpy, hipMemset), or keep the data where it is."
+MOVER_CAUSE = "it only moves or clears data"
+MOVER_REMEDY = (
+    "Leave it out: keep the memory layout and the type that the next operator needs (transposes, .contiguous(), casts "
+    "and torch.cat make copies), write results where they are needed, and clear only what is read before it is written."
+)
+ADDS_BY_INDEX = (
+    "it adds to places that an index names, by atomics: additions to one place wait for each other, and few places "
+    "make that slow"
+)
+NEAR_IN_DOUBLE = "it is near its roof in double precision"
+IN_DOUBLE = (
+    "it multiplies in double precision, several times slower than narrower types: needed, or numpy's default?"
+)
 RIVAL_REMEDY = (
     "Use {}, or compare the two: how each divides the work among work-items and reads memory. What it moves and where "
     "its waves wait would tell why."
