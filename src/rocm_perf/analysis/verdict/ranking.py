@@ -64,16 +64,15 @@ def kernel_weight(kernels: Sequence[Finding], document: Document) -> float:
         return known
     gpus = max(len(document.devices), 1)
     spent = sum(device.kernel_ns for device in document.devices) - document.communication.exposed_ns
-    return max(known, _unknown_share(document) * min(spent / gpus, _paced_ns(document)))
+    share = _unknown_share(document) if kernels[0].kind == "kernel" else UNKNOWN
+    return max(known, share * min(spent / gpus, _paced_ns(document)))
 
 
 def _unknown_share(document: Document) -> float:
-    """The part of the kernel time that counts where nobody measured: less of products, which libraries tune, but for
-    those of which something is known to hold them back."""
-    held = {row.kernel for row in document.bottlenecks.kernels if row.label or row.suspect}
+    """The part of the kernel time that counts where nothing is known of it: less of products, which libraries tune."""
     spots = document.hotspots.rows
     total = sum(spot.total_ns for spot in spots)
-    tuned = sum(spot.total_ns for spot in spots if spot.kernel not in held and _is_tuned(spot.kernel))
+    tuned = sum(spot.total_ns for spot in spots if _is_tuned(spot.kernel))
     return UNKNOWN - (UNKNOWN - _TUNED) * tuned / total if total else UNKNOWN
 
 

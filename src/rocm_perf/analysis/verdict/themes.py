@@ -109,11 +109,22 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     each_ns = sum(device.kernel_ns for device in run.document.devices) / kernels
     per_step = run.document.phases.kernels_per_step.value if run.document.judged_steps else None
     of_step = f"{per_step:,.0f} kernels a step, " if per_step else ""
-    title = (
-        f"The host launches too slowly: {of_step}one kernel every {format_ns(every_ns)}, "
-        f"each runs {format_ns(each_ns)}"
-    )
+    rhythm = f"{of_step}one kernel every {format_ns(every_ns)}, each runs {format_ns(each_ns)}"
+    if _mostly_between_queued(run):
+        return f"The gaps between short kernels add up: {rhythm}", _between_queued_remedy(run.setting)
+    title = f"The host launches too slowly: {rhythm}"
     return title, _waits_first(run) + _launch_remedy(run.setting)
+
+
+def _mostly_between_queued(run: Run) -> bool:
+    """Whether the GPU is idle mostly between kernels that wait in its queue: no host is too slow there."""
+    idle = recurring_idle(run.document)
+    return idle.get("queue_gap", 0) > sum(idle.values()) / 2
+
+
+def _between_queued_remedy(setting: Setting) -> str:
+    graphs = "" if setting.uses_graphs else f", or replay them as a {setting.graph}, which shortens the gaps"
+    return f"Fuse short kernels, or give each more work (a larger batch){graphs}: they are launched in time."
 
 
 def _waits_first(run: Run) -> str:
