@@ -67,3 +67,19 @@ def cleared() -> Step:
         left @ right
 
     return step
+
+
+def results_fetched() -> Step:
+    """A product whose result, 128 MiB, is fetched to pinned memory and waited for before the next."""
+    import torch
+
+    left, right = normal(8192, 4096), weights(4096, 8192)
+    product = torch.empty(8192, 8192, dtype=torch.bfloat16, device="cuda")
+    kept = torch.empty(8192, 8192, dtype=torch.bfloat16, pin_memory=True)
+
+    def step(_: int) -> None:
+        torch.mm(left, right, out=product)
+        kept.copy_(product, non_blocking=True)
+        torch.cuda.synchronize()
+
+    return step

@@ -117,10 +117,10 @@ def four_streams() -> Step:
 
 
 def recurrent() -> Step:
-    """48 steps of an LSTM cell, forward and backward."""
+    """24 steps of an LSTM cell, forward and backward."""
     import torch
 
-    cell, inputs = torch.nn.LSTMCell(128, 128).cuda(), torch.randn(48, 16, 128, device="cuda")
+    cell, inputs = torch.nn.LSTMCell(128, 128).cuda(), torch.randn(24, 16, 128, device="cuda")
 
     def step(_: int) -> None:
         state = None
@@ -176,5 +176,68 @@ def small_images() -> Step:
     def step(_: int) -> None:
         with torch.no_grad():
             model(image)
+
+    return step
+
+
+def ragged() -> Step:
+    """Attention over 48 sequences of different lengths, one after the other."""
+    import torch
+
+    lengths = [16 + 7 * number % 100 for number in range(48)]
+    sequences = [tuple(normal(1, 8, length, 64) for _ in range(3)) for length in lengths]
+
+    def step(_: int) -> None:
+        for queries, keys, values in sequences:
+            torch.nn.functional.scaled_dot_product_attention(queries, keys, values)
+
+    return step
+
+
+def two_threads() -> Step:
+    """Two threads that each launch a chain of small operators, on a stream of their own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import torch
+
+    pool = ThreadPoolExecutor(2)
+    chains = [(torch.cuda.Stream(), normal(32, 256), weights(256)) for _ in range(2)]
+
+    def run(chain: Any) -> None:
+        stream, values, factor = chain
+        with torch.cuda.stream(stream):
+            for _ in range(24):
+                values = torch.sigmoid(values @ factor)
+
+    def step(_: int) -> None:
+        list(pool.map(run, chains))
+
+    return step
+
+
+def element_by_element() -> Step:
+    """A recurrence that Python computes one element of a tensor at a time."""
+    import torch
+
+    values = torch.rand(64, device="cuda")
+
+    def step(_: int) -> None:
+        for at in range(1, len(values)):
+            values[at] = 0.5 * values[at - 1] + values[at]
+
+    return step
+
+
+def many_parameters() -> Step:
+    """An Adam step on 120 small tensors, one after the other."""
+    import torch
+
+    parameters = [torch.nn.Parameter(torch.randn(64, 64, device="cuda")) for _ in range(120)]
+    for parameter in parameters:
+        parameter.grad = torch.randn_like(parameter)
+    optimizer = torch.optim.Adam(parameters, foreach=False)
+
+    def step(_: int) -> None:
+        optimizer.step()
 
     return step

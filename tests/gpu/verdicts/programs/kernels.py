@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tests.gpu.pairs.device import captured
 from tests.gpu.pairs.programs.tensors import normal, weights
 from tests.gpu.verdicts.case import Step
 
@@ -110,5 +111,85 @@ def one_by_one() -> Step:
         first.mul_(0.9).add_(gradients, alpha=0.1)
         second.mul_(0.999).add_(gradients * gradients, alpha=0.001)
         parameters.sub_(1e-3 * (first / 0.1) / ((second / 0.001).sqrt() + 1e-8))
+
+    return step
+
+
+def norms_between() -> Step:
+    """Norm, GELU, scale and sum over large activations, operator by operator, with one small product."""
+    import torch
+    from torch.nn import functional
+
+    values, left, right = torch.randn(65536, 1024, device="cuda"), normal(1024, 1024), weights(1024)
+
+    def step(_: int) -> None:
+        normed = functional.layer_norm(values, (1024,))
+        functional.gelu(normed) * 0.5 + values
+        left @ right
+
+    return step
+
+
+def gathered() -> Step:
+    """Rows of 64 bytes, gathered at random from a table of 4 GiB."""
+    import torch
+
+    table = torch.randn(2**26, 16, device="cuda")
+    at = torch.randint(0, 2**26, (2**22,), device="cuda")
+
+    def step(_: int) -> None:
+        torch.nn.functional.embedding(at, table)
+
+    return step
+
+
+def sorted_rows() -> Step:
+    """64 million numbers sorted, and a product."""
+    import torch
+
+    numbers, left, right = torch.rand(2**26, device="cuda"), normal(2048, 2048), weights(2048)
+
+    def step(_: int) -> None:
+        torch.sort(numbers)
+        left @ right
+
+    return step
+
+
+def graph_of_products() -> Step:
+    """Large products, replayed as one CUDA graph."""
+    import torch
+
+    left, right = normal(8192, 8192), weights(8192)
+    product = torch.empty_like(left)
+
+    def forward() -> None:
+        for _ in range(4):
+            torch.mm(left, right, out=product)
+
+    replay = captured(forward)
+    return lambda _: replay()
+
+
+def widened() -> Step:
+    """Weights that are kept as bf16 and made float32 for each product with a few rows."""
+    import torch
+
+    kept, few = weights(16384), torch.randn(8, 16384, device="cuda")
+
+    def step(_: int) -> None:
+        few @ kept.float()
+
+    return step
+
+
+def transformed() -> Step:
+    """Fourier transforms of 2^26 complex numbers."""
+    import torch
+
+    signal = torch.randn(64, 2**20, device="cuda", dtype=torch.complex64)
+
+    def step(_: int) -> None:
+        torch.fft.fft(signal)
 
     return step
