@@ -9,7 +9,7 @@ from typing import Protocol
 
 import polars as pl
 
-from rocm_perf.analysis.graph.graph import START, Graph
+from rocm_perf.analysis.graph.graph import EDGE_KINDS, RULE_NAMES, START, Graph
 from rocm_perf.errors import UsageError
 from rocm_perf.model.calls import SYNC_CALL
 from rocm_perf.units import format_count
@@ -17,6 +17,7 @@ from rocm_perf.units import format_count
 _MOST_NS = 1 << 62  # times are added as 64-bit integers
 _COPY_HOLDS = ["default stream", "room", "wait"]  # why work of another stream waited for a copy
 _COPY_RULES = ["own copy", "copy wait"]  # why a call that copies waited
+_HOST_COPIES = ["H2D", "D2H"]
 SMALL_BYTES = 1 << 16  # copies up to this size show what starting one takes
 
 
@@ -153,7 +154,8 @@ class CopiesAsync:
     """Copies no longer block their call or a synchronisation with nothing but them, and run at `gbps`, or as fast as
     the fastest that did not block.
 
-    `overlapped`: kernels of the stream no longer wait for them either.
+    `overlapped`: kernels of the stream no longer wait for them either, nor does a synchronisation after them, but for
+    small ones, whose result the host needs.
     """
 
     overlapped: bool = False
@@ -170,8 +172,11 @@ class CopiesAsync:
         edges = _unwaited(graph.edges, waits["effect"])
         assumption = f"{format_count(own.height, 'copy', 'copies')} no longer block; {speed}"
         if self.overlapped:
-            edges = _beside_copies(graph, edges)
-            assumption += "; kernels do not wait for copies, which needs a second buffer"
+            edges = _one_after_another(graph, _beside_copies(graph, edges))
+            assumption += (
+                "; neither kernels nor waits of the host wait for copies, which needs a second buffer; copies of one "
+                "stream and direction still take turns"
+            )
         return changed(graph, assumption, nodes.drop("id"), edges)
 
 
@@ -237,7 +242,7 @@ def _faster_copies(nodes: pl.DataFrame, blocked: pl.Series, gbps: float | None) 
     copies = nodes.filter(
         (pl.col("kind") == "copy") & (pl.col("duration_ns") > 0) & (pl.col("size_bytes") > 0)
     )
-    hosts = copies.filter(pl.col("name").is_in(["H2D", "D2H"]))
+    hosts = copies.filter(pl.col("name").is_in(_HOST_COPIES))
     free = hosts.filter(~pl.col("id").is_in(blocked.implode()))
     rate = gbps or free.select((pl.col("size_bytes") / pl.col("duration_ns")).max()).item()
     if not rate:
@@ -251,23 +256,44 @@ def _faster_copies(nodes: pl.DataFrame, blocked: pl.Series, gbps: float | None) 
 
 
 def _beside_copies(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:
-    """What came after a copy in its stream now comes after the work before the copy, or after the start; work of other
-    streams that waited for it no longer does."""
+    """What came after a copy in its stream, or waited for it, now comes after the work before the copy, or after the
+    start; work of other streams that waited for it no longer does."""
     lanes = numbered(graph).filter(pl.col("lane").is_not_null()).select("id", "lane", "kind")
     worked = pl.when(pl.col("kind") != "copy").then("id").forward_fill().over("lane").fill_null(START)
     copies = lanes.with_columns(worked=worked).filter(pl.col("kind") == "copy").select("worked", cause="id")
     gap = next((one.value_ns for one in graph.estimates if one.name == "queue gap, kernel"), 0)
     edges = edges.join(copies, on="cause", how="left", maintain_order="left")
-    passed = (pl.col("kind") == "stream") & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
     ends = (graph.nodes["start_ns"] + graph.nodes["duration_ns"]).gather(edges["worked"])
     starts = graph.nodes["start_ns"].gather(edges["effect"])
     edges = edges.with_columns(to=graph.nodes["kind"].gather(edges["effect"]), most=starts - ends)
+    passed = (pl.col("kind") == "stream") & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
+    awaited = (pl.col("kind") == "sync") & pl.col("cause").is_in(_large(graph)["id"].implode())
     freed = pl.col("rule").is_in(_COPY_HOLDS) & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
     return (
         edges.filter(~freed)
         .with_columns(
-            cause=pl.when(passed).then("worked").otherwise("cause"),
+            cause=pl.when(passed | awaited).then("worked").otherwise("cause"),
             lag_ns=pl.when(passed).then(pl.min_horizontal("most", pl.lit(gap))).otherwise("lag_ns"),
         )
         .drop("to", "worked", "most")
     )
+
+
+def _large(graph: Graph) -> pl.DataFrame:
+    """Copies between host and GPU that are no read-backs of a small result."""
+    between = pl.col("name").cast(pl.String).is_in(_HOST_COPIES) & (pl.col("size_bytes") > SMALL_BYTES)
+    return numbered(graph).filter((pl.col("kind") == "copy") & between)
+
+
+def _one_after_another(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:
+    """The edges, with one from each large copy to the next of its stream and direction."""
+    turns = _large(graph).select(cause=pl.col("id").shift(1).over("lane", "name"), effect="id").drop_nulls()
+    added = turns.select(
+        "cause",
+        "effect",
+        kind=pl.lit("stream", EDGE_KINDS),
+        rule=pl.lit("stream", RULE_NAMES),
+        binding=False,
+        lag_ns=pl.lit(0, pl.Int64),
+    )
+    return pl.concat([edges, added.select(edges.columns)]).sort("effect", maintain_order=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import dropwhile, groupby
+from itertools import dropwhile, groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -67,7 +67,15 @@ def _usual_steps(repeated: Steps) -> list[tuple[Step, ...]]:
     kernels = repeated.kernels_per_step.value or 0
     longest = _longest(warm, usual_ns)
     runs = groupby(warm, lambda step: step.kernels >= _FEW * kernels and step.duration_ns <= longest)
-    return [tuple(run) for usual, run in runs if usual]
+    return [part for usual, run in runs if usual for part in _without_pauses(tuple(run), longest)]
+
+
+def _without_pauses(run: tuple[Step, ...], longest: float) -> list[tuple[Step, ...]]:
+    """The run, divided where longer than the longest step lies between two: marked steps need not touch."""
+    pauses = [
+        at + 1 for at, (one, other) in enumerate(pairwise(run)) if other.start_ns - one.end_ns > longest
+    ]
+    return [run[since:until] for since, until in pairwise([0, *pauses, len(run)])]
 
 
 def _warm(steps: tuple[Step, ...]) -> tuple[Step, ...]:

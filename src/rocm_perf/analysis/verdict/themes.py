@@ -23,6 +23,11 @@ _RANGES = "jax.profiler.TraceAnnotation"
 _WAITS_OF_TORCH = " (no .item(), .cpu() or torch.cuda.synchronize() in the loop)"
 _RESULTS_OF_TORCH = " (.item(), nonzero(), masks as indices and prints read results back)"
 _WAITS_OF_JAX = " (no block_until_ready(), float() or numpy.asarray() of a result in the loop)"
+_FEWER_BYTES = "Copy fewer bytes: copies that take longer than all kernels cannot be hidden behind them. "
+_ASYNCHRONOUSLY = (
+    "Keep the data on the GPU between iterations; copy what must move asynchronously, from pinned memory, on a stream "
+    "of its own."
+)
 # Launches this close to one another are one stream of work; further apart, the host does more.
 _OFTEN_NS = 1_000_000
 _PREPARED_NS = 200_000  # outside of calls for each launch: a host that takes longer does more than prepare it
@@ -108,7 +113,7 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
         )
     each_ns = sum(device.kernel_ns for device in run.document.devices) / kernels
     per_step = run.document.phases.kernels_per_step.value if run.document.judged_steps else None
-    of_step = f"{per_step:,.0f} kernels a step, " if per_step else ""
+    of_step = f"{format_count(round(per_step), 'kernel')} a step, " if per_step else ""
     rhythm = f"{of_step}one kernel every {format_ns(every_ns)}, each runs {format_ns(each_ns)}"
     if _mostly_between_queued(run):
         return f"The gaps between short kernels add up: {rhythm}", _between_queued_remedy(run.setting)
@@ -187,7 +192,7 @@ def _sync_words(run: Run, finding: Finding) -> tuple[str, str]:
         return finding.title, finding.remedy
     steps = run.document.judged_steps
     calls = run.document.sync.total.calls
-    often = f"{calls / steps:,.0f} times a step" if steps and calls >= steps else format_count(calls, "time")
+    often = _how_often(calls, steps)
     wait = "Wait once, before the host reads a result"
     example = _WAITS_OF_TORCH if run.setting.torch else _WAITS_OF_JAX if run.setting.jax else ""
     return (
@@ -196,15 +201,18 @@ def _sync_words(run: Run, finding: Finding) -> tuple[str, str]:
     )
 
 
+def _how_often(calls: int, steps: int) -> str:
+    if not steps or calls < steps:
+        return format_count(calls, "time")
+    a_step = round(calls / steps)
+    return f"{a_step:,} times a step" if a_step > 1 else "in every step"
+
+
 def _copy_words(run: Run, finding: Finding) -> tuple[str, str]:
     """The advice for a framework's tensors, or for a program that copies by itself."""
-    if run.setting.torch:
-        return finding.title, finding.remedy
-    return (
-        finding.title,
-        "Keep the data on the GPU between iterations; copy what must move asynchronously, from pinned memory, on a "
-        "stream of its own.",
-    )
+    fewer = _FEWER_BYTES if run.document.steady_copies.total_ns > run.document.hotspots.total_ns else ""
+    advice = finding.remedy if run.setting.torch else _ASYNCHRONOUSLY
+    return finding.title, fewer + advice
 
 
 def _unknown_words(run: Run, _: Finding) -> tuple[str, str]:

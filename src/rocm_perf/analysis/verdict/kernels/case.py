@@ -70,7 +70,9 @@ class Case:
             return self._lost_to_conflicts()
         if self.because == "empty_units":
             return self._value("empty_units")
-        if self.label == "scratch" or self.moves or self.room is None:
+        if self.moves:
+            return 1.0  # what is not needed can go
+        if self.label == "scratch" or self.room is None:
             return None  # what it moves now does not tell what it has to move
         if self.room.reached < LIMITS and not self.room.counted:
             return None  # shapes say what a kernel has to do, not what it does

@@ -20,8 +20,9 @@ _TENSOR_CORES_SINCE = 70  # sm_70
 
 
 def is_plain(subject: Subject) -> bool:
-    """Whether all kernels of the name are such products."""
-    return all(is_plain_f32_product(kernel) for kernel in subject.kernels)
+    """Whether all kernels of the name are such products, and memory does not set their pace: matrix units read no
+    faster."""
+    return subject.label != "memory bandwidth" and all(map(is_plain_f32_product, subject.kernels))
 
 
 def precision_findings(listed: Sequence[Subject], document: Document) -> Iterator[Finding]:

@@ -1,0 +1,34 @@
+"""The first finding on programs of known limits, recorded on an H200: what their authors say of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.gpu.pairs.recording import RECORDERS, Recorder
+from tests.gpu.verdicts.case import Case
+from tests.gpu.verdicts.catalogue import CASES
+from tests.gpu.verdicts.judged import Judged, judged, recorded
+
+pytestmark = pytest.mark.thorough
+
+FOLDER = Path(__file__).parents[1] / "data" / "h200" / "verdicts"
+
+
+@pytest.mark.parametrize("recorder", RECORDERS, ids=lambda recorder: recorder.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_an_expert_agrees(case: Case, recorder: Recorder) -> None:
+    assert not judged(case, recorder, FOLDER).objections
+
+
+def test_every_case_was_recorded() -> None:
+    assert all(len(recorded(case, FOLDER)) == len(RECORDERS) for case in CASES)
+
+
+def test_a_wrong_verdict_is_told() -> None:
+    one, other = CASES[0], CASES[-1]
+    right = judged(other, RECORDERS[0], FOLDER)
+    (objection, *_) = Judged(one, RECORDERS[0], right.findings).objections
+    assert "not host-bound" in objection
+    assert Judged(one, RECORDERS[0], ()).objections == ["nothing is said"]
