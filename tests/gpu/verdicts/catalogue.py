@@ -28,6 +28,7 @@ CASES = (
         kinds=("sync", "host-bound"),
         steps=30,
         torch_steps=6,
+        says="(?i)waits",
     ),
     Case(
         name="graph_and_numpy",
@@ -36,6 +37,7 @@ CASES = (
         kinds=("host-bound", "sync"),
         steps=25,
         torch_steps=12,
+        says="(?i)other work",
         never="(?i)captur",
     ),
     Case(
@@ -90,11 +92,12 @@ CASES = (
     ),
     Case(
         name="offloaded",
-        verdict="Each product waits for the weights that are copied in front of it: copy ahead, on another stream.",
+        verdict="Copying the weights in front of each product takes most of the time: keep them there, or make them smaller.",
         make=copies.offloaded,
         kinds=("copies",),
         steps=15,
         torch_steps=10,
+        says="(?i)fewer bytes",
     ),
     Case(
         name="offloaded_ahead",

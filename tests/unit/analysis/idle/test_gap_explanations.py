@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rocm_perf.analysis.idle.gap_findings import gap_findings
+from rocm_perf.analysis.idle.gap_findings import allocations, gap_findings
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.idle.launches import launch_findings
 from rocm_perf.analysis.idle.sync import sync_findings
@@ -159,3 +159,37 @@ def test_nothing_is_concluded_from_the_time_between_collectives_alone() -> None:
     alone = [kernel(reduce, at * MS, at * MS + 10 * US) for at in range(9)]
     assert gaps(trace(dispatches=alone)).doubt is not None
     assert gaps(trace(dispatches=[*alone, kernel("gemm", 9 * MS, 10 * MS)])).doubt is None
+
+
+def emptied(freed_us: int, once_us: int = 0) -> Trace:
+    """A step of 1 ms: an allocation, a kernel of 500 us, and a call that frees, and waits for it first."""
+    calls, kernels = [], []
+    for step in range(20):
+        at, early = step * MS, once_us if step == 10 else 0
+        calls += [
+            call("hipMalloc", at - early * US, at + 20 * US, 100 + step, tid=7, pid=1),
+            call("hipLaunchKernel", at + 20 * US, at + 25 * US, step, tid=7, pid=1),
+            call("hipFree", at + 30 * US, at + (530 + freed_us) * US, 200 + step, tid=7, pid=1),
+        ]
+        kernels.append(kernel("k", at + 28 * US, at + 528 * US, correlation_id=step, pid=1))
+    return trace((), (), api_calls=calls, dispatches=kernels)
+
+
+def test_memory_that_is_freed_in_every_step_is_a_finding_of_its_own() -> None:
+    findings = examine(emptied(400), "x").findings
+    (finding,) = [one for one in findings if one.id == "allocation"]
+    assert finding.title == "The GPU waits while memory is allocated and freed: hipFree, hipMalloc"
+    assert "empty_cache()" in finding.remedy
+    assert finding.time_at_stake_ns == pytest.approx(19 * 422 * US, rel=0.03)
+    assert finding is findings[0]  # before a kernel of which nothing is known
+    assert not {"synchronisation"} & {one.id for one in findings}  # told once
+
+
+def test_memory_that_is_freed_at_once_is_not() -> None:
+    assert "allocation" not in {finding.id for finding in examine(emptied(2), "x").findings}
+
+
+def test_allocations_that_took_long_once_are_start_up() -> None:
+    often, once = gaps(emptied(2)), gaps(emptied(2, once_us=400))
+    assert [one.call for one in once.first_uses] == ["hipMalloc"]
+    assert sum(one.total_ns for one in allocations(once)) <= sum(one.total_ns for one in allocations(often))

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
+import polars as pl
 import pytest
 from hypothesis import given
 
@@ -242,3 +243,16 @@ def test_removing_waits_never_takes_longer(workload: Workload) -> None:
     graph = build(recorded(workload))
     for change in (SyncsRemoved(), SyncsNarrowed(), CopiesAsync(), CopiesAsync(overlapped=True)):
         assert whatif(graph, change).wall_ns <= graph.wall_ns
+
+
+@pytest.mark.parametrize("direction", ["H2D", "D2H"])
+def test_copies_that_take_longer_than_the_kernels_cannot_be_hidden_behind_them(direction: str) -> None:
+    """A step of a kernel and a copy that takes longer, waited for: overlapped, the copies alone set the pace."""
+    copy = f'{{copy = "{direction}", bytes = 50000000}}'
+    now = steps(f'{{repeat = 20, steps = [{{launch = "big"}}, {copy}, {{sync = "stream"}}]}}')
+    graph = graph_of(now, STEADY)
+    copies = int(graph.nodes.filter(pl.col("name").cast(pl.String) == direction)["duration_ns"].sum())
+    kernels = int(graph.nodes.filter(pl.col("kind") == "kernel")["duration_ns"].sum())
+    assert copies > 2 * kernels
+    beside = whatif(graph, CopiesAsync(overlapped=True))
+    assert copies <= beside.wall_ns < copies + kernels

@@ -259,3 +259,16 @@ def test_what_happens_between_ranges_of_a_name() -> None:
     assert set(within_ranges(recording, "inference").table("dispatches")["kernel"]) == set("defghi")
     with pytest.raises(UsageError, match="no range is named 'inferense'"):
         within_ranges(recording, "inferense")
+
+
+def test_a_pause_between_marked_steps_divides_their_run() -> None:
+    """Ranges that the program or a library marks do not touch: what lies between two of them is in neither."""
+    begun = [60 * US * place for place in range(5)] + [300 * MS + 60 * US * place for place in range(9)]
+    starts = [start + 15 * US * part for start in begun for part in range(3)]
+    marks = [
+        {"name": "sort", "source": "roctx", "start_ns": start, "end_ns": start + 50 * US} for start in begun
+    ]
+    division = phases(trace(dispatches=launches(starts, "abc"), api_calls=calls(starts), ranges=marks))
+    assert division.found_by == "ranges named 'sort'"
+    assert (division.steps, division.other_steps) == (9, 5)
+    assert named(division)["steady"] < MS

@@ -18,13 +18,13 @@ US = 1_000
 MS = 1_000_000
 
 
-def busy(share: float, kernels: int = 60) -> Trace:
+def busy(share: float, kernels: int = 60, name: str = "k") -> Trace:
     """A loop of one kernel every 100 us, which runs for a share of that; the host launches it just in time."""
     starts = [100 * US * place for place in range(kernels)]
     length = round(100 * US * share)
     return trace(
         dispatches=[
-            kernel("k", at + 5 * US, at + 5 * US + length, correlation_id=n + 1)
+            kernel(name, at + 5 * US, at + 5 * US + length, correlation_id=n + 1)
             for n, at in enumerate(starts)
         ],
         api_calls=[call("hipLaunchKernel", at, at + 4 * US, n + 1) for n, at in enumerate(starts)],
@@ -83,6 +83,14 @@ def test_kernels_whose_roof_is_unknown_count_a_third() -> None:
     less, more = finding("host-bound", spent // 4), finding("host-bound", spent // 2)
     assert ranked([less, unknown], nearly_all)[0] is unknown
     assert ranked([more, unknown], nearly_all)[0] is more
+
+
+def test_products_of_a_library_count_less_unless_something_holds_them_back() -> None:
+    products = of(busy(0.9, name="Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI32x32x8x1"))
+    other = finding("host-bound", products.devices[0].kernel_ns // 4)
+    assert ranked([other, finding("kernel", None)], products)[0] is other
+    small = finding("kernel-latency-or-occupancy", None)
+    assert ranked([other, small], products)[0] is small
 
 
 def test_kernels_near_their_roof_come_after_what_is_worth_more() -> None:

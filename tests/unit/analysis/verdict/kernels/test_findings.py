@@ -345,3 +345,32 @@ def test_long_kernels_are_no_tiny_launches() -> None:
 
 def test_a_time_line_says_more_than_its_statistics() -> None:
     assert "tiny-launches" not in {finding.id for finding in said(series(*[("k", 1000)] * 50))}
+
+
+# --- what the name alone tells ---
+
+
+def test_a_frameworks_copy_is_told_to_be_left_out_and_worth_all_of_its_time() -> None:
+    copy = "void at::native::elementwise_kernel<128, 4, direct_copy_kernel_cuda>(int)"
+    first, _ = said(series((copy, 700_000), ("other", 300_000)))
+    assert first.title.endswith("takes 70.0 % of the kernel time: it only moves or clears data")
+    assert first.remedy.startswith("Leave it out")
+    assert (first.kind, first.time_at_stake_ns) == ("kernel-memory", 700_000)
+
+
+def test_a_programs_own_copy_may_be_what_it_is_for() -> None:
+    first, _ = said(series(("vecCopy", 700_000), ("other", 300_000)))
+    assert "only moves" not in first.title
+
+
+def test_additions_at_indices_are_said_to_wait_for_each_other() -> None:
+    first, _ = said(series(("void at::native::indexFuncLargeIndex<float>(int)", 700_000), ("other", 300_000)))
+    assert any("by atomics" in line for line in first.evidence)
+
+
+def test_products_in_double_precision_are_said_to_be() -> None:
+    for name in ("sm90_xmma_gemm_f64f64_f64f64_f64_nn_n", "Cijk_Ailk_Bljk_DB_MT64x64x8", "magma_dgemm_nn"):
+        first, _ = said(series((name, 700_000), ("other", 300_000)))
+        assert any("double precision" in line for line in first.evidence)
+    first, _ = said(series(("Cijk_Ailk_Bljk_SB_MT64x64x8", 700_000), ("other", 300_000)))
+    assert not any("double precision" in line for line in first.evidence)
