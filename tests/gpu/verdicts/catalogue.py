@@ -92,7 +92,7 @@ CASES = (
     ),
     Case(
         name="offloaded",
-        verdict="Copying the weights in front of each product takes most of the time: keep them there, or make them smaller.",
+        verdict="Copying weights takes most of the time: keep them on the GPU, or make them smaller.",
         make=copies.offloaded,
         kinds=("copies",),
         steps=15,

@@ -181,11 +181,12 @@ def test_the_medians_are_those_of_the_recorded_pair() -> None:
     assert [round(sum(both) / 2, 1) for both in middle] == [EAGER_US, GRAPH_US]
 
 
-# What contention adds (a scan beside kernels that fill the memory), and hosts that were slower (a pageable copy) or
-# faster (short products) in the process that was recorded than in those that were measured.
+# What contention adds (a scan beside kernels that fill the memory), what CUPTI adds to a product in torch, and a host
+# that was faster (a pageable copy) in the process that was recorded than in those that were measured.
 MISSED = {
-    *((pair, recorder) for pair in ("scan_events", "read_back") for recorder in ("cupti", "torch")),
+    *(("scan_events", recorder) for recorder in ("cupti", "torch")),
     ("short_products_sync", "cupti"),
+    ("pageable_copies", "cupti"),
 }
 
 
@@ -193,5 +194,5 @@ def test_the_pairs_of_the_h200_project_what_was_measured() -> None:
     recorded = list(outcomes(PAIRS, DATA.parent / "pairs"))
     assert len(recorded) == 2 * len(PAIRS)
     assert {(one.pair.name, recorder) for recorder, one in recorded if not one.is_near} <= MISSED
-    assert {one.pair.name for _, one in recorded if one.claims_too_much} <= {"read_back"}
+    assert not any(one.claims_too_much for _, one in recorded)
     assert all(one.is_expected and one.steps for _, one in recorded), markdown(recorded)
