@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf.analysis.time.families import ATTENTION, UNFUSED, family_findings, is_fusible
+from rocm_perf.analysis.time.kernel_family import OTHER
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.headroom import headroom
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument, instruments
@@ -47,14 +48,28 @@ def _beside_the_point(document: Document) -> bool:
 
 
 def _chosen(listed: Sequence[Subject], together: Sequence[Finding], document: Document) -> list[Subject]:
-    """The costliest kernels that no finding about several tells of; where none is large, those with the cause that
-    holds most time, as one."""
+    """The costliest kernels that no finding about several tells of, after a family of small ones that hold more; where
+    none is large, those with the cause that holds most time, as one."""
     ids = {finding.id for finding in together}
     attention = document.families.attention_by_hand if ATTENTION in ids else None
     fused = frozenset(attention.kernels if attention else ())
     apart = [subject for subject in listed if not (fused.issuperset(subject.kernels) or _told(subject, ids))]
     large = [subject for subject in apart if subject.share >= _SHARE]
-    return large[:_KERNELS] or ([] if together else _alike(apart))
+    if large:
+        return [*_of_one_family(apart, large), *large][:_KERNELS]
+    return [] if together else _alike(apart)
+
+
+def _of_one_family(apart: Sequence[Subject], large: Sequence[Subject]) -> list[Subject]:
+    """Small kernels of one family as one, where they hold more than the large ones together: a product has another
+    kernel for each shape."""
+    families: dict[str, list[Subject]] = {}
+    for subject in apart:
+        if subject not in large and subject.family != OTHER.name:
+            families.setdefault(subject.family, []).append(subject)
+    most = max(families.values(), key=lambda alike: sum(one.share for one in alike), default=[])
+    much = sum(one.share for one in most) > sum(one.share for one in large)
+    return [joined(most)] if much else []
 
 
 def _alike(small: Sequence[Subject]) -> list[Subject]:

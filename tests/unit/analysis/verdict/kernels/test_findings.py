@@ -89,6 +89,13 @@ def test_small_kernels_with_one_cause_are_told_together() -> None:
     assert "the costliest, k19, stands here for all" in finding.evidence[1]
 
 
+def test_many_products_that_hold_more_than_the_largest_kernel_come_first_together() -> None:
+    products = [(f"Cijk_Ailk_Bljk_HHS_BH_MT{size}x64x32", 40_000) for size in range(16, 38)]
+    first, second = said(series(("gelu", 120_000), *products))
+    assert "and 21 other kernels take 88.0 % of the kernel time" in first.title
+    assert second.id == "kernel-gelu"
+
+
 def test_instances_of_one_template_are_one_kernel() -> None:
     first, *_ = said(series(("void k<1>(int)", 400_000), ("void k<2>(int)", 300_000), ("other", 300_000)))
     assert first.title.startswith("k takes 70.0 %")
