@@ -271,6 +271,50 @@ CASES = (
         torch_steps=20,
         says="(?i)fft",
     ),
+    # And once more.
+    Case(
+        name="until_it_converges",
+        verdict="The host asks after every round whether to go on, and the kernels between are tiny.",
+        make=host.until_it_converges,
+        kinds=("sync", "host-bound"),
+        steps=20,
+        torch_steps=5,
+        says="(?i)wait",
+    ),
+    Case(
+        name="saved_each_step",
+        verdict="The GPU stands still while 64 MiB are copied to pageable memory in every step.",
+        make=copies.saved_each_step,
+        kinds=("copies",),
+        steps=12,
+        torch_steps=10,
+    ),
+    Case(
+        name="reordered_cache",
+        verdict="Putting the cache in another order takes nearly all of the time: change what points to it instead.",
+        make=kernels.reordered_cache,
+        kinds=("kernel-memory", "kernel"),
+        steps=25,
+        torch_steps=20,
+        says="(?i)index|gather",
+    ),
+    Case(
+        name="large_vocabulary",
+        verdict="Softmax and loss over the vocabulary go through memory several times.",
+        make=kernels.large_vocabulary,
+        kinds=("kernel-memory",),
+        steps=15,
+        torch_steps=12,
+        says="(?i)softmax|fuse",
+    ),
+    Case(
+        name="products_on_two_streams",
+        verdict="Products of large matrices near their roof fill the time, on however many streams.",
+        make=kernels.products_on_two_streams,
+        kinds=_AT_THE_ROOF,
+        steps=15,
+        torch_steps=12,
+    ),
 )
 
 

@@ -119,11 +119,12 @@ def _allocation_finding(result: Gaps, window_ns: int) -> Finding | None:
     by_call: Counter[str] = Counter()
     for call in calls:
         by_call[call.call] += call.total_ns
-    inside = ", ".join(f"{name} {format_ns(total)}" for name, total in by_call.most_common(CALLS_PER_GAP))
+    longest = by_call.most_common(CALLS_PER_GAP)
+    inside = ", ".join(f"{name} {format_ns(total)}" for name, total in longest)
     return Finding(
         id="gap-allocation",
         severity="warning",
-        title=f"The GPU waits while memory is allocated and freed: {', '.join(list(by_call)[:2])}",
+        title=f"The GPU waits while memory is allocated and freed: {', '.join(name for name, _ in longest[:2])}",
         evidence=(
             f"{format_ns(spent)} of the {format_ns(result.idle_ns)} idle are inside such calls: {inside}",
             "freeing waits for the GPU, so that nothing is launched ahead",

@@ -267,7 +267,8 @@ def _beside_copies(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:
     starts = graph.nodes["start_ns"].gather(edges["effect"])
     edges = edges.with_columns(to=graph.nodes["kind"].gather(edges["effect"]), most=starts - ends)
     passed = (pl.col("kind") == "stream") & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
-    awaited = (pl.col("kind") == "sync") & pl.col("cause").is_in(_large(graph)["id"].implode())
+    large = pl.col("cause").is_in(_large(graph)["id"].implode()) & pl.col("worked").is_not_null()
+    awaited = (pl.col("kind") == "sync") & large
     freed = pl.col("rule").is_in(_COPY_HOLDS) & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
     return (
         edges.filter(~freed)

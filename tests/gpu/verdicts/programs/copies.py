@@ -83,3 +83,14 @@ def results_fetched() -> Step:
         torch.cuda.synchronize()
 
     return step
+
+
+def saved_each_step() -> Step:
+    """A product, and 64 MiB of weights that are copied to new pageable memory after each."""
+    left, right = normal(4096, 4096), weights(4096, 8192)
+
+    def step(_: int) -> None:
+        left @ right
+        right.cpu()
+
+    return step

@@ -241,3 +241,20 @@ def many_parameters() -> Step:
         optimizer.step()
 
     return step
+
+
+def until_it_converges() -> Step:
+    """An iteration on small vectors that asks the GPU after every round whether it has converged."""
+    import torch
+
+    matrix, target = torch.rand(256, 256, device="cuda") / 512, torch.rand(256, device="cuda")
+
+    def step(_: int) -> None:
+        values = torch.zeros_like(target)
+        for _ in range(20):
+            after = matrix @ values + target
+            if (after - values).abs().max().item() < 0:
+                break
+            values = after
+
+    return step

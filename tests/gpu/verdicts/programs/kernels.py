@@ -193,3 +193,47 @@ def transformed() -> Step:
         torch.fft.fft(signal)
 
     return step
+
+
+def reordered_cache() -> Step:
+    """A cache of 1 GiB whose rows are put in another order before each small product, as beam search does."""
+    import torch
+
+    cache, order = normal(64, 8192, 1024), torch.randperm(64, device="cuda")
+    left, right = normal(1024, 1024), weights(1024)
+
+    def step(_: int) -> None:
+        cache.index_select(0, order)
+        left @ right
+
+    return step
+
+
+def large_vocabulary() -> Step:
+    """The loss over a vocabulary of 131,072 words, forward and backward, in float32."""
+    import torch
+
+    logits = torch.randn(2048, 2**17, device="cuda", requires_grad=True)
+    words = torch.randint(0, 2**17, (2048,), device="cuda")
+
+    def step(_: int) -> None:
+        logits.grad = None
+        torch.nn.functional.cross_entropy(logits, words).backward()
+
+    return step
+
+
+def products_on_two_streams() -> Step:
+    """Large products on two streams, which share what one alone would have."""
+    import torch
+
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    left, right = normal(8192, 8192), weights(8192)
+    products = [torch.empty_like(left) for _ in streams]
+
+    def step(_: int) -> None:
+        for stream, product in zip(streams, products, strict=True):
+            with torch.cuda.stream(stream):
+                torch.mm(left, right, out=product)
+
+    return step
