@@ -125,7 +125,7 @@ def _host_part(gaps: pl.DataFrame, calls: pl.DataFrame, operators: pl.DataFrame)
     return divided.with_columns(
         between.then("outside").otherwise(0).alias("framework"),
         between.then(0).otherwise("outside").alias("host_busy"),
-    )
+    ).drop("outside", "recorded")
 
 
 def _device_part(gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
@@ -151,10 +151,8 @@ def _device_part(gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame) ->
         (pl.col("start_ns") - pl.col("held_from")).alias("held"),
     )
     waited, free = timed.filter(awaited), timed.filter(~awaited)
-    return pl.concat(
-        [free.with_columns(pl.col("held").alias("queue_gap")), _held_back(waited, work)],
-        how="diagonal_relaxed",
-    )
+    divided = [free.with_columns(pl.col("held").alias("queue_gap")), _held_back(waited, work)]
+    return pl.concat(divided, how="diagonal_relaxed").drop("latency", "launched", "held_from", "held")
 
 
 def _held_back(gaps: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
@@ -175,7 +173,7 @@ def _held_back(gaps: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
         (pl.col("copy") + pl.col("by_copy")).alias("copy"),
         (pl.col("by_any") - pl.col("by_copy") - pl.col("collective") + unseen).alias("event"),
         (nothing - unseen).alias("queue_gap"),
-    )
+    ).drop("by_copy", "by_any")
 
 
 def _latencies(work: pl.DataFrame) -> pl.DataFrame:
