@@ -332,18 +332,21 @@ def _bound(nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     """The edges by effect, each with its lag; the one that explains a start is binding."""
     ends = (nodes["start_ns"] + nodes["duration_ns"]).gather(edges["cause"])
     edges = edges.with_columns(observed=nodes["start_ns"].gather(edges["effect"]) - ends)
-    edges = edges.with_columns(lag_ns=pl.min_horizontal("observed", "usual"))
+    after_all = (pl.col("kind") == "end") & (pl.col("observed") > pl.col("usual"))
+    edges = edges.with_columns(lag_ns=pl.min_horizontal("observed", "usual"), after_all=after_all).drop(
+        "usual"
+    )
     # The edge that explains a start comes last: the least between its usual lag and what was observed; of equals, the
     # first kind.
     late = (pl.col("observed") - pl.col("lag_ns")) * len(EDGE_KINDS.categories) + pl.col("kind").to_physical()
     edges = edges.sort("effect", late, descending=[False, True], maintain_order=True)
     binding = (pl.col("effect") != pl.col("effect").shift(-1)).fill_null(True)
     edges = edges.with_columns(binding=binding)
-    after_all = pl.col("binding") & (pl.col("kind") == "end") & (pl.col("observed") > pl.col("usual"))
+    unrecorded = pl.col("binding") & pl.col("after_all")
     return edges.select(
         "cause",
         "effect",
-        pl.when(after_all).then(pl.lit("unrecorded", EDGE_KINDS)).otherwise("kind").alias("kind"),
+        pl.when(unrecorded).then(pl.lit("unrecorded", EDGE_KINDS)).otherwise("kind").alias("kind"),
         "rule",
         "binding",
         lag_ns=pl.when("binding").then("observed").otherwise("lag_ns"),

@@ -30,8 +30,8 @@ class Ways:
     that of each node, for the speed alone."""
 
     track: Numbers
-    cause: Numbers
-    effect: Numbers
+    cause: Numbers | Places
+    effect: Numbers | Places
     weight: Numbers
 
     @property
@@ -46,7 +46,7 @@ def longest(ways: Ways) -> Numbers:
     return Folding(ways).times(ways.weight)
 
 
-def _passed(nodes: int, *edges: Numbers) -> Numbers:
+def _passed(nodes: int, *edges: Numbers | Places) -> Numbers:
     times = [NEVER] * nodes
     times[0] = 0
     for cause, effect, weight in zip(*(column.tolist() for column in edges), strict=True):
@@ -64,7 +64,7 @@ class Folding:
         edge = np.cumsum(degree, dtype=np.int32) - degree  # the first into each node
         order = np.argsort(ways.track, kind="stable").astype(np.int32)
         self._count = ways.nodes
-        self._cause = ways.cause.astype(np.int32)
+        self._cause = ways.cause.astype(np.int32, copy=False)
         self._single = _Single.of(order[degree[order] == 1], edge, self._cause)
         cause = self._single.heads(ways.nodes)[self._cause]
         self._paired = _Paired.of(order[degree[order] == 2], edge, cause)
