@@ -9,6 +9,7 @@ from typing import get_args
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import count_between, disjoint, overlap_ns, overlaps_ns
+from rocm_perf.analysis.basis.keys import ordered, over, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, delay
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.calls import COPY_CALL, SYNC_CALL
@@ -179,9 +180,10 @@ def _held_back(gaps: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
 def _latencies(work: pl.DataFrame) -> pl.DataFrame:
     """How long a launch of each process by each function takes: nearly all of those that found the GPU idle, the first
     one included."""
-    before = pl.col("end_ns").cum_max().shift(1).over(GPU)
+    before = over(pl.col("end_ns").cum_max().shift(1), telling(GPU, work))
     found_idle = pl.col("launch_end") >= pl.coalesce(before, "launch_end")
-    times = work.select(*GPU, "pid", "start_ns", "end_ns", "launch_name", "launch_end").sort("start_ns")
+    columns = work.select(*GPU, "pid", "start_ns", "end_ns", "launch_name", "launch_end")
+    times = ordered(columns, ["start_ns"])
     idle = times.filter(found_idle & (delay() >= 0))
     usual, most = delay().quantile(0.5, "lower"), delay().quantile(_LATENCY_QUANTILE, "nearest")
     latency = pl.min_horizontal(most, _OUTLIER * usual).cast(pl.Int64).alias("latency")
