@@ -23,6 +23,7 @@ _STREAM_WAIT = r"^(hip|cuda|cu)StreamWaitEvent"
 _FREE = "free"
 _HELD_CAUSES = ("event", "queue_gap", "launch_latency")
 _CALL_CAUSES = ("host_sync", "copy", "host_api")
+_CALL_KINDS = pl.Enum([*_CALL_CAUSES, _FREE])
 _PROCESS = ("node", "pid")
 _LAUNCHES = (*_PROCESS, "launch_name")  # a slow host is slow in its own launches alone
 
@@ -39,9 +40,8 @@ def host_calls(calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     outer = outer.with_columns(_kinds(outer["name"]).alias("cause"))
     frees = outer.filter(pl.col("cause") == _FREE)
     waited = overlap_ns(frees, work, _PROCESS) > 0
-    freed = frees.with_columns(
-        pl.when(waited).then(pl.lit("host_sync")).otherwise(pl.lit("host_api")).alias("cause")
-    )
+    cause = pl.when(waited).then(pl.lit("host_sync")).otherwise(pl.lit("host_api")).cast(_CALL_KINDS)
+    freed = frees.with_columns(cause.alias("cause"))
     return pl.concat([outer.filter(pl.col("cause") != _FREE), freed])
 
 
@@ -59,7 +59,7 @@ def _kinds(names: pl.Series) -> pl.Series:
     )
     known = pl.DataFrame({"name": names.unique()}).with_columns(kind.alias("kind"))
     kinds: pl.Series = names.replace_strict(known["name"], known["kind"], return_dtype=pl.String)
-    return kinds
+    return kinds.cast(_CALL_KINDS)
 
 
 def host_windows(gaps: pl.DataFrame) -> pl.DataFrame:
