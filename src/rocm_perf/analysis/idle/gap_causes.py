@@ -58,8 +58,9 @@ def _kinds(names: pl.Series) -> pl.Series:
         .otherwise(pl.lit("host_api"))
     )
     known = pl.DataFrame({"name": names.unique()}).with_columns(kind.alias("kind"))
-    kinds: pl.Series = names.replace_strict(known["name"], known["kind"], return_dtype=pl.String)
-    return kinds.cast(_CALL_KINDS)
+    texts = names.replace_strict(known["name"], known["kind"], return_dtype=pl.String)
+    kinds: pl.Series = texts.cast(_CALL_KINDS)
+    return kinds
 
 
 def host_windows(gaps: pl.DataFrame) -> pl.DataFrame:
