@@ -46,7 +46,7 @@ class Trace:
             frame = self._frames[name]
             if isinstance(frame, pl.LazyFrame):  # else another thread has read it meanwhile
                 # The pieces of its file as one: else every use joins them.
-                frame = _collected(name, frame).rechunk()
+                frame = _without_empty(_collected(name, frame)).rechunk()
                 schema.check(name, frame)
                 _require_possible(name, frame)
                 self._frames[name] = frame
@@ -98,6 +98,12 @@ def _checked(name: str, frame: Frame) -> Frame:
     if isinstance(frame, pl.DataFrame):
         schema.check(name, frame)
     return frame
+
+
+def _without_empty(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with one null for all of a column that holds nothing else: that takes no memory, and most have some."""
+    empty = [column.name for column in frame if column.null_count() == frame.height]
+    return frame.with_columns(pl.lit(None, frame.schema[name]).alias(name) for name in empty)
 
 
 def _require_possible(name: str, frame: pl.DataFrame) -> None:

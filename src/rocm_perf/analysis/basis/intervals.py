@@ -180,9 +180,11 @@ class _Pieces:
         """What the stretches from these starts to these ends cover together: in order of start, each adds what
         reaches beyond everything before it."""
         begin, end = starts.to_numpy(), ends.to_numpy()
-        order = np.argsort(begin, kind="stable")  # a recording is mostly in order, which this makes use of
-        begin, end = begin[order], np.maximum.accumulate(end[order])
-        begin[1:] = np.maximum(begin[1:], end[:-1])
+        if not starts.is_sorted():  # a recording is mostly in order
+            order = np.argsort(begin, kind="stable")
+            begin, end = begin[order], end[order]
+        end = np.maximum.accumulate(end)
+        begin = np.concatenate([begin[:1], np.maximum(begin[1:], end[:-1])])
         return _Pieces(
             starts=pl.Series(begin),
             ends=np.concatenate([begin[:1], end]),

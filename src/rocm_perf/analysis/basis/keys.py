@@ -60,6 +60,12 @@ def numbers(by: Sequence[str], rows: pl.DataFrame) -> pl.Series:
     ]
 
 
+def named(names: pl.Series, condition: pl.Expr) -> pl.Series:
+    """Whether the condition, on a column `name`, holds for each of the names: distinct ones are asked once."""
+    distinct = names.unique().alias("name").to_frame()
+    return names.is_in(distinct.filter(condition)["name"].implode())
+
+
 def joined(rows: pl.DataFrame, key: str, text: str, separator: str) -> pl.DataFrame:
     """The texts of each group in their order as one (columns key and text). Most groups have a single one, and
     joining takes its time."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from rocm_perf.analysis.basis.clock_domains import node_domains
+from rocm_perf.analysis.basis.keys import grouped
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.graph import crossings, device, host
@@ -45,29 +46,29 @@ class _Parts:
 @once_per_trace
 def build(trace: Trace) -> Graph:
     """The graph of the timed pass: all processes and ranks, each clock domain from its own first start."""
-    number = timed_pass(trace)
+    draft = _draft(trace, timed_pass(trace))
+    return replace(draft, edges=_bound(draft.nodes, draft.edges))
+
+
+def _draft(trace: Trace, number: int) -> Graph:
+    """The graph, with the usual lag of each edge in place of its own. What it is made of takes more memory than it
+    does, and is gone by the time its edges are sorted."""
     spans = domains(trace, number)
     origins = spans.select("node", "origin_ns")
     wall = int(spans["wall_ns"].max() or 0)  # type: ignore[arg-type]
     parts = _parts(trace, number, origins)
-    links = crossings.event_waits(trace, number, origins, parts.calls, parts.items)
-    edges = pl.concat(
-        [
-            host.program_edges(parts.calls),
-            _call_edges(parts.calls),
-            _launch_edges(parts.items),
-            _stream_edges(parts.items),
-            _assumed_edges(parts.items),
-            _crossing_edges(parts, links),
-            _sync_edges(parts),
-            _collective_edges(parts),
-            _end_edges(parts, host.extents(trace, number, origins)),
-        ],
-        how="diagonal_relaxed",
-    )
     nodes = _nodes(parts, wall)
-    lacking = missing(trace, parts.calls, parts.items)
-    return _assembled(nodes, edges, wall, parts, lacking)
+    position = _places(nodes["id"])
+    nodes = nodes.drop("id").with_columns(position.gather(nodes["call"]).alias("call"))
+    aside = position.gather(parts.calls.filter(~pl.col("works"))["out"])
+    edges = _placed(_edges(parts, trace, number, origins), position)
+    return Graph(
+        nodes=nodes,
+        edges=pl.concat([edges, *_loose(nodes.height, edges, aside)], how="diagonal_relaxed"),
+        wall_ns=wall,
+        estimates=tuple(parts.estimates),
+        missing=missing(trace, parts.calls, parts.items),
+    )
 
 
 def domains(trace: Trace, number: int) -> pl.DataFrame:
@@ -194,6 +195,24 @@ def _instant(number: int, kind: str, at_ns: int) -> pl.DataFrame:
 # Edges: cause and effect are node numbers; `usual` is the usual lag, null where the lag is always as observed
 
 
+def _edges(parts: _Parts, trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
+    links = crossings.event_waits(trace, number, origins, parts.calls, parts.items)
+    return pl.concat(
+        [
+            host.program_edges(parts.calls),
+            _call_edges(parts.calls),
+            _launch_edges(parts.items),
+            _stream_edges(parts.items),
+            _assumed_edges(parts.items),
+            _crossing_edges(parts, links),
+            _sync_edges(parts),
+            _collective_edges(parts),
+            _end_edges(parts, host.extents(trace, number, origins)),
+        ],
+        how="diagonal_relaxed",
+    )
+
+
 def _call_edges(calls: pl.DataFrame) -> pl.DataFrame:
     """Edges from the start of a blocking call to its return: never sooner than what it does by itself."""
     return calls.filter("blocking").select(
@@ -297,9 +316,8 @@ def _collective_edges(parts: _Parts) -> pl.DataFrame:
 
 def _end_edges(parts: _Parts, extents: pl.DataFrame) -> pl.DataFrame:
     """The last call of each thread that works with a GPU; it may go on after that. Where none does: of every thread."""
-    known = parts.calls.select(host.PROCESS).unique()
-    extents = extents.join(known, on=host.PROCESS, how="semi")
-    threads = parts.calls.group_by(host.THREAD).agg(pl.col("out", "end_ns", "works").last())
+    threads = grouped(parts.calls, host.THREAD, pl.col("out", "end_ns", "works").last())
+    extents = extents.join(threads, on=host.PROCESS, how="semi")
     threads = threads.join(extents, on=host.THREAD, how="full", coalesce=True)
     return threads.filter(pl.col("works") | ~pl.col("works").any()).select(
         cause=pl.col("out").fill_null(START),
@@ -310,37 +328,35 @@ def _end_edges(parts: _Parts, extents: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _assembled(
-    nodes: pl.DataFrame, edges: pl.DataFrame, wall: int, parts: _Parts, lacking: tuple[str, ...]
-) -> Graph:
-    """Edges between rows of the sorted nodes, each with its lag; the one that explains a start is binding."""
-    position = _places(nodes["id"])
-    nodes = nodes.drop("id").with_columns(call=position.gather(nodes["call"]))
-    edges = edges.with_columns(
-        cause=position.gather(edges["cause"]),
-        effect=position.gather(edges["effect"]),
-    ).filter(pl.col("cause") < pl.col("effect"))
-    aside = position.gather(parts.calls.filter(~pl.col("works"))["out"])
-    edges = pl.concat([edges, *_loose(nodes.height, edges, aside)], how="diagonal_relaxed")
+def _bound(nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+    """The edges by effect, each with its lag; the one that explains a start is binding."""
     ends = (nodes["start_ns"] + nodes["duration_ns"]).gather(edges["cause"])
     edges = edges.with_columns(observed=nodes["start_ns"].gather(edges["effect"]) - ends)
-    edges = edges.with_columns(lag_ns=pl.min_horizontal("observed", "usual"))
+    after_all = (pl.col("kind") == "end") & (pl.col("observed") > pl.col("usual"))
+    edges = edges.with_columns(lag_ns=pl.min_horizontal("observed", "usual"), after_all=after_all).drop(
+        "usual"
+    )
     # The edge that explains a start comes last: the least between its usual lag and what was observed; of equals, the
     # first kind.
     late = (pl.col("observed") - pl.col("lag_ns")) * len(EDGE_KINDS.categories) + pl.col("kind").to_physical()
     edges = edges.sort("effect", late, descending=[False, True], maintain_order=True)
     binding = (pl.col("effect") != pl.col("effect").shift(-1)).fill_null(True)
     edges = edges.with_columns(binding=binding)
-    after_all = pl.col("binding") & (pl.col("kind") == "end") & (pl.col("observed") > pl.col("usual"))
-    edges = edges.select(
+    unrecorded = pl.col("binding") & pl.col("after_all")
+    return edges.select(
         "cause",
         "effect",
-        pl.when(after_all).then(pl.lit("unrecorded", EDGE_KINDS)).otherwise("kind").alias("kind"),
+        pl.when(unrecorded).then(pl.lit("unrecorded", EDGE_KINDS)).otherwise("kind").alias("kind"),
         "rule",
         "binding",
         lag_ns=pl.when("binding").then("observed").otherwise("lag_ns"),
     )
-    return Graph(nodes=nodes, edges=edges, wall_ns=wall, estimates=tuple(parts.estimates), missing=lacking)
+
+
+def _placed(edges: pl.DataFrame, position: pl.Series) -> pl.DataFrame:
+    """The edges between rows of the sorted nodes; none leads back in time."""
+    places = {name: position.gather(edges[name]) for name in ("cause", "effect")}
+    return edges.with_columns(**places).filter(pl.col("cause") < pl.col("effect"))
 
 
 def _places(ids: pl.Series) -> pl.Series:

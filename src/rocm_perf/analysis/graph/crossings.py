@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.graph.delays import ASSUMED_GAP_NS, SIGNAL_NS
 from rocm_perf.model.trace import Trace
 
@@ -97,6 +98,8 @@ def late_starts(rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
     `rule` is "wait" after a call that makes a stream wait for an event, else "room".
     """
+    if not telling(["lane"], rows):  # there is no other lane
+        return pl.DataFrame(schema={"cause": pl.Int64, "effect": pl.Int64, "rule": pl.String})
     ready = pl.max_horizontal(
         pl.col("issued_ns") + pl.col("latency"), pl.col("before_end") + pl.col("gap"), "event_ns"
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import ordered, ranks
+from rocm_perf.analysis.basis.keys import ordered, over, ranks, telling
 from rocm_perf.analysis.basis.launched import with_calls
 from rocm_perf.analysis.graph.host import placed
 from rocm_perf.model.trace import Trace
@@ -114,12 +114,12 @@ def with_befores(rows: pl.DataFrame) -> pl.DataFrame:
 
     Items of a lane that overlap it by more than that are not before it.
     """
-    reach = pl.col("end_ns").cum_max().shift(1).over("lane")
+    lanes = telling(["lane"], rows)
     rows = rows.with_columns(
-        previous=pl.col("item").shift(1).over("lane"),
-        previous_end=pl.col("end_ns").shift(1).over("lane"),
-        drained=_drained().shift(1).over("lane"),
-        reach=reach,
+        previous=over(pl.col("item").shift(1), lanes),
+        previous_end=over(pl.col("end_ns").shift(1), lanes),
+        drained=over(_drained().shift(1), lanes),
+        reach=over(pl.col("end_ns").cum_max().shift(1), lanes),
     )
     in_order = (pl.col("drained") <= pl.col("start_ns")) & (pl.col("previous_end") == pl.col("reach"))
     simple = in_order.fill_null(False)
@@ -137,7 +137,7 @@ def with_befores(rows: pl.DataFrame) -> pl.DataFrame:
 
 def with_gpu_ends(rows: pl.DataFrame) -> pl.DataFrame:
     """Each item with `gpu_end`, the last end of what other streams of its GPU had started before it."""
-    lanes = rows.select("node", "agent_id", "lane").unique()
+    lanes = rows.select("node", "agent_id", "lane").unique("lane")
     shared = lanes.filter(pl.len().over("node", "agent_id") > 1)
     if not shared.height:
         return rows.with_columns(gpu_end=pl.lit(None, pl.Int64))

@@ -128,7 +128,8 @@ def _backward(graph: Graph) -> Ways:
         {"cause": loose, "effect": pl.repeat(behind, loose.len(), dtype=pl.Int64, eager=True)}
     )
     edges = pl.concat([weighted, last.with_columns(durations.gather(loose).alias("weight"))])
-    turned = edges.select(cause=behind - pl.col("effect"), effect=behind - pl.col("cause"), weight="weight")
+    cause, effect = ((behind - pl.col(name)).cast(pl.Int32) for name in ("effect", "cause"))
+    turned = edges.select(cause=cause, effect=effect, weight="weight")
     tracks = _tracks(graph)
     return _ways(turned.sort("effect"), pl.concat([tracks.tail(1), tracks.reverse()]))
 

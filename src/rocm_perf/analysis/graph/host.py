@@ -25,7 +25,10 @@ def placed(frame: pl.LazyFrame, number: int, origins: pl.DataFrame) -> pl.LazyFr
     ids = [pl.col(name).fill_null(-1) for name in ("pid", "tid", "rank")]
     return (
         frame.filter(usable)
-        .join(origins.lazy(), on="node")
+        .join(
+            origins.lazy(), on="node", how="left", maintain_order="left"
+        )  # copies nothing, unlike an inner join
+        .filter(pl.col("origin_ns").is_not_null())
         .with_columns(pl.col("start_ns") - pl.col("origin_ns"), pl.col("end_ns") - pl.col("origin_ns"), *ids)
     )
 
@@ -52,7 +55,7 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
     owners = rows.filter(pl.col("correlation_id") > 0).select(call_key(), "call")
     calls = rows.filter(~pl.col("inner")).drop("inner", "correlation_id")
     calls = calls.join(_scopes(calls["name"]), on="name", how="left", maintain_order="left")
-    waited = pl.when("waits").then("call").forward_fill().over("thread")
+    waited = over(pl.when("waits").then("call").forward_fill(), telling(["thread"], calls))
     calls = calls.with_columns(pl.lit(kind, NODE_KINDS).alias("kind"), waited.alias("last_wait")).drop(
         "waits"
     )

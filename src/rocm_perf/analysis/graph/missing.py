@@ -46,5 +46,5 @@ def _without_stream(items: pl.DataFrame) -> list[str]:
 
 
 def _several_streams(items: pl.DataFrame) -> bool:
-    lanes = items.group_by("node", "pid", "agent_id").agg(pl.col("lane").n_unique())
-    return lanes.filter(pl.col("lane") > 1).height > 0
+    lanes = items.select("node", "pid", "agent_id", "lane").unique("lane")
+    return lanes.select("node", "pid", "agent_id").is_duplicated().any()

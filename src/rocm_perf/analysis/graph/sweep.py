@@ -9,13 +9,16 @@ between two waits come after that thread's last wait), follow from that and from
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 Numbers = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]  # of nodes and edges: a graph with more of them would not fit into memory
 Flags = npt.NDArray[np.bool_]
+Number = TypeVar("Number", np.int32, np.int64)
 
 NEVER = -(1 << 62)
 _LARGE = 1 << 15  # edges: below, the pass itself takes a few milliseconds
@@ -27,8 +30,8 @@ class Ways:
     that of each node, for the speed alone."""
 
     track: Numbers
-    cause: Numbers
-    effect: Numbers
+    cause: Numbers | Places
+    effect: Numbers | Places
     weight: Numbers
 
     @property
@@ -43,7 +46,7 @@ def longest(ways: Ways) -> Numbers:
     return Folding(ways).times(ways.weight)
 
 
-def _passed(nodes: int, *edges: Numbers) -> Numbers:
+def _passed(nodes: int, *edges: Numbers | Places) -> Numbers:
     times = [NEVER] * nodes
     times[0] = 0
     for cause, effect, weight in zip(*(column.tolist() for column in edges), strict=True):
@@ -57,18 +60,18 @@ class Folding:
     """A graph folded by its edges alone, whatever their weights: it can be timed many times."""
 
     def __init__(self, ways: Ways) -> None:
-        degree = np.bincount(ways.effect, minlength=ways.nodes)
-        edge = np.cumsum(degree) - degree  # the first into each node
-        order = np.argsort(ways.track, kind="stable")
+        degree = np.bincount(ways.effect, minlength=ways.nodes).astype(np.int32)
+        edge = np.cumsum(degree, dtype=np.int32) - degree  # the first into each node
+        order = np.argsort(ways.track, kind="stable").astype(np.int32)
         self._count = ways.nodes
-        self._cause = ways.cause
-        self._single = _Single.of(order[degree[order] == 1], edge, ways)
-        cause = self._single.heads(ways.nodes)[ways.cause]
+        self._cause = ways.cause.astype(np.int32, copy=False)
+        self._single = _Single.of(order[degree[order] == 1], edge, self._cause)
+        cause = self._single.heads(ways.nodes)[self._cause]
         self._paired = _Paired.of(order[degree[order] == 2], edge, cause)
         self._many = np.flatnonzero(degree[ways.effect] > 2)
-        self._meet(cause[self._many], ways.effect[self._many])
+        self._meet(cause[self._many], ways.effect[self._many].astype(np.int32))
 
-    def _meet(self, cause: Numbers, effect: Numbers) -> None:
+    def _meet(self, cause: Places, effect: Places) -> None:
         """Note the nodes where ways meet, and the edges between them: those given, and one or two into each node that
         follows from others."""
         single, paired = self._single, self._paired
@@ -79,7 +82,7 @@ class Folding:
         lone, two = meeting[single.nodes], meeting[paired.nodes]
         causes = np.concatenate([cause, single.cause[lone], paired.near[two], paired.far[two]])
         effects = np.concatenate([effect, single.nodes[lone], paired.nodes[two], paired.nodes[two]])
-        number = np.cumsum(meeting) - 1
+        number = np.cumsum(meeting, dtype=np.int32) - 1
         self._order = np.argsort(effects, kind="stable")
         self._meeting, self._lone, self._two = meeting, lone, two
         self._between = (number[causes[self._order]], number[effects[self._order]])
@@ -105,15 +108,15 @@ class _Runs:
     """Rows of which some go on with the run of the one before: where runs begin, and the run of each row."""
 
     begins: Numbers
-    run: Numbers
+    run: Places
 
     @staticmethod
     def of(goes_on: Flags) -> _Runs:
-        return _Runs(np.flatnonzero(~goes_on), np.cumsum(~goes_on) - 1)
+        return _Runs(np.flatnonzero(~goes_on), np.cumsum(~goes_on, dtype=np.int32) - 1)
 
-    def first(self, values: Numbers) -> Numbers:
+    def first(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """For each row, the value of the first of its run."""
-        of_rows: Numbers = values[self.begins][self.run]
+        of_rows: npt.NDArray[Number] = values[self.begins][self.run]
         return of_rows
 
     def sums(self, values: Numbers) -> Numbers:
@@ -126,7 +129,7 @@ class _Runs:
         pass over all; many long ones are too high for that."""
         height = int(values.max(initial=0)) - int(values.min(initial=0)) + 1
         if height * self.begins.size < -NEVER:
-            lifts = self.run * height
+            lifts = self.run * np.int64(height)
             lifted: Numbers = np.maximum.accumulate(values + lifts) - lifts
             return lifted
         rows = pl.DataFrame({"run": self.run, "value": values})
@@ -137,20 +140,20 @@ class _Runs:
 class _Single:
     """The nodes with one cause: its edge, and `cause`, what is before the first of their file."""
 
-    nodes: Numbers
-    edge: Numbers
+    nodes: Places
+    edge: Places
     files: _Runs
-    cause: Numbers
+    cause: Places
 
     @staticmethod
-    def of(nodes: Numbers, edges: Numbers, ways: Ways) -> _Single:
+    def of(nodes: Places, edges: Places, cause: Places) -> _Single:
         edge = edges[nodes]
-        files = _Runs.of(_follows(nodes, ways.cause[edge]))
-        return _Single(nodes, edge, files, files.first(ways.cause[edge]))
+        files = _Runs.of(_follows(nodes, cause[edge]))
+        return _Single(nodes, edge, files, files.first(cause[edge]))
 
-    def heads(self, count: int) -> Numbers:
+    def heads(self, count: int) -> Places:
         """For each node, what is before its file, or the node itself."""
-        heads = np.arange(count)
+        heads = np.arange(count, dtype=np.int32)
         heads[self.nodes] = self.cause
         return heads
 
@@ -164,15 +167,15 @@ class _Paired:
     """The nodes with two causes: the edge from the node before each on its track, or else any, and the other; and
     `near` and `far`, what they come after: what is before the first of their row, and the other cause."""
 
-    nodes: Numbers
-    near_edge: Numbers
-    far_edge: Numbers
+    nodes: Places
+    near_edge: Places
+    far_edge: Places
     rows: _Runs
-    near: Numbers
-    far: Numbers
+    near: Places
+    far: Places
 
     @staticmethod
-    def of(nodes: Numbers, edges: Numbers, cause: Numbers) -> _Paired:
+    def of(nodes: Places, edges: Places, cause: Places) -> _Paired:
         edge = edges[nodes]
         second = _follows(nodes, cause[edge + 1])
         near_edge, far_edge = edge + second, edge + ~second
@@ -186,7 +189,7 @@ class _Paired:
         return near, self.rows.highest(weight[self.far_edge] - near) + near
 
 
-def _follows(nodes: Numbers, cause: Numbers) -> Flags:
+def _follows(nodes: Places, cause: Places) -> Flags:
     """Whether the cause of each node is the one before it; the first has none before it."""
     follows = np.zeros(nodes.size, dtype=bool)
     follows[1:] = cause[1:] == nodes[:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import ordered, over, telling
 from rocm_perf.analysis.graph.host import PROCESS
 
 _PAIRS = 1 << 20  # of a wait and a lane, at a time
@@ -107,12 +108,11 @@ def _last_in_lanes(syncs: pl.DataFrame, lanes: pl.DataFrame, rows: pl.DataFrame)
 def _launches(rows: pl.DataFrame) -> pl.DataFrame:
     """Items in the order of their launches. One without a launch was launched no later than the next of its stream
     with one, so not after the one before it; where a lane has none at all, its own start has to do."""
-    call = pl.col("call_ns")
-    before = pl.when(call.count().over("lane") > 0).then(call.forward_fill().over("lane").fill_null(0))
+    call, lanes = pl.col("call_ns"), telling(["lane"], rows)
+    before = pl.when(over(call.count(), lanes) > 0).then(over(call.forward_fill(), lanes).fill_null(0))
     columns = rows.select("lane", "item", "call_ns", "start_ns", "end_ns", "thread", "agent_id")
-    return columns.with_columns(launched_ns=pl.coalesce(before, "start_ns")).sort(
-        "launched_ns", "lane", "start_ns"
-    )
+    launched = columns.with_columns(launched_ns=pl.coalesce(before, "start_ns"))
+    return ordered(launched, ["launched_ns", "lane", "start_ns"])
 
 
 def _in_use(pairs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -183,6 +183,7 @@ def _event(syncs: pl.DataFrame, rows: pl.DataFrame, usual_ns: float) -> pl.DataF
         rule=pl.col("scope"),
         until_ns=pl.col("end_ns") - int(_EARLIEST_RETURN * usual_ns),
     )
+    rows = rows if asked.height else rows.clear()
     ended = rows.select(*PROCESS, "item", "end_ns").sort("end_ns")
     candidates = asked.sort("until_ns").join_asof(
         ended,

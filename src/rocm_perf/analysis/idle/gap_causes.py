@@ -9,6 +9,7 @@ from typing import get_args
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import count_between, disjoint, overlap_ns, overlaps_ns
+from rocm_perf.analysis.basis.keys import ordered, over, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, delay
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.calls import COPY_CALL, SYNC_CALL
@@ -22,6 +23,7 @@ _STREAM_WAIT = r"^(hip|cuda|cu)StreamWaitEvent"
 _FREE = "free"
 _HELD_CAUSES = ("event", "queue_gap", "launch_latency")
 _CALL_CAUSES = ("host_sync", "copy", "host_api")
+_CALL_KINDS = pl.Enum([*_CALL_CAUSES, _FREE])
 _PROCESS = ("node", "pid")
 _LAUNCHES = (*_PROCESS, "launch_name")  # a slow host is slow in its own launches alone
 
@@ -38,9 +40,8 @@ def host_calls(calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     outer = outer.with_columns(_kinds(outer["name"]).alias("cause"))
     frees = outer.filter(pl.col("cause") == _FREE)
     waited = overlap_ns(frees, work, _PROCESS) > 0
-    freed = frees.with_columns(
-        pl.when(waited).then(pl.lit("host_sync")).otherwise(pl.lit("host_api")).alias("cause")
-    )
+    cause = pl.when(waited).then(pl.lit("host_sync")).otherwise(pl.lit("host_api")).cast(_CALL_KINDS)
+    freed = frees.with_columns(cause.alias("cause"))
     return pl.concat([outer.filter(pl.col("cause") != _FREE), freed])
 
 
@@ -57,7 +58,8 @@ def _kinds(names: pl.Series) -> pl.Series:
         .otherwise(pl.lit("host_api"))
     )
     known = pl.DataFrame({"name": names.unique()}).with_columns(kind.alias("kind"))
-    kinds: pl.Series = names.replace_strict(known["name"], known["kind"], return_dtype=pl.String)
+    texts = names.replace_strict(known["name"], known["kind"], return_dtype=pl.String)
+    kinds: pl.Series = texts.cast(_CALL_KINDS)
     return kinds
 
 
@@ -125,7 +127,7 @@ def _host_part(gaps: pl.DataFrame, calls: pl.DataFrame, operators: pl.DataFrame)
     return divided.with_columns(
         between.then("outside").otherwise(0).alias("framework"),
         between.then(0).otherwise("outside").alias("host_busy"),
-    )
+    ).drop("outside", "recorded")
 
 
 def _device_part(gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
@@ -151,10 +153,8 @@ def _device_part(gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame) ->
         (pl.col("start_ns") - pl.col("held_from")).alias("held"),
     )
     waited, free = timed.filter(awaited), timed.filter(~awaited)
-    return pl.concat(
-        [free.with_columns(pl.col("held").alias("queue_gap")), _held_back(waited, work)],
-        how="diagonal_relaxed",
-    )
+    divided = [free.with_columns(pl.col("held").alias("queue_gap")), _held_back(waited, work)]
+    return pl.concat(divided, how="diagonal_relaxed").drop("latency", "launched", "held_from", "held")
 
 
 def _held_back(gaps: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
@@ -175,15 +175,16 @@ def _held_back(gaps: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
         (pl.col("copy") + pl.col("by_copy")).alias("copy"),
         (pl.col("by_any") - pl.col("by_copy") - pl.col("collective") + unseen).alias("event"),
         (nothing - unseen).alias("queue_gap"),
-    )
+    ).drop("by_copy", "by_any")
 
 
 def _latencies(work: pl.DataFrame) -> pl.DataFrame:
     """How long a launch of each process by each function takes: nearly all of those that found the GPU idle, the first
     one included."""
-    before = pl.col("end_ns").cum_max().shift(1).over(GPU)
+    before = over(pl.col("end_ns").cum_max().shift(1), telling(GPU, work))
     found_idle = pl.col("launch_end") >= pl.coalesce(before, "launch_end")
-    times = work.select(*GPU, "pid", "start_ns", "end_ns", "launch_name", "launch_end").sort("start_ns")
+    columns = work.select(*GPU, "pid", "start_ns", "end_ns", "launch_name", "launch_end")
+    times = ordered(columns, ["start_ns"])
     idle = times.filter(found_idle & (delay() >= 0))
     usual, most = delay().quantile(0.5, "lower"), delay().quantile(_LATENCY_QUANTILE, "nearest")
     latency = pl.min_horizontal(most, _OUTLIER * usual).cast(pl.Int64).alias("latency")

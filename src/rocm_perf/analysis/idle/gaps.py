@@ -61,6 +61,9 @@ _PLACES: dict[Level, tuple[str, ...]] = {
     "stream": (*GPU, "stream_id"),
 }
 _PLACE = (*GPU, "queue_id", "stream_id")
+# Of the work that ends a gap: where and when it ran, and how it was launched.
+_END = (*_PLACE, "start_ns", "end_ns", "name", "correlation_id", "pid", "tid", "launch_name", "launch_start",
+        "launch_end")  # fmt: skip
 _STEPS = [step * 10**decade for decade in range(19) for step in (1, 2, 5)]
 _EDGES = pl.Series([*_STEPS, (1 << 63) - 1], dtype=pl.Int64)  # no time is longer
 _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded launch"
@@ -153,7 +156,7 @@ def _same_as(places: pl.DataFrame) -> dict[Level, Level]:
 
 
 def _idle(work: pl.DataFrame, level: Level) -> pl.DataFrame:
-    return holes(work, _PLACES[level], then=["launch_start"], before=["launch_start"])
+    return holes(work.select(_END), _PLACES[level], then=["launch_start"], before=["launch_start"])
 
 
 def _processes_with_operators(trace: Trace) -> pl.DataFrame:
@@ -241,7 +244,8 @@ def _histogram(length: pl.Series) -> tuple[Bin, ...]:
 
 def _worst(idle: pl.DataFrame, work: pl.DataFrame, calls: pl.DataFrame) -> list[Gap]:
     length = (pl.col("start_ns") - pl.col("since_ns")).alias("length")
-    longest = idle.top_k(WORST, by=[length, -pl.col("since_ns")])
+    least = idle.select(length).to_series().top_k(WORST).min() or 0
+    longest = idle.filter(length >= least).top_k(WORST, by=[length, -pl.col("since_ns")])
     longest = longest.sort(length, -pl.col("since_ns"), descending=True)
     key = [*GPU, "since_ns"]
     ends = work.filter(pl.col("end_ns").is_in(longest["since_ns"].implode()))

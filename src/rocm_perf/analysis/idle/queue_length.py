@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.keys import sorted_by
+from rocm_perf.analysis.basis.keys import sorted_by, telling
 from rocm_perf.analysis.basis.nested import CALL, with_launch
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.series import highest
@@ -127,10 +127,12 @@ def _levels(work: pl.DataFrame) -> pl.DataFrame:
     empty."""
     waited = work.filter(pl.col("start_ns") > pl.col("launch_ns"))
     changes = pl.concat(
-        waited.select("stream", pl.col(column).alias("time_ns"), pl.lit(change, pl.Int64).alias("change"))
-        for column, change in (("launch_ns", 1), ("start_ns", -1))
+        waited.select("stream", pl.col(column).alias("time_ns"), pl.lit(change, pl.Int8).alias("change"))
+        for column, change in (("start_ns", -1), ("launch_ns", 1))
     )
-    ordered = sorted_by(changes, "stream", "time_ns", "change")
+    ordered = sorted_by(
+        changes, *telling(["stream"], changes), "time_ns"
+    )  # and by change, as they are already
     # All work that arrives leaves, so the sum is back at 0 where the next stream begins.
     levels = ordered.select("stream", "time_ns", pl.col("change").cum_sum().alias("level"))
     same = [pl.col(name) == pl.col(name).shift(-1) for name in ("stream", "time_ns")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns, union_ns
+from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.busy import wall_ns
@@ -131,15 +132,15 @@ def _waits(trace: Trace) -> pl.DataFrame:
     """The outermost waiting calls of each thread, with their scope."""
     name = pl.col("name").str
     blocking = name.contains(COPY_CALL) & ~name.contains("Async")
-    usable = (pl.col("pass_id") == timed_pass(trace)) & (name.contains(SYNC_CALL) | blocking)
+    calls = trace.table("api_calls")
+    waiting = named(calls["name"], name.contains(SYNC_CALL) | blocking)
     scope = pl.coalesce(
         *(pl.when(name.contains(pattern)).then(pl.lit(scope)) for scope, pattern in _SCOPES.items()),
         pl.lit("copy"),
     )
     columns = ("name", "start_ns", "end_ns", *_THREAD, "op_id")
-    return disjoint(
-        trace.lazy("api_calls").filter(usable).select(*columns, scope.alias("scope")).collect(), _THREAD
-    )
+    waits = calls.filter(waiting & (calls["pass_id"] == timed_pass(trace)))
+    return disjoint(waits.select(*columns, scope.alias("scope")), _THREAD)
 
 
 def _work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[str], str]:

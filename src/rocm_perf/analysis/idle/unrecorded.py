@@ -45,7 +45,8 @@ def unrecorded_waits(trace: Trace) -> pl.DataFrame:
     long = calls.filter(pl.col("end_ns") - pl.col("start_ns") >= LONG_WAIT_NS).select(
         *_PROCESS, *(pl.col(old).alias(new) for old, new in _CALL.items())
     )
-    idle = _without_work(trace) if calls.height and not calls["name"].str.contains(_HOST_WORK).any() else None
+    by_host = calls["name"].unique().str.contains(_HOST_WORK).any()
+    idle = _without_work(trace) if calls.height and not by_host else None
     if idle is None or not idle.height:
         return pl.DataFrame(schema=_WAIT)
     launched = pl.max_horizontal("launch_end", "since_ns").alias("start_ns")
@@ -60,7 +61,7 @@ def unrecorded_waits(trace: Trace) -> pl.DataFrame:
 
 def _without_work(trace: Trace) -> pl.DataFrame:
     """What ends each long idle time of a GPU, and its first work of all, with `since_ns` and `inside`."""
-    work = launched_work(trace)
+    work = launched_work(trace).select(*_PROCESS, "agent_id", "name", *_SPAN, "launch_end")
     gaps = holes(work, GPU).with_columns(pl.lit(True).alias("inside"))
     first = firsts(ordered(work, ["start_ns"]), GPU)
     led_in = first.with_columns(pl.col("launch_end").alias("since_ns"), pl.lit(False).alias("inside"))

@@ -12,13 +12,15 @@ import polars as pl
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.module_spans import GRAPH, REGION, class_name, is_module
+from rocm_perf.analysis.basis.nested import nested_ops
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.modules.attribution import attributed, kernel_use
 from rocm_perf.analysis.modules.folding import Fold, folded, shapes_by_place
 from rocm_perf.analysis.modules.places import Places, places
 from rocm_perf.analysis.modules.sums import Sums, call_totals, subtree_totals
 from rocm_perf.analysis.operators.passes import PASSES, Passes, passes
-from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, operator_tree
+from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, has_operators, operator_tree
 from rocm_perf.analysis.time.kernel_use import MATRIX_SHARE, OCCUPANCY, matrix_share, mean_occupancy
 from rocm_perf.analysis.time.matrix_units import matrix_use
 from rocm_perf.model.quantity import Quantity
@@ -50,8 +52,9 @@ Row = Mapping[str, Any]
 @once_per_trace
 def modules(trace: Trace) -> Modules:
     """The modules of the timed pass with equal ones folded, or why there are none."""
-    tree = operator_tree(trace)
-    if not is_module(tree.spans).any():
+    some = has_operators(whole_of(trace)) or nested_ops(trace).height
+    tree = operator_tree(trace) if some else None
+    if tree is None or not is_module(tree.spans).any():
         return Modules((), (), "gpu", 0, 0, unavailable=NO_MODULES)
     _, linked_by = backward_links(tree)
     kinds = passes(trace)

@@ -135,7 +135,8 @@ def _launches(graph: Graph) -> pl.DataFrame:
         pl.col(name) == pl.col(name).shift(1) for name in ("thread", "section", "looped", "lane", "single")
     ]
     joins = pl.all_horizontal(*same, idle <= _LONGEST_HOST_GAP_NS).fill_null(False)
-    return calls.with_columns(run=(~joins).cum_sum()).filter("single")
+    runs = calls.with_columns(run=(~joins).cum_sum()).filter("single")
+    return runs.select("run", "name", "looped", "call", "own_ns", "item", "item_ns")
 
 
 def _started(nodes: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import disjoint
-from rocm_perf.analysis.basis.keys import grouped
+from rocm_perf.analysis.basis.keys import grouped, named, ordered
 from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls, with_calls
 from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -73,26 +73,28 @@ def _launching_calls(trace: Trace) -> pl.DataFrame:
     """Each of these calls. Not among them: calls inside another one, and launches that a graph captured."""
     calls = timed_calls(trace)
     name = pl.col("name").str
-    launching = name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)
-    outer = disjoint(_uncaptured(calls, launching), THREAD).with_columns(call_key())
+    outer = disjoint(_uncaptured(calls), THREAD).with_columns(call_key())
     left = with_calls(outer, _work(trace))["left"]
     counted = outer.with_columns(
         left.fill_null(0), pl.col("correlation_id").is_not_null().alias("identified")
     )
     # In a part of a recording, a wait may end after it: what it waited for may lie there too.
-    waits = calls.filter(name.contains(SYNC_CALL)) if trace.run.window is None else calls.clear()
+    ended = trace.run.window is None
+    waits = calls.filter(named(calls["name"], name.contains(SYNC_CALL))) if ended else calls.clear()
     return counted.with_columns(_pending(counted, waits).alias("pending"))
 
 
-def _uncaptured(calls: pl.DataFrame, launching: pl.Expr) -> pl.DataFrame:
-    name = pl.col("name").str
-    mark = pl.when(name.contains(CAPTURE_BEGINS)).then(True).when(name.contains(CAPTURE_ENDS)).then(False)
+def _uncaptured(calls: pl.DataFrame) -> pl.DataFrame:
+    name, functions = pl.col("name").str, calls["name"]
+    launching = named(functions, name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL))
+    begins, ends = (named(functions, name.contains(mark)) for mark in (CAPTURE_BEGINS, CAPTURE_ENDS))
+    mark = pl.when(begins).then(True).when(ends).then(False)
     columns = (*THREAD, "name", "start_ns", "end_ns", "correlation_id")
     marked = calls.select(*columns, launching.alias("launching"), mark.alias("capturing")).filter(
         pl.col("launching") | pl.col("capturing").is_not_null()
     )
     within = pl.col("capturing").forward_fill().over(_PROCESS).fill_null(False)
-    return marked.sort("start_ns").filter(pl.col("launching") & ~within).drop("launching", "capturing")
+    return ordered(marked, ["start_ns"]).filter(pl.col("launching") & ~within).drop("launching", "capturing")
 
 
 def _work(trace: Trace) -> pl.DataFrame:
