@@ -19,6 +19,7 @@ _LONG = 3  # usual lengths, and
 _LONG_SHARE = 0.05  # of all steps together: such a step holds something else as well, unless
 _ALIKE = 0.5  # as many others as steps need are at least half as long
 _MOST = 0.5  # of the kernels from the first step on: usual steps with fewer are not what the program does
+_AS_LONG = 0.8  # of the steps of the longest run
 _SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
 _AHEAD = 0.1  # of the steps' time: where the GPU ends this much later, the host runs ahead
 
@@ -34,7 +35,7 @@ class Steady(NamedTuple):
 def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     """None where too few steps are alike."""
     runs = _usual_steps(repeated)
-    usual = max(runs, key=len, default=())
+    usual = _judged_run(runs)
     if len(usual) < FEWEST_STEPS:
         return None
     since = work.filter(step_time(repeated) >= repeated.steps[0].start_ns)
@@ -43,6 +44,12 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     span = _span(usual, work.filter(_within(usual, step_time(repeated))))
     others = tuple(step for run in runs if run is not usual for step in run)
     return Steady(usual, span if repeated.host_times else _from_launch(span, work), others)
+
+
+def _judged_run(runs: list[tuple[Step, ...]]) -> tuple[Step, ...]:
+    """The longest run; the last of those about as long, for a program warms up before it does what it is for."""
+    most = max(map(len, runs), default=0)
+    return next((run for run in reversed(runs) if len(run) >= _AS_LONG * most), ())
 
 
 def _kernels_of_a_process(work: pl.DataFrame) -> int:

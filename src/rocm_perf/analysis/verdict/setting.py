@@ -15,7 +15,13 @@ _JAX = "jax"  # what its profiler is called
 _GRAPH_LAUNCH = "GraphLaunch"
 _MOSTLY = 0.5
 # What NVIDIA calls the same thing.
-_NVIDIA_WORDS = {"HIP graph": "CUDA graph", "roctx": "NVTX", "RCCL": "NCCL", "LDS": "shared memory"}
+_NVIDIA_WORDS = {
+    "HIP graph": "CUDA graph",
+    "roctx": "NVTX",
+    "hipMallocAsync": "cudaMallocAsync",
+    "RCCL": "NCCL",
+    "LDS": "shared memory",
+}
 
 
 @dataclass(frozen=True)
