@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rocm_perf.analysis.phases.build import phases
+from rocm_perf.ingest.load import load
 from tests.gpu.pairs.recording import RECORDERS, Recorder
 from tests.gpu.verdicts.case import Case
 from tests.gpu.verdicts.catalogue import CASES
@@ -35,3 +39,18 @@ def test_a_wrong_verdict_is_told() -> None:
     (objection, *_) = Judged(one, RECORDERS[0], right.findings).objections
     assert "not host-bound" in objection
     assert Judged(one, RECORDERS[0], ()).objections == ["nothing is said"]
+
+
+RECORDED = [json.loads(line) for line in (FOLDER / "cases.jsonl").read_text().splitlines()[1:]]
+WARMED_UP_LONGER = {"offloaded_ahead"}  # ten steps, then a loop of six
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in RECORDED if row["recorder"] == "cupti"], ids=lambda row: row["case"]
+)
+def test_the_loop_is_judged_not_what_comes_before(row: dict[str, Any]) -> None:
+    division = phases(load(FOLDER / row["file"]))
+    (steady,) = [phase for phase in division.rows if phase.name == "steady"]
+    by_its_own_clock = 1000 * row["steps"] * row["us_per_step"]
+    near = steady.duration_ns == pytest.approx(by_its_own_clock, rel=0.12)
+    assert near != (row["case"] in WARMED_UP_LONGER)
