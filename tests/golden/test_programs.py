@@ -11,8 +11,8 @@ import pytest
 from rocm_perf.analysis.phases.build import phases
 from rocm_perf.ingest.load import load
 from tests.gpu.pairs.recording import RECORDERS, Recorder
-from tests.gpu.verdicts.case import Case
-from tests.gpu.verdicts.catalogue import CASES
+from tests.gpu.verdicts.case import Case, Plain
+from tests.gpu.verdicts.catalogue import CASES, PLAIN
 from tests.gpu.verdicts.judged import Judged, judged, recorded
 
 pytestmark = pytest.mark.thorough
@@ -29,8 +29,14 @@ def test_an_expert_agrees(case: Case, recorder: Recorder) -> None:
     assert agrees != ((case.name, recorder.name) in DISPUTED)
 
 
+@pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.name)
+def test_an_expert_agrees_without_a_framework(case: Plain) -> None:
+    assert not judged(case, RECORDERS[0], FOLDER).objections
+
+
 def test_every_case_was_recorded() -> None:
     assert all(len(recorded(case, FOLDER)) == len(RECORDERS) for case in CASES)
+    assert all(recorded(case, FOLDER) == [RECORDERS[0]] for case in PLAIN)
 
 
 def test_a_wrong_verdict_is_told() -> None:

@@ -57,6 +57,10 @@ class Pair:
         """The arguments of Python that run so many steps of the first variant."""
         return ["-m", "tests.gpu.pairs.run", self.name, str(steps)]
 
+    def command(self, steps: int) -> list[str]:
+        """What runs them."""
+        return ["python", *self.program(steps)]
+
 
 class Device(Protocol):
     """The GPU as the measuring code sees it."""

@@ -37,8 +37,8 @@ class Looped(Protocol):
     @property
     def torch_steps(self) -> int: ...
 
-    def program(self, steps: int) -> list[str]:
-        """The arguments of Python that run so many steps of it."""
+    def command(self, steps: int) -> list[str]:
+        """What runs so many steps of it."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _without_its_path(recording: bytes) -> bytes:
 def command(looped: Looped, recorder: Recorder, folder: Path) -> list[str]:
     """What records the program below the folder."""
     ours = [sys.executable, "-m", "rocm_perf.cli.main", "profile", "--no-analyze", "-d", str(folder)]
-    app = ["python", *looped.program(recorder.steps(looped))]
+    app = looped.command(recorder.steps(looped))
     return [*ours, "--profiler", recorder.name, *recorder.options, "--", *app]
 
 

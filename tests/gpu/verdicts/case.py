@@ -10,20 +10,36 @@ from rocm_perf.model.finding import Kind
 Step = Callable[[int], None]  # called with its number in the loop
 
 
-@dataclass(frozen=True)
-class Case:
-    """`make` sets the program up and gives its step. torch.profiler records `torch_steps`, so that its file stays
-    small. The first finding has one of the `kinds`; title or remedy match `says`, and no finding matches `never`."""
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """The first finding has one of the `kinds`; title, remedy or evidence match `says`, and no finding matches
+    `never`. torch.profiler records `torch_steps`, so that its file stays small, or nothing."""
 
     name: str
     verdict: str  # an expert's first sentence
-    make: Callable[[], Step]
     kinds: tuple[Kind, ...]
     steps: int
-    torch_steps: int
+    torch_steps: int = 0
     says: str = ""
     never: str = ""
 
-    def program(self, steps: int) -> list[str]:
-        """The arguments of Python that run so many steps of it."""
-        return ["-m", "tests.gpu.verdicts.run", self.name, str(steps)]
+
+@dataclass(frozen=True, kw_only=True)
+class Case(Expected):
+    """A program in torch: `make` sets it up and gives its step."""
+
+    make: Callable[[], Step]
+
+    def command(self, steps: int) -> list[str]:
+        """What runs so many steps of it."""
+        return ["python", "-m", "tests.gpu.verdicts.run", self.name, str(steps)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(Expected):
+    """A program of plain.cu, which lies built at `binary`."""
+
+    binary: str = "plain"
+
+    def command(self, steps: int) -> list[str]:
+        return [self.binary, self.name, str(steps)]

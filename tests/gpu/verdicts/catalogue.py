@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 
-from tests.gpu.verdicts.case import Case
+from tests.gpu.verdicts.case import Case, Plain
 from tests.gpu.verdicts.programs import copies, host, kernels
 
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS
@@ -314,6 +314,64 @@ CASES = (
         kinds=_AT_THE_ROOF,
         steps=15,
         torch_steps=12,
+    ),
+)
+
+# Programs without a framework, written when all above had been mended.
+PLAIN = (
+    Plain(
+        name="allocating",
+        verdict="Memory is allocated and freed around each kernel, which takes longer than the kernel.",
+        kinds=("host-bound", "sync", "memory"),
+        steps=40,
+        says="(?i)alloc",
+    ),
+    Plain(
+        name="copying",
+        verdict="Pageable copies before and after a short kernel take all of the time.",
+        kinds=("copies",),
+        steps=10,
+    ),
+    Plain(
+        name="counting",
+        verdict="A kernel whose atomics all go to one address takes most of the time.",
+        kinds=KERNEL_KINDS,
+        steps=20,
+        says="count_all",
+    ),
+    Plain(
+        name="overlapping",
+        verdict="Kernels fill the time; the copies run beside them.",
+        kinds=KERNEL_KINDS,
+        steps=60,
+        never=r"(?i)copies|data crosses",
+    ),
+    Plain(
+        name="strided",
+        verdict="Each thread reads a row of its own, and there are far too few of them.",
+        kinds=KERNEL_KINDS,
+        steps=30,
+        says="sum_rows",
+    ),
+    Plain(
+        name="thinking",
+        verdict="The GPU waits while the host computes.",
+        kinds=("host-bound",),
+        steps=20,
+        says="(?i)other work",
+    ),
+    Plain(
+        name="tiny",
+        verdict="The kernels are far shorter than their launches.",
+        kinds=("host-bound",),
+        steps=40,
+        says="(?i)graph",
+    ),
+    Plain(
+        name="waiting",
+        verdict="The host waits after every short kernel.",
+        kinds=("sync",),
+        steps=20,
     ),
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.gpu.pairs.recording import RECORDERS, Recorder, recording_name
-from tests.gpu.verdicts.case import Case
+from tests.gpu.verdicts.case import Case, Expected, Plain
 
 from rocm_perf.analysis.overview import examine
 from rocm_perf.ingest.load import load
@@ -18,7 +18,7 @@ from rocm_perf.model.finding import Finding
 class Judged(NamedTuple):
     """The findings on one recording of a case, the first one first."""
 
-    case: Case
+    case: Case | Plain
     recorder: Recorder
     findings: tuple[Finding, ...]
 
@@ -28,18 +28,18 @@ class Judged(NamedTuple):
         return list(_objections(self.case, self.findings))
 
 
-def judged(case: Case, recorder: Recorder, folder: Path) -> Judged:
+def judged(case: Case | Plain, recorder: Recorder, folder: Path) -> Judged:
     """The verdict on one recording of the folder."""
     trace = load(folder / recording_name(case, recorder))
     return Judged(case, recorder, examine(trace, case.name).findings)
 
 
-def recorded(case: Case, folder: Path) -> list[Recorder]:
+def recorded(case: Case | Plain, folder: Path) -> list[Recorder]:
     """The recorders that left a recording of the case in the folder."""
     return [recorder for recorder in RECORDERS if (folder / recording_name(case, recorder)).exists()]
 
 
-def _objections(case: Case, findings: tuple[Finding, ...]) -> Iterator[str]:
+def _objections(case: Expected, findings: tuple[Finding, ...]) -> Iterator[str]:
     if not findings:
         yield "nothing is said"
         return

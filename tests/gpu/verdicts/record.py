@@ -1,6 +1,7 @@
 """Records every case on a machine with an NVIDIA GPU, by CUPTI and by torch.profiler. Every result is in OUT at once.
 
-python tests/gpu/verdicts/record.py OUT [NAME ...], with rocm_perf and its dependencies importable
+python tests/gpu/verdicts/record.py OUT [NAME ...] [--plain BINARY], with rocm_perf and its dependencies importable;
+BINARY is plain.cu, built by nvcc -O2
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -17,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from tests.gpu.pairs.device import Cuda
 from tests.gpu.pairs.recording import RECORDERS, Recorder, launched, record
 from tests.gpu.pairs.results import Row, append
-from tests.gpu.verdicts.case import Case
-from tests.gpu.verdicts.catalogue import CASES, case_named
+from tests.gpu.verdicts.case import Case, Plain
+from tests.gpu.verdicts.catalogue import CASES, PLAIN, case_named
 
 
-def recorded(case: Case, recorder: Recorder, out: Path) -> Row:
+def recorded(case: Case | Plain, recorder: Recorder, out: Path) -> Row:
     """What was kept of the recording, or why there is none."""
     try:
         row = record(case, recorder, out, launched)
@@ -36,11 +38,13 @@ def main() -> None:
     parser.add_argument(
         "cases", nargs="*", type=case_named, metavar="NAME", help="all of them if none is named"
     )
+    parser.add_argument("--plain", metavar="BINARY", help="record the programs of plain.cu instead")
     args = parser.parse_args()
+    plain = [replace(one, binary=args.plain) for one in PLAIN] if args.plain else []
     args.out.mkdir(parents=True, exist_ok=True)
     append(args.out / "cases.jsonl", {"date": date.today().isoformat(), **Cuda().facts()})
-    for case in args.cases or CASES:
-        for recorder in RECORDERS:
+    for case in plain or args.cases or CASES:
+        for recorder in (recorder for recorder in RECORDERS if recorder.steps(case)):
             row = recorded(case, recorder, args.out)
             append(args.out / "cases.jsonl", row)
             print(json.dumps(row), flush=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from tests.gpu.verdicts.catalogue import CASES
+from tests.gpu.verdicts.catalogue import CASES, PLAIN
 from tests.gpu.verdicts.judged import Judged, judged, recorded
 
 _HEAD = "| program | what it is limited by | first finding | of both |\n|---|---|---|---|"
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder
     print(_HEAD)
-    for case in CASES:
+    for case in (*CASES, *PLAIN):
         if recorders := recorded(case, folder):
             print(row([judged(case, recorder, folder) for recorder in recorders]))
 
