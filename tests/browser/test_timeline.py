@@ -371,8 +371,8 @@ def test_two_timelines_move_together_aligned_by_step(opened: Opened) -> None:
 
 def test_motion_glides_unless_it_is_unwanted(opened: Opened) -> None:
     page = opened(motion=True)
-    page.evaluate("view.show(1e6, 2e6)")
-    assert length(page) > 1e6
+    # Asked within the same call: a second one may come when the motion has ended.
+    assert page.evaluate("view.show(1e6, 2e6), view.range.to - view.range.from") > 1e6
     page.wait_for_function("view.range.to - view.range.from === 1e6")
 
 
