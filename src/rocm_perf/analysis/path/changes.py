@@ -281,8 +281,8 @@ def _beside_copies(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:
 
 
 def _large(graph: Graph) -> pl.DataFrame:
-    """Copies between host and GPU that are no read-backs of a small result."""
-    between = pl.col("name").cast(pl.String).is_in(_HOST_COPIES) & (pl.col("size_bytes") > SMALL_BYTES)
+    """Copies between host and GPU, but for those so small that the host may be reading a result back."""
+    between = pl.col("name").is_in(_HOST_COPIES) & (pl.col("size_bytes") > SMALL_BYTES)
     return numbered(graph).filter((pl.col("kind") == "copy") & between)
 
 

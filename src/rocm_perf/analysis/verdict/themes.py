@@ -139,7 +139,7 @@ def _waits_first(run: Run) -> str:
     if waits < _SEVERAL or run.setting.uses_graphs:
         return ""
     example = _RESULTS_OF_TORCH if run.setting.torch else ""
-    return f"The host waits {waits:,.0f} times in a step, which no graph can hold: take that out first{example}. "
+    return f"The host waits {waits:,.0f} times in a step, which no graph can hold: remove those waits first{example}. "
 
 
 def _inside_calls(run: Run, finding: Finding) -> tuple[str, str]:
