@@ -202,9 +202,10 @@ void pop() {
   standin_call_back(CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxRangePop, &data);
 }
 
-void ended(CUpti_CallbackId id) {
+void ended(CUpti_CallbackId id, const char* name = "") {
   CUpti_CallbackData data{};
   data.callbackSite = CUPTI_API_EXIT;
+  data.functionName = name;
   standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
 }
 
@@ -265,6 +266,22 @@ void steady() {
   for (unsigned step = 0; step < 200; ++step) launch_steadily(step);
 }
 
+// As `steady`, with one graph.
+void with_a_graph() {
+  standin_context_created(1, 0);
+  for (unsigned step = 0; step < 200; ++step) {
+    if (step == 3) ended(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000");
+    launch_steadily(step);
+  }
+}
+
+// As `steady`, with a second thread that launches, too.
+void with_threads() {
+  std::thread other([] { steady(); });
+  steady();
+  other.join();
+}
+
 // Until CUPTI has been detached so often; says how much was launched.
 void until_detached(unsigned times) {
   standin_context_created(1, 0);
@@ -305,6 +322,8 @@ int main(int, char** words) {
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;
+  if (scene == "with a graph") return with_a_graph(), 0;
+  if (scene == "with threads") return with_threads(), 0;
   if (scene == "delay") return by_the_clock(true, false), 0;
   if (scene == "duration") return by_the_clock(false, true), 0;
   if (scene == "delay and duration") return by_the_clock(true, true), 0;

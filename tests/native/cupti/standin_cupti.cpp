@@ -127,6 +127,7 @@ CUptiResult cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_Callback
 CUptiResult cuptiEnableDomain(uint32_t on, CUpti_SubscriberHandle, CUpti_CallbackDomain domain) {
   const std::lock_guard lock(guard);
   on ? (void)domains.insert(domain) : (void)domains.erase(domain);
+  if (!on) callbacks.erase(callbacks.lower_bound({domain, 0}), callbacks.upper_bound({domain, UINT32_MAX}));
   return CUPTI_SUCCESS;
 }
 // Everything is forgotten; numbers begin anew.
@@ -166,6 +167,10 @@ CUptiResult cuptiActivityFlushAll(uint32_t) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityGetNextRecord(uint8_t* data, size_t size, CUpti_Activity** record) {
+  {
+    const std::lock_guard lock(guard);
+    if (!callback) std::fprintf(stderr, "read when detached\n");
+  }
   std::uint8_t* next = data;
   if (*record) {
     Stored* stored = reinterpret_cast<Stored*>(reinterpret_cast<std::uint8_t*>(*record) - 8);
@@ -196,6 +201,7 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
   static const std::map<uint32_t, const char*> runtime = {
       {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel_v7000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_ptds_v7000, "cudaMemcpy_ptds_v7000"},
+      {CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, "cudaGetLastError_v3020"}};
   static const std::map<uint32_t, const char*> driver = {{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
                                                          {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"}};

@@ -391,7 +391,7 @@ def play_window(stage: Stage, scene: str, **settings: object) -> subprocess.Comp
 def said_when_detached(stage: Stage, scene: str, **settings: object) -> list[str]:
     """What the stand-in says each time that CUPTI is detached."""
     variables = {f"ROCM_PERF_WINDOW_{name.upper()}": str(value) for name, value in settings.items()}
-    return stage.play(scene, TRACE, None, STANDIN_SAYS_FINALIZED="detached", **variables).stderr.split()
+    return stage.play(scene, TRACE, None, STANDIN_SAYS_FINALIZED="detached", **variables).stderr.splitlines()
 
 
 def kernel_streams(trace: Trace) -> list[int]:
@@ -523,6 +523,14 @@ def test_cupti_is_detached_between_windows(stage: Stage) -> None:
 def test_cupti_is_detached_when_the_window_is_over(stage: Stage) -> None:
     assert said_when_detached(stage, "detached once", duration_s=0.3) == ["detached"]
     assert stage.trace().rows("dispatches") > 0
+
+
+@pytest.mark.parametrize("scene", ["with a graph", "with threads"])
+def test_cupti_stays_where_detaching_it_is_not_safe(stage: Stage, scene: str) -> None:
+    assert said_when_detached(stage, scene, delay_s=0.2, open_s=0.1, period_s=0.5) == []
+    trace = stage.trace()
+    assert trace.rows("windows") >= 2
+    assert any("CUDA graphs" in notice for notice in trace.run.notices)
 
 
 def test_windows_that_recur_end_with_the_duration(stage: Stage) -> None:

@@ -9,7 +9,8 @@
 namespace rocm_perf {
 namespace {
 
-constexpr std::uint32_t kDetachable = 24;  // CUDA 12.6: before it, graphs did not survive
+constexpr std::uint32_t kDetachable = 24;        // CUDA 12.6: before it, programs crashed when it was attached again
+constexpr std::int64_t kListening = 20'000'000;  // nanoseconds before it is detached: for a second thread to be heard
 
 std::int64_t own_clock() {
   timespec time{};
@@ -41,20 +42,38 @@ CUptiResult Attachment::attach() {
 }
 
 void Attachment::release() {
-  if (state_ != State::attached || !can_detach()) return;
+  if (state_ != State::attached || is_kept_ || !can_detach()) return;
   ahead_ns_ = cupti_clock() - own_clock();
-  listen_to_calls(true);
+  released_ = own_clock();
   state_ = State::leaving;
+  listen_to_calls(true);
+  if (is_kept_) stay();  // since just now
+}
+
+void Attachment::stay() {
+  State leaving = State::leaving;
+  if (!state_.compare_exchange_strong(leaving, State::attached)) return;
+  listen_to_calls(false);
+  if (!is_kept_) listen_(subscriber_);  // for single calls again
+}
+
+void Attachment::keep() {
+  is_kept_ = true;
+  stay();
 }
 
 bool Attachment::hold() {
-  State leaving = State::leaving;
-  if (state_.compare_exchange_strong(leaving, State::attached)) listen_to_calls(false);
+  stay();
   while (state_ == State::detaching) std::this_thread::sleep_for(std::chrono::microseconds(100));
   return state_ == State::detached && attach() == CUPTI_SUCCESS;
 }
 
-void Attachment::call_ended() {
+void Attachment::called(CUpti_ApiCallbackSite site) {
+  thread_local const char myself = 0;
+  if (state_ != State::leaving) return;
+  const void* caller = nullptr;
+  if (!caller_.compare_exchange_strong(caller, &myself) && caller != &myself) return keep();
+  if (site != CUPTI_API_EXIT || is_kept_ || own_clock() - released_ < kListening) return;
   State leaving = State::leaving;
   if (!state_.compare_exchange_strong(leaving, State::detaching)) return;
   cuptiFinalize();

@@ -91,8 +91,10 @@ Moment now() {
   return moment;
 }
 
-Recording::Recording(Setup setup)
-    : setup_(std::move(setup)), segments_(setup_.path, setup_.window.last_ns, setup_.window.max_bytes) {}
+Recording::Recording(Setup setup, std::function<std::int64_t()> now)
+    : setup_(std::move(setup)),
+      now_(std::move(now)),
+      segments_(setup_.path, setup_.window.last_ns, setup_.window.max_bytes) {}
 
 void Recording::describe_devices() { devices_ = device_properties(); }
 
@@ -125,7 +127,7 @@ void Recording::flush() {
   for (Table* const table : tables())
     if (table->rows()) segments_.file.add(table->taken());
   segments_.file.flush();
-  if (segments_.is_due(now().cupti_ns)) next_segment();
+  if (segments_.is_due(now_())) next_segment();
 }
 
 void Recording::next_segment() {
@@ -143,9 +145,7 @@ void Recording::clear_numbers() {
 
 void Recording::begin() {
   begun_ = true;
-  if (!segments_.open_next(now().cupti_ns)) return;
-  std::uint32_t version = 0;
-  cuptiGetVersion(&version);
+  if (!segments_.open_next(now_())) return;
   const Process& process = setup_.process;
   std::string out = "{\"recorder\": \"rocm-perf cupti\", \"host\": ";
   append_quoted(out, process.host);
@@ -164,7 +164,7 @@ void Recording::begin() {
   out += ", \"refusals\": [";
   for (std::size_t i = 0; i < refusals_.size(); ++i) append_quoted(out += i ? ", " : "", refusals_[i]);
   out += "], \"devices\": " + devices_;
-  append_number(out += ", \"cupti_version\": ", version);
+  append_number(out += ", \"cupti_version\": ", setup_.cupti_version);
   append_number(out += ", \"cuda_driver_version\": ", driver_version());
   segments_.file.add(out + "}");
   segments_.file.flush();
@@ -240,6 +240,8 @@ void Recording::fill(const CUpti_ActivityMemset& fill) {
 }
 
 void Recording::call(const CUpti_ActivityAPI& call) {
+  if (!thread_) thread_ = call.threadId;
+  has_threads_ |= call.threadId != thread_;
   const bool runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
   const std::string& name = (runtime ? runtime_ : driver_).name(call.cbid);
   const bool wanted = setup_.every_call || (runtime ? is_needed(name) : is_work(name));

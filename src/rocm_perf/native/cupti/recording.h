@@ -4,6 +4,7 @@
 #include <cupti.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct Setup {
   Process process;
   std::string domains;
   bool every_call = false;
+  std::uint32_t cupti_version = 0;
   Moment start;
   WindowSettings window;
 };
@@ -48,8 +50,8 @@ struct Ending {
 
 class Recording {
  public:
-  explicit Recording(Setup setup);
-  void describe_devices();  // asks the driver; before the first record
+  Recording(Setup setup, std::function<std::int64_t()> now);  // `now` is CUPTI's time
+  void describe_devices();                                    // asks the driver; before the first record
   void context(std::uint32_t id, std::uint32_t device) { device_of_[id] = device; }
   void note_refusals(const std::vector<std::string>& kinds) { refusals_ = kinds; }  // of CUPTI; before the first record
   void window_changed(std::int64_t time, bool is_open);
@@ -58,6 +60,7 @@ class Recording {
   void flush();                                      // what came is in the file afterwards
   void finish(const Ending& ending);
   bool has_begun() const { return begun_; }
+  bool has_threads() const { return has_threads_; }   // that called CUDA, more than one
   std::uint64_t records() const { return records_; }  // that CUPTI handed over, also those that are not kept
   bool is_full() const { return segments_.is_full(); }
   const std::string& error() const { return segments_.file.error(); }
@@ -94,6 +97,7 @@ class Recording {
   void range(const Range& range, std::uint64_t end);
 
   Setup setup_;
+  std::function<std::int64_t()> now_;  // CUPTI itself may be gone when it is asked
   Segments segments_;
   std::string devices_ = "[]";
   std::vector<std::string> refusals_;
@@ -123,6 +127,8 @@ class Recording {
   std::uint64_t records_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t last_ns_ = 0;
+  std::uint32_t thread_ = 0;  // that called CUDA first
+  bool has_threads_ = false;
   bool begun_ = false;
 };
 

@@ -23,6 +23,7 @@
 
 #include "cupti/activities.h"
 #include "cupti/attachment.h"
+#include "cupti/calls.h"
 #include "cupti/nvtx.h"
 #include "cupti/recording.h"
 #include "cupti/window.h"
@@ -43,6 +44,11 @@ constexpr std::int64_t kRecordCost = 1'000;         // nanoseconds
 constexpr std::size_t kSmallBufferBytes = 1 << 17;  // so that records are counted soon
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
+constexpr const char* kStayed =
+    "CUPTI stayed in the program when nothing was recorded, where it makes calls dearer: beside CUDA graphs, or "
+    "several "
+    "threads that call CUDA, it cannot be detached safely";
+
 struct Buffer {
   std::uint8_t* data;
   std::size_t size;
@@ -58,7 +64,7 @@ class Tracer {
         recurs_(setup.window.recurs()),
         most_records_(recurs_ ? setup.window.period_ns / kCostPart / kRecordCost : INT64_MAX),
         buffer_bytes_(recurs_ ? kSmallBufferBytes : kBufferBytes),
-        recording_(setup),
+        recording_(setup, [&attachment] { return attachment.now(); }),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   void begin();  // records, where the window is open from the start
@@ -66,11 +72,13 @@ class Tracer {
   std::size_t buffer_bytes() const { return buffer_bytes_; }
   void take(Buffer buffer);
   void context_created(CUcontext context);
+  void context_ends();
   void stop();               // at exit: everything that is there is written
   bool ends_by(int signal);  // whether the writer will flush and then let the signal do its work
   void range_opened();
   void range_closed();
-  void call_ended() { attachment_.call_ended(); }
+  void called(CUpti_ApiCallbackSite site) { attachment_.called(site); }
+  void graph_called() { attachment_.keep(); }
   bool is_wanted(std::string_view range) const { return window_.is_named(range); }
   static void flush(bool forced) { cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0); }
 
@@ -99,7 +107,8 @@ class Tracer {
   std::mutex switching_;  // of the next two
   bool is_recording_ = false;
   std::vector<std::string> refusals_;
-  std::string stopped_;  // why recording ended before the program; of the writer
+  std::string stopped_;  // why recording ended before the program; of the writer, as is the next
+  bool stayed_ = false;  // CUPTI, where it would have been detached
   Recording recording_;
   int wake_;
   std::once_flag started_;
@@ -128,6 +137,10 @@ void flush_on_signals();
 
 void say(const std::string& text) { std::fprintf(stderr, "rocm-perf: %s\n", text.c_str()); }
 
+std::string joined(const std::string& one, const std::string& other) {
+  return one + (one.empty() || other.empty() ? "" : "; ") + other;
+}
+
 std::string words(CUptiResult result) {
   const char* text = nullptr;
   return cuptiGetResultString(result, &text) == CUPTI_SUCCESS && text ? text : "CUPTI error " + std::to_string(result);
@@ -152,7 +165,8 @@ std::uint8_t* Tracer::empty_buffer() {
 
 void Tracer::take(Buffer buffer) {
   std::size_t dropped = 0;
-  if (cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_ += dropped;
+  const bool counts = attachment_.is_attached();
+  if (counts && cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_ += dropped;
   {
     const std::lock_guard lock(mutex_);
     full_.push_back(buffer);
@@ -168,6 +182,10 @@ void Tracer::context_created(CUcontext context) {
     contexts_.emplace_back(id, device);
   }
   start_writer();
+}
+
+void Tracer::context_ends() {
+  if (attachment_.is_attached()) flush(false);
 }
 
 void Tracer::wake() const {
@@ -222,11 +240,20 @@ void Tracer::open() {
 }
 
 // Until a window opens again, CUPTI costs nothing. Ranges are heard through it, so it stays where one opens the window.
+// Everything is read before it goes: it owns the names in its records, and reading them takes calls of its own.
+// On an H200 (CUDA 13.0) graphs that were made or run while it was attached failed without it, and of the programs with
+// several threads that called CUDA one crashed in some hundred times: beside those it stays.
 void Tracer::detach() {
-  const std::lock_guard lock(switching_);
   if (hears_ranges_ || !attachment_.is_attached()) return;
+  if (recording_.has_threads()) attachment_.keep();
+  if (attachment_.is_kept()) {
+    stayed_ = true;
+    return;
+  }
   flush(true);
-  attachment_.release();
+  write_waiting();
+  const std::lock_guard lock(switching_);
+  if (!is_recording_) attachment_.release();
 }
 
 bool Tracer::is_recording() {
@@ -291,7 +318,7 @@ void Tracer::write() {
 
 void Tracer::finish(int signal) {
   follow_window();
-  const std::string account = window_.account();
+  const std::string account = joined(window_.account(), stayed_ ? kStayed : "");
   window_.end(attachment_.now());
   follow_window();  // with the end of a window that was still open
   write_waiting();
@@ -300,7 +327,7 @@ void Tracer::finish(int signal) {
 }
 
 void Tracer::write_waiting() {
-  for (;;) {
+  while (!attachment_.is_leaving()) {
     Buffer buffer{};
     {
       const std::lock_guard lock(mutex_);
@@ -383,9 +410,9 @@ void hear_profiler(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
 }
 
 void hear_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  if (call.callbackSite != CUPTI_API_EXIT) return;
-  hear_profiler(domain, id);
-  tracer->call_ended();
+  if (call.functionName && is_of_graph(call.functionName)) tracer->graph_called();
+  if (call.callbackSite == CUPTI_API_EXIT) hear_profiler(domain, id);
+  tracer->called(call.callbackSite);
 }
 
 void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -394,7 +421,7 @@ void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
   if (domain != CUPTI_CB_DOMAIN_RESOURCE) return hear_call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
   const auto* resource = static_cast<const CUpti_ResourceData*>(data);
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) tracer->context_created(resource->context);
-  if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) Tracer::flush(false);
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) tracer->context_ends();
 }
 
 void at_exit() {
@@ -424,11 +451,13 @@ void listen(CUpti_SubscriberHandle subscriber) {
   cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
   cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
   cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
-  const std::string range = window_settings().range;
-  if (range == kProfilerRange)
+  const WindowSettings window = window_settings();
+  if (window.range == kProfilerRange)
     for (const ProfilerCall& call : kProfilerCalls) cuptiEnableCallback(1, subscriber, call.domain, call.id);
-  else if (!range.empty())
+  else if (!window.range.empty())
     listen_to_ranges(subscriber);
+  else if (window.is_limited())
+    listen_to_graphs(subscriber);
 }
 
 void start(const std::string& pattern, const std::string& domains) {
@@ -446,6 +475,7 @@ void start(const std::string& pattern, const std::string& domains) {
   setup.every_call = is_asked(domains, "hsa");
   setup.window = window_settings();
   setup.start = now();
+  cuptiGetVersion(&setup.cupti_version);
   tracer = new Tracer(setup, attachment);
   owner = getpid();
   tracer->begin();
