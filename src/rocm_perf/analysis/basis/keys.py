@@ -62,8 +62,9 @@ def numbers(by: Sequence[str], rows: pl.DataFrame) -> pl.Series:
 
 def named(names: pl.Series, condition: pl.Expr) -> pl.Series:
     """Whether the condition, on a column `name`, holds for each of the names: distinct ones are asked once."""
-    distinct = names.unique().alias("name").to_frame()
-    return names.is_in(distinct.filter(condition)["name"].implode())
+    distinct = names.unique()
+    holds = distinct.cast(pl.String).alias("name").to_frame().select(condition).to_series()
+    return names.is_in(distinct.filter(holds).implode())
 
 
 def joined(rows: pl.DataFrame, key: str, text: str, separator: str) -> pl.DataFrame:

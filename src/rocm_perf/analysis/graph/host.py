@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import ordered, over, ranks, telling
+from rocm_perf.analysis.basis.keys import firsts, ordered, over, ranks, telling
 from rocm_perf.analysis.basis.launched import call_key
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START
 from rocm_perf.analysis.time.steps import steps
@@ -44,7 +44,9 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
         frame = frame.filter(pl.col("category") == "operator")
     rows = (
         placed(frame, number, origins)
-        .select(*THREAD, "rank", "row", "name", "start_ns", "end_ns", "correlation_id")
+        .select(
+            *THREAD, "rank", "row", pl.col("name").cast(pl.Categorical), "start_ns", "end_ns", "correlation_id"
+        )
         .collect()
     )
     rows = rows.with_columns(thread=ranks(THREAD, rows))
@@ -64,16 +66,16 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
 
 def _scopes(names: pl.Series) -> pl.DataFrame:
     """For each function, what it waits for, if it waits; and whether it makes a stream wait for an event."""
-    name = pl.col("name")
+    name = pl.col("name").cast(pl.String).str
     scope = (
-        pl.when(name.str.contains(_DEVICE_WIDE))
+        pl.when(name.contains(_DEVICE_WIDE))
         .then(pl.lit("device sync"))
-        .when(name.str.contains(_EVENT))
+        .when(name.contains(_EVENT))
         .then(pl.lit("event sync"))
-        .when(name.str.contains(SYNC_CALL))
+        .when(name.contains(SYNC_CALL))
         .then(pl.lit("stream sync"))
     )
-    return names.unique().to_frame().with_columns(scope=scope, waits=name.str.contains(_WAIT_EVENT))
+    return names.unique().to_frame().with_columns(scope=scope, waits=name.contains(_WAIT_EVENT))
 
 
 def extents(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
@@ -88,7 +90,7 @@ def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.Da
     """Each call with the number of marks on its thread before it: bounds of steps where ranges show them, else of all
     ranges; and with `looped`: whether it is part of the one step of a loop that was recorded."""
     calls = calls.with_columns(looped=_of_one_step(trace, origins))
-    threads = calls.select(*THREAD, "thread").unique()
+    threads = firsts(calls.select(*THREAD, "thread"), ["thread"])
     marks = _step_marks(trace, origins, threads)
     if marks is None:
         marks = _range_marks(trace, number, origins, threads)
