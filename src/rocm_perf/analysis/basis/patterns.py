@@ -34,12 +34,16 @@ def _codes(links: pl.DataFrame) -> Codes:
 
 
 def _periods(codes: Codes) -> list[int]:
-    """The most frequent distances between one link and the next like it."""
+    """The most frequent distances between one link and the next like it; of equals, the first that is seen."""
     order = np.argsort(codes, kind="stable")
-    like_the_next = codes[order[1:]] == codes[order[:-1]]
-    distances = np.diff(order)[like_the_next]
-    counts = np.bincount(distances[distances <= _LONGEST_PERIOD])
-    most_first = np.argsort(-counts, kind="stable")[:_CANDIDATES]
+    like_the_one_before = codes[order[1:]] == codes[order[:-1]]
+    distance = np.zeros(codes.size, dtype=np.int64)
+    distance[order[1:]] = np.where(like_the_one_before, np.diff(order), 0)
+    near = distance[(distance > 0) & (distance <= _LONGEST_PERIOD)]
+    counts = np.bincount(near)
+    seen = np.zeros_like(counts)
+    seen[near[::-1]] = np.arange(near.size)[::-1]
+    most_first = np.lexsort((seen, -counts))[:_CANDIDATES]
     nearest = [int(period) for period in most_first if counts[period]]
     total = {sum(nearest[:count]) for count in range(1, len(nearest) + 1)}  # two like it in one loop
     return sorted({*nearest, *(period for period in total if period <= _LONGEST_PERIOD)})

@@ -63,7 +63,7 @@ def _dispatches(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFram
         .then("kind")
         .otherwise(pl.lit("collective", NODE_KINDS))
         .alias("kind"),
-        *_TYPES,
+        *_COLUMNS,
     )
 
 
@@ -74,13 +74,15 @@ def _copies(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
         rows.with_columns(pl.coalesce("agent_id", device).alias("agent_id"))
         .select("row", *_placement(), pl.col("kind").cast(pl.Categorical).alias("name"), "size_bytes")
         .collect()
-        .select(pl.lit("copy", NODE_KINDS).alias("kind"), *_with_nulls({**_COLLECTIVE, "graph_id": pl.Int64()}))
+        .select(
+            pl.lit("copy", NODE_KINDS).alias("kind"), *_with_nulls({**_COLLECTIVE, "graph_id": pl.Int64()})
+        )
     )
 
 
 def _with_nulls(absent: Mapping[str, pl.DataType]) -> list[pl.Expr]:
     """The columns of an item, null where its table has none of the kind."""
-    return [pl.lit(None, absent[name]).alias(name) if name in absent else pl.col(name) for name in _TYPES]
+    return [pl.lit(None, absent[name]).alias(name) if name in absent else pl.col(name) for name in _COLUMNS]
 
 
 _COLLECTIVE = {
@@ -89,11 +91,8 @@ _COLLECTIVE = {
     "group_size": pl.Int64(),
     "collective_id": pl.Int64(),
 }
-_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    "name": pl.Categorical, "row": pl.UInt32, "start_ns": pl.Int64, "end_ns": pl.Int64, "node": pl.Int32, "pid": pl.Int64,
-    "rank": pl.Int32, "agent_id": pl.Int64, "stream_id": pl.Int64, "queue_id": pl.Int64, "correlation_id": pl.Int64,
-    "graph_id": pl.Int64, "size_bytes": pl.Int64, **_COLLECTIVE,
-}  # fmt: skip
+_COLUMNS = ("name", "row", "start_ns", "end_ns", "node", "pid", "rank", "agent_id", "stream_id", "queue_id",
+            "correlation_id", "graph_id", "size_bytes", *_COLLECTIVE)  # fmt: skip
 _SPAN = ["node", "pid", "agent_id", "start_ns", "end_ns"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.keys import firsts, ordered, over, ranks, telling
-from rocm_perf.analysis.basis.launched import call_key
+from rocm_perf.analysis.basis.launched import CALL_KEY
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.calls import SYNC_CALL
@@ -34,7 +34,7 @@ def placed(frame: pl.LazyFrame, number: int, origins: pl.DataFrame) -> pl.LazyFr
 
 
 def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The outermost calls, numbered by thread and time, and which of them owns each call_key, the first if several.
+    """The outermost calls, numbered by thread and time, and which of them owns each CALL_KEY, the first if several.
 
     A call within another (HSA within HIP) is part of it. Without any call, framework operators take their place.
     """
@@ -45,7 +45,13 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
     rows = (
         placed(frame, number, origins)
         .select(
-            *THREAD, "rank", "row", pl.col("name").cast(pl.Categorical), "start_ns", "end_ns", "correlation_id"
+            *THREAD,
+            "rank",
+            "row",
+            pl.col("name").cast(pl.Categorical),
+            "start_ns",
+            "end_ns",
+            "correlation_id",
         )
         .collect()
     )
@@ -54,7 +60,7 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
     reach = over(pl.col("end_ns").cum_max().shift(1), telling(["thread"], rows))
     rows = rows.with_columns(inner=(pl.col("start_ns") < reach).fill_null(False))
     rows = rows.with_columns(call=(~pl.col("inner")).cum_sum().cast(pl.Int64) - 1)
-    owners = rows.filter(pl.col("correlation_id") > 0).select(call_key(), "call")
+    owners = rows.select(*CALL_KEY, "call").filter(pl.col("correlation_id") > 0)
     calls = rows.filter(~pl.col("inner")).drop("inner", "correlation_id")
     calls = calls.join(_scopes(calls["name"]), on="name", how="left", maintain_order="left")
     waited = over(pl.when("waits").then("call").forward_fill(), telling(["thread"], calls))
