@@ -46,6 +46,12 @@ def grouped(rows: pl.DataFrame, by: Sequence[str], *aggregates: pl.Expr) -> pl.D
     return rows.group_by(keys, maintain_order=True).agg(same, *aggregates).select(*by, pl.exclude(by))
 
 
+def groups(rows: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
+    """The rows of each group, in the order in which groups begin."""
+    keys = telling(by, rows)
+    return rows.partition_by(keys) if keys else [rows] if rows.height else []
+
+
 def ranks(by: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
     """The number of the group of each row, groups in the order of their values, from 0 on."""
     keys = telling(by, rows)

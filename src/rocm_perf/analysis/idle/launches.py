@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes, union_ns
-from rocm_perf.analysis.basis.keys import as_one, firsts, telling
+from rocm_perf.analysis.basis.keys import as_one, firsts, named, telling
 from rocm_perf.analysis.basis.launched import GPU, delay, launched_kernels, launched_work, timed_calls
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.busy import wall_ns
@@ -98,7 +98,7 @@ def _functions(calls: pl.DataFrame, wall: int | None) -> tuple[ApiFunction, ...]
 
 
 def _graphs(paired: pl.DataFrame) -> GraphLaunches | None:
-    graph = paired.filter(pl.col("launch_name").str.contains(GRAPH_CALL))
+    graph = paired.filter(named(paired["launch_name"], pl.col("name").str.contains(GRAPH_CALL)))
     if not graph.height:
         return None
     calls = firsts(graph, _CALL_KEY)

@@ -121,8 +121,8 @@ def _from_sequence(work: pl.DataFrame) -> Found | None:
 
 def _from_families(kernels: pl.DataFrame) -> Found | None:
     """Steps by what kernels do: a library has another kernel, and other copies around it, for another shape."""
-    kinds = families(kernels["name"])
-    named = kernels.with_columns(name=pl.when(kinds == OTHER.name).then("name").otherwise(kinds))
+    kinds, names = families(kernels["name"]), pl.col("name").cast(pl.String)
+    named = kernels.with_columns(name=pl.when(kinds == OTHER.name).then(names).otherwise(kinds))
     blocks = repeated_blocks(named.filter(kinds != "copy"))
     if blocks is None or blocks.height < _FEWEST_ALIKE or blocks["kernels"].median() == 1:
         return None

@@ -73,7 +73,8 @@ def launches(trace: Trace) -> pl.DataFrame:
     shows that it ran by then. `calls` and `total_ns` are those of each row."""
     by = ["name", "left", "identified", "pending"]
     spent = (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns")
-    return _launching_calls(trace).group_by(by).agg(pl.len().alias("calls"), spent).sort(by)
+    counted = _launching_calls(trace).group_by(by).agg(pl.len().alias("calls"), spent)
+    return counted.with_columns(pl.col("name").cast(pl.String)).sort(by)
 
 
 def _launching_calls(trace: Trace) -> pl.DataFrame:
@@ -164,9 +165,9 @@ def _of_one_graph(trace: Trace, short: pl.DataFrame) -> pl.DataFrame:
     partial = short.filter(pl.col("left") > 0)
     if not partial.height:
         return short
-    calls = (
-        _launching_calls(trace).filter(pl.col("name").str.contains(GRAPH_CALL)).unique("left", keep="first")
-    )
+    calls = _launching_calls(trace)
+    of_graphs = named(calls["name"], pl.col("name").str.contains(GRAPH_CALL))
+    calls = calls.filter(of_graphs).unique("left", keep="first")
     kernels = launched_kernels(trace).select(*CALL_KEY, pl.col("name").alias("kernel"))
     replayed = kernels.drop_nulls("correlation_id").join(
         calls.select(*CALL_KEY, "left"), on=CALL_KEY, nulls_equal=True
