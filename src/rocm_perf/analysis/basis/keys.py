@@ -126,5 +126,14 @@ def alone(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 def firsts(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """The first row of each group, in the order of the rows."""
+    return rows.filter(is_first(rows, by)) if telling(by, rows) else rows.head(1)
+
+
+def is_first(rows: pl.DataFrame, by: Sequence[str]) -> pl.Series:
+    """Whether each row is the first of its group: all are where a column rises from each to the next, as ids do."""
     keys = telling(by, rows)
-    return rows.filter(as_one(keys).is_first_distinct()) if keys else rows.head(1)
+    if any(_rises(rows[key]) for key in keys):
+        return pl.repeat(True, rows.height, eager=True)
+    if not keys:
+        return pl.int_range(rows.height, eager=True) == 0
+    return rows.select(as_one(keys).is_first_distinct()).to_series()
