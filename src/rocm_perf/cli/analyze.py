@@ -14,6 +14,7 @@ from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, questi
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import count_progress, reading_progress, say_beside_progress
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError, UsageError
+from rocm_perf.memory import reuse_freed_memory
 
 if TYPE_CHECKING:
     from rocm_perf.analysis.roofline.build import Machines
@@ -142,6 +143,7 @@ def _on_cluster(args: argparse.Namespace) -> tuple[list[Document], list[Failure]
 
 def _here(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
     """What is said of each recording, or of a window of the one, by this process."""
+    reuse_freed_memory()
     from rocm_perf.cli.recording_size import windows_of
 
     windows = windows_of(args)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rocm_perf.model.time_window import TimeWindow
 
 _MOST = 2**31 - 1  # fits wherever such a number is passed on
+# The part that repeats, or the work where nothing does; the whole recording.
+_NAMED_WINDOWS = ("steady", "all")
 _LONGEST_S = 1e6  # eleven days; the system cannot wait much longer at once
 
 
@@ -82,10 +84,12 @@ def size(text: str) -> int:
 
 def window(text: str) -> TimeWindow | str:
     """A window of a recording, A..B, or one that has a name."""
-    from rocm_perf.model.time_window import NAMED, parse_window
+    if text in _NAMED_WINDOWS:
+        return text
+    from rocm_perf.model.time_window import parse_window
 
     try:
-        return text if text in NAMED else parse_window(text)
+        return parse_window(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

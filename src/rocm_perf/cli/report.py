@@ -13,6 +13,7 @@ from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, 
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
+from rocm_perf.memory import reuse_freed_memory
 from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
     """The recording, or the part of it that the options choose, and everything that is said of it."""
+    reuse_freed_memory()
     from rocm_perf.analysis.overview import examine, overview
     from rocm_perf.analysis.parts.combine import of_window
     from rocm_perf.bench.ceilings.store import chosen

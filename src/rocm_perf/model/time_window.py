@@ -18,8 +18,6 @@ MOMENTS = ("time_ns", "start_ns", "effect_ns")  # the columns by which a table i
 # Processes start before what they do, and graphs are captured before they are replayed.
 UNCUT = ("processes", "captured_graphs", "captured_launches", "captured_ops")
 
-NAMED = ("steady", "all")  # the part that repeats, or the work where nothing does; the whole recording
-
 AnyFrame = TypeVar("AnyFrame", pl.DataFrame, pl.LazyFrame, pl.DataFrame | pl.LazyFrame)
 
 

@@ -46,6 +46,12 @@ def grouped(rows: pl.DataFrame, by: Sequence[str], *aggregates: pl.Expr) -> pl.D
     return rows.group_by(keys, maintain_order=True).agg(same, *aggregates).select(*by, pl.exclude(by))
 
 
+def groups(rows: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
+    """The rows of each group, in the order in which groups begin."""
+    keys = telling(by, rows)
+    return rows.partition_by(keys) if keys else [rows] if rows.height else []
+
+
 def ranks(by: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
     """The number of the group of each row, groups in the order of their values, from 0 on."""
     keys = telling(by, rows)
@@ -62,8 +68,9 @@ def numbers(by: Sequence[str], rows: pl.DataFrame) -> pl.Series:
 
 def named(names: pl.Series, condition: pl.Expr) -> pl.Series:
     """Whether the condition, on a column `name`, holds for each of the names: distinct ones are asked once."""
-    distinct = names.unique().alias("name").to_frame()
-    return names.is_in(distinct.filter(condition)["name"].implode())
+    distinct = names.unique()
+    holds = distinct.cast(pl.String).alias("name").to_frame().select(condition).to_series()
+    return names.is_in(distinct.filter(holds).implode())
 
 
 def joined(rows: pl.DataFrame, key: str, text: str, separator: str) -> pl.DataFrame:
@@ -119,5 +126,14 @@ def alone(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 def firsts(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """The first row of each group, in the order of the rows."""
+    return rows.filter(is_first(rows, by)) if telling(by, rows) else rows.head(1)
+
+
+def is_first(rows: pl.DataFrame, by: Sequence[str]) -> pl.Series:
+    """Whether each row is the first of its group: all are where a column rises from each to the next, as ids do."""
     keys = telling(by, rows)
-    return rows.filter(as_one(keys).is_first_distinct()) if keys else rows.head(1)
+    if any(_rises(rows[key]) for key in keys):
+        return pl.repeat(True, rows.height, eager=True)
+    if not keys:
+        return pl.int_range(rows.height, eager=True) == 0
+    return rows.select(as_one(keys).is_first_distinct()).to_series()

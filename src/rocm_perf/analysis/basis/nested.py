@@ -8,7 +8,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.forest import first_reaching
 from rocm_perf.analysis.basis.keys import firsts, telling
-from rocm_perf.analysis.basis.launched import call_key, with_calls
+from rocm_perf.analysis.basis.launched import CALL_KEY, with_calls
 from rocm_perf.analysis.basis.module_spans import added_spans
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -108,7 +108,7 @@ def with_launch(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     call carries its correlation id."""
     calls = _calls(trace)
     if not telling(["pass_id", "rank"], work, calls):
-        return with_calls(work, calls.select(call_key(), *_LAUNCH))
+        return with_calls(work, calls.select(*CALL_KEY, *_LAUNCH))
     return work.join(firsts(calls, CALL), on=CALL, how="left", nulls_equal=True, maintain_order="left")
 
 

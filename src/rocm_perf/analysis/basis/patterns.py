@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rocm_perf.model.results.path import Link, Pattern
+
+Codes = npt.NDArray[np.unsignedinteger]
 
 _CANDIDATES = 8
 _LONGEST_PERIOD = 1000
@@ -12,8 +16,7 @@ _LONGEST_PERIOD = 1000
 
 def repeated(links: pl.DataFrame) -> Pattern | None:
     """The shortest run of links whose repetition covers the most; None where nothing comes twice in a row."""
-    kind, name = (pl.col(column).to_physical().cast(pl.Int64) for column in ("kind", "name"))
-    codes = links.select(code=kind * (1 << 32) + name)
+    codes = _codes(links)
     stretches = [_stretch(codes, period) for period in _periods(codes)]
     best = max(stretches, key=lambda one: (one[1] * one[2], -one[2]), default=None)
     if best is None or best[1] < 2:
@@ -23,24 +26,34 @@ def repeated(links: pl.DataFrame) -> Pattern | None:
     return Pattern(first, repeats, int(links["duration_ns"].slice(start, repeats * period).sum()))
 
 
-def _periods(codes: pl.DataFrame) -> list[int]:
-    """The most frequent distances between one link and the next like it."""
-    places = codes.with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64))
-    distances = places.select(period=pl.col("place") - pl.col("place").shift(1).over("code")).drop_nulls()
-    counted = distances.filter(pl.col("period") <= _LONGEST_PERIOD)["period"].value_counts(sort=True)
-    nearest: list[int] = counted["period"].head(_CANDIDATES).to_list()
-    total: set[int] = {
-        sum(nearest[:count]) for count in range(1, len(nearest) + 1)
-    }  # two like it in one loop
+def _codes(links: pl.DataFrame) -> Codes:
+    """A number for the kind and name of each link, of a type as small as will do: 16 bits are sorted by counting."""
+    kinds, names = (links[column].to_physical().to_numpy().astype(np.uint64) for column in ("kind", "name"))
+    codes = kinds * (names.max(initial=0) + 1) + names
+    return codes.astype(np.min_scalar_type(codes.max(initial=0)))
+
+
+def _periods(codes: Codes) -> list[int]:
+    """The most frequent distances between one link and the next like it; of equals, the first that is seen."""
+    order = np.argsort(codes, kind="stable")
+    like_the_one_before = codes[order[1:]] == codes[order[:-1]]
+    distance = np.zeros(codes.size, dtype=np.int64)
+    distance[order[1:]] = np.where(like_the_one_before, np.diff(order), 0)
+    near = distance[(distance > 0) & (distance <= _LONGEST_PERIOD)]
+    counts = np.bincount(near)
+    seen = np.zeros_like(counts)
+    seen[near[::-1]] = np.arange(near.size)[::-1]
+    most_first = np.lexsort((seen, -counts))[:_CANDIDATES]
+    nearest = [int(period) for period in most_first if counts[period]]
+    total = {sum(nearest[:count]) for count in range(1, len(nearest) + 1)}  # two like it in one loop
     return sorted({*nearest, *(period for period in total if period <= _LONGEST_PERIOD)})
 
 
-def _stretch(codes: pl.DataFrame, period: int) -> tuple[int, int, int]:
-    """Where the longest repetition with this period starts, how often it comes, and the period."""
-    same = (codes["code"] == codes["code"].shift(period)).fill_null(False)
-    runs = pl.DataFrame({"same": same}).with_row_index("place").with_columns(run=pl.col("same").rle_id())
-    longest = runs.filter("same").group_by("run").agg(pl.col("place").min(), pl.len()).sort("len", "place")
-    if not longest.height:
+def _stretch(codes: Codes, period: int) -> tuple[int, int, int]:
+    """Where the longest repetition with this period starts, the last of several, how often it comes, and the period."""
+    same = np.concatenate([[False], codes[period:] == codes[:-period], [False]])
+    begins, ends = np.flatnonzero(same[1:] != same[:-1]).reshape(-1, 2).T
+    if not begins.size:
         return 0, 0, period
-    place, length = longest.select("place", "len").row(-1)
-    return int(place) - period, 1 + int(length) // period, period
+    longest = begins.size - 1 - int(np.argmax((ends - begins)[::-1]))
+    return int(begins[longest]), 1 + int(ends[longest] - begins[longest]) // period, period

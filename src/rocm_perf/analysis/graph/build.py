@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rocm_perf.analysis.basis.clock_domains import node_domains
@@ -22,9 +24,8 @@ from rocm_perf.model.trace import Trace
 
 _SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
 # At one instant: returns come first, then calls, then what they start, then what meets.
-_ORDER = {"start": 0, "return": 1, "api": 2, "op": 2, "arrival": 3, "kernel": 3, "copy": 3, "collective": 3,
-          "meeting": 4, "end": 6}  # fmt: skip
-_TRANSFER = 5
+_FIRST, _RETURNS, _CALLS, _ITEMS, _MEETINGS, _TRANSFERS, _LAST = (pl.lit(turn, pl.Int8) for turn in range(7))
+_MOST = 1 << 63  # times are 64-bit numbers
 # What edges and nodes are made of; the rest of an item has done its work by then.
 _KEPT = ["node", "pid", "agent_id", "rank", "lane_kind", "lane", "track", "kind", "name", "row", "size_bytes", "item",
          "start_ns", "end_ns", "call", "call_ns", "issued_ns", "last_wait", "before", "before_end", "before_call",
@@ -64,7 +65,7 @@ def _draft(trace: Trace, number: int) -> Graph:
     edges = _placed(_edges(parts, trace, number, origins), position)
     return Graph(
         nodes=nodes,
-        edges=pl.concat([edges, *_loose(nodes.height, edges, aside)], how="diagonal_relaxed"),
+        edges=pl.concat([edges, *_loose(nodes.height, edges, aside)], how="diagonal_relaxed", rechunk=True),
         wall_ns=wall,
         estimates=tuple(parts.estimates),
         missing=missing(trace, parts.calls, parts.items),
@@ -143,25 +144,26 @@ def _numbered(
 def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
     calls, items, met = parts.calls, parts.items, parts.met
     host_columns = ("name", "thread", "rank", "section", "looped", "row")
-    item_columns = ("name", "lane", "rank", "call", "size_bytes", "row")
+    item_columns = ("name", "lane", "rank", pl.col("call") + 1, "size_bytes", "row")
     began = pl.coalesce("met_ns", "start_ns")
     frames = [
-        _instant(START, "start", 0),
-        calls.select(*host_columns, "kind", "start_ns", id="into", duration_ns="own_ns"),
+        _instant(START, "start", 0, _FIRST),
+        calls.select(*host_columns, "kind", "start_ns", id="into", duration_ns="own_ns", turn=_CALLS),
         calls.filter("blocking").select(
             *host_columns,
             kind=pl.lit("return", NODE_KINDS),
             id="out",
             start_ns="end_ns",
             duration_ns=pl.lit(0),
+            turn=_RETURNS,
         ),
         items.select(
             *item_columns,
-            pl.col("kind").cast(NODE_KINDS),
+            "kind",
             id="out",
             start_ns=began,
             duration_ns=pl.col("end_ns") - began,
-            met=pl.col("met_ns").is_not_null(),
+            turn=pl.when(pl.col("met_ns").is_null()).then(_ITEMS).otherwise(_TRANSFERS),
         ),
         items.filter(pl.col("arrival").is_not_null()).select(
             *item_columns,
@@ -169,27 +171,27 @@ def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
             id="arrival",
             kind=pl.lit("arrival", NODE_KINDS),
             duration_ns=pl.lit(0),
+            turn=_ITEMS,
         ),
         met.unique("meeting", keep="first", maintain_order=True).select(
             id="node_id",
             start_ns="met_ns",
             kind=pl.lit("meeting", NODE_KINDS),
-            name=pl.lit("meeting"),
+            name=pl.lit("meeting", pl.Categorical),
             duration_ns=pl.lit(0),
+            turn=_MEETINGS,
         ),
-        _instant(parts.end, "end", wall),
+        _instant(parts.end, "end", wall, _LAST),
     ]
-    nodes = pl.concat(frames, how="diagonal_relaxed")
-    order = pl.col("kind").replace_strict(_ORDER, return_dtype=pl.Int64)
-    order = pl.when(pl.col("met").fill_null(False)).then(_TRANSFER).otherwise(order)
-    nodes = nodes.with_columns(pl.col("name").cast(pl.Categorical), call=pl.col("call") + 1)
-    return nodes.sort(10 * pl.col("start_ns") + order, maintain_order=True).drop("met")
+    nodes = pl.concat(frames, how="diagonal_relaxed", rechunk=True)
+    return nodes.sort(10 * pl.col("start_ns") + pl.col("turn"), maintain_order=True).drop("turn")
 
 
-def _instant(number: int, kind: str, at_ns: int) -> pl.DataFrame:
+def _instant(number: int, kind: str, at_ns: int, turn: pl.Expr) -> pl.DataFrame:
     """The start or the end of all."""
     row = {"id": [number], "kind": [kind], "name": [kind], "start_ns": [at_ns], "duration_ns": [0]}
-    return pl.DataFrame(row, schema_overrides={"kind": NODE_KINDS})
+    types = {"kind": NODE_KINDS, "name": pl.Categorical}
+    return pl.DataFrame(row, schema_overrides=types).with_columns(turn=turn)
 
 
 # Edges: cause and effect are node numbers; `usual` is the usual lag, null where the lag is always as observed
@@ -210,6 +212,7 @@ def _edges(parts: _Parts, trace: Trace, number: int, origins: pl.DataFrame) -> p
             _end_edges(parts, host.extents(trace, number, origins)),
         ],
         how="diagonal_relaxed",
+        rechunk=True,
     )
 
 
@@ -333,13 +336,19 @@ def _bound(nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     ends = (nodes["start_ns"] + nodes["duration_ns"]).gather(edges["cause"])
     edges = edges.with_columns(observed=nodes["start_ns"].gather(edges["effect"]) - ends)
     after_all = (pl.col("kind") == "end") & (pl.col("observed") > pl.col("usual"))
-    edges = edges.with_columns(lag_ns=pl.min_horizontal("observed", "usual"), after_all=after_all).drop(
-        "usual"
+    edges = edges.select(
+        "cause",
+        "effect",
+        "kind",
+        "rule",
+        "observed",
+        lag_ns=pl.min_horizontal("observed", "usual"),
+        after_all=after_all,
     )
     # The edge that explains a start comes last: the least between its usual lag and what was observed; of equals, the
     # first kind.
     late = (pl.col("observed") - pl.col("lag_ns")) * len(EDGE_KINDS.categories) + pl.col("kind").to_physical()
-    edges = edges.sort("effect", late, descending=[False, True], maintain_order=True)
+    edges = edges[_order(edges["effect"], edges.select(late).to_series())]
     binding = (pl.col("effect") != pl.col("effect").shift(-1)).fill_null(True)
     edges = edges.with_columns(binding=binding)
     unrecorded = pl.col("binding") & pl.col("after_all")
@@ -351,6 +360,16 @@ def _bound(nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
         "binding",
         lag_ns=pl.when("binding").then("observed").otherwise("lag_ns"),
     )
+
+
+def _order(rising: pl.Series, falling: pl.Series) -> npt.NDArray[np.intp]:
+    """The rows in the order of two columns, equal ones as they are. As one number, where that is not too large: Timsort
+    merges in one pass what was put together of parts in order."""
+    first, second = rising.to_numpy(), falling.to_numpy()
+    most, least = int(second.max(initial=0)), int(second.min(initial=0))
+    if (int(first.max(initial=0)) + 1) * (most - least + 1) < _MOST:
+        return np.argsort(first * (most - least + 1) + (most - second), kind="stable")
+    return np.lexsort((-second, first))
 
 
 def _placed(edges: pl.DataFrame, position: pl.Series) -> pl.DataFrame:

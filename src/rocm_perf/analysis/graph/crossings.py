@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import telling
+from rocm_perf.analysis.basis.keys import named, telling
 from rocm_perf.analysis.graph.delays import ASSUMED_GAP_NS, SIGNAL_NS
 from rocm_perf.model.trace import Trace
 
@@ -53,7 +53,7 @@ def _only_process(rows: pl.DataFrame) -> int:
 
 def _recorded(links: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """Waits that the recorder timed on the host only: the last event that the process recorded before is the one."""
-    events = calls.filter(pl.col("name").str.contains(_RECORD_EVENT)).select(
+    events = calls.filter(named(calls["name"], pl.col("name").str.contains(_RECORD_EVENT))).select(
         "node", "pid", cause_ns="start_ns"
     )
     return links.drop("cause_ns").sort("effect_ns").join_asof(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.graph.device import DRAIN
 
 _PLACE = ["node", "pid", "agent_id"]
@@ -45,7 +46,7 @@ def _with_default(rows: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     if lanes.height < 2:
         return pl.DataFrame(schema={"default": pl.Int64, "other": pl.Int64})
     streams = rows.filter(pl.col("lane_kind") == "stream")
-    unnamed = calls.filter(pl.col("name").str.contains(_NO_STREAM)).select("call")
+    unnamed = calls.filter(named(calls["name"], pl.col("name").str.contains(_NO_STREAM))).select("call")
     default = streams.join(unnamed, on="call", how="semi").select(*_PLACE, default="lane").unique()
     pairs = default.join(lanes.select(*_PLACE, other="lane"), on=_PLACE)
     return pairs.filter(pl.col("default") != pl.col("other")).select("default", "other")

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 import polars as pl
 
 from rocm_perf.analysis.graph.estimates import usual, with_usual
+from rocm_perf.analysis.graph.graph import NODE_KINDS
 from rocm_perf.model.results.path import Estimate
 
 # Where no kernel was launched while the one before it ran, the recording cannot show the gap between kernels.
 ASSUMED_GAP_NS = 1500
 # The longest that a signal takes between streams: 15 us on an MI300X between RCCL and a copy.
 SIGNAL_NS = 20_000
+_COPIES = "copies"
+_GROUPS = pl.Enum([*NODE_KINDS.categories, "graph", "within a graph"])
 _ASSUMED_GAP = "assumed: what an H200 takes between kernels of a stream; traces of AMD GPUs show less"
 
 
@@ -32,7 +35,9 @@ def with_own_time(
             length=pl.col("end_ns") - pl.col("start_ns"),
         )
         .with_columns(
-            group=pl.when(pl.col("call").is_in(copying.implode())).then(pl.lit("copies")).otherwise("name"),
+            group=pl.when(pl.col("call").is_in(copying.implode()))
+            .then(pl.lit(_COPIES, pl.Categorical))
+            .otherwise("name"),
             most=pl.min_horizontal("length", pl.col("copy_ns") - pl.col("start_ns")),
         )
     )
@@ -54,7 +59,10 @@ def _free_calls(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         calls.clear().select(value="length"),
     )
     return pl.concat(
-        [syncs.select("group", value=pl.col("length")), starts.select(group=pl.lit("copies"), value="value")]
+        [
+            syncs.select("group", value=pl.col("length")),
+            starts.select(group=pl.lit(_COPIES, pl.Categorical), value="value"),
+        ]
     )
 
 
@@ -62,7 +70,7 @@ def _copy_starts(calls: pl.DataFrame, rows: pl.DataFrame) -> Iterator[pl.DataFra
     """Calls that copy and do not block; else blocking ones up to the copy, where the GPU was idle; else launches."""
     idle = (pl.max_horizontal("before_end", "gpu_end") <= pl.col("call_ns")).fill_null(True)
     copying = rows.filter((pl.col("kind") == "copy") & pl.col("graph_id").is_null())
-    free = calls.filter(~pl.col("blocking"))
+    free = calls.select("call", "length", "blocking").filter(~pl.col("blocking"))
     yield free.join(copying, on="call", how="semi").select(value="length")
     blocked = calls.filter(pl.col("copy_ns").is_not_null()).join(copying.filter(idle), on="call", how="semi")
     yield blocked.select(value="most")
@@ -73,22 +81,23 @@ def with_delays(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Estimate]]:
     """Each item with its usual `latency` from the launch and `gap` from the item before it."""
     launched = pl.col("issued_ns").is_not_null()
     in_graph = pl.col("graph_id").is_not_null()
+    kind = pl.col("kind").cast(_GROUPS)
     inner = (pl.col("correlation_id") == pl.col("before_correlation")).fill_null(False)
     rows = rows.with_columns(
-        launch_group=pl.when(in_graph).then(pl.lit("graph")).otherwise(pl.col("kind")),
-        gap_group=pl.when(inner).then(pl.lit("within a graph")).otherwise(pl.col("kind")),
+        launch_group=pl.when(in_graph).then(pl.lit("graph", _GROUPS)).otherwise(kind),
+        gap_group=pl.when(inner).then(pl.lit("within a graph", _GROUPS)).otherwise(kind),
         inner=inner,
     )
     idle = pl.col("before_end").is_null() | (pl.col("before_end") <= pl.col("issued_ns"))
-    latencies = rows.filter(launched & idle & ~inner).select(
+    latencies = rows.lazy().filter(launched & idle & ~inner).select(
         group="launch_group", value=pl.col("start_ns") - pl.col("issued_ns"), alone=_alone("issued_ns")
-    )
+    ).collect()  # fmt: skip
     table, estimates = usual(_undisturbed(latencies), "launch latency", "group")
     rows = with_usual(rows, table.rename({"group": "launch_group"}), "launch_group", "latency")
     ready = (pl.col("issued_ns") + pl.col("latency") <= pl.col("before_end")) | inner
-    gaps = rows.filter(launched & ready).select(
+    gaps = rows.lazy().filter(launched & ready).select(
         group="gap_group", value=pl.col("start_ns") - pl.col("before_end"), alone=_alone("before_end")
-    )
+    ).collect()  # fmt: skip
     table, more = usual(_undisturbed(gaps), "queue gap", "group")
     table = table.rename({"group": "gap_group"})
     if not table.filter(pl.col("gap_group") == "kernel").height:

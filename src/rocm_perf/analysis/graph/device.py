@@ -8,9 +8,12 @@ import polars as pl
 
 from rocm_perf.analysis.basis.keys import ordered, over, ranks, telling
 from rocm_perf.analysis.basis.launched import with_calls
+from rocm_perf.analysis.basis.passes import dispatches_by_kernel
+from rocm_perf.analysis.graph.graph import NODE_KINDS
 from rocm_perf.analysis.graph.host import placed
 from rocm_perf.model.trace import Trace
 
+_LANE_KINDS = pl.Enum(["copies", "queue", "stream"])  # lanes are numbered in this order
 _LANE = ["node", "pid", "agent_id", "lane_kind", "lane_id"]
 # The share of a kernel that the next one of its stream may overlap: up to 5 % on an H200, while the last blocks drain.
 DRAIN = 0.1
@@ -27,12 +30,10 @@ def items(
     """
     rows = pl.concat([_dispatches(trace, number, origins), _copies(trace, number, origins)]).with_columns(
         pl.when(pl.col("stream_id").is_not_null())
-        .then(pl.lit("stream"))
-        .when(pl.col("queue_id").is_not_null())
-        .then(pl.lit("queue"))
-        .when(pl.col("kind") == "copy")
-        .then(pl.lit("copies"))
-        .otherwise(pl.lit("queue"))
+        .then(pl.lit("stream", _LANE_KINDS))
+        .when((pl.col("kind") == "copy") & pl.col("queue_id").is_null())
+        .then(pl.lit("copies", _LANE_KINDS))
+        .otherwise(pl.lit("queue", _LANE_KINDS))
         .alias("lane_kind"),
         pl.coalesce("stream_id", "queue_id", pl.lit(-1)).alias("lane_id"),
     )
@@ -49,17 +50,20 @@ def items(
 
 
 def _dispatches(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
-    rows = placed(trace.lazy("dispatches").with_row_index("row"), number, origins)
+    rows = placed(dispatches_by_kernel(trace).lazy().with_row_index("row"), number, origins)
     kernels = rows.select(
-        "row", *_placement(), pl.col("kernel").alias("name"), "graph_id", kind=pl.lit("kernel")
+        "row", *_placement(), pl.col("kernel").alias("name"), "graph_id", kind=pl.lit("kernel", NODE_KINDS)
     ).collect()
     collectives = _collectives(trace, number, origins)
     if not collectives.height:
         absent = {**_COLLECTIVE, "size_bytes": pl.Int64()}
         return kernels.select("kind", *_with_nulls(absent))
     return kernels.join(collectives, on=_SPAN, how="left").select(
-        pl.when(pl.col("collective").is_null()).then("kind").otherwise(pl.lit("collective")).alias("kind"),
-        *_TYPES,
+        pl.when(pl.col("collective").is_null())
+        .then("kind")
+        .otherwise(pl.lit("collective", NODE_KINDS))
+        .alias("kind"),
+        *_COLUMNS,
     )
 
 
@@ -68,15 +72,17 @@ def _copies(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
     device = pl.when(pl.col("kind") == "D2H").then("src_agent").otherwise("dst_agent")
     return (
         rows.with_columns(pl.coalesce("agent_id", device).alias("agent_id"))
-        .select("row", *_placement(), pl.col("kind").alias("name"), "size_bytes")
+        .select("row", *_placement(), pl.col("kind").cast(pl.Categorical).alias("name"), "size_bytes")
         .collect()
-        .select(pl.lit("copy").alias("kind"), *_with_nulls({**_COLLECTIVE, "graph_id": pl.Int64()}))
+        .select(
+            pl.lit("copy", NODE_KINDS).alias("kind"), *_with_nulls({**_COLLECTIVE, "graph_id": pl.Int64()})
+        )
     )
 
 
 def _with_nulls(absent: Mapping[str, pl.DataType]) -> list[pl.Expr]:
     """The columns of an item, null where its table has none of the kind."""
-    return [pl.lit(None, absent[name]).alias(name) if name in absent else pl.col(name) for name in _TYPES]
+    return [pl.lit(None, absent[name]).alias(name) if name in absent else pl.col(name) for name in _COLUMNS]
 
 
 _COLLECTIVE = {
@@ -85,11 +91,8 @@ _COLLECTIVE = {
     "group_size": pl.Int64(),
     "collective_id": pl.Int64(),
 }
-_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    "name": pl.String, "row": pl.UInt32, "start_ns": pl.Int64, "end_ns": pl.Int64, "node": pl.Int32, "pid": pl.Int64,
-    "rank": pl.Int32, "agent_id": pl.Int64, "stream_id": pl.Int64, "queue_id": pl.Int64, "correlation_id": pl.Int64,
-    "graph_id": pl.Int64, "size_bytes": pl.Int64, **_COLLECTIVE,
-}  # fmt: skip
+_COLUMNS = ("name", "row", "start_ns", "end_ns", "node", "pid", "rank", "agent_id", "stream_id", "queue_id",
+            "correlation_id", "graph_id", "size_bytes", *_COLLECTIVE)  # fmt: skip
 _SPAN = ["node", "pid", "agent_id", "start_ns", "end_ns"]
 
 
@@ -122,11 +125,11 @@ def with_befores(rows: pl.DataFrame) -> pl.DataFrame:
         reach=over(pl.col("end_ns").cum_max().shift(1), lanes),
     )
     in_order = (pl.col("drained") <= pl.col("start_ns")) & (pl.col("previous_end") == pl.col("reach"))
-    simple = in_order.fill_null(False)
+    simple = rows.select(in_order.fill_null(False)).to_series()
+    rest = rows.filter(~simple & rows["previous"].is_not_null())
     rows = rows.with_columns(
         before=pl.when(simple).then("previous"), before_end=pl.when(simple).then("previous_end")
     )
-    rest = rows.filter(~simple & pl.col("previous").is_not_null())
     if rest.height:
         rows = rows.update(_last_ended(rest, rows), on="item")
     return rows.drop("previous", "previous_end", "drained", "reach").with_columns(

@@ -24,6 +24,7 @@ def usual(samples: pl.DataFrame, name: str, by: str) -> tuple[pl.DataFrame, list
             pl.col("value").median().clip(lower_bound=0).cast(pl.Int64).alias("usual"),
             pl.len().alias("count"),
         )
+        .with_columns(pl.col(by).cast(pl.String))
         .sort(by)
     )
     estimates = [
@@ -35,5 +36,6 @@ def usual(samples: pl.DataFrame, name: str, by: str) -> tuple[pl.DataFrame, list
 
 def with_usual(rows: pl.DataFrame, table: pl.DataFrame, by: str, column: str) -> pl.DataFrame:
     """The usual value of each row's group; zero where the recording shows none."""
-    joined = rows.join(table.rename({"usual": column}), on=by, how="left", maintain_order="left")
+    table = table.rename({"usual": column}).cast({by: rows.schema[by]})
+    joined = rows.join(table, on=by, how="left", maintain_order="left")
     return joined.with_columns(pl.col(column).fill_null(0))

@@ -120,18 +120,17 @@ def _backward(graph: Graph) -> Ways:
     """The edges turned around, from one more node behind all on: it comes after the end of every node, which has to be
     said only of nodes that no effect keeps from ending later."""
     behind = graph.nodes.height
-    weighted = _weighted(graph)
-    durations = graph.nodes["duration_ns"]
-    kept = weighted.filter(weighted["weight"] >= durations.gather(weighted["cause"]))["cause"]
-    loose = pl.repeat(True, behind, eager=True).scatter(kept, False).arg_true().cast(pl.Int64)
-    last = pl.DataFrame(
-        {"cause": loose, "effect": pl.repeat(behind, loose.len(), dtype=pl.Int64, eager=True)}
+    ways = _ways(_weighted(graph), _tracks(graph))
+    durations = graph.nodes["duration_ns"].to_numpy()
+    loose = np.ones(behind, dtype=bool)
+    loose[ways.cause[ways.weight >= durations[ways.cause]]] = False
+    last = np.flatnonzero(loose)
+    return Ways(
+        track=np.concatenate([ways.track[-1:], ways.track[::-1]]),
+        cause=np.concatenate([np.zeros_like(last), behind - ways.effect[::-1]], dtype=np.int32),
+        effect=np.concatenate([behind - last, behind - ways.cause[::-1]], dtype=np.int32),
+        weight=np.concatenate([durations[last], ways.weight[::-1]]),
     )
-    edges = pl.concat([weighted, last.with_columns(durations.gather(loose).alias("weight"))])
-    cause, effect = ((behind - pl.col(name)).cast(pl.Int32) for name in ("effect", "cause"))
-    turned = edges.select(cause=cause, effect=effect, weight="weight")
-    tracks = _tracks(graph)
-    return _ways(turned.sort("effect"), pl.concat([tracks.tail(1), tracks.reverse()]))
 
 
 def _weighted(graph: Graph) -> pl.DataFrame:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import ordered, over, ranks, telling
-from rocm_perf.analysis.basis.launched import call_key
+from rocm_perf.analysis.basis.keys import firsts, ordered, over, ranks, telling
+from rocm_perf.analysis.basis.launched import CALL_KEY
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.calls import SYNC_CALL
@@ -34,7 +34,7 @@ def placed(frame: pl.LazyFrame, number: int, origins: pl.DataFrame) -> pl.LazyFr
 
 
 def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The outermost calls, numbered by thread and time, and which of them owns each call_key, the first if several.
+    """The outermost calls, numbered by thread and time, and which of them owns each CALL_KEY, the first if several.
 
     A call within another (HSA within HIP) is part of it. Without any call, framework operators take their place.
     """
@@ -44,7 +44,15 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
         frame = frame.filter(pl.col("category") == "operator")
     rows = (
         placed(frame, number, origins)
-        .select(*THREAD, "rank", "row", "name", "start_ns", "end_ns", "correlation_id")
+        .select(
+            *THREAD,
+            "rank",
+            "row",
+            pl.col("name").cast(pl.Categorical),
+            "start_ns",
+            "end_ns",
+            "correlation_id",
+        )
         .collect()
     )
     rows = rows.with_columns(thread=ranks(THREAD, rows))
@@ -52,7 +60,7 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
     reach = over(pl.col("end_ns").cum_max().shift(1), telling(["thread"], rows))
     rows = rows.with_columns(inner=(pl.col("start_ns") < reach).fill_null(False))
     rows = rows.with_columns(call=(~pl.col("inner")).cum_sum().cast(pl.Int64) - 1)
-    owners = rows.filter(pl.col("correlation_id") > 0).select(call_key(), "call")
+    owners = rows.select(*CALL_KEY, "call").filter(pl.col("correlation_id") > 0)
     calls = rows.filter(~pl.col("inner")).drop("inner", "correlation_id")
     calls = calls.join(_scopes(calls["name"]), on="name", how="left", maintain_order="left")
     waited = over(pl.when("waits").then("call").forward_fill(), telling(["thread"], calls))
@@ -64,16 +72,16 @@ def host_calls(trace: Trace, number: int, origins: pl.DataFrame) -> tuple[pl.Dat
 
 def _scopes(names: pl.Series) -> pl.DataFrame:
     """For each function, what it waits for, if it waits; and whether it makes a stream wait for an event."""
-    name = pl.col("name")
+    name = pl.col("name").cast(pl.String).str
     scope = (
-        pl.when(name.str.contains(_DEVICE_WIDE))
+        pl.when(name.contains(_DEVICE_WIDE))
         .then(pl.lit("device sync"))
-        .when(name.str.contains(_EVENT))
+        .when(name.contains(_EVENT))
         .then(pl.lit("event sync"))
-        .when(name.str.contains(SYNC_CALL))
+        .when(name.contains(SYNC_CALL))
         .then(pl.lit("stream sync"))
     )
-    return names.unique().to_frame().with_columns(scope=scope, waits=name.str.contains(_WAIT_EVENT))
+    return names.unique().to_frame().with_columns(scope=scope, waits=name.contains(_WAIT_EVENT))
 
 
 def extents(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:
@@ -88,7 +96,7 @@ def with_sections(calls: pl.DataFrame, trace: Trace, number: int, origins: pl.Da
     """Each call with the number of marks on its thread before it: bounds of steps where ranges show them, else of all
     ranges; and with `looped`: whether it is part of the one step of a loop that was recorded."""
     calls = calls.with_columns(looped=_of_one_step(trace, origins))
-    threads = calls.select(*THREAD, "thread").unique()
+    threads = firsts(calls.select(*THREAD, "thread"), ["thread"])
     marks = _step_marks(trace, origins, threads)
     if marks is None:
         marks = _range_marks(trace, number, origins, threads)

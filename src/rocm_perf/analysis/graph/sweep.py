@@ -1,4 +1,4 @@
-"""The longest way to every node of a graph without cycles: max-plus, in one pass over the edges sorted by effect.
+"""The longest way to every node of a graph without cycles: max-plus, in one pass over its edges.
 
 Python takes a third of a microsecond for an edge, so a large graph is folded first, in columns, to the nodes where ways
 meet. Of the nodes of a track (a thread or a stream) those with one cause, the one before them, follow from the first of
@@ -26,8 +26,8 @@ _LARGE = 1 << 15  # edges: below, the pass itself takes a few milliseconds
 
 @dataclass(frozen=True)
 class Ways:
-    """Edges sorted by effect, between nodes in an order in which causes come first; node 0 is the start. `track` is
-    that of each node, for the speed alone."""
+    """Edges sorted by effect or by cause, between nodes in an order in which causes come first; node 0 is the start.
+    `track` is that of each node, for the speed alone."""
 
     track: Numbers
     cause: Numbers | Places
@@ -61,13 +61,16 @@ class Folding:
 
     def __init__(self, ways: Ways) -> None:
         degree = np.bincount(ways.effect, minlength=ways.nodes).astype(np.int32)
-        edge = np.cumsum(degree, dtype=np.int32) - degree  # the first into each node
         order = np.argsort(ways.track, kind="stable").astype(np.int32)
+        edges = np.arange(ways.effect.size, dtype=np.int32)
+        first, last = np.zeros((2, ways.nodes), dtype=np.int32)  # of the edges into each node
+        last[ways.effect] = edges
+        first[ways.effect[::-1]] = edges[::-1]
         self._count = ways.nodes
         self._cause = ways.cause.astype(np.int32, copy=False)
-        self._single = _Single.of(order[degree[order] == 1], edge, self._cause)
+        self._single = _Single.of(order[degree[order] == 1], first, self._cause)
         cause = self._single.heads(ways.nodes)[self._cause]
-        self._paired = _Paired.of(order[degree[order] == 2], edge, cause)
+        self._paired = _Paired.of(order[degree[order] == 2], first, last, cause)
         self._many = np.flatnonzero(degree[ways.effect] > 2)
         self._meet(cause[self._many], ways.effect[self._many].astype(np.int32))
 
@@ -175,10 +178,10 @@ class _Paired:
     far: Places
 
     @staticmethod
-    def of(nodes: Places, edges: Places, cause: Places) -> _Paired:
-        edge = edges[nodes]
-        second = _follows(nodes, cause[edge + 1])
-        near_edge, far_edge = edge + second, edge + ~second
+    def of(nodes: Places, first: Places, last: Places, cause: Places) -> _Paired:
+        one, other = first[nodes], last[nodes]
+        follows = _follows(nodes, cause[other])
+        near_edge, far_edge = np.where(follows, other, one), np.where(follows, one, other)
         near, far = cause[near_edge], cause[far_edge]
         rows = _Runs.of(_follows(nodes, near) & (far == np.roll(far, 1)))
         return _Paired(nodes, near_edge, far_edge, rows, rows.first(near), far)

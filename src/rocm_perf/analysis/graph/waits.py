@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import ordered, over, telling
+from rocm_perf.analysis.basis.keys import named, ordered, over, telling
 from rocm_perf.analysis.graph.host import PROCESS
 
 _PAIRS = 1 << 20  # of a wait and a lane, at a time
@@ -43,7 +43,8 @@ def _own_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("start_ns") >= pl.col("call_ns"))
     )
     names = calls.select("call", pl.col("name").alias("function"))
-    copies = copies.join(names, on="call").filter(pl.col("function").str.contains(_COPY_CALL))
+    copies = copies.join(names, on="call")
+    copies = copies.filter(pl.col("function").cast(pl.String).str.contains(_COPY_CALL))
     return (
         copies.sort("end_ns")
         .unique("call", keep="last", maintain_order=True)
@@ -69,10 +70,10 @@ def _full_queues(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _unrecorded_copies(calls: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Calls that copy, where the copy itself was not recorded: they may have waited for the stream before it."""
-    functions = calls["name"].unique()
-    functions = functions.filter(functions.str.contains(_COPY_CALL))
-    copying = calls.filter(pl.col("scope").is_null() & pl.col("name").is_in(functions.implode()))
-    return copying.join(rows.select("call"), on="call", how="anti").with_columns(scope=pl.lit(_COPY))
+    copies = named(calls["name"], pl.col("name").str.contains(_COPY_CALL))
+    copying = calls.filter(pl.col("scope").is_null() & copies)
+    copied = copying["call"].is_in(rows["call"].implode()) if copying.height else pl.lit(True)
+    return copying.filter(~copied).with_columns(scope=pl.lit(_COPY))
 
 
 def _last_launched(syncs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

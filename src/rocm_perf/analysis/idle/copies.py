@@ -63,20 +63,20 @@ def _basis(repeated: Steps, steady: int) -> str:
 def _host_copies(trace: Trace) -> pl.DataFrame:
     """Copies to and from the host with their call, call site and what is known of the memory."""
     work = launched_work(trace).filter(pl.col("kind") == "copy")
-    launch = work.select(*_JOIN, "tid", "op_id", "launch_name", "launch_start", "launch_end").unique(_JOIN)
+    name = pl.col("launch_name").cast(pl.String)
+    launch = work.select(*_JOIN, "tid", "op_id", name, "launch_start", "launch_end").unique(_JOIN)
     copies = (
         timed_copies(trace)
         .filter(pl.col("kind").is_in(_HOST_KINDS))
         .drop("tid", "op_id")
         .join(launch, on=_JOIN, how="left", nulls_equal=True)
     )
-    name = pl.col("launch_name").str
     memory = (
         pl.when(pl.col("host_memory").is_not_null())
         .then(pl.col("host_memory"))
         .when(pl.col("launch_name").is_null())
         .then(pl.lit("unknown"))
-        .when(~name.contains("Async"))
+        .when(~name.str.contains("Async"))
         .then(pl.lit("blocking call"))
         .when(pl.col("launch_end") >= pl.col("end_ns"))
         .then(pl.lit("pageable"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
+from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.launched import THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
@@ -51,8 +52,8 @@ def one_off_calls(trace: Trace) -> pl.DataFrame:
         _LENGTH.quantile(0.5, "lower").alias("middle"),
     )
     columns = (*THREAD, "name", "start_ns", "end_ns")
-    waits = pl.col("name").str.contains(SYNC_CALL)
-    outer = disjoint(calls.filter(long & ~waits).select(columns), THREAD).join(functions, on="name")
+    waits = named(calls["name"], pl.col("name").str.contains(SYNC_CALL))
+    outer = disjoint(calls.select(columns).filter(long & ~waits), THREAD).join(functions, on="name")
     busy = overlap_ns(outer, _elsewhere(trace), _PROCESS)
     one_off = outer.with_columns((_LENGTH - busy).alias("own")).filter(_is_one_off())
     usual = (
@@ -71,7 +72,7 @@ def _elsewhere(trace: Trace) -> pl.DataFrame:
 
 
 def _is_one_off() -> pl.Expr:
-    own, name = pl.col("own"), pl.col("name").str
+    own, name = pl.col("own"), pl.col("name").cast(pl.String).str
     works = name.contains(LAUNCH_CALL) | name.contains(
         COPY_CALL
     )  # a window of one step may hold few of these

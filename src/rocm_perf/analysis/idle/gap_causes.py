@@ -9,7 +9,7 @@ from typing import get_args
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import count_between, disjoint, overlap_ns, overlaps_ns
-from rocm_perf.analysis.basis.keys import ordered, over, telling
+from rocm_perf.analysis.basis.keys import named, ordered, over, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, delay
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.calls import COPY_CALL, SYNC_CALL
@@ -47,7 +47,7 @@ def host_calls(calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
 
 def _kinds(names: pl.Series) -> pl.Series:
     """The cause that a call of each name is; distinct names are worked out once."""
-    name = pl.col("name").str
+    name = pl.col("name").cast(pl.String).str
     kind = (
         pl.when(name.contains(SYNC_CALL))
         .then(pl.lit("host_sync"))
@@ -57,10 +57,8 @@ def _kinds(names: pl.Series) -> pl.Series:
         .then(pl.lit(_FREE))
         .otherwise(pl.lit("host_api"))
     )
-    known = pl.DataFrame({"name": names.unique()}).with_columns(kind.alias("kind"))
-    texts = names.replace_strict(known["name"], known["kind"], return_dtype=pl.String)
-    kinds: pl.Series = texts.cast(_CALL_KINDS)
-    return kinds
+    known = names.unique().to_frame("name").with_columns(kind.cast(_CALL_KINDS).alias("kind"))
+    return names.to_frame("name").join(known, on="name", how="left", maintain_order="left")["kind"]
 
 
 def host_windows(gaps: pl.DataFrame) -> pl.DataFrame:
@@ -133,7 +131,8 @@ def _host_part(gaps: pl.DataFrame, calls: pl.DataFrame, operators: pl.DataFrame)
 def _device_part(gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     """From the return of the launch on: its latency, then what held the kernel back."""
     latencies = _latencies(work)
-    timed = gaps.join(latencies, on=_LAUNCHES, how="left", nulls_equal=True).with_columns(
+    keys = telling(_LAUNCHES, gaps, latencies) or _LAUNCHES[:1]
+    timed = gaps.join(latencies.select(*keys, "latency"), on=keys, how="left", nulls_equal=True).with_columns(
         pl.col("latency").fill_null(0)
     )
     launched = pl.max_horizontal("launch_end", "since_ns")
@@ -147,13 +146,15 @@ def _device_part(gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame) ->
     timed = timed.with_columns(pl.min_horizontal("start_ns", launched).alias("launched")).with_columns(
         pl.max_horizontal("launched", began).alias("held_from")
     )
-    awaited = _called_between(timed, calls.filter(pl.col("name").str.contains(_STREAM_WAIT))) > 0
+    makes_wait = named(calls["name"], pl.col("name").str.contains(_STREAM_WAIT))
+    awaited = _called_between(timed, calls.filter(makes_wait)) > 0
     timed = timed.with_columns(
         (pl.col("held_from") - pl.col("launched")).alias("launch_latency"),
         (pl.col("start_ns") - pl.col("held_from")).alias("held"),
     )
-    waited, free = timed.filter(awaited), timed.filter(~awaited)
-    divided = [free.with_columns(pl.col("held").alias("queue_gap")), _held_back(waited, work)]
+    divided = [timed.filter(~awaited).with_columns(pl.col("held").alias("queue_gap"))]
+    if awaited.any():
+        divided.append(_held_back(timed.filter(awaited), work))
     return pl.concat(divided, how="diagonal_relaxed").drop("latency", "launched", "held_from", "held")
 
 
@@ -210,6 +211,6 @@ def longest_calls(window: pl.DataFrame, calls: pl.DataFrame, most: int) -> Seque
     start, end = row["start_ns"], row["end_ns"]
     thread = [pl.col(key).eq_missing(pl.lit(row[key])) for key in THREAD]
     length = pl.min_horizontal("end_ns", pl.lit(end)) - pl.max_horizontal("start_ns", pl.lit(start))
-    inside = calls.filter(*thread, pl.col("start_ns") < end, pl.col("end_ns") > start)
+    inside = calls.filter(pl.col("start_ns") < end, pl.col("end_ns") > start).filter(*thread)
     totals = inside.group_by("name").agg(length.sum().alias("length"))
     return totals.sort("length", "name", descending=[True, False])["name"].head(most).to_list()

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes, overlap_ns
-from rocm_perf.analysis.basis.keys import firsts, telling
+from rocm_perf.analysis.basis.keys import firsts, grouped, groups, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
@@ -92,7 +92,7 @@ def gaps(trace: Trace) -> Gaps:
             unavailable=why,
         )
     calls = _outermost_calls(trace)
-    places = work.select(_PLACE).unique()
+    places = firsts(work.select(_PLACE), _PLACE)
     alike = _same_as(places)
     idle = gpu_gaps(trace)
     sums = {
@@ -187,7 +187,7 @@ def _calls(idle: pl.DataFrame, calls: pl.DataFrame) -> tuple[CallTime, ...]:
     known = idle.filter(pl.col("launch_end").is_not_null())
     parts = []
     times = known.select(*THREAD, "agent_id", "start_ns", "since_ns", "launch_end")
-    for windows in host_windows(times).partition_by(GPU):
+    for windows in groups(host_windows(times), GPU):
         threads = firsts(windows.select(THREAD), THREAD)
         several = telling(THREAD, calls, threads)
         mine = calls.join(threads, on=several, how="semi", nulls_equal=True) if several else calls
@@ -201,9 +201,7 @@ def _calls(idle: pl.DataFrame, calls: pl.DataFrame) -> tuple[CallTime, ...]:
 
 def _sums(idle: pl.DataFrame) -> pl.DataFrame:
     length = pl.col("start_ns") - pl.col("since_ns")
-    return idle.group_by(_PLACE).agg(
-        pl.len().alias("gaps"), length.sum().alias("idle_ns"), pl.col(CAUSES).sum()
-    )
+    return grouped(idle, _PLACE, pl.len().alias("gaps"), length.sum().alias("idle_ns"), pl.col(CAUSES).sum())
 
 
 def _places(places: pl.DataFrame, sums: pl.DataFrame, level: Level) -> list[PlaceGaps]:

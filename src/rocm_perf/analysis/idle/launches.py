@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes, union_ns
-from rocm_perf.analysis.basis.keys import as_one, firsts, telling
+from rocm_perf.analysis.basis.keys import firsts, is_first, named
 from rocm_perf.analysis.basis.launched import GPU, delay, launched_kernels, launched_work, timed_calls
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.busy import wall_ns
@@ -52,15 +52,16 @@ def launches(trace: Trace) -> Launches:
 
 def _per_kernel(paired: pl.DataFrame) -> tuple[KernelLaunch, ...]:
     length = pl.col("launch_end") - pl.col("launch_start")
-    key = as_one(telling(_CALL_KEY, paired) or _CALL_KEY)
+    is_new_call = is_first(paired, [*_CALL_KEY, "name"])
     table = (
-        paired.group_by("name")
+        paired.with_columns(is_new_call.alias("is_new_call"))
+        .group_by("name")
         .agg(
             pl.len().alias("dispatches"),
-            key.n_unique().alias("calls"),
+            pl.col("is_new_call").sum().alias("calls"),
             length.median().alias("call_median"),
             length.quantile(0.95, "nearest").alias("call_p95"),
-            length.filter(key.is_first_distinct()).sum().alias("call_total"),
+            length.filter("is_new_call").sum().alias("call_total"),
             delay().median().alias("delay_median"),
             delay().quantile(0.95, "nearest").alias("delay_p95"),
             delay().clip(lower_bound=0).sum().alias("delay_total"),
@@ -98,7 +99,7 @@ def _functions(calls: pl.DataFrame, wall: int | None) -> tuple[ApiFunction, ...]
 
 
 def _graphs(paired: pl.DataFrame) -> GraphLaunches | None:
-    graph = paired.filter(pl.col("launch_name").str.contains(GRAPH_CALL))
+    graph = paired.filter(named(paired["launch_name"], pl.col("name").str.contains(GRAPH_CALL)))
     if not graph.height:
         return None
     calls = firsts(graph, _CALL_KEY)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.keys import sorted_by, telling
+from rocm_perf.analysis.basis.keys import grouped, sorted_by, telling
 from rocm_perf.analysis.basis.nested import CALL, with_launch
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.series import highest
@@ -42,8 +42,9 @@ def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
     waiting = _union(launched, "launch_ns", "start_ns").rename({"union_ns": "waiting_ns"})
     present = _union(launched, "launch_ns", "end_ns").rename({"union_ns": "present_ns"})
     table = (
-        launched.group_by(_STREAM, maintain_order=True)
-        .agg(
+        grouped(
+            launched,
+            _STREAM,
             pl.col("is_kernel").sum().alias("dispatches"),
             (~pl.col("is_kernel")).sum().alias("copies"),
             pl.col("launch_ns").min().alias("first_ns"),
@@ -57,8 +58,9 @@ def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
         .with_row_index("stream")
     )
     streams = table.select("stream", *_STREAM)
-    times = launched.select(*_STREAM, "launch_ns", "start_ns")
-    levels = _levels(times.join(streams, on=_STREAM, nulls_equal=True))
+    keys = telling(_STREAM, launched) or _STREAM[:1]
+    times = launched.select(*keys, "launch_ns", "start_ns")
+    levels = _levels(times.join(streams.select("stream", *keys), on=keys, nulls_equal=True))
     longest = dict(levels.group_by("stream").agg(pl.col("level").max()).iter_rows())
     return tuple(
         _row(
@@ -87,7 +89,7 @@ def _union(work: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
 
 
 def _unpaired(work: pl.DataFrame) -> pl.DataFrame:
-    return work.group_by(_STREAM).agg(pl.col("launch_ns").is_null().sum().alias("unpaired"))
+    return grouped(work, _STREAM, pl.col("launch_ns").is_null().sum().alias("unpaired"))
 
 
 def _row(row: Mapping[str, Any], longest: int, levels: pl.DataFrame | None) -> QueueLength:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint, holes, overlap_ns
-from rocm_perf.analysis.basis.keys import firsts, ordered
+from rocm_perf.analysis.basis.keys import firsts, named, ordered
 from rocm_perf.analysis.basis.launched import GPU, launched_work, timed_calls
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.calls import HOST_CALL, SYNC_CALL
@@ -42,10 +42,9 @@ def unrecorded_waits(trace: Trace) -> pl.DataFrame:
     launched), call (in which the host spent most of it), inside (between recorded work, like idle time).
     """
     calls = timed_calls(trace)
-    long = calls.filter(pl.col("end_ns") - pl.col("start_ns") >= LONG_WAIT_NS).select(
-        *_PROCESS, *(pl.col(old).alias(new) for old, new in _CALL.items())
-    )
-    by_host = calls["name"].unique().str.contains(_HOST_WORK).any()
+    columns = calls.select(*_PROCESS, *(pl.col(old).alias(new) for old, new in _CALL.items()))
+    long = columns.filter(pl.col("returned") - pl.col("called") >= LONG_WAIT_NS).cast({"call": pl.String})
+    by_host = named(calls["name"], pl.col("name").str.contains(_HOST_WORK)).any()
     idle = _without_work(trace) if calls.height and not by_host else None
     if idle is None or not idle.height:
         return pl.DataFrame(schema=_WAIT)
@@ -66,6 +65,7 @@ def _without_work(trace: Trace) -> pl.DataFrame:
     first = firsts(ordered(work, ["start_ns"]), GPU)
     led_in = first.with_columns(pl.col("launch_end").alias("since_ns"), pl.lit(False).alias("inside"))
     idle = pl.concat([gaps, led_in]).filter(pl.col("start_ns") - pl.col("since_ns") >= LONG_WAIT_NS)
+    idle = idle.cast({"name": pl.String})
     spans = idle.select(*_PROCESS, pl.col("since_ns").alias("start_ns"), pl.col("start_ns").alias("end_ns"))
     elsewhere = overlap_ns(spans, work, _PROCESS)  # on another GPU, which this one may have waited for
     return idle.filter(elsewhere <= _NOTHING * (spans["end_ns"] - spans["start_ns"]))

@@ -48,8 +48,9 @@ def family(kernel: str) -> Family:
 
 def families(names: pl.Series) -> pl.Series:
     """The family of each kernel; distinct names are worked out once."""
-    mapping = {name: family(name).name for name in names.unique() if name is not None}
-    by_kernel: pl.Series = names.replace_strict(mapping, default=None, return_dtype=pl.String)
+    distinct = names.unique().drop_nulls()
+    kinds = pl.Series([family(name).name for name in distinct], dtype=pl.String)
+    by_kernel: pl.Series = names.replace_strict(distinct, kinds, default=None, return_dtype=pl.String)
     return by_kernel
 
 

@@ -100,6 +100,7 @@ def _runs(table: pl.DataFrame, floor: int) -> pl.DataFrame:
             pl.len().cast(pl.Int64).alias("count"),
         )
         .filter(pl.col("count").is_between(2, _LONGEST))
+        .cast({"kernel": pl.List(pl.String)})
     )
     at_most = pl.col("kernel_ns") + pl.col("gap_ns")
     saving = pl.min_horizontal(pl.col("gap_ns") + (pl.col("count") - 1) * floor, at_most)

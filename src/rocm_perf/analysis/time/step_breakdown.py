@@ -10,7 +10,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
-from rocm_perf.analysis.basis.keys import telling
+from rocm_perf.analysis.basis.keys import grouped, telling
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.time.kernel_family import is_collective
@@ -63,7 +63,7 @@ def _process(trace: Trace) -> pl.DataFrame:
     place = ["node", "pid"]
     tables = (launched_work(trace), trace.table("ops"), trace.table("ranges"), timed_calls(trace))
     fullest = next((table for table in tables if table.height), tables[0])
-    counts = fullest.group_by(place).len().sort("len", *place, descending=[True, False, False])
+    counts = grouped(fullest, place, pl.len()).sort("len", *place, descending=[True, False, False])
     return counts.select(place).head(1)
 
 
@@ -137,14 +137,15 @@ def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list
     """What is active in each role, in the order of StepRoles; all but `other`."""
     is_kernel, is_fill = work["kind"] == "kernel", work["name"] == "copy MEMSET"
     collective = is_kernel & is_collective(work["name"])
+    times = work.select(_SPAN)
     of_program = spans.filter(~pl.col("name").str.contains(_STEP))
     communicates = pl.col("name").str.contains(_COMMUNICATES)
     loads = pl.col("name").str.contains(_LOADS)
     return [
-        work.filter(is_kernel & ~collective),
-        work.filter(~is_kernel & ~is_fill),
-        work.filter(~is_kernel & is_fill),
-        pl.concat([work.filter(collective).select(_SPAN), of_program.filter(communicates).select(_SPAN)]),
+        times.filter(is_kernel & ~collective),
+        times.filter(~is_kernel & ~is_fill),
+        times.filter(~is_kernel & is_fill),
+        pl.concat([times.filter(collective), of_program.filter(communicates).select(_SPAN)]),
         calls,
         of_program.filter(loads),
         of_program.filter(~communicates & ~loads),

@@ -6,6 +6,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import disjoint
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -94,13 +95,12 @@ def _work(trace: Trace) -> pl.DataFrame:
     """Kernels and copies of the process with the most kernels, with the time that decides to which step they belong."""
     work = launched_work(trace)
     process = ["node", "pid"]
-    kernels = (pl.col("kind") == "kernel").sum().alias("kernels")
-    busiest = (
-        work.group_by(process).agg(kernels).sort("kernels", *process, descending=[True, False, False]).head(1)
-    )
-    return work.join(busiest, on=process, how="semi", nulls_equal=True).with_columns(
-        when=pl.coalesce("launch_start", "start_ns")
-    )
+    if telling(process, work):
+        kernels = (pl.col("kind") == "kernel").sum().alias("kernels")
+        counted = work.group_by(process).agg(kernels)
+        busiest = counted.sort("kernels", *process, descending=[True, False, False]).head(1)
+        work = work.join(busiest, on=process, how="semi", nulls_equal=True)
+    return work.with_columns(when=pl.coalesce("launch_start", "start_ns"))
 
 
 def _from_sequence(work: pl.DataFrame) -> Found | None:
@@ -121,8 +121,8 @@ def _from_sequence(work: pl.DataFrame) -> Found | None:
 
 def _from_families(kernels: pl.DataFrame) -> Found | None:
     """Steps by what kernels do: a library has another kernel, and other copies around it, for another shape."""
-    kinds = families(kernels["name"])
-    named = kernels.with_columns(name=pl.when(kinds == OTHER.name).then("name").otherwise(kinds))
+    kinds, names = families(kernels["name"]), pl.col("name").cast(pl.String)
+    named = kernels.with_columns(name=pl.when(kinds == OTHER.name).then(names).otherwise(kinds))
     blocks = repeated_blocks(named.filter(kinds != "copy"))
     if blocks is None or blocks.height < _FEWEST_ALIKE or blocks["kernels"].median() == 1:
         return None

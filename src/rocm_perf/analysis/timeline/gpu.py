@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.launched import GPU, call_key, with_calls
+from rocm_perf.analysis.basis.launched import CALL_KEY, GPU, with_calls
 from rocm_perf.analysis.basis.passes import timed_rows
 from rocm_perf.analysis.idle.gap_causes import CAUSES
 from rocm_perf.analysis.idle.gaps import gpu_gaps
@@ -100,7 +100,7 @@ def _collectives(trace: Trace) -> pl.LazyFrame:
 
 def _launched(trace: Trace, places: Places, rows: pl.DataFrame, on_path: pl.Series) -> pl.DataFrame:
     """GPU work with the row of the call that launched it, and whether the critical path runs through it."""
-    calls = timed_rows(trace, "api_calls").sort("start_ns").select(call_key(), call_row="row").collect()
+    calls = timed_rows(trace, "api_calls").sort("start_ns").select(*CALL_KEY, call_row="row").collect()
     marked = with_calls(rows, calls).with_columns(on_path=pl.col("row").is_in(on_path.implode()))
     return places.since_begin(marked)
 

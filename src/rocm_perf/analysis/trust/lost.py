@@ -10,7 +10,14 @@ import polars as pl
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.keys import grouped, named, ordered
-from rocm_perf.analysis.basis.launched import THREAD, call_key, launched_kernels, timed_calls, with_calls
+from rocm_perf.analysis.basis.launched import (
+    CALL_KEY,
+    THREAD,
+    call_key,
+    launched_kernels,
+    timed_calls,
+    with_calls,
+)
 from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.calls import (
@@ -66,14 +73,15 @@ def launches(trace: Trace) -> pl.DataFrame:
     shows that it ran by then. `calls` and `total_ns` are those of each row."""
     by = ["name", "left", "identified", "pending"]
     spent = (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns")
-    return _launching_calls(trace).group_by(by).agg(pl.len().alias("calls"), spent).sort(by)
+    counted = _launching_calls(trace).group_by(by).agg(pl.len().alias("calls"), spent)
+    return counted.with_columns(pl.col("name").cast(pl.String)).sort(by)
 
 
 def _launching_calls(trace: Trace) -> pl.DataFrame:
     """Each of these calls. Not among them: calls inside another one, and launches that a graph captured."""
     calls = timed_calls(trace)
     name = pl.col("name").str
-    outer = disjoint(_uncaptured(calls), THREAD).with_columns(call_key())
+    outer = disjoint(_uncaptured(calls), THREAD)
     left = with_calls(outer, _work(trace))["left"]
     counted = outer.with_columns(
         left.fill_null(0), pl.col("correlation_id").is_not_null().alias("identified")
@@ -99,11 +107,12 @@ def _uncaptured(calls: pl.DataFrame) -> pl.DataFrame:
 
 def _work(trace: Trace) -> pl.DataFrame:
     """How many kernels and copies carry the key of each call."""
-    columns = (*_PROCESS, "correlation_id")
     of_pass = pl.col("pass_id") == (shown_pass(trace) or 0)
-    work = pl.concat(trace.lazy(table).filter(of_pass).select(columns) for table in ("dispatches", "copies"))
-    keys = work.drop_nulls("correlation_id").select(call_key()).sort("call_key").collect().to_series()
-    return keys.rle().struct.unnest().select(call_key="value", left=pl.col("len").cast(pl.Int64))
+    work = pl.concat(trace.lazy(table).filter(of_pass).select(CALL_KEY) for table in ("dispatches", "copies"))
+    rows = ordered(work.drop_nulls("correlation_id").collect(), CALL_KEY)
+    keys = rows.select(call_key(rows)).to_series()
+    first = (keys != keys.shift(1)).fill_null(True)
+    return rows.filter(first).with_columns(left=keys.rle().struct.field("len").cast(pl.Int64))
 
 
 def _pending(launched: pl.DataFrame, syncs: pl.DataFrame) -> pl.Series:
@@ -156,11 +165,14 @@ def _of_one_graph(trace: Trace, short: pl.DataFrame) -> pl.DataFrame:
     partial = short.filter(pl.col("left") > 0)
     if not partial.height:
         return short
-    calls = (
-        _launching_calls(trace).filter(pl.col("name").str.contains(GRAPH_CALL)).unique("left", keep="first")
+    calls = _launching_calls(trace)
+    of_graphs = named(calls["name"], pl.col("name").str.contains(GRAPH_CALL))
+    calls = calls.filter(of_graphs).unique("left", keep="first")
+    kernels = launched_kernels(trace).select(*CALL_KEY, pl.col("name").alias("kernel"))
+    replayed = kernels.drop_nulls("correlation_id").join(
+        calls.select(*CALL_KEY, "left"), on=CALL_KEY, nulls_equal=True
     )
-    kernels = launched_kernels(trace).select(call_key(), pl.col("name").alias("kernel"))
-    counted = kernels.join(calls.select("call_key", "left"), on="call_key").group_by("left", "kernel").len()
+    counted = replayed.group_by("left", "kernel").len()
     theirs = counted.select(pl.col("left").alias("like"), "kernel", pl.col("len").alias("most"))
     compared = counted.join(partial, on="left").join(theirs, on=["like", "kernel"], how="left")
     others = compared.filter(pl.col("len") > pl.col("most").fill_null(0))["left"]

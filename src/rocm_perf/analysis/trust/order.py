@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import over, sorted_by, telling
-from rocm_perf.analysis.basis.launched import call_key, with_calls
+from rocm_perf.analysis.basis.keys import ordered, over, sorted_by, telling
+from rocm_perf.analysis.basis.launched import CALL_KEY, with_calls
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
 from rocm_perf.model.finding import Finding
@@ -72,11 +72,12 @@ def kernels_before_launch(trace: Trace) -> list[Finding]:
     """Kernels that start before the call that launched them: the host's clock and the GPU's are not aligned."""
     number = timed_pass(trace)
     calls = (
-        trace.table("api_calls")
+        trace.lazy("api_calls")
         .filter((pl.col("pass_id") == number) & pl.col("correlation_id").is_not_null())
-        .sort("start_ns")
-        .select(call_key(), called="start_ns")
+        .select(*CALL_KEY, called="start_ns")
+        .collect()
     )
+    calls = ordered(calls, ["called"])
     kernels = timed_dispatches(trace).select("node", "pid", "correlation_id", "kernel", "start_ns")
     lead = (pl.col("called") - pl.col("start_ns")).alias("lead")
     pairs = with_calls(kernels, calls).drop_nulls("called").select("kernel", lead)

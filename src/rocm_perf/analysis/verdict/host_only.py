@@ -33,7 +33,7 @@ def host_only(trace: Trace) -> Finding | None:
     """The conclusion of a recording that holds nothing of the GPU; None where it holds something."""
     if any(trace.has(table) for table in (*_GPU, *_MEMORY)):
         return None
-    calls = timed_calls(trace)
+    calls = timed_calls(trace).with_columns(pl.col("name").cast(pl.String))
     if not calls.height:
         return _on_the_cpu(trace) or _nothing(trace)
     name = pl.col("name").str

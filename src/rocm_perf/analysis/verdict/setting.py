@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.launched import launched_kernels, timed_calls
 from rocm_perf.model.trace import Trace
 
@@ -49,15 +50,15 @@ class Setting:
 
 def setting(trace: Trace) -> Setting:
     """What the names of calls and kernels show."""
-    calls = timed_calls(trace)["name"].unique()
+    calls = timed_calls(trace)["name"].unique().cast(pl.String)
     kernels = launched_kernels(trace).select("name", "launch_name")
-    graphs = kernels["launch_name"].str.contains(_GRAPH_LAUNCH).fill_null(False)
+    graphs = named(kernels["launch_name"], pl.col("name").str.contains(_GRAPH_LAUNCH))
     jax = trace.run.tool.startswith(_JAX)
     operators = trace.lazy("ops").filter(pl.col("name").str.starts_with("aten::")).head(1).collect()
     return Setting(
         nvidia=bool(calls.str.contains(_NVIDIA_CALL).any()),
         torch=operators.height > 0
-        or (not jax and bool(kernels["name"].unique().str.contains(_TORCH_KERNEL).any())),
+        or (not jax and bool(named(kernels["name"], pl.col("name").str.contains(_TORCH_KERNEL)).any())),
         jax=jax,
         host_recorded=calls.len() > 0,
         uses_graphs=bool(kernels.height) and int(graphs.sum()) >= _MOSTLY * kernels.height,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from shlex import quote
 
 from msgspec.structs import replace
 
-from rocm_perf.analysis.graph.graph import Graph
-from rocm_perf.analysis.path.changes import Change
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.verdict.recurring import judged_ns, recurring_idle
 from rocm_perf.analysis.verdict.themes import THEMES, Run, Theme
@@ -18,24 +17,22 @@ from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.whatif import Projection
 from rocm_perf.units import format_ns
 
+_AT_ONCE = 2  # projections: each needs a graph of its own
 WORTH = 0.03  # of the judged time: what a change must save to be proposed, and kernels take to be looked at
 
 
 def themed(run: Run, members: Sequence[Finding]) -> tuple[list[Projection], list[Finding]]:
     """The projections that were made, and one finding for each theme that has members."""
-    projections: list[Projection] = []
     findings: list[Finding] = []
     if _most(run, recurring_idle(run.document)) < WORTH * judged_ns(run.document):
-        return projections, findings  # whatever the remedy, it saves too little to be timed again
-    for theme in THEMES:
-        own = [finding for finding in members if finding.id in theme.members]
-        if not own:
-            continue
-        projection = _projected(run.graph, theme.change(run)) if not run.graph.empty else None
-        if projection is not None:
-            projections.append(projection)
-        findings += _as_one(run, theme, own, projection)
-    return projections, _told_once(findings, run)
+        return [], []  # whatever the remedy, it saves too little to be timed again
+    own = {theme.id: [finding for finding in members if finding.id in theme.members] for theme in THEMES}
+    themes = [theme for theme in THEMES if own[theme.id]]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        made = list(pool.map(lambda theme: _projected(run, theme), themes))
+    for theme, projection in zip(themes, made, strict=True):
+        findings += _as_one(run, theme, own[theme.id], projection)
+    return [projection for projection in made if projection], _told_once(findings, run)
 
 
 def with_command(finding: Finding, document: Document, shown: str) -> Finding:
@@ -46,12 +43,12 @@ def with_command(finding: Finding, document: Document, shown: str) -> Finding:
     return replace(finding, next_command=command)
 
 
-def _projected(graph: Graph, change: Change | None) -> Projection | None:
-    """None where the change has nothing to act on in this recording."""
-    if change is None:
+def _projected(run: Run, theme: Theme) -> Projection | None:
+    """What the change of the theme would bring; None where it has nothing to act on in this recording."""
+    if run.graph.empty or (change := theme.change(run)) is None:
         return None
     try:
-        projection = whatif(graph, change)
+        projection = whatif(run.graph, change)
     except UsageError:
         return None
     return projection if projection.saved_ns else None

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.basis.launched import call_key, with_calls
+from rocm_perf.analysis.basis.launched import CALL_KEY, with_calls
 
 _KEYS = {"node": pl.Int32, "pid": pl.Int64, "correlation_id": pl.Int64}
 Key = tuple[int, int | None, int | None]
@@ -17,7 +17,7 @@ def _rows(keys: list[Key]) -> pl.DataFrame:
 
 
 def _pairs(work: list[Key], calls: list[Key]) -> list[tuple[int, int | None]]:
-    paired = with_calls(_rows(work), _rows(calls).select(call_key(), call="number"))
+    paired = with_calls(_rows(work), _rows(calls).select(*CALL_KEY, call="number"))
     return paired.select("number", "call").rows()
 
 
