@@ -10,7 +10,7 @@ from rocm_perf.analysis.basis.callers import with_callers
 from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums
 from rocm_perf.analysis.basis.keys import numbers
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
-from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_copies
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.operators.replayed import with_replays
 from rocm_perf.model.trace import Trace
@@ -34,7 +34,7 @@ class OperatorTree:
     and its times. `operators`: the operators among them, with their arguments, own times and whether they are the
     outermost of their name; those of one `signature` have the same name and arguments, those of one `shape_id` the same
     name, shapes and types. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known)
-    and `within`, the innermost span of any kind in which it was launched. GPU times are those of kernels, copies and
+    and `within`, the innermost span of any kind in which it was launched; `kernel` is a category. GPU times are those of kernels, copies and
     fills. `recording`: what they are rows of; a part of a recording has its earlier callers in it."""
 
     recording: Trace
@@ -58,7 +58,7 @@ def operator_tree(trace: Trace) -> OperatorTree:
     is_operator = nested["category"] == "operator"
     innermost = itself_or_around(nested["parent"], is_operator)
     spans = nested.with_columns(innermost.gather(nested["parent"]).alias("operator"))
-    kernels, copies = _owned(trace, spans, innermost, [timed_dispatches(trace), timed_copies(trace)])
+    kernels, copies = _owned(trace, spans, innermost, [timed_by_kernel(trace), timed_copies(trace)])
     spans, (kernels, copies) = with_replays(trace, spans, kernels, copies)
     timed = _with_times(spans, kernels, copies)
     operators = _operators(trace, timed.filter(pl.col("category") == "operator"))
