@@ -62,7 +62,7 @@ def numbers(by: Sequence[str], rows: pl.DataFrame) -> pl.Series:
 
 def named(names: pl.Series, condition: pl.Expr) -> pl.Series:
     """Whether the condition, on a column `name`, holds for each of the names: distinct ones are asked once."""
-    distinct = names.unique().alias("name").to_frame()
+    distinct = names.unique().cast(pl.String).alias("name").to_frame()
     return names.is_in(distinct.filter(condition)["name"].implode())
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
 from rocm_perf.analysis.basis.module_spans import is_module
-from rocm_perf.analysis.basis.nested import THREAD, enclosing, nest
+from rocm_perf.analysis.basis.nested import THREAD, by_category, enclosing, nest
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.operators.frames import is_call_site
 from rocm_perf.model.trace import Trace
@@ -58,7 +58,7 @@ def with_replays(
 def _captured(trace: Trace) -> _Captured:
     """Of captured spans, operators, modules and the user's functions that called them: other frames lie between."""
     ops = trace.table("captured_ops").with_row_index("place").sort("captured_graph", maintain_order=True)
-    nested = nest(ops.select("place", *_TRACK, *_SPAN, "start_ns", "end_ns"), _TRACK)
+    nested = nest(by_category(ops.select("place", *_TRACK, *_SPAN, "start_ns", "end_ns")), _TRACK)
     launches = trace.table("captured_launches").select("launch_id", *_TRACK, time_ns="start_ns")
     around = enclosing(nested, launches, _TRACK)
     parents, is_operator = nested["parent"], nested["category"] == "operator"

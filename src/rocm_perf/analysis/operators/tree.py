@@ -8,7 +8,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.callers import with_callers
 from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums
-from rocm_perf.analysis.basis.keys import numbers
+from rocm_perf.analysis.basis.keys import named, numbers
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
 from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_copies
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -34,8 +34,9 @@ class OperatorTree:
     and its times. `operators`: the operators among them, with their arguments, own times and whether they are the
     outermost of their name; those of one `signature` have the same name and arguments, those of one `shape_id` the same
     name, shapes and types. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known)
-    and `within`, the innermost span of any kind in which it was launched; `kernel` is a category. GPU times are those of kernels, copies and
-    fills. `recording`: what they are rows of; a part of a recording has its earlier callers in it."""
+    and `within`, the innermost span of any kind in which it was launched. Names are categories. GPU times are those of
+    kernels, copies and fills. `recording`: what they are rows of; a part of a recording has its earlier callers in
+    it."""
 
     recording: Trace
     spans: pl.DataFrame
@@ -205,13 +206,13 @@ def _by_links(links: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
 def _by_sequence(trace: Trace, operators: pl.DataFrame) -> pl.DataFrame:
     numbered = operators.drop_nulls("sequence").filter(pl.col("sequence") >= 0)
     numbered = numbered.with_columns(trace.table("ops")["forward_thread"].gather(numbered["place"]))
-    is_backward = pl.col("name").str.contains(BACKWARD)
+    is_backward = pl.lit(named(numbered["name"], pl.col("name").str.contains(BACKWARD)))
     process = ["node", "pass_id", "rank", "pid"]
     key = [*process, "sequence"]
     backward = numbered.filter(is_backward).select(
         *key, "forward_thread", pl.col("row").alias("backward"), "start_ns"
     )
-    forward = numbered.filter(~is_backward & ~pl.col("name").str.starts_with(ENGINE)).select(
+    forward = numbered.filter(~is_backward & ~pl.col("name").cat.starts_with(ENGINE)).select(
         *key, "tid", pl.col("row").alias("forward"), "start_ns"
     )
     pairs = backward.join(forward, on=key, nulls_equal=True, suffix="_forward")

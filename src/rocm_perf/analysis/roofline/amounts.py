@@ -86,7 +86,9 @@ def filled(first: Work, second: Work) -> Work:
         orient="row",
     )
     every = len(fresh) == len(second.known)
-    added = second.amounts if every else second.amounts.join(keys, on=keys.columns, how="semi", nulls_equal=True)
+    added = (
+        second.amounts if every else second.amounts.join(keys, on=keys.columns, how="semi", nulls_equal=True)
+    )
     taken = {key for key, _ in fresh}
     return Work(
         amounts=pl.concat([first.amounts, added]),
