@@ -90,12 +90,13 @@ def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline
     recorded = trace.table("ceilings")
     if trace.run.tool == SIMULATOR:
         machines = ()  # a simulated GPU has the peaks of its data sheet
+    asked = work_metrics() | EVIDENCE if trace.has("counters") else frozenset[str]()
     recording = _Recording(
         trace,
         known,
         tuple(ceilings(device, recorded, machines) for device in known),
         times(trace, known),
-        metric_tables(trace, known, work_metrics() | EVIDENCE),
+        metric_tables(trace, known, asked),
     )
     work = counted_work(recording.tables, known, recording.times)
     work = filled(work, emulated_work(trace, known, recording.times))
