@@ -151,13 +151,20 @@ def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
 def _arguments(trace: Trace, places: pl.Series) -> pl.DataFrame:
     """Arguments, signature and shape_id of the operators at these places. A captured one has many calls, so each place
     is looked at once."""
-    recorded = pl.concat(trace.table(name).select("name", *_ARGUMENTS) for name in ("ops", "captured_ops"))
-    distinct = places.unique()
-    known = recorded[distinct]
+    distinct = places.unique().sort()
+    first_captured = trace.rows("ops")
+    captured = distinct >= first_captured
+    known = pl.concat(
+        trace.table(name).select("name", *_ARGUMENTS)[rows]
+        for name, rows in (
+            ("ops", distinct.filter(~captured)),
+            ("captured_ops", distinct.filter(captured) - first_captured),
+        )
+    )
     known = known.with_columns(
         numbers(["name", *_ARGUMENTS], known).alias("signature"), numbers(SHAPE, known).alias("shape_id")
     )
-    rows = pl.zeros(recorded.height, pl.UInt32, eager=True).scatter(
+    rows = pl.zeros(first_captured + trace.rows("captured_ops"), pl.UInt32, eager=True).scatter(
         distinct, pl.int_range(distinct.len(), dtype=pl.UInt32, eager=True)
     )
     return known.drop("name")[rows.gather(places)]

@@ -10,6 +10,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import overlap_ns
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
@@ -42,10 +43,11 @@ def work_in_steps(trace: Trace) -> pl.DataFrame:
 
 def open_at(rows: pl.DataFrame, steps: pl.DataFrame, moment: pl.Series, track: list[str]) -> pl.Series:
     """The step on the row's track that was open at its moment."""
-    known = pl.col(track).fill_null(-1)
+    keys = telling(track, rows, steps)
+    known = pl.col(keys).fill_null(-1)
     opened = steps.sort("start_ns").select(known, "step", at="start_ns", closed="end_ns")
-    points = rows.select(known).with_columns(moment.alias("at")).with_row_index("place").sort("at")
-    latest = points.join_asof(opened, on="at", by=track, check_sortedness=False).sort("place")
+    points = rows.select(known, moment.alias("at")).with_row_index("place").sort("at")
+    latest = points.join_asof(opened, on="at", by=keys or None, check_sortedness=False).sort("place")
     return latest.select(pl.when(pl.col("at") < pl.col("closed")).then("step").alias("step")).to_series()
 
 
