@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.callers import with_callers
-from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums
+from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums, sums_at
 from rocm_perf.analysis.basis.keys import named, numbers
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
 from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_copies
@@ -62,7 +62,7 @@ def operator_tree(trace: Trace) -> OperatorTree:
     kernels, copies = _owned(trace, spans, innermost, [timed_by_kernel(trace), timed_copies(trace)])
     spans, (kernels, copies) = with_replays(trace, spans, kernels, copies)
     timed = _with_times(spans, kernels, copies)
-    operators = _operators(trace, timed.filter(pl.col("category") == "operator"))
+    operators = _operators(trace, timed)
     return OperatorTree(trace, spans=timed, operators=operators, kernels=kernels, copies=copies)
 
 
@@ -114,9 +114,9 @@ def _by_recorded_id(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) ->
 def _with_times(spans: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame) -> pl.DataFrame:
     """The spans with their length, and the GPU work that they own, themselves and with everything inside them."""
     count = spans.height
-    copying = _at_owner(count, copies, pl.col("gpu_ns").sum())
-    own = _at_owner(count, kernels, pl.col("gpu_ns").sum()) + copying
-    dispatches = _at_owner(count, kernels, pl.len())
+    copying = sums_at(copies["owner"], copies["gpu_ns"], count)
+    own = sums_at(kernels["owner"], kernels["gpu_ns"], count) + copying
+    dispatches = sums_at(kernels["owner"], pl.ones(kernels.height, pl.Int64, eager=True), count)
     return spans.with_columns(
         _LENGTH.fill_null(0).alias("host_ns"),
         own.alias("gpu_self_ns"),
@@ -127,24 +127,15 @@ def _with_times(spans: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame
     )
 
 
-def _at_owner(count: int, owned: pl.DataFrame, total: pl.Expr) -> pl.Series:
-    """One number for each of `count` rows: a total over what the row owns, 0 where that is nothing."""
-    totals = owned.drop_nulls("owner").group_by("owner").agg(total.cast(pl.Int64).alias("total"))
-    return pl.zeros(count, pl.Int64, eager=True).scatter(totals["owner"], totals["total"])
-
-
-def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
+def _operators(trace: Trace, spans: pl.DataFrame) -> pl.DataFrame:
     """The operators with their arguments, the time that none of the operators directly inside them took, and whether
     they lie in no other call of their name."""
-    inside = timed.group_by(pl.col("operator").alias("row")).agg(_LENGTH.sum().alias("inside_ns"))
-    arguments = _arguments(trace, timed["place"])
-    return (
-        timed.with_columns(*arguments, is_outermost("name").alias("outermost"))
-        .join(inside, on="row", how="left", maintain_order="left")
-        .with_columns(
-            (pl.col("host_ns") - pl.col("inside_ns").fill_null(0)).clip(lower_bound=0).alias("host_self_ns")
-        )
-        .drop("inside_ns")
+    timed = spans.filter(pl.col("category") == "operator")
+    inside = sums_at(timed["operator"], timed["host_ns"], spans.height).gather(timed["row"])
+    return timed.with_columns(
+        *_arguments(trace, timed["place"]),
+        is_outermost("name").alias("outermost"),
+        (pl.col("host_ns") - inside).clip(lower_bound=0).alias("host_self_ns"),
     )
 
 
