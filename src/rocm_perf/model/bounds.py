@@ -99,7 +99,7 @@ def _extents(table: str, frame: pl.DataFrame | pl.LazyFrame) -> _Extents:
     rows, *far = (value or 0 for value in _row(frame, [pl.len(), *ends]))
     pairs = zip(far[::2], far[1::2], strict=True)
     values = [(bound, low if low > high else high) for bound, (low, high) in zip(bounds, pairs, strict=True)]
-    return _Extents(rows, values)
+    return _Extents(int(rows), values)
 
 
 def _row(frame: pl.DataFrame | pl.LazyFrame, values: Sequence[pl.Expr]) -> tuple[float, ...]:

@@ -50,7 +50,8 @@ def bare_names(names: pl.Series) -> pl.Series:
     """The names of spans, those of modules without torch's prefix; distinct ones are looked at once."""
     distinct = names.unique().cast(pl.String)
     prefixed = distinct.filter(distinct.str.starts_with(PREFIX))
-    return names.replace(prefixed, prefixed.str.strip_prefix(PREFIX))
+    bare: pl.Series = names.replace(prefixed, prefixed.str.strip_prefix(PREFIX))
+    return bare
 
 
 def class_name(name: str) -> str:

@@ -158,7 +158,8 @@ def _arguments(trace: Trace, places: pl.Series) -> pl.DataFrame:
     rows = pl.zeros(first_captured + trace.rows("captured_ops"), pl.UInt32, eager=True).scatter(
         distinct, pl.int_range(distinct.len(), dtype=pl.UInt32, eager=True)
     )
-    return known.drop("name")[rows.gather(places)]
+    arguments: pl.DataFrame = known.drop("name")[rows.gather(places)]
+    return arguments
 
 
 def backward_links(tree: OperatorTree) -> tuple[pl.DataFrame, str | None]:
