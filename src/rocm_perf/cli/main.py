@@ -32,6 +32,7 @@ from rocm_perf.cli.gpus import GpusCommand
 from rocm_perf.cli.history import HistoryCommand
 from rocm_perf.cli.kernels import KernelsCommand
 from rocm_perf.cli.launch import LaunchCommand
+from rocm_perf.cli.lean import without_last_collection
 from rocm_perf.cli.list_counters import ListCountersCommand
 from rocm_perf.cli.mcp import McpCommand
 from rocm_perf.cli.merge import MergeCommand
@@ -125,6 +126,7 @@ class Ended(KeyboardInterrupt):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
     ready_streams()
+    without_last_collection()
     arguments = sys.argv[1:] if argv is None else list(argv)
     verb = next((argument for argument in arguments if not argument.startswith("-")), "")
     args = build_parser(verb).parse_args(arguments)

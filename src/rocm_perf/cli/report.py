@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, named_path
 from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part, chosen_window
+from rocm_perf.cli.lean import without_blas_threads
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
@@ -57,6 +58,7 @@ class ReportCommand:
 
         output: Path = args.output
         _check(args)
+        without_blas_threads()
         if output == STDOUT:
             _print(_recorded(args)[1])
             return 0

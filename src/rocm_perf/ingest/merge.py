@@ -46,6 +46,7 @@ class _Setting:
     rank: int | None
 
 
+_PROCESS = ["node", "rank", "pass_id", "pid"]
 _BESIDE = ("rocm-perf", "library logs")  # the tool names of our samplers and log readers
 
 
@@ -228,19 +229,23 @@ def first_known(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
 
 def _processes(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """The processes that occur in the other tables, for runs where no file lists them."""
-    key = ("node", "rank", "pass_id", "pid")
     frames = [
-        frame.select(*key, "start_ns", "end_ns")
-        .group_by(key)
-        .agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+        _process_spans(frame)
         for name, frame in tables.items()
         if name in ("dispatches", "api_calls", "ops", "copies")
     ]
     if not frames:
         return schema.empty("processes")
     rows = pl.concat(frames).filter(pl.col("pid").is_not_null())
-    spans = rows.group_by(key).agg(pl.col("start_ns").min(), pl.col("end_ns").max()).sort(key)
-    return schema.conform("processes", spans)
+    return schema.conform("processes", _process_spans(rows).sort(_PROCESS))
+
+
+def _process_spans(rows: pl.DataFrame) -> pl.DataFrame:
+    """From when to when each process did something. Mostly there is one, and nothing to be grouped."""
+    span = pl.col("start_ns").min(), pl.col("end_ns").max()
+    if all(rows[name].n_unique() == 1 for name in _PROCESS):
+        return rows.select(pl.col(_PROCESS).first(), *span)
+    return rows.group_by(_PROCESS).agg(*span)
 
 
 def _tools(parts: list[Part]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 
@@ -50,10 +51,13 @@ MODULES = (
 @cache
 def adapters() -> tuple[Adapter, ...]:
     """Every format that can be read, in the order in which they are tried."""
-    registered: list[Adapter] = []
+    return tuple(_one_by_one())
+
+
+def _one_by_one() -> Iterator[Adapter]:
+    """The adapters, each imported when it is its turn."""
     for module in MODULES:
-        registered.extend(import_module(f"rocm_perf.ingest.{module}").ADAPTERS)
-    return tuple(registered)
+        yield from import_module(f"rocm_perf.ingest.{module}").ADAPTERS
 
 
 def sniff(source: Source) -> Adapter:
@@ -65,7 +69,7 @@ def sniff(source: Source) -> Adapter:
             "the profiler recorded nothing there",
             "Check what it printed when it ran.",
         )
-    for adapter in adapters():
+    for adapter in _one_by_one():
         if adapter.claims(peek):
             return adapter
     if peek.damage:

@@ -48,13 +48,13 @@ def bounded(table: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, in
     What then adds up to more than 64 bits hold is impossible as a whole.
     """
     lost: dict[str, int] = {}
-    extents = _extents(table, frame.lazy())
+    extents = _extents(table, frame)
     for bound in _broken(extents):
         rows = int(frame.select(bound.broken.sum()).item())
         if rows:
             lost[bound.name] = rows
             frame = _without(bound, frame, bound.broken)
-    for bound in _overflowing(extents, frame.lazy()):
+    for bound in _overflowing(extents, frame):
         lost[bound.name] = lost.get(bound.name, 0) + frame.height
         frame = _without(bound, frame, pl.lit(True))
     return frame, lost
@@ -78,28 +78,34 @@ def _broken(extents: _Extents) -> list[_Bound]:
     return [bound for bound, extent in extents.values if not extent <= bound.limit]
 
 
-def _overflowing(extents: _Extents, frame: pl.LazyFrame) -> list[_Bound]:
+def _overflowing(extents: _Extents, frame: pl.DataFrame | pl.LazyFrame) -> list[_Bound]:
     suspects = [
         bound
         for bound, extent in extents.values
         if bound.is_summed and not min(extent, bound.limit) * extents.rows < _MOST_SUM
     ]
     sums = [bound.value.cast(pl.Float64).abs().sum().alias(bound.name) for bound in suspects]
-    totals = frame.select(sums).collect().row(0) if sums else ()
+    totals = _row(frame, sums) if sums else ()
     return [bound for bound, total in zip(suspects, totals, strict=True) if total >= _MOST_SUM]
 
 
-def _extents(table: str, frame: pl.LazyFrame) -> _Extents:
+def _extents(table: str, frame: pl.DataFrame | pl.LazyFrame) -> _Extents:
     bounds = list(_bounds(table))
     ends = [
         end.cast(pl.Float64).abs().alias(f"{side} {bound.name}")
         for bound in bounds
         for side, end in (("low", bound.value.min()), ("high", bound.value.nan_max()))
     ]
-    rows, *far = frame.select(pl.len(), *ends).collect().fill_null(0).row(0)
+    rows, *far = (value or 0 for value in _row(frame, [pl.len(), *ends]))
     pairs = zip(far[::2], far[1::2], strict=True)
     values = [(bound, low if low > high else high) for bound, (low, high) in zip(bounds, pairs, strict=True)]
-    return _Extents(rows, values)
+    return _Extents(int(rows), values)
+
+
+def _row(frame: pl.DataFrame | pl.LazyFrame, values: Sequence[pl.Expr]) -> tuple[float, ...]:
+    """The values, one each; of a table in memory without a plan, which takes longer than most tables do."""
+    asked = frame.select(values)
+    return (asked.collect() if isinstance(asked, pl.LazyFrame) else asked).row(0)
 
 
 def _bounds(table: str) -> Iterator[_Bound]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import polars as pl
 
 from rocm_perf.errors import SchemaError
@@ -11,6 +13,7 @@ from rocm_perf.model.tables import SCHEMAS
 __all__ = ["SCHEMAS", "Column", "TableSchema", "check", "conform", "empty"]
 
 
+@cache
 def empty(table: str) -> pl.DataFrame:
     """A table with no rows and the right columns."""
     return pl.DataFrame(schema=_schema_of(table).dtypes)

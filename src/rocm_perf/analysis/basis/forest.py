@@ -47,9 +47,16 @@ def with_all_around(parents: pl.Series, rows: pl.Series) -> pl.Series:
 
 def subtree_sums(behind: pl.Series, own: pl.Series) -> pl.Series:
     """For each row, its own value and that of everything inside it."""
-    so_far = own.cum_sum()
-    sums: pl.Series = so_far.gather(behind - 1) - so_far + own
-    return sums.alias("total")
+    before = np.concatenate([[0], np.cumsum(own.to_numpy())])
+    return pl.Series("total", before[behind.to_numpy()] - before[:-1])
+
+
+def sums_at(rows: pl.Series, values: pl.Series, count: int) -> pl.Series:
+    """For each of `count` rows, the sum of the values at it, 0 where there is none; a value at null counts nowhere."""
+    known = rows.is_not_null()
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, rows.filter(known).to_numpy(), values.filter(known).to_numpy())
+    return pl.Series(sums)
 
 
 def subtree_max(parents: pl.Series, own: pl.Series) -> pl.Series:

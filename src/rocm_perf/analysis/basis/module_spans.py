@@ -35,15 +35,23 @@ _SPAN = ["node", "pass_id", "rank", "pid", "tid", "name", "start_ns", "end_ns"]
 def is_module(spans: pl.DataFrame) -> pl.Series:
     """Whether each of the nested spans is a call of a module or of a compiled graph."""
     name, category = pl.col("name"), pl.col("category")
-    recorded = (category == "python") & name.str.starts_with(PREFIX)
-    region = (category == "operator") & name.str.starts_with(REGION)
+    recorded = (category == "python") & name.cat.starts_with(PREFIX)
+    region = (category == "operator") & name.cat.starts_with(REGION)
     return spans.select(((category == "module") | recorded | region).alias("is_module")).to_series()
 
 
 def is_nn_module(spans: pl.DataFrame) -> pl.Series:
     """Whether each of the nested spans is a call of a module; compiled graphs, which also run backwards, are not."""
     names = spans["name"]
-    return is_module(spans) & ~(names.str.starts_with(GRAPH) | names.str.starts_with(REGION))
+    return is_module(spans) & ~(names.cat.starts_with(GRAPH) | names.cat.starts_with(REGION))
+
+
+def bare_names(names: pl.Series) -> pl.Series:
+    """The names of spans, those of modules without torch's prefix; distinct ones are looked at once."""
+    distinct = names.unique().cast(pl.String)
+    prefixed = distinct.filter(distinct.str.starts_with(PREFIX))
+    bare: pl.Series = names.replace(prefixed, prefixed.str.strip_prefix(PREFIX))
+    return bare
 
 
 def class_name(name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around, nearest
-from rocm_perf.analysis.basis.module_spans import PREFIX, is_module
+from rocm_perf.analysis.basis.module_spans import bare_names, is_module
 from rocm_perf.analysis.operators.passes import Passes
 
 
@@ -73,10 +73,11 @@ def _of_modules(spans: pl.DataFrame, modules: pl.Series, passes: Passes) -> tupl
     """The place of every call of a module, first runs before repeated ones."""
     calls = spans.select(
         "row",
-        pl.col("name").str.strip_prefix(PREFIX),
+        "name",
         around=_within_turn(nearest(spans["parent"], modules), passes),
         kind=passes.kind,
     ).filter(modules & (passes.kind != "backward"))
+    calls = calls.with_columns(bare_names(calls["name"]))
     tree = _Tree()
     place_of: dict[int, int] = {}
     for kind in ("forward", "recomputed"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import is_outermost, nearest, subtree_sums
-from rocm_perf.analysis.basis.module_spans import PREFIX, is_module
+from rocm_perf.analysis.basis.module_spans import bare_names, is_module
 from rocm_perf.analysis.operators.frames import is_call_site
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.model.results.operators import Place
@@ -25,10 +25,10 @@ def modules(tree: OperatorTree, backward: pl.Series | None) -> tuple[Place, ...]
         return ()
     backward_ns = subtree_sums(spans["behind"], _or_none(tree, backward))
     table = spans.with_columns(backward_ns.alias("backward_ns")).filter(wanted)
-    table = table.with_columns(is_outermost("name").alias("outermost"))
+    table = table.with_columns(bare_names(table["name"]), is_outermost("name").alias("outermost"))
     outermost = pl.col("outermost")
     return _places(
-        table.group_by(pl.col("name").str.strip_prefix(PREFIX)).agg(
+        table.group_by("name").agg(
             pl.len().alias("calls"),
             pl.col("host_ns").filter(outermost).sum(),
             pl.col("gpu_total_ns").filter(outermost).sum().alias("gpu_ns"),

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import depths, nearest
-from rocm_perf.analysis.basis.module_spans import PREFIX, is_module
+from rocm_perf.analysis.basis.module_spans import bare_names, is_module
 from rocm_perf.analysis.basis.names import short_names
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.model.results.operators import FlameNode
@@ -38,9 +38,10 @@ def flame(tree: OperatorTree) -> tuple[FlameNode, ...]:
         around=nearest(spans["parent"], is_shown),
         depth=depths(spans["behind"], is_shown),
         kind=pl.when(modules).then(pl.lit("module")).otherwise(pl.lit("operator")),
-        name=pl.col("name").str.strip_prefix(PREFIX),
+        name="name",
         row="row",
     ).filter(is_shown)
+    shown = shown.with_columns(bare_names(shown["name"]))
     nodes, places = _merged(shown, spans.height)
     launched = _launched(tree, places, first=nodes.height)
     return _thinned(pl.concat((nodes, launched), how="diagonal"))
@@ -62,7 +63,7 @@ def _merged(spans: pl.DataFrame, count: int) -> tuple[pl.DataFrame, pl.Series]:
         numbered = merged.with_columns(node=pl.int_range(first, first + merged.height, dtype=pl.Int64))
         rows = numbered.select("row", "node").explode("row")
         place = place.scatter(rows["row"], rows["node"])
-        nodes.append(numbered.select(*_NODE))
+        nodes.append(numbered.select(pl.col(name).cast(dtype) for name, dtype in _NODE.items()))
         first += merged.height
     return pl.concat(nodes), place
 

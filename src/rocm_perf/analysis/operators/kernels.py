@@ -44,10 +44,10 @@ def kernels_of_shapes(tree: OperatorTree) -> dict[int, tuple[OperatorKernel, ...
 
 
 def _with_owner(tree: OperatorTree, columns: list[str]) -> pl.DataFrame:
-    owned = tree.kernels.select(*PROCESS, "kernel", "gpu_ns", "start_ns", "launch_ns", "owner").drop_nulls(
-        "owner"
-    )
-    return owned.join(tree.operators.select(pl.col("row").alias("owner"), *columns), on="owner", how="left")
+    """The kernels that an operator launched, with columns of that."""
+    owned = tree.kernels.select(*PROCESS, "kernel", "gpu_ns", "launch_ns", "owner").drop_nulls("owner")
+    owners = tree.operators["row"].search_sorted(owned["owner"])
+    return owned.with_columns(*tree.operators.select(columns)[owners])
 
 
 def recorded_calls(trace: Trace, tree: OperatorTree) -> pl.DataFrame:
@@ -60,16 +60,19 @@ def recorded_calls(trace: Trace, tree: OperatorTree) -> pl.DataFrame:
 
 def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
     """What one call launches, by operator: of an outermost operator with all inside it, of an inner one by itself."""
-    owned = tree.kernels.drop_nulls("owner").select("kernel", "start_ns", "gpu_ns", "owner")
+    owned = tree.kernels.select("kernel", "start_ns", "gpu_ns", "owner").drop_nulls("owner")
     if not owned.height:
         return {}
-    named = owned.with_columns(short_names(owned["kernel"])).join(
-        _roots(tree), on="owner", how="left", maintain_order="left"
-    )
-    names = named["kernel"].unique().sort()
+    short = short_names(owned["kernel"])
+    names = short.unique().sort()
     codes = pl.Series([str(number) for number in range(len(names))], dtype=pl.String)
-    coded = named.select(
-        "owner", "root", "start_ns", "gpu_ns", code=pl.col("kernel").replace_strict(names, codes)
+    owners = tree.operators["row"].search_sorted(owned["owner"])
+    coded = owned.select(
+        "owner",
+        "start_ns",
+        "gpu_ns",
+        root=_roots(tree).gather(owners),
+        code=short.replace_strict(names, codes),
     )
     inner = coded.filter(pl.col("owner") != pl.col("root"))
     calls = pl.concat(
@@ -99,10 +102,10 @@ def _most_frequent(launched: pl.DataFrame, names: pl.Series) -> dict[str, tuple[
     return {name: tuple(rows) for name, rows in by_operator.items()}
 
 
-def _roots(tree: OperatorTree) -> pl.DataFrame:
-    """For each operator as `owner`, the outermost operator around it, or itself, as `root`."""
+def _roots(tree: OperatorTree) -> pl.Series:
+    """For each operator the outermost operator around it, or itself."""
     outermost = pl.when(pl.col("operator").is_null()).then("row")
-    return tree.operators.select(pl.col("row").alias("owner"), outermost.forward_fill().alias("root"))
+    return tree.operators.select(outermost.forward_fill()).to_series()
 
 
 def kernel_work(trace: Trace, tree: OperatorTree) -> tuple[KernelWork, ...]:

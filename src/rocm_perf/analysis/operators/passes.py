@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around, nearest
+from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.module_spans import is_nn_module
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.operators.tree import BACKWARD, ENGINE, OperatorTree, backward_links, operator_tree
@@ -35,7 +36,8 @@ def passes(trace: Trace) -> Passes:
     links, _ = backward_links(tree)
     spans = tree.spans
     is_operator = spans["category"] == "operator"
-    is_step = is_operator & spans["name"].is_in(_steps(spans["name"]).implode())
+    name = pl.col("name").str
+    is_step = is_operator & named(spans["name"], name.starts_with(ENGINE) | name.contains(BACKWARD))
     if not is_step.any():
         return _all_forward(spans.height)
     again = _runs_again(spans, is_step, links)
@@ -48,13 +50,6 @@ def passes(trace: Trace) -> Passes:
     # A backward pass that was differentiated is the source of another one: what it came from is meant.
     first = pl.select(pl.coalesce(source.gather(source), source)).to_series()
     return Passes(kind=names.gather(kind), turn=turn, source=first)
-
-
-def _steps(names: pl.Series) -> pl.Series:
-    """The names of backward steps among them."""
-    distinct = names.unique()
-    steps: pl.Series = distinct.filter(distinct.str.starts_with(ENGINE) | distinct.str.contains(BACKWARD))
-    return steps
 
 
 def _all_forward(spans: int) -> Passes:
@@ -80,7 +75,7 @@ def _runs_again(spans: pl.DataFrame, is_step: pl.Series, links: pl.DataFrame) ->
     """
     inside = nearest(spans["parent"], is_step).is_not_null() & ~is_step
     module = is_nn_module(spans)
-    frame = (spans["category"] == "python") & spans["name"].str.contains(_AGAIN)
+    frame = (spans["category"] == "python") & named(spans["name"], pl.col("name").str.contains(_AGAIN))
     noted = (spans["category"] == "operator") & (spans["sequence"] >= 0).fill_null(False)
     noted = noted & ~_differentiated(spans, is_step, links)
     again = inside & (module | frame | noted)
@@ -102,5 +97,5 @@ def _sources(spans: pl.DataFrame, links: pl.DataFrame) -> pl.Series:
         links["backward"], links["forward"].cast(pl.UInt32)
     )
     around = spans["operator"].gather(links["backward"])
-    engine = spans["name"].gather(around).str.starts_with(ENGINE).fill_null(False)
+    engine = spans["name"].gather(around).cat.starts_with(ENGINE).fill_null(False)
     return source.scatter(around.filter(engine), links["forward"].filter(engine).cast(pl.UInt32))

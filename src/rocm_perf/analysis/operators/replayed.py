@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
 from rocm_perf.analysis.basis.module_spans import is_module
-from rocm_perf.analysis.basis.nested import THREAD, enclosing, nest
+from rocm_perf.analysis.basis.nested import THREAD, by_category, enclosing, nest
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.operators.frames import is_call_site
 from rocm_perf.model.trace import Trace
@@ -47,8 +48,7 @@ def with_replays(
     replays = _replays(placed, spans, captured)
     room = _room(replays, spans.height)
     added = _added(trace, replays.with_columns(_later(replays["around"], room)), captured)
-    together = pl.concat([_moved_spans(spans, room), added], how="diagonal_relaxed")
-    together = together.sort("row")
+    together = _in_order(pl.concat([_moved_spans(spans, room), added], how="diagonal_relaxed"))
     innermost = itself_or_around(together["parent"], together["category"] == "operator")
     together = together.with_columns(innermost.gather(together["parent"]).alias("operator"))
     return together, (_owned(_moved(placed, room), replays), _moved(copies, room))
@@ -58,7 +58,7 @@ def with_replays(
 def _captured(trace: Trace) -> _Captured:
     """Of captured spans, operators, modules and the user's functions that called them: other frames lie between."""
     ops = trace.table("captured_ops").with_row_index("place").sort("captured_graph", maintain_order=True)
-    nested = nest(ops.select("place", *_TRACK, *_SPAN, "start_ns", "end_ns"), _TRACK)
+    nested = nest(by_category(ops.select("place", *_TRACK, *_SPAN, "start_ns", "end_ns")), _TRACK)
     launches = trace.table("captured_launches").select("launch_id", *_TRACK, time_ns="start_ns")
     around = enclosing(nested, launches, _TRACK)
     parents, is_operator = nested["parent"], nested["category"] == "operator"
@@ -119,6 +119,13 @@ def _later(rows: pl.Series, room: pl.Series) -> pl.Series:
 
 def _moved_spans(spans: pl.DataFrame, room: pl.Series) -> pl.DataFrame:
     return spans.with_columns(_later(spans[name], room) for name in ("row", "parent", "behind"))
+
+
+def _in_order(spans: pl.DataFrame) -> pl.DataFrame:
+    """The spans each at its row: every row is there once, so nothing has to be sorted."""
+    order = np.empty(spans.height, np.uint32)
+    order[spans["row"].to_numpy()] = np.arange(spans.height, dtype=np.uint32)
+    return spans[order]
 
 
 def _moved(work: pl.DataFrame, room: pl.Series) -> pl.DataFrame:

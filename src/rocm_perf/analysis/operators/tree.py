@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from rocm_perf.analysis.basis.callers import with_callers
-from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums
-from rocm_perf.analysis.basis.keys import numbers
+from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums, sums_at
+from rocm_perf.analysis.basis.keys import named, numbers
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
-from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_copies
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.operators.replayed import with_replays
 from rocm_perf.model.trace import Trace
@@ -34,8 +34,9 @@ class OperatorTree:
     and its times. `operators`: the operators among them, with their arguments, own times and whether they are the
     outermost of their name; those of one `signature` have the same name and arguments, those of one `shape_id` the same
     name, shapes and types. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known)
-    and `within`, the innermost span of any kind in which it was launched. GPU times are those of kernels, copies and
-    fills. `recording`: what they are rows of; a part of a recording has its earlier callers in it."""
+    and `within`, the innermost span of any kind in which it was launched. Names are categories. GPU times are those of
+    kernels, copies and fills. `recording`: what they are rows of; a part of a recording has its earlier callers in
+    it."""
 
     recording: Trace
     spans: pl.DataFrame
@@ -58,10 +59,10 @@ def operator_tree(trace: Trace) -> OperatorTree:
     is_operator = nested["category"] == "operator"
     innermost = itself_or_around(nested["parent"], is_operator)
     spans = nested.with_columns(innermost.gather(nested["parent"]).alias("operator"))
-    kernels, copies = _owned(trace, spans, innermost, [timed_dispatches(trace), timed_copies(trace)])
+    kernels, copies = _owned(trace, spans, innermost, [timed_by_kernel(trace), timed_copies(trace)])
     spans, (kernels, copies) = with_replays(trace, spans, kernels, copies)
     timed = _with_times(spans, kernels, copies)
-    operators = _operators(trace, timed.filter(pl.col("category") == "operator"))
+    operators = _operators(trace, timed)
     return OperatorTree(trace, spans=timed, operators=operators, kernels=kernels, copies=copies)
 
 
@@ -113,9 +114,9 @@ def _by_recorded_id(work: pl.DataFrame, seen: pl.Series, spans: pl.DataFrame) ->
 def _with_times(spans: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame) -> pl.DataFrame:
     """The spans with their length, and the GPU work that they own, themselves and with everything inside them."""
     count = spans.height
-    copying = _at_owner(count, copies, pl.col("gpu_ns").sum())
-    own = _at_owner(count, kernels, pl.col("gpu_ns").sum()) + copying
-    dispatches = _at_owner(count, kernels, pl.len())
+    copying = sums_at(copies["owner"], copies["gpu_ns"], count)
+    own = sums_at(kernels["owner"], kernels["gpu_ns"], count) + copying
+    dispatches = sums_at(kernels["owner"], pl.ones(kernels.height, pl.Int64, eager=True), count)
     return spans.with_columns(
         _LENGTH.fill_null(0).alias("host_ns"),
         own.alias("gpu_self_ns"),
@@ -126,40 +127,39 @@ def _with_times(spans: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame
     )
 
 
-def _at_owner(count: int, owned: pl.DataFrame, total: pl.Expr) -> pl.Series:
-    """One number for each of `count` rows: a total over what the row owns, 0 where that is nothing."""
-    totals = owned.drop_nulls("owner").group_by("owner").agg(total.cast(pl.Int64).alias("total"))
-    return pl.zeros(count, pl.Int64, eager=True).scatter(totals["owner"], totals["total"])
-
-
-def _operators(trace: Trace, timed: pl.DataFrame) -> pl.DataFrame:
+def _operators(trace: Trace, spans: pl.DataFrame) -> pl.DataFrame:
     """The operators with their arguments, the time that none of the operators directly inside them took, and whether
     they lie in no other call of their name."""
-    inside = timed.group_by(pl.col("operator").alias("row")).agg(_LENGTH.sum().alias("inside_ns"))
-    arguments = _arguments(trace, timed["place"])
-    return (
-        timed.with_columns(*arguments, is_outermost("name").alias("outermost"))
-        .join(inside, on="row", how="left", maintain_order="left")
-        .with_columns(
-            (pl.col("host_ns") - pl.col("inside_ns").fill_null(0)).clip(lower_bound=0).alias("host_self_ns")
-        )
-        .drop("inside_ns")
+    timed = spans.filter(pl.col("category") == "operator")
+    inside = sums_at(timed["operator"], timed["host_ns"], spans.height).gather(timed["row"])
+    return timed.with_columns(
+        *_arguments(trace, timed["place"]),
+        is_outermost("name").alias("outermost"),
+        (pl.col("host_ns") - inside).clip(lower_bound=0).alias("host_self_ns"),
     )
 
 
 def _arguments(trace: Trace, places: pl.Series) -> pl.DataFrame:
     """Arguments, signature and shape_id of the operators at these places. A captured one has many calls, so each place
     is looked at once."""
-    recorded = pl.concat(trace.table(name).select("name", *_ARGUMENTS) for name in ("ops", "captured_ops"))
-    distinct = places.unique()
-    known = recorded[distinct]
+    distinct = places.unique().sort()
+    first_captured = trace.rows("ops")
+    captured = distinct >= first_captured
+    known = pl.concat(
+        trace.table(name).select("name", *_ARGUMENTS)[rows]
+        for name, rows in (
+            ("ops", distinct.filter(~captured)),
+            ("captured_ops", distinct.filter(captured) - first_captured),
+        )
+    )
     known = known.with_columns(
         numbers(["name", *_ARGUMENTS], known).alias("signature"), numbers(SHAPE, known).alias("shape_id")
     )
-    rows = pl.zeros(recorded.height, pl.UInt32, eager=True).scatter(
+    rows = pl.zeros(first_captured + trace.rows("captured_ops"), pl.UInt32, eager=True).scatter(
         distinct, pl.int_range(distinct.len(), dtype=pl.UInt32, eager=True)
     )
-    return known.drop("name")[rows.gather(places)]
+    arguments: pl.DataFrame = known.drop("name")[rows.gather(places)]
+    return arguments
 
 
 def backward_links(tree: OperatorTree) -> tuple[pl.DataFrame, str | None]:
@@ -205,13 +205,13 @@ def _by_links(links: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
 def _by_sequence(trace: Trace, operators: pl.DataFrame) -> pl.DataFrame:
     numbered = operators.drop_nulls("sequence").filter(pl.col("sequence") >= 0)
     numbered = numbered.with_columns(trace.table("ops")["forward_thread"].gather(numbered["place"]))
-    is_backward = pl.col("name").str.contains(BACKWARD)
+    is_backward = pl.lit(named(numbered["name"], pl.col("name").str.contains(BACKWARD)))
     process = ["node", "pass_id", "rank", "pid"]
     key = [*process, "sequence"]
     backward = numbered.filter(is_backward).select(
         *key, "forward_thread", pl.col("row").alias("backward"), "start_ns"
     )
-    forward = numbered.filter(~is_backward & ~pl.col("name").str.starts_with(ENGINE)).select(
+    forward = numbered.filter(~is_backward & ~pl.col("name").cat.starts_with(ENGINE)).select(
         *key, "tid", pl.col("row").alias("forward"), "start_ns"
     )
     pairs = backward.join(forward, on=key, nulls_equal=True, suffix="_forward")

@@ -35,19 +35,25 @@ def _call(trace: Trace, launches: pl.DataFrame) -> str | None:
 def _around(trace: Trace, launches: pl.DataFrame) -> pl.DataFrame:
     """For each launch the user's innermost function around it, else the innermost operator, else the innermost range:
     its kind and name."""
-    spans = nested_ops(trace)
-    inside = enclosing(spans, launches)
-    sites = itself_or_around(spans["parent"], is_call_site(spans)).gather(inside)
-    operators = itself_or_around(spans["parent"], spans["category"] == "operator").gather(inside)
     ranges = _ranges(trace)
-    names = {
-        "python": spans["name"].gather(sites),
-        "operator": spans["name"].gather(operators),
-        "range": ranges["name"].gather(enclosing(ranges, launches)),
-    }
-    frame = pl.DataFrame(names)
-    kind = pl.coalesce(pl.when(pl.col(name).is_not_null()).then(pl.lit(name)) for name in names)
-    return frame.select(kind=kind, name=pl.coalesce(*names))
+    frame = _names_around(trace)[enclosing(nested_ops(trace), launches)].with_columns(
+        range=ranges["name"].gather(enclosing(ranges, launches))
+    )
+    kind = pl.coalesce(pl.when(pl.col(name).is_not_null()).then(pl.lit(name)) for name in frame.columns)
+    return frame.select(kind=kind, name=pl.coalesce(pl.all().cast(pl.String)))
+
+
+@once_per_trace
+def _names_around(trace: Trace) -> pl.DataFrame:
+    """For each of the nested spans the names of the user's innermost function and of the innermost operator at it."""
+    spans = nested_ops(trace)
+    wanted = {"python": is_call_site(spans), "operator": spans["category"] == "operator"}
+    return pl.DataFrame(
+        {
+            kind: spans["name"].gather(itself_or_around(spans["parent"], is_wanted))
+            for kind, is_wanted in wanted.items()
+        }
+    )
 
 
 @once_per_trace

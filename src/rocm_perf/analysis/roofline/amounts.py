@@ -22,8 +22,8 @@ Key = tuple[int, str]  # place of the GPU, kernel
 
 SCHEMA = {
     "gpu": pl.Int32,
-    "kernel": pl.String,
-    "ceiling": pl.String,
+    "kernel": pl.Categorical,  # names are long, and there are as many as dispatches
+    "ceiling": pl.Categorical,
     "amount": pl.Float64,
     "slot": pl.UInt32,
 }
@@ -54,6 +54,11 @@ class Work:
     notes: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
 
 
+def amounts_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """The columns of amounts among those of the rows."""
+    return rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
+
+
 NOTHING = Work(pl.DataFrame(schema=SCHEMA))
 
 
@@ -80,7 +85,10 @@ def filled(first: Work, second: Work) -> Work:
         {name: SCHEMA[name] for name in ("gpu", "kernel", "ceiling")},
         orient="row",
     )
-    added = second.amounts.join(keys, on=keys.columns, how="semi", nulls_equal=True)
+    every = len(fresh) == len(second.known)
+    added = (
+        second.amounts if every else second.amounts.join(keys, on=keys.columns, how="semi", nulls_equal=True)
+    )
     taken = {key for key, _ in fresh}
     return Work(
         amounts=pl.concat([first.amounts, added]),

@@ -13,7 +13,7 @@ from rocm_perf.analysis.basis.passes import dispatches_by_kernel
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.operators.tree import has_operators, operator_tree
-from rocm_perf.analysis.roofline.amounts import SHAPES, Key, Work, filled
+from rocm_perf.analysis.roofline.amounts import SCHEMA, SHAPES, Key, Work, filled
 from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.counted import (
     ALL_BYTES,
@@ -90,12 +90,13 @@ def _on(known: tuple[Device, ...], trace: Trace, machines: Machines) -> Roofline
     recorded = trace.table("ceilings")
     if trace.run.tool == SIMULATOR:
         machines = ()  # a simulated GPU has the peaks of its data sheet
+    asked = work_metrics() | EVIDENCE if trace.has("counters") else frozenset[str]()
     recording = _Recording(
         trace,
         known,
         tuple(ceilings(device, recorded, machines) for device in known),
         times(trace, known),
-        metric_tables(trace, known, work_metrics() | EVIDENCE),
+        metric_tables(trace, known, asked),
     )
     work = counted_work(recording.tables, known, recording.times)
     work = filled(work, emulated_work(trace, known, recording.times))
@@ -163,7 +164,6 @@ def _calls(recording: _Recording, work: Work) -> dict[Key, tuple[int, int]]:
     dispatches = on_device(dispatches_by_kernel(recording.trace), recording.devices)
     shown = dispatches.filter(pl.col("pass_id") == clock.number)
     listed = shown.group_by("gpu", "kernel").agg(pl.len().alias("calls"))
-    listed = listed.with_columns(pl.col("kernel").cast(pl.String))
     timed = clock.by_kernel(pl.col("duration_ns").sum().cast(pl.Int64).alias("total"))
     table = listed.join(timed, on=["gpu", "kernel"], how="left").with_columns(pl.col("total").fill_null(0))
     ordered = table.sort(["total", "kernel"], descending=[True, False])
@@ -242,7 +242,7 @@ def _spreads(work: Work, clock: Times, peaks: Ceilings) -> dict[Key, Spread]:
             for place, ceilings in enumerate(peaks)
             for name, ceiling in ceilings.items()
         ],
-        {"gpu": pl.Int32, "ceiling": pl.String, "group": pl.String, "rate": pl.Float64},
+        {"gpu": pl.Int32, "ceiling": SCHEMA["ceiling"], "group": pl.String, "rate": pl.Float64},
         orient="row",
     )
     least = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from rocm_perf.analysis.roofline.amounts import COUNTERS, SCHEMA, Key, Known, Work, merged
+from rocm_perf.analysis.roofline.amounts import COUNTERS, SCHEMA, Key, Known, Work, amounts_of, merged
 from rocm_perf.analysis.roofline.ceilings import L2, LDS
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.analysis.roofline.times import Times
@@ -113,12 +113,8 @@ def _amounts(place: int, evaluation: Evaluation, ceiling: str, times: Times) -> 
     placed = rows.join(
         times.slots, on=["node", "rank", "pid", "pass_id", "dispatch_id"], how="left", nulls_equal=True
     )
-    return placed.select(
-        pl.lit(place, pl.Int32).alias("gpu"),
-        "kernel",
-        pl.lit(ceiling).alias("ceiling"),
-        pl.col(VALUE).cast(pl.Float64).alias("amount"),
-        "slot",
+    return amounts_of(
+        placed.select("kernel", "slot", gpu=pl.lit(place), ceiling=pl.lit(ceiling), amount=VALUE)
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.names import normalised
-from rocm_perf.analysis.roofline.amounts import EMULATED, NOTHING, ON_CHIP, SCHEMA, Key, Known, Work
+from rocm_perf.analysis.roofline.amounts import EMULATED, NOTHING, ON_CHIP, Key, Known, Work, amounts_of
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
 from rocm_perf.model.trace import Trace
@@ -43,7 +43,7 @@ def emulated_work(trace: Trace, known: tuple[Device, ...], times: Times) -> Work
     placed = {(gpu, kernel) for gpu, kernel in works.select("gpu", "kernel").iter_rows()}
     others = {(gpu, kernel): row for gpu, kernel, row, _ in named.iter_rows() if (gpu, kernel) not in placed}
     return Work(
-        amounts=rows.select(*SCHEMA),
+        amounts=amounts_of(rows),
         known=dict(_facts(works)),
         all_flops=frozenset(placed),
         reasons={

@@ -93,16 +93,14 @@ def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], tim
 
 def _launched(tree: OperatorTree) -> tuple[pl.DataFrame, list[Counter[str]]]:
     """For each owner the number of the set of kernels that it launched, and those sets, each kept once."""
-    counts = tree.kernels.drop_nulls("owner").group_by("owner", "kernel").len().sort("kernel")
-    each = counts.select("owner", pl.format("{}\t{}", "len", "kernel").alias("set"))
-    by_owner = joined(each, "owner", "set", "\n")
-    sets = by_owner.select("set").unique(maintain_order=True).with_row_index(_LAUNCHED)
-    lines = [text.split("\n") for text in sets["set"]]
-    counters = [
-        Counter({name: int(count) for count, _, name in (line.partition("\t") for line in of)})
-        for of in lines
-    ]
-    return by_owner.join(sets, on="set").select("owner", _LAUNCHED), counters
+    counts = tree.kernels.select("owner", "kernel").drop_nulls("owner").group_by("owner", "kernel").len()
+    alike = counts.select("kernel", "len").unique().sort("kernel", "len").with_row_index("member")
+    each = counts.join(alike, on=["kernel", "len"]).sort("member")
+    by_owner = joined(each.select("owner", pl.col("member").cast(pl.String)), "owner", "member", " ")
+    sets = by_owner.select("member").unique(maintain_order=True).with_row_index(_LAUNCHED)
+    launched = alike.select("kernel", "len").rows()
+    counters = [Counter(dict(launched[int(member)] for member in text.split(" "))) for text in sets["member"]]
+    return by_owner.join(sets, on="member").select("owner", _LAUNCHED), counters
 
 
 def _call(row: Mapping[str, Any], launched: Counter[str]) -> _Call:

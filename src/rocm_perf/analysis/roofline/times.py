@@ -34,8 +34,7 @@ class Times:
 
     def by_kernel(self, *aggregates: pl.Expr) -> pl.DataFrame:
         """The aggregates of the timed dispatches of each gpu and kernel."""
-        groups = self.timed.group_by("gpu", "kernel").agg(*aggregates)
-        return groups.with_columns(pl.col("kernel").cast(pl.String))
+        return self.timed.group_by("gpu", "kernel").agg(*aggregates)
 
 
 def times(trace: Trace, known: tuple[Device, ...]) -> Times:

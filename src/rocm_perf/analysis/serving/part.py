@@ -7,6 +7,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.serving.steps import PROCESS, THREAD, open_at, timed_steps, work_in_steps
@@ -121,8 +122,15 @@ def _shifts(steps: pl.DataFrame, lasting: pl.DataFrame) -> pl.DataFrame:
 
 def _closed_up(times: pl.DataFrame, lasting: pl.DataFrame) -> pl.Series:
     """The times (columns node and at) on a clock that stands still outside of `lasting`."""
-    origin = lasting.group_by("node").agg(pl.col("start_ns").min().alias("origin"))
-    placed = times.join(origin, on="node", how="left", maintain_order="left")
+    placed = _with_origin(times, lasting)
     since = placed.select("node", start_ns="origin", end_ns=pl.max_horizontal("origin", "at"))
     closed = placed["origin"] + overlap_ns(since, lasting, ["node"])
     return pl.select(pl.when(times["at"].is_not_null()).then(closed)).to_series()
+
+
+def _with_origin(times: pl.DataFrame, lasting: pl.DataFrame) -> pl.DataFrame:
+    """The times with the first moment of `lasting` on their node."""
+    first = pl.col("start_ns").min().alias("origin")
+    if not telling(["node"], times, lasting):
+        return times.with_columns(lasting.select(first).to_series().new_from_index(0, times.height))
+    return times.join(lasting.group_by("node").agg(first), on="node", how="left", maintain_order="left")

@@ -36,7 +36,7 @@ def step_breakdown(trace: Trace) -> StepBreakdown:
     process = _process(trace)
     work = _own(launched_work(trace), process)
     spans = _host_spans(trace, process)
-    found_by, bounds = _steps(trace, process)
+    found_by, bounds = _steps(trace, spans, process)
     roles = _roles(work, spans.join(bounds, on=_SPAN, how="anti"), _own(timed_calls(trace), process))
     if bounds.height:
         windows = _until_done(bounds, work) if steps(trace).host_times else bounds
@@ -82,16 +82,16 @@ def _host_spans(trace: Trace, process: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(_own(table, process).select("name", *_SPAN) for table in tables)
 
 
-def _steps(trace: Trace, process: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+def _steps(trace: Trace, spans: pl.DataFrame, process: pl.DataFrame) -> tuple[str, pl.DataFrame]:
     """How steps are known, and their name, start and end on the host; no rows where there are none."""
-    spans = _host_spans(trace, process)
     repeated = steps(trace)
     if not repeated.steps:
         return _single_steps(trace, spans, process)
     rows = [(f"step {number}", step.start_ns, step.end_ns) for number, step in enumerate(repeated.steps)]
     schema = {"name": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64}
     bounds = pl.DataFrame(rows, schema=schema, orient="row")
-    names = spans.unique(_SPAN, keep="first", maintain_order=True).rename({"name": "range"})
+    as_long = spans.join(bounds, on=_SPAN, how="semi", maintain_order="left")
+    names = as_long.unique(_SPAN, keep="first", maintain_order=True).rename({"name": "range"})
     named = bounds.join(names, on=_SPAN, how="left", maintain_order="left")
     return repeated.found_by, named.select(pl.coalesce("range", "name").alias("name"), *_SPAN)
 

@@ -61,14 +61,17 @@ def _graph(capture: Trace, graph: CapturedGraph, number: int) -> pl.DataFrame:
 def _ops(capture: Trace, launches: pl.DataFrame, graphs: pl.DataFrame) -> pl.DataFrame:
     """Operators and Python functions that began after a capture did and were open when one of its launches was made.
     What was open before captures: in a replay, what launches the graph stands in its place."""
-    ops = capture.table("ops").filter(pl.col("end_ns") > pl.col("start_ns")).sort("start_ns")
-    thread = [name for name in _THREAD if ops[name].n_unique() > 1]
+    ops = capture.table("ops")
+    spans = ops.select(*_THREAD, "start_ns", "end_ns").with_row_index("row")
+    spans = spans.filter(pl.col("end_ns") > pl.col("start_ns")).sort("start_ns")
+    thread = [name for name in _THREAD if spans[name].n_unique() > 1]
     began = launches.join(graphs.select("captured_graph", began_ns="start_ns"), on="captured_graph")
     ahead = began.sort("start_ns").select(
         *thread, "captured_graph", "began_ns", pl.col("start_ns").alias("launch_ns"), "start_ns"
     )
-    around = ops.join_asof(
+    around = spans.join_asof(
         ahead, on="start_ns", by=thread or None, strategy="forward", check_sortedness=False
     )
     inside = (pl.col("launch_ns") < pl.col("end_ns")) & (pl.col("start_ns") >= pl.col("began_ns"))
-    return around.filter(inside).select(schema.SCHEMAS["captured_ops"].names)
+    own = around.filter(inside).select("row", "captured_graph")
+    return ops[own["row"]].with_columns(own["captured_graph"]).select(schema.SCHEMAS["captured_ops"].names)

@@ -37,7 +37,8 @@ class _Group:
 
     def frame(self) -> pl.DataFrame:
         """All rows, texts still as numbers."""
-        self._frames = [pl.concat([*self._frames, self._frame()], rechunk=True)]
+        if len(self._frames) != 1 or self._values["start_ns"]:
+            self._frames = [pl.concat([*self._frames, self._frame()], rechunk=True)]
         return self._frames[0]
 
     def _frame(self) -> pl.DataFrame:

@@ -74,7 +74,7 @@ def _carried_ns(run: JudgedRun, table: pl.DataFrame) -> int:
 def _work(run: JudgedRun, gpu: GpuWall) -> pl.DataFrame:
     """All GPU work of that GPU in the order in which it ran, with its step; null for what belongs to none."""
     tree = operator_tree(run.recording)
-    kernels = tree.kernels.select(pl.col("kernel").alias("name"), *_WORK)
+    kernels = tree.kernels.select(pl.col("kernel").cast(pl.String).alias("name"), *_WORK)
     copies = tree.copies.select((COPY + pl.col("kind")).alias("name"), *_WORK)
     carried = carried_over(launched_work(run.recording)).alias("carried")
     work = pl.concat([kernels, copies]).with_columns(carried).filter(_of_gpu(gpu))
@@ -117,7 +117,7 @@ def _owners(run: JudgedRun, tree: OperatorTree) -> pl.DataFrame:
     modules = module_paths(run.recording)
     return tree.operators.select(
         pl.col("row").alias("owner"),
-        pl.col("name").alias("operator"),
+        pl.col("name").cast(pl.String).alias("operator"),
         modules.gather(tree.operators["row"]).alias("module"),
         "shapes",
         "dtypes",
