@@ -1,6 +1,7 @@
 #include "cupti/recording.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -96,7 +97,10 @@ Recording::Recording(Setup setup, std::function<std::int64_t()> now)
       now_(std::move(now)),
       segments_(setup_.path, setup_.window.last_ns, setup_.window.max_bytes) {}
 
-void Recording::describe_devices() { devices_ = device_properties(); }
+void Recording::describe_devices() {
+  own_thread_ = gettid();
+  devices_ = device_properties();
+}
 
 void Recording::attached_anew() {
   correlation_base_ += std::int64_t{1} << 32;
@@ -240,14 +244,19 @@ void Recording::fill(const CUpti_ActivityMemset& fill) {
 }
 
 void Recording::call(const CUpti_ActivityAPI& call) {
-  if (!thread_) thread_ = call.threadId;
-  has_threads_ |= call.threadId != thread_;
+  note_thread(call.threadId);
   const bool runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
   const std::string& name = (runtime ? runtime_ : driver_).name(call.cbid);
   const bool wanted = setup_.every_call || (runtime ? is_needed(name) : is_work(name));
   if (name.empty() || !wanted || !timed(call.start, call.end)) return;
   calls_.add({number(call.start), length(call), correlation_base_ + call.correlationId, strings_.number(name),
               call.threadId, call.returnValue});
+}
+
+void Recording::note_thread(std::uint32_t thread) {
+  if (thread == own_thread_) return;
+  if (!thread_) thread_ = thread;
+  has_threads_ |= thread != thread_;
 }
 
 void Recording::synchronization(const CUpti_ActivitySynchronization& wait) {

@@ -60,7 +60,7 @@ class Recording {
   void flush();                                      // what came is in the file afterwards
   void finish(const Ending& ending);
   bool has_begun() const { return begun_; }
-  bool has_threads() const { return has_threads_; }   // that called CUDA, more than one
+  bool has_threads() const { return has_threads_; }   // of the program, more than one that called CUDA
   std::uint64_t records() const { return records_; }  // that CUPTI handed over, also those that are not kept
   bool is_full() const { return segments_.is_full(); }
   const std::string& error() const { return segments_.file.error(); }
@@ -78,6 +78,7 @@ class Recording {
   void peer_copy(const CUpti_ActivityMemcpyPtoP& copy);
   void fill(const CUpti_ActivityMemset& fill);
   void call(const CUpti_ActivityAPI& call);
+  void note_thread(std::uint32_t thread);
   void synchronization(const CUpti_ActivitySynchronization& wait);
   void allocation(const CUpti_ActivityMemory2& memory);
   void marker(const CUpti_ActivityMarker2& marker);
@@ -127,7 +128,8 @@ class Recording {
   std::uint64_t records_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t last_ns_ = 0;
-  std::uint32_t thread_ = 0;  // that called CUDA first
+  std::uint32_t own_thread_ = 0;
+  std::uint32_t thread_ = 0;  // of the program: the first that called CUDA
   bool has_threads_ = false;
   bool begun_ = false;
 };
