@@ -29,8 +29,9 @@ def repeated(links: pl.DataFrame) -> Pattern | None:
 def _codes(links: pl.DataFrame) -> Codes:
     """A number for the kind and name of each link, of a type as small as will do: 16 bits are sorted by counting."""
     kinds, names = (links[column].to_physical().to_numpy().astype(np.uint64) for column in ("kind", "name"))
-    codes = kinds * (names.max(initial=0) + 1) + names
-    return codes.astype(np.min_scalar_type(codes.max(initial=0)))
+    wide = kinds * (names.max(initial=0) + 1) + names
+    codes: Codes = wide.astype(np.min_scalar_type(wide.max(initial=0)))
+    return codes
 
 
 def _periods(codes: Codes) -> list[int]:

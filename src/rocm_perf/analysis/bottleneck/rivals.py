@@ -13,7 +13,7 @@ from itertools import permutations
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.trace import Trace
@@ -44,7 +44,7 @@ class _Contender:
 
 def rivals(trace: Trace) -> tuple[Rival, ...]:
     """For each slow contender its fastest rival, the most time to gain first."""
-    contenders = list(_contenders(timed_dispatches(trace)))
+    contenders = list(_contenders(timed_by_kernel(trace)))
     best: dict[str, Rival] = {}
     for slow, fast in permutations(contenders, 2):
         basis = _basis(slow, fast)

@@ -190,7 +190,7 @@ def _nodes(parts: _Parts, wall: int) -> pl.DataFrame:
 def _instant(number: int, kind: str, at_ns: int, turn: pl.Expr) -> pl.DataFrame:
     """The start or the end of all."""
     row = {"id": [number], "kind": [kind], "name": [kind], "start_ns": [at_ns], "duration_ns": [0]}
-    types = {"kind": NODE_KINDS, "name": pl.Categorical}
+    types = {"kind": NODE_KINDS, "name": pl.Categorical()}
     return pl.DataFrame(row, schema_overrides=types).with_columns(turn=turn)
 
 

@@ -78,11 +78,11 @@ def gaps(judged: Trace, places: Places) -> Layer:
     named = {place: CAUSE_NAMES[cause] for place, cause in enumerate(CAUSES)}
     rows = idle.select(
         *GPU,
-        "launch_name",
+        pl.col("launch_name").cast(pl.String),
         *(pl.when(pl.col(cause) > 0).then(cause).alias(cause) for cause in CAUSES),
         start_ns="since_ns",
         end_ns="start_ns",
-        after="name",
+        after=pl.col("name").cast(pl.String),
         name=longest.replace_strict(named, return_dtype=pl.String),
         on_path=pl.lit(False),
     )

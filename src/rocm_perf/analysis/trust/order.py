@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import ordered, over, sorted_by, telling
+from rocm_perf.analysis.basis.keys import all_differ, ordered, over, telling
 from rocm_perf.analysis.basis.launched import CALL_KEY, with_calls
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_dispatches, timed_pass
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_S, NS_PER_US, format_count, format_ns, format_share
@@ -49,8 +49,8 @@ def clock_steps_back(trace: Trace) -> list[Finding]:
 
 def _steps_back(trace: Trace, table: str, track: list[str]) -> pl.Series:
     known = pl.col("correlation_id").is_not_null() & pl.col("start_ns").is_not_null()
-    rows = trace.table(table).filter(known).select("correlation_id", "start_ns", *track)
-    numbers = sorted_by(rows.select("correlation_id", "start_ns"), "correlation_id", "start_ns")
+    rows = trace.table(table).select("correlation_id", "start_ns", *track).filter(known)
+    numbers = ordered(rows.select("correlation_id", "start_ns"), ["correlation_id", "start_ns"])
     falls = numbers.select((pl.col("start_ns").cum_max() - pl.col("start_ns")).max()).item()
     if (falls or 0) <= _STEP_BACK_NS:  # what never falls on the whole falls on no track
         return pl.Series([], dtype=pl.Int64)
@@ -102,11 +102,10 @@ def kernels_before_launch(trace: Trace) -> list[Finding]:
 def queue_overlap(trace: Trace) -> list[Finding]:
     """Kernels of one queue that run at the same time. Legal on AMD: without a barrier bit, a queue's packets may
     overlap, and a kernel may start while the last waves of the one before it drain."""
-    queues = timed_dispatches(trace).filter(
-        pl.col("queue_id").is_not_null() | pl.col("stream_id").is_not_null()
-    )
+    known = pl.col("queue_id").is_not_null() | pl.col("stream_id").is_not_null()
+    queues = timed_by_kernel(trace).select(*_QUEUE, "kernel", "start_ns", "end_ns").filter(known)
     reach = over(pl.col("end_ns").cum_max().shift(1), telling(_QUEUE, queues))
-    spans = queues.select(*_QUEUE, "kernel", "start_ns", "end_ns").sort("start_ns").with_columns(reach=reach)
+    spans = ordered(queues, ["start_ns"]).with_columns(reach=reach)
     shared = (pl.min_horizontal("end_ns", "reach") - pl.col("start_ns")).alias("shared")
     both = spans.select("kernel", "reach", shared, _LENGTH.alias("length"))
     overlapping = both.drop_nulls("reach").filter(pl.col("shared") > 0).sort("shared", descending=True)
@@ -136,7 +135,7 @@ def _median(overlapping: pl.DataFrame) -> float:
 def duplicate_dispatches(trace: Trace) -> list[Finding]:
     """One execution recorded twice: everything but its number is the same."""
     dispatches = timed_dispatches(trace).drop("dispatch_id")
-    if dispatches["start_ns"].n_unique() == dispatches.height:
+    if all_differ(dispatches["start_ns"]):
         return []
     together = dispatches.filter(pl.col("start_ns").is_duplicated())
     suspects = together.filter(pl.struct("start_ns", "end_ns", "agent_id", "queue_id").is_duplicated())
@@ -161,7 +160,7 @@ def duplicate_dispatches(trace: Trace) -> list[Finding]:
 def reused_correlation_ids(trace: Trace) -> list[Finding]:
     """Calls of one API that share an id at different times; nested ones may share it."""
     rows = trace.table("api_calls")
-    if rows["correlation_id"].n_unique() == rows.height:
+    if all_differ(rows["correlation_id"]):
         return []
     calls = (
         rows.lazy()

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import grouped
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.profiled_times import times_are_not_kernels
@@ -160,12 +161,9 @@ def _split(trace: Trace, number: int) -> list[str]:
     hole = pl.col("start_ns").sort().diff().max()
     window = pl.col("start_ns").max() - pl.col("start_ns").min()
     for table in _TIMED:
-        query = trace.lazy(table).filter(pl.col("pass_id") == number).group_by("node")
-        for _, longest, whole, count in (
-            query.agg(hole.alias("hole"), window.alias("window"), pl.len().alias("count"))
-            .collect()
-            .iter_rows()
-        ):
+        rows = trace.lazy(table).filter(pl.col("pass_id") == number).select("node", "start_ns").collect()
+        nodes = grouped(rows, ["node"], hole.alias("hole"), window.alias("window"), pl.len().alias("count"))
+        for _, longest, whole, count in nodes.iter_rows():
             if longest and longest > max(_HOUR_NS, _HOLE_SHARE * whole):
                 share = format_share(longest / whole)
                 evidence.append(
