@@ -1,5 +1,5 @@
-"""Torch traces of 8 ranks, by `rocm-perf analyze --cluster local` and by HolisticTraceAnalysis: interleaved, each in
-processes of its own, over the same files."""
+"""Torch traces of 8 ranks, by `rocm-perf analyze` with and without `--cluster local` and by HolisticTraceAnalysis:
+interleaved, each in processes of its own, over the same files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bench.measure import Case, Result, analyze, interleaved
 
 EVENTS = (100_000, 400_000)  # of each rank: a short trace, and one of a few training steps
 RANKS = 8
+ALONE = "rocm-perf, one process"  # which also brings all ranks onto one clock, and finds the critical path across them
 _RANK = re.compile(rb'("distributedInfo":\s*\{[^}]*?"rank":\s*)\d+')
 
 
@@ -37,6 +38,7 @@ def compared(events: int, rounds: int) -> dict[str, Any]:
     command = [str(hta_python()), str(BENCH / "peers" / "hta_run.py"), str(folder), "--report", str(report)]
     cases = [
         analyze(OURS, folder, "--cluster", "local", "--workers", "2", "--fresh"),
+        analyze(ALONE, folder, "--fresh"),
         Case(HTA, command),
     ]
     load = os.getloadavg()[0]
@@ -71,12 +73,13 @@ def hta_table(torch: dict[str, Any]) -> str:
         f"| {run['name']} | {len(run['wall_s'])} | {medians[run['name']]:.1f} s | {processor[run['name']]:.1f} s |"
         for run in torch["runs"]
     ]
-    ratio = (
-        f"| {HTA} / {OURS} | | {medians[HTA] / medians[OURS]:.1f} | {processor[HTA] / processor[OURS]:.1f} |"
-    )
+    ratios = [
+        f"| {HTA} / {ours} | | {medians[HTA] / medians[ours]:.1f} | {processor[HTA] / processor[ours]:.1f} |"
+        for ours in (OURS, ALONE)
+    ]
     steps = [
         f"- {HTA} {name}: {step['seconds']:.1f} s"
         + (f", crashed: {step['error']}" if "error" in step else "")
         for name, step in torch["hta"]["steps"].items()
     ]
-    return "\n".join([*lines, ratio, "", *steps])
+    return "\n".join([*lines, *ratios, "", *steps])

@@ -36,13 +36,14 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
         "--wait",
         metavar="S",
         type=seconds,
-        help="with --cluster slurm: give up, and cancel the job, if no worker has come after S seconds (default 3600)",
+        help="with --cluster slurm or an address: give up where there has been no worker for S seconds (default: slurm "
+        "3600, and the job is cancelled; an address 300)",
     )
 
 
 def cluster_request(args: argparse.Namespace) -> ClusterRequest:
     """What was asked for; raises where other options cannot be obeyed beside it."""
-    from rocm_perf.fleet.cluster.request import SLURM, ClusterRequest
+    from rocm_perf.fleet.cluster.request import LOCAL, ClusterRequest
 
     given = {
         "--window A..B": not isinstance(args.window, str),
@@ -60,11 +61,11 @@ def cluster_request(args: argparse.Namespace) -> ClusterRequest:
     if len(args.paths) > 1:
         raise UsageError("--cluster takes one folder", next_step="Name the folder that holds all ranks.")
     request = ClusterRequest(args.cluster, args.workers, args.worker_memory, args.wait)
-    if request.wait_s and request.where != SLURM:
+    if request.wait_s and request.where == LOCAL:
         raise UsageError(
-            "--wait is for workers that SLURM starts",
-            f"{request.where} has no queue to wait in",
-            "Leave it out, or use --cluster slurm.",
+            "--wait is for workers that others start",
+            "those of --cluster local are started here, at once",
+            "Leave it out.",
         )
     if request.is_address and (request.workers or request.worker_memory):
         raise UsageError(

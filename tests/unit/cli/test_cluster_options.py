@@ -23,7 +23,11 @@ def test_how_long_to_wait_for_a_job_is_asked_for_again() -> None:
     assert request.options == "--cluster slurm --wait 90"
 
 
-@pytest.mark.parametrize("where", ["local", "tcp://h:8786"])
-def test_workers_without_a_queue_are_not_waited_for(where: str) -> None:
-    with pytest.raises(UsageError, match="--wait is for workers that SLURM starts"):
-        cluster_request(_parsed("--cluster", where, "--wait", "90"))
+def test_how_long_to_wait_for_workers_of_a_scheduler_is_asked_for_again() -> None:
+    request = cluster_request(_parsed("--cluster", "tcp://h:8786", "--wait", "5"))
+    assert request.options == "--cluster tcp://h:8786 --wait 5"
+
+
+def test_workers_that_are_started_here_are_not_waited_for() -> None:
+    with pytest.raises(UsageError, match="--wait is for workers that others start"):
+        cluster_request(_parsed("--cluster", "local", "--wait", "90"))

@@ -6,21 +6,27 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocm_perf.errors import InputError, NotSupportedError, ToolAbsentError
-from rocm_perf.fleet.cluster.request import SLURM, WORKER_THREADS, WORKER_VARIABLES, ClusterRequest
+from rocm_perf.errors import NotSupportedError, ToolAbsentError
+from rocm_perf.fleet.cluster.request import (
+    SCHEDULER_OPTIONS,
+    SLURM,
+    WORKER_THREADS,
+    WORKER_VARIABLES,
+    ClusterRequest,
+)
 from rocm_perf.fleet.cluster.workers import Workers
 from rocm_perf.fleet.launcher import Say
 from rocm_perf.memory import usable_bytes
 from rocm_perf.units import format_count
-from rocm_perf.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client
 
-_CONNECT_S = 10
-_WORKERS_S = 60  # that a running scheduler is given to have a worker
+# Dask gives each of these a level of its own.
+_LOGS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 _TOO_SMALL = 0.95  # of its memory: a worker that uses more is ended, and its ranks are tried again
 _SETTINGS: dict[str, Any] = {
     "distributed.scheduler.allowed-failures": 3,  # workers that may end while they work on one rank
@@ -31,24 +37,25 @@ _SETTINGS: dict[str, Any] = {
 
 
 @contextmanager
-def connected(request: ClusterRequest, say: Say) -> Iterator[Workers]:
-    """A client with at least one worker that can run this version of rocm-perf; what it takes to get one is said."""
+def connected(request: ClusterRequest, folder: Path, say: Say) -> Iterator[Workers]:
+    """A client with at least one worker that can analyse ranks below the folder; what it takes to get one is said."""
     _require_dask()
     import dask
 
-    for name in ("distributed", "tornado", "asyncio"):
+    for name in _LOGS:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised or told by the report
     with dask.config.set(_SETTINGS):
         if request.is_address:
-            opened = _remote(request.where)
+            from rocm_perf.fleet.cluster.remote_workers import remote_workers
+
+            opened = remote_workers(request, folder, say)
         elif request.where == SLURM:
             from rocm_perf.fleet.cluster.slurm_workers import slurm_workers
 
-            opened = slurm_workers(request, say)
+            opened = slurm_workers(request, folder, say)
         else:
             opened = _local(request)
         with opened as workers:
-            require_same_version(workers.client)
             yield workers
 
 
@@ -81,6 +88,7 @@ def _local(request: ClusterRequest) -> Iterator[Workers]:
             threads_per_worker=WORKER_THREADS,
             memory_limit=request.worker_memory or (usable // workers if usable is not None else 0),
             dashboard_address=None,
+            scheduler_kwargs=SCHEDULER_OPTIONS,
             silence_logs=logging.CRITICAL,
             env=WORKER_VARIABLES,
         )
@@ -92,53 +100,3 @@ def _local(request: ClusterRequest) -> Iterator[Workers]:
         ) from error
     with cluster, Client(cluster) as client:
         yield Workers(client)
-
-
-@contextmanager
-def _remote(address: str) -> Iterator[Workers]:
-    from distributed import Client
-
-    try:
-        client = Client(address, timeout=_CONNECT_S)
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            f"no Dask scheduler answers at {address}",
-            reason,
-            "Check the address that `dask scheduler` printed (tcp://HOST:8786), or use --cluster local.",
-        ) from error
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=_WORKERS_S)
-        except TimeoutError as error:
-            raise NotSupportedError(
-                f"the scheduler at {address} has no worker",
-                f"none came within {_WORKERS_S} s",
-                f"Start some: dask worker {address}",
-            ) from error
-        yield Workers(client)
-
-
-def require_same_version(client: Client) -> None:
-    """Raise unless every worker runs the rocm-perf that this is: others may count differently."""
-    for address, answer in client.run(_version, on_error="return").items():
-        if isinstance(answer, OSError):
-            continue  # it has just ended, and its ranks are another's
-        if isinstance(answer, ModuleNotFoundError):
-            raise NotSupportedError(
-                "a worker of the cluster lacks rocm-perf", str(answer), "Install it where the workers run."
-            )
-        if isinstance(answer, Exception):
-            raise answer
-        if answer != __version__:
-            raise NotSupportedError(
-                f"the worker {address} has rocm-perf {answer}",
-                f"this is {__version__}",
-                "Install the same version where the workers run.",
-            )
-
-
-def _version() -> str:
-    from rocm_perf.version import __version__ as installed
-
-    return installed

@@ -9,6 +9,9 @@ LOCAL, SLURM = "local", "slurm"
 WORKER_THREADS = 1
 WORKER_VARIABLES = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
+# Any port for its HTTP server: where two run on a machine, the second would print that the usual one is taken.
+SCHEDULER_OPTIONS = {"dashboard_address": ":0"}
+
 
 @dataclass(frozen=True)
 class ClusterRequest:

@@ -15,8 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.errors import NotSupportedError
-from rocm_perf.fleet.cluster.request import WORKER_THREADS, WORKER_VARIABLES, ClusterRequest
-from rocm_perf.fleet.cluster.workers import Ended, Workers
+from rocm_perf.fleet.cluster.recruits import Recruits
+from rocm_perf.fleet.cluster.request import (
+    SCHEDULER_OPTIONS,
+    WORKER_THREADS,
+    WORKER_VARIABLES,
+    ClusterRequest,
+)
+from rocm_perf.fleet.cluster.workers import Ended, Workers, waited
 from rocm_perf.fleet.launcher import Say
 from rocm_perf.fleet.slurm import commands
 from rocm_perf.fleet.slurm.follow import pauses_s
@@ -69,7 +75,7 @@ def worker_script(scheduler: str, folder: Path, *, workers: int, memory: int) ->
 
 
 @contextmanager
-def slurm_workers(request: ClusterRequest, say: Say) -> Iterator[Workers]:
+def slurm_workers(request: ClusterRequest, folder: Path, say: Say) -> Iterator[Workers]:
     """A client whose workers are tasks of a job; the first of them has come. What keeps it from coming is said."""
     from distributed import Client, LocalCluster
     from distributed.utils import get_ip
@@ -77,13 +83,19 @@ def slurm_workers(request: ClusterRequest, say: Say) -> Iterator[Workers]:
     commands.check_here("--cluster slurm", "--cluster local analyses the ranks here.")
     with (
         LocalCluster(
-            n_workers=0, host=get_ip(), dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=0,
+            host=get_ip(),
+            dashboard_address=None,
+            scheduler_kwargs=SCHEDULER_OPTIONS,
+            silence_logs=logging.CRITICAL,
         ) as scheduler,
         worker_job(request, scheduler.scheduler_address) as job,
         Client(scheduler) as client,
     ):
         job.wait_for_worker(client, say)
-        yield Workers(client, lambda: job.ended(client))
+        recruits = Recruits(client, folder, say)
+        recruits.require_one()
+        yield Workers(client, lambda: job.ended(has_worker=recruits.any_left()), recruits.fit)
 
 
 @contextmanager
@@ -136,18 +148,18 @@ class WorkerJob:
             line = self._standing(status)
             if waited_s >= self._wait_s:
                 raise self._without_worker(
-                    f"none came within {_time(self._wait_s)} (--wait), and the job is cancelled; {line}"
+                    f"none came within {waited(self._wait_s)} (--wait), and the job is cancelled; {line}"
                 )
             if waited_s >= _QUIET_S and (line != last or waited_s - said_s >= _SAY_AGAIN_S):
-                say(f"{line} ({_time(waited_s)}; given up after {_time(self._wait_s)}, see --wait)")
+                say(f"{line} ({waited(waited_s)}; given up after {waited(self._wait_s)}, see --wait)")
                 last, said_s = line, waited_s
             with suppress(TimeoutError):
                 client.wait_for_workers(1, timeout=min(pause_s, self._wait_s - waited_s))
 
-    def ended(self, client: Client) -> Ended | None:
-        """Why no worker will come again; None as long as there are some. A job that was put back into the queue may
+    def ended(self, *, has_worker: bool) -> Ended | None:
+        """Why no worker will come again; None as long as there is one. A job that was put back into the queue may
         take as long as at first."""
-        if _has_workers(client):
+        if has_worker:
             self._alone_since = None
             return None
         now = time.monotonic()
@@ -159,7 +171,7 @@ class WorkerJob:
         if now - self._alone_since < self._wait_s:
             return None
         return Ended(
-            f"the workers are gone, and none came back within {_time(self._wait_s)}; {self._standing(status)}",
+            f"the workers are gone, and none came back within {waited(self._wait_s)}; {self._standing(status)}",
             "Wait longer with --wait, or run it again.",
         )
 
@@ -184,7 +196,3 @@ def _has_workers(client: Client) -> bool:
 def _ended(status: JobStatus) -> str:
     state = status.state.lower().replace("_", " ")
     return f"it has ended as {state}" + (f", with exit code {status.exit_code}" if status.exit_code else "")
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:,.0f} s"

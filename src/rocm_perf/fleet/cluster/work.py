@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 
 from rocm_perf.analysis.reduction.contribution import contribution, failure
@@ -14,14 +15,22 @@ from rocm_perf.errors import (
     RocmPerfError,
 )
 from rocm_perf.fleet.cluster.ranks import RankFiles
+from rocm_perf.fleet.cluster.workers import SHARE
 from rocm_perf.ingest.load import load_together
 from rocm_perf.ingest.size import survey_paths
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_bytes, format_count
+from rocm_perf.version import __version__
 
 
-def contribute(rank: RankFiles, memory_bytes: int | None) -> Tables:
-    """What the rank contributes, or why it cannot: one that cannot be read does not keep the others from being read."""
+class UnfitWorkerError(Exception):
+    """This worker cannot analyse the rank; another may."""
+
+
+def contribute(rank: RankFiles, memory_bytes: int | None, version: str) -> Tables:
+    """What the rank contributes, or why it cannot: one that cannot be read does not keep the others from being read.
+    Raises where that is the worker's fault."""
+    _require_fit(rank, version)
     try:
         _require_room(rank, memory_bytes)
         return added([contribution(_recording(rank), rank.place, rank.label)])
@@ -46,6 +55,16 @@ def _recording(rank: RankFiles) -> Trace:
     if not traces:
         raise next(run.error for run in loaded if run.error)
     return traces[0]
+
+
+def _require_fit(rank: RankFiles, version: str) -> None:
+    """Raise unless this is the version that asks, and the files that it found are here, too."""
+    here = f"the worker on {socket.gethostname()}"
+    if version != __version__:
+        raise UnfitWorkerError(f"{here} has rocm-perf {__version__}, and {version} asks")
+    for path in rank.paths:
+        if not path.exists():
+            raise UnfitWorkerError(f"{here} does not see {path}. {SHARE}")
 
 
 def _require_room(rank: RankFiles, memory_bytes: int | None) -> None:

@@ -16,7 +16,7 @@ from rocm_perf.analysis.reduction.tables import Tables, added
 from rocm_perf.errors import NotSupportedError
 from rocm_perf.fleet.cluster import analyse, spread
 from rocm_perf.fleet.cluster.ranks import RankFiles, ranks_at
-from rocm_perf.fleet.cluster.request import ClusterRequest
+from rocm_perf.fleet.cluster.request import SCHEDULER_OPTIONS, ClusterRequest
 from rocm_perf.fleet.cluster.spread import added_up
 from rocm_perf.fleet.cluster.work import contribute
 from rocm_perf.fleet.cluster.workers import Ended, Workers
@@ -44,7 +44,12 @@ def client() -> Iterator[Client]:
 
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, protocol="inproc://"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=None,
+            scheduler_kwargs=SCHEDULER_OPTIONS,
+            protocol="inproc://",
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -52,11 +57,11 @@ def client() -> Iterator[Client]:
         _released.set()
 
 
-def _contribute_or_hang(rank: RankFiles, memory_bytes: int | None) -> Tables:
+def _contribute_or_hang(rank: RankFiles, memory_bytes: int | None, version: str) -> Tables:
     """As a worker does it, but for the last rank, which takes for ever."""
     if rank.place == RANKS - 1:
         _released.wait(60)
-    return contribute(rank, memory_bytes)
+    return contribute(rank, memory_bytes, version)
 
 
 @pytest.fixture
@@ -81,7 +86,7 @@ def test_all_ranks_are_added_up(folder: Path, client: Client) -> None:
     told: list[tuple[int, int]] = []
     gathered = added_up(Workers(client), ranks_at(folder), None, lambda *count: told.append(count))
     assert gathered.tables["runs"].height == RANKS
-    assert (gathered.ended, gathered.missed) == (None, 0)
+    assert (gathered.ended, gathered.missed) == (None, ())
     assert told[-1] == (RANKS, RANKS)
 
 
@@ -114,7 +119,7 @@ def test_what_was_added_up_before_the_workers_went_is_kept(folder: Path, hanging
     assert gathered.tables["runs"]["place"].sort().to_list() == [0, 1, 2]
     (reason,) = gathered.tables["failures"]["reason"]
     assert reason == "it was not analysed: job 41 ran out of time, and its workers are gone"
-    assert (gathered.ended, gathered.missed) == (GONE, 1)
+    assert (gathered.ended, [rank.place for rank in gathered.missed]) == (GONE, [3])
 
 
 def test_the_report_is_about_what_was_analysed_and_says_so(
@@ -125,8 +130,8 @@ def test_the_report_is_about_what_was_analysed_and_says_so(
     assert len(document.devices) == RANKS - 1
     assert isinstance(cut_short, NotSupportedError)
     assert str(cut_short) == (
-        "job 41 ran out of time, and its workers are gone: 3 of 4 ranks were analysed, and the report is about these. "
-        "Run it again with more time."
+        "job 41 ran out of time, and its workers are gone: 3 of 4 ranks were analysed, and the report is about these "
+        "(rank0, rank1, rank2); not rank3. Run it again with more time."
     )
 
 
@@ -141,9 +146,9 @@ def test_without_any_rank_there_is_no_report(
         analyse.analyse_on_cluster(folder, ClusterRequest("slurm"))
 
 
-def _hang(rank: RankFiles, memory_bytes: int | None) -> Tables:
+def _hang(rank: RankFiles, memory_bytes: int | None, version: str) -> Tables:
     _released.wait(60)
-    return contribute(rank, memory_bytes)
+    return contribute(rank, memory_bytes, version)
 
 
 @contextmanager
