@@ -114,7 +114,7 @@ def _did(*command: str) -> None:
 def other_machine(tmp_path: Path) -> Iterator[Site]:
     """A scheduler whose workers run on what is almost another machine: in a network namespace that is joined to ours by
     a pair of virtual interfaces, and under another host name."""
-    number = int.from_bytes(os.urandom(2))
+    number = int.from_bytes(os.urandom(2), "little")
     name, link, ours = f"rocm-perf-{number}", f"rp{number}", f"10.231.{number >> 8}.1"
     with ExitStack() as cleaning:
         try:
