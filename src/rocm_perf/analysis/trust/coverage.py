@@ -101,7 +101,7 @@ def lost_records(losses: Sequence[Loss]) -> list[Finding]:
     """That some of the recording could not be read."""
     if not losses:
         return []
-    evidence = tuple(_describe(loss) for loss in losses)
+    evidence = tuple(described(loss) for loss in losses)
     return [
         Finding(
             id="lost-records",
@@ -113,7 +113,8 @@ def lost_records(losses: Sequence[Loss]) -> list[Finding]:
     ]
 
 
-def _describe(loss: Loss) -> str:
+def described(loss: Loss) -> str:
+    """What was lost, of which file, and how much of it."""
     what = loss.what if loss.source in loss.what else f"{loss.source}: {loss.what}"
     return what if loss.records is None else f"{what} ({loss.records:,})"
 

@@ -8,6 +8,7 @@ from rocm_perf.analysis.basis.intervals import total_union_ns
 from rocm_perf.analysis.basis.launched import timed_calls
 from rocm_perf.analysis.idle.first_calls import startup_calls
 from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.analysis.trust.coverage import described
 from rocm_perf.model.calls import COPY_CALL, HOST_CALL, LAUNCH_CALL
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.first_calls import OneOffCall
@@ -35,11 +36,27 @@ def host_only(trace: Trace) -> Finding | None:
         return None
     calls = timed_calls(trace).with_columns(pl.col("name").cast(pl.String))
     if not calls.height:
-        return _on_the_cpu(trace) or _nothing(trace)
+        return _on_the_cpu(trace) or _unreadable(trace) or _nothing(trace)
     name = pl.col("name").str
     if not calls.filter(~name.contains(_QUERY)).height:
-        return _queries(calls)
+        return _unreadable(trace) or _queries(calls)
     return _start_up(trace, calls) or _no_kernels(calls)
+
+
+def _unreadable(trace: Trace) -> Finding | None:
+    """That the work may lie in the part that could not be read."""
+    losses = trace.run.losses
+    if not losses:
+        return None
+    return Finding(
+        id="nothing-readable",
+        severity="error",
+        kind="cannot-tell",
+        title="No work of a GPU is in the part of the recording that could be read",
+        evidence=tuple(described(loss) for loss in losses),
+        remedy="Nothing can be concluded. If it was copied, copy it again and compare the sizes; else record again, "
+        "and let the program end by itself, with enough room on the disk.",
+    )
 
 
 def _nothing(trace: Trace) -> Finding:

@@ -176,7 +176,7 @@ def _trust(document: Document, view: View) -> Iterator[Text]:
         yield Text()
         yield from labelled("Coverage", pairing(coverage), view.width, 2)
     for hole in worst[:_HOLES]:
-        detail = hole.evidence[0] if hole.severity == "error" and hole.evidence else ""
+        detail = f"{hole.evidence[0].rstrip('.')}." if hole.severity == "error" and hole.evidence else ""
         yield from marked(hole.severity, f"{hole.title}. {detail} {hole.remedy}", view.width, 3)
     if len(worst) > _HOLES:
         yield line((f"and {len(worst) - _HOLES} more (--show coverage,sanity)", "dim"))
