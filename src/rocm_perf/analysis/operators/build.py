@@ -110,7 +110,7 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     first. What `repro` chooses from."""
     columns = (
         "op_id",
-        "name",
+        pl.col("name").cast(pl.String),
         "shapes",
         "dtypes",
         "strides",
