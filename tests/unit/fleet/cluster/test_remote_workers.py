@@ -5,34 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
-from bench.make_ranks import write_job
 
-from rocm_perf.analysis.reduction.tables import Tables
 from rocm_perf.errors import NotSupportedError
 from rocm_perf.fleet.cluster import remote_workers, spread
 from rocm_perf.fleet.cluster.analyse import analyse_on_cluster
-from rocm_perf.fleet.cluster.ranks import RankFiles
 from rocm_perf.fleet.cluster.remote_workers import Absence
 from rocm_perf.fleet.cluster.request import SCHEDULER_OPTIONS, ClusterRequest
-from rocm_perf.fleet.cluster.work import contribute
+from tests.unit.fleet.cluster.small_job import RANKS, contribute_or_hang, released
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
 
 pytest.importorskip("distributed")
-RANKS = 4
-_released = Event()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("job")
-    write_job(folder, RANKS, steps=1, pairs=1)
-    return folder
 
 
 @pytest.fixture
@@ -42,7 +30,7 @@ def cluster(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(spread, "_LOOK_S", 0.05)
     monkeypatch.setattr(remote_workers, "_LOOK_S", 0.05)
-    _released.clear()
+    released.clear()
     with LocalCluster(
         n_workers=getattr(request, "param", 0),
         threads_per_worker=1,
@@ -52,14 +40,7 @@ def cluster(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         protocol="tcp://",
     ) as cluster:
         yield cluster
-        _released.set()
-
-
-def _contribute_or_hang(rank: RankFiles, memory_bytes: int | None, version: str) -> Tables:
-    """As a worker does it, but for the last rank, which takes for ever."""
-    if rank.place == RANKS - 1:
-        _released.wait(60)
-    return contribute(rank, memory_bytes, version)
+        released.set()
 
 
 def _without_workers(cluster: LocalCluster) -> None:
@@ -102,7 +83,7 @@ def test_a_worker_that_comes_while_it_is_waited_for_does_the_work(
 def test_workers_that_all_go_leave_a_report_of_what_they_did(
     folder: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spread, "contribute", _contribute_or_hang)
+    monkeypatch.setattr(spread, "contribute", contribute_or_hang)
     said: list[str] = []
     document, cut_short = analyse_on_cluster(
         folder,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
-from bench.make_ranks import write_job
 
 from rocm_perf.analysis.reduction import tree
 from rocm_perf.analysis.reduction.tables import Tables, added
@@ -20,21 +18,13 @@ from rocm_perf.fleet.cluster.request import SCHEDULER_OPTIONS, ClusterRequest
 from rocm_perf.fleet.cluster.spread import added_up
 from rocm_perf.fleet.cluster.work import contribute
 from rocm_perf.fleet.cluster.workers import Ended, Workers
+from tests.unit.fleet.cluster.small_job import RANKS, contribute_or_hang, released
 
 if TYPE_CHECKING:
     from distributed import Client
 
 pytest.importorskip("distributed")
-RANKS = 4
 GONE = Ended("job 41 ran out of time, and its workers are gone", "Run it again with more time.")
-_released = Event()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("job")
-    write_job(folder, RANKS, steps=1, pairs=1)
-    return folder
 
 
 @pytest.fixture
@@ -54,20 +44,13 @@ def client() -> Iterator[Client]:
         Client(cluster) as client,
     ):
         yield client
-        _released.set()
-
-
-def _contribute_or_hang(rank: RankFiles, memory_bytes: int | None, version: str) -> Tables:
-    """As a worker does it, but for the last rank, which takes for ever."""
-    if rank.place == RANKS - 1:
-        _released.wait(60)
-    return contribute(rank, memory_bytes, version)
+        released.set()
 
 
 @pytest.fixture
 def hanging(client: Client, monkeypatch: pytest.MonkeyPatch) -> Workers:
     """Workers that do not end with the last rank, and are gone when the others are here."""
-    _released.clear()
+    released.clear()
     here = 0
 
     def added_here(parts: Sequence[Tables]) -> Tables:
@@ -75,7 +58,7 @@ def hanging(client: Client, monkeypatch: pytest.MonkeyPatch) -> Workers:
         here += len(parts)
         return added(parts)
 
-    monkeypatch.setattr(spread, "contribute", _contribute_or_hang)
+    monkeypatch.setattr(spread, "contribute", contribute_or_hang)
     monkeypatch.setattr(spread, "added", added_here)
     monkeypatch.setattr(tree, "AT_ONCE", RANKS)  # three ranks, after nothing
     monkeypatch.setattr(spread, "_LOOK_S", 0.05)
@@ -138,7 +121,7 @@ def test_the_report_is_about_what_was_analysed_and_says_so(
 def test_without_any_rank_there_is_no_report(
     folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _released.clear()
+    released.clear()
     monkeypatch.setattr(spread, "contribute", _hang)
     monkeypatch.setattr(spread, "_LOOK_S", 0.05)
     monkeypatch.setattr(analyse, "connected", lambda *_: _opened(Workers(client, lambda: GONE)))
@@ -147,7 +130,7 @@ def test_without_any_rank_there_is_no_report(
 
 
 def _hang(rank: RankFiles, memory_bytes: int | None, version: str) -> Tables:
-    _released.wait(60)
+    released.wait(60)
     return contribute(rank, memory_bytes, version)
 
 
