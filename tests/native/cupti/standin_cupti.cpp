@@ -1,7 +1,8 @@
 // Stand-in for CUPTI's activity and callback APIs: buffers are filled by the program, and handed over when they are
-// full or flushed. STANDIN_BUSY: another profiler has subscribed already.
+// full or flushed. STANDIN_BUSY: another profiler has subscribed already. STANDIN_READS_SLOWLY: a millisecond a record.
 #include <cupti.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -171,6 +172,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t* data, size_t size, CUpti_Activit
     const std::lock_guard lock(guard);
     if (!callback) std::fprintf(stderr, "read when detached\n");
   }
+  if (std::getenv("STANDIN_READS_SLOWLY")) usleep(1000);
   std::uint8_t* next = data;
   if (*record) {
     Stored* stored = reinterpret_cast<Stored*>(reinterpret_cast<std::uint8_t*>(*record) - 8);

@@ -525,6 +525,12 @@ def test_cupti_is_detached_when_the_window_is_over(stage: Stage) -> None:
     assert stage.trace().rows("dispatches") > 0
 
 
+def test_everything_is_read_before_cupti_is_detached(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STANDIN_READS_SLOWLY", "1")
+    assert said_when_detached(stage, "detached once", duration_s=0.3) == ["detached"]
+    assert stage.trace().rows("dispatches") > 0
+
+
 @pytest.mark.parametrize("scene", ["with a graph", "with threads"])
 def test_cupti_stays_where_detaching_it_is_not_safe(stage: Stage, scene: str) -> None:
     assert said_when_detached(stage, scene, delay_s=0.2, open_s=0.1, period_s=0.5) == []
