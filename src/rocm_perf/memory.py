@@ -1,9 +1,7 @@
-"""How much memory this process may use: what the machine has left, within the limit of its control group; and how it
-uses again what it has freed."""
+"""How much memory this process may use: what the machine has left, within the limit of its control group."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -16,26 +14,6 @@ _GROUPS = (
     ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory.current"),
     ("sys/fs/cgroup/memory/memory.limit_in_bytes", "sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
-
-# What Polars' allocator is told (jemalloc.net, "opt."). By default it has four arenas per core, none of which uses what
-# another has freed, and gives blocks of 8 MiB and more back to the system at once, which has to clear them again.
-_ALLOCATOR = "_RJEM_MALLOC_CONF"
-_CORES_PER_ARENA = 8
-
-
-def reuse_freed_memory() -> None:
-    """Import Polars such that its threads use what others of them have freed; nothing changes where it is imported
-    already. Programs that are started later are told nothing of it."""
-    given = os.environ.get(_ALLOCATOR)
-    arenas = max(1, (os.cpu_count() or 1) // _CORES_PER_ARENA)
-    ours = f"narenas:{arenas},oversize_threshold:0"
-    os.environ[_ALLOCATOR] = f"{ours},{given}" if given else ours
-    try:
-        import polars  # noqa: F401 -- it reads the variable when it is imported
-    finally:
-        del os.environ[_ALLOCATOR]
-        if given:
-            os.environ[_ALLOCATOR] = given
 
 
 def parse_size(text: str) -> int:

@@ -11,11 +11,10 @@ from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, posi
 from rocm_perf.cli.cluster_options import add_cluster, cluster_request
 from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
-from rocm_perf.cli.lean import without_blas_threads
+from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import count_progress, reading_progress, say_beside_progress
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError, UsageError
-from rocm_perf.memory import reuse_freed_memory
 
 if TYPE_CHECKING:
     from rocm_perf.analysis.roofline.build import Machines
@@ -144,7 +143,7 @@ def _on_cluster(args: argparse.Namespace) -> tuple[list[Document], list[Failure]
 
 def _here(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
     """What is said of each recording, or of a window of the one, by this process."""
-    reuse_freed_memory()
+    load_libraries()
     from rocm_perf.cli.recording_size import windows_of
 
     windows = windows_of(args)
@@ -180,7 +179,6 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
 
 
 def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Document], list[Failure]]:
-    without_blas_threads()
     from rocm_perf.analysis.overview import examine, overview
 
     with reading_progress():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, read_separator_as
 from rocm_perf.cli.checks import add_checks, exit_code_of, expressions_of, write_junit
 from rocm_perf.cli.judged import add_step_kind, steps_of
-from rocm_perf.cli.lean import without_blas_threads
+from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import RocmPerfError, UsageError
@@ -80,7 +80,7 @@ class CompareCommand:
         add("--json", action="store_true", help="print everything as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        without_blas_threads()
+        load_libraries()
         from msgspec.structs import replace
 
         from rocm_perf.analysis.compare.gates.recordings import judge, require_known

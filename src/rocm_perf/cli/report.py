@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, named_path
 from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part, chosen_window
-from rocm_perf.cli.lean import without_blas_threads
+from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import UsageError
-from rocm_perf.memory import reuse_freed_memory
 from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class ReportCommand:
 
         output: Path = args.output
         _check(args)
-        without_blas_threads()
+        load_libraries()
         if output == STDOUT:
             _print(_recorded(args)[1])
             return 0
@@ -86,7 +85,6 @@ def _check(args: argparse.Namespace) -> None:
 
 def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
     """The recording, or the part of it that the options choose, and everything that is said of it."""
-    reuse_freed_memory()
     from rocm_perf.analysis.overview import examine, overview
     from rocm_perf.analysis.parts.combine import of_window
     from rocm_perf.bench.ceilings.store import chosen

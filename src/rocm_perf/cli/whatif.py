@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, count, named_path
 from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, judged, part_and_whole
-from rocm_perf.cli.lean import without_blas_threads
+from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.cli.progress import reading_progress
 from rocm_perf.errors import EmptyCaptureError, UsageError
@@ -89,7 +89,7 @@ class WhatifCommand:
         parser.add_argument("--json", action="store_true", help="print the projection as JSON")
 
     def run(self, args: argparse.Namespace) -> int:
-        without_blas_threads()
+        load_libraries()
         from rocm_perf.analysis.path.unprofiled import unprofiled
         from rocm_perf.analysis.path.whatif import whatif
 

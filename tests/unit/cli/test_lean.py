@@ -1,18 +1,25 @@
 from __future__ import annotations
 
-import os
+import json
+import subprocess
+import sys
 
 import pytest
 
-from rocm_perf.cli.lean import without_blas_threads
+_PROGRAM = """
+import json, os
+from rocm_perf.cli.lean import load_libraries
+load_libraries()
+print(json.dumps(dict(os.environ)))
+"""
+_VARIABLES = ("OPENBLAS_NUM_THREADS", "_RJEM_MALLOC_CONF")
 
 
-@pytest.mark.parametrize("given", [None, "8"])
-def test_started_programs_see_the_environment_as_it_was(
-    given: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    if given is not None:
-        monkeypatch.setenv("OPENBLAS_NUM_THREADS", given)
-    without_blas_threads()
-    assert os.environ.get("OPENBLAS_NUM_THREADS") == given
+@pytest.mark.parametrize("given", [{}, {"OPENBLAS_NUM_THREADS": "8", "_RJEM_MALLOC_CONF": "narenas:3"}])
+def test_started_programs_see_the_environment_as_it_was(given: dict[str, str]) -> None:
+    path = {"PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], env={**path, **given}, capture_output=True, text=True, check=True
+    )
+    seen = json.loads(done.stdout)
+    assert [seen.get(name) for name in _VARIABLES] == [given.get(name) for name in _VARIABLES]
