@@ -1,6 +1,7 @@
 """Whether programs survive that CUPTI is detached from them and attached again, hundreds of times, while they launch as
-fast as they can: operators of torch, CUDA graphs, and three threads. Many processes at once, with freed memory
-overwritten (MALLOC_PERTURB_), so that a use of it does not go unseen. Prints one JSON object; exit code 1 if one died.
+fast as they can: operators of torch, CUDA graphs, and three threads with either or both. Many processes at once, with
+freed memory overwritten (MALLOC_PERTURB_), so that a use of it does not go unseen. Prints one JSON object; exit code 1
+if one died.
 
     PYTHONPATH=src:. python tests/gpu/duty/detaching.py [--seconds 30] [--processes 4] [--period 0.5]
 """
@@ -26,7 +27,13 @@ from rocm_perf.collect.request.window import window_of
 from rocm_perf.ingest.load import load
 from rocm_perf.model.trace import Trace
 
-PROGRAMS = ("operators", "graphs", "threads")
+PROGRAMS = {
+    "operators": ("operators",),
+    "graphs": ("graphs",),
+    "threads": ("operators",) * 3,
+    "threads with graphs": ("graphs",) * 3,
+    "graphs beside operators": ("graphs", "operators"),
+}
 IN_A_ROW = 200
 
 
@@ -88,41 +95,42 @@ def attachments(trace: Trace) -> int:
 
 
 def run(program: str, seconds: float) -> None:
-    """The program itself, until the time is over."""
+    """The program itself, until the time is over: each of its parts in a thread and on a stream of its own."""
     import torch
 
     end = time.monotonic() + seconds
-    number, matrix = torch.zeros(1, device="cuda"), torch.randn(128, 128, device="cuda")
 
-    def operators(stream: torch.cuda.Stream) -> None:
-        with torch.no_grad(), torch.cuda.stream(stream):
-            while time.monotonic() < end:
-                for _ in range(IN_A_ROW):
-                    torch.relu(matrix).add_(1).softmax(-1)
-                stream.synchronize()
+    def operators() -> None:
+        matrix = torch.randn(128, 128, device="cuda")
+        while time.monotonic() < end:
+            for _ in range(IN_A_ROW):
+                torch.relu(matrix).add_(1).softmax(-1)
+            torch.cuda.current_stream().synchronize()
 
     def graphs() -> None:
+        number = torch.zeros(1, device="cuda")
         while time.monotonic() < end:
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 for _ in range(10):
                     number.add_(1)
             again = min(time.monotonic() + 1, end)  # older and newer than an attachment
             while time.monotonic() < again:
                 for _ in range(IN_A_ROW):
                     graph.replay()
-                torch.cuda.synchronize()
+                torch.cuda.current_stream().synchronize()
 
-    if program == "graphs":
-        graphs()
-    elif program == "operators":
-        operators(torch.cuda.current_stream())
-    else:
-        threads = [threading.Thread(target=operators, args=(torch.cuda.Stream(),)) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    def play(part: str) -> None:
+        with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream()):
+            {"operators": operators, "graphs": graphs}[part]()
+
+    first, *others = PROGRAMS[program]
+    threads = [threading.Thread(target=play, args=(part,)) for part in others]
+    for thread in threads:
+        thread.start()
+    play(first)
+    for thread in threads:
+        thread.join()
 
 
 if __name__ == "__main__":

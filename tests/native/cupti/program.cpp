@@ -162,8 +162,15 @@ void some_from(unsigned first, unsigned count) {
 // What the tracer does is waited for: no scene depends on how fast the machine is, or on which thread has its turn.
 constexpr unsigned kPatience = 60'000;  // ms
 
+void call_runtime(CUpti_CallbackId id) {
+  std::uint64_t own = 0;
+  standin_begin_call(id, &own);
+  standin_end_call(id, &own);
+}
+
 void await_recording(bool on) {
-  for (unsigned ms = 0; ms < kPatience && standin_records_kernels() != on; ++ms) usleep(1000);
+  for (unsigned ms = 0; ms < kPatience && standin_records_kernels() != on; ++ms, usleep(1000))
+    call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_v3020);
 }
 
 // Launches while kernels are recorded.
@@ -171,8 +178,10 @@ void until_closed() {
   constexpr unsigned kAtOnce = 1000;  // the tracer's thread has its turn after each
   standin_context_created(1, 0);
   await_recording(true);
-  for (unsigned ms = 0; ms < kPatience && standin_records_kernels(); ++ms, usleep(1000))
+  for (unsigned ms = 0; ms < kPatience && standin_records_kernels(); ++ms, usleep(1000)) {
     some_from(ms * kAtOnce, kAtOnce);
+    call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+  }
 }
 
 void some(unsigned count) { some_from(0, count); }
@@ -202,13 +211,6 @@ void pop() {
   standin_call_back(CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxRangePop, &data);
 }
 
-void ended(CUpti_CallbackId id, const char* name = "") {
-  CUpti_CallbackData data{};
-  data.callbackSite = CUPTI_API_EXIT;
-  data.functionName = name;
-  standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
-}
-
 // The kernel runs a while after its launch, when the window may have closed.
 void phase(unsigned number) {
   const unsigned long start = standin_now();
@@ -224,7 +226,7 @@ void windows() {
     if (number == 6) push_registered("registered");
     if (number == 7) {
       push("endless");
-      ended(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000);
+      call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000);
     }
     push("inner");
     phase(number);
@@ -232,7 +234,7 @@ void windows() {
     if (is_step || number == 6) pop();
     usleep(10 * 1000);
   }
-  ended(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000);
+  call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000);
 }
 
 // Phase 0 before a window that opens by the clock, 1 in it, 2 when it has closed.
@@ -256,7 +258,8 @@ void ring() {
 
 void launch_steadily(unsigned step) {
   some_from(10 * step, 10);
-  ended(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+  call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+  call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000);
   usleep(10 * 1000);
 }
 
@@ -266,20 +269,13 @@ void steady() {
   for (unsigned step = 0; step < 200; ++step) launch_steadily(step);
 }
 
-// As `steady`, with one graph.
-void with_a_graph() {
-  standin_context_created(1, 0);
-  for (unsigned step = 0; step < 200; ++step) {
-    if (step == 3) ended(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000");
-    launch_steadily(step);
-  }
-}
-
-// As `steady`, with a second thread that launches, too.
-void with_threads() {
-  std::thread other([] { steady(); });
-  steady();
-  other.join();
+// As `steady`, for as long again, while another thread waits in a call.
+void with_a_long_call() {
+  std::uint64_t own = 0;
+  std::thread waiting([&own] { standin_begin_call(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, &own); });
+  waiting.join();
+  steady(), steady();
+  standin_end_call(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, &own);
 }
 
 // Until CUPTI has been detached so often; says how much was launched.
@@ -288,6 +284,12 @@ void until_detached(unsigned times) {
   unsigned step = 0;
   for (; step < kPatience / 10 && standin_detachments() < times; ++step) launch_steadily(step);
   std::printf("%u\n", 10 * step);
+}
+
+void until_detached_in_threads(unsigned times) {
+  std::thread other([times] { until_detached(times); });
+  until_detached(times);
+  other.join();
 }
 
 // Ends in a window.
@@ -322,13 +324,13 @@ int main(int, char** words) {
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;
-  if (scene == "with a graph") return with_a_graph(), 0;
-  if (scene == "with threads") return with_threads(), 0;
+  if (scene == "with a long call") return with_a_long_call(), 0;
+  if (scene == "detached in threads") return until_detached_in_threads(6), 0;
   if (scene == "delay") return by_the_clock(true, false), 0;
   if (scene == "duration") return by_the_clock(false, true), 0;
   if (scene == "delay and duration") return by_the_clock(true, true), 0;
   if (scene == "detached once") return until_detached(1), 0;
-  if (scene == "detached five times") return until_detached(5), 0;
+  if (scene == "detached six times") return until_detached(6), 0;
   if (scene == "until opened") return until_opened(), 0;
   if (scene == "everything") return everything(), 7;
   standin_context_created(1, 0);

@@ -4,6 +4,7 @@
 #include <cupti.h>
 
 #include <cstddef>
+#include <cstdint>
 
 extern "C" {
 void standin_put(const void* record, std::size_t size);  // as CUPTI stores an activity record
@@ -12,5 +13,8 @@ void standin_drop(std::size_t records);  // as if no buffer had been there for t
 unsigned long standin_now();
 bool standin_records_kernels();
 unsigned standin_detachments();
+// A call of the runtime, with eight bytes of its own for whoever listens.
+void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own);
+void standin_end_call(CUpti_CallbackId id, std::uint64_t* own);
 void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);  // if that is enabled
 }

@@ -1,5 +1,6 @@
 // Stand-in for CUPTI's activity and callback APIs: buffers are filled by the program, and handed over when they are
-// full or flushed. STANDIN_BUSY: another profiler has subscribed already. STANDIN_READS_SLOWLY: a millisecond a record.
+// full or flushed. STANDIN_BUSY: another profiler has subscribed already. STANDIN_READS_SLOWLY: a tenth of a
+// millisecond a record. What makes programs crash with the real one is said on stderr.
 #include <cupti.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,9 @@ bool has_begun = false;                                               // choices
 std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
 std::set<CUpti_CallbackDomain> domains;
 unsigned detachments = 0;
+int calls_under_way = 0;        // of the program, in all threads
+bool was_switched_off = false;  // while attached
+bool ran_a_graph_then = false;
 
 bool is_recorded(const CUpti_Activity& activity) {
   if (kinds.count(activity.kind)) return true;
@@ -47,6 +51,13 @@ CUptiResult choose(CUpti_ActivityKind kind, CUpti_CallbackId function, bool on) 
 void hand_over() {
   if (buffer) complete(nullptr, 0, buffer, room, used);
   buffer = nullptr;
+}
+
+CUpti_CallbackData call_data(CUpti_ApiCallbackSite site, std::uint64_t* own) {
+  CUpti_CallbackData data{};
+  data.callbackSite = site;
+  data.correlationData = own;
+  return data;
 }
 
 // Each record stands behind its size.
@@ -98,12 +109,14 @@ unsigned standin_detachments() {
 }
 
 void standin_context_created(unsigned id, unsigned device) {
-  if (!callback) return;
-  devices[id] = device;
-  has_begun = true;
+  {
+    const std::lock_guard lock(guard);
+    devices[id] = device;
+    has_begun = true;
+  }
   CUpti_ResourceData data{};
   data.context = reinterpret_cast<CUcontext>(static_cast<std::size_t>(id));
-  callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
+  standin_call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
 }
 
 void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -113,6 +126,23 @@ void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const v
     if (callbacks.count({domain, id}) || domains.count(domain)) wanted = callback;
   }
   if (wanted) wanted(nullptr, domain, id, data);
+}
+
+void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own) {
+  const CUpti_CallbackData data = call_data(CUPTI_API_ENTER, own);
+  standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+  const std::lock_guard lock(guard);
+  ++calls_under_way;
+  ran_a_graph_then |= was_switched_off && id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
+}
+
+void standin_end_call(CUpti_CallbackId id, std::uint64_t* own) {
+  {
+    const std::lock_guard lock(guard);
+    --calls_under_way;
+  }
+  const CUpti_CallbackData data = call_data(CUPTI_API_EXIT, own);
+  standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
 }
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function, void*) {
@@ -137,11 +167,16 @@ CUptiResult cuptiFinalize() {
   callback = nullptr, request = nullptr, complete = nullptr, buffer = nullptr;
   callbacks.clear(), domains.clear(), kinds.clear(), functions.clear();
   ++detachments;
+  if (calls_under_way) std::fprintf(stderr, "detached while a call was under way\n");
+  if (ran_a_graph_then) std::fprintf(stderr, "detached after a graph ran while recording was switched off\n");
+  was_switched_off = ran_a_graph_then = false;
   if (const char* said = std::getenv("STANDIN_SAYS_FINALIZED")) std::fprintf(stderr, "%s\n", said);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(guard);
+  if (!callback) std::fprintf(stderr, "enabled before it was attached\n");
+  was_switched_off = false;
   kinds.insert(kind);
   return kind == CUPTI_ACTIVITY_KIND_OVERHEAD ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
 }
@@ -154,6 +189,7 @@ CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId function, uint8_t on) 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(guard);
   kinds.erase(kind);
+  was_switched_off = true;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc first,
@@ -172,7 +208,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t* data, size_t size, CUpti_Activit
     const std::lock_guard lock(guard);
     if (!callback) std::fprintf(stderr, "read when detached\n");
   }
-  if (std::getenv("STANDIN_READS_SLOWLY")) usleep(1000);
+  if (std::getenv("STANDIN_READS_SLOWLY")) usleep(100);
   std::uint8_t* next = data;
   if (*record) {
     Stored* stored = reinterpret_cast<Stored*>(reinterpret_cast<std::uint8_t*>(*record) - 8);
@@ -195,6 +231,7 @@ CUptiResult cuptiGetContextId(CUcontext context, uint32_t* id) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* id) {
+  const std::lock_guard lock(guard);
   *id = devices[reinterpret_cast<std::size_t>(context)];
   return CUPTI_SUCCESS;
 }

@@ -490,7 +490,7 @@ def raw_kernels(stage: Stage) -> pl.DataFrame:
 
 
 def test_windows_that_recur_are_recorded_and_nothing_between_them(stage: Stage) -> None:
-    done = play_window(stage, "detached five times", delay_s=0.2, open_s=0.1, period_s=0.5)
+    done = play_window(stage, "detached six times", delay_s=0.2, open_s=0.1, period_s=0.5)
     assert done.returncode == 0
     launched = int(done.stdout)
     trace = stage.trace()
@@ -511,8 +511,8 @@ def test_windows_that_recur_are_recorded_and_nothing_between_them(stage: Stage) 
 
 
 def test_cupti_is_detached_between_windows(stage: Stage) -> None:
-    said = said_when_detached(stage, "detached five times", delay_s=0.2, open_s=0.1, period_s=0.5)
-    assert said == ["detached"] * 5
+    said = said_when_detached(stage, "detached six times", delay_s=0.2, open_s=0.1, period_s=0.5)
+    assert said == ["detached"] * 6  # once before the first window
     trace = stage.trace()
     assert trace.rows("windows") >= 5  # a program that stands still until the next one is not detached
     numbers = trace.table("dispatches").select("correlation_id").to_series()
@@ -531,12 +531,21 @@ def test_everything_is_read_before_cupti_is_detached(stage: Stage, monkeypatch: 
     assert stage.trace().rows("dispatches") > 0
 
 
-@pytest.mark.parametrize("scene", ["with a graph", "with threads"])
-def test_cupti_stays_where_detaching_it_is_not_safe(stage: Stage, scene: str) -> None:
-    assert said_when_detached(stage, scene, delay_s=0.2, open_s=0.1, period_s=0.5) == []
+def test_cupti_is_detached_when_no_thread_is_in_a_call(stage: Stage) -> None:
+    said = said_when_detached(stage, "detached in threads", delay_s=0.2, open_s=0.1, period_s=0.5)
+    assert said == ["detached"] * len(said)
+    assert len(said) >= 5
+
+
+def test_cupti_stays_where_a_call_is_under_way_all_the_time(stage: Stage) -> None:
+    assert said_when_detached(stage, "with a long call", open_s=0.1, period_s=2) == []
     trace = stage.trace()
     assert trace.rows("windows") >= 2
-    assert any("CUDA graphs" in notice for notice in trace.run.notices)
+    assert any("no moment without a call" in notice for notice in trace.run.notices)
+
+
+def test_cupti_is_not_in_the_program_before_the_window(stage: Stage) -> None:
+    assert said_when_detached(stage, "detached once", delay_s=60) == ["detached"]
 
 
 def test_windows_that_recur_end_with_the_duration(stage: Stage) -> None:
@@ -596,7 +605,7 @@ def test_sanitizers_find_nothing(tmp_path: Path, sanitizer: str) -> None:
         ("everything", 7, {}),
         ("windows", 0, {"ROCM_PERF_WINDOW_RANGE": "step"}),
         ("ring", 0, {"ROCM_PERF_WINDOW_LAST_S": "1"}),
-        ("steady", 0, {"ROCM_PERF_WINDOW_OPEN_S": "0.05", "ROCM_PERF_WINDOW_PERIOD_S": "0.2"}),
+        ("detached in threads", 0, {"ROCM_PERF_WINDOW_OPEN_S": "0.05", "ROCM_PERF_WINDOW_PERIOD_S": "0.2"}),
     ):
         done = subprocess.run(
             [program, scene],

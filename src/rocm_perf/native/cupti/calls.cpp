@@ -55,18 +55,4 @@ bool is_work(const std::string& driver_function) {
   return driver_function.find("Synchronize") != std::string::npos;
 }
 
-bool is_of_graph(std::string_view function) {
-  return function.find("GraphInstantiate") != function.npos || function.find("GraphLaunch") != function.npos;
-}
-
-void listen_to_graphs(CUpti_SubscriberHandle subscriber) {
-  const auto listen = [subscriber](CUpti_CallbackDomain domain, CUpti_CallbackId end) {
-    Calls calls(domain);
-    for (CUpti_CallbackId id = 1; id < end; ++id)
-      if (is_of_graph(calls.name(id))) cuptiEnableCallback(1, subscriber, domain, id);
-  };
-  listen(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
-  listen(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
-}
-
 }  // namespace rocm_perf

@@ -4,7 +4,6 @@
 #include <cupti.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rocm_perf {
@@ -24,9 +23,5 @@ class Calls {
 bool is_needed(const std::string& runtime_function);
 // Driver functions that give the GPU work or wait for it: Triton, JAX and Julia call them, past the runtime.
 bool is_work(const std::string& driver_function);
-
-// Functions of either API that make an executable graph, or run one.
-bool is_of_graph(std::string_view function);
-void listen_to_graphs(CUpti_SubscriberHandle subscriber);
 
 }  // namespace rocm_perf

@@ -1,7 +1,6 @@
 #include "cupti/recording.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -97,11 +96,6 @@ Recording::Recording(Setup setup, std::function<std::int64_t()> now)
       now_(std::move(now)),
       segments_(setup_.path, setup_.window.last_ns, setup_.window.max_bytes) {}
 
-void Recording::describe_devices() {
-  own_thread_ = gettid();
-  devices_ = device_properties();
-}
-
 void Recording::attached_anew() {
   correlation_base_ += std::int64_t{1} << 32;
   recorded_on_.clear();
@@ -150,6 +144,7 @@ void Recording::clear_numbers() {
 void Recording::begin() {
   begun_ = true;
   if (!segments_.open_next(now_())) return;
+  if (devices_.empty()) devices_ = device_properties();
   const Process& process = setup_.process;
   std::string out = "{\"recorder\": \"rocm-perf cupti\", \"host\": ";
   append_quoted(out, process.host);
@@ -244,19 +239,12 @@ void Recording::fill(const CUpti_ActivityMemset& fill) {
 }
 
 void Recording::call(const CUpti_ActivityAPI& call) {
-  note_thread(call.threadId);
   const bool runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
   const std::string& name = (runtime ? runtime_ : driver_).name(call.cbid);
   const bool wanted = setup_.every_call || (runtime ? is_needed(name) : is_work(name));
   if (name.empty() || !wanted || !timed(call.start, call.end)) return;
   calls_.add({number(call.start), length(call), correlation_base_ + call.correlationId, strings_.number(name),
               call.threadId, call.returnValue});
-}
-
-void Recording::note_thread(std::uint32_t thread) {
-  if (thread == own_thread_) return;
-  if (!thread_) thread_ = thread;
-  has_threads_ |= thread != thread_;
 }
 
 void Recording::synchronization(const CUpti_ActivitySynchronization& wait) {
@@ -327,6 +315,7 @@ bool Recording::timed(std::uint64_t start, std::uint64_t end) {
 }
 
 std::int64_t Recording::place(std::uint32_t device, std::uint32_t context, std::uint32_t stream) {
+  device_of_[context] = device;  // also of one that was made when CUPTI was not there to tell
   return places_.number({device, context, stream});
 }
 

@@ -51,7 +51,6 @@ struct Ending {
 class Recording {
  public:
   Recording(Setup setup, std::function<std::int64_t()> now);  // `now` is CUPTI's time
-  void describe_devices();                                    // asks the driver; before the first record
   void context(std::uint32_t id, std::uint32_t device) { device_of_[id] = device; }
   void note_refusals(const std::vector<std::string>& kinds) { refusals_ = kinds; }  // of CUPTI; before the first record
   void window_changed(std::int64_t time, bool is_open);
@@ -60,7 +59,6 @@ class Recording {
   void flush();                                      // what came is in the file afterwards
   void finish(const Ending& ending);
   bool has_begun() const { return begun_; }
-  bool has_threads() const { return has_threads_; }   // of the program, more than one that called CUDA
   std::uint64_t records() const { return records_; }  // that CUPTI handed over, also those that are not kept
   bool is_full() const { return segments_.is_full(); }
   const std::string& error() const { return segments_.file.error(); }
@@ -78,7 +76,6 @@ class Recording {
   void peer_copy(const CUpti_ActivityMemcpyPtoP& copy);
   void fill(const CUpti_ActivityMemset& fill);
   void call(const CUpti_ActivityAPI& call);
-  void note_thread(std::uint32_t thread);
   void synchronization(const CUpti_ActivitySynchronization& wait);
   void allocation(const CUpti_ActivityMemory2& memory);
   void marker(const CUpti_ActivityMarker2& marker);
@@ -100,7 +97,7 @@ class Recording {
   Setup setup_;
   std::function<std::int64_t()> now_;  // CUPTI itself may be gone when it is asked
   Segments segments_;
-  std::string devices_ = "[]";
+  std::string devices_;  // as the driver describes them
   std::vector<std::string> refusals_;
   Calls runtime_{CUPTI_CB_DOMAIN_RUNTIME_API};
   Calls driver_{CUPTI_CB_DOMAIN_DRIVER_API};
@@ -128,9 +125,6 @@ class Recording {
   std::uint64_t records_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t last_ns_ = 0;
-  std::uint32_t own_thread_ = 0;
-  std::uint32_t thread_ = 0;  // of the program: the first that called CUDA
-  bool has_threads_ = false;
   bool begun_ = false;
 };
 

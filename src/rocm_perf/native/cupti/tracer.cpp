@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -45,9 +46,8 @@ constexpr std::size_t kSmallBufferBytes = 1 << 17;  // so that records are count
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 constexpr const char* kStayed =
-    "CUPTI stayed in the program when nothing was recorded, where it makes calls dearer: beside CUDA graphs, or "
-    "several "
-    "threads that call CUDA, it cannot be detached safely";
+    "CUPTI stayed in the program when nothing was recorded, where it makes calls dearer: for a second there was no "
+    "moment without a call of CUDA under way, in which it could have been detached";
 
 struct Buffer {
   std::uint8_t* data;
@@ -60,7 +60,6 @@ class Tracer {
       : domains_(setup.domains),
         attachment_(attachment),
         window_(setup.window, setup.start.cupti_ns),
-        hears_ranges_(!setup.window.range.empty()),
         recurs_(setup.window.recurs()),
         most_records_(recurs_ ? setup.window.period_ns / kCostPart / kRecordCost : INT64_MAX),
         buffer_bytes_(recurs_ ? kSmallBufferBytes : kBufferBytes),
@@ -77,8 +76,7 @@ class Tracer {
   bool ends_by(int signal);  // whether the writer will flush and then let the signal do its work
   void range_opened();
   void range_closed();
-  void called(CUpti_ApiCallbackSite site) { attachment_.called(site); }
-  void graph_called() { attachment_.keep(); }
+  void called(const CUpti_CallbackData& call) { attachment_.called(call); }
   bool is_wanted(std::string_view range) const { return window_.is_named(range); }
   static void flush(bool forced) { cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0); }
 
@@ -87,12 +85,16 @@ class Tracer {
   void wake() const;
   void write();
   void write_waiting();
+  void write_next();
   void add(Buffer buffer);
   bool wait() const;
   void follow_window();
   void open();
-  void detach();
+  void close();
+  void leave();
+  void stay();
   void record(bool on);
+  void take_buffers_back();
   bool is_recording();
   void give_up(const std::string& why);
   void finish(int signal);
@@ -100,7 +102,7 @@ class Tracer {
   const std::string domains_;
   Attachment& attachment_;
   Window window_;
-  const bool hears_ranges_, recurs_;
+  const bool recurs_;
   const std::int64_t most_records_;  // of one window
   const std::size_t buffer_bytes_;
   CallChoice calls_ = CallChoice::all;
@@ -116,7 +118,7 @@ class Tracer {
   std::mutex mutex_;  // of what follows
   std::deque<Buffer> full_;
   std::vector<std::uint8_t*> empty_;
-  std::size_t out_ = 0;
+  std::set<std::uint8_t*> filling_;  // in the hands of CUPTI
   std::vector<std::pair<std::uint32_t, std::uint32_t>> contexts_;
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<bool> stopping_{false};
@@ -150,29 +152,42 @@ void Tracer::begin() {
   window_.tick(attachment_.now());
   const bool is_open = window_.state() == Window::State::open;
   calls_ = call_choice(domains_, is_open && !recurs_);
-  if (is_open) record(true);
+  if (is_open) return record(true);
+  attachment_.release();
+  start_writer();  // it opens the window; nothing else would start it, without CUPTI
 }
 
 std::uint8_t* Tracer::empty_buffer() {
   const std::lock_guard lock(mutex_);
-  if (stopping_ || out_ >= kMostBuffers) return nullptr;
-  ++out_;
-  if (empty_.empty()) return static_cast<std::uint8_t*>(std::aligned_alloc(16, buffer_bytes_));
+  if (stopping_ || filling_.size() + full_.size() >= kMostBuffers) return nullptr;
+  if (empty_.empty()) empty_.push_back(static_cast<std::uint8_t*>(std::aligned_alloc(16, buffer_bytes_)));
   std::uint8_t* const buffer = empty_.back();
   empty_.pop_back();
+  if (buffer) filling_.insert(buffer);
   return buffer;
 }
 
+// What was recorded while CUPTI leaves lies outside of every window.
 void Tracer::take(Buffer buffer) {
+  const bool is_wanted = attachment_.is_attached();
   std::size_t dropped = 0;
-  const bool counts = attachment_.is_attached();
-  if (counts && cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_ += dropped;
+  if (is_wanted && cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_ += dropped;
   {
     const std::lock_guard lock(mutex_);
-    full_.push_back(buffer);
+    if (!filling_.erase(buffer.data)) return;
+    is_wanted ? full_.push_back(buffer) : empty_.push_back(buffer.data);
   }
   start_writer();
   wake();
+}
+
+// From a CUPTI that is gone, and what it handed over too late to be read: the names in it went, too.
+void Tracer::take_buffers_back() {
+  const std::lock_guard lock(mutex_);
+  for (const Buffer& buffer : full_) empty_.push_back(buffer.data);
+  empty_.insert(empty_.end(), filling_.begin(), filling_.end());
+  full_.clear();
+  filling_.clear();
 }
 
 void Tracer::context_created(CUcontext context) {
@@ -222,7 +237,10 @@ void Tracer::record(bool on) {
   const std::lock_guard lock(switching_);
   if (on == is_recording_) return;
   if (!on && window_.state() == Window::State::open) return;  // a range has opened it again just now
-  if (on && attachment_.hold()) recording_.attached_anew();
+  if (on && attachment_.hold()) {
+    take_buffers_back();
+    recording_.attached_anew();
+  }
   if (on && !attachment_.is_attached()) return;
   is_recording_ = on;
   if (on)
@@ -231,29 +249,34 @@ void Tracer::record(bool on) {
     disable_activities(domains_, calls_);
 }
 
-// What is recorded from now on; what an earlier attachment left is written first.
 void Tracer::open() {
-  if (!attachment_.is_attached()) write_waiting();
   record(true);
   if (!attachment_.is_attached())
     give_up("CUPTI could not be attached again (another profiler may have begun in the program)");
 }
 
-// Until a window opens again, CUPTI costs nothing. Ranges are heard through it, so it stays where one opens the window.
-// Everything is read before it goes: it owns the names in its records, and reading them takes calls of its own.
-// On an H200 (CUDA 13.0) graphs that were made or run while it was attached failed without it, and of the programs with
-// several threads that called CUDA one crashed in some hundred times: beside those it stays.
-void Tracer::detach() {
-  if (hears_ranges_ || !attachment_.is_attached()) return;
-  if (recording_.has_threads()) attachment_.keep();
-  if (attachment_.is_kept()) {
-    stayed_ = true;
-    return;
-  }
+void Tracer::close() {
+  if (attachment_.can_leave()) return leave();
+  record(false);
+  flush(false);  // a window that has closed is on disk before the next one opens
+}
+
+// Until a window opens again, CUPTI costs nothing. Everything is read before it goes: it owns the names in its records.
+// Nothing is switched off: graphs that ran between that and its going failed afterwards (H200, CUDA 13.0).
+void Tracer::leave() {
   flush(true);
   write_waiting();
   const std::lock_guard lock(switching_);
-  if (!is_recording_) attachment_.release();
+  is_recording_ = false;
+  attachment_.release();
+}
+
+// What leaving left switched on is switched off, where it cannot go.
+void Tracer::stay() {
+  if (!attachment_.keep()) return;
+  stayed_ = true;
+  disable_activities(domains_, calls_);
+  flush(false);
 }
 
 bool Tracer::is_recording() {
@@ -283,21 +306,18 @@ void Tracer::follow_window() {
   }
   const bool is_open = window_.state() == Window::State::open;
   if (is_open) open();
-  if (is_open || now - last_change_ <= linger_ || !is_recording()) return;
-  record(false);
-  flush(false);  // a window that has closed is on disk before the next one opens
-  detach();
+  if (attachment_.is_stuck()) stay();
+  if (!is_open && now - last_change_ > linger_ && is_recording()) close();
 }
 
 void Tracer::give_up(const std::string& why) {
   if (!stopped_.empty()) return;
   stopped_ = why;
   window_.end(attachment_.now());
-  record(false);
+  if (is_recording()) close();
 }
 
 void Tracer::write() {
-  recording_.describe_devices();
   while (!stopping_ && !signal_) {
     if (!wait() && is_recording()) flush(false);
     follow_window();
@@ -326,23 +346,29 @@ void Tracer::finish(int signal) {
   if (!recording_.error().empty()) say("the recording is not whole: " + recording_.error());
 }
 
+// What is waiting now, not what comes meanwhile: that may come faster than it is written.
 void Tracer::write_waiting() {
-  while (!attachment_.is_leaving()) {
-    Buffer buffer{};
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& [id, device] : contexts_) recording_.context(id, device);
-      contexts_.clear();
-      if (full_.empty()) break;
-      buffer = full_.front();
-      full_.pop_front();
-    }
-    if (buffer.size) add(buffer);
+  std::size_t waiting = 0;
+  {
     const std::lock_guard lock(mutex_);
-    --out_;
-    empty_.push_back(buffer.data);
+    for (const auto& [id, device] : contexts_) recording_.context(id, device);
+    contexts_.clear();
+    waiting = full_.size();
   }
+  for (; waiting && attachment_.is_attached(); --waiting) write_next();
   recording_.flush();
+}
+
+void Tracer::write_next() {
+  Buffer buffer{};
+  {
+    const std::lock_guard lock(mutex_);
+    buffer = full_.front();
+    full_.pop_front();
+  }
+  if (buffer.size) add(buffer);
+  const std::lock_guard lock(mutex_);
+  empty_.push_back(buffer.data);
 }
 
 void Tracer::add(Buffer buffer) {
@@ -410,9 +436,8 @@ void hear_profiler(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
 }
 
 void hear_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  if (call.functionName && is_of_graph(call.functionName)) tracer->graph_called();
   if (call.callbackSite == CUPTI_API_EXIT) hear_profiler(domain, id);
-  tracer->called(call.callbackSite);
+  tracer->called(call);
 }
 
 void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -456,12 +481,11 @@ void listen(CUpti_SubscriberHandle subscriber) {
     for (const ProfilerCall& call : kProfilerCalls) cuptiEnableCallback(1, subscriber, call.domain, call.id);
   else if (!window.range.empty())
     listen_to_ranges(subscriber);
-  else if (window.is_limited())
-    listen_to_graphs(subscriber);
 }
 
 void start(const std::string& pattern, const std::string& domains) {
-  static Attachment attachment(called_back, listen);
+  const WindowSettings window = window_settings();
+  static Attachment attachment(called_back, listen, window.is_limited() && window.range.empty());
   const CUptiResult result = attachment.attach();
   if (result != CUPTI_SUCCESS) {
     say("the CUDA work of process " + std::to_string(getpid()) + " is not recorded: " + words(result) +
@@ -473,7 +497,7 @@ void start(const std::string& pattern, const std::string& domains) {
   setup.path = expanded(pattern, setup.process);
   setup.domains = domains;
   setup.every_call = is_asked(domains, "hsa");
-  setup.window = window_settings();
+  setup.window = window;
   setup.start = now();
   cuptiGetVersion(&setup.cupti_version);
   tracer = new Tracer(setup, attachment);

@@ -1,0 +1,83 @@
+// Loops of launches, and CUPTI's switches beside them, for residue.py.
+#include <cuda_runtime.h>
+#include <cupti.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 20;
+constexpr int kKernelsOfGraph = 100;
+
+cudaStream_t stream = nullptr;
+cudaGraphExec_t graph = nullptr;
+float* values = nullptr;
+CUpti_SubscriberHandle subscriber = nullptr;
+
+__global__ void add_one(float* numbers) { numbers[threadIdx.x] += 1; }
+
+void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(16, kBufferBytes));
+  *size = kBufferBytes;
+  *most_records = 0;
+}
+
+void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) { std::free(buffer); }
+
+void CUPTIAPI called(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+template <typename Launch>
+double microseconds(int launches, Launch launch) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 1; i <= launches; ++i) {
+    launch();
+    if (i % 100 == 0) cudaStreamSynchronize(stream);
+  }
+  cudaStreamSynchronize(stream);
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / launches;
+}
+
+}  // namespace
+
+extern "C" {
+
+void prepare() {
+  cudaStreamCreate(&stream);
+  cudaMalloc(&values, 4096);
+  cudaGraph_t captured = nullptr;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  for (int i = 0; i < kKernelsOfGraph; ++i) add_one<<<1, 64, 0, stream>>>(values);
+  cudaStreamEndCapture(stream, &captured);
+  cudaGraphInstantiate(&graph, captured, 0);
+}
+
+double plain(int launches) {
+  return microseconds(launches, [] { add_one<<<1, 64, 0, stream>>>(values); });
+}
+
+// Until each has run, so that what the host does for it shows.
+double graphs(int launches) {
+  return microseconds(launches, [] {
+    cudaGraphLaunch(graph, stream);
+    cudaStreamSynchronize(stream);
+  });
+}
+
+int subscribe() { return cuptiSubscribe(&subscriber, called, nullptr); }
+int unsubscribe() { return cuptiUnsubscribe(subscriber); }
+int finalize() { return cuptiFinalize(); }
+int take_buffers() { return cuptiActivityRegisterCallbacks(requested, completed); }
+int flush() { return cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); }
+int kind(int number, int on) {
+  const auto which = static_cast<CUpti_ActivityKind>(number);
+  return on ? cuptiActivityEnable(which) : cuptiActivityDisable(which);
+}
+int callback(int domain, int id, int on) {
+  return cuptiEnableCallback(on, subscriber, static_cast<CUpti_CallbackDomain>(domain), id);
+}
+int domain(int number, int on) {
+  return cuptiEnableDomain(on, subscriber, static_cast<CUpti_CallbackDomain>(number));
+}
+}
