@@ -46,29 +46,30 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--processes", type=int, default=4, help="of each program, all at once")
     parser.add_argument("--period", type=float, default=0.5)
+    parser.add_argument(
+        "--alone", action="store_true", help="without recording: whether they would live at all"
+    )
     args = parser.parse_args()
     if args.program:
         run(args.program, args.seconds)
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        results = recorded(args.only or PROGRAMS, args.seconds, args.processes, args.period, Path(folder))
+        results = recorded(args.only or tuple(PROGRAMS), args, Path(folder))
     print(json.dumps(results, indent=1))
     return int(any(program["died"] for program in results.values()))
 
 
-def recorded(
-    programs: Sequence[str], seconds: float, processes: int, period: float, work: Path
-) -> dict[str, dict[str, Any]]:
+def recorded(programs: Sequence[str], args: argparse.Namespace, work: Path) -> dict[str, dict[str, Any]]:
     """Of each program: how many processes died of what, and how many windows the others have."""
     machine, profiler = probe_machine(), CuptiProfiler()
     profiler.prepare(machine)
     wish = Wish(
-        domains=("kernel", "hip", "copy", "marker"), window=window_of({"duty": "25%", "period": period})
+        domains=("kernel", "hip", "copy", "marker"), window=window_of({"duty": "25%", "period": args.period})
     )
     running: dict[str, list[subprocess.Popen[str]]] = {program: [] for program in programs}
-    for program in [*programs] * processes:
-        added = profiler.command(wish, (), work / program, machine).environment
-        command = [sys.executable, __file__, "--program", program, "--seconds", str(seconds)]
+    for program in [*programs] * args.processes:
+        added = {} if args.alone else profiler.command(wish, (), work / program, machine).environment
+        command = [sys.executable, __file__, "--program", program, "--seconds", str(args.seconds)]
         environment = {**os.environ, **added, "MALLOC_PERTURB_": "165"}
         running[program].append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
     return {program: outcome(started, work / program) for program, started in running.items()}
@@ -99,6 +100,7 @@ def run(program: str, seconds: float) -> None:
     import torch
 
     end = time.monotonic() + seconds
+    making = threading.Lock()  # torch makes one graph at a time
 
     def operators() -> None:
         matrix = torch.randn(128, 128, device="cuda")
@@ -111,7 +113,7 @@ def run(program: str, seconds: float) -> None:
         number = torch.zeros(1, device="cuda")
         while time.monotonic() < end:
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            with making, torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 for _ in range(10):
                     number.add_(1)
             again = min(time.monotonic() + 1, end)  # older and newer than an attachment

@@ -77,7 +77,5 @@ int kind(int number, int on) {
 int callback(int domain, int id, int on) {
   return cuptiEnableCallback(on, subscriber, static_cast<CUpti_CallbackDomain>(domain), id);
 }
-int domain(int number, int on) {
-  return cuptiEnableDomain(on, subscriber, static_cast<CUpti_CallbackDomain>(number));
-}
+int domain(int number, int on) { return cuptiEnableDomain(on, subscriber, static_cast<CUpti_CallbackDomain>(number)); }
 }

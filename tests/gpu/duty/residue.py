@@ -87,13 +87,17 @@ WAYS: dict[str, tuple[Switch, Switch]] = {
 
 
 def library(folder: Path) -> Path:
-    built = folder / "residue.so"
+    return compiled("residue.cu", folder / "residue.so", "-Xcompiler", "-fPIC", "-shared")
+
+
+def compiled(source: str, built: Path, *options: str) -> Path:
+    """A program or library that calls CUPTI."""
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     tools = probe_machine().tools
     cupti, header = Path(tools[CUPTI].path), Path(tools[CUPTI_HEADER].path)
-    options = ["-O2", "-std=c++17", "-Xcompiler", "-fPIC", "-shared", f"-I{header.parent}"]
     linked = ["-Xlinker", str(cupti), "-Xlinker", f"-rpath={cupti.parent}"]
-    subprocess.run([nvcc, *options, "-o", built, HERE / "residue.cu", *linked], check=True)
+    command = [nvcc, "-O2", "-std=c++17", *options, f"-I{header.parent}", "-o", built, HERE / source, *linked]
+    subprocess.run(command, check=True)
     return built
 
 

@@ -9,9 +9,11 @@
 namespace rocm_perf {
 namespace {
 
-constexpr std::uint32_t kDetachable = 24;           // CUDA 12.6: before it, programs crashed when it was attached again
-constexpr std::int64_t kPatience = 1'000'000'000;   // nanoseconds
-constexpr std::uint64_t kCounted = 0x726f636d2d70;  // marks a call that was heard when it began
+constexpr std::uint32_t kDetachable = 24;          // CUDA 12.6: before it, programs crashed when it was attached again
+constexpr std::int64_t kPatience = 1'000'000'000;  // nanoseconds
+constexpr auto kGlance = std::chrono::microseconds(20);
+
+thread_local bool is_detaching_here = false;  // calls that this thread makes now are ours
 
 std::int64_t own_clock() {
   timespec time{};
@@ -38,6 +40,8 @@ Attachment::Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_Subs
 // CUPTI is subscribed to before anything is enabled: in the other order one program in five crashed (H200, CUDA 13.0).
 CUptiResult Attachment::attach() {
   calls_ = 0;
+  ++mark_;
+  graphs_.forget();
   const CUptiResult result = cuptiSubscribe(&subscriber_, called_back_, nullptr);
   if (result != CUPTI_SUCCESS) return result;
   cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
@@ -68,34 +72,47 @@ bool Attachment::keep() {
 }
 
 bool Attachment::hold() {
-  while (is_leaving() && !stay()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  while (is_leaving() && !stay()) std::this_thread::sleep_for(kGlance);
   return state_ == State::detached && attach() == CUPTI_SUCCESS;
 }
 
 void Attachment::called(const CUpti_CallbackData& call) {
-  if (!can_leave_) return;
+  if (!can_leave_ || is_detaching_here) return;
   if (call.callbackSite == CUPTI_API_ENTER) {
-    *call.correlationData = kCounted;
-    ++calls_;
-    return;
+    begin_call();
+    *call.correlationData = mark_;
+    return graphs_.called(call);
   }
-  if (*call.correlationData != kCounted) return;  // it began before CUPTI was attached
+  if (*call.correlationData != mark_) return;  // it began before CUPTI was attached
+  graphs_.called(call);
   --calls_;
-  if (state_ == State::leaving) try_to_detach();
+  if (state_ == State::leaving) try_to_detach(call);
 }
 
-// A program in which a call of another thread was under way crashed in some hundred cases once (H200, CUDA 13.0).
-void Attachment::try_to_detach() {
+// None begins while CUPTI is being detached.
+void Attachment::begin_call() {
+  ++calls_;
+  if (state_ != State::detaching) return;
+  const std::int64_t end = own_clock() + kPatience;
+  const auto is_held = [this, end] { return state_ == State::detaching && own_clock() < end; };
+  do {
+    --calls_;
+    while (is_held()) std::this_thread::sleep_for(kGlance);
+    ++calls_;
+  } while (is_held());
+}
+
+// While a call is under way in another thread, or a graph runs, programs failed (H200, CUDA 13.0).
+void Attachment::try_to_detach(const CUpti_CallbackData& ended) {
   std::int64_t never = 0;
   tried_.compare_exchange_strong(never, own_clock());
   State leaving = State::leaving;
   if (calls_ > 0 || !state_.compare_exchange_strong(leaving, State::detaching)) return;
-  if (calls_ > 0) {  // since just now
-    state_ = State::leaving;
-    return;
-  }
-  cuptiFinalize();
-  state_ = State::detached;
+  is_detaching_here = true;
+  const bool is_quiet = calls_ == 0 && graphs_.finish(ended) && calls_ == 0;
+  if (is_quiet) cuptiFinalize();
+  state_ = is_quiet ? State::detached : State::leaving;
+  is_detaching_here = false;
 }
 
 bool Attachment::is_stuck() const { return state_ == State::leaving && tried_ && own_clock() - tried_ > kPatience; }

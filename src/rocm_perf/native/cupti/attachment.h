@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "cupti/running_graphs.h"
+
 namespace rocm_perf {
 
 class Attachment {
@@ -29,7 +31,8 @@ class Attachment {
   enum class State { detached, attached, leaving, detaching };
 
   bool stay();  // if it was released and not yet detached
-  void try_to_detach();
+  void begin_call();
+  void try_to_detach(const CUpti_CallbackData& ended);
   void listen_to_calls(bool on) const;
 
   const CUpti_CallbackFunc called_back_;
@@ -37,7 +40,9 @@ class Attachment {
   std::atomic<bool> can_leave_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<State> state_{State::detached};
-  std::atomic<std::int64_t> calls_{0};     // of CUDA that are under way
+  std::atomic<std::int64_t> calls_{0};  // of CUDA that are under way
+  std::atomic<std::uint64_t> mark_{0};  // of a call that began since it was attached
+  RunningGraphs graphs_;
   std::atomic<std::int64_t> ahead_ns_{0};  // of our clock is CUPTI's
   std::atomic<std::int64_t> tried_{0};     // when the first call ended after it was released; 0: none did
 };

@@ -1,0 +1,227 @@
+// The tracer's own way to attach and detach CUPTI, before, in and after the making and running of a CUDA graph, for
+// captures.py: `captures CASE CYCLES`. Exit code 3: a call of CUDA failed, and stderr says which.
+#include <cuda_runtime.h>
+#include <cupti.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "cupti/attachment.h"
+
+namespace {
+
+constexpr int kHalf = 5;  // kernels of half a graph
+constexpr std::size_t kBufferBytes = 1 << 17;
+constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                         CUPTI_ACTIVITY_KIND_RUNTIME,
+                                         CUPTI_ACTIVITY_KIND_DRIVER,
+                                         CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                                         CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+                                         CUPTI_ACTIVITY_KIND_MEMCPY,
+                                         CUPTI_ACTIVITY_KIND_MEMSET,
+                                         CUPTI_ACTIVITY_KIND_OVERHEAD};
+
+cudaStream_t stream = nullptr;
+float* values = nullptr;
+std::atomic<bool> finalizes_now{false};
+
+__global__ void add_one(float* numbers) { numbers[threadIdx.x] += 1; }
+__global__ void take_50_us(float* numbers) {
+  const long long start = clock64();
+  while (clock64() - start < 90'000) {
+  }
+  numbers[threadIdx.x] += 1;
+}
+
+void check(cudaError_t result, const char* what) {
+  if (result == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(result));
+  std::_Exit(3);
+}
+#define CHECK(call) check(call, #call)
+
+void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(16, kBufferBytes));
+  *size = kBufferBytes;
+  *most_records = 0;
+}
+
+void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) { std::free(buffer); }
+
+void CUPTIAPI called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, const void* data);
+
+rocm_perf::Attachment attachment(
+    called, [](CUpti_SubscriberHandle) { cuptiActivityRegisterCallbacks(requested, completed); }, true);
+
+void CUPTIAPI called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, const void* data) {
+  if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  attachment.called(call);
+  bool now = true;
+  if (call.callbackSite == CUPTI_API_EXIT && finalizes_now.compare_exchange_strong(now, false)) cuptiFinalize();
+}
+
+void attach() {
+  if (attachment.attach() != CUPTI_SUCCESS) std::_Exit(4);
+  for (const CUpti_ActivityKind kind : kKinds) cuptiActivityEnable(kind);
+}
+
+void release() {
+  cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  attachment.release();
+}
+
+void leave() {
+  release();
+  cudaStreamCaptureStatus status{};
+  while (attachment.is_leaving()) cudaStreamIsCapturing(stream, &status);  // allowed in a capture
+}
+
+void begin() { CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal)); }
+void half() {
+  for (int i = 0; i < kHalf; ++i) add_one<<<1, 64, 0, stream>>>(values);
+}
+void slow_half() {
+  for (int i = 0; i < kHalf; ++i) take_50_us<<<1, 64, 0, stream>>>(values);
+}
+cudaGraph_t end() {
+  cudaGraph_t graph = nullptr;
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  return graph;
+}
+cudaGraph_t capture() {
+  begin(), half(), half();
+  return end();
+}
+cudaGraphExec_t made(cudaGraph_t graph) {
+  cudaGraphExec_t exec = nullptr;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  return exec;
+}
+void launch(cudaGraphExec_t exec, int times = 50) {
+  for (int i = 0; i < times; ++i) CHECK(cudaGraphLaunch(exec, stream));
+}
+void wait() { CHECK(cudaStreamSynchronize(stream)); }
+
+void made_before() {
+  const cudaGraphExec_t exec = made(capture());
+  attach(), launch(exec), wait(), leave(), launch(exec), wait();
+}
+void made_while() {
+  attach();
+  const cudaGraphExec_t exec = made(capture());
+  launch(exec), wait(), leave(), launch(exec), wait();
+}
+void in_flight() {
+  attach(), begin(), slow_half();
+  const cudaGraphExec_t exec = made(end());
+  launch(exec, 300), release();
+  while (attachment.is_leaving()) launch(exec, 1);
+  launch(exec), wait();
+}
+void in_flight_and_not_waited_for() {
+  attach(), begin(), slow_half();
+  const cudaGraphExec_t exec = made(end());
+  launch(exec, 300);
+  finalizes_now = true;
+  launch(exec), wait();
+}
+void left_in_capture() {
+  attach(), begin(), half(), leave(), half();
+  launch(made(end())), wait();
+}
+void left_before_making() {
+  attach();
+  const cudaGraph_t graph = capture();
+  leave(), launch(made(graph)), wait();
+}
+void attached_in_capture() {
+  begin(), half(), attach(), half();
+  const cudaGraphExec_t exec = made(end());
+  launch(exec), wait(), leave(), launch(exec), wait();
+}
+void attached_before_making() {
+  const cudaGraph_t graph = capture();
+  attach();
+  const cudaGraphExec_t exec = made(graph);
+  launch(exec), wait(), leave(), launch(exec), wait();
+}
+void within_capture() {
+  begin(), half(), attach(), half(), leave(), half();
+  launch(made(end())), wait();
+}
+void updated_while() {
+  const cudaGraphExec_t exec = made(capture());
+  launch(exec), wait(), attach();
+  cudaGraphExecUpdateResultInfo info{};
+  CHECK(cudaGraphExecUpdate(exec, capture(), &info));
+  launch(exec), wait(), leave(), launch(exec), wait();
+}
+void updated_after() {
+  const cudaGraphExec_t exec = made(capture());
+  launch(exec), wait(), attach();
+  const cudaGraph_t graph = capture();
+  leave();
+  cudaGraphExecUpdateResultInfo info{};
+  CHECK(cudaGraphExecUpdate(exec, graph, &info));
+  launch(exec), wait();
+}
+
+// Another thread makes and launches graphs, or launches one that it has, while CUPTI comes and goes.
+void beside(bool makes) {
+  std::atomic<bool> stopping{false};
+  std::thread other([&] {
+    cudaStream_t own = nullptr;
+    CHECK(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+    cudaGraphExec_t exec = nullptr;
+    while (!stopping) {
+      if (makes || !exec) {
+        cudaGraph_t graph = nullptr;
+        CHECK(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal));
+        for (int i = 0; i < 2 * kHalf; ++i) add_one<<<1, 64, 0, own>>>(values);
+        CHECK(cudaStreamEndCapture(own, &graph));
+        exec = made(graph);
+      }
+      for (int i = 0; i < 20; ++i) CHECK(cudaGraphLaunch(exec, own));
+      CHECK(cudaStreamSynchronize(own));
+    }
+  });
+  for (int i = 0; i < 10; ++i) attach(), half(), wait(), leave(), half(), wait();
+  stopping = true;
+  other.join();
+}
+
+const std::map<std::string, std::function<void()>> kCases = {
+    {"made before", made_before},
+    {"made while attached", made_while},
+    {"left in flight", in_flight},
+    {"left in flight, not waited for", in_flight_and_not_waited_for},
+    {"left in a capture", left_in_capture},
+    {"left before instantiation", left_before_making},
+    {"attached in a capture", attached_in_capture},
+    {"attached before instantiation", attached_before_making},
+    {"attached and left in a capture", within_capture},
+    {"updated while attached", updated_while},
+    {"updated after leaving", updated_after},
+    {"beside launches", [] { beside(false); }},
+    {"beside making", [] { beside(true); }},
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count < 3) {
+    for (const auto& entry : kCases) std::puts(entry.first.c_str());
+    return 0;
+  }
+  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CHECK(cudaMalloc(&values, 4096));
+  for (int cycle = std::atoi(words[2]); cycle > 0; --cycle) kCases.at(words[1])();
+  CHECK(cudaDeviceSynchronize());
+  std::_Exit(0);
+}
