@@ -18,8 +18,6 @@ from pathlib import Path
 
 from tests.gpu.duty.residue import compiled
 
-from rocm_perf.backends.native_build import NATIVE
-
 PATIENCE_S = 40
 AT_ONCE = 12
 
@@ -30,8 +28,7 @@ def main() -> int:
     parser.add_argument("--cycles", type=int, default=100)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        sources = [str(NATIVE / "cupti" / name) for name in ("attachment.cpp", "running_graphs.cpp")]
-        program = compiled("captures.cu", Path(folder) / "captures", f"-I{NATIVE}", *sources)
+        program = compiled("captures.cu", Path(folder) / "captures")
         cases = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
         runs = [(program, case, args.cycles) for case in cases for _ in range(args.processes)]
         with ThreadPoolExecutor(AT_ONCE) as pool:

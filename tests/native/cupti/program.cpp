@@ -259,7 +259,6 @@ void ring() {
 void launch_steadily(unsigned step) {
   some_from(10 * step, 10);
   call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
-  call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000);
   usleep(10 * 1000);
 }
 
@@ -267,6 +266,15 @@ void launch_steadily(unsigned step) {
 void steady() {
   standin_context_created(1, 0);
   for (unsigned step = 0; step < 200; ++step) launch_steadily(step);
+}
+
+// As `steady`, with a graph now and then.
+void with_graphs() {
+  standin_context_created(1, 0);
+  for (unsigned step = 0; step < 200; ++step) {
+    if (step % 50 == 49) call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000);
+    launch_steadily(step);
+  }
 }
 
 // As `steady`, for as long again, while another thread waits in a call.
@@ -324,6 +332,7 @@ int main(int, char** words) {
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;
+  if (scene == "with graphs") return with_graphs(), 0;
   if (scene == "with a long call") return with_a_long_call(), 0;
   if (scene == "detached in threads") return until_detached_in_threads(6), 0;
   if (scene == "delay") return by_the_clock(true, false), 0;

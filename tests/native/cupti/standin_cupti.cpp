@@ -31,9 +31,8 @@ bool has_begun = false;                                               // choices
 std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
 std::set<CUpti_CallbackDomain> domains;
 unsigned detachments = 0;
-int calls_under_way = 0;        // of the program, in all threads
-bool was_switched_off = false;  // while attached
-bool ran_a_graph_then = false;
+int calls_under_way = 0;   // of the program, in all threads
+bool ran_a_graph = false;  // while attached
 
 bool is_recorded(const CUpti_Activity& activity) {
   if (kinds.count(activity.kind)) return true;
@@ -53,9 +52,10 @@ void hand_over() {
   buffer = nullptr;
 }
 
-CUpti_CallbackData call_data(CUpti_ApiCallbackSite site, std::uint64_t* own) {
+CUpti_CallbackData call_data(CUpti_ApiCallbackSite site, CUpti_CallbackId id, std::uint64_t* own) {
   CUpti_CallbackData data{};
   data.callbackSite = site;
+  data.functionName = id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000 ? "cudaGraphLaunch" : "cudaOther";
   data.correlationData = own;
   return data;
 }
@@ -129,11 +129,11 @@ void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const v
 }
 
 void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own) {
-  const CUpti_CallbackData data = call_data(CUPTI_API_ENTER, own);
+  const CUpti_CallbackData data = call_data(CUPTI_API_ENTER, id, own);
   standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
   const std::lock_guard lock(guard);
   ++calls_under_way;
-  ran_a_graph_then |= was_switched_off && id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
+  ran_a_graph |= callback && id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
 }
 
 void standin_end_call(CUpti_CallbackId id, std::uint64_t* own) {
@@ -141,7 +141,7 @@ void standin_end_call(CUpti_CallbackId id, std::uint64_t* own) {
     const std::lock_guard lock(guard);
     --calls_under_way;
   }
-  const CUpti_CallbackData data = call_data(CUPTI_API_EXIT, own);
+  const CUpti_CallbackData data = call_data(CUPTI_API_EXIT, id, own);
   standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
 }
 
@@ -168,15 +168,13 @@ CUptiResult cuptiFinalize() {
   callbacks.clear(), domains.clear(), kinds.clear(), functions.clear();
   ++detachments;
   if (calls_under_way) std::fprintf(stderr, "detached while a call was under way\n");
-  if (ran_a_graph_then) std::fprintf(stderr, "detached after a graph ran while recording was switched off\n");
-  was_switched_off = ran_a_graph_then = false;
+  if (ran_a_graph) std::fprintf(stderr, "detached after a graph ran\n");
   if (const char* said = std::getenv("STANDIN_SAYS_FINALIZED")) std::fprintf(stderr, "%s\n", said);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(guard);
   if (!callback) std::fprintf(stderr, "enabled before it was attached\n");
-  was_switched_off = false;
   kinds.insert(kind);
   return kind == CUPTI_ACTIVITY_KIND_OVERHEAD ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
 }
@@ -189,7 +187,6 @@ CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId function, uint8_t on) 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(guard);
   kinds.erase(kind);
-  was_switched_off = true;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc first,

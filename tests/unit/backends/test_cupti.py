@@ -537,6 +537,14 @@ def test_cupti_is_detached_when_no_thread_is_in_a_call(stage: Stage) -> None:
     assert len(said) >= 5
 
 
+def test_cupti_stays_beside_graphs(stage: Stage) -> None:
+    said = said_when_detached(stage, "with graphs", open_s=0.1, period_s=0.5)
+    assert set(said) <= {"detached"}  # before the first graph ran beside it
+    trace = stage.trace()
+    assert trace.rows("windows") >= 3
+    assert any("beside CUDA graphs" in notice for notice in trace.run.notices)
+
+
 def test_cupti_stays_where_a_call_is_under_way_all_the_time(stage: Stage) -> None:
     assert said_when_detached(stage, "with a long call", open_s=0.1, period_s=2) == []
     trace = stage.trace()

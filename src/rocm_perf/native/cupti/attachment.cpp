@@ -6,14 +6,14 @@
 #include <initializer_list>
 #include <thread>
 
+#include "cupti/calls.h"
+
 namespace rocm_perf {
 namespace {
 
 constexpr std::uint32_t kDetachable = 24;          // CUDA 12.6: before it, programs crashed when it was attached again
 constexpr std::int64_t kPatience = 1'000'000'000;  // nanoseconds
 constexpr auto kGlance = std::chrono::microseconds(20);
-
-thread_local bool is_detaching_here = false;  // calls that this thread makes now are ours
 
 std::int64_t own_clock() {
   timespec time{};
@@ -41,7 +41,6 @@ Attachment::Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_Subs
 CUptiResult Attachment::attach() {
   calls_ = 0;
   ++mark_;
-  graphs_.forget();
   const CUptiResult result = cuptiSubscribe(&subscriber_, called_back_, nullptr);
   if (result != CUPTI_SUCCESS) return result;
   cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
@@ -52,11 +51,12 @@ CUptiResult Attachment::attach() {
   return result;
 }
 
-void Attachment::release() {
-  if (!can_leave_ || state_ != State::attached) return;
+bool Attachment::release() {
+  if (!can_leave() || state_ != State::attached) return false;
   ahead_ns_ = cupti_clock() - own_clock();
   tried_ = 0;
   state_ = State::leaving;
+  return true;
 }
 
 bool Attachment::stay() {
@@ -65,9 +65,8 @@ bool Attachment::stay() {
 }
 
 bool Attachment::keep() {
-  if (!stay()) return false;
-  can_leave_ = false;
-  listen_to_calls(false);
+  if (!stay() && state_ != State::attached) return false;
+  if (can_leave_.exchange(false)) listen_to_calls(false);
   return true;
 }
 
@@ -76,46 +75,36 @@ bool Attachment::hold() {
   return state_ == State::detached && attach() == CUPTI_SUCCESS;
 }
 
+// Beside graphs it stays: programs failed that had run one while it was attached (H200, CUDA 13.0: with one thread two
+// of ten, with more of them all), and calls must not be made to wait for its going, or they crash.
 void Attachment::called(const CUpti_CallbackData& call) {
-  if (!can_leave_ || is_detaching_here) return;
+  if (!can_leave_) return;
   if (call.callbackSite == CUPTI_API_ENTER) {
-    begin_call();
+    ++calls_;
     *call.correlationData = mark_;
-    return graphs_.called(call);
+    if (call.functionName && is_of_graph(call.functionName)) has_graphs_ = true;
+    return;
   }
   if (*call.correlationData != mark_) return;  // it began before CUPTI was attached
-  graphs_.called(call);
   --calls_;
-  if (state_ == State::leaving) try_to_detach(call);
+  if (state_ == State::leaving) try_to_detach();
 }
 
-// None begins while CUPTI is being detached.
-void Attachment::begin_call() {
-  ++calls_;
-  if (state_ != State::detaching) return;
-  const std::int64_t end = own_clock() + kPatience;
-  const auto is_held = [this, end] { return state_ == State::detaching && own_clock() < end; };
-  do {
-    --calls_;
-    while (is_held()) std::this_thread::sleep_for(kGlance);
-    ++calls_;
-  } while (is_held());
-}
-
-// While a call is under way in another thread, or a graph runs, programs failed (H200, CUDA 13.0).
-void Attachment::try_to_detach(const CUpti_CallbackData& ended) {
+// Not while a call is under way in another thread: of programs with threads one crashed in some hundred times then.
+void Attachment::try_to_detach() {
   std::int64_t never = 0;
   tried_.compare_exchange_strong(never, own_clock());
   State leaving = State::leaving;
-  if (calls_ > 0 || !state_.compare_exchange_strong(leaving, State::detaching)) return;
-  is_detaching_here = true;
-  const bool is_quiet = calls_ == 0 && graphs_.finish(ended) && calls_ == 0;
+  if (has_graphs_ || calls_ > 0 || !state_.compare_exchange_strong(leaving, State::detaching)) return;
+  const bool is_quiet = calls_ == 0;  // still
   if (is_quiet) cuptiFinalize();
   state_ = is_quiet ? State::detached : State::leaving;
-  is_detaching_here = false;
 }
 
-bool Attachment::is_stuck() const { return state_ == State::leaving && tried_ && own_clock() - tried_ > kPatience; }
+bool Attachment::is_stuck() const {
+  if (state_ != State::leaving) return false;
+  return has_graphs_ || (tried_ && own_clock() - tried_ > kPatience);
+}
 
 void Attachment::listen_to_calls(bool on) const {
   for (const CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API})

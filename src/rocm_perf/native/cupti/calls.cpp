@@ -55,4 +55,11 @@ bool is_work(const std::string& driver_function) {
   return driver_function.find("Synchronize") != std::string::npos;
 }
 
+bool is_of_graph(std::string_view function) {
+  constexpr std::array beginnings = {"cudaGraphLaunch", "cudaGraphInstantiate", "cuGraphLaunch", "cuGraphInstantiate"};
+  for (const std::string_view beginning : beginnings)
+    if (function.substr(0, beginning.size()) == beginning) return true;
+  return false;
+}
+
 }  // namespace rocm_perf

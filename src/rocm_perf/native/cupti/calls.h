@@ -4,6 +4,7 @@
 #include <cupti.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rocm_perf {
@@ -23,5 +24,7 @@ class Calls {
 bool is_needed(const std::string& runtime_function);
 // Driver functions that give the GPU work or wait for it: Triton, JAX and Julia call them, past the runtime.
 bool is_work(const std::string& driver_function);
+// Functions of either API that make an executable graph, or run one.
+bool is_of_graph(std::string_view function);
 
 }  // namespace rocm_perf

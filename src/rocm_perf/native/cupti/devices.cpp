@@ -1,10 +1,19 @@
 #include "cupti/devices.h"
 
+#include <cuda.h>
+#include <dlfcn.h>
+
 #include "common/text.h"
-#include "cupti/driver.h"
 
 namespace rocm_perf {
 namespace {
+
+// The driver is in the process already: it loaded us. Its functions are looked up, so that nothing is linked.
+template <typename Function>
+Function* driver_function(const char* name) {
+  static void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return driver ? reinterpret_cast<Function*>(dlsym(driver, name)) : nullptr;
+}
 
 struct Named {
   const char* name;
