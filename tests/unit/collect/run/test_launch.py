@@ -39,7 +39,11 @@ SHELL = """
 import fcntl, os, signal, subprocess, sys, termios, time
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-job = subprocess.Popen(sys.argv[1:], preexec_fn=lambda: (os.setpgrp(), signal.signal(signal.SIGTTOU, signal.SIG_DFL)))
+def in_front():  # both sides do it, as in a shell: whoever is late finds it done
+    os.setpgrp()
+    os.tcsetpgrp(0, os.getpgrp())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+job = subprocess.Popen(sys.argv[1:], preexec_fn=in_front)
 os.tcsetpgrp(0, job.pid)
 while True:
     _, status = os.waitpid(job.pid, os.WUNTRACED)
