@@ -334,12 +334,12 @@ int main(int, char** words) {
   if (scene == "steady") return steady(), 0;
   if (scene == "with graphs") return with_graphs(), 0;
   if (scene == "with a long call") return with_a_long_call(), 0;
-  if (scene == "detached in threads") return until_detached_in_threads(6), 0;
+  if (scene == "detached in threads") return until_detached_in_threads(5), 0;
   if (scene == "delay") return by_the_clock(true, false), 0;
   if (scene == "duration") return by_the_clock(false, true), 0;
   if (scene == "delay and duration") return by_the_clock(true, true), 0;
   if (scene == "detached once") return until_detached(1), 0;
-  if (scene == "detached six times") return until_detached(6), 0;
+  if (scene == "detached five times") return until_detached(5), 0;
   if (scene == "until opened") return until_opened(), 0;
   if (scene == "everything") return everything(), 7;
   standin_context_created(1, 0);

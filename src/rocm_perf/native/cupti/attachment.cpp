@@ -76,7 +76,7 @@ bool Attachment::hold() {
 }
 
 // Beside graphs it stays: programs failed that had run one while it was attached (H200, CUDA 13.0: with one thread two
-// of ten, with more of them all), and calls must not be made to wait for its going, or they crash.
+// of ten, with more of them all). Calls must not be made to wait for its going: they crash.
 void Attachment::called(const CUpti_CallbackData& call) {
   if (!can_leave_) return;
   if (call.callbackSite == CUPTI_API_ENTER) {

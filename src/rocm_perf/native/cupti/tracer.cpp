@@ -152,9 +152,7 @@ void Tracer::begin() {
   window_.tick(attachment_.now());
   const bool is_open = window_.state() == Window::State::open;
   calls_ = call_choice(domains_, is_open && !recurs_);
-  if (is_open) return record(true);
-  attachment_.release();
-  start_writer();  // it opens the window; nothing else would start it, without CUPTI
+  if (is_open) record(true);
 }
 
 std::uint8_t* Tracer::empty_buffer() {
