@@ -15,6 +15,8 @@ from rocm_perf.arch.toml import tomllib
 from rocm_perf.ingest.load import load_files
 from rocm_perf.model.finding import Finding
 
+pytestmark = pytest.mark.whole
+
 FEWEST = 34  # of 36: experts differ, too
 
 
@@ -65,7 +67,6 @@ def verdicts(specimens: Path) -> tuple[Judged, ...]:
     return judged(specimens)
 
 
-@pytest.mark.whole
 def test_the_first_finding_is_the_experts(verdicts: tuple[Judged, ...]) -> None:
     rows = [
         f"{'ok ' if row.agrees else 'NOT'} {row.wanted['kind']:28} "
