@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
 import os
 import re
@@ -11,7 +9,6 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -20,6 +17,7 @@ from rocm_perf.backends.native_build import NATIVE, sources
 from rocm_perf.backends.nvidia.build import includes
 from tests.native.cuda_capture.cubins import cubin
 from tests.native.cupti import SHIMS, compiler, header
+from tests.native.once import compiled_once, key_of
 
 HERE = Path(__file__).parent
 _PRODUCT = ("common", "capture", "cuda", "cuda/capture")
@@ -132,16 +130,11 @@ def build(config: pytest.Config, temporary: Path, sanitiser: str = "") -> Bench:
     cache: pytest.Cache | None = getattr(config, "cache", None)  # absent where pytest's is switched off
     root = cache.mkdir("cuda-capture") if cache else temporary
     kind = sanitiser.replace(",", "-") or "plain"
-    folder = root / f"{kind}-{_key(cupti_h, cxx)}"
-    with (root / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "ready").exists():
-            for old in root.glob(f"{kind}-*/"):
-                rmtree(old)
-            folder.mkdir()
-            _compile_all(cxx, cupti_h, folder, sanitiser)
-            (folder / "ready").touch()
-    return Bench(folder)
+    return Bench(
+        compiled_once(
+            root, kind, _key(cupti_h, cxx), lambda folder: _compile_all(cxx, cupti_h, folder, sanitiser)
+        )
+    )
 
 
 def _cuda_version(cupti_h: Path) -> int:
@@ -155,9 +148,7 @@ def _cuda_version(cupti_h: Path) -> int:
 def _key(cupti_h: Path, cxx: str) -> str:
     own = (file for file in HERE.glob("*") if file.suffix in {".cpp", ".h"})
     files = (*sorted(own), *sources(_PRODUCT, (".cpp", ".h")))
-    parts = [file.name.encode() + b"\0" + file.read_bytes() for file in files]
-    words = " ".join((*_FLAGS, cxx, str(cupti_h)))
-    return hashlib.sha256(b"\0".join([*parts, words.encode()])).hexdigest()[:12]
+    return key_of(files, *_FLAGS, cxx, str(cupti_h))
 
 
 def _compile_all(cxx: str, cupti_h: Path, folder: Path, sanitiser: str) -> None:

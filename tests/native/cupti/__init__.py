@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
-from rocm_perf.backends.native_build import NATIVE
-from rocm_perf.backends.nvidia.build import includes
+from rocm_perf.backends.native_build import NATIVE, sources
+from rocm_perf.backends.nvidia.build import build, includes
 from rocm_perf.backends.nvidia.probe import cuda_folders
+from tests.native.once import compiled_once, key_of
 
 HERE = Path(__file__).parent
 SHIMS = NATIVE / "shims"
@@ -69,11 +70,28 @@ def build_standins(folder: Path, *flags: str) -> Path:
     return program
 
 
+def shared_standins(config: pytest.Config, temporary: Path) -> Path:
+    """The folder with the stand-ins, and in its `cache` the tracer that was built against them."""
+    cupti_h, cxx = header(), compiler()
+    own = (file for file in HERE.glob("*") if file.suffix in {".cpp", ".h"})
+    key = key_of((*sorted(own), *sources(("common", "cupti"), (".cpp", ".h"))), cxx, str(cupti_h))
+    cache: pytest.Cache | None = getattr(config, "cache", None)  # absent where pytest's is switched off
+    root = cache.mkdir("cupti-standin") if cache else temporary
+
+    def compile_into(folder: Path) -> None:
+        build_standins(folder)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+            build(machine_with(folder / "libcupti.so", cupti_h, cxx))
+
+    return compiled_once(root, "plain", key, compile_into)
+
+
 def build_tracer(folder: Path, *flags: str) -> Path:
     """The tracer beside its stand-ins, compiled with other flags than a user's."""
     tracer = folder / "libtracer.so"
-    sources = (file for part in ("common", "cupti") for file in sorted((NATIVE / part).glob("*.cpp")))
-    compile_cpp(header(), *flags, "-fPIC", "-shared", "-o", tracer, *sources, folder / "libcupti.so", "-ldl")
+    product = sources(("common", "cupti"))
+    compile_cpp(header(), *flags, "-fPIC", "-shared", "-o", tracer, *product, folder / "libcupti.so", "-ldl")
     return tracer
 
 

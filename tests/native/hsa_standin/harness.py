@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
 import os
 import subprocess
@@ -11,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree, which
+from shutil import which
 from typing import Any
 
 import pytest
+from tests.native.once import compiled_once, key_of
 
 from rocm_perf.backends.native_build import NATIVE, sources
 from rocm_perf.replay.native import HSA_DEFINES
@@ -226,24 +225,13 @@ def build(config: pytest.Config) -> Path:
         pytest.skip("the stand-in HSA runtime is written against Debian's older HSA headers")
     if config.cache is None:
         pytest.skip("pytest's cache, where the binaries are kept, is switched off")
-    root = config.cache.mkdir("hsa-standin")
-    folder = root / _key()
-    with (root / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "ready").exists():
-            for old in root.glob("*/"):
-                rmtree(old)
-            folder.mkdir()
-            _compile_all(folder)
-            (folder / "ready").touch()
-    return folder
+    return compiled_once(config.cache.mkdir("hsa-standin"), "plain", _key(), _compile_all)
 
 
 def _key() -> str:
     own = (file for folder in (STANDIN, APP) for file in folder.rglob("*") if file.suffix in {".cpp", ".h"})
     product = sources((*_CAPTURE_SOURCES, "replay", "hsa/replay"), (".cpp", ".h"))
-    parts = [file.name.encode() + b"\0" + file.read_bytes() for file in (*sorted(own), *product)]
-    return hashlib.sha256(b"\0".join([*parts, " ".join((*_FLAGS, *HSA_DEFINES)).encode()])).hexdigest()[:12]
+    return key_of((*sorted(own), *product), *_FLAGS, *HSA_DEFINES)
 
 
 def _compile_all(folder: Path) -> None:

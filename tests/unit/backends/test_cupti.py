@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -140,22 +141,19 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Machine]:
-    """Stand-ins and tracer, compiled once."""
-    folder = tmp_path_factory.mktemp("native")
-    program = native.build_standins(folder)
-    machine = native.machine_with(folder / "libcupti.so", native.header(), native.compiler())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
-        CuptiProfiler().prepare(machine)
-    return program, machine
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Stand-ins, and a cache of our own with the tracer."""
+    temporary = tmp_path_factory.mktemp("native")
+    shared = native.shared_standins(request.config, temporary)
+    return shared, Path(shutil.copytree(shared / "cache", temporary / "cache"))
 
 
 @pytest.fixture
-def stage(built: tuple[Path, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    program, machine = built
-    monkeypatch.setenv("XDG_CACHE_HOME", str(program.parent))
-    return Stage(program, machine, tmp_path / "out")
+def stage(built: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    standins, cache = built
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    machine = native.machine_with(standins / "libcupti.so", native.header(), native.compiler())
+    return Stage(standins / "program", machine, tmp_path / "out")
 
 
 def test_everything_that_was_recorded_is_read(stage: Stage) -> None:
