@@ -177,7 +177,7 @@ def copy_now_and_then() -> None:
 
 
 def serving_step(width: int) -> Callable[[], object]:
-    """A token for each of eight requests: a graph of some three hundred kernels, and what lies around it."""
+    """A token for each of eight requests: a graph of some 270 kernels, and what lies around it."""
     import torch
 
     torch.set_grad_enabled(False)

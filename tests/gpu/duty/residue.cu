@@ -74,8 +74,5 @@ int kind(int number, int on) {
   const auto which = static_cast<CUpti_ActivityKind>(number);
   return on ? cuptiActivityEnable(which) : cuptiActivityDisable(which);
 }
-int callback(int domain, int id, int on) {
-  return cuptiEnableCallback(on, subscriber, static_cast<CUpti_CallbackDomain>(domain), id);
-}
 int domain(int number, int on) { return cuptiEnableDomain(on, subscriber, static_cast<CUpti_CallbackDomain>(number)); }
 }
