@@ -1,6 +1,6 @@
 """Whether programs survive that CUPTI is detached from them and attached again, hundreds of times, while they launch as
-fast as they can: operators of torch, CUDA graphs, and three threads with either or both. Many processes at once, with
-freed memory overwritten (MALLOC_PERTURB_), so that a use of it does not go unseen. Prints one JSON object; exit code 1
+fast as they can: operators of torch, CUDA graphs, and threads with either or both, at once or by turns. Many processes
+at once, with freed memory overwritten (MALLOC_PERTURB_), so that a use of it does not go unseen. Prints one JSON object; exit code 1
 if one died.
 
     PYTHONPATH=src:. python tests/gpu/duty/detaching.py [--seconds 30] [--processes 4] [--period 0.5]
@@ -31,6 +31,7 @@ PROGRAMS = {
     "operators": ("operators",),
     "graphs": ("graphs",),
     "threads": ("operators",) * 3,
+    "turns": ("turns",) * 2,
     "threads with graphs": ("graphs",) * 3,
     "graphs beside operators": ("graphs", "operators"),
 }
@@ -101,6 +102,7 @@ def run(program: str, seconds: float) -> None:
 
     end = time.monotonic() + seconds
     making = threading.Lock()  # torch makes one graph at a time
+    turn = threading.Lock()
 
     def operators() -> None:
         matrix = torch.randn(128, 128, device="cuda")
@@ -108,6 +110,17 @@ def run(program: str, seconds: float) -> None:
             for _ in range(IN_A_ROW):
                 torch.relu(matrix).add_(1).softmax(-1)
             torch.cuda.current_stream().synchronize()
+
+    def turns() -> None:
+        """As forward and backward passes have threads of their own."""
+        matrix = torch.randn(128, 128, device="cuda")
+        while time.monotonic() < end:
+            with turn:
+                stop = time.monotonic() + 0.05
+                while time.monotonic() < stop:
+                    torch.relu(matrix).add_(1).softmax(-1)
+                torch.cuda.current_stream().synchronize()
+            time.sleep(0.001)  # the other's
 
     def graphs() -> None:
         number = torch.zeros(1, device="cuda")
@@ -124,7 +137,7 @@ def run(program: str, seconds: float) -> None:
 
     def play(part: str) -> None:
         with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream()):
-            {"operators": operators, "graphs": graphs}[part]()
+            {"operators": operators, "graphs": graphs, "turns": turns}[part]()
 
     first, *others = PROGRAMS[program]
     threads = [threading.Thread(target=play, args=(part,)) for part in others]

@@ -1,8 +1,9 @@
 """What windows that recur cost a program, told from its own steps: how long they take before the first window, in the
-windows, and between them. One process is compared with itself, because equal processes differ by more than a percent.
-Prints one JSON object.
+windows, around them and between them. One process is compared with itself, because equal processes differ by more than
+a percent: between the windows it runs as if alone, where CUPTI has left it, and notices say where it has not. Prints
+one JSON object.
 
-    PYTHONPATH=src:. python tests/gpu/duty/pace.py [--delay 10] [--windows 2] [--period 60] [--only serving]
+    PYTHONPATH=src:. python tests/gpu/duty/pace.py [--delay 10] [--windows 2] [--period 60] [--only serving] [--keep DIR]
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def main() -> int:
     parser.add_argument("--period", type=float, default=60)
     parser.add_argument("--duty", default="10%")
     parser.add_argument("--only", choices=PROGRAMS, action="append", help="of the programs (default: all)")
+    parser.add_argument("--keep", type=Path, help="the recordings, in this folder")
     parser.add_argument(
         "--program", choices=PROGRAMS, help="be this program, and write the ends of its steps"
     )
@@ -58,7 +60,7 @@ def main() -> int:
     seconds = args.delay + args.windows * args.period
     window = window_of({"delay": args.delay, "duty": args.duty, "period": args.period})
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
+        work = args.keep or Path(folder)
         built = residue.library(work)
         CuptiProfiler().prepare(probe_machine())
         results = {
@@ -115,19 +117,18 @@ def costs(ends: np.ndarray, opened: Sequence[tuple[int, int]], period_s: float) 
         "around them": around & ~inside,
         "between": ~around & (starts > opened[0][1]),
     }
-    base = float(np.mean(taken[before]))
+    base = float(np.mean(taken[classes["between"]]))
     lost_ms = [
         float(np.sum(taken[(stops > start - ATTACHING_NS) & (starts < end + LEAVING_NS)] - base)) / 1e6
         for start, end in opened
     ]
-    between = float(np.mean(taken[classes["between"]])) / base - 1
-    lost = float(np.mean(lost_ms)) / 1e3 / period_s
+    lost = float(np.mean(lost_ms[1:] or lost_ms)) / 1e3 / period_s  # before the first one it is there for long
     return {
         "windows_ms": [round((end - start) / 1e6, 1) for start, end in opened],
         "step_us": {name: summary(taken[chosen]) for name, chosen in classes.items() if chosen.any()},
         "lost_ms": [round(each, 2) for each in lost_ms],
         "lost_percent": round(100 * lost, 3),
-        "between_percent": round(100 * between, 3),
+        "before_percent": round(100 * float(np.mean(taken[before]) / base - 1), 3) if before.any() else None,
     }
 
 

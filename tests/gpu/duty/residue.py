@@ -1,5 +1,5 @@
 """What CUPTI costs a program while it records and after it was switched off, by what it recorded: microseconds of a
-launch in plain CUDA and of a graph of a hundred kernels, or of a step of the decode loop in torch as operators and as a
+launch in plain CUDA and of a graph of a hundred kernels, made before or now, or of a step of the decode loop in torch as operators and as a
 graph, before, while and after. Prints one JSON object.
 
     PYTHONPATH=src:. python tests/gpu/duty/residue.py [--rounds 2] [--torch] [--way WAY]...
@@ -103,7 +103,8 @@ def compiled(source: str, built: Path, *options: str) -> Path:
 
 def opened(path: Path) -> ctypes.CDLL:
     cupti = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-    cupti.plain.restype = cupti.graphs.restype = ctypes.c_double
+    for loop in (cupti.plain, cupti.graphs, cupti.new_graphs):
+        loop.restype = ctypes.c_double
     return cupti
 
 
@@ -126,7 +127,11 @@ def measured(cupti: ctypes.CDLL, way: str, loops: dict[str, Callable[[], float]]
 
 
 def plain_loops(cupti: ctypes.CDLL) -> dict[str, Callable[[], float]]:
-    return {"plain": lambda: float(cupti.plain(8000)), "graphs": lambda: float(cupti.graphs(2000))}
+    return {
+        "plain": lambda: float(cupti.plain(8000)),
+        "graphs": lambda: float(cupti.graphs(500)),
+        "new graphs": lambda: float(cupti.new_graphs(500)),
+    }
 
 
 def torch_step() -> Callable[[], object]:

@@ -277,15 +277,6 @@ void with_graphs() {
   }
 }
 
-// As `steady`, for as long again, while another thread waits in a call.
-void with_a_long_call() {
-  std::uint64_t own = 0;
-  std::thread waiting([&own] { standin_begin_call(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, &own); });
-  waiting.join();
-  steady(), steady();
-  standin_end_call(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, &own);
-}
-
 // Until CUPTI has been detached so often; says how much was launched.
 void until_detached(unsigned times) {
   standin_context_created(1, 0);
@@ -294,10 +285,11 @@ void until_detached(unsigned times) {
   std::printf("%u\n", 10 * step);
 }
 
-void until_detached_in_threads(unsigned times) {
-  std::thread other([times] { until_detached(times); });
-  until_detached(times);
-  other.join();
+// As `steady`, in two threads that take turns: no call is under way when another begins.
+void in_threads() {
+  standin_context_created(1, 0);
+  for (unsigned step = 0; step < 200; ++step)
+    step % 20 ? launch_steadily(step) : std::thread(launch_steadily, step).join();
 }
 
 // Ends in a window.
@@ -333,8 +325,7 @@ int main(int, char** words) {
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;
   if (scene == "with graphs") return with_graphs(), 0;
-  if (scene == "with a long call") return with_a_long_call(), 0;
-  if (scene == "detached in threads") return until_detached_in_threads(5), 0;
+  if (scene == "in threads") return in_threads(), 0;
   if (scene == "delay") return by_the_clock(true, false), 0;
   if (scene == "duration") return by_the_clock(false, true), 0;
   if (scene == "delay and duration") return by_the_clock(true, true), 0;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "standin.h"
@@ -32,7 +33,8 @@ std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
 std::set<CUpti_CallbackDomain> domains;
 unsigned detachments = 0;
 int calls_under_way = 0;   // of the program, in all threads
-bool ran_a_graph = false;  // while attached
+bool ran_a_graph = false;  // while attached, as is the next
+std::set<std::thread::id> callers;
 
 bool is_recorded(const CUpti_Activity& activity) {
   if (kinds.count(activity.kind)) return true;
@@ -133,6 +135,7 @@ void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own) {
   standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
   const std::lock_guard lock(guard);
   ++calls_under_way;
+  if (callback) callers.insert(std::this_thread::get_id());
   ran_a_graph |= callback && id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
 }
 
@@ -168,6 +171,7 @@ CUptiResult cuptiFinalize() {
   callbacks.clear(), domains.clear(), kinds.clear(), functions.clear();
   ++detachments;
   if (calls_under_way) std::fprintf(stderr, "detached while a call was under way\n");
+  if (callers.size() > 1) std::fprintf(stderr, "detached where several threads call\n");
   if (ran_a_graph) std::fprintf(stderr, "detached after a graph ran\n");
   if (const char* said = std::getenv("STANDIN_SAYS_FINALIZED")) std::fprintf(stderr, "%s\n", said);
   return CUPTI_SUCCESS;

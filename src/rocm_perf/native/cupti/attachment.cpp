@@ -11,8 +11,7 @@
 namespace rocm_perf {
 namespace {
 
-constexpr std::uint32_t kDetachable = 24;          // CUDA 12.6: before it, programs crashed when it was attached again
-constexpr std::int64_t kPatience = 1'000'000'000;  // nanoseconds
+constexpr std::uint32_t kDetachable = 24;  // CUDA 12.6: before it, programs crashed when it was attached again
 constexpr auto kGlance = std::chrono::microseconds(20);
 
 std::int64_t own_clock() {
@@ -54,7 +53,6 @@ CUptiResult Attachment::attach() {
 bool Attachment::release() {
   if (!can_leave() || state_ != State::attached) return false;
   ahead_ns_ = cupti_clock() - own_clock();
-  tried_ = 0;
   state_ = State::leaving;
   return true;
 }
@@ -75,35 +73,30 @@ bool Attachment::hold() {
   return state_ == State::detached && attach() == CUPTI_SUCCESS;
 }
 
-// Beside graphs it stays: programs failed that had run one while it was attached (H200, CUDA 13.0: with one thread two
-// of ten, with more of them all). Calls must not be made to wait for its going: they crash.
 void Attachment::called(const CUpti_CallbackData& call) {
   if (!can_leave_) return;
+  heard(call);
   if (call.callbackSite == CUPTI_API_ENTER) {
     ++calls_;
     *call.correlationData = mark_;
-    if (call.functionName && is_of_graph(call.functionName)) has_graphs_ = true;
     return;
   }
   if (*call.correlationData != mark_) return;  // it began before CUPTI was attached
-  --calls_;
-  if (state_ == State::leaving) try_to_detach();
+  if (--calls_ == 0) detach();
 }
 
-// Not while a call is under way in another thread: of programs with threads three crashed in 1,600 windows then.
-void Attachment::try_to_detach() {
-  std::int64_t never = 0;
-  tried_.compare_exchange_strong(never, own_clock());
+void Attachment::heard(const CUpti_CallbackData& call) {
+  const std::thread::id me = std::this_thread::get_id();
+  std::thread::id first = thread_;
+  if (first != me && !thread_.compare_exchange_strong(first = {}, me)) has_threads_ = true;
+  if (call.functionName && is_of_graph(call.functionName)) has_graphs_ = true;
+}
+
+void Attachment::detach() {
   State leaving = State::leaving;
-  if (has_graphs_ || calls_ > 0 || !state_.compare_exchange_strong(leaving, State::detaching)) return;
-  const bool is_quiet = calls_ == 0;  // still
-  if (is_quiet) cuptiFinalize();
-  state_ = is_quiet ? State::detached : State::leaving;
-}
-
-bool Attachment::is_stuck() const {
-  if (state_ != State::leaving) return false;
-  return has_graphs_ || (tried_ && own_clock() - tried_ > kPatience);
+  if (must_stay() || !state_.compare_exchange_strong(leaving, State::detaching)) return;
+  cuptiFinalize();
+  state_ = State::detached;
 }
 
 void Attachment::listen_to_calls(bool on) const {

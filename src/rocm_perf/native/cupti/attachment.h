@@ -1,11 +1,14 @@
 // Whether CUPTI is at work in the program. While it is, calls of CUDA are dearer, also if nothing is recorded (H200,
-// CUDA 13.0: a launch by a third, a graph by 0.2 to 0.4 us for each of its kernels), until it is detached.
+// CUDA 13.0: a launch by a third, a graph by 0.2 to 0.4 us for each of its kernels), until it is detached. That is done
+// only where one thread calls CUDA and no graph runs: of other programs some died of it, whatever was heeded (no call
+// under way, none for 20 ms, only by the thread that launches graphs), where there were more threads than cores.
 #pragma once
 
 #include <cupti.h>
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 namespace rocm_perf {
 
@@ -15,34 +18,36 @@ class Attachment {
   Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_SubscriberHandle), bool may_leave);
 
   CUptiResult attach();
-  bool release();  // it is detached at the end of a call of CUDA, as soon as no other is under way; false if it stays
+  bool release();  // it is detached at the end of the next call of CUDA; false if it stays
   bool hold();     // takes that back, or attaches anew (true); CUPTI may be called afterwards
   bool keep();     // it is not detached any more; false if it is too late
   void called(const CUpti_CallbackData& call);  // CUDA, in any thread
-  bool can_leave() const { return can_leave_ && !has_graphs_; }
+  bool can_leave() const { return can_leave_ && !must_stay(); }
+  bool must_stay() const { return has_graphs_ || has_threads_; }
   bool has_graphs() const { return has_graphs_; }
   bool is_attached() const { return state_ == State::attached; }
   bool is_leaving() const { return state_ == State::leaving || state_ == State::detaching; }  // CUPTI may not be called
-  bool is_stuck() const;  // it was released, and cannot leave: beside a graph, or as calls are under way all the time
   std::int64_t now() const;  // CUPTI's clock, attached or not
 
  private:
   enum class State { detached, attached, leaving, detaching };
 
   bool stay();  // if it was released and not yet detached
-  void try_to_detach();
+  void heard(const CUpti_CallbackData& call);
+  void detach();
   void listen_to_calls(bool on) const;
 
   const CUpti_CallbackFunc called_back_;
   void (*const listen_)(CUpti_SubscriberHandle);
   std::atomic<bool> can_leave_;
-  std::atomic<bool> has_graphs_{false};  // the program, while it was attached
+  std::atomic<std::thread::id> thread_{};  // that called CUDA while it was attached, as graphs did and other threads
+  std::atomic<bool> has_graphs_{false};
+  std::atomic<bool> has_threads_{false};
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<State> state_{State::detached};
   std::atomic<std::int64_t> calls_{0};     // of CUDA that are under way
   std::atomic<std::uint64_t> mark_{0};     // of a call that began since it was attached
   std::atomic<std::int64_t> ahead_ns_{0};  // of our clock is CUPTI's
-  std::atomic<std::int64_t> tried_{0};     // when the first call ended after it was released; 0: none did
 };
 
 }  // namespace rocm_perf

@@ -46,8 +46,8 @@ constexpr std::size_t kSmallBufferBytes = 1 << 17;  // so that records are count
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 constexpr const char* kStayed = "CUPTI stayed in the program when nothing was recorded, where it makes calls dearer: ";
-constexpr const char* kBesideGraphs = "beside CUDA graphs it cannot be detached safely";
-constexpr const char* kNoMoment = "for a second there was no moment without a call of CUDA under way";
+constexpr const char* kBesideGraphs = "it cannot be detached safely beside CUDA graphs";
+constexpr const char* kBesideThreads = "it cannot be detached safely where several threads call CUDA";
 
 struct Buffer {
   std::uint8_t* data;
@@ -131,6 +131,7 @@ class Tracer {
 // Never destroyed: CUPTI may call until the very end.
 Tracer* tracer = nullptr;
 std::atomic<pid_t> owner{0};
+thread_local bool is_writer = false;  // what CUPTI does there for us is not the program's
 
 // A child of a fork has our memory but not our thread, and no CUDA: it records nothing.
 bool ours() { return tracer && owner == getpid(); }
@@ -256,8 +257,6 @@ void Tracer::open() {
 void Tracer::close() {
   if (attachment_.can_leave()) leave();
   if (!attachment_.is_attached()) return;
-  attachment_.keep();
-  if (attachment_.has_graphs()) stayed_ = kBesideGraphs;
   record(false);
   flush(false);  // a window that has closed is on disk before the next one opens
 }
@@ -273,9 +272,10 @@ void Tracer::leave() {
 
 void Tracer::stay() {
   const std::lock_guard lock(switching_);
+  const bool was_released = attachment_.is_leaving();
   if (!attachment_.keep()) return;
-  is_recording_ = true;  // as it was when it should have left
-  stayed_ = kNoMoment;
+  is_recording_ |= was_released;  // nothing was switched off
+  stayed_ = attachment_.has_graphs() ? kBesideGraphs : kBesideThreads;
 }
 
 bool Tracer::is_recording() {
@@ -305,7 +305,7 @@ void Tracer::follow_window() {
   }
   const bool is_open = window_.state() == Window::State::open;
   if (is_open) open();
-  if (attachment_.is_stuck()) stay();
+  if (stayed_.empty() && attachment_.must_stay()) stay();
   if (!is_open && now - last_change_ > linger_ && is_recording()) close();
 }
 
@@ -317,6 +317,7 @@ void Tracer::give_up(const std::string& why) {
 }
 
 void Tracer::write() {
+  is_writer = true;
   while (!stopping_ && !signal_) {
     if (!wait() && is_recording()) flush(false);
     follow_window();
@@ -440,7 +441,7 @@ void hear_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Cal
 }
 
 void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (!ours()) return;
+  if (!ours() || is_writer) return;
   if (domain == CUPTI_CB_DOMAIN_NVTX) return hear_range(id, *static_cast<const CUpti_NvtxData*>(data), kListener);
   if (domain != CUPTI_CB_DOMAIN_RESOURCE) return hear_call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
   const auto* resource = static_cast<const CUpti_ResourceData*>(data);
