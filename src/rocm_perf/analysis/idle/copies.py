@@ -40,8 +40,9 @@ def steady_copies(trace: Trace) -> SteadyCopies:
             or f"the recording holds {len(repeated.steps)} steps, too few to tell warm-up from the rest"
         )
         return SteadyCopies(rows=(), copies=0, total_ns=0, basis="", unavailable=why)
-    first, last = repeated.steady_from_ns, repeated.steps[-1].end_ns
-    steady = [step for step in repeated.steps if step.start_ns >= first]
+    first = repeated.steady_from_ns
+    steady = [step for step in repeated.steps if step.start_ns >= first and step.kernels]  # the last may be cut off
+    last = steady[-1].end_ns if steady else first
     copies = _host_copies(trace).filter(step_time(repeated).is_between(first, last))
     starts = pl.Series([step.start_ns for step in steady], dtype=pl.Int64)
     moment = copies.select(step_time(repeated)).to_series()

@@ -17,7 +17,12 @@ from rocm_perf.analysis.parts.times import (
     all_launches,
     all_waiting,
 )
+from rocm_perf.analysis.verdict.doubts import DOUBTS
+from rocm_perf.analysis.verdict.findings import in_order
+from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS
+from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.analysis.verdict.scorecard import gap_share, memory_growth, scores
+from rocm_perf.analysis.verdict.themed import WORTH
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -51,7 +56,7 @@ def combined(parts: Sequence[tuple[TimeWindow, Document]]) -> Document:
     sync = all_waiting([document.sync for document in documents])
     wall = sum(document.wall_ns or 0 for document in documents)
     projections = _projections(documents, wall)
-    return replace(
+    document = replace(
         shown,
         run=replace(shown.run, window=None, notices=(*_notices(len(parts), fullest), *shown.run.notices[1:])),
         tables=_tables(documents),
@@ -75,8 +80,8 @@ def combined(parts: Sequence[tuple[TimeWindow, Document]]) -> Document:
         coverage=_coverage([document.coverage for document in documents]),
         sanity=added([document.sanity for document in documents], ("id",), ("time_at_stake_ns",)),
         projections=projections,
-        findings=_findings(parts, wall),
     )
+    return replace(document, findings=_findings(parts, document))
 
 
 def of_window(document: Document, window: TimeWindow) -> Document:
@@ -133,13 +138,29 @@ def _projections(documents: Sequence[Document], wall_ns: int) -> tuple[Projectio
     )
 
 
-def _findings(parts: Sequence[tuple[TimeWindow, Document]], wall_ns: int) -> tuple[Finding, ...]:
-    """Findings of all parts with what they cost together; evidence and wording are of the part where it is most."""
-    busiest_first = sorted(
-        parts, key=lambda part: -part[1].hotspots.total_ns
-    )  # for those that nobody can weigh
+def _findings(parts: Sequence[tuple[TimeWindow, Document]], document: Document) -> tuple[Finding, ...]:
+    """Findings of all parts with what they cost together, in the order of the whole; evidence and wording are of the
+    part where it is most."""
+    busiest_first = sorted(parts, key=lambda part: -part[1].hotspots.total_ns)
     located = [[_located(finding, window) for finding in one.findings] for window, one in busiest_first]
-    return tuple(_of_all(finding, wall_ns) for finding in added(located, ("id",), ("time_at_stake_ns",)))
+    seen = list(dict.fromkeys(finding.id for findings in located for finding in findings))
+    merged = sorted(
+        (_of_all(one, document.wall_ns or 0) for one in added(located, ("id",), ("time_at_stake_ns",))),
+        key=lambda one: seen.index(one.id),  # kernels by their time
+    )
+    doubtful = [finding for finding in merged if finding.id in DOUBTS]
+    startup = [finding for finding in merged if finding.kind == "startup" and finding not in doubtful]
+    others = [finding for finding in merged if finding not in (*doubtful, *startup)]
+    worthy = [finding for finding in others if _is_worthy(finding, document)]
+    return in_order(worthy, document, doubtful=doubtful, startup=startup)
+
+
+def _is_worthy(finding: Finding, document: Document) -> bool:
+    """Whether it is more than a moment of one part; that nothing is to gain is told of all parts, or not at all."""
+    if finding.kind == "nothing-to-gain":
+        return False
+    stake = finding.time_at_stake_ns
+    return stake is None or finding.kind in KERNEL_KINDS or stake >= WORTH * judged_ns(document)
 
 
 def _located(finding: Finding, window: TimeWindow) -> Finding:

@@ -86,8 +86,8 @@ def _launching_calls(trace: Trace) -> pl.DataFrame:
     counted = outer.with_columns(
         left.fill_null(0), pl.col("correlation_id").is_not_null().alias("identified")
     )
-    # In a part of a recording, a wait may end after it: what it waited for may lie there too.
-    ended = trace.run.window is None
+    # In a part of a recording, or of a run, a wait may end after it: what it waited for may lie there too.
+    ended = trace.run.window is None and not trace.has("windows")
     waits = calls.filter(named(calls["name"], name.contains(SYNC_CALL))) if ended else calls.clear()
     return counted.with_columns(_pending(counted, waits).alias("pending"))
 

@@ -27,6 +27,21 @@ _MISSING = 0.2  # of the numbered dispatches, which are at least
 _NUMBERED = 100  # : a few numbers may have gone to other things
 _LOST = 0.05  # of the launches, or of the kernels of graphs
 _WAITED = 0.1  # of the GPU's window
+DOUBTS = frozenset(
+    {
+        "nothing-readable",
+        "nothing-recorded",
+        "ran-on-cpu",
+        "start-up",
+        "gpu-not-recorded",
+        "only-copies",
+        "times-of-the-profiler",
+        "dispatches-missing",
+        "graph-kernels-lost",
+        "kernels-lost",
+        "waits-for-unrecorded-work",
+    }
+)
 
 
 def doubts(trace: Trace) -> tuple[Finding, ...]:

@@ -63,10 +63,21 @@ def concluded(
     projections, merged = themed(run, waiting)
     alone = [*(finding for finding in waiting if finding.id not in THEMED), *beside]
     findings = [_worded(finding, run) for finding in _worth_a_look([*merged, *alone], document)]
+    repairs = [straggler.repair for straggler in document.ranks.stragglers if straggler.repair]
+    return (*repairs, *projections), in_order(findings, document, doubtful=doubtful, startup=startup)
+
+
+def in_order(
+    findings: Sequence[Finding],
+    document: Document,
+    *,
+    doubtful: Sequence[Finding],
+    startup: Sequence[Finding],
+) -> tuple[Finding, ...]:
+    """Doubts first, then what is worth most; start-up last, unless the recording holds little else."""
     order = [*nothing_to_gain(findings, document), *ranked(findings, document)]
     order = [*startup, *order] if is_mostly_startup(document) else [*order, *startup]
-    repairs = [straggler.repair for straggler in document.ranks.stragglers if straggler.repair]
-    return (*repairs, *projections), (*doubtful, *order)[:MOST]
+    return (*doubtful, *order)[:MOST]
 
 
 def _worth_a_look(findings: list[Finding], document: Document) -> list[Finding]:

@@ -32,10 +32,14 @@ def whole_run(name: str = "sync_in_loop") -> Trace:
     return simulated(read_workload(WORKLOADS / f"{name}.toml"))
 
 
+def origin(trace: Trace) -> int:
+    return int(trace.table("api_calls")["start_ns"].min())  # type: ignore[arg-type]
+
+
 def sampled(trace: Trace, *spans_ms: tuple[float, float]) -> Trace:
     """What starts in the spans, which count from the first call."""
-    origin = int(trace.table("api_calls")["start_ns"].min())  # type: ignore[arg-type]
-    spans = [(origin + int(start * NS_PER_MS), origin + int(end * NS_PER_MS)) for start, end in spans_ms]
+    since = origin(trace)
+    spans = [(since + int(start * NS_PER_MS), since + int(end * NS_PER_MS)) for start, end in spans_ms]
     tables = {name: _inside(name, trace.table(name), spans) for name in trace}
     rows = [(number, *span, 1) for number, span in enumerate(spans, start=1)]
     table = pl.DataFrame(rows, ["window", "start_ns", "end_ns", "pid"], orient="row")
@@ -57,6 +61,14 @@ def document() -> Document:
 @cache
 def samples() -> Trace:
     return sampled(whole_run(), (1, 2), (4, 5), (6, 7.5))
+
+
+@pytest.mark.parametrize("name", ["copy_in_loop", "slivers", "softmax", "sync_in_loop"])
+def test_the_windows_of_an_even_run_say_first_what_all_of_it_says(name: str) -> None:
+    run = whole_run(name)
+    wall = (int(run.table("dispatches")["end_ns"].max()) - origin(run)) / NS_PER_MS  # type: ignore[arg-type]
+    parts = sampled(run, (0.2 * wall, 0.4 * wall), (0.5 * wall, 0.7 * wall), (0.75 * wall, 0.95 * wall))
+    assert examine(parts, "run").findings[0].id == examine(run, "run").findings[0].id
 
 
 def test_each_window_is_cut_out_with_the_work_that_runs_on() -> None:
