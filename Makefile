@@ -71,8 +71,8 @@ test-slurm: $(READY) $(CLUSTER) ## jobs on a real SLURM of two nodes, and mpirun
 	$(BIN)/python -m pytest -rs -m slurm tests/slurm $(PYTEST_ARGS)
 
 test-torch: ## tests that need torch: operators called again, torch.profiler injected (fetches torch, runs on a CPU)
-	@if $(call environment,.venv-torch,--editable . pytest hypothesis torch==2.13.0); \
-	then .venv-torch/bin/python -m pytest tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch; \
+	@if $(call environment,.venv-torch,--editable . pytest pytest-xdist hypothesis torch==2.13.0); \
+	then OMP_NUM_THREADS=1 .venv-torch/bin/python -m pytest -n $(JOBS) --dist worksteal tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch; \
 	else echo "torch 2.13.0 cannot be installed here: its tests are skipped"; fi
 
 test-jax: ## tests that need JAX: jax.profiler injected and read back (fetches jax, runs on a CPU)

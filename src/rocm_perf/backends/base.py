@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from rocm_perf.backends.launch_cost import LaunchCost
 from rocm_perf.backends.machine import Machine, Vendor, Version
 from rocm_perf.backends.tools import Program
 from rocm_perf.model.window import Window
@@ -193,6 +194,6 @@ class Profiler(ABC):
         """Make what its first command needs, unless that was done. Called before a launch, never by plans; a
         RocmPerfError says why it cannot be made."""
 
-    def launch_cost_ns(self, machine: Machine) -> float | None:
+    def launch_cost(self, machine: Machine) -> LaunchCost | None:
         """What it adds to each launch, as measured on this machine with small kernels; None where that is not known."""
         return None

@@ -17,14 +17,22 @@ _SECONDS = 60  # for one process
 
 
 class LaunchCost(msgspec.Struct, frozen=True):
-    """Host time of one launch, in nanoseconds."""
+    """Host time of one launch, and of each kernel in the launch of a graph, in nanoseconds."""
 
     alone_ns: float
     traced_ns: float
+    graph_alone_ns: float | None = None
+    graph_traced_ns: float | None = None
 
     @property
     def added_ns(self) -> float:
         return max(self.traced_ns - self.alone_ns, 0.0)
+
+    @property
+    def graph_added_ns(self) -> float | None:
+        if self.graph_alone_ns is None or self.graph_traced_ns is None:
+            return None
+        return max(self.graph_traced_ns - self.graph_alone_ns, 0.0)
 
 
 def kept(file: Path) -> LaunchCost | None:

@@ -75,9 +75,8 @@ class TorchProfiler(InjectedProfiler):
         if len(times) == 2:
             keep(LaunchCost(*times), file)
 
-    def launch_cost_ns(self, machine: Machine) -> float | None:
-        cost = kept(_cost_file(machine))
-        return None if cost is None else cost.added_ns
+    def launch_cost(self, machine: Machine) -> LaunchCost | None:
+        return kept(_cost_file(machine))
 
 
 def _cost_file(machine: Machine) -> Path:

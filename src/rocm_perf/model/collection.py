@@ -77,6 +77,7 @@ class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
     launch_cost_ns: float | None = (
         None  # what the profiler adds to a launch, measured here with small kernels
     )
+    graph_kernel_cost_ns: float | None = None  # the same, to each kernel in the launch of a graph
     exit_code: int | None = None
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Whether programs survive that CUPTI is detached from them and attached again, hundreds of times, while they launch as
 fast as they can: operators of torch, CUDA graphs, and threads with either or both, at once or by turns. Many processes
-at once, with freed memory overwritten (MALLOC_PERTURB_), so that a use of it does not go unseen. Prints one JSON object; exit code 1
-if one died.
+at once, with freed memory overwritten (MALLOC_PERTURB_), so that a use of it does not go unseen. Prints one JSON
+object; exit code 1 if one died.
 
     PYTHONPATH=src:. python tests/gpu/duty/detaching.py [--seconds 30] [--processes 4] [--period 0.5]
 """

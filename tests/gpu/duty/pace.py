@@ -3,7 +3,7 @@ windows, around them and between them. One process is compared with itself, beca
 a percent: between the windows it runs as if alone, where CUPTI has left it, and notices say where it has not. Prints
 one JSON object.
 
-    PYTHONPATH=src:. python tests/gpu/duty/pace.py [--delay 10] [--windows 2] [--period 60] [--only serving] [--keep DIR]
+    PYTHONPATH=src:. python tests/gpu/duty/pace.py [--delay 10] [--windows 2] [--period 60] [--only serving] [--keep D]
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def costs(ends: np.ndarray, opened: Sequence[tuple[int, int]], period_s: float) 
         float(np.sum(taken[(stops > start - ATTACHING_NS) & (starts < end + LEAVING_NS)] - base)) / 1e6
         for start, end in opened
     ]
-    lost = float(np.mean(lost_ms[1:] or lost_ms)) / 1e3 / period_s  # before the first one it is there for long
+    lost = (
+        float(np.mean(lost_ms[1:] or lost_ms)) / 1e3 / period_s
+    )  # before the first one it is there for long
     return {
         "windows_ms": [round((end - start) / 1e6, 1) for start, end in opened],
         "step_us": {name: summary(taken[chosen]) for name, chosen in classes.items() if chosen.any()},

@@ -1,6 +1,6 @@
 """What CUPTI costs a program while it records and after it was switched off, by what it recorded: microseconds of a
-launch in plain CUDA and of a graph of a hundred kernels, made before or now, or of a step of the decode loop in torch as operators and as a
-graph, before, while and after. Prints one JSON object.
+launch in plain CUDA and of a graph of a hundred kernels, made before or now, or of a step of the decode loop in torch
+as operators and as a graph, before, while and after. Prints one JSON object.
 
     PYTHONPATH=src:. python tests/gpu/duty/residue.py [--rounds 2] [--torch] [--way WAY]...
 """

@@ -1,4 +1,5 @@
-// Stand-in for the driver: two GPUs. A launch takes a microsecond, and three more while a tracer is named.
+// Stand-in for the driver: two GPUs. A launch takes a microsecond, and three more while a tracer is named; of each
+// kernel in a graph half as much.
 #include <cuda.h>
 
 #include <chrono>
@@ -8,6 +9,14 @@
 #undef cuDeviceGetUuid_v2  // newer headers map the old name to it
 
 namespace {
+
+bool is_traced() {
+  static const bool traced = std::getenv("CUDA_INJECTION64_PATH");
+  return traced;
+}
+
+bool is_capturing = false;
+std::size_t captured = 0;  // kernels
 
 void spin(std::chrono::nanoseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
@@ -26,8 +35,18 @@ CUresult cuModuleLoadData(CUmodule*, const void*) { return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction*, CUmodule, const char*) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                         void**, void**) {
-  static const bool traced = std::getenv("CUDA_INJECTION64_PATH");
-  return spin(std::chrono::microseconds(traced ? 4 : 1)), CUDA_SUCCESS;
+  if (is_capturing) return ++captured, CUDA_SUCCESS;
+  return spin(std::chrono::microseconds(is_traced() ? 4 : 1)), CUDA_SUCCESS;
+}
+CUresult cuStreamCreate(CUstream*, unsigned) { return CUDA_SUCCESS; }
+CUresult cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
+CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) {
+  return is_capturing = true, captured = 0, CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream, CUgraph*) { return is_capturing = false, CUDA_SUCCESS; }
+CUresult cuGraphInstantiateWithFlags(CUgraphExec*, CUgraph, unsigned long long) { return CUDA_SUCCESS; }
+CUresult cuGraphLaunch(CUgraphExec, CUstream) {
+  return spin(captured * std::chrono::nanoseconds(is_traced() ? 2000 : 500)), CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int* count) { return *count = 2, CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) { return *device = ordinal, CUDA_SUCCESS; }

@@ -530,7 +530,8 @@ def test_everything_is_read_before_cupti_is_detached(stage: Stage, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("scene", "why"), [("with graphs", "beside CUDA graphs"), ("in threads", "where several threads call CUDA")]
+    ("scene", "why"),
+    [("with graphs", "beside CUDA graphs"), ("in threads", "where several threads call CUDA")],
 )
 def test_cupti_stays_where_its_going_kills(stage: Stage, scene: str, why: str) -> None:
     said = said_when_detached(stage, scene, open_s=0.1, period_s=0.5)
@@ -569,7 +570,11 @@ def test_what_a_launch_costs_is_measured_once_and_kept(stage: Stage, monkeypatch
     assert measured["alone_ns"] > 0
     assert measured["traced_ns"] > 0
     added_ns = max(measured["traced_ns"] - measured["alone_ns"], 0)  # a busy machine may even turn them round
-    assert CuptiProfiler().launch_cost_ns(stage.machine) == pytest.approx(added_ns)
+    cost = CuptiProfiler().launch_cost(stage.machine)
+    assert cost is not None
+    assert cost.added_ns == pytest.approx(added_ns)
+    assert cost.graph_added_ns is not None
+    assert 0 < measured["graph_alone_ns"] < measured["graph_traced_ns"]
     written = kept.stat().st_mtime_ns
     CuptiProfiler().prepare(stage.machine)
     assert kept.stat().st_mtime_ns == written
@@ -578,7 +583,7 @@ def test_what_a_launch_costs_is_measured_once_and_kept(stage: Stage, monkeypatch
 def test_where_it_cannot_be_measured_nothing_is_claimed(stage: Stage) -> None:
     library(stage.machine).with_name("launch_cost.json").unlink(missing_ok=True)
     CuptiProfiler().prepare(stage.machine)  # there is no libcuda.so.1 to be found
-    assert CuptiProfiler().launch_cost_ns(stage.machine) is None
+    assert CuptiProfiler().launch_cost(stage.machine) is None
 
 
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])

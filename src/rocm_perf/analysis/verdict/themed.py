@@ -59,9 +59,8 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
 
     Without a projection the idle time that recurs is at stake, at most.
     """
-    stake = theme.idle(run, theme)
-    if projection:
-        stake = min(projection.saved_ns, _most(run, recurring_idle(run.document)))
+    stake = projection.saved_ns if projection else theme.idle(run, theme)
+    stake = min(stake, _most(run, recurring_idle(run.document)))
     if stake < WORTH * judged_ns(run.document):
         return []
     largest = max(members, key=lambda member: member.time_at_stake_ns or 0)
@@ -104,20 +103,25 @@ def _capped(finding: Finding, stake: int) -> Finding:
 
 def _most(run: Run, idle: Mapping[str, int]) -> int:
     """What no remedy for idle time or copies can exceed: idle time that recurs, and copies beside which no kernel
-    runs."""
+    runs, without what the profiler makes of both."""
     exposed = max((device.busy_ns - device.kernel_ns for device in run.document.devices), default=0)
-    return sum(idle.values()) + exposed
+    return max(sum(idle.values()) + exposed - run.graph.profiler_ns, 0)
 
 
 def _with_profilers_part(finding: Finding, document: Document) -> Finding:
     """The finding, with what the profiler itself adds to what it is about: a traced launch takes the host longer."""
     collection = document.run.collection
-    cost_ns = collection.launch_cost_ns if collection else None
-    if not cost_ns or not document.launches.calls:
+    if collection is None or not collection.launch_cost_ns or not document.launches.calls:
         return finding
-    added_ns = round(cost_ns * document.launches.calls)
+    cost_ns = collection.launch_cost_ns
+    graphs, in_graph_ns = document.launches.graphs, collection.graph_kernel_cost_ns or 0
+    further = graphs.dispatches - graphs.calls if graphs else 0
+    added_ns = round(cost_ns * document.launches.calls + in_graph_ns * further)
+    and_graphs = (
+        f", and {format_ns(in_graph_ns)} for each kernel of a graph" if in_graph_ns and further else ""
+    )
     sentence = (
         f"{format_ns(added_ns)} of the host's time is the profiler's, or more: it adds {format_ns(cost_ns)} to a "
-        "launch of a small program on this machine; that is not counted as gained"
+        f"launch of a small program on this machine{and_graphs}; that is not counted as gained"
     )
     return replace(finding, evidence=(*finding.evidence, sentence))

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rocm_perf.backends.base import Command, Domain, Profiler, Wish
-from rocm_perf.backends.launch_cost import kept
+from rocm_perf.backends.launch_cost import LaunchCost, kept
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.nvidia import tracer_cost
 from rocm_perf.backends.nvidia.build import absence, build, library
@@ -76,9 +76,8 @@ class CuptiProfiler(Profiler):
                 wish = Wish(domains=_MEASURED)
                 tracer_cost.measure(tracer, self.command(wish, (), Path(folder), machine).environment)
 
-    def launch_cost_ns(self, machine: Machine) -> float | None:
-        cost = kept(tracer_cost.cost_file(library(machine)))
-        return None if cost is None else cost.added_ns
+    def launch_cost(self, machine: Machine) -> LaunchCost | None:
+        return kept(tracer_cost.cost_file(library(machine)))
 
     def _domains(self, wish: Wish) -> tuple[Domain, ...]:
         return tuple(domain for domain in self.domains if domain in wish.domains)

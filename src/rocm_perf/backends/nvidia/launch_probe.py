@@ -1,4 +1,5 @@
-"""Prints what launching a kernel takes the host, in nanoseconds: the median of some loops over an empty kernel.
+"""Prints what launching a kernel takes the host, and what each kernel adds to the launch of a graph, in nanoseconds:
+medians of some loops over empty kernels. The second is missing where the driver makes no graphs.
 
 It runs in a process of its own, with the tracer and without it, and needs nothing but CUDA's driver.
 """
@@ -8,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from statistics import median
 
 _PTX = b""".version 6.0
@@ -16,6 +19,8 @@ _PTX = b""".version 6.0
 .visible .entry nothing() { ret; }
 """
 _LOOPS, _LAUNCHES, _IN_A_ROW = 7, 4000, 100
+_GRAPH_LAUNCHES, _SMALL_GRAPH, _LARGE_GRAPH = 200, 1, 101
+_RELAXED, _NON_BLOCKING = 2, 1
 
 
 def main() -> int:
@@ -33,23 +38,68 @@ def main() -> int:
     )
     if failed:
         return 1
-    zero, none = ctypes.c_uint(0), ctypes.c_void_p()
-    one = ctypes.c_uint(1)
-    arguments = (function, one, one, one, one, one, one, zero, none, none, none)
+
+    def launch(stream: ctypes.c_void_p) -> int:
+        zero, one, none = ctypes.c_uint(0), ctypes.c_uint(1), ctypes.c_void_p()
+        return int(cuda.cuLaunchKernel(function, one, one, one, one, one, one, zero, stream, none, none))
+
+    figures = [_single(cuda, launch)]
+    with suppress(AttributeError, OSError):
+        figures.append(_in_graph(cuda, launch))
+    sys.stdout.write("".join(f"{figure}\n" for figure in figures))
+    return 0
+
+
+def _single(cuda: ctypes.CDLL, launch: Callable[[ctypes.c_void_p], int]) -> float:
+    default = ctypes.c_void_p()
 
     def loop() -> float:
         cuda.cuCtxSynchronize()
         start = time.perf_counter_ns()
         for number in range(_LAUNCHES):
-            cuda.cuLaunchKernel(*arguments)
+            launch(default)
             if number % _IN_A_ROW == 0:
                 cuda.cuCtxSynchronize()
         cuda.cuCtxSynchronize()
         return (time.perf_counter_ns() - start) / _LAUNCHES
 
+    return _settled(loop)
+
+
+def _in_graph(cuda: ctypes.CDLL, launch: Callable[[ctypes.c_void_p], int]) -> float:
+    """What a kernel more takes: of two graphs, so that what a launch takes by itself is not in it."""
+    stream = ctypes.c_void_p()
+    _check(cuda.cuStreamCreate(ctypes.byref(stream), _NON_BLOCKING))
+
+    def of_kernels(count: int) -> float:
+        graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
+        _check(cuda.cuStreamBeginCapture_v2(stream, _RELAXED))
+        for _ in range(count):
+            _check(launch(stream))
+        _check(cuda.cuStreamEndCapture(stream, ctypes.byref(graph)))
+        _check(cuda.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, ctypes.c_ulonglong(0)))
+
+        def loop() -> float:
+            start = time.perf_counter_ns()
+            for _ in range(_GRAPH_LAUNCHES):
+                _check(cuda.cuGraphLaunch(executable, stream))
+                cuda.cuStreamSynchronize(stream)
+            return (time.perf_counter_ns() - start) / _GRAPH_LAUNCHES
+
+        return _settled(loop)
+
+    small, large = of_kernels(_SMALL_GRAPH), of_kernels(_LARGE_GRAPH)
+    return (large - small) / (_LARGE_GRAPH - _SMALL_GRAPH)
+
+
+def _settled(loop: Callable[[], float]) -> float:
     loop()
-    sys.stdout.write(f"{median(loop() for _ in range(_LOOPS))}\n")
-    return 0
+    return median(loop() for _ in range(_LOOPS))
+
+
+def _check(result: int) -> None:
+    if result:
+        raise OSError(f"CUDA's error {result}")
 
 
 if __name__ == "__main__":

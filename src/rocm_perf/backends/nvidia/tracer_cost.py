@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -19,12 +19,22 @@ def cost_file(tracer: Path) -> Path:
 
 def measure(tracer: Path, environment: Mapping[str, str]) -> None:
     """Measure by turns, without the tracer and with it (`environment` loads it), and keep the medians."""
-    alone: list[float] = []
-    traced: list[float] = []
+    alone: list[list[float]] = []
+    traced: list[list[float]] = []
     for _ in range(_ROUNDS):
-        for times, variables in ((alone, {}), (traced, environment)):
+        for runs, variables in ((alone, {}), (traced, environment)):
             printed = printed_times([sys.executable, "-I", str(_PROBE)], variables)
             if not printed:
                 return
-            times.append(printed[0])
-    keep(LaunchCost(alone_ns=median(alone), traced_ns=median(traced)), cost_file(tracer))
+            runs.append(printed)
+    keep(_cost(_medians(alone), _medians(traced)), cost_file(tracer))
+
+
+def _medians(runs: Sequence[Sequence[float]]) -> list[float]:
+    """Of each figure that every run printed."""
+    return [median(figures) for figures in zip(*runs, strict=False)]
+
+
+def _cost(alone: Sequence[float], traced: Sequence[float]) -> LaunchCost:
+    graphs = (alone[1], traced[1]) if min(len(alone), len(traced)) > 1 else (None, None)
+    return LaunchCost(alone[0], traced[0], *graphs)

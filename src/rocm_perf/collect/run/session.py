@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from rocm_perf.backends.launch_cost import LaunchCost
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.profilers import PROFILERS
 from rocm_perf.collect.libraries import traces
@@ -266,6 +267,7 @@ class _Session:
         planned = list(attempt.plan.could_not)
         # Where no profiler worked, why not is worth more than that one is needed.
         reasons = [*planned, *lost] if attempt.plan.profiled else [*lost, *planned]
+        cost = _launch_cost(attempt.plan.profiler, self.machine)
         return replace(
             base,
             profiler=attempt.plan.profiler,
@@ -275,7 +277,8 @@ class _Session:
             notices=tuple(dict.fromkeys([*attempt.plan.notices, *attempt.notices, *notices])),
             passes=tuple(replace(done, number=number) for number, done in enumerate(passes, 1)),
             overhead=overhead.measured(attempt.passes),
-            launch_cost_ns=_launch_cost_ns(attempt.plan.profiler, self.machine),
+            launch_cost_ns=cost.added_ns if cost else None,
+            graph_kernel_cost_ns=cost.graph_added_ns if cost else None,
         )
 
     def _exit_code(self, chosen: Attempt, done: CollectionRecord) -> int:
@@ -334,9 +337,9 @@ def _moved(recorded: Recorded, home: Path) -> Recorded:
     return dataclasses.replace(recorded, folder=home)
 
 
-def _launch_cost_ns(name: str, machine: Machine) -> float | None:
+def _launch_cost(name: str, machine: Machine) -> LaunchCost | None:
     profiler = PROFILERS.get(name)
-    return profiler.launch_cost_ns(machine) if profiler else None
+    return profiler.launch_cost(machine) if profiler else None
 
 
 def _asked(request: Request) -> tuple[str, ...]:
