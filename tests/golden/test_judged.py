@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.analysis.overview import examine
-from rocm_perf.analysis.verdict.recurring import judged_ns
 from tests.golden.test_specimens import GOLDEN
 from tests.recordings import recording
 from tests.whole_answer import check_answer
@@ -21,7 +20,7 @@ IDLE = ("sync", "host-bound", "copies")
 def test_specimen(specimens: Path, name: str) -> None:
     document = examine(recording(specimens / name), name)
     check_answer(document)
-    judged = judged_ns(document)
+    judged = document.judged_ns
     claimed = [one.time_at_stake_ns or 0 for one in document.findings if one.kind in IDLE]
     assert not document.devices or sum(claimed) <= judged
     projected = {one.saved_ns for one in document.projections}

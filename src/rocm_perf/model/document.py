@@ -261,3 +261,10 @@ class Document(msgspec.Struct, frozen=True):
     def judged_steps(self) -> int:
         """The steps that the document is about; 0 where it is about the whole recording, or nothing repeats."""
         return self.phases.steps if self.steady else 0
+
+    @property
+    def judged_ns(self) -> int:
+        """The time that is judged: the wall without the pauses, or that of kernels where the rest is the profiler's."""
+        if self.gaps.doubt:
+            return self.hotspots.total_ns
+        return max((self.wall_ns or 0) - self.phases.paused_ns, 0)

@@ -17,7 +17,6 @@ from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.path.wrappers import sync_wrappers
 from rocm_perf.analysis.phases.focus import focused
-from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.errors import RocmPerfError, UsageError
 from rocm_perf.model.collection import CollectionRecord
 from rocm_perf.model.finding import Finding
@@ -102,7 +101,7 @@ def outcome(pair: Pair, recording: Trace, measured: Walls, factor: float | None)
         measured=measured,
         projected=_projected(pair.remedy, focused(recording), factor),
         findings=document.findings,
-        judged_ns=judged_ns(document) - max((row.profiler_ns for row in document.projections), default=0),
+        judged_ns=document.judged_ns - max((row.profiler_ns for row in document.projections), default=0),
         steps=document.phases.steps,
     )
 

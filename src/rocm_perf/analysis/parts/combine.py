@@ -20,7 +20,6 @@ from rocm_perf.analysis.parts.times import (
 from rocm_perf.analysis.verdict.doubts import DOUBTS
 from rocm_perf.analysis.verdict.findings import in_order
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS
-from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.analysis.verdict.scorecard import gap_share, memory_growth, scores
 from rocm_perf.analysis.verdict.themed import WORTH
 from rocm_perf.model.coverage import Coverage
@@ -160,7 +159,7 @@ def _is_worthy(finding: Finding, document: Document) -> bool:
     if finding.kind == "nothing-to-gain":
         return False
     stake = finding.time_at_stake_ns
-    return stake is None or finding.kind in KERNEL_KINDS or stake >= WORTH * judged_ns(document)
+    return stake is None or finding.kind in KERNEL_KINDS or stake >= WORTH * document.judged_ns
 
 
 def _located(finding: Finding, window: TimeWindow) -> Finding:

@@ -11,7 +11,6 @@ from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.verdict.doubts import doubts
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked
-from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.analysis.verdict.startup import is_mostly_startup, startup_findings
 from rocm_perf.analysis.verdict.statistics_only import statistics_findings
@@ -83,7 +82,7 @@ def in_order(
 def _worth_a_look(findings: list[Finding], document: Document) -> list[Finding]:
     """The findings without those about kernels, where these run once, or take next to no time beside something else."""
     others = [finding for finding in findings if finding.kind not in KERNEL_KINDS]
-    little = _kernel_ns(document) < WORTH * judged_ns(document)
+    little = _kernel_ns(document) < WORTH * document.judged_ns
     return others if is_mostly_startup(document) or (others and little) else findings
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.analysis.verdict.themed import WORTH
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -15,7 +14,7 @@ _MOSTLY = 0.5  # of the time: a GPU that works less has something to gain, whate
 
 def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Finding]:
     """One finding that says so, if the worth of every other finding is known and small."""
-    judged = judged_ns(document)
+    judged = document.judged_ns
     stakes = [finding.time_at_stake_ns for finding in findings if finding.kind != "memory"]
     if not stakes or not judged or any(stake is None or stake >= WORTH * judged for stake in stakes):
         return []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf.analysis.time.kernel_family import family
-from rocm_perf.analysis.verdict.recurring import judged_ns
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 
@@ -84,7 +83,7 @@ def _is_tuned(kernel: str) -> bool:
 def _paced_ns(document: Document) -> int:
     """The time that kernels set the pace of: that part of the critical path, for faster ones shorten nothing else. A
     host that is never seen to wait may poll for their end: then that is not known."""
-    judged, path = judged_ns(document), document.path
+    judged, path = document.judged_ns, document.path
     if document.gaps.doubt or not any(edge.kind == "sync" for edge in path.edges):
         return judged
     return min(judged, sum(path.by_kind.get(kind, 0) for kind in _KERNEL_LINKS))

@@ -28,16 +28,9 @@ def long_pauses_ns(document: Document) -> int:
     return max(document.gaps.long.host_ns - sum(once[cause] for cause in OUTSIDE_CALLS), 0) // gpus
 
 
-def judged_ns(document: Document) -> int:
-    """The time that is judged: the wall without the pauses; that of the kernels where the rest is the profiler's."""
-    if document.gaps.doubt:
-        return document.hotspots.total_ns
-    return max((document.wall_ns or 0) - sum(pause.duration_ns for pause in document.phases.pauses), 0)
-
-
 def kernel_share_of_rest(document: Document) -> float:
     """The part of that time in which the busiest GPU runs kernels."""
-    rest = judged_ns(document)
+    rest = document.judged_ns
     return max((device.kernel_ns for device in document.devices), default=0) / rest if rest else 0.0
 
 

@@ -24,7 +24,7 @@ def one_off_ns(document: Document) -> int:
     """Time before the judged part without earlier steps like its own, and pauses within it."""
     phases = document.phases
     parts = [phase.duration_ns for phase in phases.rows if phase.name in ("before", "start-up")]
-    return sum(parts) - phases.other_steps_ns + sum(pause.duration_ns for pause in phases.pauses)
+    return sum(parts) - phases.other_steps_ns + phases.paused_ns
 
 
 def is_mostly_startup(document: Document) -> bool:

@@ -9,7 +9,7 @@ from shlex import quote
 from msgspec.structs import replace
 
 from rocm_perf.analysis.path.whatif import whatif
-from rocm_perf.analysis.verdict.recurring import judged_ns, recurring_idle
+from rocm_perf.analysis.verdict.recurring import recurring_idle
 from rocm_perf.analysis.verdict.themes import THEMES, Run, Theme
 from rocm_perf.errors import UsageError
 from rocm_perf.model.document import Document
@@ -24,7 +24,7 @@ WORTH = 0.03  # of the judged time: what a change must save to be proposed, and 
 def themed(run: Run, members: Sequence[Finding]) -> tuple[list[Projection], list[Finding]]:
     """The projections that were made, and one finding for each theme that has members."""
     findings: list[Finding] = []
-    if _most(run, recurring_idle(run.document)) < WORTH * judged_ns(run.document):
+    if _most(run, recurring_idle(run.document)) < WORTH * run.document.judged_ns:
         return [], []  # whatever the remedy, it saves too little to be timed again
     own = {theme.id: [finding for finding in members if finding.id in theme.members] for theme in THEMES}
     themes = [theme for theme in THEMES if own[theme.id]]
@@ -61,7 +61,7 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
     """
     stake = projection.saved_ns if projection else theme.idle(run, theme)
     stake = min(stake, _most(run, recurring_idle(run.document)))
-    if stake < WORTH * judged_ns(run.document):
+    if stake < WORTH * run.document.judged_ns:
         return []
     largest = max(members, key=lambda member: member.time_at_stake_ns or 0)
     title, remedy = theme.words(run, largest)
@@ -89,7 +89,7 @@ def _told_once(findings: Sequence[Finding], run: Run) -> list[Finding]:
         findings, key=lambda one: (not one.projected_speedup, -(one.time_at_stake_ns or 0))
     ):
         stake = min(finding.time_at_stake_ns or 0, left)
-        if stake >= WORTH * judged_ns(run.document):
+        if stake >= WORTH * run.document.judged_ns:
             kept.append(_capped(finding, stake))
             left -= stake
     return kept

@@ -12,7 +12,7 @@ from rocm_perf.analysis.idle.gaps import OUTSIDE_CALLS
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
-from rocm_perf.analysis.verdict.recurring import ALLOCATION, judged_ns, long_pauses_ns, recurring_idle
+from rocm_perf.analysis.verdict.recurring import ALLOCATION, long_pauses_ns, recurring_idle
 from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -91,7 +91,7 @@ def _kernels(run: Run) -> int:
 
 def _every_ns(run: Run) -> float:
     """The time from one launch to the next on a GPU."""
-    return judged_ns(run.document) * len(run.document.devices) / max(_kernels(run), 1)
+    return run.document.judged_ns * len(run.document.devices) / max(_kernels(run), 1)
 
 
 def _launches_often(run: Run) -> bool:
@@ -218,7 +218,7 @@ def _copy_words(run: Run, finding: Finding) -> tuple[str, str]:
 def _unknown_words(run: Run, _: Finding) -> tuple[str, str]:
     """How much the GPU works, where nothing says why it does not work more."""
     busy = max((device.busy_ns for device in run.document.devices), default=0)
-    share = format_share(busy / max(judged_ns(run.document), 1))
+    share = format_share(busy / max(run.document.judged_ns, 1))
     reason = run.document.gaps.not_attributed or "the recording does not say what the host did"
     return (
         f"The GPU works {share} of the time, and the recording does not show why not more: {reason}",

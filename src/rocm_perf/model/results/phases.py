@@ -60,6 +60,10 @@ class Phases(msgspec.Struct, frozen=True):
         return next((row for row in self.rows if row.name == name), None)
 
     @property
+    def paused_ns(self) -> int:
+        return sum(pause.duration_ns for pause in self.pauses)
+
+    @property
     def judged(self) -> Phase | None:
         """The part that findings are about."""
         return self.phase("steady") or self.phase("work")

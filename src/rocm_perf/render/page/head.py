@@ -72,8 +72,9 @@ def _working(document: Document, explanations: Explanations) -> Cell:
     if not document.devices or document.gaps.doubt:
         return Cell("")
     busiest = document.devices[0]
-    wall = document.wall_ns or busiest.window_ns
-    working = ratio(busiest.busy_ns, wall, "busy_ns of the busiest GPU / wall_ns", "busy_ns", "wall_ns")
+    judged = document.judged_ns or busiest.window_ns
+    formula = "busy_ns of the busiest GPU / (wall_ns - pauses)"
+    working = ratio(busiest.busy_ns, judged, formula, "busy_ns", "judged_ns")
     value = None if working.value is None else repr(working.value)
     return Cell("", value=value, explanation=explanations.place(working, "", "gpus"))
 

@@ -68,8 +68,7 @@ def limit_line(document: Document) -> Iterator[str]:
 
 
 def _working(document: Document) -> str:
-    busiest = document.devices[0]
-    busy, window = busiest.busy_ns, document.wall_ns or busiest.window_ns
+    busy, window = document.devices[0].busy_ns, _judged_ns(document)
     share = f"({format_share(_busy_share(document))})" if window else ""
     gpu = (
         "the GPU works"
@@ -79,7 +78,17 @@ def _working(document: Document) -> str:
     steps = document.judged_steps
     if steps:
         return f"In a step {gpu} {format_ns(busy / steps)} of {format_ns(window / steps)} {share}"
-    return f"{gpu[0].upper()}{gpu[1:]} {format_ns(busy)} of {format_ns(window)} {share}"
+    said = f"{_apart_from_pauses(document)}{gpu} {format_ns(busy)} of {format_ns(window)} {share}"
+    return f"{said[0].upper()}{said[1:]}"
+
+
+def _apart_from_pauses(document: Document) -> str:
+    pauses = document.phases.pauses
+    if not pauses:
+        return ""
+    taken = format_ns(document.phases.paused_ns)
+    said = f"a pause of {taken}" if len(pauses) == 1 else f"{len(pauses)} pauses of {taken} in all"
+    return f"apart from {said}, "
 
 
 def _limit(document: Document) -> str:
@@ -90,9 +99,12 @@ def _limit(document: Document) -> str:
 
 
 def _busy_share(document: Document) -> float:
-    busiest = document.devices[0]
-    window = document.wall_ns or busiest.window_ns
-    return busiest.busy_ns / window if window else 0.0
+    window = _judged_ns(document)
+    return document.devices[0].busy_ns / window if window else 0.0
+
+
+def _judged_ns(document: Document) -> int:
+    return document.judged_ns or document.devices[0].window_ns
 
 
 def contents(document: Document) -> str:
@@ -118,8 +130,7 @@ def worth(finding: Finding, document: Document) -> str:
     stake, steps = finding.time_at_stake_ns, document.judged_steps
     if stake is None:
         return ""
-    doubtful = document.gaps.doubt is not None
-    wall = document.hotspots.total_ns if doubtful else document.wall_ns or 0
+    wall = document.judged_ns
     part = f"{format_ns(stake / steps)} of each step" if steps else f"{format_ns(stake)} of {format_ns(wall)}"
     basis = _basis(finding)
     known = f", {basis}" if basis else ""

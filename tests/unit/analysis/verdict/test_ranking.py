@@ -7,7 +7,7 @@ import pytest
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
 from rocm_perf.analysis.verdict.ranking import ranked
-from rocm_perf.analysis.verdict.recurring import judged_ns, recurring_idle
+from rocm_perf.analysis.verdict.recurring import recurring_idle
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.trace import Trace
@@ -110,7 +110,7 @@ def test_nothing_to_gain_is_said_where_all_is_known_and_small() -> None:
     (one,) = nothing_to_gain(small, judged)
     assert one.kind == "nothing-to-gain"
     assert nothing_to_gain([*small, finding("kernel", None)], judged) == []
-    assert nothing_to_gain([*small, finding("copies", judged_ns(judged) // 2)], judged) == []
+    assert nothing_to_gain([*small, finding("copies", judged.judged_ns // 2)], judged) == []
     assert nothing_to_gain([], judged) == []
 
 
@@ -129,7 +129,7 @@ def test_a_pause_is_neither_idle_time_nor_judged() -> None:
     judged = of(paused())
     assert judged.gaps.idle_ns > 80 * MS
     assert sum(recurring_idle(judged).values()) < MS
-    assert judged_ns(judged) < MS
+    assert judged.judged_ns < MS
     assert max(one.time_at_stake_ns or 0 for one in judged.findings) < MS
 
 
