@@ -41,9 +41,10 @@ def steady_copies(trace: Trace) -> SteadyCopies:
         )
         return SteadyCopies(rows=(), copies=0, total_ns=0, basis="", unavailable=why)
     first = repeated.steady_from_ns
-    steady = [
-        step for step in repeated.steps if step.start_ns >= first and step.kernels
-    ]  # the last may be cut off
+    working = (
+        step for step in repeated.steps if step.kernels
+    )  # without one that the end of the recording cut off
+    steady = [step for step in working if step.start_ns >= first]
     last = steady[-1].end_ns if steady else first
     copies = _host_copies(trace).filter(step_time(repeated).is_between(first, last))
     starts = pl.Series([step.start_ns for step in steady], dtype=pl.Int64)

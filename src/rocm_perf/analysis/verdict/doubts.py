@@ -27,6 +27,7 @@ _MISSING = 0.2  # of the numbered dispatches, which are at least
 _NUMBERED = 100  # : a few numbers may have gone to other things
 _LOST = 0.05  # of the launches, or of the kernels of graphs
 _WAITED = 0.1  # of the GPU's window
+# The ids of what is found here, by which it comes first where parts of a recording become one.
 DOUBTS = frozenset(
     {
         "nothing-readable",

@@ -29,7 +29,7 @@ def long_pauses_ns(document: Document) -> int:
 
 
 def kernel_share_of_rest(document: Document) -> float:
-    """The part of that time in which the busiest GPU runs kernels."""
+    """The part of the judged time in which the busiest GPU runs kernels."""
     rest = document.judged_ns
     return max((device.kernel_ns for device in document.devices), default=0) / rest if rest else 0.0
 
