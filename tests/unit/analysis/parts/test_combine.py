@@ -15,6 +15,7 @@ from rocm_perf.model.quantity import ratio, unavailable
 from rocm_perf.model.results.times import DomainTotal
 from rocm_perf.model.time_window import TimeWindow
 
+pytestmark = pytest.mark.whole
 ROWS = 20_000  # one every 5 us: 100 ms in all
 WINDOWS = [
     TimeWindow(0, 30 * 10**6),
@@ -32,7 +33,6 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> tuple[Document, Docum
     return api.analyze(file, whole=True), api.analyze_in_parts(file, WINDOWS)
 
 
-@pytest.mark.whole
 def test_counts_and_sums_are_those_of_the_whole(documents: tuple[Document, Document]) -> None:
     whole, parts = documents
     assert parts.tables == whole.tables

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from distributed import LocalCluster
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.whole
 
 
 @pytest.fixture
