@@ -146,6 +146,8 @@ void launch(cudaGraphExec_t exec, int times = 50) {
 void destroy(cudaGraphExec_t exec) { CHECK(cudaGraphExecDestroy(exec)); }
 void wait() { CHECK(cudaStreamSynchronize(stream)); }
 
+void run_to_its_end(cudaGraphExec_t exec) { launch(exec), wait(), destroy(exec); }
+
 void made_before() {
   const cudaGraphExec_t exec = made(capture());
   attach(), launch(exec), wait(), leave(), launch(exec), wait();
@@ -225,40 +227,40 @@ void loaded_while() {
 void loaded_before() {
   begin(), fresh_half();
   const cudaGraphExec_t exec = made(end());
-  attach(), launch(exec), wait(), leave(), launch(exec), wait(), destroy(exec);
+  attach(), launch(exec), wait(), leave(), run_to_its_end(exec);
 }
 void loaded_after() {
   attach(), begin(), half(), leave(), fresh_half();
   const cudaGraphExec_t exec = made(end());
-  launch(exec), wait(), attach(), launch(exec), wait(), leave(), launch(exec), wait(), destroy(exec);
+  launch(exec), wait(), attach(), launch(exec), wait(), leave(), run_to_its_end(exec);
 }
 
 // Graphs that ran while CUPTI was attached and recorded nothing.
 void launched_off() {
   subscribe();
   const cudaGraphExec_t exec = made(capture());
-  launch(exec), wait(), record(true), half(), wait(), leave(), launch(exec), wait(), destroy(exec);
+  launch(exec), wait(), record(true), half(), wait(), leave(), run_to_its_end(exec);
 }
 void launched_off_and_on() {
   subscribe();
   const cudaGraphExec_t exec = made(capture());
-  launch(exec), wait(), record(true), launch(exec), wait(), leave(), launch(exec), wait(), destroy(exec);
+  launch(exec), wait(), record(true), launch(exec), wait(), leave(), run_to_its_end(exec);
 }
 void left_off() {
   subscribe();
   const cudaGraphExec_t exec = made(capture());
-  launch(exec), wait(), leave(), launch(exec), wait(), destroy(exec);
+  launch(exec), wait(), leave(), run_to_its_end(exec);
 }
 void switched_off() {
   attach();
   const cudaGraphExec_t exec = made(capture());
-  launch(exec), wait(), record(false), launch(exec), wait(), leave(), launch(exec), wait(), destroy(exec);
+  launch(exec), wait(), record(false), launch(exec), wait(), leave(), run_to_its_end(exec);
 }
 void switched_off_and_on() {
   attach();
   const cudaGraphExec_t exec = made(capture());
   launch(exec), wait(), record(false), launch(exec), wait(), record(true);
-  half(), wait(), leave(), launch(exec), wait(), destroy(exec);
+  half(), wait(), leave(), run_to_its_end(exec);
 }
 void switched_on_in_flight() {
   begin(), slow_half();
@@ -272,7 +274,7 @@ void attached_in_flight() {
 }
 void not_launched_while() {
   const cudaGraphExec_t exec = made(capture());
-  launch(exec), wait(), attach(), half(), wait(), leave(), launch(exec), wait(), destroy(exec);
+  launch(exec), wait(), attach(), half(), wait(), leave(), run_to_its_end(exec);
 }
 
 // A graph that is launched without a pause while CUPTI is attached in another thread, as ours is.
@@ -282,7 +284,7 @@ void attached_beside() {
   std::thread other([&] { attach(), here = true; });
   while (!here) launch(exec, 1);
   other.join();
-  launch(exec), wait(), leave(), launch(exec), wait(), destroy(exec);
+  launch(exec), wait(), leave(), run_to_its_end(exec);
 }
 
 // Another thread makes and launches graphs, or launches one that it has, while CUPTI comes and goes.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.model import schema
+from rocm_perf.model.collection import CollectionRecord
 from rocm_perf.model.run import Loss, RunInfo
 from rocm_perf.model.trace import Trace
 
@@ -20,6 +22,22 @@ def trace(losses: Sequence[Loss] = (), asked: Sequence[str] = (), **tables: Sequ
         for name, rows in tables.items()
     }
     return Trace(frames, RunInfo(losses=tuple(losses), asked=tuple(asked)))
+
+
+def with_launch_cost(recording: Trace, launch_ns: float, graph_kernel_ns: float | None = None) -> Trace:
+    """The same, recorded by a profiler that adds so much to each launch, and to each kernel of a graph."""
+    record = CollectionRecord(
+        run_id="r",
+        host="h",
+        pid=1,
+        command=("app",),
+        folder="/",
+        started_at="",
+        profiler="cupti",
+        launch_cost_ns=launch_ns,
+        graph_kernel_cost_ns=graph_kernel_ns,
+    )
+    return recording.described(replace(recording.run, collection=record))
 
 
 def kernel(name: str, start: int, end: int, **more: object) -> Row:

@@ -87,8 +87,8 @@ void Attachment::called(const CUpti_CallbackData& call) {
 
 void Attachment::heard(const CUpti_CallbackData& call) {
   const std::thread::id me = std::this_thread::get_id();
-  std::thread::id first = thread_;
-  if (first != me && !thread_.compare_exchange_strong(first = {}, me)) has_threads_ = true;
+  std::thread::id none;
+  if (thread_ != me && !thread_.compare_exchange_strong(none, me)) has_threads_ = true;
   if (call.functionName && is_of_graph(call.functionName)) has_graphs_ = true;
 }
 

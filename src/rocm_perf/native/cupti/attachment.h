@@ -40,9 +40,9 @@ class Attachment {
   const CUpti_CallbackFunc called_back_;
   void (*const listen_)(CUpti_SubscriberHandle);
   std::atomic<bool> can_leave_;
-  std::atomic<std::thread::id> thread_{};  // that called CUDA while it was attached, as graphs did and other threads
+  std::atomic<std::thread::id> thread_{};  // the first that called CUDA while it was attached
+  std::atomic<bool> has_threads_{false};   // others called, too
   std::atomic<bool> has_graphs_{false};
-  std::atomic<bool> has_threads_{false};
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<State> state_{State::detached};
   std::atomic<std::int64_t> calls_{0};     // of CUDA that are under way

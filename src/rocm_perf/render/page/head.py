@@ -73,7 +73,7 @@ def _working(document: Document, explanations: Explanations) -> Cell:
         return Cell("")
     busiest = document.devices[0]
     judged = document.judged_ns or busiest.window_ns
-    formula = "busy_ns of the busiest GPU / (wall_ns - pauses)"
+    formula = "busy_ns of the busiest GPU / judged_ns, which is the wall without pauses"
     working = ratio(busiest.busy_ns, judged, formula, "busy_ns", "judged_ns")
     value = None if working.value is None else repr(working.value)
     return Cell("", value=value, explanation=explanations.place(working, "", "gpus"))

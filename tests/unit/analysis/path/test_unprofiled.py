@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from rocm_perf.analysis.graph.build import build
 from rocm_perf.analysis.overview import overview
 from rocm_perf.analysis.path.unprofiled import less_launch_cost
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS
-from rocm_perf.model.collection import CollectionRecord
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_US
-from tests.unit.analysis.traces import call, kernel, trace
+from tests.unit.analysis.traces import call, kernel, trace, with_launch_cost
 
 US = NS_PER_US
 KERNELS, STEPS = 100, 20
@@ -35,24 +33,6 @@ def graph_steps() -> Trace:
     return trace(dispatches=kernels, api_calls=calls)
 
 
-def recorded_at(launch_ns: float, graph_kernel_ns: float | None) -> Trace:
-    plain = graph_steps()
-    record = CollectionRecord(
-        run_id="r",
-        host="h",
-        pid=1,
-        command=("app",),
-        folder="/",
-        started_at="",
-        profiler="cupti",
-        launch_cost_ns=launch_ns,
-        graph_kernel_cost_ns=graph_kernel_ns,
-    )
-    return Trace(
-        {name: plain.table(name) for name in plain}, msgspec.structs.replace(plain.run, collection=record)
-    )
-
-
 @pytest.mark.parametrize(("graph_kernel_ns", "left_us"), [(0, 299), (2 * US, 101), (10 * US, 0)])
 def test_a_graph_launch_is_shorter_by_each_of_its_kernels(graph_kernel_ns: int, left_us: int) -> None:
     graph = less_launch_cost(build(graph_steps()), US, graph_kernel_ns)
@@ -62,8 +42,8 @@ def test_a_graph_launch_is_shorter_by_each_of_its_kernels(graph_kernel_ns: int, 
 
 
 def test_time_that_the_profiler_takes_to_launch_a_graph_is_not_at_stake() -> None:
-    assert _idle_at_stake(recorded_at(US, None)) > 0.2 * STEPS * STEP
-    assert not _idle_at_stake(recorded_at(US, 2.9 * US))
+    assert _idle_at_stake(with_launch_cost(graph_steps(), US)) > 0.2 * STEPS * STEP
+    assert not _idle_at_stake(with_launch_cost(graph_steps(), US, 2.9 * US))
 
 
 def _idle_at_stake(recording: Trace) -> int:

@@ -6,20 +6,17 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from rocm_perf.analysis.overview import overview
 from rocm_perf.analysis.verdict.findings import MOST
-from rocm_perf.model.collection import CollectionRecord
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.trace import Trace
 from rocm_perf.sim import changes as sim
 from rocm_perf.sim.workload import read_workload
 from rocm_perf.units import format_ns
 from tests.sim.recorded import recorded
-from tests.unit.analysis.traces import call, kernel, trace
+from tests.unit.analysis.traces import call, kernel, trace, with_launch_cost
 from tests.unit.sim.runs import MI300X
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "workloads"
@@ -91,20 +88,7 @@ def test_idle_time_is_at_stake_where_no_change_can_be_projected() -> None:
 
 def test_a_host_bound_program_is_told_what_the_profiler_adds() -> None:
     workload = replace(read_workload(EXAMPLES / "slivers.toml"), noise=0.0)
-    plain = recorded(workload)
-    record = CollectionRecord(
-        run_id="r",
-        host="h",
-        pid=1,
-        command=("app",),
-        folder="/",
-        started_at="",
-        profiler="cupti",
-        launch_cost_ns=2000.0,
-    )
-    traced = Trace(
-        {name: plain.table(name) for name in plain}, msgspec.structs.replace(plain.run, collection=record)
-    )
+    traced = with_launch_cost(recorded(workload), 2000.0)
     document = overview(traced, "run")
     added = format_ns(2000 * document.launches.calls)
     finding = found(document, "host-bound")
