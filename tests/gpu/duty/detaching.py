@@ -1,9 +1,9 @@
 """Whether programs survive that CUPTI is detached from them and attached again, hundreds of times, while they launch as
 fast as they can: operators of torch, CUDA graphs, and threads with either or both, at once or by turns. Many processes
 at once, with freed memory overwritten (MALLOC_PERTURB_), so that a use of it does not go unseen. Prints one JSON
-object; exit code 1 if one died.
+object for each round; exit code 1 if a process died.
 
-    PYTHONPATH=src:. python tests/gpu/duty/detaching.py [--seconds 30] [--processes 4] [--period 0.5]
+    PYTHONPATH=src:. python tests/gpu/duty/detaching.py [--seconds 30] [--processes 4] [--period 0.5] [--delay 0]
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--processes", type=int, default=4, help="of each program, all at once")
     parser.add_argument("--period", type=float, default=0.5)
+    parser.add_argument("--delay", type=float, default=0, help="seconds until CUPTI is attached at all")
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument(
         "--alone", action="store_true", help="without recording: whether they would live at all"
     )
@@ -54,19 +56,21 @@ def main() -> int:
     if args.program:
         run(args.program, args.seconds)
         return 0
-    with tempfile.TemporaryDirectory() as folder:
-        results = recorded(args.only or tuple(PROGRAMS), args, Path(folder))
-    print(json.dumps(results, indent=1))
-    return int(any(program["died"] for program in results.values()))
+    died = False
+    for _ in range(args.rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            results = recorded(args.only or tuple(PROGRAMS), args, Path(folder))
+        print(json.dumps(results))
+        died |= any(program["died"] for program in results.values())
+    return int(died)
 
 
 def recorded(programs: Sequence[str], args: argparse.Namespace, work: Path) -> dict[str, dict[str, Any]]:
     """Of each program: how many processes died of what, and how many windows the others have."""
     machine, profiler = probe_machine(), CuptiProfiler()
     profiler.prepare(machine)
-    wish = Wish(
-        domains=("kernel", "hip", "copy", "marker"), window=window_of({"duty": "25%", "period": args.period})
-    )
+    window = window_of({"duty": "25%", "period": args.period, "delay": args.delay})
+    wish = Wish(domains=("kernel", "hip", "copy", "marker"), window=window)
     running: dict[str, list[subprocess.Popen[str]]] = {program: [] for program in programs}
     for program in [*programs] * args.processes:
         added = {} if args.alone else profiler.command(wish, (), work / program, machine).environment

@@ -1,6 +1,6 @@
 """What windows that recur cost a program, told from its own steps: how long they take before the first window, in the
 windows, around them and between them. One process is compared with itself, because equal processes differ by more than
-a percent: between the windows it runs as if alone, where CUPTI has left it, and notices say where it has not. Prints
+a percent: before the first window CUPTI is not there, and between windows it may have stayed, which notices say. Prints
 one JSON object.
 
     PYTHONPATH=src:. python tests/gpu/duty/pace.py [--delay 10] [--windows 2] [--period 60] [--only serving] [--keep D]
@@ -130,8 +130,19 @@ def costs(ends: np.ndarray, opened: Sequence[tuple[int, int]], period_s: float) 
         "step_us": {name: summary(taken[chosen]) for name, chosen in classes.items() if chosen.any()},
         "lost_ms": [round(each, 2) for each in lost_ms],
         "lost_percent": round(100 * lost, 3),
-        "before_percent": round(100 * float(np.mean(taken[before]) / base - 1), 3) if before.any() else None,
+        "slower_percent": slower_percent(taken, before, opened[0][0] <= starts, inside | around),
     }
+
+
+def slower_percent(
+    taken: np.ndarray, before: np.ndarray, after: np.ndarray, around: np.ndarray
+) -> dict[str, float]:
+    """Than before the first window: everything since it opened, and what lies between windows."""
+    if not before.any():
+        return {}
+    alone = float(np.mean(taken[before]))
+    parts = {"in all": after, "between": after & ~around}
+    return {name: round(100 * (float(np.mean(taken[part])) / alone - 1), 3) for name, part in parts.items()}
 
 
 def summary(steps: np.ndarray) -> dict[str, float]:

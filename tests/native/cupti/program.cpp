@@ -292,6 +292,15 @@ void in_threads() {
     step % 20 ? launch_steadily(step) : std::thread(launch_steadily, step).join();
 }
 
+// Says whether CUPTI was there before the window opened.
+void until_attached() {
+  standin_context_created(1, 0);
+  usleep(200 * 1000);
+  std::puts(standin_is_attached() ? "attached" : "not yet");
+  await_recording(true);
+  some(10);
+}
+
 // Ends in a window.
 void until_opened() {
   standin_context_created(1, 0);
@@ -331,6 +340,7 @@ int main(int, char** words) {
   if (scene == "delay and duration") return by_the_clock(true, true), 0;
   if (scene == "detached once") return until_detached(1), 0;
   if (scene == "detached five times") return until_detached(5), 0;
+  if (scene == "until attached") return until_attached(), 0;
   if (scene == "until opened") return until_opened(), 0;
   if (scene == "everything") return everything(), 7;
   standin_context_created(1, 0);

@@ -12,6 +12,8 @@ void standin_context_created(unsigned id, unsigned device);
 void standin_drop(std::size_t records);  // as if no buffer had been there for them
 unsigned long standin_now();
 bool standin_records_kernels();
+bool standin_is_attached();
+bool standin_has_context();
 unsigned standin_detachments();
 // A call of the runtime, with eight bytes of its own for whoever listens.
 void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own);

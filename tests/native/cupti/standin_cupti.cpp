@@ -105,6 +105,16 @@ bool standin_records_kernels() {
   return kinds.count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
+bool standin_is_attached() {
+  const std::lock_guard lock(guard);
+  return callback;
+}
+
+bool standin_has_context() {
+  const std::lock_guard lock(guard);
+  return !devices.empty();
+}
+
 unsigned standin_detachments() {
   const std::lock_guard lock(guard);
   return detachments;
@@ -150,7 +160,7 @@ void standin_end_call(CUpti_CallbackId id, std::uint64_t* own) {
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function, void*) {
   const std::lock_guard lock(guard);
-  callback = function;
+  if (!std::getenv("STANDIN_BUSY")) callback = function;
   return std::getenv("STANDIN_BUSY") ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 CUptiResult cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -446,6 +447,35 @@ def test_a_window_that_never_opens_says_why(stage: Stage, settings: dict[str, ob
     assert play_window(stage, "windows", **settings).returncode == 0
     with pytest.raises(EmptyCaptureError, match=reason):
         rocm_perf.load(stage.files[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "before"),
+    [
+        ({"delay_s": 1}, "not yet"),
+        ({"delay_s": 1, "open_s": 1, "period_s": 60}, "not yet"),
+        ({"open_s": 1, "period_s": 60}, "attached"),
+    ],
+)
+def test_cupti_is_attached_when_the_first_window_opens(
+    stage: Stage, settings: dict[str, object], before: str
+) -> None:
+    done = play_window(stage, "until attached", **settings)
+    assert (done.returncode, done.stdout, done.stderr) == (0, before + "\n", "")
+    assert stage.trace().rows("dispatches") > 0
+
+
+def test_another_profiler_may_have_come_before_the_window(stage: Stage) -> None:
+    done = stage.play("steady", STANDIN_BUSY="1", ROCM_PERF_WINDOW_DELAY_S="0.5")
+    assert done.returncode == 0
+    assert re.fullmatch(r"rocm-perf: .* is not recorded: CUPTI could not be attached .*\n", done.stderr)
+    with pytest.raises(EmptyCaptureError, match="CUPTI could not be attached"):
+        rocm_perf.load(stage.files[0])
+
+
+def test_a_program_that_only_asks_for_gpus_leaves_no_file_before_its_window(stage: Stage) -> None:
+    assert play_window(stage, "unused", delay_s=60).returncode == 4
+    assert stage.files == []
 
 
 def test_a_range_that_never_ends_is_kept_to_the_end(stage: Stage) -> None:

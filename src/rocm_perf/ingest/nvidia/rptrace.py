@@ -78,10 +78,13 @@ def read(source: Source) -> Part:
     blocks = read_blocks(source, _COLUMNS)
     beginning, end = _documents(source, blocks)
     tables = _tables(blocks, beginning)
-    if end and not blocks.tables and end.window:
-        raise EmptyCaptureError(
-            f"{source.name} holds no records", end.window, "Choose another window, or record without one."
+    if end and not blocks.tables and (end.stopped or end.window):
+        remedy = (
+            "Record without the other profiler."
+            if end.stopped
+            else "Choose another window, or record without one."
         )
+        raise EmptyCaptureError(f"{source.name} holds no records", end.stopped or end.window, remedy)
     return part(
         "rocm-perf cupti",
         tables,

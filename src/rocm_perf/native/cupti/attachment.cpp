@@ -34,7 +34,10 @@ bool is_detachable() {
 }  // namespace
 
 Attachment::Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_SubscriberHandle), bool may_leave)
-    : called_back_(called_back), listen_(listen), can_leave_(may_leave && is_detachable()) {}
+    : called_back_(called_back),
+      listen_(listen),
+      can_leave_(may_leave && is_detachable()),
+      ahead_ns_(cupti_clock() - own_clock()) {}
 
 // CUPTI is subscribed to before anything is enabled: in the other order one program in five crashed (H200, CUDA 13.0).
 CUptiResult Attachment::attach() {

@@ -22,6 +22,7 @@ class Attachment {
   bool hold();     // takes that back, or attaches anew (true); CUPTI may be called afterwards
   bool keep();     // it is not detached any more; false if it is too late
   void called(const CUpti_CallbackData& call);  // CUDA, in any thread
+  bool can_wait() const { return can_leave_; }  // attached as late as it is needed
   bool can_leave() const { return can_leave_ && !must_stay(); }
   bool must_stay() const { return has_graphs_ || has_threads_; }
   bool has_graphs() const { return has_graphs_; }
@@ -45,9 +46,9 @@ class Attachment {
   std::atomic<bool> has_graphs_{false};
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<State> state_{State::detached};
-  std::atomic<std::int64_t> calls_{0};     // of CUDA that are under way
-  std::atomic<std::uint64_t> mark_{0};     // of a call that began since it was attached
-  std::atomic<std::int64_t> ahead_ns_{0};  // of our clock is CUPTI's
+  std::atomic<std::int64_t> calls_{0};  // of CUDA that are under way
+  std::atomic<std::uint64_t> mark_{0};  // of a call that began since it was attached
+  std::atomic<std::int64_t> ahead_ns_;  // of our clock is CUPTI's
 };
 
 }  // namespace rocm_perf

@@ -82,6 +82,20 @@ std::string device_properties() {
   return "[" + list + "]";
 }
 
+bool has_context() {
+  const auto get_count = driver_function<CUresult(int*)>("cuDeviceGetCount");
+  const auto get_state = driver_function<CUresult(CUdevice, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
+  if (!get_count || !get_state) return true;
+  int count = 0;
+  if (get_count(&count) != CUDA_SUCCESS) return false;
+  for (CUdevice device = 0; device < count; ++device) {
+    unsigned flags = 0;
+    int is_active = 0;
+    if (get_state(device, &flags, &is_active) == CUDA_SUCCESS && is_active) return true;
+  }
+  return false;
+}
+
 int driver_version() {
   int version = 0;
   const auto get = driver_function<CUresult(int*)>("cuDriverGetVersion");

@@ -333,7 +333,8 @@ void Recording::end_segment(const std::string& facts) {
 }
 
 void Recording::finish(const Ending& ending) {
-  if (!begun_ && !ending.window.empty()) begin();  // the reason is all that there is to tell
+  if (!begun_ && !(ending.window.empty() && ending.stopped.empty()))
+    begin();  // the reason is all that there is to tell
   if (!segments_.file.is_open()) return;
   const std::size_t unended = open_ranges_.size();
   for (const auto& [id, range_] : open_ranges_) range(range_, std::max(last_ns_, range_.start));

@@ -25,6 +25,7 @@
 #include "cupti/activities.h"
 #include "cupti/attachment.h"
 #include "cupti/calls.h"
+#include "cupti/devices.h"
 #include "cupti/nvtx.h"
 #include "cupti/recording.h"
 #include "cupti/window.h"
@@ -66,7 +67,7 @@ class Tracer {
         recording_(setup, [&attachment] { return attachment.now(); }),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-  void begin();  // records, where the window is open from the start
+  void begin();  // records, where the window is open from the start; else waits for it
   std::uint8_t* empty_buffer();
   std::size_t buffer_bytes() const { return buffer_bytes_; }
   void take(Buffer buffer);
@@ -96,6 +97,7 @@ class Tracer {
   void record(bool on);
   void take_buffers_back();
   bool is_recording();
+  bool uses_gpu() { return has_context_ = has_context_ || has_context(); }
   void give_up(const std::string& why);
   void finish(int signal);
 
@@ -123,6 +125,7 @@ class Tracer {
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<int> signal_{0};
+  std::atomic<bool> has_context_{false};
   std::int64_t last_change_ = 0;  // of the window; this and what follows is the writer's
   std::int64_t linger_ = kLinger;
   std::uint64_t records_before_ = 0;  // the window that is open
@@ -140,6 +143,10 @@ void flush_on_signals();
 
 void say(const std::string& text) { std::fprintf(stderr, "rocm-perf: %s\n", text.c_str()); }
 
+void say_unrecorded(const std::string& why) {
+  say("the CUDA work of process " + std::to_string(getpid()) + " is not recorded: " + why);
+}
+
 std::string joined(const std::string& one, const std::string& other) {
   return one + (one.empty() || other.empty() ? "" : "; ") + other;
 }
@@ -154,6 +161,7 @@ void Tracer::begin() {
   const bool is_open = window_.state() == Window::State::open;
   calls_ = call_choice(domains_, is_open && !recurs_);
   if (is_open) record(true);
+  if (!attachment_.is_attached()) start_writer();  // no context will be heard of
 }
 
 std::uint8_t* Tracer::empty_buffer() {
@@ -190,6 +198,7 @@ void Tracer::take_buffers_back() {
 }
 
 void Tracer::context_created(CUcontext context) {
+  has_context_ = true;
   std::uint32_t id = 0, device = 0;
   if (cuptiGetContextId(context, &id) == CUPTI_SUCCESS && cuptiGetDeviceId(context, &device) == CUPTI_SUCCESS) {
     const std::lock_guard lock(mutex_);
@@ -250,8 +259,9 @@ void Tracer::record(bool on) {
 
 void Tracer::open() {
   record(true);
-  if (!attachment_.is_attached())
-    give_up("CUPTI could not be attached again (another profiler may have begun in the program)");
+  if (attachment_.is_attached() || !stopped_.empty()) return;
+  give_up("CUPTI could not be attached (another profiler may have begun in the program)");
+  say_unrecorded(stopped_);
 }
 
 void Tracer::close() {
@@ -320,6 +330,7 @@ void Tracer::write() {
   is_writer = true;
   while (!stopping_ && !signal_) {
     if (!wait() && is_recording()) flush(false);
+    uses_gpu();  // while its context is there
     follow_window();
     write_waiting();
     if (static_cast<std::int64_t>(recording_.records() - records_before_) >= most_records_)
@@ -338,11 +349,11 @@ void Tracer::write() {
 
 void Tracer::finish(int signal) {
   follow_window();
-  const std::string account = joined(window_.account(), stayed_.empty() ? "" : kStayed + stayed_);
+  const std::string account = joined(window_.account(attachment_.now()), stayed_.empty() ? "" : kStayed + stayed_);
   window_.end(attachment_.now());
   follow_window();  // with the end of a window that was still open
   write_waiting();
-  recording_.finish({dropped_, signal, account, stopped_});
+  if (uses_gpu()) recording_.finish({dropped_, signal, account, stopped_});
   if (!recording_.error().empty()) say("the recording is not whole: " + recording_.error());
 }
 
@@ -486,10 +497,10 @@ void listen(CUpti_SubscriberHandle subscriber) {
 void start(const std::string& pattern, const std::string& domains) {
   const WindowSettings window = window_settings();
   static Attachment attachment(called_back, listen, window.is_limited() && window.range.empty());
-  const CUptiResult result = attachment.attach();
+  const bool waits = window.delay_ns > 0 && attachment.can_wait();
+  const CUptiResult result = waits ? CUPTI_SUCCESS : attachment.attach();
   if (result != CUPTI_SUCCESS) {
-    say("the CUDA work of process " + std::to_string(getpid()) + " is not recorded: " + words(result) +
-        " (another profiler, such as torch.profiler, nsys or ncu, may be at work in it)");
+    say_unrecorded(words(result) + " (another profiler, such as torch.profiler, nsys or ncu, may be at work in it)");
     return;
   }
   Setup setup;

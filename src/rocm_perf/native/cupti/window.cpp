@@ -118,12 +118,12 @@ std::vector<std::pair<std::int64_t, bool>> Window::taken_changes() {
   return std::exchange(changes_, {});
 }
 
-std::string Window::account() const {
+std::string Window::account(std::int64_t now) const {
   const std::lock_guard lock(mutex_);
   if (state_ == State::open && !settings_.range.empty()) return "the range was still open at the end";
   if (rests_) return "it closed early " + std::to_string(rests_) + " times, to cost the program less";
   if (opened_ || !settings_.is_limited()) return "";
-  if (settings_.range.empty()) return "the program ended before the delay was over";
+  if (settings_.range.empty()) return now < begin_ ? "the program ended before the delay was over" : "";
   if (steps_ == 0) return "the range never opened";
   return "the range opened " + std::to_string(steps_) + " times, less often than the first step asked for";
 }

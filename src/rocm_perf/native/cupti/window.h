@@ -45,7 +45,7 @@ class Window {
   bool is_named(std::string_view range) const { return range == settings_.range; }
   std::int64_t next_change(std::int64_t now) const;  // when `tick` has something to do; INT64_MAX: time changes nothing
   std::vector<std::pair<std::int64_t, bool>> taken_changes();  // when it opened (true) and closed, since the last call
-  std::string account() const;                                 // why it never opened, or is not closed; else empty
+  std::string account(std::int64_t now) const;                 // why it never opened, or is not closed; else empty
 
  private:
   void set(State state, std::int64_t now);
