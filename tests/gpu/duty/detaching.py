@@ -3,7 +3,7 @@ fast as they can: operators of torch, CUDA graphs, and threads with either or bo
 at once, with freed memory overwritten (MALLOC_PERTURB_), so that a use of it does not go unseen. Prints one JSON
 object for each round; exit code 1 if a process died.
 
-    PYTHONPATH=src:. python tests/gpu/duty/detaching.py [--seconds 30] [--processes 4] [--period 0.5] [--delay 0]
+    PYTHONPATH=src:. python tests/gpu/duty/detaching.py [--seconds 30] [--processes 4] [--period 0.5] [--delay S]
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--processes", type=int, default=4, help="of each program, all at once")
     parser.add_argument("--period", type=float, default=0.5)
-    parser.add_argument("--delay", type=float, default=0, help="seconds until CUPTI is attached at all")
+    parser.add_argument("--delay", type=float, help="seconds before the first window, when CUPTI is attached")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument(
         "--alone", action="store_true", help="without recording: whether they would live at all"
@@ -69,7 +69,9 @@ def recorded(programs: Sequence[str], args: argparse.Namespace, work: Path) -> d
     """Of each program: how many processes died of what, and how many windows the others have."""
     machine, profiler = probe_machine(), CuptiProfiler()
     profiler.prepare(machine)
-    window = window_of({"duty": "25%", "period": args.period, "delay": args.delay})
+    window = window_of(
+        {"duty": "25%", "period": args.period} | ({} if args.delay is None else {"delay": args.delay})
+    )
     wish = Wish(domains=("kernel", "hip", "copy", "marker"), window=window)
     running: dict[str, list[subprocess.Popen[str]]] = {program: [] for program in programs}
     for program in [*programs] * args.processes:
@@ -92,6 +94,7 @@ def outcome(started: list[subprocess.Popen[str]], folder: Path) -> dict[str, Any
         "windows": [trace.rows("windows") for trace in traces],
         "kernels": [trace.rows("dispatches") for trace in traces],
         "attachments": [attachments(trace) for trace in traces],
+        "notices": sorted({notice for trace in traces for notice in trace.run.notices}),
     }
 
 

@@ -1,6 +1,7 @@
 // Stand-in for CUPTI's activity and callback APIs: buffers are filled by the program, and handed over when they are
 // full or flushed. STANDIN_BUSY: another profiler has subscribed already. STANDIN_READS_SLOWLY: a tenth of a
-// millisecond a record. What makes programs crash with the real one is said on stderr.
+// millisecond a record. STANDIN_ATTACHES_SLOWLY: a fifth of a second, as on a crowded machine. What makes programs
+// crash with the real one is said on stderr.
 #include <cupti.h>
 #include <time.h>
 #include <unistd.h>
@@ -159,6 +160,7 @@ void standin_end_call(CUpti_CallbackId id, std::uint64_t* own) {
 }
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function, void*) {
+  if (std::getenv("STANDIN_ATTACHES_SLOWLY")) usleep(200 * 1000);
   const std::lock_guard lock(guard);
   if (!std::getenv("STANDIN_BUSY")) callback = function;
   return std::getenv("STANDIN_BUSY") ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;

@@ -548,6 +548,14 @@ def test_cupti_is_detached_between_windows(stage: Stage) -> None:
     assert (numbers // 2**32).n_unique() >= 4  # CUPTI counts anew each time, and we beyond that
 
 
+def test_cupti_is_attached_before_a_window_that_is_shorter_than_that_takes(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STANDIN_ATTACHES_SLOWLY", "1")
+    said_when_detached(stage, "detached five times", delay_s=0.2, open_s=0.1, period_s=0.6)
+    assert stage.trace().rows("windows") >= 3  # the first comes too soon
+
+
 def test_cupti_is_detached_when_the_window_is_over(stage: Stage) -> None:
     assert said_when_detached(stage, "detached once", duration_s=0.3) == ["detached"]
     assert stage.trace().rows("dispatches") > 0

@@ -43,6 +43,7 @@ constexpr std::int64_t kLingerPart = 20;  // of a window that recurs: it lingers
 // early (H200, CUDA 13.0: 1.33 us in a decode loop in torch, 1.31 us in one of CUDA graphs).
 constexpr std::int64_t kCostPart = 200;
 constexpr std::int64_t kRecordCost = 1'400;         // nanoseconds
+constexpr std::int64_t kMostAhead = 500'000'000;    // that CUPTI is attached before its window opens
 constexpr std::size_t kSmallBufferBytes = 1 << 17;  // so that records are counted soon
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -90,6 +91,7 @@ class Tracer {
   void add(Buffer buffer);
   bool wait() const;
   void follow_window();
+  std::int64_t ahead() const;
   void open();
   void close();
   void leave();
@@ -126,7 +128,8 @@ class Tracer {
   std::atomic<bool> stopping_{false};
   std::atomic<int> signal_{0};
   std::atomic<bool> has_context_{false};
-  std::int64_t last_change_ = 0;  // of the window; this and what follows is the writer's
+  std::atomic<std::int64_t> attaching_{0};  // nanoseconds that it took last
+  std::int64_t last_change_ = 0;            // of the window; this and what follows is the writer's
   std::int64_t linger_ = kLinger;
   std::uint64_t records_before_ = 0;  // the window that is open
 };
@@ -232,7 +235,8 @@ void Tracer::start_writer() {
 bool Tracer::wait() const {
   const std::int64_t now = attachment_.now();
   const std::int64_t rest = last_change_ + linger_ >= now ? last_change_ + linger_ : INT64_MAX;
-  const std::int64_t until_change = std::min(window_.next_change(now), rest) - now;
+  const std::int64_t early = ahead();
+  const std::int64_t until_change = std::min(window_.next_change(now + early) - early, rest) - now;
   const std::int64_t patience = std::clamp<std::int64_t>(until_change, 0, kFlushEvery);
   pollfd waiting{wake_, POLLIN, 0};
   if (poll(&waiting, 1, static_cast<int>(patience / 1'000'000 + 1)) <= 0) return false;
@@ -245,7 +249,9 @@ void Tracer::record(bool on) {
   const std::lock_guard lock(switching_);
   if (on == is_recording_) return;
   if (!on && window_.state() == Window::State::open) return;  // a range has opened it again just now
-  if (on && attachment_.hold()) {
+  const std::int64_t before = attachment_.now();
+  const bool is_anew = on && attachment_.hold();
+  if (is_anew) {
     take_buffers_back();
     recording_.attached_anew();
   }
@@ -255,6 +261,13 @@ void Tracer::record(bool on) {
     refusals_ = enable_activities(domains_, calls_);
   else
     disable_activities(domains_, calls_);
+  if (is_anew) attaching_ = attachment_.now() - before;
+}
+
+// How long before its time a window is made ready: where CUPTI has left, it takes as long as last time to come back.
+std::int64_t Tracer::ahead() const {
+  const bool must_come = attachment_.can_leave() && window_.state() != Window::State::open;
+  return must_come ? std::min(attaching_.load(), kMostAhead) : 0;
 }
 
 void Tracer::open() {
@@ -302,7 +315,8 @@ void Tracer::range_closed() { window_.range_closed(attachment_.now()); }
 
 // Recording goes on for a moment after the window closed; the reader leaves out what does not belong to it.
 void Tracer::follow_window() {
-  if (window_.is_due(attachment_.now())) open();  // before it opens: what lies in it is recorded from its start
+  const bool is_near = window_.is_due(attachment_.now() + ahead());
+  if (is_near) open();  // before it opens: what lies in it is recorded from its start
   const std::int64_t now = attachment_.now();
   window_.tick(now);
   for (const auto& [time, is_open] : window_.taken_changes()) {
@@ -316,7 +330,7 @@ void Tracer::follow_window() {
   const bool is_open = window_.state() == Window::State::open;
   if (is_open) open();
   if (stayed_.empty() && attachment_.must_stay()) stay();
-  if (!is_open && now - last_change_ > linger_ && is_recording()) close();
+  if (!is_open && !is_near && now - last_change_ > linger_ && is_recording()) close();
 }
 
 void Tracer::give_up(const std::string& why) {
