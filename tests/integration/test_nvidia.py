@@ -17,14 +17,9 @@ pytestmark = pytest.mark.native
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The stand-in program; a CUDA toolkit is laid out beside it."""
-    folder = tmp_path_factory.mktemp("nvidia")
-    program = native.build_standins(folder)
-    (folder / "cuda" / "lib64").mkdir(parents=True)
-    (folder / "cuda" / "lib64" / "libcupti.so").symlink_to(folder / "libcupti.so")
-    (folder / "cuda" / "include").symlink_to(native.header().parent)
-    return program
+    return native.shared_standins(request.config, tmp_path_factory.mktemp("nvidia")) / "program"
 
 
 def run(program: Path, tmp_path: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:

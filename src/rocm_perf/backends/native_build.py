@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rocm_perf.backends.native_cache import PRIVATE, cache_folder, is_kept, make_private
 from rocm_perf.errors import NotSupportedError, OutputError, ToolAbsentError
@@ -25,6 +28,7 @@ _FLAGS = ("-std=c++17", "-O2", "-pthread")
 # cannot clash with it. (A capture with visible symbols crashed in torch; that they were the cause was not established.)
 _LIBRARY_FLAGS = ("-fPIC", "-fvisibility=hidden")
 _LIBRARY_LINKED = ("-shared", "-Wl,-Bsymbolic")
+_OBJECT_LINKED = ("-r", "-nostdlib")
 _STATIC = ("-static-libstdc++", "-static-libgcc")
 
 
@@ -36,7 +40,7 @@ class Recipe:
     folders: tuple[str, ...]  # of the sources, below NATIVE
     flags: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
-    is_library: bool = False
+    makes: Literal["program", "library", "object"] = "program"  # object: what other parts are linked with
     exports: str = "exports.map"  # of a library, below NATIVE
     in_one: bool = (
         False  # by one command with these flags alone: compilers for GPUs do not take a host compiler's
@@ -83,10 +87,15 @@ def digest(folders: Iterable[str], marks: Iterable[str]) -> str:
 
 
 def compile_into(target: Path, recipe: Recipe, remains: str = "") -> None:
-    """Compile into place. Two at once are safe: each renames its own. `remains`: what works without the part."""
+    """Compile into place, unless another process has just done so. `remains`: what works without the part."""
     try:
         make_private(target.parent)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
+        with (
+            _alone_in(target.parent),
+            tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder,
+        ):
+            if is_kept(target):
+                return
             fresh = Path(folder, target.name)
             complaint = build(fresh, recipe)
             if complaint:
@@ -98,12 +107,21 @@ def compile_into(target: Path, recipe: Recipe, remains: str = "") -> None:
         raise OutputError(f"cannot write {target}", why, "Set XDG_CACHE_HOME.") from error
 
 
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """One process at a time. Where a file system has no locks, two are safe, too: each renames its own part."""
+    with (folder / "lock").open("w") as lock:
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def build(target: Path, recipe: Recipe) -> str:
     """Compile each source beside the target, several at a time, and link them; returns what the compiler complained of,
     nothing if it did not."""
     if recipe.in_one:
         return _built_in_one(target, recipe)
-    kind = _LIBRARY_FLAGS if recipe.is_library else ()
+    kind = () if recipe.makes == "program" else _LIBRARY_FLAGS
     flags = [*_FLAGS, *kind, *recipe.flags, "-I", str(NATIVE), "-idirafter", str(_SHIMS)]
     files = sources(recipe.folders)
     objects = [str(target.with_name(f"{number}-{file.stem}.o")) for number, file in enumerate(files)]
@@ -123,8 +141,10 @@ def _built_in_one(target: Path, recipe: Recipe) -> str:
 
 
 def _linked(target: Path, recipe: Recipe, objects: Sequence[str]) -> str:
+    if recipe.makes == "object":
+        return _complaint(recipe.compiler, [*_OBJECT_LINKED, *objects, "-o", str(target)])
     exports = f"-Wl,--version-script,{NATIVE / recipe.exports}"
-    kind = (*_LIBRARY_LINKED, exports) if recipe.is_library else ()
+    kind = (*_LIBRARY_LINKED, exports) if recipe.makes == "library" else ()
     arguments = [*recipe.flags, "-pthread", *kind, *objects, *recipe.linked, "-o", str(target)]
     # Some systems package the static libstdc++ apart.
     return _complaint(recipe.compiler, [*arguments, *_STATIC]) and _complaint(recipe.compiler, arguments)

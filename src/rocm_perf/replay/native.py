@@ -103,5 +103,5 @@ def _recipe(vendor: Vendor, task: Task, toolkit: Toolkit, compiler: str) -> Reci
         folders=("common", task, folder, f"{folder}/{task}"),
         flags=toolkit.flags,
         linked=toolkit.linked,
-        is_library=task == "capture",
+        makes="library" if task == "capture" else "program",
     )

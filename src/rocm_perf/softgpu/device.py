@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf.backends import native_build
 from rocm_perf.backends.native_build import Recipe
-from rocm_perf.softgpu.build import FOLDERS, executor_flags
+from rocm_perf.softgpu.build import executor, executor_flags
 from rocm_perf.softgpu.packages import Runtime
 from rocm_perf.softgpu.topology import SoftGpu, write_topology
 
@@ -41,7 +41,18 @@ class Device:
 def library(environment: Mapping[str, str] | None = None) -> Path:
     """The library that is the device; compiled unless that was done before."""
     variables = os.environ if environment is None else environment
-    return native_build.part(_LIBRARY, _recipe, variables)
+
+    def recipe(compiler: str) -> Recipe:
+        return Recipe(
+            compiler=compiler,
+            folders=("softgpu/device",),
+            flags=executor_flags(),
+            linked=(str(executor(variables)), "-ldl"),
+            makes="library",
+            exports="softgpu/device/exports.map",
+        )
+
+    return native_build.part(_LIBRARY, recipe, variables)
 
 
 @contextmanager
@@ -88,14 +99,3 @@ def device_preload(environment: Mapping[str, str]) -> dict[str, str]:
     entries = environment.get(_PRELOAD, "").replace(":", " ").split()
     own = [entry for entry in entries if Path(entry).name == _LIBRARY]
     return {_PRELOAD: own[0]} if own else {}
-
-
-def _recipe(compiler: str) -> Recipe:
-    return Recipe(
-        compiler=compiler,
-        folders=(*FOLDERS, "softgpu/device"),
-        flags=executor_flags(),
-        linked=("-ldl",),
-        is_library=True,
-        exports="softgpu/device/exports.map",
-    )

@@ -71,7 +71,8 @@ def build_standins(folder: Path, *flags: str) -> Path:
 
 
 def shared_standins(config: pytest.Config, temporary: Path) -> Path:
-    """The folder with the stand-ins, and in its `cache` the tracer that was built against them."""
+    """The folder with the stand-ins, also as a toolkit in `cuda`, and in `cache` the tracer that was built against
+    them."""
     cupti_h, cxx = header(), compiler()
     own = (file for file in HERE.glob("*") if file.suffix in {".cpp", ".h"})
     key = key_of((*sorted(own), *sources(("common", "cupti"), (".cpp", ".h"))), cxx, str(cupti_h))
@@ -80,6 +81,9 @@ def shared_standins(config: pytest.Config, temporary: Path) -> Path:
 
     def compile_into(folder: Path) -> None:
         build_standins(folder)
+        (folder / "cuda" / "lib64").mkdir(parents=True)
+        (folder / "cuda" / "lib64" / "libcupti.so").symlink_to(folder / "libcupti.so")
+        (folder / "cuda" / "include").symlink_to(cupti_h.parent)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
             build(machine_with(folder / "libcupti.so", cupti_h, cxx))

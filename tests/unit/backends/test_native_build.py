@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -43,7 +45,7 @@ def test_it_is_built_once(tmp_path: Path, cache: Path) -> None:
     assert first == second == library(here)
     assert first.read_text() == "whole\n"
     assert links(tmp_path) == 1
-    assert [file.name for file in cache.rglob("*") if file.is_file()] == [LIBRARY]
+    assert {file.name for file in cache.rglob("*") if file.is_file()} == {LIBRARY, "lock"}
 
 
 def test_another_compiler_or_cupti_is_another_library(tmp_path: Path) -> None:
@@ -86,7 +88,12 @@ def test_a_compiler_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.M
         build(machine(tmp_path, "exec sleep 30"))
 
 
-def test_two_at_once_both_get_a_whole_library(tmp_path: Path, cache: Path) -> None:
+@pytest.mark.parametrize("has_locks", [True, False])
+def test_several_at_once_get_a_whole_library(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, has_locks: bool
+) -> None:
+    if not has_locks:
+        monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError("no locks available")))
     here = machine(tmp_path, f'{OUTPUT}printf ha > "$2"; sleep 0.3; printf lf >> "$2"')
     found: list[str] = []
     threads = [threading.Thread(target=lambda: found.append(build(here).read_text())) for _ in range(4)]
@@ -96,6 +103,7 @@ def test_two_at_once_both_get_a_whole_library(tmp_path: Path, cache: Path) -> No
         thread.join()
     assert found == ["half"] * 4
     assert len(list(cache.rglob("*.so"))) == 1
+    assert links(tmp_path) == (1 if has_locks else 4)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775])

@@ -37,7 +37,7 @@ def library(machine: Machine) -> Path:
 
 
 def build(machine: Machine) -> Path:
-    """The library, compiled unless an earlier run did. Two at once are safe."""
+    """The library, compiled unless an earlier run did."""
     target = library(machine)
     if is_kept(target):
         return target
@@ -68,5 +68,5 @@ def _recipe(machine: Machine) -> Recipe:
         folders=_FOLDERS,
         flags=tuple(flag for folder in headers for flag in ("-isystem", str(folder))),
         linked=(str(shared), f"-Wl,-rpath,{shared.parent}", "-ldl"),
-        is_library=True,
+        makes="library",
     )
