@@ -58,21 +58,24 @@ def _collectives(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
 @once_per_trace
 def loading(trace: Trace) -> pl.DataFrame:
     """Operators and ranges of the host that fetch data: who, name, start_ns, end_ns."""
-    spans = [host_spans(trace, table) for table in ("ops", "ranges")]
-    both = pl.concat(spans)
+    both = pl.concat([host_spans(trace, table) for table in ("ops", "ranges")])
     names = both["name"].unique()
-    return both.filter(pl.col("name").is_in(names.filter(names.str.contains(LOADING)).implode()))
+    fetching = both.filter(pl.col("name").is_in(names.filter(names.str.contains(LOADING)).implode()))
+    return owned(fetching, trace).select("who", "name", "start_ns", "end_ns")
 
 
 def host_spans(trace: Trace, table: str) -> pl.DataFrame:
-    """Operators, ranges or calls of the host, with whose process it is: who, name, start_ns, end_ns."""
+    """Operators, ranges or calls of the host, with their process: node, rank, pid, name, start_ns, end_ns."""
     rows = timed_rows(trace, table)
     if table == "ranges":
         rows = rows.filter(~pl.col("on_gpu"))
-    frame = rows.select("node", "rank", "pid", "name", "start_ns", "end_ns").collect()
-    owned = frame.join(processes(trace), on=["node", "pid"], how="left", maintain_order="left")
-    owned = owned.with_columns(pl.coalesce(pl.format("rank {}", "rank"), "who").alias("who"))
-    return owned.select("who", "name", "start_ns", "end_ns").drop_nulls("who")
+    return rows.select("node", "rank", "pid", "name", "start_ns", "end_ns").collect()
+
+
+def owned(rows: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Rows with a node, a rank and a process, and `who` that is; those of nobody are left out."""
+    found = rows.join(processes(trace), on=["node", "pid"], how="left", maintain_order="left")
+    return found.with_columns(pl.coalesce(pl.format("rank {}", "rank"), "who").alias("who")).drop_nulls("who")
 
 
 @once_per_trace

@@ -9,13 +9,14 @@ import polars as pl
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.ranks.members import who
-from rocm_perf.analysis.ranks.parts import host_spans
+from rocm_perf.analysis.ranks.parts import host_spans, owned
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.trace import Trace
 
 KERNEL, HOST = "kernel", "host"
 _CLOCK = "clock_mhz"
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
+_SUMS = (pl.len().cast(pl.Int64).alias("calls"), _LENGTH.sum().alias("total_ns"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +37,17 @@ def work(trace: Trace) -> Work:
     """What the ranks of a recording did."""
     rows = timed_dispatches(trace).with_columns(who()).drop_nulls("who")
     kernels = rows.filter(~is_collective(rows["kernel"]))
-    host = pl.concat([host_spans(trace, table) for table in ("api_calls", "ops")])
+    host = {table: _host_sums(trace, table) for table in ("api_calls", "ops", "ranges")}
+    recorded = pl.concat([host["api_calls"], host["ops"]])
     per_rank = [
         kernels.group_by("who").agg(kernels=pl.len().cast(pl.Int64), kernel_ns=_LENGTH.sum()),
         _clocks(trace, rows),
-        host.group_by("who").agg(host_rows=pl.len().cast(pl.Int64)),
+        recorded.group_by("who").agg(host_rows=pl.col("calls").sum()),
     ]
     everyone = pl.concat([part.select("who") for part in per_rank]).unique().sort("who")
     for part in per_rank:
         everyone = everyone.join(part, on="who", how="left", maintain_order="left")
-    return Work(ranks=everyone, names=_names(trace, kernels))
+    return Work(ranks=everyone, names=_names(kernels, pl.concat([host["ops"], host["ranges"]])))
 
 
 def _clocks(trace: Trace, dispatches: pl.DataFrame) -> pl.DataFrame:
@@ -56,13 +58,18 @@ def _clocks(trace: Trace, dispatches: pl.DataFrame) -> pl.DataFrame:
     return clocks.agg(pl.col("value").median().alias(_CLOCK))
 
 
-def _names(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
-    host = pl.concat([host_spans(trace, table) for table in ("ops", "ranges")])
-    spans = {KERNEL: kernels.rename({"kernel": "name"}), HOST: host}
-    sums = pl.len().cast(pl.Int64).alias("calls"), _LENGTH.sum().alias("total_ns")
+def _host_sums(trace: Trace, table: str) -> pl.DataFrame:
+    """By process before it is known whose it is: who, name, calls, total_ns."""
+    of_processes = host_spans(trace, table).group_by("node", "rank", "pid", "name").agg(*_SUMS)
+    return owned(of_processes, trace).select("who", "name", "calls", "total_ns")
+
+
+def _names(kernels: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
+    by_kind = {
+        KERNEL: kernels.group_by("who", pl.col("kernel").alias("name")).agg(*_SUMS),
+        HOST: host.group_by("who", "name").agg(pl.col("calls", "total_ns").sum()),
+    }
     return pl.concat(
-        frame.group_by("who", "name")
-        .agg(sums)
-        .select("who", pl.lit(kind).alias("kind"), "name", "calls", "total_ns")
-        for kind, frame in spans.items()
+        sums.select("who", pl.lit(kind).alias("kind"), "name", "calls", "total_ns")
+        for kind, sums in by_kind.items()
     )
