@@ -26,6 +26,8 @@ from tests.unit.analysis.ranks.jobs import reduced as reduced_by_hand
 from tests.unit.analysis.ranks.test_stragglers import PLANTED, grouped
 from tests.unit.analysis.traces import trace
 
+pytestmark = pytest.mark.whole
+
 RANKS = 4
 
 
@@ -55,7 +57,6 @@ def _together(parts: Sequence[Tables]) -> Document:
 
 
 @pytest.mark.parametrize("cause", PLANTED)
-@pytest.mark.whole
 def test_rank_cause_and_evidence_are_those_of_one_process(cause: str) -> None:
     job, parts = _job(cause)
     document, whole = _together(parts), ranks(merged(job))
@@ -71,7 +72,6 @@ def test_rank_cause_and_evidence_are_those_of_one_process(cause: str) -> None:
     assert "whatif" not in first.next_command
 
 
-@pytest.mark.whole
 def test_the_time_of_each_rank_is_that_of_one_process_but_for_work_beside_collectives() -> None:
     job, parts = _job("data_loader")
     together, whole = _together(parts).ranks, ranks(merged(job))

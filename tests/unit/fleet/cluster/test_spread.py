@@ -20,6 +20,8 @@ from rocm_perf.fleet.cluster.work import contribute
 from rocm_perf.fleet.cluster.workers import Ended, Workers
 from tests.unit.fleet.cluster.small_job import RANKS, contribute_or_hang, released
 
+pytestmark = pytest.mark.whole
+
 if TYPE_CHECKING:
     from distributed import Client
 

@@ -23,6 +23,8 @@ from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
 from tests.unit.analysis.compare.programs import MM, RELU, Op, program
 
+pytestmark = pytest.mark.whole
+
 WORKLOADS = Path(__file__).parents[4] / "examples" / "workloads"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
 
@@ -49,7 +51,6 @@ def test_the_answer_stands_at_the_top_with_both_walls() -> None:
     assert re.findall(r'class="time">([^<]*)<', top) == ["117 us", "2.46x faster", "47.7 us"]
 
 
-@pytest.mark.whole
 def test_repeats_have_intervals() -> None:
     page = comparison_page(comparison(runs=3))
     assert re.search(r"2\.4\dx to 2\.4\dx at 95 %", page)
@@ -73,7 +74,6 @@ def test_findings_that_went_and_the_waterfall_are_shown() -> None:
         (("same", "same"), ("before", "after")),
     ],
 )
-@pytest.mark.whole
 def test_cards_tables_and_the_picture_call_the_sides_the_same(
     labels: tuple[str, str], names: tuple[str, str]
 ) -> None:

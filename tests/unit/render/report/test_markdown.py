@@ -14,6 +14,8 @@ from tests.recordings import sampled
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.render.documents import H200, WORKLOADS, recorded, simulated
 
+pytestmark = pytest.mark.whole
+
 
 def test_a_report_has_the_numbers_and_their_formulas() -> None:
     recording = trace(
