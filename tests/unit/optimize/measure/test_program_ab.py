@@ -20,12 +20,22 @@ def program(script: str, timeout_s: float = 10) -> Program:
     return Program(("sh", "-c", script), environment=dict(os.environ), timeout_s=timeout_s)
 
 
-def test_a_shorter_program_is_shown() -> None:
-    ab = program_ab(program("sleep 1"), program(":"), processes=3)
+def test_a_shorter_program_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    base, new = program("true"), program(":")
+    factors = iter([0.99, 1.0, 1.01])
+    monkeypatch.setattr(module, "_wall_ns", lambda one: 5e8 * next(factors) if one is new else 1e9)
+    ab = program_ab(base, new, processes=3)
     assert ab.wall.interval is not None
-    assert ab.wall.interval[0] > 1
+    assert ab.wall.interval[0] > 1.9
     assert ab.kernels is None
     assert "3 pairs of runs" in ab.wall.how
+
+
+def test_a_run_takes_as_long_as_its_process() -> None:
+    """A busy machine makes it longer, and nothing makes it shorter."""
+    ab = program_ab(program("sleep 0.5"), program("sleep 0.2"), processes=1)
+    assert ab.wall.base_ns >= 5e8
+    assert ab.wall.new_ns >= 2e8
 
 
 @pytest.mark.parametrize(("second", "slower"), [(1.0, False), (1.1, True)])
