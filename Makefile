@@ -52,7 +52,7 @@ test-whole: $(READY) $(TOOLS) ## tests that analyse whole recordings, from file 
 	POLARS_MAX_THREADS=1 $(PYTEST) -m "whole and not thorough and not hypothesis" $(call files_with,mark\.whole) $(PYTEST_ARGS)
 
 test-properties: $(READY) $(TOOLS) ## every property with more examples, and statistics by simulation
-	ROCM_PERF_EXAMPLES=8 $(PYTEST) -m "(hypothesis or thorough) and not browser and not softgpu" $(call files_with,mark\.thorough|hypothesis|sampled) $(PYTEST_ARGS)
+	ROCM_PERF_EXAMPLES=15 $(PYTEST) -m "(hypothesis or thorough) and not browser and not softgpu" $(call files_with,mark\.thorough|hypothesis|sampled) $(PYTEST_ARGS)
 
 test-native: $(READY) $(TOOLS) ## tests that compile: capture and replay on stand-ins, the CUPTI tracer, many kernels
 	$(PYTEST) -m native $(call files_with,mark\.native) $(PYTEST_ARGS)

@@ -69,9 +69,7 @@ def recorded(programs: Sequence[str], args: argparse.Namespace, work: Path) -> d
     """Of each program: how many processes died of what, and how many windows the others have."""
     machine, profiler = probe_machine(), CuptiProfiler()
     profiler.prepare(machine)
-    window = window_of(
-        {"duty": "25%", "period": args.period} | ({} if args.delay is None else {"delay": args.delay})
-    )
+    window = window_of({"duty": "25%", "period": args.period, "delay": args.delay})
     wish = Wish(domains=("kernel", "hip", "copy", "marker"), window=window)
     running: dict[str, list[subprocess.Popen[str]]] = {program: [] for program in programs}
     for program in [*programs] * args.processes:

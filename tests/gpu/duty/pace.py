@@ -130,19 +130,16 @@ def costs(ends: np.ndarray, opened: Sequence[tuple[int, int]], period_s: float) 
         "step_us": {name: summary(taken[chosen]) for name, chosen in classes.items() if chosen.any()},
         "lost_ms": [round(each, 2) for each in lost_ms],
         "lost_percent": round(100 * lost, 3),
-        "slower_percent": slower_percent(taken, before, opened[0][0] <= starts, inside | around),
+        "slower_percent": {
+            "in all": slower_percent(taken, starts >= opened[0][0], before),
+            "between": slower_percent(taken, classes["between"], before),
+        },
     }
 
 
-def slower_percent(
-    taken: np.ndarray, before: np.ndarray, after: np.ndarray, around: np.ndarray
-) -> dict[str, float]:
-    """Than before the first window: everything since it opened, and what lies between windows."""
-    if not before.any():
-        return {}
-    alone = float(np.mean(taken[before]))
-    parts = {"in all": after, "between": after & ~around}
-    return {name: round(100 * (float(np.mean(taken[part])) / alone - 1), 3) for name, part in parts.items()}
+def slower_percent(taken: np.ndarray, some: np.ndarray, before: np.ndarray) -> float | None:
+    """How much longer some steps take than those before the first window; None where there are none before it."""
+    return round(100 * float(np.mean(taken[some]) / np.mean(taken[before]) - 1), 3) if before.any() else None
 
 
 def summary(steps: np.ndarray) -> dict[str, float]:

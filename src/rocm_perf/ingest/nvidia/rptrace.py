@@ -80,9 +80,7 @@ def read(source: Source) -> Part:
     tables = _tables(blocks, beginning)
     if end and not blocks.tables and (end.stopped or end.window):
         remedy = (
-            "Record without the other profiler."
-            if end.stopped
-            else "Choose another window, or record without one."
+            "Mend that, and record again." if end.stopped else "Choose another window, or record without one."
         )
         raise EmptyCaptureError(f"{source.name} holds no records", end.stopped or end.window, remedy)
     return part(
