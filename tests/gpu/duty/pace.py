@@ -85,9 +85,11 @@ def paces(program: str, window: Window, seconds: float, built: Path, work: Path)
     if done.returncode:
         return {"died": done.returncode, "stderr": done.stderr[-1500:]}
     (file,) = (work / "run").rglob("*.rptrace")
+    trace = load(file)
     return {
         **costs(np.load(output), windows(file), window.period_s),
-        "notices": list(load(file).run.notices),
+        "rows": {table: trace.rows(table) for table in ("dispatches", "api_calls", "copies")},
+        "notices": list(trace.run.notices),
         "bytes": file.stat().st_size,
     }
 

@@ -215,6 +215,7 @@ void pop() {
 void phase(unsigned number) {
   const unsigned long start = standin_now();
   call(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, number + 1, start, start + 1000);
+  call(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, 100, start + 1000, start + 1001);
   kernel("_Z3addPfS_i", number + 1, start + 50'000'000, start + 50'001'000, 0, number);
 }
 
@@ -268,12 +269,14 @@ void steady() {
   for (unsigned step = 0; step < 200; ++step) launch_steadily(step);
 }
 
-// As `steady`, with a graph now and then.
-void with_graphs() {
-  standin_context_created(1, 0);
-  for (unsigned step = 0; step < 200; ++step) {
-    if (step % 50 == 49) call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000);
+// As `steady`, for three seconds, with graphs on so many GPUs; nobody waits for the stream that they run on.
+void with_graphs(unsigned gpus, bool waits, bool captures = false) {
+  for (unsigned gpu = 0; gpu < gpus; ++gpu) standin_context_created(gpu + 1, gpu);
+  if (captures) await_recording(true), call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000);
+  for (unsigned step = 0; step < 300; ++step) {
+    call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000);
     launch_steadily(step);
+    if (waits) call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020);
   }
 }
 
@@ -298,7 +301,7 @@ void until_attached() {
   usleep(200 * 1000);
   std::puts(standin_is_attached() ? "attached" : "not yet");
   await_recording(true);
-  some(10);
+  for (unsigned step = 0; step < 20; ++step) launch_steadily(step);
 }
 
 // Ends in a window.
@@ -333,7 +336,10 @@ int main(int, char** words) {
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;
-  if (scene == "with graphs") return with_graphs(), 0;
+  if (scene == "with graphs") return with_graphs(1, true), 0;
+  if (scene == "with graphs, without waits") return with_graphs(1, false), 0;
+  if (scene == "with graphs on two GPUs") return with_graphs(2, true), 0;
+  if (scene == "with graphs, beside a capture") return with_graphs(1, true, true), 0;
   if (scene == "in threads") return in_threads(), 0;
   if (scene == "delay") return by_the_clock(true, false), 0;
   if (scene == "duration") return by_the_clock(false, true), 0;

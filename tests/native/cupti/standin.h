@@ -13,7 +13,8 @@ void standin_drop(std::size_t records);  // as if no buffer had been there for t
 unsigned long standin_now();
 bool standin_records_kernels();
 bool standin_is_attached();
-bool standin_has_context();
+bool standin_has_context(unsigned device);
+void standin_gpu_is_idle();
 unsigned standin_detachments();
 // A call of the runtime, with eight bytes of its own for whoever listens.
 void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own);

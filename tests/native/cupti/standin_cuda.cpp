@@ -31,12 +31,15 @@ extern "C" {
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxRetain(CUcontext*, CUdevice) { return CUDA_SUCCESS; }
 // As the program has told the stand-in for CUPTI.
-CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
-  static const auto has_context = reinterpret_cast<bool (*)()>(dlsym(RTLD_DEFAULT, "standin_has_context"));
-  return *flags = 0, *active = !has_context || has_context(), CUDA_SUCCESS;
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  static const auto has_context = reinterpret_cast<bool (*)(unsigned)>(dlsym(RTLD_DEFAULT, "standin_has_context"));
+  return *flags = 0, *active = !has_context || has_context(device), CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
-CUresult cuCtxSynchronize() { return CUDA_SUCCESS; }
+CUresult cuCtxSynchronize() {
+  if (const auto wait = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "standin_gpu_is_idle"))) wait();
+  return CUDA_SUCCESS;
+}
 CUresult cuModuleLoadData(CUmodule*, const void*) { return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction*, CUmodule, const char*) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,

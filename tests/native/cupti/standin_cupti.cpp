@@ -1,11 +1,12 @@
 // Stand-in for CUPTI's activity and callback APIs: buffers are filled by the program, and handed over when they are
 // full or flushed. STANDIN_BUSY: another profiler has subscribed already. STANDIN_READS_SLOWLY: a tenth of a
-// millisecond a record. STANDIN_ATTACHES_SLOWLY: a fifth of a second, as on a crowded machine. What makes programs
-// crash with the real one is said on stderr.
+// millisecond a record. STANDIN_ATTACHES_SLOWLY: a fifth of a second, as on a crowded machine. STANDIN_SAYS_CALLS: the
+// name of each that is recorded, on stderr, as is what makes programs crash with the real one.
 #include <cupti.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,25 +29,39 @@ std::uint8_t* buffer = nullptr;
 std::size_t room = 0, used = 0, lost = 0;
 std::map<std::size_t, unsigned> devices;
 std::set<CUpti_ActivityKind> kinds;
-std::set<std::pair<CUpti_ActivityKind, CUpti_CallbackId>> functions;  // of the APIs, chosen one by one
-bool has_begun = false;                                               // choices that come now have no effect
+std::set<std::pair<CUpti_ActivityKind, CUpti_CallbackId>> left_out;  // functions of the APIs
 std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
 std::set<CUpti_CallbackDomain> domains;
 unsigned detachments = 0;
-int calls_under_way = 0;   // of the program, in all threads
-bool ran_a_graph = false;  // while attached, as is the next
-std::set<std::thread::id> callers;
+int result = 0;           // of all calls
+int calls_under_way = 0;  // of the program, in all threads
+bool graph_runs = false;
+std::set<std::thread::id> callers;  // while attached
 
-bool is_recorded(const CUpti_Activity& activity) {
-  if (kinds.count(activity.kind)) return true;
-  const bool is_call = activity.kind == CUPTI_ACTIVITY_KIND_RUNTIME || activity.kind == CUPTI_ACTIVITY_KIND_DRIVER;
-  return is_call && functions.count({activity.kind, reinterpret_cast<const CUpti_ActivityAPI&>(activity).cbid});
+bool is_call(const CUpti_Activity& activity) {
+  return activity.kind == CUPTI_ACTIVITY_KIND_RUNTIME || activity.kind == CUPTI_ACTIVITY_KIND_DRIVER;
 }
 
+const CUpti_ActivityAPI& as_call(const CUpti_Activity& activity) {
+  return reinterpret_cast<const CUpti_ActivityAPI&>(activity);
+}
+
+const char* name(const CUpti_ActivityAPI& call) {
+  const char* name = "";
+  const bool is_runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+  cuptiGetCallbackName(is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call.cbid, &name);
+  return name;
+}
+
+bool is_recorded(const CUpti_Activity& activity) {
+  if (is_call(activity) && left_out.count({activity.kind, as_call(activity).cbid})) return false;
+  return kinds.count(activity.kind);
+}
+
+// A function that is chosen when the program has called CUDA is not recorded by the real one; here it never is.
 CUptiResult choose(CUpti_ActivityKind kind, CUpti_CallbackId function, bool on) {
   const std::lock_guard lock(guard);
-  if (has_begun) return CUPTI_SUCCESS;
-  on ? (void)functions.insert({kind, function}) : (void)functions.erase({kind, function});
+  if (!on) left_out.insert({kind, function});
   return CUPTI_SUCCESS;
 }
 
@@ -55,10 +70,10 @@ void hand_over() {
   buffer = nullptr;
 }
 
-CUpti_CallbackData call_data(CUpti_ApiCallbackSite site, CUpti_CallbackId id, std::uint64_t* own) {
+CUpti_CallbackData call_data(CUpti_ApiCallbackSite site, std::uint64_t* own) {
   CUpti_CallbackData data{};
   data.callbackSite = site;
-  data.functionName = id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000 ? "cudaGraphLaunch" : "cudaOther";
+  data.functionReturnValue = &result;
   data.correlationData = own;
   return data;
 }
@@ -75,7 +90,9 @@ extern "C" {
 
 void standin_put(const void* record, std::size_t size) {
   const std::lock_guard lock(guard);
-  if (!request || !is_recorded(*static_cast<const CUpti_Activity*>(record))) return;
+  const auto& activity = *static_cast<const CUpti_Activity*>(record);
+  if (!request || !is_recorded(activity)) return;
+  if (std::getenv("STANDIN_SAYS_CALLS") && is_call(activity)) std::fprintf(stderr, "%s\n", name(as_call(activity)));
   const std::size_t needed = 8 + (size + 7) / 8 * 8;
   if (buffer && used + needed > room) hand_over();
   if (!buffer) {
@@ -111,9 +128,15 @@ bool standin_is_attached() {
   return callback;
 }
 
-bool standin_has_context() {
+bool standin_has_context(unsigned device) {
   const std::lock_guard lock(guard);
-  return !devices.empty();
+  return std::any_of(devices.begin(), devices.end(),
+                     [device](const auto& context) { return context.second == device; });
+}
+
+void standin_gpu_is_idle() {
+  const std::lock_guard lock(guard);
+  graph_runs = false;
 }
 
 unsigned standin_detachments() {
@@ -125,7 +148,6 @@ void standin_context_created(unsigned id, unsigned device) {
   {
     const std::lock_guard lock(guard);
     devices[id] = device;
-    has_begun = true;
   }
   CUpti_ResourceData data{};
   data.context = reinterpret_cast<CUcontext>(static_cast<std::size_t>(id));
@@ -142,12 +164,12 @@ void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const v
 }
 
 void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own) {
-  const CUpti_CallbackData data = call_data(CUPTI_API_ENTER, id, own);
+  const CUpti_CallbackData data = call_data(CUPTI_API_ENTER, own);
   standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
   const std::lock_guard lock(guard);
   ++calls_under_way;
   if (callback) callers.insert(std::this_thread::get_id());
-  ran_a_graph |= callback && id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
+  graph_runs |= id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
 }
 
 void standin_end_call(CUpti_CallbackId id, std::uint64_t* own) {
@@ -155,7 +177,7 @@ void standin_end_call(CUpti_CallbackId id, std::uint64_t* own) {
     const std::lock_guard lock(guard);
     --calls_under_way;
   }
-  const CUpti_CallbackData data = call_data(CUPTI_API_EXIT, id, own);
+  const CUpti_CallbackData data = call_data(CUPTI_API_EXIT, own);
   standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
 }
 
@@ -180,18 +202,19 @@ CUptiResult cuptiEnableDomain(uint32_t on, CUpti_SubscriberHandle, CUpti_Callbac
 CUptiResult cuptiFinalize() {
   const std::lock_guard lock(guard);
   callback = nullptr, request = nullptr, complete = nullptr, buffer = nullptr;
-  callbacks.clear(), domains.clear(), kinds.clear(), functions.clear();
+  callbacks.clear(), domains.clear(), kinds.clear(), left_out.clear();
   ++detachments;
   if (calls_under_way) std::fprintf(stderr, "detached while a call was under way\n");
   if (callers.size() > 1) std::fprintf(stderr, "detached where several threads call\n");
-  if (ran_a_graph) std::fprintf(stderr, "detached after a graph ran\n");
+  if (graph_runs) std::fprintf(stderr, "detached while a graph ran\n");
   if (const char* said = std::getenv("STANDIN_SAYS_FINALIZED")) std::fprintf(stderr, "%s\n", said);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(guard);
   if (!callback) std::fprintf(stderr, "enabled before it was attached\n");
-  kinds.insert(kind);
+  if (kinds.insert(kind).second)
+    left_out.erase(left_out.lower_bound({kind, 0}), left_out.upper_bound({kind, UINT32_MAX}));
   return kind == CUPTI_ACTIVITY_KIND_OVERHEAD ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId function, uint8_t on) {
@@ -250,13 +273,18 @@ CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* id) {
 }
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType) { return CUPTI_SUCCESS; }
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char** name) {
-  static const std::map<uint32_t, const char*> runtime = {
+  // There until the very end.
+  static const auto& runtime = *new std::map<uint32_t, const char*>{
       {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel_v7000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_ptds_v7000, "cudaMemcpy_ptds_v7000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000"},
+      {CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, "cudaStreamSynchronize_v3020"},
+      {CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, "cudaStreamBeginCapture_v10000"},
+      {CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000, "cudaStreamEndCapture_v10000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, "cudaGetLastError_v3020"}};
-  static const std::map<uint32_t, const char*> driver = {{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
-                                                         {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"}};
+  static const auto& driver =
+      *new std::map<uint32_t, const char*>{{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
+                                           {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"}};
   const auto& names = domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime : driver;
   const auto found = names.find(id);
   if (found == names.end()) return CUPTI_ERROR_INVALID_PARAMETER;

@@ -246,6 +246,19 @@ def test_driver_calls_are_all_there_when_they_are_asked_for(stage: Stage) -> Non
     assert "cuMemAlloc_v2" in stage.trace().table("api_calls")["name"].to_list()
 
 
+@pytest.mark.parametrize(
+    ("scene", "settings"),
+    [("everything", {}), ("windows", {"range": "step"}), ("windows", {"range": "@profiler"})],
+)
+def test_calls_that_nobody_needs_are_left_out(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, scene: str, settings: dict[str, object]
+) -> None:
+    monkeypatch.setenv("STANDIN_SAYS_CALLS", "1")
+    said = play_window(stage, scene, **settings).stderr.split()
+    assert "cudaLaunchKernel_v7000" in said
+    assert not {"cudaGetLastError_v3020", "cuMemAlloc_v2"} & set(said)
+
+
 def test_many_threads(stage: Stage) -> None:
     assert stage.play("many").returncode == 0
     trace = stage.trace()
@@ -569,7 +582,12 @@ def test_everything_is_read_before_cupti_is_detached(stage: Stage, monkeypatch: 
 
 @pytest.mark.parametrize(
     ("scene", "why"),
-    [("with graphs", "beside CUDA graphs"), ("in threads", "where several threads call CUDA")],
+    [
+        ("with graphs, without waits", "where the program waits for the one GPU"),
+        ("with graphs on two GPUs", "where the program waits for the one GPU"),
+        ("with graphs, beside a capture", "where the program waits for the one GPU"),
+        ("in threads", "where several threads call CUDA"),
+    ],
 )
 def test_cupti_stays_where_its_going_kills(stage: Stage, scene: str, why: str) -> None:
     said = said_when_detached(stage, scene, open_s=0.1, period_s=0.5)
@@ -577,6 +595,13 @@ def test_cupti_stays_where_its_going_kills(stage: Stage, scene: str, why: str) -
     trace = stage.trace()
     assert trace.rows("windows") >= 3
     assert any(why in notice for notice in trace.run.notices)
+
+
+def test_beside_graphs_cupti_is_detached_when_the_gpu_is_idle(stage: Stage) -> None:
+    said = said_when_detached(stage, "with graphs", open_s=0.1, period_s=0.5)
+    assert set(said) == {"detached"}
+    assert len(said) >= 3
+    assert not any("stayed" in notice for notice in stage.trace().run.notices)
 
 
 def test_windows_that_recur_end_with_the_duration(stage: Stage) -> None:

@@ -53,13 +53,17 @@ const Api kApis[] = {
      CUPTI_DRIVER_TRACE_CBID_SIZE, is_work},
 };
 
-// All functions also where this CUPTI cannot choose.
-CUptiResult switch_calls(const Api& api, CallChoice choice, bool on) {
-  if (choice == CallChoice::all || !api.one_function) return (on ? cuptiActivityEnable : cuptiActivityDisable)(api.all);
+// Left out of all, not chosen one by one: that records nothing once the program has called CUDA (H200, CUDA 13.0).
+void leave_out_unwanted(const Api& api) {
   Calls calls(api.domain);
   for (CUpti_CallbackId id = 1; id < api.end; ++id)
-    if (api.is_wanted(calls.name(id))) api.one_function(id, on);
-  return CUPTI_SUCCESS;
+    if (!api.is_wanted(calls.name(id))) api.one_function(id, false);
+}
+
+CUptiResult enable_calls(const Api& api, bool every) {
+  const CUptiResult result = cuptiActivityEnable(api.all);
+  if (!every && api.one_function) leave_out_unwanted(api);
+  return result;
 }
 
 bool records_calls(const std::string& domains) { return is_asked(domains, "hip") || is_asked(domains, "hsa"); }
@@ -76,11 +80,7 @@ bool is_asked(const std::string& domains, const std::string& domain) {
   return ("," + domains + ",").find("," + domain + ",") != std::string::npos;
 }
 
-CallChoice call_choice(const std::string& domains, bool before_first_call) {
-  return before_first_call && !is_asked(domains, "hsa") ? CallChoice::needed : CallChoice::all;
-}
-
-std::vector<std::string> enable_activities(const std::string& domains, CallChoice choice) {
+std::vector<std::string> enable_activities(const std::string& domains) {
   std::vector<std::string> problems;
   const auto note = [&problems](const char* what, CUptiResult result) {
     if (result != CUPTI_SUCCESS) problems.push_back(problem(what, result));
@@ -88,15 +88,15 @@ std::vector<std::string> enable_activities(const std::string& domains, CallChoic
   for (const Wanted& wanted : kKinds)
     if (is_asked(domains, wanted.domain)) note(wanted.what, cuptiActivityEnable(wanted.kind));
   if (records_calls(domains))
-    for (const Api& api : kApis) note(api.what, switch_calls(api, choice, true));
+    for (const Api& api : kApis) note(api.what, enable_calls(api, is_asked(domains, "hsa")));
   return problems;
 }
 
-void disable_activities(const std::string& domains, CallChoice choice) {
+void disable_activities(const std::string& domains) {
   for (const Wanted& wanted : kKinds)
     if (is_asked(domains, wanted.domain)) cuptiActivityDisable(wanted.kind);
   if (records_calls(domains))
-    for (const Api& api : kApis) switch_calls(api, choice, false);
+    for (const Api& api : kApis) cuptiActivityDisable(api.all);
 }
 
 }  // namespace rocm_perf

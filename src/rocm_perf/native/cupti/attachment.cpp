@@ -6,13 +6,14 @@
 #include <initializer_list>
 #include <thread>
 
-#include "cupti/calls.h"
+#include "cupti/devices.h"
 
 namespace rocm_perf {
 namespace {
 
 constexpr std::uint32_t kDetachable = 24;  // CUDA 12.6: before it, programs crashed when it was attached again
 constexpr auto kGlance = std::chrono::microseconds(20);
+constexpr std::int64_t kPatience = 2'000'000'000;
 
 std::int64_t own_clock() {
   timespec time{};
@@ -31,6 +32,13 @@ bool is_detachable() {
   return cuptiGetVersion(&version) == CUPTI_SUCCESS && version >= kDetachable;
 }
 
+std::vector<CallKind> call_kinds(CUpti_CallbackDomain domain, CUpti_CallbackId end) {
+  Calls calls(domain);
+  std::vector<CallKind> kinds(end);
+  for (CUpti_CallbackId id = 1; id < end; ++id) kinds[id] = call_kind(calls.name(id));
+  return kinds;
+}
+
 }  // namespace
 
 Attachment::Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_SubscriberHandle), bool may_leave)
@@ -42,6 +50,8 @@ Attachment::Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_Subs
 // CUPTI is subscribed to before anything is enabled: in the other order one program in five crashed (H200, CUDA 13.0).
 CUptiResult Attachment::attach() {
   calls_ = 0;
+  captures_ = 0;
+  passed_since_ = 0;
   ++mark_;
   const CUptiResult result = cuptiSubscribe(&subscriber_, called_back_, nullptr);
   if (result != CUPTI_SUCCESS) return result;
@@ -76,33 +86,64 @@ bool Attachment::hold() {
   return state_ == State::detached && attach() == CUPTI_SUCCESS;
 }
 
-void Attachment::called(const CUpti_CallbackData& call) {
+CallKind Attachment::kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const {
+  if (domain >= kDomains) return CallKind::other;
+  return id < kinds_[domain].size() ? kinds_[domain][id] : CallKind::other;
+}
+
+void Attachment::called(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (!can_leave_) return;
-  heard(call);
+  const CallKind kind = kind_of(domain, id);
+  heard(kind, call.callbackSite);
   if (call.callbackSite == CUPTI_API_ENTER) {
     ++calls_;
     *call.correlationData = mark_;
     return;
   }
   if (*call.correlationData != mark_) return;  // it began before CUPTI was attached
-  if (--calls_ == 0) detach();
+  if (--calls_ == 0 && may_detach(kind, call)) detach();
 }
 
-void Attachment::heard(const CUpti_CallbackData& call) {
+void Attachment::heard(CallKind kind, CUpti_ApiCallbackSite site) {
   const std::thread::id me = std::this_thread::get_id();
   std::thread::id none;
   if (thread_ != me && !thread_.compare_exchange_strong(none, me)) has_threads_ = true;
-  if (call.functionName && is_of_graph(call.functionName)) has_graphs_ = true;
+  if (kind == CallKind::other) return;
+  if (kind == CallKind::graph) has_graphs_ = true;
+  if (kind == CallKind::capture_begin && site == CUPTI_API_ENTER) ++captures_;
+  if (kind == CallKind::capture_end && site == CUPTI_API_EXIT && captures_ > 0) --captures_;
 }
+
+// Beside graphs at the end of a wait, where no graph is being captured: waiting for the GPU would break the capture.
+bool Attachment::may_detach(CallKind kind, const CUpti_CallbackData& call) {
+  if (state_ != State::leaving) return false;
+  const auto* const result = static_cast<const int*>(call.functionReturnValue);
+  const bool has_waited = kind == CallKind::wait && result && *result == 0 && captures_ == 0;
+  if (!has_graphs_ || has_waited) return true;
+  std::int64_t never = 0;
+  passed_since_.compare_exchange_strong(never, own_clock());
+  return false;
+}
+
+bool Attachment::waits_in_vain() const { return passed_since_ && own_clock() - passed_since_ > kPatience; }
 
 void Attachment::detach() {
   State leaving = State::leaving;
-  if (must_stay() || !state_.compare_exchange_strong(leaving, State::detaching)) return;
+  if (!state_.compare_exchange_strong(leaving, State::detaching)) return;
+  const bool is_idle = !has_graphs_ || finish_work();
+  if (!is_idle || calls_ || has_threads_) {
+    state_ = State::leaving;
+    return;
+  }
   cuptiFinalize();
   state_ = State::detached;
 }
 
-void Attachment::listen_to_calls(bool on) const {
+void Attachment::listen_to_calls(bool on) {
+  if (kinds_[CUPTI_CB_DOMAIN_RUNTIME_API].empty()) {
+    kinds_[CUPTI_CB_DOMAIN_RUNTIME_API] = call_kinds(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
+    kinds_[CUPTI_CB_DOMAIN_DRIVER_API] = call_kinds(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
+  }
   for (const CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API})
     cuptiEnableDomain(on, subscriber_, domain);
 }

@@ -1,7 +1,8 @@
 // Whether CUPTI is at work in the program. While it is, calls of CUDA are dearer, also if nothing is recorded (H200,
 // CUDA 13.0: a launch by a third, a graph by 0.2 to 0.4 us for each of its kernels), until it is detached. That is done
-// only where one thread calls CUDA and no graph runs: of other programs some died of it, whatever was heeded (no call
-// under way, none for 20 ms, only by the thread that launches graphs), where there were more threads than cores.
+// only where one thread calls CUDA, and beside graphs only when the GPU has nothing left to do: graphs write to memory
+// that goes with CUPTI. Of programs with more threads some died of it, whatever was heeded (no call under way, none for
+// 20 ms, an idle GPU).
 #pragma once
 
 #include <cupti.h>
@@ -9,6 +10,9 @@
 #include <atomic>
 #include <cstdint>
 #include <thread>
+#include <vector>
+
+#include "cupti/calls.h"
 
 namespace rocm_perf {
 
@@ -21,22 +25,25 @@ class Attachment {
   bool release();  // it is detached at the end of the next call of CUDA; false if it stays
   bool hold();     // takes that back, or attaches anew (true); CUPTI may be called afterwards
   bool keep();     // it is not detached any more; false if it is too late
-  void called(const CUpti_CallbackData& call);  // CUDA, in any thread
+  void called(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);  // in any thread
   bool can_wait() const { return can_leave_; }  // attached as late as it is needed
-  bool can_leave() const { return can_leave_ && !must_stay(); }
-  bool must_stay() const { return has_graphs_ || has_threads_; }
-  bool has_graphs() const { return has_graphs_; }
+  bool can_leave() const { return can_leave_ && !has_threads_; }
+  bool has_threads() const { return has_threads_; }
+  bool waits_in_vain() const;  // it was released for long, and calls end, but none at which it may be detached
   bool is_attached() const { return state_ == State::attached; }
   bool is_leaving() const { return state_ == State::leaving || state_ == State::detaching; }  // CUPTI may not be called
   std::int64_t now() const;  // CUPTI's clock, attached or not
 
  private:
   enum class State { detached, attached, leaving, detaching };
+  static constexpr std::size_t kDomains = CUPTI_CB_DOMAIN_RUNTIME_API + 1;
 
   bool stay();  // if it was released and not yet detached
-  void heard(const CUpti_CallbackData& call);
+  CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const;
+  void heard(CallKind kind, CUpti_ApiCallbackSite site);
+  bool may_detach(CallKind kind, const CUpti_CallbackData& call);
   void detach();
-  void listen_to_calls(bool on) const;
+  void listen_to_calls(bool on);
 
   const CUpti_CallbackFunc called_back_;
   void (*const listen_)(CUpti_SubscriberHandle);
@@ -44,11 +51,14 @@ class Attachment {
   std::atomic<std::thread::id> thread_{};  // the first that called CUDA while it was attached
   std::atomic<bool> has_threads_{false};   // others called, too
   std::atomic<bool> has_graphs_{false};
+  std::atomic<int> captures_{0};           // of graphs that have begun
+  std::vector<CallKind> kinds_[kDomains];  // by function
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<State> state_{State::detached};
-  std::atomic<std::int64_t> calls_{0};  // of CUDA that are under way
-  std::atomic<std::uint64_t> mark_{0};  // of a call that began since it was attached
-  std::atomic<std::int64_t> ahead_ns_;  // of our clock is CUPTI's
+  std::atomic<std::int64_t> calls_{0};         // of CUDA that are under way
+  std::atomic<std::uint64_t> mark_{0};         // of a call that began since it was attached
+  std::atomic<std::int64_t> passed_since_{0};  // on our clock: ends of calls at which it may not be detached; 0: none
+  std::atomic<std::int64_t> ahead_ns_;         // of our clock is CUPTI's
 };
 
 }  // namespace rocm_perf

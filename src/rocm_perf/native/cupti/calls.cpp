@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace rocm_perf {
 namespace {
@@ -55,11 +56,15 @@ bool is_work(const std::string& driver_function) {
   return driver_function.find("Synchronize") != std::string::npos;
 }
 
-bool is_of_graph(std::string_view function) {
-  constexpr std::array beginnings = {"cudaGraphLaunch", "cudaGraphInstantiate", "cuGraphLaunch", "cuGraphInstantiate"};
-  for (const std::string_view beginning : beginnings)
-    if (function.substr(0, beginning.size()) == beginning) return true;
-  return false;
+CallKind call_kind(std::string_view function) {
+  constexpr std::pair<std::string_view, CallKind> kinds[] = {
+      {"GraphLaunch", CallKind::graph},          {"GraphInstantiate", CallKind::graph},
+      {"BeginCapture", CallKind::capture_begin}, {"EndCapture", CallKind::capture_end},
+      {"Synchronize", CallKind::wait},
+  };
+  for (const auto& [part, kind] : kinds)
+    if (function.find(part) != std::string_view::npos) return kind;
+  return CallKind::other;
 }
 
 }  // namespace rocm_perf

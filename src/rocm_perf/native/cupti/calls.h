@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,8 @@ class Calls {
 bool is_needed(const std::string& runtime_function);
 // Driver functions that give the GPU work or wait for it: Triton, JAX and Julia call them, past the runtime.
 bool is_work(const std::string& driver_function);
-// Functions of either API that make an executable graph, or run one.
-bool is_of_graph(std::string_view function);
+// What a function of either API means for a profiler that wants to leave.
+enum class CallKind : std::uint8_t { other, graph, wait, capture_begin, capture_end };
+CallKind call_kind(std::string_view function);
 
 }  // namespace rocm_perf

@@ -82,18 +82,23 @@ std::string device_properties() {
   return "[" + list + "]";
 }
 
-bool has_context() {
+int contexts() {
   const auto get_count = driver_function<CUresult(int*)>("cuDeviceGetCount");
   const auto get_state = driver_function<CUresult(CUdevice, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
-  if (!get_count || !get_state) return true;
-  int count = 0;
-  if (get_count(&count) != CUDA_SUCCESS) return false;
-  for (CUdevice device = 0; device < count; ++device) {
+  if (!get_count || !get_state) return 1;
+  int devices = 0, active = 0;
+  if (get_count(&devices) != CUDA_SUCCESS) return 0;
+  for (CUdevice device = 0; device < devices; ++device) {
     unsigned flags = 0;
     int is_active = 0;
-    if (get_state(device, &flags, &is_active) == CUDA_SUCCESS && is_active) return true;
+    active += get_state(device, &flags, &is_active) == CUDA_SUCCESS && is_active;
   }
-  return false;
+  return active;
+}
+
+bool finish_work() {
+  const auto wait = driver_function<CUresult()>("cuCtxSynchronize");
+  return contexts() == 1 && wait && wait() == CUDA_SUCCESS;
 }
 
 int driver_version() {

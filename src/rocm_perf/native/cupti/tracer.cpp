@@ -48,7 +48,8 @@ constexpr std::size_t kSmallBufferBytes = 1 << 17;  // so that records are count
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 constexpr const char* kStayed = "CUPTI stayed in the program when nothing was recorded, where it makes calls dearer: ";
-constexpr const char* kBesideGraphs = "it cannot be detached safely beside CUDA graphs";
+constexpr const char* kBesideGraphs =
+    "beside CUDA graphs it can be detached safely only where the program waits for the one GPU that it uses";
 constexpr const char* kBesideThreads = "it cannot be detached safely where several threads call CUDA";
 
 struct Buffer {
@@ -78,7 +79,9 @@ class Tracer {
   bool ends_by(int signal);  // whether the writer will flush and then let the signal do its work
   void range_opened();
   void range_closed();
-  void called(const CUpti_CallbackData& call) { attachment_.called(call); }
+  void called(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
+    attachment_.called(domain, id, call);
+  }
   bool is_wanted(std::string_view range) const { return window_.is_named(range); }
   static void flush(bool forced) { cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0); }
 
@@ -99,7 +102,7 @@ class Tracer {
   void record(bool on);
   void take_buffers_back();
   bool is_recording();
-  bool uses_gpu() { return has_context_ = has_context_ || has_context(); }
+  bool uses_gpu() { return has_context_ = has_context_ || contexts() > 0; }
   void give_up(const std::string& why);
   void finish(int signal);
 
@@ -109,7 +112,6 @@ class Tracer {
   const bool recurs_;
   const std::int64_t most_records_;  // of one window
   const std::size_t buffer_bytes_;
-  CallChoice calls_ = CallChoice::all;
   std::mutex switching_;  // of the next two
   bool is_recording_ = false;
   std::vector<std::string> refusals_;
@@ -141,6 +143,7 @@ thread_local bool is_writer = false;  // what CUPTI does there for us is not the
 
 // A child of a fork has our memory but not our thread, and no CUDA: it records nothing.
 bool ours() { return tracer && owner == getpid(); }
+std::atomic<bool> is_child{false};  // the same at every call, where asking the system would cost more than all the rest
 
 void flush_on_signals();
 
@@ -161,9 +164,7 @@ std::string words(CUptiResult result) {
 
 void Tracer::begin() {
   window_.tick(attachment_.now());
-  const bool is_open = window_.state() == Window::State::open;
-  calls_ = call_choice(domains_, is_open && !recurs_);
-  if (is_open) record(true);
+  if (window_.state() == Window::State::open) record(true);
   if (!attachment_.is_attached()) start_writer();  // no context will be heard of
 }
 
@@ -258,9 +259,9 @@ void Tracer::record(bool on) {
   if (on && !attachment_.is_attached()) return;
   is_recording_ = on;
   if (on)
-    refusals_ = enable_activities(domains_, calls_);
+    refusals_ = enable_activities(domains_);
   else
-    disable_activities(domains_, calls_);
+    disable_activities(domains_);
   if (is_anew) attaching_ = attachment_.now() - before;
 }
 
@@ -298,7 +299,7 @@ void Tracer::stay() {
   const bool was_released = attachment_.is_leaving();
   if (!attachment_.keep()) return;
   is_recording_ |= was_released;  // nothing was switched off
-  stayed_ = attachment_.has_graphs() ? kBesideGraphs : kBesideThreads;
+  stayed_ = attachment_.has_threads() ? kBesideThreads : kBesideGraphs;
 }
 
 bool Tracer::is_recording() {
@@ -329,7 +330,7 @@ void Tracer::follow_window() {
   }
   const bool is_open = window_.state() == Window::State::open;
   if (is_open) open();
-  if (stayed_.empty() && attachment_.must_stay()) stay();
+  if (stayed_.empty() && (attachment_.has_threads() || attachment_.waits_in_vain())) stay();
   if (!is_open && !is_near && now - last_change_ > linger_ && is_recording()) close();
 }
 
@@ -462,11 +463,11 @@ void hear_profiler(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
 
 void hear_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (call.callbackSite == CUPTI_API_EXIT) hear_profiler(domain, id);
-  tracer->called(call);
+  tracer->called(domain, id, call);
 }
 
 void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (!ours() || is_writer) return;
+  if (!tracer || is_child || is_writer) return;
   if (domain == CUPTI_CB_DOMAIN_NVTX) return hear_range(id, *static_cast<const CUpti_NvtxData*>(data), kListener);
   if (domain != CUPTI_CB_DOMAIN_RESOURCE) return hear_call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
   const auto* resource = static_cast<const CUpti_ResourceData*>(data);
@@ -527,6 +528,7 @@ void start(const std::string& pattern, const std::string& domains) {
   cuptiGetVersion(&setup.cupti_version);
   tracer = new Tracer(setup, attachment);
   owner = getpid();
+  pthread_atfork(nullptr, nullptr, [] { is_child = true; });
   tracer->begin();
   std::atexit(at_exit);
 }
