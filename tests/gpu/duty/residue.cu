@@ -2,9 +2,17 @@
 #include <cuda_runtime.h>
 #include <cupti.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+
+#include "cupti/calls.h"
+
+extern "C" {
+CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId, std::uint8_t);
+CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t);
+}
 
 namespace {
 
@@ -16,6 +24,7 @@ cudaGraph_t captured = nullptr;
 cudaGraphExec_t graph = nullptr;
 float* values = nullptr;
 CUpti_SubscriberHandle subscriber = nullptr;
+std::atomic<long> calls_recorded{0};
 
 __global__ void add_one(float* numbers) { numbers[threadIdx.x] += 1; }
 
@@ -25,7 +34,12 @@ void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size, std::size_t* m
   *most_records = 0;
 }
 
-void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) { std::free(buffer); }
+void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+  CUpti_Activity* record = nullptr;
+  while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+    calls_recorded += record->kind == CUPTI_ACTIVITY_KIND_RUNTIME || record->kind == CUPTI_ACTIVITY_KIND_DRIVER;
+  std::free(buffer);
+}
 
 void CUPTIAPI called(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
@@ -85,5 +99,15 @@ int kind(int number, int on) {
   const auto which = static_cast<CUpti_ActivityKind>(number);
   return on ? cuptiActivityEnable(which) : cuptiActivityDisable(which);
 }
+// The functions that the tracer needs, or all others, one by one.
+void functions(int needed, int on) {
+  using namespace rocm_perf;
+  Calls runtime(CUPTI_CB_DOMAIN_RUNTIME_API), driver(CUPTI_CB_DOMAIN_DRIVER_API);
+  for (CUpti_CallbackId id = 1; id < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++id)
+    if (is_needed(runtime.name(id)) == bool(needed)) cuptiActivityEnableRuntimeApi(id, on);
+  for (CUpti_CallbackId id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id)
+    if (is_work(driver.name(id)) == bool(needed)) cuptiActivityEnableDriverApi(id, on);
+}
+long calls() { return calls_recorded; }
 int domain(int number, int on) { return cuptiEnableDomain(on, subscriber, static_cast<CUpti_CallbackDomain>(number)); }
 }

@@ -1,6 +1,6 @@
 """What CUPTI costs a program while it records and after it was switched off, by what it recorded: microseconds of a
 launch in plain CUDA and of a graph of a hundred kernels, made before or now, or of a step of the decode loop in torch
-as operators and as a graph, before, while and after. Prints one JSON object.
+as operators and as a graph, before, while and after; and how many calls it recorded. Prints one JSON object.
 
     PYTHONPATH=src:. python tests/gpu/duty/residue.py [--rounds 2] [--torch] [--way WAY]...
 """
@@ -24,6 +24,7 @@ from rocm_perf.backends.nvidia.probe import CUPTI, CUPTI_HEADER
 from rocm_perf.backends.probe import probe_machine
 
 HERE = Path(__file__).parent
+NATIVE = HERE.parents[2] / "src" / "rocm_perf" / "native"
 KINDS = {
     "kernels": (10,),
     "runtime calls": (5,),
@@ -35,7 +36,8 @@ KINDS = {
     "ranges": (12,),
 }
 ALL = tuple(KINDS)
-WITHOUT_CALLS = tuple(name for name in KINDS if not name.endswith("calls"))
+CALLS = tuple(name for name in KINDS if name.endswith("calls"))
+WITHOUT_CALLS = tuple(name for name in KINDS if name not in CALLS)
 RUNTIME, DRIVER, RESOURCE = 2, 1, 3
 Switch = Callable[[ctypes.CDLL], object]
 
@@ -68,6 +70,11 @@ def domain(number: int) -> tuple[Switch, Switch]:
     return lambda cupti: cupti.domain(number, 1), lambda cupti: cupti.domain(number, 0)
 
 
+def functions(needed: bool, on: bool) -> Switch:
+    """Those that the tracer needs, or all others."""
+    return lambda cupti: cupti.functions(int(needed), int(on))
+
+
 def nothing(_cupti: ctypes.CDLL) -> object:
     return None
 
@@ -79,6 +86,8 @@ WAYS: dict[str, tuple[Switch, Switch]] = {
     "driver calls heard": domain(DRIVER),
     **{name: recorded(name) for name in KINDS},
     "all but calls": recorded(*WITHOUT_CALLS),
+    "calls chosen": (functions(needed=True, on=True), functions(needed=True, on=False)),
+    "calls left out": (both(kinds(CALLS, True), functions(needed=False, on=False)), kinds(CALLS, False)),
     "all": recorded(*ALL),
     "all, flushed": (kinds(ALL, True), both(kinds(ALL, False), flush)),
     "all, unsubscribed": (kinds(ALL, True), both(kinds(ALL, False), flush, unsubscribe)),
@@ -87,7 +96,8 @@ WAYS: dict[str, tuple[Switch, Switch]] = {
 
 
 def library(folder: Path) -> Path:
-    return compiled("residue.cu", folder / "residue.so", "-Xcompiler", "-fPIC", "-shared")
+    shared = ("-Xcompiler", "-fPIC", "-shared", f"-I{NATIVE}", str(NATIVE / "cupti" / "calls.cpp"))
+    return compiled("residue.cu", folder / "residue.so", *shared)
 
 
 def compiled(source: str, built: Path, *options: str) -> Path:
@@ -105,6 +115,7 @@ def opened(path: Path) -> ctypes.CDLL:
     cupti = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     for loop in (cupti.plain, cupti.graphs, cupti.new_graphs):
         loop.restype = ctypes.c_double
+    cupti.calls.restype = ctypes.c_long
     return cupti
 
 
@@ -121,9 +132,12 @@ def measured(cupti: ctypes.CDLL, way: str, loops: dict[str, Callable[[], float]]
     cupti.subscribe()
     enter(cupti)
     during = now()
+    cupti.flush()
+    recorded_calls = float(cupti.calls())
     leave(cupti)
     after = now()
-    return {name: [round(each[name], 3) for each in (before, during, after)] for name in loops}
+    times = {name: [round(each[name], 3) for each in (before, during, after)] for name in loops}
+    return {**times, "calls recorded": [recorded_calls]}
 
 
 def plain_loops(cupti: ctypes.CDLL) -> dict[str, Callable[[], float]]:

@@ -173,14 +173,14 @@ void await_recording(bool on) {
     call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_v3020);
 }
 
-// Launches while kernels are recorded.
-void until_closed() {
-  constexpr unsigned kAtOnce = 1000;  // the tracer's thread has its turn after each
+// So many kernels, and calls that are not recorded, at once while kernels are recorded; the tracer's thread has its
+// turn after each.
+void until_closed(unsigned kernels, unsigned calls) {
   standin_context_created(1, 0);
   await_recording(true);
   for (unsigned ms = 0; ms < kPatience && standin_records_kernels(); ++ms, usleep(1000)) {
-    some_from(ms * kAtOnce, kAtOnce);
-    call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+    some_from(ms * kernels, kernels);
+    for (unsigned i = 0; i < calls; ++i) call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
   }
 }
 
@@ -332,7 +332,8 @@ int main(int, char** words) {
   if (scene == "nvtx") return reinterpret_cast<int (*)(void*)>(dlsym(tracer, "InitializeInjectionNvtx2"))(words);
   if (scene == "fork") return forking();
   if (scene == "many") return many(), 0;
-  if (scene == "until closed") return until_closed(), 0;
+  if (scene == "until closed") return until_closed(1000, 1), 0;
+  if (scene == "until closed by calls") return until_closed(50, 2000), 0;
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;

@@ -29,7 +29,8 @@ std::uint8_t* buffer = nullptr;
 std::size_t room = 0, used = 0, lost = 0;
 std::map<std::size_t, unsigned> devices;
 std::set<CUpti_ActivityKind> kinds;
-std::set<std::pair<CUpti_ActivityKind, CUpti_CallbackId>> left_out;  // functions of the APIs
+std::set<std::pair<CUpti_ActivityKind, CUpti_CallbackId>> chosen, left_out;  // functions of the APIs
+bool has_begun = false;                                                      // choosing some has no effect any more
 std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks;
 std::set<CUpti_CallbackDomain> domains;
 unsigned detachments = 0;
@@ -54,14 +55,15 @@ const char* name(const CUpti_ActivityAPI& call) {
 }
 
 bool is_recorded(const CUpti_Activity& activity) {
-  if (is_call(activity) && left_out.count({activity.kind, as_call(activity).cbid})) return false;
-  return kinds.count(activity.kind);
+  if (!is_call(activity)) return kinds.count(activity.kind);
+  const std::pair function{activity.kind, as_call(activity).cbid};
+  return chosen.count(function) || (kinds.count(activity.kind) && !left_out.count(function));
 }
 
-// A function that is chosen when the program has called CUDA is not recorded by the real one; here it never is.
 CUptiResult choose(CUpti_ActivityKind kind, CUpti_CallbackId function, bool on) {
   const std::lock_guard lock(guard);
-  if (!on) left_out.insert({kind, function});
+  if (on && !has_begun) chosen.insert({kind, function});
+  if (!on) chosen.erase({kind, function}), left_out.insert({kind, function});
   return CUPTI_SUCCESS;
 }
 
@@ -148,6 +150,7 @@ void standin_context_created(unsigned id, unsigned device) {
   {
     const std::lock_guard lock(guard);
     devices[id] = device;
+    has_begun = true;
   }
   CUpti_ResourceData data{};
   data.context = reinterpret_cast<CUcontext>(static_cast<std::size_t>(id));
@@ -202,7 +205,7 @@ CUptiResult cuptiEnableDomain(uint32_t on, CUpti_SubscriberHandle, CUpti_Callbac
 CUptiResult cuptiFinalize() {
   const std::lock_guard lock(guard);
   callback = nullptr, request = nullptr, complete = nullptr, buffer = nullptr;
-  callbacks.clear(), domains.clear(), kinds.clear(), left_out.clear();
+  callbacks.clear(), domains.clear(), kinds.clear(), chosen.clear(), left_out.clear();
   ++detachments;
   if (calls_under_way) std::fprintf(stderr, "detached while a call was under way\n");
   if (callers.size() > 1) std::fprintf(stderr, "detached where several threads call\n");

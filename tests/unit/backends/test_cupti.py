@@ -609,8 +609,9 @@ def test_windows_that_recur_end_with_the_duration(stage: Stage) -> None:
     assert stage.trace().table("windows")["window"].to_list()[-1] <= 2
 
 
-def test_a_window_that_would_cost_too_much_closes_early(stage: Stage) -> None:
-    assert play_window(stage, "until closed", open_s=20, period_s=40).returncode == 0
+@pytest.mark.parametrize("scene", ["until closed", "until closed by calls"])
+def test_a_window_that_would_cost_too_much_closes_early(stage: Stage, scene: str) -> None:
+    assert play_window(stage, scene, open_s=20, period_s=40).returncode == 0
     trace = stage.trace()
     assert trace.rows("dispatches") > 1_000
     assert any("closed early 1 times" in notice for notice in trace.run.notices)

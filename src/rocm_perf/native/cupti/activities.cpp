@@ -53,16 +53,17 @@ const Api kApis[] = {
      CUPTI_DRIVER_TRACE_CBID_SIZE, is_work},
 };
 
-// Left out of all, not chosen one by one: that records nothing once the program has called CUDA (H200, CUDA 13.0).
-void leave_out_unwanted(const Api& api) {
+void switch_functions(const Api& api, bool wanted, bool on) {
   Calls calls(api.domain);
   for (CUpti_CallbackId id = 1; id < api.end; ++id)
-    if (!api.is_wanted(calls.name(id))) api.one_function(id, false);
+    if (api.is_wanted(calls.name(id)) == wanted) api.one_function(id, on);
 }
 
-CUptiResult enable_calls(const Api& api, bool every) {
-  const CUptiResult result = cuptiActivityEnable(api.all);
-  if (!every && api.one_function) leave_out_unwanted(api);
+// All functions also where this CUPTI cannot choose.
+CUptiResult switch_calls(const Api& api, CallChoice choice, bool on) {
+  if (choice == CallChoice::chosen && api.one_function) return switch_functions(api, true, on), CUPTI_SUCCESS;
+  const CUptiResult result = (on ? cuptiActivityEnable : cuptiActivityDisable)(api.all);
+  if (choice == CallChoice::left_out && api.one_function && on) switch_functions(api, false, false);
   return result;
 }
 
@@ -80,7 +81,12 @@ bool is_asked(const std::string& domains, const std::string& domain) {
   return ("," + domains + ",").find("," + domain + ",") != std::string::npos;
 }
 
-std::vector<std::string> enable_activities(const std::string& domains) {
+CallChoice call_choice(const std::string& domains, bool before_first_call) {
+  if (is_asked(domains, "hsa")) return CallChoice::all;
+  return before_first_call ? CallChoice::chosen : CallChoice::left_out;
+}
+
+std::vector<std::string> enable_activities(const std::string& domains, CallChoice choice) {
   std::vector<std::string> problems;
   const auto note = [&problems](const char* what, CUptiResult result) {
     if (result != CUPTI_SUCCESS) problems.push_back(problem(what, result));
@@ -88,15 +94,15 @@ std::vector<std::string> enable_activities(const std::string& domains) {
   for (const Wanted& wanted : kKinds)
     if (is_asked(domains, wanted.domain)) note(wanted.what, cuptiActivityEnable(wanted.kind));
   if (records_calls(domains))
-    for (const Api& api : kApis) note(api.what, enable_calls(api, is_asked(domains, "hsa")));
+    for (const Api& api : kApis) note(api.what, switch_calls(api, choice, true));
   return problems;
 }
 
-void disable_activities(const std::string& domains) {
+void disable_activities(const std::string& domains, CallChoice choice) {
   for (const Wanted& wanted : kKinds)
     if (is_asked(domains, wanted.domain)) cuptiActivityDisable(wanted.kind);
   if (records_calls(domains))
-    for (const Api& api : kApis) cuptiActivityDisable(api.all);
+    for (const Api& api : kApis) switch_calls(api, choice, false);
 }
 
 }  // namespace rocm_perf

@@ -97,6 +97,7 @@ void Attachment::called(CUpti_CallbackDomain domain, CUpti_CallbackId id, const 
   heard(kind, call.callbackSite);
   if (call.callbackSite == CUPTI_API_ENTER) {
     ++calls_;
+    ++calls_heard_;
     *call.correlationData = mark_;
     return;
   }

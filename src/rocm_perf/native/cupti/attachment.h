@@ -32,6 +32,7 @@ class Attachment {
   bool waits_in_vain() const;  // it was released for long, and calls end, but none at which it may be detached
   bool is_attached() const { return state_ == State::attached; }
   bool is_leaving() const { return state_ == State::leaving || state_ == State::detaching; }  // CUPTI may not be called
+  std::int64_t calls() const { return calls_heard_; }
   std::int64_t now() const;  // CUPTI's clock, attached or not
 
  private:
@@ -55,7 +56,8 @@ class Attachment {
   std::vector<CallKind> kinds_[kDomains];  // by function
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<State> state_{State::detached};
-  std::atomic<std::int64_t> calls_{0};         // of CUDA that are under way
+  std::atomic<std::int64_t> calls_{0};  // of CUDA that are under way
+  std::atomic<std::int64_t> calls_heard_{0};
   std::atomic<std::uint64_t> mark_{0};         // of a call that began since it was attached
   std::atomic<std::int64_t> passed_since_{0};  // on our clock: ends of calls at which it may not be detached; 0: none
   std::atomic<std::int64_t> ahead_ns_;         // of our clock is CUPTI's

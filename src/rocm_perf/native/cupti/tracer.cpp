@@ -40,9 +40,11 @@ constexpr std::int64_t kLinger = 1'000'000'000;  // after a window closed, so th
 constexpr std::int64_t kLingerPart = 20;  // of a window that recurs: it lingers for so small a part of its length
 // Windows that recur may cost half a percent of the program's time: those of a program that launches all the time close
 // early. What a record costs it, with its share of attaching and leaving, was measured in programs whose windows closed
-// early (H200, CUDA 13.0: 1.33 us in a decode loop in torch, 1.31 us in one of CUDA graphs).
+// early (H200, CUDA 13.0: 1.3 to 1.6 us in one of CUDA graphs). A call that is heard costs something, too, recorded or
+// not: in a decode loop in torch, which makes 2,000 of them a step, 1.6 us.
 constexpr std::int64_t kCostPart = 200;
-constexpr std::int64_t kRecordCost = 1'400;         // nanoseconds
+constexpr std::int64_t kRecordCost = 1'400;  // nanoseconds, as is the next
+constexpr std::int64_t kCallCost = 1'600;
 constexpr std::int64_t kMostAhead = 500'000'000;    // that CUPTI is attached before its window opens
 constexpr std::size_t kSmallBufferBytes = 1 << 17;  // so that records are counted soon
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -64,7 +66,7 @@ class Tracer {
         attachment_(attachment),
         window_(setup.window, setup.start.cupti_ns),
         recurs_(setup.window.recurs()),
-        most_records_(recurs_ ? setup.window.period_ns / kCostPart / kRecordCost : INT64_MAX),
+        most_cost_(recurs_ ? setup.window.period_ns / kCostPart : INT64_MAX),
         buffer_bytes_(recurs_ ? kSmallBufferBytes : kBufferBytes),
         recording_(setup, [&attachment] { return attachment.now(); }),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -95,6 +97,7 @@ class Tracer {
   bool wait() const;
   void follow_window();
   std::int64_t ahead() const;
+  std::int64_t cost() const;
   void open();
   void close();
   void leave();
@@ -110,8 +113,9 @@ class Tracer {
   Attachment& attachment_;
   Window window_;
   const bool recurs_;
-  const std::int64_t most_records_;  // of one window
+  const std::int64_t most_cost_;  // of one window, in nanoseconds
   const std::size_t buffer_bytes_;
+  CallChoice calls_ = CallChoice::all;
   std::mutex switching_;  // of the next two
   bool is_recording_ = false;
   std::vector<std::string> refusals_;
@@ -133,7 +137,7 @@ class Tracer {
   std::atomic<std::int64_t> attaching_{0};  // nanoseconds that it took last
   std::int64_t last_change_ = 0;            // of the window; this and what follows is the writer's
   std::int64_t linger_ = kLinger;
-  std::uint64_t records_before_ = 0;  // the window that is open
+  std::int64_t cost_before_ = 0;  // the window that is open
 };
 
 // Never destroyed: CUPTI may call until the very end.
@@ -143,7 +147,7 @@ thread_local bool is_writer = false;  // what CUPTI does there for us is not the
 
 // A child of a fork has our memory but not our thread, and no CUDA: it records nothing.
 bool ours() { return tracer && owner == getpid(); }
-std::atomic<bool> is_child{false};  // the same at every call, where asking the system would cost more than all the rest
+std::atomic<bool> is_child{false};  // for those that are called all the time: they do not ask the system
 
 void flush_on_signals();
 
@@ -164,7 +168,9 @@ std::string words(CUptiResult result) {
 
 void Tracer::begin() {
   window_.tick(attachment_.now());
-  if (window_.state() == Window::State::open) record(true);
+  const bool is_open = window_.state() == Window::State::open;
+  calls_ = call_choice(domains_, is_open && !recurs_);
+  if (is_open) record(true);
   if (!attachment_.is_attached()) start_writer();  // no context will be heard of
 }
 
@@ -259,9 +265,9 @@ void Tracer::record(bool on) {
   if (on && !attachment_.is_attached()) return;
   is_recording_ = on;
   if (on)
-    refusals_ = enable_activities(domains_);
+    refusals_ = enable_activities(domains_, calls_);
   else
-    disable_activities(domains_);
+    disable_activities(domains_, calls_);
   if (is_anew) attaching_ = attachment_.now() - before;
 }
 
@@ -269,6 +275,11 @@ void Tracer::record(bool on) {
 std::int64_t Tracer::ahead() const {
   const bool must_come = attachment_.can_leave() && window_.state() != Window::State::open;
   return must_come ? std::min(attaching_.load(), kMostAhead) : 0;
+}
+
+// What recording has taken of the program's time so far.
+std::int64_t Tracer::cost() const {
+  return static_cast<std::int64_t>(recording_.records()) * kRecordCost + attachment_.calls() * kCallCost;
 }
 
 void Tracer::open() {
@@ -323,7 +334,7 @@ void Tracer::follow_window() {
   for (const auto& [time, is_open] : window_.taken_changes()) {
     recording_.window_changed(time, is_open);
     if (is_open)
-      records_before_ = recording_.records();
+      cost_before_ = cost();
     else if (recurs_)
       linger_ = std::min(kLinger, (time - last_change_) / kLingerPart);
     last_change_ = time;
@@ -348,8 +359,7 @@ void Tracer::write() {
     uses_gpu();  // while its context is there
     follow_window();
     write_waiting();
-    if (static_cast<std::int64_t>(recording_.records() - records_before_) >= most_records_)
-      window_.rest(attachment_.now());
+    if (cost() - cost_before_ >= most_cost_) window_.rest(attachment_.now());
     if (recording_.is_full()) give_up("it reached the size that was asked for");
     if (!recording_.error().empty()) give_up(recording_.error());
   }
