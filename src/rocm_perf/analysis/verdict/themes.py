@@ -215,6 +215,16 @@ def _copy_words(run: Run, finding: Finding) -> tuple[str, str]:
     return finding.title, fewer + advice
 
 
+_WITH_CALLS = (
+    "Record the host's calls as well: rocm-perf profile does so by itself (rocprofv3: --hip-trace beside --kernel-trace, "
+    "or --sys-trace)."
+)
+_WITH_IDS = (
+    "The host's calls are here, but not which of them launched this. If the file was exported from a database (.rpd, "
+    ".db), analyze that, which says so; else record again with rocm-perf profile."
+)
+
+
 def _unknown_words(run: Run, _: Finding) -> tuple[str, str]:
     """How much the GPU works, where nothing says why it does not work more."""
     busy = max((device.busy_ns for device in run.document.devices), default=0)
@@ -222,8 +232,7 @@ def _unknown_words(run: Run, _: Finding) -> tuple[str, str]:
     reason = run.document.gaps.not_attributed or "the recording does not say what the host did"
     return (
         f"The GPU works {share} of the time, and the recording does not show why not more: {reason}",
-        "Record the host's calls as well: rocm-perf profile does so by itself (rocprofv3: --hip-trace beside "
-        "--kernel-trace, or --sys-trace).",
+        _WITH_IDS if run.trace.rows("api_calls") else _WITH_CALLS,
     )
 
 
