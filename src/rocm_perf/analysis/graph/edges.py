@@ -11,6 +11,7 @@ from rocm_perf.analysis.graph.default_stream import default_order
 from rocm_perf.analysis.graph.estimates import usual, with_usual
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, RULE_NAMES, START
 from rocm_perf.analysis.graph.parts import Parts
+from rocm_perf.analysis.graph.silences import hidden_waits
 from rocm_perf.model.trace import Trace
 
 
@@ -18,7 +19,7 @@ def edges_of(parts: Parts, trace: Trace, number: int, origins: pl.DataFrame) -> 
     links = crossings.event_waits(trace, number, origins, parts.calls, parts.items)
     return pl.concat(
         [
-            host.program_edges(parts.calls),
+            host.program_edges(parts.calls, hidden_waits(parts.calls, parts.items, parts.waited)),
             _call_edges(parts.calls),
             _launch_edges(parts.items),
             _stream_edges(parts.items),

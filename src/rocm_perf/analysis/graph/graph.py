@@ -25,6 +25,7 @@ EDGE_KINDS = pl.Enum(
 RULES = {
     "thread": "recorded",
     "turn": "inferred: threads that take turns, the one silent while the other makes calls, wait for each other",
+    "hidden wait": "inferred: its thread, which makes no call that waits, goes on each time as soon as the GPU is done",
     "call": "recorded",
     "correlation": "recorded",
     "stream": "inferred: items of one stream that do not overlap run in order",

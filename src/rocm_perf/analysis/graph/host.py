@@ -148,20 +148,24 @@ def with_works(calls: pl.DataFrame, known: pl.Series) -> pl.DataFrame:
     return calls.with_columns(works=works)
 
 
-def program_edges(calls: pl.DataFrame) -> pl.DataFrame:
+def program_edges(calls: pl.DataFrame, hidden_waits: pl.DataFrame) -> pl.DataFrame:
     """Each call of a thread after the one before, or after the start; what lies between is the host's own time, unless
-    it was another thread's turn."""
+    it was another thread's turn, or it waited."""
     turns = _turns(calls)
+    held = pl.concat([turns["effect"], hidden_waits["effect"]])
     same = pl.col("thread") == pl.col("thread").shift(1)
     by_thread = calls.select(
         cause=pl.when(same).then(pl.col("out").shift(1)).otherwise(START),
         effect="into",
         kind=pl.lit("program", EDGE_KINDS),
         rule=pl.lit("thread", RULE_NAMES),
-        usual=pl.when(pl.col("into").is_in(turns["effect"].implode())).then(0),
+        usual=pl.when(pl.col("into").is_in(held.implode())).then(0),
     )
-    by_turn = turns.with_columns(kind=pl.lit("program", EDGE_KINDS), rule=pl.lit("turn", RULE_NAMES))
-    return pl.concat([by_thread, by_turn], how="diagonal")
+    others = [
+        edges.with_columns(kind=pl.lit("program", EDGE_KINDS), rule=pl.lit(rule, RULE_NAMES))
+        for rule, edges in (("turn", turns), ("hidden wait", hidden_waits))
+    ]
+    return pl.concat([by_thread, *others], how="diagonal")
 
 
 def _turns(calls: pl.DataFrame) -> pl.DataFrame:

@@ -188,3 +188,49 @@ def test_a_synchronisation_after_a_pageable_copy_goes_with_it() -> None:
     graph = build(trace(api_calls=calls, dispatches=kernels, copies=copies))
     beside = whatif(graph, CopiesAsync(overlapped=True))
     assert 6 * 194_000 <= beside.wall_ns <= 6 * 194_000 + 100_000  # the kernels, after the first launch
+
+
+def silences(*, after_work: int, waits: bool = False, steps: int = 5) -> Trace:
+    """A step launches two kernels of 400 us in 20 us; the host goes on so long after they have ended, without a call
+    that waits, unless one says so in the first step."""
+    calls, kernels, at = [], [], 0
+    for step in range(steps):
+        first = 2 * step + 1
+        jitter = 7_000 * (step % 3)  # of the work, which a host with work of its own would not follow
+        done = at + 820_000 + jitter
+        calls += [
+            call("hipModuleLaunchKernel", at, at + 10_000, first, **MAIN),
+            call("hipModuleLaunchKernel", at + 10_000, at + 20_000, first + 1, **MAIN),
+        ]
+        kernels += [
+            launched("a", at + 15_000, at + 415_000, first),
+            launched("a", at + 420_000, done, first + 1),
+        ]
+        if waits and step == 0:
+            calls.append(call("hipStreamSynchronize", at + 20_000, done + 5_000, 900, **MAIN))
+        at = done + after_work
+    return trace(api_calls=calls, dispatches=kernels)
+
+
+def test_a_host_that_falls_silent_until_the_gpu_is_done_waits_for_it() -> None:
+    graph = build(silences(after_work=30_000))
+    path = critical_path(graph)
+    assert path.by_kind["kernel"] > 0.9 * path.wall_ns
+    assert whatif(graph, FasterKernels("a", 2)).saved_ns == pytest.approx(5 * 400_000, rel=0.03)
+    hidden = graph.edges.filter(pl.col("rule") == "hidden wait")
+    assert hidden["binding"].to_list() == [True] * 4
+    assert hidden["lag_ns"].to_list() == [30_000] * 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"after_work": 300_000}, id="work of its own takes longer than the GPU's"),
+        pytest.param({"after_work": -100_000}, id="it goes on before the GPU is done"),
+        pytest.param({"after_work": 30_000, "waits": True}, id="a call that waits is recorded"),
+        pytest.param({"after_work": 30_000, "steps": 3}, id="too few silences"),
+    ],
+)
+def test_a_silence_alone_is_no_wait(other: dict[str, Any]) -> None:
+    graph = build(silences(**other))
+    assert not graph.edges.filter(pl.col("rule") == "hidden wait").height

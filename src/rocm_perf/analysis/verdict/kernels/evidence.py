@@ -28,15 +28,15 @@ _LONGEST_NAME = 100  # characters
 
 
 def evidence_of(case: Case) -> Iterator[str]:
-    """The sentences that a finding about the kernel rests on, the weightiest first."""
-    yield _time(case)
+    """The sentences that a finding about the kernel rests on, the weightiest first: its title says how much time is at
+    stake, so what shows the cause comes before the rest about time."""
     if case.subject.others:
+        yield _time(case)
         yield f"none of them takes much by itself; the costliest, {case.subject.name}, stands here for all"
-    if case.rival is not None:
-        yield _rivalry(case.rival)
-    if case.instrument is not None:
-        yield from case.instrument.evidence
-    yield from _support(case)
+        yield from _causes(case)
+    else:
+        first, *others = [*_causes(case), ""]
+        yield from filter(None, (first, _time(case), *others))
     yield from _roof(case)
     if case.subject.in_double and not case.near:
         yield IN_DOUBLE
@@ -49,6 +49,15 @@ def evidence_of(case: Case) -> Iterator[str]:
     if case.label != "launch/latency":
         yield from _too_short(case.subject)
     yield from _slow_dispatch(case.subject)
+
+
+def _causes(case: Case) -> Iterator[str]:
+    """What was measured of it that names a cause."""
+    if case.rival is not None:
+        yield _rivalry(case.rival)
+    if case.instrument is not None:
+        yield from case.instrument.evidence
+    yield from _support(case)
 
 
 def _time(case: Case) -> str:
