@@ -216,8 +216,8 @@ def _copy_words(run: Run, finding: Finding) -> tuple[str, str]:
 
 
 _WITH_CALLS = (
-    "Record the host's calls as well: rocm-perf profile does so by itself (rocprofv3: --hip-trace beside --kernel-trace, "
-    "or --sys-trace)."
+    "Record the host's calls as well: rocm-perf profile does so by itself (rocprofv3: --hip-trace beside "
+    "--kernel-trace, or --sys-trace)."
 )
 _WITH_IDS = (
     "The host's calls are here, but not which of them launched this. If the file was exported from a database (.rpd, "
