@@ -12,7 +12,7 @@ from rocm_perf.analysis.idle.gaps import CALLS_PER_GAP
 from rocm_perf.model.calls import ALLOCATION_CALL
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
-from rocm_perf.model.results.gaps import CallTime, CauseTime, Gaps
+from rocm_perf.model.results.gaps import CallTime, CauseTime, Gaps, RangeTime
 from rocm_perf.units import format_count, format_ns, format_share
 
 # From these shares on it is worth a word.
@@ -193,7 +193,13 @@ def _first_use_finding(row: CauseTime, calls: list[CallTime], result: Gaps) -> F
 
 def _inside_ranges(result: Gaps) -> list[str]:
     """The range that explains the host's part, if the program named one."""
-    return [
-        f"{format_ns(row.idle_ns)} of the {format_ns(result.idle_ns)} idle are inside {row.name}"
-        for row in result.ranges[:1]
-    ]
+    return [_inside(row, result) for row in result.ranges[:1]]
+
+
+def _inside(row: RangeTime, result: Gaps) -> str:
+    if row.in_other_threads:
+        return (
+            f"meanwhile other threads of the process are inside {row.name}, for {format_ns(row.idle_ns)}, and launches "
+            "go on soon after its end"
+        )
+    return f"{format_ns(row.idle_ns)} of the {format_ns(result.idle_ns)} idle are inside {row.name}"

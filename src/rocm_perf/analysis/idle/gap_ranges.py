@@ -1,8 +1,11 @@
-"""Which named part of the program a launching thread was in while the GPU stood idle."""
+"""Which named part of the program the host was in while the GPU stood idle."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.launched import THREAD
@@ -12,13 +15,16 @@ from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.model.results.gaps import RangeTime
 from rocm_perf.model.trace import Trace
 
+_PROCESS = THREAD[:2]
 _EXPLAINS = 0.5  # of the host's part of the idle time
-_WHOLE = 0.9  # of the wall: a range that long names no part of the program
+_WHOLE = 0.9  # of the wall of each thread: a range that long names no part of the program
+_SOON = 0.1  # of idle time: the host goes on so soon after another thread's range has ended
 _MOST_NAMES = 200  # of ranges; programs that number them have thousands, none of which holds most of the time
 
 
 def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
-    """Ranges that hold most of the idle time before launches, the shortest in all first: it says most.
+    """Ranges that hold most of the idle time before launches, the shortest in all first: it says most. Where launching
+    threads are in none, those of other threads of the process after which they go on.
 
     `idle` are gaps with launch_end, of whole GPUs.
     """
@@ -27,27 +33,63 @@ def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
     known = idle.filter(pl.col("launch_end").is_not_null())
     columns = [*THREAD, "start_ns", "since_ns", "launch_end"]
     windows = disjoint(host_windows(known.select(columns)), THREAD)
-    ranges = _ranges(trace, windows)
-    if not windows.height or not ranges.height:
-        return ()
-    idle_ns = int((windows["end_ns"] - windows["start_ns"]).sum())
-    spent = pl.col("end_ns") - pl.col("start_ns")
-    timed = ranges.with_columns(overlap_ns(ranges, windows, THREAD).alias("idle"), spent.alias("total"))
-    names = timed.group_by("name").agg(pl.col("idle", "total").sum())
-    explains = pl.col("idle") >= _EXPLAINS * idle_ns
-    telling = names.filter(explains & (pl.col("total") <= _WHOLE * (wall_ns(trace) or 0)))
-    rows = telling.sort("total", "name").iter_rows()
-    return tuple(RangeTime(name=name, idle_ns=inside, total_ns=whole) for name, inside, whole in rows)
+    spans = _spans(trace)
+    launching = windows.select(THREAD).unique()
+    own, others = (spans.join(launching, on=THREAD, how=how, nulls_equal=True) for how in ("semi", "anti"))
+    wall = wall_ns(trace) or 0
+    named = _telling(own, windows, THREAD, wall)
+    if named:
+        return named
+    windows = disjoint(windows, _PROCESS)
+    return tuple(
+        replace(row, in_other_threads=True)
+        for row in _telling(others, windows, _PROCESS, wall)
+        if _end_with(windows, others.filter(pl.col("name") == row.name))
+    )
 
 
-def _ranges(trace: Trace, windows: pl.DataFrame) -> pl.DataFrame:
-    """Ranges and outermost operators of launching threads by name, those of one name disjoint; the longest names."""
+def _end_with(windows: pl.DataFrame, spans: pl.DataFrame) -> bool:
+    """Whether windows that are most of the time end soon after a span does."""
+    process = pl.col(_PROCESS).fill_null(-1)  # JAX does not name it
+    ended = (
+        windows.sort("end_ns")
+        .select(process, "start_ns", "end_ns")
+        .join_asof(
+            spans.select(process, over_ns="end_ns").sort("over_ns"),
+            left_on="end_ns",
+            right_on="over_ns",
+            by=_PROCESS,
+            check_sortedness=False,
+        )
+    )
+    length = pl.col("end_ns") - pl.col("start_ns")
+    soon = ended.filter(pl.col("end_ns") - pl.col("over_ns") <= _SOON * length)
+    return bool(soon.select(length.sum()).item() >= _EXPLAINS * ended.select(length.sum()).item())
+
+
+def _spans(trace: Trace) -> pl.DataFrame:
+    """Ranges and outermost operators of the host."""
     of_pass = (pl.col("pass_id") == timed_pass(trace)) & (pl.col("end_ns") > pl.col("start_ns"))
     columns = ["name", *THREAD, "start_ns", "end_ns"]
     ranges = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu")).select(columns)
     operators = trace.table("ops").filter(of_pass & (pl.col("category") == "operator")).select(columns)
-    spans = pl.concat([ranges, disjoint(operators, THREAD)])
-    mine = spans.join(windows.select(THREAD).unique(), on=THREAD, how="semi", nulls_equal=True)
-    spent = (pl.col("end_ns") - pl.col("start_ns")).sum()
-    names = mine.group_by("name").agg(spent.alias("spent")).top_k(_MOST_NAMES, by="spent")
-    return disjoint(mine.join(names, on="name", how="semi"), ["name", *THREAD])
+    return pl.concat([ranges, disjoint(operators, THREAD)])
+
+
+def _telling(
+    spans: pl.DataFrame, windows: pl.DataFrame, by: Sequence[str], wall: int
+) -> tuple[RangeTime, ...]:
+    """By name, the spans that cover most of the windows, but not nearly all of the run."""
+    if not windows.height or not spans.height:
+        return ()
+    idle_ns = int((windows["end_ns"] - windows["start_ns"]).sum())
+    spent = pl.col("end_ns") - pl.col("start_ns")
+    longest = spans.group_by("name").agg(spent=spent.sum()).top_k(_MOST_NAMES, by="spent")
+    ranges = disjoint(spans.join(longest, on="name", how="semi"), ["name", *by])
+    timed = ranges.with_columns(overlap_ns(ranges, windows, by).alias("idle"), spent.alias("total"))
+    names = timed.group_by("name").agg(pl.col("idle", "total").sum())
+    explains = pl.col("idle") >= _EXPLAINS * idle_ns
+    whole_ns = wall * windows.select(by).n_unique()
+    telling = names.filter(explains & (pl.col("total") <= _WHOLE * whole_ns))
+    rows = telling.sort("total", "name").iter_rows()
+    return tuple(RangeTime(name=name, idle_ns=inside, total_ns=whole) for name, inside, whole in rows)

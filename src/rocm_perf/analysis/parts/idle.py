@@ -27,7 +27,7 @@ def all_gaps(parts: Sequence[Gaps]) -> Gaps:
         causes=tuple(replace(row, share=row.total_ns / idle if idle else 0.0) for row in causes),
         calls=added([part.calls for part in parts], ("cause", "call"), ("total_ns",)),
         first_uses=added([part.first_uses for part in parts], ("cause", "call"), ("total_ns",)),
-        ranges=added([part.ranges for part in parts], ("name",), ("idle_ns", "total_ns")),
+        ranges=added([part.ranges for part in parts], ("name", "in_other_threads"), ("idle_ns", "total_ns")),
         places=_places(parts),
         longest_ns=max((part.longest_ns for part in parts if part.longest_ns is not None), default=None),
         histogram=tuple(sorted(steps, key=lambda step: step.from_ns)),

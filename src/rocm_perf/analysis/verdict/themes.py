@@ -149,21 +149,26 @@ def _inside_calls(run: Run, finding: Finding) -> tuple[str, str]:
 
 def _other_work_words(run: Run, _: Finding) -> tuple[str, str]:
     """The part of the program that keeps the host, where a range names one."""
-    named = next((row.name for row in run.document.gaps.ranges), None)
+    named = next(iter(run.document.gaps.ranges), None)
     if named is None:
         return (
             "The GPU waits while the host does other work, outside any call that was recorded",
             "Move that work out of the loop, or into another thread that prepares the next input; ranges "
             f"({_RANGES if run.setting.jax else 'roctx'}) around the parts of the program show which part it is.",
         )
-    if re.search(LOADING, named):
+    if re.search(LOADING, named.name):
         return (
             "The GPU waits for the data loader",
             "Load ahead of need: more workers (DataLoader(num_workers=, prefetch_factor=, pin_memory=True)), or less "
             "to do for each sample on the host.",
         )
+    if named.in_other_threads:
+        return (
+            f"The GPU waits until another thread of the program is done with {named.name}",
+            "Find out why that takes so long, and whether the thread that launches has to wait for it.",
+        )
     return (
-        f"The GPU waits while the host is in {named}, and in no call of the runtime",
+        f"The GPU waits while the host is in {named.name}, and in no call of the runtime",
         "Move that work out of the loop, or into another thread that prepares the next input.",
     )
 

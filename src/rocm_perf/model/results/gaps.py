@@ -56,11 +56,15 @@ class CallTime(msgspec.Struct, frozen=True):
 
 
 class RangeTime(msgspec.Struct, frozen=True):
-    """One named range that launching threads were in while the GPU was idle."""
+    """One named range that launching threads were in while the GPU was idle; where they were in none, one of other
+    threads, after which they went on."""
 
     name: str
-    idle_ns: int  # of the idle time before launches, inside the range
+    idle_ns: (
+        int  # of the idle time before launches, inside the range; of other threads, in at least one of them
+    )
     total_ns: int  # of the range
+    in_other_threads: bool = False
 
 
 class Gap(msgspec.Struct, frozen=True):

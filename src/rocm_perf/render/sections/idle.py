@@ -49,7 +49,7 @@ _CALL_COLUMNS: Columns[CallTime] = (
 _RANGE_COLUMNS: Columns[RangeTime] = (
     explained("idle", time, lambda row: row.idle_ns, "idle time before launches that lies inside the range"),
     explained("of", time, lambda row: row.total_ns, "sum of (end_ns - start_ns) over the range's calls"),
-    text("range", lambda row: row.name),
+    text("range", lambda row: row.name + " (in other threads)" * row.in_other_threads),
 )
 _PLACE_COLUMNS: Columns[PlaceGaps] = (
     explained(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import polars as pl
 import pytest
 
 from rocm_perf.analysis.idle.gap_findings import allocations, gap_findings
@@ -95,7 +96,39 @@ def test_outermost_operators_name_it_too() -> None:
 
 def test_a_range_beside_the_idle_time_does_not_explain_it() -> None:
     assert gaps(loop(20, ranges=[*each_step("forward", 0, 25), *each_step("step", 0, 100)])).ranges == ()
-    assert gaps(loop(20, ranges=each_step("next batch", 25, 95, tid=8))).ranges == ()
+
+
+def unnamed(recording: Trace) -> Trace:
+    """Without the process, as JAX records it."""
+    nobody = pl.lit(None, pl.Int64).alias("pid")
+    tables = ("api_calls", "dispatches", "ranges")
+    return Trace({name: recording.table(name).with_columns(nobody) for name in tables})
+
+
+def test_another_thread_explains_it_where_launches_go_on_as_soon_as_it_is_done() -> None:
+    recording = unnamed(loop(20, ranges=each_step("evict", 25, 95, tid=8)))
+    (named,) = gaps(recording).ranges
+    assert (named.name, named.idle_ns, named.in_other_threads) == ("evict", 5 * 70 * MS, True)
+    first = examine(recording, "x").findings[0]
+    assert first.title == "The GPU waits until another thread of the program is done with evict"
+    for start, end in ((25, 80), (60, 140)):  # over long before the launch, or when it is long over
+        assert gaps(loop(20, ranges=each_step("evict", start, end, tid=8))).ranges == ()
+    assert gaps(loop(20, ranges=each_step("evict", 25, 95, tid=8, pid=2))).ranges == ()  # of another process
+
+
+def test_threads_that_launch_side_by_side_are_in_a_part_of_their_time() -> None:
+    """The time of a range is summed over threads, which may be more than the wall."""
+    one, other = (loop(20, ranges=each_step("load", 25, 95, tid=tid)) for tid in (7, 8))
+    tables = {
+        name: [*one.table(name).iter_rows(named=True)] for name in ("api_calls", "dispatches", "ranges")
+    }
+    for row in other.table("api_calls").iter_rows(named=True):
+        tables["api_calls"].append({**row, "tid": 8, "correlation_id": row["correlation_id"] + 100})
+    for row in other.table("dispatches").iter_rows(named=True):
+        tables["dispatches"].append({**row, "agent_id": 1, "correlation_id": row["correlation_id"] + 100})
+    tables["ranges"] += other.table("ranges").iter_rows(named=True)
+    (named,) = gaps(trace((), (), **tables)).ranges
+    assert (named.name, named.in_other_threads) == ("load", False)
 
 
 def test_launches_that_load_code_are_first_uses() -> None:
