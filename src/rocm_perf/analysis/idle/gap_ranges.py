@@ -19,6 +19,7 @@ _PROCESS = THREAD[:2]
 _EXPLAINS = 0.5  # of the host's part of the idle time
 _WHOLE = 0.9  # of the wall of each thread: a range that long names no part of the program
 _SOON = 0.1  # of idle time: the host goes on so soon after another thread's range has ended
+_STEP = r"^ProfilerStep#"
 _MOST_NAMES = 200  # of ranges; programs that number them have thousands, none of which holds most of the time
 
 
@@ -68,10 +69,11 @@ def _end_with(windows: pl.DataFrame, spans: pl.DataFrame) -> bool:
 
 
 def _spans(trace: Trace) -> pl.DataFrame:
-    """Ranges and outermost operators of the host."""
+    """Ranges and outermost operators of the host; a step of torch's profiler names no part of it."""
     of_pass = (pl.col("pass_id") == timed_pass(trace)) & (pl.col("end_ns") > pl.col("start_ns"))
     columns = ["name", *THREAD, "start_ns", "end_ns"]
-    ranges = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu")).select(columns)
+    parts = ~pl.col("on_gpu") & ~pl.col("name").cast(pl.String).str.contains(_STEP)
+    ranges = trace.table("ranges").filter(of_pass & parts).select(columns)
     operators = trace.table("ops").filter(of_pass & (pl.col("category") == "operator")).select(columns)
     return pl.concat([ranges, disjoint(operators, THREAD)])
 

@@ -8,6 +8,7 @@ from rocm_perf.analysis.basis.intervals import holes, union_ns
 from rocm_perf.analysis.basis.keys import firsts, is_first, named
 from rocm_perf.analysis.basis.launched import GPU, delay, launched_kernels, launched_work, timed_calls
 from rocm_perf.analysis.basis.stakes import of_one_gpu
+from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.model.calls import GRAPH_CALL
 from rocm_perf.model.document import Document
@@ -27,6 +28,7 @@ _CALL_KEY = ["node", "pid", "correlation_id"]
 
 # A kernel that runs for less time than it takes to launch leaves the GPU waiting for the host.
 _SHORT_SHARE = 0.5
+_MANY_TIMES = 10
 _IDLE_SHARE = 0.1  # of the kernel time: below, launches are hidden behind kernels
 
 
@@ -38,9 +40,12 @@ def launches(trace: Trace) -> Launches:
     functions = _functions(calls, wall_ns(trace))
     missing = kernels.height - paired.height
     called = firsts(paired.select(*_CALL_KEY, "launch_start", "launch_end"), _CALL_KEY)
+    once = _one_off(trace, called)
     return Launches(
         calls=called.height,
-        call_ns=int((called["launch_end"] - called["launch_start"]).sum()),
+        call_ns=_spent(called),
+        one_off_calls=once.height,
+        one_off_ns=_spent(once),
         kernels=_per_kernel(paired),
         functions=functions,
         graphs=_graphs(paired),
@@ -48,6 +53,17 @@ def launches(trace: Trace) -> Launches:
         not_paired=missing,
         unavailable=None if paired.height else _why_none(kernels, calls),
     )
+
+
+def _spent(calls: pl.DataFrame) -> int:
+    return int((calls["launch_end"] - calls["launch_start"]).sum())
+
+
+def _one_off(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
+    """The launching calls that took far longer than others do, as when code is loaded."""
+    place = ["node", "pid", "launch_start", "launch_end"]
+    once = one_off_calls(trace).rename({"start_ns": "launch_start", "end_ns": "launch_end"})
+    return calls.join(once, on=place, how="semi", nulls_equal=True)
 
 
 def _per_kernel(paired: pl.DataFrame) -> tuple[KernelLaunch, ...]:
@@ -125,27 +141,35 @@ def _why_none(kernels: pl.DataFrame, calls: pl.DataFrame) -> str:
     return "no launching call of any kernel is in the recording"
 
 
+def _as_long(share: float) -> str:
+    return f"{share:.0f} times that" if share >= _MANY_TIMES else f"{format_share(share)} of that"
+
+
 def launch_findings(document: Document) -> list[Finding]:
     """Whether the host spends about as long launching as the GPU does running kernels, while the GPU is often idle."""
-    called, count = document.launches.call_ns, document.launches.calls
+    launches = document.launches
+    called, count = launches.call_ns - launches.one_off_ns, launches.calls - launches.one_off_calls
     kernel_ns = sum(device.kernel_ns for device in document.devices)
     idle_ns = document.gaps.idle_ns
     if (
         document.gaps.doubt
         or not kernel_ns
+        or not count
         or called < _SHORT_SHARE * kernel_ns
         or idle_ns < _IDLE_SHARE * kernel_ns
     ):
         return []
-    mean = format_ns(called / count)
+    each = format_ns(called / count)
+    once = f", beside {launches.one_off_calls:,} that took {format_ns(launches.one_off_ns)} once"
     finding = Finding(
         id="launch-bound",
         severity="warning",
         kind="host-bound",
         title="Launching takes about as long as the kernels run",
         evidence=(
-            f"{format_count(count, 'launching call')} took {format_ns(called)} ({mean} each)",
-            f"the kernels ran for {format_ns(kernel_ns)}: launching took {format_share(called / kernel_ns)} of that",
+            f"{format_count(count, 'launching call')} took {format_ns(called)} ({each} each)"
+            f"{once if launches.one_off_calls else ''}",
+            f"the kernels ran for {format_ns(kernel_ns)}: launching took {_as_long(called / kernel_ns)}",
         ),
         time_at_stake_ns=min(called, idle_ns),
         remedy="Launch less often: capture the loop into a HIP graph (torch.cuda.graph, or torch.compile with "

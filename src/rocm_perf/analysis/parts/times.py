@@ -120,7 +120,7 @@ def all_launches(parts: Sequence[Launches]) -> Launches:
     }
     graphs = [part.graphs for part in parts if part.graphs]
     return replace(
-        as_one(parts, ("call_ns", "calls", "not_paired")),
+        as_one(parts, ("call_ns", "calls", "not_paired", "one_off_calls", "one_off_ns")),
         kernels=added([part.kernels for part in parts], ("kernel",), numbers),
         functions=tuple(
             replace(row, mean_ns=row.total_ns / row.calls, share=shares[row.domain, row.name])

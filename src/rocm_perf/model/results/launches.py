@@ -56,4 +56,6 @@ class Launches(msgspec.Struct, frozen=True):
     graphs: GraphLaunches | None
     latency_ns: float | None  # median delay of kernels that found the GPU idle
     not_paired: int  # dispatches whose launching call is not recorded
+    one_off_calls: int = 0  # of the launching calls: took far longer than others do, as when code is loaded
+    one_off_ns: int = 0
     unavailable: str | None = None

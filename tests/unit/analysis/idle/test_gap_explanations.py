@@ -96,6 +96,7 @@ def test_outermost_operators_name_it_too() -> None:
 
 def test_a_range_beside_the_idle_time_does_not_explain_it() -> None:
     assert gaps(loop(20, ranges=[*each_step("forward", 0, 25), *each_step("step", 0, 100)])).ranges == ()
+    assert gaps(loop(20, ranges=each_step("ProfilerStep#3", 10, 95))).ranges == ()
 
 
 def unnamed(recording: Trace) -> Trace:
@@ -137,6 +138,17 @@ def test_launches_that_load_code_are_first_uses() -> None:
     assert finding.id == "gap-first-use"
     assert "hipLaunchKernel" in finding.title
     assert finding.time_at_stake_ns == 120 * MS
+
+
+def test_what_loading_code_takes_is_not_what_launching_takes() -> None:
+    recording = loop(1, [700, 60_000, 700, 700, 700, 700])
+    (finding,) = launch_findings(document(recording))
+    assert finding.evidence == (
+        "5 launching calls took 3.50 ms (700 us each), beside 1 that took 60.0 ms once",
+        "the kernels ran for 6.00 ms: launching took 58.3 % of that",
+    )
+    (finding,) = launch_findings(document(loop(1, [40_000] * STEPS)))
+    assert finding.evidence[1] == "the kernels ran for 6.00 ms: launching took 40 times that"
 
 
 def test_launches_that_are_all_slow_are_the_hosts() -> None:
