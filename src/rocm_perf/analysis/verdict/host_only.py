@@ -60,7 +60,11 @@ def _unreadable(trace: Trace) -> Finding | None:
 
 
 def _nothing(trace: Trace) -> Finding:
-    held = [f"{trace.rows(table):,} {table}" for table in trace if table not in _ABOUT]
+    held = [
+        format_count(trace.rows(table), table.removesuffix("s"), table)
+        for table in trace
+        if table not in _ABOUT
+    ]
     listed = f"it holds {', '.join(held)}, and neither GPU work nor calls of a GPU runtime"
     return Finding(
         id="nothing-recorded",

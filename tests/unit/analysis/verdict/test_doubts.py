@@ -41,7 +41,7 @@ def test_a_lone_question_about_devices_cannot_tell() -> None:
 def test_operators_without_a_gpu_cannot_tell() -> None:
     finding = first(trace(ops=[{"name": "aten::add", "category": "operator", "start_ns": 0, "end_ns": 9}]))
     assert finding.kind == "cannot-tell"
-    assert "1 ops" in said(finding)
+    assert "1 op," in said(finding)
 
 
 def test_calls_alone_are_start_up_where_first_calls_hold_the_time() -> None:
