@@ -19,14 +19,15 @@ def hidden_waits(calls: pl.DataFrame, items: pl.DataFrame, waited: pl.DataFrame)
     and its long silences, but for a few, begin while the GPU does what it launched, and end soon after that."""
     waiting = calls.filter(pl.col("scope").is_not_null() | pl.col("call").is_in(waited["call"].implode()))
     silent = calls.filter(pl.col("works") & ~pl.col("thread").is_in(waiting["thread"].implode()))
-    ends = _ends(silent, items)
-    if not ends.height:
+    if not silent.height or not items.height:
         return _NONE
     before = over(pl.col("end_ns").shift(1), telling(["thread"], silent))
     silences = (
         silent.select("thread", "call", "start_ns", effect="into", silence=pl.col("start_ns") - before)
         .sort("call")
-        .join_asof(ends, on="call", by="thread", allow_exact_matches=False, check_sortedness=False)
+        .join_asof(
+            _ends(silent, items), on="call", by="thread", allow_exact_matches=False, check_sortedness=False
+        )
         .with_columns(after=pl.col("start_ns") - pl.col("reach"))
         .filter(pl.col("silence") > pl.col("after"))  # the GPU was at work when it began
     )
@@ -40,10 +41,8 @@ def _ends(calls: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """By call that launches: until when the GPU works on what its thread has launched so far (`reach`), and the item
     that ends then (`holder`)."""
     threads = calls.select("call", "thread")
-    last = (
-        items.drop_nulls("call").join(threads, on="call").sort("call", "end_ns").unique("call", keep="last")
-    )
-    reach = pl.col("end_ns").cum_max().over("thread")
-    ends = last.sort("call").with_columns(reach=reach)
+    launched = items.select("call", "end_ns", "out").drop_nulls("call").join(threads, on="call")
+    last = launched.sort("call", "end_ns").unique("call", keep="last", maintain_order=True)
+    ends = last.with_columns(reach=pl.col("end_ns").cum_max().over("thread"))
     holder = pl.when(pl.col("end_ns") == pl.col("reach")).then("out").forward_fill().over("thread")
     return ends.select("thread", "call", "reach", holder=holder)
