@@ -91,7 +91,8 @@ def test_fused_attention_that_keeps_its_gpu_busy(frameworks: Path) -> None:
     names = [row.short_name for row in document.hotspots.rows[:3]]
     assert names == ["kentry<FmhaBwdDQDKDVKernel>", "kentry<FmhaFwdKernel>", "gemm_fusion_dot"]
     assert document.families.rows[0].family == "attention"
-    assert document.path.by_kind["kernel"] > 0.9 * document.path.wall_ns  # the host waits, though no call says so
+    # The host waits in every step, though no call says so: all kernels are on the path.
+    assert document.path.by_kind["kernel"] == pytest.approx(document.hotspots.total_ns, rel=0.01)
     product = operator(frameworks / ATTENTION, "gemm_fusion_dot.3")
     assert product.shapes[0].flops.value == 5 * 2 * 2 * 2048 * 2048 * 6144
     kernels = {row.kernel: row for row in document.roofline.kernels}
