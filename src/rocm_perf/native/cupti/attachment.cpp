@@ -1,6 +1,7 @@
 #include "cupti/attachment.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <initializer_list>
@@ -49,21 +50,32 @@ Attachment::Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_Subs
 
 // CUPTI is subscribed to before anything is enabled: in the other order one program in five crashed (H200, CUDA 13.0).
 CUptiResult Attachment::attach() {
-  calls_ = 0;
   captures_ = 0;
   passed_since_ = 0;
-  ++mark_;
   const CUptiResult result = cuptiSubscribe(&subscriber_, called_back_, nullptr);
   if (result != CUPTI_SUCCESS) return result;
   cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   ahead_ns_ = cupti_clock() - own_clock();
-  if (can_leave_) listen_to_calls(true);
+  if (can_leave_) hear(Heard::few);
   listen_(subscriber_);
   state_ = State::attached;
   return result;
 }
 
+// What was counted before is forgotten: ends of calls may not have been heard.
+void Attachment::hear_all(bool on) {
+  if (!can_leave() || state_ != State::attached || on == (heard_ == Heard::all)) return;
+  if (on) {
+    calls_ = 0;
+    calls_heard_ = 0;
+    hears_all_since_ = own_clock();
+    ++mark_;
+  }
+  hear(on ? Heard::all : Heard::few);
+}
+
 bool Attachment::release() {
+  hear_all(true);
   if (!can_leave() || state_ != State::attached) return false;
   ahead_ns_ = cupti_clock() - own_clock();
   state_ = State::leaving;
@@ -77,7 +89,7 @@ bool Attachment::stay() {
 
 bool Attachment::keep() {
   if (!stay() && state_ != State::attached) return false;
-  if (can_leave_.exchange(false)) listen_to_calls(false);
+  if (can_leave_.exchange(false)) hear(Heard::nothing);
   return true;
 }
 
@@ -94,21 +106,27 @@ CallKind Attachment::kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) c
 void Attachment::called(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (!can_leave_) return;
   const CallKind kind = kind_of(domain, id);
-  heard(kind, call.callbackSite);
+  has_runtime_ = has_runtime_ || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  note(kind, call.callbackSite);
+  if (heard_ != Heard::all) return;
   if (call.callbackSite == CUPTI_API_ENTER) {
     ++calls_;
     ++calls_heard_;
     *call.correlationData = mark_;
     return;
   }
-  if (*call.correlationData != mark_) return;  // it began before CUPTI was attached
-  if (--calls_ == 0 && may_detach(kind, call)) detach();
+  if (*call.correlationData != mark_) return;  // it began before all were heard
+  if (--calls_ == 0 && may_detach(domain, kind, call)) detach();
 }
 
-void Attachment::heard(CallKind kind, CUpti_ApiCallbackSite site) {
-  const std::thread::id me = std::this_thread::get_id();
-  std::thread::id none;
-  if (thread_ != me && !thread_.compare_exchange_strong(none, me)) has_threads_ = true;
+void Attachment::called_by(std::uint32_t thread) {
+  std::uint32_t none = 0;
+  if (thread_ != thread && !thread_.compare_exchange_strong(none, thread)) has_threads_ = true;
+}
+
+void Attachment::note(CallKind kind, CUpti_ApiCallbackSite site) {
+  thread_local const auto me = static_cast<std::uint32_t>(gettid());
+  called_by(me);
   if (kind == CallKind::other) return;
   if (kind == CallKind::graph) has_graphs_ = true;
   if (kind == CallKind::capture_begin && site == CUPTI_API_ENTER) ++captures_;
@@ -116,11 +134,13 @@ void Attachment::heard(CallKind kind, CUpti_ApiCallbackSite site) {
 }
 
 // Beside graphs at the end of a wait, where no graph is being captured: waiting for the GPU would break the capture.
-bool Attachment::may_detach(CallKind kind, const CUpti_CallbackData& call) {
+// The driver's function may have been called by one of the runtime that began before all were heard.
+bool Attachment::may_detach(CUpti_CallbackDomain domain, CallKind kind, const CUpti_CallbackData& call) {
   if (state_ != State::leaving) return false;
+  const bool is_outermost = domain == CUPTI_CB_DOMAIN_RUNTIME_API || !has_runtime_;
   const auto* const result = static_cast<const int*>(call.functionReturnValue);
   const bool has_waited = kind == CallKind::wait && result && *result == 0 && captures_ == 0;
-  if (!has_graphs_ || has_waited) return true;
+  if (is_outermost && (!has_graphs_ || has_waited)) return true;
   std::int64_t never = 0;
   passed_since_.compare_exchange_strong(never, own_clock());
   return false;
@@ -140,13 +160,22 @@ void Attachment::detach() {
   state_ = State::detached;
 }
 
-void Attachment::listen_to_calls(bool on) {
+void Attachment::hear(Heard what) {
   if (kinds_[CUPTI_CB_DOMAIN_RUNTIME_API].empty()) {
     kinds_[CUPTI_CB_DOMAIN_RUNTIME_API] = call_kinds(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
     kinds_[CUPTI_CB_DOMAIN_DRIVER_API] = call_kinds(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
   }
-  for (const CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API})
-    cuptiEnableDomain(on, subscriber_, domain);
+  heard_ = what;
+  for (const CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API}) {
+    cuptiEnableDomain(what == Heard::all, subscriber_, domain);
+    for (CUpti_CallbackId id = 1; what == Heard::few && id < kinds_[domain].size(); ++id)
+      if (kinds_[domain][id] != CallKind::other) cuptiEnableCallback(1, subscriber_, domain, id);
+  }
+}
+
+double Attachment::calls_per_ns() const {
+  const std::int64_t passed = own_clock() - hears_all_since_;
+  return heard_ == Heard::all && passed > 0 ? static_cast<double>(calls_heard_) / static_cast<double>(passed) : 0;
 }
 
 std::int64_t Attachment::now() const { return is_attached() ? cupti_clock() : own_clock() + ahead_ns_; }

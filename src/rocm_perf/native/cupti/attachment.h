@@ -2,7 +2,8 @@
 // CUDA 13.0: a launch by a third, a graph by 0.2 to 0.4 us for each of its kernels), until it is detached. That is done
 // only where one thread calls CUDA, and beside graphs only when the GPU has nothing left to do: graphs write to memory
 // that goes with CUPTI. Of programs with more threads some died of it, whatever was heeded (no call under way, none for
-// 20 ms, an idle GPU).
+// 20 ms, an idle GPU). Being told of every call doubles the time of a step in torch, so while something is recorded
+// only those calls are heard that few programs make often; records tell which threads make the others.
 #pragma once
 
 #include <cupti.h>
@@ -22,43 +23,49 @@ class Attachment {
   Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_SubscriberHandle), bool may_leave);
 
   CUptiResult attach();
-  bool release();  // it is detached at the end of the next call of CUDA; false if it stays
-  bool hold();     // takes that back, or attaches anew (true); CUPTI may be called afterwards
-  bool keep();     // it is not detached any more; false if it is too late
+  bool release();          // it is detached at the end of the next call of CUDA; false if it stays
+  bool hold();             // takes that back, or attaches anew (true); CUPTI may be called afterwards
+  void hear_all(bool on);  // calls: for a while before it is released
+  bool keep();             // it is not detached any more; false if it is too late
   void called(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);  // in any thread
+  void called_by(std::uint32_t thread);         // of the system's number
   bool can_wait() const { return can_leave_; }  // attached as late as it is needed
   bool can_leave() const { return can_leave_ && !has_threads_; }
   bool has_threads() const { return has_threads_; }
   bool waits_in_vain() const;  // it was released for long, and calls end, but none at which it may be detached
   bool is_attached() const { return state_ == State::attached; }
   bool is_leaving() const { return state_ == State::leaving || state_ == State::detaching; }  // CUPTI may not be called
-  std::int64_t calls() const { return calls_heard_; }
+  double calls_per_ns() const;                                                                // since all were heard
   std::int64_t now() const;  // CUPTI's clock, attached or not
 
  private:
   enum class State { detached, attached, leaving, detaching };
+  enum class Heard { nothing, few, all };  // of the calls of CUDA
   static constexpr std::size_t kDomains = CUPTI_CB_DOMAIN_RUNTIME_API + 1;
 
   bool stay();  // if it was released and not yet detached
   CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const;
-  void heard(CallKind kind, CUpti_ApiCallbackSite site);
-  bool may_detach(CallKind kind, const CUpti_CallbackData& call);
+  void note(CallKind kind, CUpti_ApiCallbackSite site);
+  bool may_detach(CUpti_CallbackDomain domain, CallKind kind, const CUpti_CallbackData& call);
   void detach();
-  void listen_to_calls(bool on);
+  void hear(Heard what);
 
   const CUpti_CallbackFunc called_back_;
   void (*const listen_)(CUpti_SubscriberHandle);
   std::atomic<bool> can_leave_;
-  std::atomic<std::thread::id> thread_{};  // the first that called CUDA while it was attached
-  std::atomic<bool> has_threads_{false};   // others called, too
+  std::atomic<std::uint32_t> thread_{0};  // the first that called CUDA while it was attached
+  std::atomic<bool> has_threads_{false};  // others called, too
   std::atomic<bool> has_graphs_{false};
+  std::atomic<bool> has_runtime_{false};   // whose calls make others, of the driver
   std::atomic<int> captures_{0};           // of graphs that have begun
   std::vector<CallKind> kinds_[kDomains];  // by function
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<State> state_{State::detached};
-  std::atomic<std::int64_t> calls_{0};  // of CUDA that are under way
+  std::atomic<Heard> heard_{Heard::nothing};
+  std::int64_t hears_all_since_ = 0;  // on our clock
   std::atomic<std::int64_t> calls_heard_{0};
-  std::atomic<std::uint64_t> mark_{0};         // of a call that began since it was attached
+  std::atomic<std::int64_t> calls_{0};         // of CUDA that are under way, since all are heard
+  std::atomic<std::uint64_t> mark_{0};         // of a call that began since all are heard
   std::atomic<std::int64_t> passed_since_{0};  // on our clock: ends of calls at which it may not be detached; 0: none
   std::atomic<std::int64_t> ahead_ns_;         // of our clock is CUPTI's
 };

@@ -60,7 +60,7 @@ CallKind call_kind(std::string_view function) {
   constexpr std::pair<std::string_view, CallKind> kinds[] = {
       {"GraphLaunch", CallKind::graph},          {"GraphInstantiate", CallKind::graph},
       {"BeginCapture", CallKind::capture_begin}, {"EndCapture", CallKind::capture_end},
-      {"Synchronize", CallKind::wait},
+      {"Synchronize", CallKind::wait},           {"Query", CallKind::query},
   };
   for (const auto& [part, kind] : kinds)
     if (function.find(part) != std::string_view::npos) return kind;

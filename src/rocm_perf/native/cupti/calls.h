@@ -26,7 +26,7 @@ bool is_needed(const std::string& runtime_function);
 // Driver functions that give the GPU work or wait for it: Triton, JAX and Julia call them, past the runtime.
 bool is_work(const std::string& driver_function);
 // What a function of either API means for a profiler that wants to leave.
-enum class CallKind : std::uint8_t { other, graph, wait, capture_begin, capture_end };
+enum class CallKind : std::uint8_t { other, graph, wait, query, capture_begin, capture_end };
 CallKind call_kind(std::string_view function);
 
 }  // namespace rocm_perf

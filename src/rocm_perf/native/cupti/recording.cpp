@@ -239,6 +239,7 @@ void Recording::fill(const CUpti_ActivityMemset& fill) {
 }
 
 void Recording::call(const CUpti_ActivityAPI& call) {
+  if (call.threadId != last_caller_) callers_.insert(last_caller_ = call.threadId);
   const bool runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
   const std::string& name = (runtime ? runtime_ : driver_).name(call.cbid);
   const bool wanted = setup_.every_call || (runtime ? is_needed(name) : is_work(name));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -60,6 +61,7 @@ class Recording {
   void finish(const Ending& ending);
   bool has_begun() const { return begun_; }
   std::uint64_t records() const { return records_; }  // that CUPTI handed over, also those that are not kept
+  const std::set<std::uint32_t>& callers() const { return callers_; }  // the threads that called CUDA
   bool is_full() const { return segments_.is_full(); }
   const std::string& error() const { return segments_.file.error(); }
 
@@ -115,6 +117,8 @@ class Recording {
   Table overheads_{'o', 4};
   Table windows_{'v', 3};
 
+  std::set<std::uint32_t> callers_;
+  std::uint32_t last_caller_ = 0;
   std::unordered_map<std::string, std::string> demangled_;
   std::unordered_map<std::uint32_t, Range> open_ranges_;
   std::map<std::uint32_t, std::uint32_t> device_of_;  // by context

@@ -38,13 +38,16 @@ constexpr std::size_t kMostBuffers = 256;          // unwritten; beyond them CUP
 constexpr std::int64_t kFlushEvery = 500'000'000;  // nanoseconds
 constexpr std::int64_t kLinger = 1'000'000'000;  // after a window closed, so that work that was launched in it is seen
 constexpr std::int64_t kLingerPart = 20;  // of a window that recurs: it lingers for so small a part of its length
+constexpr std::int64_t kListenPart =
+    240;  // of its period: for so long, at least, every call is heard before CUPTI goes
 // Windows that recur may cost half a percent of the program's time: those of a program that launches all the time close
 // early. What a record costs it, with its share of attaching and leaving, was measured in programs whose windows closed
-// early (H200, CUDA 13.0: 1.3 to 1.6 us in one of CUDA graphs). A call that is heard costs something, too, recorded or
-// not: in a decode loop in torch, which makes 2,000 of them a step, 1.6 us.
+// early (H200, CUDA 13.0: 1.3 to 1.6 us in one of CUDA graphs). Calls that are not recorded cost something, too: in a
+// decode loop in torch, which makes 2,000 of them a step, so much for each that there would have been at the pace of
+// the last time that all were heard, which is half the program's own.
 constexpr std::int64_t kCostPart = 200;
 constexpr std::int64_t kRecordCost = 1'400;  // nanoseconds, as is the next
-constexpr std::int64_t kCallCost = 1'600;
+constexpr std::int64_t kCallCost = 700;
 constexpr std::int64_t kMostAhead = 500'000'000;    // that CUPTI is attached before its window opens
 constexpr std::size_t kSmallBufferBytes = 1 << 17;  // so that records are counted soon
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -67,6 +70,7 @@ class Tracer {
         window_(setup.window, setup.start.cupti_ns),
         recurs_(setup.window.recurs()),
         most_cost_(recurs_ ? setup.window.period_ns / kCostPart : INT64_MAX),
+        least_linger_(std::min(kLinger, setup.window.period_ns / kListenPart)),
         buffer_bytes_(recurs_ ? kSmallBufferBytes : kBufferBytes),
         recording_(setup, [&attachment] { return attachment.now(); }),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -114,6 +118,7 @@ class Tracer {
   Window window_;
   const bool recurs_;
   const std::int64_t most_cost_;  // of one window, in nanoseconds
+  const std::int64_t least_linger_;
   const std::size_t buffer_bytes_;
   CallChoice calls_ = CallChoice::all;
   std::mutex switching_;  // of the next two
@@ -137,7 +142,8 @@ class Tracer {
   std::atomic<std::int64_t> attaching_{0};  // nanoseconds that it took last
   std::int64_t last_change_ = 0;            // of the window; this and what follows is the writer's
   std::int64_t linger_ = kLinger;
-  std::int64_t cost_before_ = 0;  // the window that is open
+  std::uint64_t records_before_ = 0;  // the window that is open
+  double calls_per_ns_ = 0;           // when all were heard last
 };
 
 // Never destroyed: CUPTI may call until the very end.
@@ -277,9 +283,11 @@ std::int64_t Tracer::ahead() const {
   return must_come ? std::min(attaching_.load(), kMostAhead) : 0;
 }
 
-// What recording has taken of the program's time so far.
+// What the window that is open has taken of the program's time so far.
 std::int64_t Tracer::cost() const {
-  return static_cast<std::int64_t>(recording_.records()) * kRecordCost + attachment_.calls() * kCallCost;
+  const auto records = static_cast<std::int64_t>(recording_.records() - records_before_);
+  const auto calls = static_cast<std::int64_t>(calls_per_ns_ * static_cast<double>(attachment_.now() - last_change_));
+  return records * kRecordCost + calls * kCallCost;
 }
 
 void Tracer::open() {
@@ -301,6 +309,7 @@ void Tracer::close() {
 void Tracer::leave() {
   flush(true);
   write_waiting();
+  calls_per_ns_ = attachment_.calls_per_ns();
   const std::lock_guard lock(switching_);
   is_recording_ = !attachment_.release();
 }
@@ -334,13 +343,14 @@ void Tracer::follow_window() {
   for (const auto& [time, is_open] : window_.taken_changes()) {
     recording_.window_changed(time, is_open);
     if (is_open)
-      cost_before_ = cost();
+      records_before_ = recording_.records();
     else if (recurs_)
-      linger_ = std::min(kLinger, (time - last_change_) / kLingerPart);
+      linger_ = std::clamp((time - last_change_) / kLingerPart, least_linger_, kLinger);
     last_change_ = time;
   }
   const bool is_open = window_.state() == Window::State::open;
   if (is_open) open();
+  attachment_.hear_all(!is_open && !is_near);
   if (stayed_.empty() && (attachment_.has_threads() || attachment_.waits_in_vain())) stay();
   if (!is_open && !is_near && now - last_change_ > linger_ && is_recording()) close();
 }
@@ -359,7 +369,7 @@ void Tracer::write() {
     uses_gpu();  // while its context is there
     follow_window();
     write_waiting();
-    if (cost() - cost_before_ >= most_cost_) window_.rest(attachment_.now());
+    if (cost() >= most_cost_) window_.rest(attachment_.now());
     if (recording_.is_full()) give_up("it reached the size that was asked for");
     if (!recording_.error().empty()) give_up(recording_.error());
   }
@@ -392,6 +402,8 @@ void Tracer::write_waiting() {
     waiting = full_.size();
   }
   for (; waiting && attachment_.is_attached(); --waiting) write_next();
+  for (const std::uint32_t thread : recording_.callers())
+    if (thread != static_cast<std::uint32_t>(gettid())) attachment_.called_by(thread);
   recording_.flush();
 }
 
