@@ -162,25 +162,34 @@ void some_from(unsigned first, unsigned count) {
 // What the tracer does is waited for: no scene depends on how fast the machine is, or on which thread has its turn.
 constexpr unsigned kPatience = 60'000;  // ms
 
-void call_runtime(CUpti_CallbackId id) {
-  std::uint64_t own = 0;
-  standin_begin_call(id, &own);
-  standin_end_call(id, &own);
+void call(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  standin_begin_call(domain, id);
+  standin_end_call(domain, id);
 }
+
+void call_runtime(CUpti_CallbackId id) { call(CUPTI_CB_DOMAIN_RUNTIME_API, id); }
 
 void await_recording(bool on) {
   for (unsigned ms = 0; ms < kPatience && standin_records_kernels() != on; ++ms, usleep(1000))
     call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_v3020);
 }
 
-// So many kernels, and calls that are not recorded, at once while kernels are recorded; the tracer's thread has its
-// turn after each.
-void until_closed(unsigned kernels, unsigned calls) {
+// A thousand kernels at once while they are recorded; the tracer's thread has its turn after each.
+void until_closed() {
   standin_context_created(1, 0);
   await_recording(true);
   for (unsigned ms = 0; ms < kPatience && standin_records_kernels(); ++ms, usleep(1000)) {
-    some_from(ms * kernels, kernels);
-    for (unsigned i = 0; i < calls; ++i) call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
+    some_from(ms * 1000, 1000);
+    call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
+  }
+}
+
+// Calls that are not recorded, one after the other, and few kernels, until CUPTI has been detached twice.
+void calling() {
+  standin_context_created(1, 0);
+  for (unsigned step = 0; step < kPatience && standin_detachments() < 2; ++step) {
+    some_from(step, 1);
+    for (unsigned i = 0; i < 1000; ++i) call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
   }
 }
 
@@ -269,11 +278,12 @@ void steady() {
   for (unsigned step = 0; step < 200; ++step) launch_steadily(step);
 }
 
-// As `steady`, for three seconds, with graphs on so many GPUs; nobody waits for the stream that they run on.
+// As `steady`, for longer than the tracer waits to leave, with graphs on so many GPUs; nobody waits for the stream that
+// they run on.
 void with_graphs(unsigned gpus, bool waits, bool captures = false) {
   for (unsigned gpu = 0; gpu < gpus; ++gpu) standin_context_created(gpu + 1, gpu);
   if (captures) await_recording(true), call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000);
-  for (unsigned step = 0; step < 300; ++step) {
+  for (unsigned step = 0; step < 450; ++step) {
     call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000);
     launch_steadily(step);
     if (waits) call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020);
@@ -286,6 +296,20 @@ void until_detached(unsigned times) {
   unsigned step = 0;
   for (; step < kPatience / 10 && standin_detachments() < times; ++step) launch_steadily(step);
   std::printf("%u\n", 10 * step);
+}
+
+// One call from the window to long after it, which calls the driver all the time.
+void in_a_call() {
+  constexpr auto kLong = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+  standin_context_created(1, 0);
+  await_recording(true);
+  call_runtime(CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_v3020);
+  standin_begin_call(CUPTI_CB_DOMAIN_RUNTIME_API, kLong);
+  some(10);
+  for (unsigned ms = 0; ms < 2500; ++ms, usleep(1000))
+    call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2);
+  standin_end_call(CUPTI_CB_DOMAIN_RUNTIME_API, kLong);
+  for (unsigned ms = 0; ms < kPatience && !standin_detachments(); ++ms, usleep(1000)) call_runtime(kLong);
 }
 
 // As `steady`, in two threads that take turns: no call is under way when another begins.
@@ -332,8 +356,8 @@ int main(int, char** words) {
   if (scene == "nvtx") return reinterpret_cast<int (*)(void*)>(dlsym(tracer, "InitializeInjectionNvtx2"))(words);
   if (scene == "fork") return forking();
   if (scene == "many") return many(), 0;
-  if (scene == "until closed") return until_closed(1000, 1), 0;
-  if (scene == "until closed by calls") return until_closed(50, 2000), 0;
+  if (scene == "until closed") return until_closed(), 0;
+  if (scene == "calling") return calling(), 0;
   if (scene == "windows") return windows(), 0;
   if (scene == "ring") return ring(), 0;
   if (scene == "steady") return steady(), 0;
@@ -341,6 +365,7 @@ int main(int, char** words) {
   if (scene == "with graphs, without waits") return with_graphs(1, false), 0;
   if (scene == "with graphs on two GPUs") return with_graphs(2, true), 0;
   if (scene == "with graphs, beside a capture") return with_graphs(1, true, true), 0;
+  if (scene == "in a call") return in_a_call(), 0;
   if (scene == "in threads") return in_threads(), 0;
   if (scene == "delay") return by_the_clock(true, false), 0;
   if (scene == "duration") return by_the_clock(false, true), 0;

@@ -16,8 +16,7 @@ bool standin_is_attached();
 bool standin_has_context(unsigned device);
 void standin_gpu_is_idle();
 unsigned standin_detachments();
-// A call of the runtime, with eight bytes of its own for whoever listens.
-void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own);
-void standin_end_call(CUpti_CallbackId id, std::uint64_t* own);
+void standin_begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+void standin_end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);  // if that is enabled
 }

@@ -72,11 +72,10 @@ void hand_over() {
   buffer = nullptr;
 }
 
-CUpti_CallbackData call_data(CUpti_ApiCallbackSite site, std::uint64_t* own) {
+CUpti_CallbackData call_data(CUpti_ApiCallbackSite site) {
   CUpti_CallbackData data{};
   data.callbackSite = site;
   data.functionReturnValue = &result;
-  data.correlationData = own;
   return data;
 }
 
@@ -166,22 +165,22 @@ void standin_call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const v
   if (wanted) wanted(nullptr, domain, id, data);
 }
 
-void standin_begin_call(CUpti_CallbackId id, std::uint64_t* own) {
-  const CUpti_CallbackData data = call_data(CUPTI_API_ENTER, own);
-  standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+void standin_begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  const CUpti_CallbackData data = call_data(CUPTI_API_ENTER);
+  standin_call_back(domain, id, &data);
   const std::lock_guard lock(guard);
   ++calls_under_way;
   if (callback) callers.insert(std::this_thread::get_id());
-  graph_runs |= id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
+  graph_runs |= domain == CUPTI_CB_DOMAIN_RUNTIME_API && id == CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
 }
 
-void standin_end_call(CUpti_CallbackId id, std::uint64_t* own) {
+void standin_end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   {
     const std::lock_guard lock(guard);
     --calls_under_way;
   }
-  const CUpti_CallbackData data = call_data(CUPTI_API_EXIT, own);
-  standin_call_back(CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+  const CUpti_CallbackData data = call_data(CUPTI_API_EXIT);
+  standin_call_back(domain, id, &data);
 }
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function, void*) {
@@ -282,6 +281,7 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
       {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_ptds_v7000, "cudaMemcpy_ptds_v7000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, "cudaStreamSynchronize_v3020"},
+      {CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_v3020, "cudaStreamQuery_v3020"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, "cudaStreamBeginCapture_v10000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000, "cudaStreamEndCapture_v10000"},
       {CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, "cudaGetLastError_v3020"}};

@@ -16,6 +16,14 @@ constexpr std::uint32_t kDetachable = 24;  // CUDA 12.6: before it, programs cra
 constexpr auto kGlance = std::chrono::microseconds(20);
 constexpr std::int64_t kPatience = 2'000'000'000;
 
+// Calls of this thread that are under way, since all are heard. CUPTI keeps eight bytes for each call itself, but may
+// not have those of a call whose beginning it has not told of.
+struct Nested {
+  std::uint64_t mark;
+  int calls;
+};
+thread_local Nested nested{};
+
 std::int64_t own_clock() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -42,9 +50,11 @@ std::vector<CallKind> call_kinds(CUpti_CallbackDomain domain, CUpti_CallbackId e
 
 }  // namespace
 
-Attachment::Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_SubscriberHandle), bool may_leave)
+Attachment::Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_SubscriberHandle), bool may_leave,
+                       bool comes_back)
     : called_back_(called_back),
       listen_(listen),
+      comes_back_(comes_back),
       can_leave_(may_leave && is_detachable()),
       ahead_ns_(cupti_clock() - own_clock()) {}
 
@@ -109,13 +119,15 @@ void Attachment::called(CUpti_CallbackDomain domain, CUpti_CallbackId id, const 
   has_runtime_ = has_runtime_ || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
   note(kind, call.callbackSite);
   if (heard_ != Heard::all) return;
+  if (nested.mark != mark_) nested = {mark_, 0};
   if (call.callbackSite == CUPTI_API_ENTER) {
+    ++nested.calls;
     ++calls_;
     ++calls_heard_;
-    *call.correlationData = mark_;
     return;
   }
-  if (*call.correlationData != mark_) return;  // it began before all were heard
+  if (nested.calls == 0) return;  // it began before all were heard
+  --nested.calls;
   if (--calls_ == 0 && may_detach(domain, kind, call)) detach();
 }
 
@@ -133,17 +145,24 @@ void Attachment::note(CallKind kind, CUpti_ApiCallbackSite site) {
   if (kind == CallKind::capture_end && site == CUPTI_API_EXIT && captures_ > 0) --captures_;
 }
 
-// Beside graphs at the end of a wait, where no graph is being captured: waiting for the GPU would break the capture.
-// The driver's function may have been called by one of the runtime that began before all were heard.
+// Not at the end of a driver's function that may have been called by one of the runtime, before whose beginning not all
+// were heard. Beside graphs at the end of a wait, where none is being captured: waiting for the GPU would break that.
 bool Attachment::may_detach(CUpti_CallbackDomain domain, CallKind kind, const CUpti_CallbackData& call) {
-  if (state_ != State::leaving) return false;
-  const bool is_outermost = domain == CUPTI_CB_DOMAIN_RUNTIME_API || !has_runtime_;
+  if (state_ != State::leaving || why_it_stays()) return false;
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && has_runtime_) return false;
   const auto* const result = static_cast<const int*>(call.functionReturnValue);
   const bool has_waited = kind == CallKind::wait && result && *result == 0 && captures_ == 0;
-  if (is_outermost && (!has_graphs_ || has_waited)) return true;
+  if (!has_graphs_ || has_waited) return true;
   std::int64_t never = 0;
   passed_since_.compare_exchange_strong(never, own_clock());
   return false;
+}
+
+const char* Attachment::why_it_stays() const {
+  if (has_threads_) return "it cannot be detached safely where several threads call CUDA";
+  if (has_graphs_ && comes_back_) return "it cannot be detached and attached again safely beside CUDA graphs";
+  if (waits_in_vain()) return "beside CUDA graphs it can be detached only where the one GPU is waited for";
+  return nullptr;
 }
 
 bool Attachment::waits_in_vain() const { return passed_since_ && own_clock() - passed_since_ > kPatience; }
@@ -152,7 +171,7 @@ void Attachment::detach() {
   State leaving = State::leaving;
   if (!state_.compare_exchange_strong(leaving, State::detaching)) return;
   const bool is_idle = !has_graphs_ || finish_work();
-  if (!is_idle || calls_ || has_threads_) {
+  if (!is_idle || calls_ || why_it_stays()) {
     state_ = State::leaving;
     return;
   }

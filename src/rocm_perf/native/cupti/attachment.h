@@ -1,9 +1,11 @@
 // Whether CUPTI is at work in the program. While it is, calls of CUDA are dearer, also if nothing is recorded (H200,
 // CUDA 13.0: a launch by a third, a graph by 0.2 to 0.4 us for each of its kernels), until it is detached. That is done
-// only where one thread calls CUDA, and beside graphs only when the GPU has nothing left to do: graphs write to memory
-// that goes with CUPTI. Of programs with more threads some died of it, whatever was heeded (no call under way, none for
-// 20 ms, an idle GPU). Being told of every call doubles the time of a step in torch, so while something is recorded
-// only those calls are heard that few programs make often; records tell which threads make the others.
+// only where programs were seen to live on: where one thread calls CUDA, and beside graphs only if it does not come
+// back, when the GPU has nothing left to do, because graphs write to memory that goes with CUPTI. Of programs with more
+// threads some died of its going, whatever was heeded (no call under way, none for 20 ms, an idle GPU); with graphs
+// some died in CUPTI when it had come back, four of about 11,600 times. Being told of every call doubles the time of a
+// step in torch, so while something is recorded only those calls are heard that few programs make often; records tell
+// which threads make the others.
 #pragma once
 
 #include <cupti.h>
@@ -20,7 +22,7 @@ namespace rocm_perf {
 class Attachment {
  public:
   // `listen` asks for the callbacks that are needed as long as it is attached.
-  Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_SubscriberHandle), bool may_leave);
+  Attachment(CUpti_CallbackFunc called_back, void (*listen)(CUpti_SubscriberHandle), bool may_leave, bool comes_back);
 
   CUptiResult attach();
   bool release();          // it is detached at the end of the next call of CUDA; false if it stays
@@ -30,9 +32,8 @@ class Attachment {
   void called(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);  // in any thread
   void called_by(std::uint32_t thread);         // of the system's number
   bool can_wait() const { return can_leave_; }  // attached as late as it is needed
-  bool can_leave() const { return can_leave_ && !has_threads_; }
-  bool has_threads() const { return has_threads_; }
-  bool waits_in_vain() const;  // it was released for long, and calls end, but none at which it may be detached
+  bool can_leave() const { return can_leave_ && !why_it_stays(); }
+  const char* why_it_stays() const;  // null where it may be detached
   bool is_attached() const { return state_ == State::attached; }
   bool is_leaving() const { return state_ == State::leaving || state_ == State::detaching; }  // CUPTI may not be called
   double calls_per_ns() const;                                                                // since all were heard
@@ -43,7 +44,8 @@ class Attachment {
   enum class Heard { nothing, few, all };  // of the calls of CUDA
   static constexpr std::size_t kDomains = CUPTI_CB_DOMAIN_RUNTIME_API + 1;
 
-  bool stay();  // if it was released and not yet detached
+  bool waits_in_vain() const;  // it was released for long, and calls end, but none at which it may be detached
+  bool stay();                 // if it was released and not yet detached
   CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const;
   void note(CallKind kind, CUpti_ApiCallbackSite site);
   bool may_detach(CUpti_CallbackDomain domain, CallKind kind, const CUpti_CallbackData& call);
@@ -52,6 +54,7 @@ class Attachment {
 
   const CUpti_CallbackFunc called_back_;
   void (*const listen_)(CUpti_SubscriberHandle);
+  const bool comes_back_;
   std::atomic<bool> can_leave_;
   std::atomic<std::uint32_t> thread_{0};  // the first that called CUDA while it was attached
   std::atomic<bool> has_threads_{false};  // others called, too
@@ -65,7 +68,7 @@ class Attachment {
   std::int64_t hears_all_since_ = 0;  // on our clock
   std::atomic<std::int64_t> calls_heard_{0};
   std::atomic<std::int64_t> calls_{0};         // of CUDA that are under way, since all are heard
-  std::atomic<std::uint64_t> mark_{0};         // of a call that began since all are heard
+  std::atomic<std::uint64_t> mark_{0};         // of the time since all are heard
   std::atomic<std::int64_t> passed_since_{0};  // on our clock: ends of calls at which it may not be detached; 0: none
   std::atomic<std::int64_t> ahead_ns_;         // of our clock is CUPTI's
 };

@@ -53,9 +53,6 @@ constexpr std::size_t kSmallBufferBytes = 1 << 17;  // so that records are count
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 constexpr const char* kStayed = "CUPTI stayed in the program when nothing was recorded, where it makes calls dearer: ";
-constexpr const char* kBesideGraphs =
-    "beside CUDA graphs it can be detached safely only where the program waits for the one GPU that it uses";
-constexpr const char* kBesideThreads = "it cannot be detached safely where several threads call CUDA";
 
 struct Buffer {
   std::uint8_t* data;
@@ -102,10 +99,11 @@ class Tracer {
   void follow_window();
   std::int64_t ahead() const;
   std::int64_t cost() const;
+  std::int64_t costly_from() const;
   void open();
   void close();
   void leave();
-  void stay();
+  void stay(const std::string& why);
   void record(bool on);
   void take_buffers_back();
   bool is_recording();
@@ -249,7 +247,7 @@ bool Tracer::wait() const {
   const std::int64_t now = attachment_.now();
   const std::int64_t rest = last_change_ + linger_ >= now ? last_change_ + linger_ : INT64_MAX;
   const std::int64_t early = ahead();
-  const std::int64_t until_change = std::min(window_.next_change(now + early) - early, rest) - now;
+  const std::int64_t until_change = std::min({window_.next_change(now + early) - early, rest, costly_from()}) - now;
   const std::int64_t patience = std::clamp<std::int64_t>(until_change, 0, kFlushEvery);
   pollfd waiting{wake_, POLLIN, 0};
   if (poll(&waiting, 1, static_cast<int>(patience / 1'000'000 + 1)) <= 0) return false;
@@ -290,6 +288,13 @@ std::int64_t Tracer::cost() const {
   return records * kRecordCost + calls * kCallCost;
 }
 
+// When the window that is open has cost its share, if nothing is recorded and calls go on as they were heard.
+std::int64_t Tracer::costly_from() const {
+  const double cost_per_ns = calls_per_ns_ * kCallCost;
+  if (!recurs_ || cost_per_ns <= 0 || window_.state() != Window::State::open) return INT64_MAX;
+  return last_change_ + static_cast<std::int64_t>(static_cast<double>(most_cost_) / cost_per_ns);
+}
+
 void Tracer::open() {
   record(true);
   if (attachment_.is_attached() || !stopped_.empty()) return;
@@ -314,12 +319,12 @@ void Tracer::leave() {
   is_recording_ = !attachment_.release();
 }
 
-void Tracer::stay() {
+void Tracer::stay(const std::string& why) {
   const std::lock_guard lock(switching_);
   const bool was_released = attachment_.is_leaving();
   if (!attachment_.keep()) return;
   is_recording_ |= was_released;  // nothing was switched off
-  stayed_ = attachment_.has_threads() ? kBesideThreads : kBesideGraphs;
+  stayed_ = why;
 }
 
 bool Tracer::is_recording() {
@@ -351,7 +356,8 @@ void Tracer::follow_window() {
   const bool is_open = window_.state() == Window::State::open;
   if (is_open) open();
   attachment_.hear_all(!is_open && !is_near);
-  if (stayed_.empty() && (attachment_.has_threads() || attachment_.waits_in_vain())) stay();
+  const char* const why = attachment_.why_it_stays();
+  if (stayed_.empty() && why) stay(why);
   if (!is_open && !is_near && now - last_change_ > linger_ && is_recording()) close();
 }
 
@@ -533,7 +539,7 @@ void listen(CUpti_SubscriberHandle subscriber) {
 
 void start(const std::string& pattern, const std::string& domains) {
   const WindowSettings window = window_settings();
-  static Attachment attachment(called_back, listen, window.is_limited() && window.range.empty());
+  static Attachment attachment(called_back, listen, window.is_limited() && window.range.empty(), window.recurs());
   const bool waits = window.delay_ns > 0 && attachment.can_wait();
   const CUptiResult result = waits ? CUPTI_SUCCESS : attachment.attach();
   if (result != CUPTI_SUCCESS) {
