@@ -6,6 +6,7 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 BROWSER := $(VENV)/.browser
 CLUSTER := $(VENV)/.cluster
+TORCH := .venv-torch/.ready
 WEB := web/node_modules/.package-lock.json
 CPP_FILES := find src tests examples testbed -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.hip'
 # One more than two cores: many tests wait for a program.
@@ -18,7 +19,7 @@ QUICK := "not whole and not native and not launches and not thorough and not bro
 # $(call files_with,PATTERN): test files in which the pattern occurs. To collect all of them takes each process half a minute.
 files_with = $(sort $(shell grep -rlE --include='test_*.py' '$(1)' tests))
 
-.PHONY: help demo test test-whole test-properties test-native test-profile test-slurm softgpu test-softgpu test-torch test-jax test-browser test-coverage web lint format fuzz fuzz-readers bench clean
+.PHONY: help demo test test-whole test-properties test-native test-profile test-slurm softgpu test-softgpu torch test-torch test-jax test-browser test-coverage web lint format fuzz fuzz-readers bench clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 17
@@ -70,8 +71,12 @@ $(CLUSTER): $(READY)
 test-slurm: $(READY) $(CLUSTER) ## jobs on a real SLURM of two nodes, and mpirun, with fake profilers
 	$(BIN)/python -m pytest -rs -m slurm tests/slurm $(PYTEST_ARGS)
 
-test-torch: ## tests that need torch: operators called again, torch.profiler injected (fetches torch, runs on a CPU)
-	@if $(call environment,.venv-torch,--editable . pytest pytest-xdist hypothesis torch==2.13.0); \
+torch: $(TORCH) ## get torch for the next
+$(TORCH): pyproject.toml
+	@($(call environment,.venv-torch,--editable . pytest pytest-xdist hypothesis torch==2.13.0)) && touch $@ || true
+
+test-torch: torch ## tests that need torch: operators called again, torch.profiler injected (fetches torch, runs on a CPU)
+	@if test -f $(TORCH); \
 	then OMP_NUM_THREADS=1 .venv-torch/bin/python -m pytest -n $(JOBS) --dist worksteal tests/unit/render/test_repro.py tests/unit/cli/test_repro.py tests/with_torch; \
 	else echo "torch 2.13.0 cannot be installed here: its tests are skipped"; fi
 
