@@ -99,6 +99,11 @@ def test_fused_attention_that_keeps_its_gpu_busy(frameworks: Path) -> None:
     gemm = next(row for name, row in kernels.items() if name == "gemm_fusion_dot")
     assert {part.ceiling for part in gemm.work} == {"HBM", "bf16 matrix"}
     assert gemm.percent_of_roof.value == pytest.approx(23.9, abs=0.5)
+    # Two sequences of 16 heads, 2,048 queries and keys of 128 values, causal: so it is in the calls themselves.
+    pairs = 2 * 16 * 2048 * 2049 // 2
+    work = {row.short_name: row.flops.value for row in document.roofline.kernels}
+    assert work["kentry<FmhaFwdKernel>"] == 2 * pairs * 2 * 128
+    assert work["kentry<FmhaBwdDQDKDVKernel>"] == 2 * pairs * 5 * 128
     library = operator(frameworks / ATTENTION, "custom-call.1 (__cublas$gemm)")
     assert library.shapes[0].flops.value == product.shapes[0].flops.value  # the same product, by hipBLASLt
 

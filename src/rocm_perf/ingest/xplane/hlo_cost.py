@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from rocm_perf.ingest.xplane.fused_attention import attention_work, is_fused_attention
 from rocm_perf.ingest.xplane.hlo import COLLECTIVES, Instruction, Program, Shape
 
 _ELEMENTWISE = frozenset(
@@ -79,6 +80,7 @@ class Cost(NamedTuple):
     flops: int | None
     bytes: int
     formula: str
+    doubt: str = ""  # what makes the FLOPs a bound
 
 
 class _Gemm(msgspec.Struct, frozen=True):
@@ -97,13 +99,18 @@ class _Config(msgspec.Struct, frozen=True):
 
 def cost_of(program: Program, instruction: Instruction) -> Cost:
     """The cost of one execution."""
+    moved = _moved(program, instruction)
+    if is_fused_attention(instruction):
+        work = attention_work(instruction)
+        return Cost(work.flops, moved, work.formula, work.doubt)
     flops, formula = _flops(program, instruction, 0)
-    return Cost(flops, _moved(program, instruction), formula)
+    return Cost(flops, moved, formula)
 
 
 def holds_products(program: Program, instruction: Instruction, depth: int = 0) -> bool:
     """Whether it multiplies matrices or convolves: what matrix units do."""
-    if instruction.opcode in ("dot", "convolution") or instruction.target.startswith((_GEMM, _CONVOLUTION)):
+    multiplies = instruction.opcode in ("dot", "convolution") or is_fused_attention(instruction)
+    if multiplies or instruction.target.startswith((_GEMM, _CONVOLUTION)):
         return True
     inner = program.inside(instruction) if depth < _DEEPEST else ()
     return any(holds_products(program, each, depth + 1) for each in inner)

@@ -234,6 +234,7 @@ def _counted(program: Program, instruction: Instruction) -> str:
             "flops": cost.flops,
             "bytes": cost.bytes,
             "formula": f"{cost.formula} ({_COUNTED})" if cost.flops is not None else cost.formula,
+            "doubt": cost.doubt or None,
             "products": holds_products(program, instruction),
             "fuses": [name for name in fused if name],
         }

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rocm_perf.ingest.xplane.hlo import Program
-from rocm_perf.ingest.xplane.hlo_cost import Cost, cost_of
+from rocm_perf.ingest.xplane.hlo import Instruction, Program
+from rocm_perf.ingest.xplane.hlo_cost import Cost, cost_of, holds_products
 from rocm_perf.ingest.xplane.messages import hlo_messages
 
 F32, BF16, S8, TUPLE = 11, 16, 2, 13
@@ -51,9 +51,12 @@ class Made:
     def message(self, number: int) -> Any:
         return next(i for c in self.proto.hlo_module.computations for i in c.instructions if i.id == number)
 
-    def cost(self, number: int) -> Cost:
+    def found(self, number: int) -> tuple[Program, Instruction]:
         program = Program(self.proto.SerializeToString())
-        return cost_of(program, program.instructions[self.message(number).name.decode()])
+        return program, program.instructions[self.message(number).name.decode()]
+
+    def cost(self, number: int) -> Cost:
+        return cost_of(*self.found(number))
 
 
 def parameters(made: Made, *shapes: tuple[int, ...], into: int = 1, dtype: int = F32) -> list[int]:
@@ -99,6 +102,62 @@ def test_a_convolution_and_its_gradients(
     call = made.add("custom-call", result, *operands, custom_call_target=target.encode())
     made.message(call).convolution_dimension_numbers.kernel_output_feature_dimension = 0
     assert made.cost(call).flops == FORWARD
+
+
+# What Transformer Engine states of a call: 2 sequences of 16 heads, 2,048 queries and keys of 128 values.
+STATED = {"input_batch": 2, "attn_heads": 16, "q_max_seqlen": 2048, "kv_max_seqlen": 2048, "qk_head_dim": 128,
+          "v_head_dim": 128, "mask_type": 2, "max_segments_per_seq": 1, "window_size_left": -1}  # fmt: skip
+NONE, PADDED, CAUSAL, TO_THE_LAST = 0, 1, 2, 4  # mask types
+CAUSAL_PAIRS = 2048 * 2049 // 2
+
+
+def attention(direction: str, **changed: int | None) -> Cost:
+    made = Made()
+    queries = parameters(made, (2, 2048, 16, 128), dtype=BF16)
+    stated = {name: value for name, value in {**STATED, **changed}.items() if value is not None}
+    config = (
+        "{" + ", ".join(f"{name} = {value} : i64" for name, value in stated.items()) + ", is_training = true}"
+    )
+    target = f"te_fused_attn_{direction}_ffi"
+    call = made.add("custom-call", [(2, 2048, 16, 128), (1 << 20,)], *queries, dtype=(BF16, S8),
+                    custom_call_target=target.encode(), backend_config=config.encode())  # fmt: skip
+    assert holds_products(*made.found(call))
+    return made.cost(call)
+
+
+@pytest.mark.parametrize(
+    ("changed", "pairs"),
+    [
+        ({}, CAUSAL_PAIRS),
+        ({"mask_type": NONE}, 2048 * 2048),
+        ({"mask_type": TO_THE_LAST, "kv_max_seqlen": 4096}, CAUSAL_PAIRS + 2048 * 2048),
+        ({"mask_type": CAUSAL, "kv_max_seqlen": 4096}, CAUSAL_PAIRS),
+        ({"window_size_left": 0}, 2048),
+    ],
+)
+def test_attention_of_transformer_engine(changed: dict[str, int], pairs: int) -> None:
+    forward, backward = (attention(direction, **changed) for direction in ("forward", "backward"))
+    assert forward.flops == 2 * 2 * 16 * pairs * (128 + 128)
+    assert backward.flops == 2 * 2 * 16 * pairs * (3 * 128 + 2 * 128)
+    assert not forward.doubt
+
+
+def test_attention_moves_its_tensors_and_not_its_scratch_memory() -> None:
+    assert attention("forward").bytes == 2 * (2 * 2048 * 16 * 128) * 2
+
+
+@pytest.mark.parametrize("changed", [{"mask_type": PADDED}, {"max_segments_per_seq": 2}])
+def test_attention_of_sequences_whose_lengths_are_not_recorded_is_a_bound(changed: dict[str, int]) -> None:
+    assert attention("forward", **changed).doubt.startswith("at most: how long its sequences are")
+
+
+def test_attention_that_does_not_state_its_sizes() -> None:
+    assert attention("forward", attn_heads=None)[::2] == (
+        None,
+        "te_fused_attn_forward_ffi does not state its attn_heads",
+    )
+    older = attention("forward", qk_head_dim=None, v_head_dim=None, head_dim=64)
+    assert older.flops == 2 * 2 * 16 * CAUSAL_PAIRS * (64 + 64)
 
 
 def test_a_fusion_computes_what_is_inside_and_moves_its_ends() -> None:

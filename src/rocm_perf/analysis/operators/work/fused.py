@@ -13,7 +13,6 @@ from itertools import permutations
 from math import prod
 
 from rocm_perf.analysis.operators.work import elementwise
-from rocm_perf.analysis.operators.work.attention import Sizes, products
 from rocm_perf.analysis.operators.work.call import (
     Counted,
     NoFormulaError,
@@ -21,6 +20,7 @@ from rocm_perf.analysis.operators.work.call import (
     distinct_elements,
 )
 from rocm_perf.analysis.operators.work.products import product
+from rocm_perf.model.attention import Sizes, products
 from rocm_perf.model.torch_call import Argument
 
 _NAME = re.compile(r"triton_(poi|red|per|tem|for|mix|split_scan)_fused_?(.*?)_?\d*(?:\.kd)?")

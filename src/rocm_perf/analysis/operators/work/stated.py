@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rocm_perf.model.quantity import Quantity, unavailable
 
@@ -18,6 +19,7 @@ class _Facts(msgspec.Struct, frozen=True):
     formula: str
     flops: int | None = None
     bytes: int | None = None
+    doubt: str | None = None  # about the FLOPs
     products: bool = False  # of matrices, or convolutions
 
 
@@ -38,7 +40,7 @@ def stated_work(inputs: str | None) -> StatedWork | None:
     except (msgspec.DecodeError, RecursionError):
         return None
     return StatedWork(
-        flops=_quantity(facts.flops, "FLOP", facts.formula),
+        flops=replace(_quantity(facts.flops, "FLOP", facts.formula), doubt=facts.doubt),
         bytes=_quantity(facts.bytes, "B", _BYTES, facts.formula),
         on_matrix=facts.products,
     )
