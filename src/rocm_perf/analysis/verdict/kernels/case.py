@@ -51,6 +51,14 @@ class Case:
         return most if strong.get(most, 0.0) >= _PLAIN else ""
 
     @property
+    def uncaptured(self) -> bool:
+        """Whether it ran in replays of a graph whose capture, which has its operators and shapes, is not known."""
+        graphs = self.document.graphs
+        replayed = {row.kernel for graph in graphs.rows for row in graph.order}
+        has_operators = self.document.tables.get("ops", 0) > 0
+        return has_operators and graphs.adoption is None and not replayed.isdisjoint(self.subject.kernels)
+
+    @property
     def moves(self) -> bool:
         """Whether it does nothing but move data, and nothing but memory slows it down: it may not be needed at all."""
         return self.subject.moves and self.label in (None, "memory bandwidth")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf.analysis.basis.names import demangle, short_name
+from rocm_perf.analysis.roofline.build import NO_WORK
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.headroom import worth
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
@@ -133,7 +134,16 @@ def _unknown(case: Case) -> str:
         return "what was recorded points to no one cause"
     clear = case.subject.evidence("lds_conflict_cycles")
     counted = f"; {clear.says}" if clear is not None else ""
-    return f"why it takes that long cannot be told: {_none_of(missing)} counted{counted}"
+    return f"why it takes that long cannot be told: {_none_of(missing)} counted{_nor_computed(case)}{counted}"
+
+
+def _nor_computed(case: Case) -> str:
+    """Why its work does not follow from shapes, where somebody could have recorded more."""
+    if case.uncaptured:
+        return ", and it ran in a graph whose capture, with its shapes, is not here"
+    point = next(iter(case.subject.points), None)
+    reason = point.flops.unavailable if point else None
+    return f", and its work is not known: {reason}" if reason and reason != NO_WORK else ""
 
 
 def _none_of(missing: list[str]) -> str:

@@ -22,6 +22,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
     RIVAL_REMEDY,
     RUNTIME_CAUSE,
     RUNTIME_REMEDY,
+    UNCAPTURED_REMEDY,
     UNKNOWN_REMEDY,
     UNMEASURED,
 )
@@ -104,7 +105,9 @@ def _remedy(case: Case) -> str:
     if case.moves:
         return MOVER_REMEDY
     if case.label is None:
-        return REMEDIES[_ROOFS[case.kind]] if case.kind in _ROOFS else UNKNOWN_REMEDY
+        if case.kind in _ROOFS:
+            return REMEDIES[_ROOFS[case.kind]]
+        return UNCAPTURED_REMEDY if case.uncaptured else UNKNOWN_REMEDY
     return CLOSER_REMEDIES.get(case.closer) or REMEDIES[case.label]
 
 

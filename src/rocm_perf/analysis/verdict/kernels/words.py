@@ -76,6 +76,10 @@ RIVAL_REMEDY = (
     "its waves wait would tell why."
 )
 UNKNOWN_REMEDY = "Count what it moves and computes, and see where its waves wait."
+UNCAPTURED_REMEDY = (
+    "Record the program with torch.profiler while it captures its graphs and add that file with --capture: it has the "
+    "operators and their shapes. Or count what the kernel moves and computes, and see where its waves wait."
+)
 NEAR = {  # by whether arithmetic is the roof
     False: "it is near what memory gives: nothing to gain in the kernel itself, only by moving fewer bytes (fusion, a "
     "narrower data type)",

@@ -61,6 +61,36 @@ def test_the_costliest_kernel_is_named_even_if_nothing_says_why() -> None:
     assert first.next_command.startswith("rocm-perf profile --counters full_profile")
 
 
+def test_a_kernel_of_a_graph_without_its_capture_asks_for_the_capture() -> None:
+    replayed = {"correlation_id": 1, "graph_id": 1, "pid": 1}
+    ran = [kernel("k", at * 100_000, at * 100_000 + 90_000, dispatch_id=at, **replayed) for at in range(1, 9)]
+    launched = [call("hipGraphLaunch", 10_000, 20_000, 1, pid=1, tid=1)]
+    add = {"name": "aten::add", "category": "operator", "start_ns": 0, "end_ns": 5_000, "pid": 1, "tid": 1}
+    first = said(trace(agents=[MI300X], dispatches=ran, api_calls=launched, ops=[add]))[0]
+    assert "it ran in a graph whose capture, with its shapes, is not here" in first.evidence[1]
+    assert "--capture" in first.remedy
+    without_torch = said(trace(agents=[MI300X], dispatches=ran, api_calls=launched))[0]
+    assert "capture" not in without_torch.evidence[1] + without_torch.remedy
+
+
+def test_what_would_have_told_the_work_of_an_operator_is_said() -> None:
+    experts = {
+        "name": "vllm::moe_forward",
+        "category": "operator",
+        "start_ns": 0,
+        "end_ns": 10_000,
+        "shapes": "[[8192,3072],[8192,32]]",
+        "dtypes": '["c10::BFloat16","c10::BFloat16"]',
+        "tid": 1,
+    }
+    launched = [call("hipLaunchKernel", 1_000, 2_000, 1, tid=1)]
+    ran = [kernel("_matmul_ogs", 10_000, 900_000, correlation_id=1, dispatch_id=1)]
+    first = said(trace(agents=[MI300X], ops=[experts], api_calls=launched, dispatches=ran))[0]
+    assert first.evidence[1].endswith(
+        "and its work is not known: the weights of the experts are not among its arguments"
+    )
+
+
 def test_many_small_kernels_leave_the_largest_to_be_named() -> None:
     names = [(f"k{number}", 100_000 + number) for number in range(20)]
     assert [finding.id for finding in said(series(*names))] == ["kernel-k19"]
