@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity
@@ -22,8 +22,11 @@ from rocm_perf.render.sections.section import (
     text,
     time,
 )
+from rocm_perf.units import format_list, format_share
 
 _EXPLAINED = 5  # kernels whose bottleneck is shown with its evidence
+_SLIVER = 0.01  # of the kernel time
+_NAMED = 2  # kernels, of those whose work is not known for one reason
 
 
 def _with_unit(quantity: Quantity) -> str:
@@ -91,7 +94,10 @@ def roofline_section(document: Document, top: int) -> Section:
     basis = (_BASIS,) if len({row.basis for row in known}) > 1 else ()
     return Section(
         "Roofline",
-        lines=(f"Work is known for {len(known)} of {len(roofline.kernels)} kernels ({_bases(known)}).",),
+        lines=(
+            f"Work is known for {len(known)} of {len(roofline.kernels)} kernels ({_bases(known)}).",
+            *_unknown(roofline.kernels),
+        ),
         grids=(
             *grids("Kernels", known, (*_KERNEL_COLUMNS, *basis), top),
             *grids("Work by dtype and level of memory", parts, _PART_COLUMNS),
@@ -99,6 +105,20 @@ def roofline_section(document: Document, top: int) -> Section:
         ),
         notes=tuple(dict.fromkeys(_notes(roofline, known[:top]))),
     )
+
+
+def _unknown(kernels: Sequence[KernelRoofline]) -> Iterator[str]:
+    """Why work is not known, for reasons that concern more than a sliver of the time, most time first."""
+    total = sum(row.total_ns for row in kernels)
+    alike: dict[str, list[KernelRoofline]] = {}
+    for row in kernels:
+        if not row.percent_of_roof.known and not row.work:
+            alike.setdefault(row.flops.unavailable or row.reason, []).append(row)
+    times = {reason: sum(row.total_ns for row in rows) for reason, rows in alike.items()}
+    for reason, rows in sorted(alike.items(), key=lambda one: -times[one[0]]):
+        if total and times[reason] >= _SLIVER * total:
+            names = format_list(tuple(dict.fromkeys(row.short_name for row in rows)), _NAMED)
+            yield f"Not known for {format_share(times[reason] / total)} of the kernel time: {reason} ({names})."
 
 
 def _peaks(gpu: RooflineGpu) -> tuple[Grid, ...]:

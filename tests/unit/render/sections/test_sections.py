@@ -154,6 +154,26 @@ def test_roofline_shows_peaks_and_kernels() -> None:
     assert column(kernels, "regime") == ["memory: HBM", "memory: HBM"]
 
 
+def test_roofline_says_why_work_is_not_known() -> None:
+    agent = {"agent_id": 0, "kind": "GPU", "gfx": "gfx942", "name": "AMD Instinct MI300X", "cu_count": 304}
+    add = {"category": "operator", "name": "aten::add", "start_ns": 0, "end_ns": 100, "tid": 1}
+    shapes = {"shapes": "[[4096],[4096],[]]", "dtypes": '["float","float","Scalar"]'}
+    ran = [
+        kernel("elementwise", 1_000, 2_000, correlation_id=1, dispatch_id=1),
+        kernel("slow", 3_000, 12_000, dispatch_id=2),
+        kernel("short", 13_000, 13_050, dispatch_id=3),
+    ]
+    launched = [call("hipLaunchKernel", 10, 20, 1, tid=1)]
+    document = overview(
+        trace(agents=[agent], ops=[{**add, **shapes}], api_calls=launched, dispatches=ran), "made"
+    )
+    known, unknown = roofline_section(document, 5).lines
+    assert known.startswith("Work is known for 1 of 3 kernels")
+    assert unknown == (
+        "Not known for 90.0 % of the kernel time: it was launched by no operator that is recorded (slow, short)."
+    )
+
+
 def test_all_and_unknown_names() -> None:
     assert chosen(["gaps", "sync", "gaps"]) == ["gaps", "sync"]
     assert chosen(["gaps", "all"]) == list(SECTIONS)
