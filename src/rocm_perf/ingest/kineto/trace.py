@@ -25,6 +25,7 @@ from rocm_perf.ingest.kineto.fields import CATEGORIES
 from rocm_perf.ingest.kineto.header import around
 from rocm_perf.ingest.kineto.outline import outlined, survey
 from rocm_perf.ingest.kineto.owners import Owners, owners_of
+from rocm_perf.ingest.kineto.pairing import paired
 from rocm_perf.ingest.kineto.ranges import profiler_ranges
 from rocm_perf.ingest.kineto.types import Header, piece_decoder
 from rocm_perf.ingest.kineto.window import EventWindow
@@ -131,8 +132,9 @@ def _collect(source: Source, span: Span, *, exact: bool) -> tuple[Columns, Heade
 
 def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], list[str]]:
     base = header.base_ns or 0
-    calls = timed(columns.frame("runtime"), base)
-    kernels = timed(columns.frame("kernel"), base)
+    calls, kernels, copies = paired(
+        *(timed(columns.frame(name), base) for name in ("runtime", "kernel", "copy"))
+    )
     owners = owners_of(calls, columns.rank_of_process)
     api_calls = _api_calls(calls)
     notices: list[str] = []
@@ -146,7 +148,7 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
     tables = {
         "dispatches": dispatches,
         "collectives": owners.of_gpu(collectives(kernels)) if kernels.height else kernels,
-        "copies": _copies(timed(columns.frame("copy"), base), owners),
+        "copies": _copies(copies, owners),
         "api_calls": api_calls,
         "ops": ops,
         "ranges": _ranges(columns, annotations, base, owners),
