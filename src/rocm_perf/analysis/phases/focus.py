@@ -53,7 +53,9 @@ def focused_rows(trace: Trace, name: str) -> pl.Series:
     table = trace.lazy(name).with_row_index("row")
     span = judged_span(trace)
     if span is not None:
-        table = table.filter(_is_inside(_MOMENTS.get(name, "start_ns"), span, timed_pass(trace)))
+        number = timed_pass(trace)
+        inside = table.filter(_is_inside(_MOMENTS.get(name, "start_ns"), span, number))
+        table = pl.concat([table.filter(_is_open(span, number)), inside]) if name == "ops" else inside
     return table.select("row").collect().to_series()
 
 
@@ -72,7 +74,8 @@ def within_ranges(trace: Trace, name: str) -> Trace:
 
 
 def cut(trace: Trace, span: Span) -> Trace:
-    """What starts in the span, and ranges that hold most of it; further passes, which ran at other times, stay whole.
+    """What starts in the span, ranges that hold most of it, and operators that were open when it began: the launch with
+    which it begins is theirs. Further passes, which ran at other times, stay whole.
 
     A call that outlasts the span would wait for work that was cut off: it ends with the span or its last GPU work.
     """
@@ -85,6 +88,8 @@ def cut(trace: Trace, span: Span) -> Trace:
     }
     if "ranges" in tables:
         tables["ranges"] = pl.concat([_around(trace.table("ranges"), span, number), tables["ranges"]])
+    if "ops" in tables:
+        tables["ops"] = pl.concat([_open(trace.table("ops"), span, number), tables["ops"]])
     if "api_calls" in tables:
         ends = (tables[name]["end_ns"].max() for name in ("dispatches", "copies") if name in tables)
         until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
@@ -101,9 +106,23 @@ def _ended(calls: pl.DataFrame, until: pl.Expr, number: int) -> pl.DataFrame:
 def _around(ranges: pl.DataFrame, span: Span, number: int) -> pl.DataFrame:
     """The part within the span of ranges that were open when it began, and for most of it."""
     start, end = pl.lit(span.start_ns, pl.Int64), pl.lit(span.end_ns, pl.Int64)
-    begun = (pl.col("pass_id") == number) & (pl.col("start_ns") < start)
     most = pl.col("end_ns") - start > end - pl.col("end_ns")
-    return ranges.filter(begun & most).with_columns(start_ns=start, end_ns=pl.min_horizontal("end_ns", end))
+    begun = ranges.filter(_has_begun(span, number) & most)
+    return begun.with_columns(start_ns=start, end_ns=pl.min_horizontal("end_ns", end))
+
+
+def _open(ops: pl.DataFrame, span: Span, number: int) -> pl.DataFrame:
+    """The part within the span of operators that were open when it began."""
+    return ops.filter(_is_open(span, number)).with_columns(start_ns=pl.lit(span.start_ns, pl.Int64))
+
+
+def _is_open(span: Span, number: int) -> pl.Expr:
+    is_operator = pl.col("category") == "operator"
+    return _has_begun(span, number) & (pl.col("end_ns") > span.start_ns) & is_operator
+
+
+def _has_begun(span: Span, number: int) -> pl.Expr:
+    return (pl.col("pass_id") == number) & (pl.col("start_ns") < span.start_ns)
 
 
 def _inside(table: pl.DataFrame, moment: str, span: Span, number: int) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from rocm_perf.model.torch_call import Argument
 # Kernels that prepare or finish a product, convolution or attention: they move and convert what it needs or leaves.
 _HELPER = re.compile(
     r"memset|fill|copy|cast|convert|transpose|reduce|combine|PostGSU|elementwise|preprocess|postprocess|dot_do_o|OGradDotO|"
-    r"nchwToNhwc|nhwcToNchw|im2col|col2im|SubTensor|generateWinograd|compute\w*Offsets|quantize|rng_state|batched_transpose|CatArray",
+    r"nchwToNhwc|nhwcToNchw|im(?:\d+d)?2col|col2im|SubTensor|generateWinograd|compute\w*Offsets|quantize|rng_state|batched_transpose|CatArray",
     re.IGNORECASE,
 )
 

@@ -77,8 +77,8 @@ RIVAL_REMEDY = (
 )
 UNKNOWN_REMEDY = "Count what it moves and computes, and see where its waves wait."
 UNCAPTURED_REMEDY = (
-    "Record the program with torch.profiler while it captures its graphs and add that file with --capture: it has the "
-    "operators and their shapes. Or count what the kernel moves and computes, and see where its waves wait."
+    "Add a torch.profiler trace of the time when its graph was captured (--capture FILE): it has the operators and "
+    "their shapes. Or count what the kernel moves and computes, and see where its waves wait."
 )
 NEAR = {  # by whether arithmetic is the roof
     False: "it is near what memory gives: nothing to gain in the kernel itself, only by moving fewer bytes (fusion, a "
