@@ -83,16 +83,26 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
 
 def _told_once(findings: Sequence[Finding], run: Run) -> list[Finding]:
     """The findings, each with what those before it leave of the time without kernels: first those that were re-timed,
-    for what is at stake at most may be what another remedy brings, and among them those that are worth most."""
-    left, kept = _most(run, recurring_idle(run.document)), []
+    for what is at stake at most may be what another remedy brings, and among them those that are worth most. Two that
+    say the same are one."""
+    left = _most(run, recurring_idle(run.document))
+    kept: dict[str, Finding] = {}
     for finding in sorted(
         findings, key=lambda one: (not one.projected_speedup, -(one.time_at_stake_ns or 0))
     ):
         stake = min(finding.time_at_stake_ns or 0, left)
         if stake >= WORTH * run.document.judged_ns:
-            kept.append(_capped(finding, stake))
+            capped, same = _capped(finding, stake), kept.get(finding.title)
+            kept[finding.title] = _both(same, capped) if same else capped
             left -= stake
-    return kept
+    return list(kept.values())
+
+
+def _both(first: Finding, second: Finding) -> Finding:
+    """Two findings of the same words as one: what is at stake in either, and the evidence for both."""
+    stakes = [finding.time_at_stake_ns or 0 for finding in (first, second)]
+    evidence = tuple(dict.fromkeys((*first.evidence, *second.evidence)))
+    return replace(first, evidence=evidence, time_at_stake_ns=sum(stakes), projected_speedup=None)
 
 
 def _capped(finding: Finding, stake: int) -> Finding:

@@ -86,6 +86,20 @@ def test_idle_time_is_at_stake_where_no_change_can_be_projected() -> None:
     assert one.projected_speedup is None
 
 
+def test_what_is_said_in_the_same_words_is_said_once() -> None:
+    """Long and short gaps in turn, the host in no call in either: one finding, which is about both."""
+    starts = [
+        millisecond * 100_000 for number in range(8) for millisecond in (10 + 48 * number, 50 + 48 * number)
+    ]
+    kernels = [kernel("k", at, at + 100_000, correlation_id=at, pid=1) for at in starts]
+    calls = [call("hipLaunchKernel", at - 5_000, at - 1_000, at, pid=1, tid=1) for at in starts]
+    findings = overview(trace(dispatches=kernels, api_calls=calls), "loop").findings
+    waits = [finding for finding in findings if finding.title.startswith("The GPU waits while the host")]
+    assert [finding.id for finding in waits] == ["host-elsewhere"]
+    gaps_ns = 8 * 3_900_000 + 7 * 700_000
+    assert waits[0].time_at_stake_ns == pytest.approx(gaps_ns, rel=0.02)
+
+
 def test_a_host_bound_program_is_told_what_the_profiler_adds() -> None:
     workload = replace(read_workload(EXAMPLES / "slivers.toml"), noise=0.0)
     traced = with_launch_cost(recorded(workload), 2000.0)

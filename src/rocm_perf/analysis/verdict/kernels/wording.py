@@ -11,13 +11,16 @@ from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.evidence import evidence_of
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
 from rocm_perf.analysis.verdict.kernels.words import (
+    ATTENTION_REMEDY,
     CAUSES,
     CLOSER,
     CLOSER_REMEDIES,
     KINDS,
+    LIBRARY_REMEDIES,
     MOVER_CAUSE,
     MOVER_REMEDY,
     NEAR_IN_DOUBLE,
+    OWN_ATTENTION,
     REMEDIES,
     RIVAL_REMEDY,
     RUNTIME_CAUSE,
@@ -94,6 +97,9 @@ def _cause(case: Case) -> str:
         return probably + (CLOSER.get(case.closer) or CAUSES[case.label])
     if case.room is not None and case.kind != "kernel":
         return f"it reaches {format_share(case.room.reached)} of what it could"
+    if case.room is not None:
+        least = "" if case.room.counted else "at least "
+        return f"it reaches {least}{format_share(case.room.reached)} of its roof; why not more cannot be told"
     return "why cannot be told"
 
 
@@ -104,11 +110,20 @@ def _remedy(case: Case) -> str:
         return RUNTIME_REMEDY
     if case.moves:
         return MOVER_REMEDY
-    if case.label is None:
-        if case.kind in _ROOFS:
-            return REMEDIES[_ROOFS[case.kind]]
-        return UNCAPTURED_REMEDY if case.uncaptured else UNKNOWN_REMEDY
-    return CLOSER_REMEDIES.get(case.closer) or REMEDIES[case.label]
+    if case.label is None and case.uncaptured:
+        return UNCAPTURED_REMEDY
+    limit = case.label or _ROOFS.get(case.kind)
+    if limit in (None, *_ROOFS.values()) and not case.near and (choice := _another_kernel(case)):
+        return choice
+    return CLOSER_REMEDIES.get(case.closer) or (REMEDIES[limit] if limit else UNKNOWN_REMEDY)
+
+
+def _another_kernel(case: Case) -> str | None:
+    """How somebody who only calls this kernel gets another; None where the kernel may be their own."""
+    subject = case.subject
+    if subject.family == "attention" and subject.library not in OWN_ATTENTION:
+        return ATTENTION_REMEDY
+    return LIBRARY_REMEDIES.get((subject.family, subject.library))
 
 
 def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:

@@ -56,6 +56,29 @@ CLOSER_REMEDIES = {
     "lds_conflicts": "Pad the rows of the tile by one element, or swizzle its layout, so that the lanes of a wave hit "
     "different banks.",
 }
+# By family and library: who calls a library cannot rewrite its kernel, but has a say in which one it takes.
+LIBRARY_REMEDIES = {
+    ("gemm", "Tensile"): "The library chose this kernel: let it try others for these sizes (in torch "
+    "PYTORCH_TUNABLEOP_ENABLED=1 for one run, elsewhere hipblaslt-bench), or use a narrower data type.",
+    (
+        "gemm",
+        "cuBLAS",
+    ): 'The library chose this kernel: let others be tried for these sizes (torch.compile with mode="'
+    "max-autotune\", cublasLt's own search), or use a narrower data type.",
+    (
+        "convolution",
+        "MIOpen",
+    ): "MIOpen chose this kernel: let it search for these sizes (MIOPEN_FIND_ENFORCE=3 for one "
+    "run, in torch with torch.backends.cudnn.benchmark = True), keep tensors in channels_last, or use a narrower data "
+    "type.",
+    ("convolution", "cuDNN"): "cuDNN chose this kernel: let it try others for these sizes (in torch "
+    "torch.backends.cudnn.benchmark = True), keep tensors in channels_last, or use a narrower data type.",
+}
+ATTENTION_REMEDY = (
+    "Measure another implementation of attention at these sizes (torch.nn.attention.sdpa_kernel, --attention-backend "
+    "of vLLM and SGLang, aiter, CK), or see where its waves wait."
+)
+OWN_ATTENTION = ("ggml",)  # has one implementation
 RUNTIME_CAUSE = "it copies and fills buffers for the program"
 RUNTIME_REMEDY = "Copy less often and in larger pieces (hipMemcpy, hipMemset), or keep the data where it is."
 MOVER_CAUSE = "it only moves or clears data"

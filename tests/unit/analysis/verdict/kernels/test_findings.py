@@ -91,6 +91,41 @@ def test_what_would_have_told_the_work_of_an_operator_is_said() -> None:
     )
 
 
+PRODUCT = "Cijk_Ailk_Bljk_BBS_BH_MT128x256x32_MI16x16x16x1"
+
+
+def product(kernel_name: str, length_ns: int) -> Finding:
+    """What is said of a product of 4096 x 4096 x 4096 in bf16 that takes so long on an MI300X."""
+    mm = {"name": "aten::mm", "category": "operator", "start_ns": 0, "end_ns": 9_000, "tid": 1}
+    shapes = {"shapes": "[[4096,4096],[4096,4096]]", "dtypes": '["c10::BFloat16","c10::BFloat16"]'}
+    launched = [call("hipLaunchKernel", 1_000, 2_000, 1, tid=1)]
+    ran = [kernel(kernel_name, 10_000, 10_000 + length_ns, correlation_id=1, dispatch_id=1)]
+    return said(trace(agents=[MI300X], ops=[{**mm, **shapes}], api_calls=launched, dispatches=ran))[0]
+
+
+def test_a_kernel_far_from_its_roof_says_how_far_and_no_cause() -> None:
+    first = product("my_product", 1_000_000)
+    reached = 2 * 4096**3 / 1e-3 / 1307.4e12
+    assert first.title.endswith(
+        f"it reaches at least {100 * reached:.1f} % of its roof; why not more cannot be told"
+    )
+    assert first.remedy.startswith("Count what it moves")
+
+
+def test_who_calls_a_library_is_told_how_to_get_another_kernel() -> None:
+    for length_ns in (1_000_000, 250_000):  # far from the roof, and on the way to it
+        assert "PYTORCH_TUNABLEOP_ENABLED=1" in product(PRODUCT, length_ns).remedy
+    near = product(PRODUCT, 120_000)
+    assert near.title.endswith("it is near its roof")
+    assert "TUNABLEOP" not in near.remedy
+
+
+def test_attention_is_to_be_measured_beside_another() -> None:
+    assert said(series(("attn_fwd", 700_000)))[0].remedy.startswith(
+        "Measure another implementation of attention"
+    )
+
+
 def test_many_small_kernels_leave_the_largest_to_be_named() -> None:
     names = [(f"k{number}", 100_000 + number) for number in range(20)]
     assert [finding.id for finding in said(series(*names))] == ["kernel-k19"]
