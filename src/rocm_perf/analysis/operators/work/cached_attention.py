@@ -23,7 +23,7 @@ def _cached(call: Call) -> Counted:
     query = call.tensor("query")
     if call.step is not None and len(query.shape) == 3:
         heads, width = _kept(call, query)
-        return _known(query, call.step, heads * width)
+        return _known(call, call.step, heads * width)
     return _unknown(call, query)
 
 
@@ -34,9 +34,18 @@ def _kept(call: Call, query: Argument) -> tuple[int, int]:
     depth = query.shape[2]
     if cache is None:
         raise NoFormulaError("its cache is not the tensor that is expected")
-    if not given and (len(cache.shape) != 4 or cache.shape[3] != depth):
+    if given:
+        return given[0], depth * element_bytes(cache)
+    if cache.shape[-1:] != (depth,) or not (len(cache.shape) == 4 or _is_flat(call, cache)):
         raise NoFormulaError("the layout of its cache is not known")
-    return (given[0] if given else cache.shape[2]), depth * element_bytes(cache)
+    return cache.shape[-2], depth * element_bytes(cache)
+
+
+def _is_flat(call: Call, cache: Argument) -> bool:
+    """Whether it is [tokens, heads, depth], as in SGLang, whose pages hold one token, and where keys are packed. Values
+    have the same shape there; latent attention (MLA), which has none, keeps something else."""
+    values = call.given("value_cache")
+    return len(cache.shape) == 3 and values is not None and values.shapes == cache.shapes
 
 
 def _of_a_layer(call: Call) -> Counted:
@@ -44,7 +53,7 @@ def _of_a_layer(call: Call) -> Counted:
     query, key = call.tensor("query"), call.tensor("key")
     if call.step is None or len(query.shape) != 3 or len(key.shape) != 3:
         return _unknown(call, query)
-    return _known(query, call.step, key.shape[1] * key.shape[2] * element_bytes(key))
+    return _known(call, call.step, key.shape[1] * key.shape[2] * element_bytes(key))
 
 
 def _other(_: Call) -> Counted:
@@ -52,12 +61,14 @@ def _other(_: Call) -> Counted:
     return Counted(None, _FLOPS, on_matrix=True, flops_missing=why, bytes_missing=why)
 
 
-def _known(query: Argument, step: StepLengths, key_bytes: int) -> Counted:
+def _known(call: Call, step: StepLengths, key_bytes: int) -> Counted:
     """By the sums of the step; keys and values of one token take `key_bytes` each."""
+    query = call.tensor("query")
     _, heads, depth = query.shape
     return Counted(
         flops=4 * heads * depth * step.pairs,
         formula=f"4 * {heads} heads * {depth} * {step.pairs} pairs",
+        output_bytes=query.elements * element_bytes(query),
         touched_bytes=2 * step.context * key_bytes,
         touched=f"keys and values of {step.context} tokens",
         on_matrix=True,

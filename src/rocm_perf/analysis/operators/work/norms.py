@@ -106,6 +106,7 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::native_group_norm(input, weight, bias, N, C, HxW, group, eps)",
         "aten::instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, "
         "cudnn_enabled)",
+        "aiter::_groupnorm_run(input, num_groups, weight, bias, eps)",
         "aiter::layer_norm(input, weight, bias, eps, x_bias)",
         "aiter::layernorm2d_fwd(input, weight, bias, eps, x_bias)",
         "apex::*layer_norm*(input, weight, bias, ...)",

@@ -52,7 +52,7 @@ class Formula:
             total += times * call.size(parameter.rstrip(_ROLES)) if times else 0
             writes |= role in (_WRITTEN, _UPDATED) and parameter[:-1] in call.arguments
         if self.rest == _REST_PARTLY:
-            return total
+            return total + (0 if writes else output_bytes)
         rest = Call(
             {str(place): argument for place, argument in enumerate(arguments[len(self.parameters) :])}
         )

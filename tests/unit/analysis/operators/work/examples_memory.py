@@ -50,6 +50,7 @@ NORMS: list[Example] = [
         448,
         272,
     ),
+    ("aiter::_groupnorm_run", [tensor(2, 4, 8), "2", tensor(4), tensor(4), "1e-06"], 448, 272),
     # batch norm: 7 in training, 4 by recorded statistics; 128 + 128 + 4 * 8
     ("aten::native_batch_norm", [tensor(2, 4, 8), *[tensor(4)] * 4, "True", "0.1", "1e-05"], 448, 288),
     ("aten::native_batch_norm", [tensor(2, 4, 8), *[tensor(4)] * 4, "False", "0.1", "1e-05"], 256, 288),

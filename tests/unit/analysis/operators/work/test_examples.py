@@ -104,15 +104,28 @@ def test_attention_over_a_cache_by_the_lengths_of_its_step() -> None:
         tensor(11, 4, 8),
         *[tensor(50, 1, 2, 8)] * 2,
     ]
+    flat: list[Given] = [
+        tensor(11, 4, 8),
+        *[tensor(99, 2, 8)] * 2,
+        *[tensor(4, dtype=I4)] * 3,
+    ]  # pages of one token
     flops, moved = 4 * 4 * 8 * 75, 2 * 39 * 2 * 8 * 2 + 2 * (2 * 11 * 4 * 8)
     for step in STEPS:
         for name, arguments in (
             ("vllm::unified_attention_with_output", given),
             ("sglang_profiler::attention_paged_attention_ragged_100", ragged),
+            ("aiter::mha_batch_prefill", flat),
         ):
             work = work_of(name, *arguments, step=step)
             assert (work.flops.value, work.bytes.value) == (flops, moved)
             assert "sliding window" in str(work.flops.doubt)
+
+
+def test_the_cache_of_latent_attention_is_not_taken_for_keys() -> None:
+    work = work_of(
+        "aiter::mla_decode_fwd", tensor(11, 4, 8), tensor(99, 1, 8), tensor(11, 4, 8), step=STEPS[0]
+    )
+    assert "the layout of its cache is not known" in str(work.flops.unavailable)
 
 
 def test_a_public_report_of_a_decode_step_says_the_same_bytes() -> None:
