@@ -13,6 +13,7 @@ from rocm_perf.analysis.bottleneck.nature import streams
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.bottleneck import Bottleneck, Evidence, Label
+from rocm_perf.model.results.kernels import Family
 from rocm_perf.model.results.path import KernelOnPath
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.results.times import Hotspot
@@ -48,6 +49,11 @@ class Subject:
     @property
     def kernels(self) -> frozenset[str]:
         return frozenset(spot.kernel for spot in self.spots)
+
+    @property
+    def kinds(self) -> frozenset[Family]:
+        """What its kernels do, and whose they are."""
+        return frozenset(family(spot.kernel) for spot in self.spots)
 
     @property
     def family(self) -> str:

@@ -28,6 +28,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
     UNCAPTURED_REMEDY,
     UNKNOWN_REMEDY,
     UNMEASURED,
+    of_several,
 )
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -76,9 +77,11 @@ def _title(case: Case) -> str:
     if case.rival is not None:
         ratio = case.rival.slow_ns / case.rival.fast_ns
         return f"{name} takes {ratio:.1f} times as long as its rival {short_name(case.rival.fast)}"
-    others = case.subject.others
-    who = f"{name} and {format_count(others, 'other kernel')} take" if others else f"{name} takes"
-    return f"{who} {format_share(case.subject.share)} of the kernel time: {_cause(case)}"
+    others, share, cause = case.subject.others, format_share(case.subject.share), _cause(case)
+    if others:
+        both = f"{name} and {format_count(others, 'other kernel')}"
+        return f"{both} take {share} of the kernel time: {of_several(cause)}"
+    return f"{name} takes {share} of the kernel time: {cause}"
 
 
 def _cause(case: Case) -> str:
@@ -120,10 +123,12 @@ def _remedy(case: Case) -> str:
 
 def _another_kernel(case: Case) -> str | None:
     """How somebody who only calls this kernel gets another; None where the kernel may be their own."""
-    subject = case.subject
-    if subject.family == "attention" and subject.library not in OWN_ATTENTION:
+    if len(case.subject.kinds) != 1:
+        return None
+    (kind,) = case.subject.kinds
+    if kind.name == "attention" and kind.library not in OWN_ATTENTION:
         return ATTENTION_REMEDY
-    return LIBRARY_REMEDIES.get((subject.family, subject.library))
+    return LIBRARY_REMEDIES.get((kind.name, kind.library))
 
 
 def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:

@@ -58,20 +58,20 @@ CLOSER_REMEDIES = {
 }
 # By family and library: who calls a library cannot rewrite its kernel, but has a say in which one it takes.
 LIBRARY_REMEDIES = {
-    ("gemm", "Tensile"): "The library chose this kernel: let it try others for these sizes (in torch "
+    ("gemm", "Tensile"): "The library chooses among many kernels: let it try them for these sizes (in torch "
     "PYTORCH_TUNABLEOP_ENABLED=1 for one run, elsewhere hipblaslt-bench), or use a narrower data type.",
     (
         "gemm",
         "cuBLAS",
-    ): 'The library chose this kernel: let others be tried for these sizes (torch.compile with mode="'
+    ): 'The library chooses among many kernels: let them be tried for these sizes (torch.compile with mode="'
     "max-autotune\", cublasLt's own search), or use a narrower data type.",
     (
         "convolution",
         "MIOpen",
-    ): "MIOpen chose this kernel: let it search for these sizes (MIOPEN_FIND_ENFORCE=3 for one "
+    ): "MIOpen chooses among many kernels: let it search for these sizes (MIOPEN_FIND_ENFORCE=3 for one "
     "run, in torch with torch.backends.cudnn.benchmark = True), keep tensors in channels_last, or use a narrower data "
     "type.",
-    ("convolution", "cuDNN"): "cuDNN chose this kernel: let it try others for these sizes (in torch "
+    ("convolution", "cuDNN"): "cuDNN chooses among many kernels: let it try them for these sizes (in torch "
     "torch.backends.cudnn.benchmark = True), keep tensors in channels_last, or use a narrower data type.",
 }
 ATTENTION_REMEDY = (
@@ -79,6 +79,30 @@ ATTENTION_REMEDY = (
     "of vLLM and SGLang, aiter, CK), or see where its waves wait."
 )
 OWN_ATTENTION = ("ggml",)  # has one implementation
+_PLURALS = {
+    "it is": "they are",
+    "it does not": "they do not",
+    "it reaches": "they reach",
+    "it waits": "they wait",
+    "it works": "they work",
+    "it only moves or clears": "they only move or clear",
+    "its roof": "their roofs",
+    "sets its pace": "sets their pace",
+    "slows it down": "slows them down",
+    "slow it down": "slow them down",
+    "hide its waits": "hide their waits",
+    "lanes of its waves": "lanes of their waves",
+    "its waves wait": "their waves wait",
+}
+
+
+def of_several(cause: str) -> str:
+    """The cause as it is said of several kernels."""
+    for one, several in _PLURALS.items():
+        cause = cause.replace(one, several)
+    return cause
+
+
 RUNTIME_CAUSE = "it copies and fills buffers for the program"
 RUNTIME_REMEDY = "Copy less often and in larger pieces (hipMemcpy, hipMemset), or keep the data where it is."
 MOVER_CAUSE = "it only moves or clears data"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
 
 from rocm_perf.analysis.verdict.kernels.findings import kernel_findings
+from rocm_perf.analysis.verdict.kernels.words import CAUSES, CLOSER, MOVER_CAUSE, of_several
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.documents import document
@@ -158,7 +160,28 @@ def test_many_products_that_hold_more_than_the_largest_kernel_come_first_togethe
     products = [(f"Cijk_Ailk_Bljk_HHS_BH_MT{size}x64x32", 40_000) for size in range(16, 38)]
     first, second = said(series(("gelu", 120_000), *products))
     assert "and 21 other kernels take 88.0 % of the kernel time" in first.title
+    assert first.remedy.startswith("The library chooses among many kernels")
     assert second.id == "kernel-gelu"
+
+
+@pytest.mark.parametrize(
+    ("cause", "several"),
+    [
+        (CAUSES["scratch"], "they work in scratch memory"),
+        (CAUSES["launch/latency"], "they do not fill the GPU"),
+        (CAUSES["memory latency"], "they wait for memory"),
+        (CAUSES["compute"], "arithmetic sets their pace"),
+        (MOVER_CAUSE, "they only move or clear data"),
+        ("it reaches 30.0 % of its roof", "they reach 30.0 % of their roofs"),
+    ],
+)
+def test_what_many_kernels_have_in_common_is_said_of_many(cause: str, several: str) -> None:
+    assert of_several(cause) == several
+
+
+def test_every_cause_can_be_said_of_many() -> None:
+    said_of_one = [text for text in (*CAUSES.values(), *CLOSER.values()) if re.search(r"\b(it|its)\b", text)]
+    assert [text for text in said_of_one if re.search(r"\b(it|its)\b", of_several(text))] == []
 
 
 def test_instances_of_one_template_are_one_kernel() -> None:
