@@ -147,11 +147,8 @@ def _finding(row: CauseTime, document: Document, window_ns: int) -> Finding | No
     result = document.gaps
     if row.cause == "host_api" and (calls := _first_uses(row, result)):
         paused_ns = sum(pause.duration_ns for pause in document.phases.pauses)  # told as start-up
-        return (
-            _first_use_finding(row, calls, result)
-            if row.total_ns - paused_ns > _IDLE_SHARE * window_ns
-            else None
-        )
+        apart_ns = row.total_ns - paused_ns
+        return _first_use_finding(row, calls, result, apart_ns) if apart_ns > _IDLE_SHARE * window_ns else None
     calls = [call for call in result.calls if call.cause == row.cause][:CALLS_PER_GAP]
     inside = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls)
     evidence = [
@@ -172,7 +169,7 @@ def _finding(row: CauseTime, document: Document, window_ns: int) -> Finding | No
     )
 
 
-def _first_use_finding(row: CauseTime, calls: list[CallTime], result: Gaps) -> Finding:
+def _first_use_finding(row: CauseTime, calls: list[CallTime], result: Gaps, most_ns: int) -> Finding:
     spent = sum(call.total_ns for call in calls)
     longest = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls[:CALLS_PER_GAP])
     return Finding(
@@ -185,7 +182,7 @@ def _first_use_finding(row: CauseTime, calls: list[CallTime], result: Gaps) -> F
             f"their function usually does, or were made a few times only: {longest}",
             f"{format_ns(row.total_ns)} of idle time inside calls in all",
         ),
-        time_at_stake_ns=spent,
+        time_at_stake_ns=min(spent, most_ns),
         remedy="It happens once: run every kernel of the loop once before what is timed (a warm-up), and record after "
         "it. Where start-up itself matters, load code ahead instead of on first use.",
     )

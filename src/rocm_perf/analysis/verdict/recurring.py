@@ -1,4 +1,4 @@
-"""Idle time that recurs: that of the judged part without its pauses, by cause, as one GPU has it."""
+"""Idle time that recurs: that of the judged part without pauses and first uses, by cause, as one GPU has it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def recurring_idle(document: Document) -> dict[str, int]:
     idle: Counter[str] = Counter({row.cause: row.total_ns for row in document.gaps.causes})
     for call in allocations(document.gaps):
         idle.subtract({call.cause: call.total_ns, ALLOCATION: -call.total_ns})
-    idle.subtract(_in_pauses(document))
+    idle.subtract(_in_pauses(document) | _first_uses(document))  # a pause is often a first use itself
     gpus = max(len(document.devices), 1)
     return {cause: spent // gpus for cause, spent in idle.items() if spent > 0}
 
@@ -32,6 +32,14 @@ def kernel_share_of_rest(document: Document) -> float:
     """The part of the judged time in which the busiest GPU runs kernels."""
     rest = document.judged_ns
     return max((device.kernel_ns for device in document.devices), default=0) / rest if rest else 0.0
+
+
+def _first_uses(document: Document) -> Counter[str]:
+    """What of the causes lies in calls that cost that much once."""
+    causes: Counter[str] = Counter()
+    for call in document.gaps.first_uses:
+        causes[call.cause] += call.total_ns
+    return causes
 
 
 def _in_pauses(document: Document) -> Counter[str]:

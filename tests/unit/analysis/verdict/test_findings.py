@@ -86,6 +86,22 @@ def test_idle_time_is_at_stake_where_no_change_can_be_projected() -> None:
     assert one.projected_speedup is None
 
 
+def test_time_that_loads_code_is_not_promised_a_second_time() -> None:
+    """Forty launches, of which ten take 5 ms to load code; between the others the host takes 60 us, or 1.5 ms."""
+    kernels, calls, clock = [], [], 1_000_000
+    for number in range(1, 41):
+        launched = clock + (5_000_000 if number % 4 == 1 else 5_000)
+        ends = launched + 11_000 + 37 * number
+        calls.append(call("hipLaunchKernel", clock, launched, number, pid=1, tid=1))
+        kernels.append(kernel(f"k{number}", launched + 1_000, ends, correlation_id=number, pid=1))
+        clock = launched + (1_500_000 if number % 5 == 0 else 60_000)
+    document = overview(trace(dispatches=kernels, api_calls=calls), "loads")
+    at_stake = {finding.id: finding.time_at_stake_ns or 0 for finding in document.findings}
+    assert at_stake["gap-first-use"] == 9 * 5_000_000  # the first is before all work of the GPU
+    assert at_stake["host-elsewhere"] == pytest.approx(7 * 1_500_000, rel=0.05)
+    assert at_stake.keys() == {"gap-first-use", "host-elsewhere"}
+
+
 def test_what_is_said_in_the_same_words_is_said_once() -> None:
     """Long and short gaps in turn, the host in no call in either: one finding, which is about both."""
     starts = [
