@@ -148,7 +148,9 @@ def _finding(row: CauseTime, document: Document, window_ns: int) -> Finding | No
     if row.cause == "host_api" and (calls := _first_uses(row, result)):
         paused_ns = sum(pause.duration_ns for pause in document.phases.pauses)  # told as start-up
         apart_ns = row.total_ns - paused_ns
-        return _first_use_finding(row, calls, result, apart_ns) if apart_ns > _IDLE_SHARE * window_ns else None
+        return (
+            _first_use_finding(row, calls, result, apart_ns) if apart_ns > _IDLE_SHARE * window_ns else None
+        )
     calls = [call for call in result.calls if call.cause == row.cause][:CALLS_PER_GAP]
     inside = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls)
     evidence = [
