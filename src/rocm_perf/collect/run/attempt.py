@@ -52,18 +52,18 @@ def prepared(plan: Plan, setting: Setting) -> Attempt:
     attempt = Attempt(plan, interleaved(plan.runs, count))
     if problem := _unprepared(plan, setting.machine):
         attempt.verdict, attempt.reason = "profiler", problem
-        attempt.todo.clear()
+        attempt.pending.clear()
     return attempt
 
 
 def proceed(attempt: Attempt, setting: Setting) -> None:
     """Carry out what is left of it, until it is done or falls short."""
     before = attempt.verdict
-    while attempt.todo and not attempt.must_stop and attempt.verdict == before:
-        run = attempt.todo.pop(0)
+    while attempt.pending and not attempt.must_stop and attempt.verdict == before:
+        run = attempt.pending.pop(0)
         if run is not None and run.purpose in attempt.gave_up:
             continue
-        if attempt.passes or attempt.todo:
+        if attempt.passes or attempt.pending:
             setting.say(f"run {len(attempt.passes) + 1}: {_describe(run)}")
         with ending_waits():
             if run is None:

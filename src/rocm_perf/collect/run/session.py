@@ -366,5 +366,5 @@ def _superseded(done: PassRecord) -> PassRecord:
 
 def _undone(attempt: Attempt) -> list[str]:
     """Runs that were planned and not started, because the application must not run again."""
-    left = dict.fromkeys(run.purpose for run in attempt.todo if run is not None)
+    left = dict.fromkeys(run.purpose for run in attempt.pending if run is not None)
     return [f"{purpose}: not started, because {attempt.reason}" for purpose in left if attempt.must_stop]

@@ -28,7 +28,7 @@ class Attempt:
     """A plan, and how it went so far."""
 
     plan: Plan
-    todo: list[PlannedRun | None]  # None: a run without a profiler
+    pending: list[PlannedRun | None]  # None: a run without a profiler
     verdict: Verdict = "good"
     reason: str = ""  # why it is not good
     state: State = "done"
