@@ -16,6 +16,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
     NEAR,
     SUPPORT,
     TOO_SHORT,
+    of_several,
 )
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.results.roofline import KernelRoofline
@@ -76,7 +77,7 @@ def _roof(case: Case) -> Iterator[str]:
     if room is None:
         yield from _moved(case.subject.points[0]) if case.subject.points else ()
         return
-    yield room.says
+    yield of_several(room.says) if case.subject.others else room.says
     if case.near:
         yield NEAR[room.computes]
     elif case.rival is None and stake and case.gained == room.share:

@@ -35,9 +35,9 @@ class Headroom:
 
 
 def headroom(subject: Subject, others: Sequence[Subject], document: Document) -> Headroom | None:
-    """None where neither bytes nor operations are known, or no peak is."""
+    """None where neither bytes nor operations of most of it are known, or no peak is."""
     usable = [point for point in subject.points if _usable(point)]
-    if not usable:
+    if not usable or not subject.is_most(usable):
         return None
     best = _best(subject, others) if _on_matrix_units(usable[0]) else None
     if best is not None:

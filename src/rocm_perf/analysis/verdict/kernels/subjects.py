@@ -84,10 +84,16 @@ class Subject:
 
     @property
     def label(self) -> Label | None:
-        """What holds it back: what one plain sign points to, or what is proven."""
+        """What holds it back: what one plain sign points to, or what is proven; of several, what holds for most."""
         if self.main is None:
             return "memory bandwidth" if streams(self.spots[0].kernel) else None
-        return self.main.suspect or self.main.label
+        cause = self.main.suspect or self.main.label
+        alike = [row for row in self.held if (row.suspect or row.label) == cause]
+        return cause if not self.others or self.is_most(alike) else None
+
+    def is_most(self, rows: Iterable[Bottleneck | KernelRoofline]) -> bool:
+        """Whether these rows of it hold at least half of its time."""
+        return 2 * sum(row.total_ns for row in rows) >= self.total_ns
 
     def evidence(self, name: str) -> Evidence | None:
         """One measurement of the instance that speaks for all."""

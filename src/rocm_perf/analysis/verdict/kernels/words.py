@@ -83,6 +83,7 @@ _PLURALS = {
     "it is": "they are",
     "it does not": "they do not",
     "it reaches": "they reach",
+    "it computes": "they compute",
     "it waits": "they wait",
     "it works": "they work",
     "it only moves or clears": "they only move or clear",

@@ -122,6 +122,32 @@ def test_who_calls_a_library_is_told_how_to_get_another_kernel() -> None:
     assert "TUNABLEOP" not in near.remedy
 
 
+@pytest.mark.parametrize(("known", "says"), [(6, "cannot be told"), (16, "they reach at least")])
+def test_what_is_known_of_a_few_is_not_said_of_all(known: int, says: str) -> None:
+    """Of twenty equal products so many were launched inside an operator with recorded shapes."""
+    mm = {"name": "aten::mm", "category": "operator", "tid": 1}
+    shapes = {"shapes": "[[2048,2048],[2048,2048]]", "dtypes": '["c10::BFloat16","c10::BFloat16"]'}
+    ops = [
+        {**mm, **shapes, "start_ns": 1_000 * at, "end_ns": 1_000 * at + 900, "op_id": at}
+        for at in range(known)
+    ]
+    launched = [call("hipLaunchKernel", 1_000 * at + 10, 1_000 * at + 20, at, tid=1) for at in range(20)]
+    ran = [
+        kernel(
+            f"Cijk_Ailk_Bljk_BBS_BH_MT{at}x64x32",
+            100_000 * at,
+            100_000 * at + 99_000,
+            correlation_id=at,
+            dispatch_id=at,
+        )
+        for at in range(20)
+    ]
+    gelu = kernel("gelu", 2_000_000, 2_300_000, dispatch_id=20)
+    first = said(trace(agents=[MI300X], ops=ops, api_calls=launched, dispatches=[*ran, gelu]))[0]
+    assert "and 19 other kernels take" in first.title
+    assert says in first.title
+
+
 def test_attention_is_to_be_measured_beside_another() -> None:
     assert said(series(("attn_fwd", 700_000)))[0].remedy.startswith(
         "Measure another implementation of attention"
