@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import tomli
 import yaml
-
-from rocm_perf.arch.toml import tomllib
 
 DATA = Path(__file__).parents[1] / "src" / "rocm_perf" / "arch" / "counters"
 COLUMNS = ("counter", "block", "expression", "rocm", "gfx", "description")
@@ -148,7 +147,7 @@ def _version(rocm: str) -> tuple[int, ...]:
 
 def _header() -> Iterator[str]:
     yield "# Hardware and derived counters of AMD GPUs; scripts/make_counter_tables.py writes this file."
-    for release in tomllib.loads((DATA / "releases.toml").read_text())["release"]:
+    for release in tomli.loads((DATA / "releases.toml").read_text())["release"]:
         facts = [release[key] for key in ("source", "commit", "date", "licence") if key in release]
         yield f"# ROCm {release['rocm']}: {', '.join(facts)}"
 

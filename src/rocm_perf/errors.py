@@ -15,6 +15,9 @@ class RocmPerfError(Exception):
         self.next_step = next_step
         super().__init__(str(self))
 
+    def __reduce__(self) -> tuple[type[RocmPerfError], tuple[str, str, str]]:
+        return type(self), (self.what, self.why, self.next_step)  # from one process to another
+
     def __str__(self) -> str:
         sentence = f"{self.what}: {self.why}" if self.why else self.what
         if not self.next_step:

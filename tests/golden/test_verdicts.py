@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli
 
 from rocm_perf.analysis.overview import examine
-from rocm_perf.arch.toml import tomllib
 from rocm_perf.ingest.load import load_files
 from rocm_perf.model.finding import Finding
 
@@ -50,7 +50,7 @@ def statements(finding: Finding) -> str:
 
 @cache
 def judged(folder: Path) -> tuple[Judged, ...]:
-    wanted = tomllib.loads((folder.parent / "verdicts" / "verdicts.toml").read_text())["recording"]
+    wanted = tomli.loads((folder.parent / "verdicts" / "verdicts.toml").read_text())["recording"]
     return tuple(Judged(row, said(folder, row)) for row in wanted)
 
 

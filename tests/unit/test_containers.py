@@ -14,17 +14,11 @@ import pytest
 import yaml
 from jsonschema.validators import validator_for
 
-from rocm_perf.cli.command import Command
-from rocm_perf.cli.doctor import DoctorCommand
-from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
+from rocm_perf.cli.main import command_of
 from rocm_perf.cli.suite import SuiteCommand
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker" / "docker-compose.profiling.yml"
-VERBS: dict[str, Command] = {
-    command.name: command
-    for command in (DoctorCommand(), ProfileCommand(), CountersCommand(), TraceCommand())
-}
 AMD = ("profiling", "profile", "counters", "trace")
 
 
@@ -71,7 +65,7 @@ def test_its_command_is_one_of_ours(compose: dict[str, Any], name: str) -> None:
     program, verb, words = given[0], given[1], given[2:]
     assert program == "rocm-perf"
     parser = argparse.ArgumentParser(exit_on_error=False)
-    VERBS[verb].prepare_parser(parser)
+    command_of(verb).prepare_parser(parser)
     args = parser.parse_args(words)
     if verb != "doctor":
         assert args.output_directory == Path("/traces")
@@ -85,7 +79,7 @@ def test_an_application_with_options_of_its_own_reaches_the_verb(compose: dict[s
     """`docker compose run profile python x.py --json` puts its words behind the entry point."""
     given: list[str] = compose["services"]["profile"]["entrypoint"] + ["python", "x.py", "--json"]
     parser = argparse.ArgumentParser()
-    VERBS[given[1]].prepare_parser(parser)
+    command_of(given[1]).prepare_parser(parser)
     args = parser.parse_args(given[2:])
     assert args.app == ["--", "python", "x.py", "--json"]
     assert args.json is False

@@ -23,8 +23,6 @@ class AbCommand:
     slower than --fail-on allows.
     """
 
-    name = "ab"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("base", metavar="BASE", help="function whose results are right")
         parser.add_argument("new", metavar="NEW", help="function that is to do the same, faster")

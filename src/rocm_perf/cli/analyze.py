@@ -13,7 +13,8 @@ from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, 
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show_json
-from rocm_perf.cli.progress import count_progress, reading_progress, say_beside_progress
+from rocm_perf.cli.progress import count_progress, say_beside_progress
+from rocm_perf.cli.reading import reading
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError, UsageError
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ class AnalyzeCommand:
     wrote: a file, a .gz, .zst or .zip of one, the folder of a run, or a bundle. Several paths are reported one after
     another; files of the same process count as one recording.
     """
-
-    name = "analyze"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -143,11 +142,14 @@ def _on_cluster(args: argparse.Namespace) -> tuple[list[Document], list[Failure]
 
 def _here(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
     """What is said of each recording, or of a window of the one, by this process."""
-    load_libraries()
-    from rocm_perf.cli.recording_size import windows_of
+    from rocm_perf.ingest.helpers import reading_helpers
 
-    windows = windows_of(args)
-    return _of_windows(args, windows) if windows else _of_recordings(args)
+    with reading_helpers(later=[*args.paths[1:], *args.captures]):
+        load_libraries()
+        from rocm_perf.cli.recording_size import windows_of
+
+        windows = windows_of(args)
+        return _of_windows(args, windows) if windows else _of_recordings(args)
 
 
 def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
@@ -181,7 +183,7 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
 def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Document], list[Failure]]:
     from rocm_perf.analysis.overview import examine, overview
 
-    with reading_progress():
+    with reading():
         loaded = _load(args)
     analyse = overview if args.window == "all" else examine
     documents = [
@@ -199,14 +201,17 @@ def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> tuple[li
     from rocm_perf import api
 
     (path,) = args.paths
-    reading = api.Reading(args.as_one, args.captures)
-    options = {"grouping": args.by, "reading": reading, "ceilings": args.ceilings}
+    options = {
+        "grouping": args.by,
+        "reading": api.Reading(args.as_one, args.captures),
+        "ceilings": args.ceilings,
+    }
     if args.link_bandwidth is not None:
         raise UsageError(
             "--link-bandwidth is for recordings that are analysed whole",
             next_step="Leave it out, or the window.",
         )
-    with reading_progress():
+    with reading():
         if args.in_parts:
             return [api.analyze_in_parts(path, windows, **options)], []
         return [api.analyze_window(path, windows[0], **options)], []

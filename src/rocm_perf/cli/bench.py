@@ -39,8 +39,6 @@ class BenchCommand:
     wall clock, from its start to its end. Times are those of device events where the function uses a GPU.
     """
 
-    name = "bench"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.usage = "rocm-perf bench [options] (TARGET | -- COMMAND ...)"
         parser.add_argument(

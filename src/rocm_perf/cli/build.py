@@ -25,8 +25,6 @@ class BuildCommand:
     elsewhere the manifest says what is missing, and the exit code is 4. With --registry the images are pushed there.
     """
 
-    name = "build"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         add_workload_options(parser)
         parser.add_argument("-r", "--registry", metavar="R", default="", help="push images there")

@@ -25,8 +25,6 @@ class CaptureCommand:
     output, and what the program prints there goes to standard error.
     """
 
-    name = "capture"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("--kernel", metavar="REGEX", required=True, help="kernel to capture, by symbol or demangled name")

@@ -21,8 +21,6 @@ class CeilingsCommand:
     then on, analyses of recordings of the same model use it. It takes about a minute, in which nothing else should run.
     """
 
-    name = "ceilings"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--device",

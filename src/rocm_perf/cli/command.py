@@ -9,8 +9,6 @@ from typing import Protocol
 class Command(Protocol):
     """One verb. Its docstring is its help text."""
 
-    name: str
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the verb's own options."""
 

@@ -13,7 +13,7 @@ from rocm_perf.cli.checks import add_checks, exit_code_of, expressions_of, write
 from rocm_perf.cli.judged import add_step_kind, steps_of
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show, show_json
-from rocm_perf.cli.progress import reading_progress
+from rocm_perf.cli.reading import reading
 from rocm_perf.errors import RocmPerfError, UsageError
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ class CompareCommand:
     names the runs of both sides. They are anything that `analyze` takes, in the same or different formats. Differences
     are NEW - BASE. With several runs a side, every difference has an interval over the runs; with one run each, none.
     """
-
-    name = "compare"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.usage = "rocm-perf compare BASE [BASE ...] [--] NEW [NEW ...] [options]"
@@ -86,13 +84,15 @@ class CompareCommand:
         from rocm_perf.analysis.compare.gates.recordings import judge, require_known
         from rocm_perf.analysis.compare.populations import compare
         from rocm_perf.cli.recording_size import require_room
+        from rocm_perf.ingest.helpers import expect_files
 
         expressions = expressions_of(args)
         require_known(expressions)
         _require_known(args.output)
         base, new = _sides(args)
         require_room([*base, *new, *args.captures])
-        with reading_progress():
+        with reading():
+            expect_files([*base[1:], *new])
             loaded = [_load(paths, as_one=args.as_one, captures=args.captures) for paths in (base, new)]
         before, after = (_recordings(side, args.step_kind) for side in loaded)
         comparison = compare(before, after, side_labels(base, new), whole=args.window == "all")

@@ -27,8 +27,6 @@ class CountCommand:
     from them a roofline with bounds and what to look at first. Nothing is timed: caches and clocks are not emulated.
     """
 
-    name = "count"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAP", type=named_path, help="folder that capture wrote")
         parser.add_argument(

@@ -24,8 +24,6 @@ class DebugCommand:
     Timings of such a run are not valid.
     """
 
-    name = "debug"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "-d",

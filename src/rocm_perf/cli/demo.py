@@ -23,8 +23,6 @@ class DemoCommand:
     Writes both recordings, as bundles, a Markdown report on both, and a page about the slow one.
     """
 
-    name = "demo"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "-o",

@@ -23,8 +23,6 @@ class DoctorCommand:
     and what is doubtful about it (4; 5 if it loads none). See docs/doctor.md.
     """
 
-    name = "doctor"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--probe", action="store_true", help="really try each method; takes a minute or so"

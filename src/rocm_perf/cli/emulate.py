@@ -28,8 +28,6 @@ class EmulateCommand:
     machine code, times mean nothing. `rocm-perf emulate -- rocm-perf capture ... -- APP` captures a kernel on it.
     """
 
-    name = "emulate"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("--device", metavar="GPU", default="MI300X", help="GPU of the catalogue (default MI300X)")

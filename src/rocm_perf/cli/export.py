@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, count, named_path, size
 from rocm_perf.cli.output import say
-from rocm_perf.cli.progress import reading_progress
+from rocm_perf.cli.reading import reading
 from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count
 
@@ -47,8 +47,6 @@ class ExportCommand:
     phases, steps, critical path and idle times as the analysis sees them. --sheets writes what the analysis found,
     as the tables that users of TraceLens know.
     """
-
-    name = "export"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -119,7 +117,7 @@ class ExportCommand:
         if pieces:
             say(_written_in_pieces(args, window, pieces))
             return 0
-        with reading_progress():
+        with reading():
             trace = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
         wish = Wish(
             form=form,
@@ -142,7 +140,7 @@ def _written_in_pieces(
     from rocm_perf.cli.export_writers import of_bundle
     from rocm_perf.ingest.pieces import windows_at, write_in_pieces
 
-    with reading_progress():
+    with reading():
         windows = windows_at(args.path, pieces, as_one=args.as_one)
         manifest = write_in_pieces(windows, args.output, part=part, overwrite=args.force)
     in_part = f", what starts in the window {part}" if part else ""

@@ -13,8 +13,6 @@ class FormatsCommand:
     A file's content decides, never its name. With --tables: the tables a recording becomes, as `query` sees them.
     """
 
-    name = "formats"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--tables", action="store_true", help="list the tables and columns instead")
         parser.add_argument("--json", action="store_true", help="print as JSON")

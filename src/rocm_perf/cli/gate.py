@@ -24,8 +24,6 @@ class GateCommand:
     settings are compared. A target that cannot be judged fails with 5, and a line says what to do.
     """
 
-    name = "gate"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "targets", metavar="TARGET", nargs="*", help="what to judge (default: every target)"

@@ -20,8 +20,6 @@ class GpusCommand:
     (docs/gpus.md).
     """
 
-    name = "gpus"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("gpu", metavar="NAME", nargs="?", help="MI300X, 'RX 7900 XTX', gfx942, ...")
         parser.add_argument("--json", action="store_true", help="print as JSON, with every source")

@@ -25,8 +25,6 @@ class HistoryCommand:
     `bench -o` wrote.
     """
 
-    name = "history"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.usage = "rocm-perf history [options] [TARGET | add RUN --phase NAME | add RESULT.json]"
         parser.add_argument("words", metavar="TARGET", nargs="*", help="what was measured, as bench names it")
@@ -86,9 +84,9 @@ def _add_phase(path: Path, args: argparse.Namespace, history: History) -> None:
     from rocm_perf.bench.history.phases import phase_numbers
     from rocm_perf.bench.history.records import Phase
     from rocm_perf.bench.results import commit, now
-    from rocm_perf.cli.progress import reading_progress
+    from rocm_perf.cli.reading import reading
 
-    with reading_progress():
+    with reading():
         document = analyze(path)
     numbers = phase_numbers(document, args.accuracy)
     history.add_phase(Phase(name=args.phase, date=now(), source=str(path), commit=commit(), numbers=numbers))

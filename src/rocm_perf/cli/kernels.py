@@ -32,8 +32,6 @@ class KernelsCommand:
     With a second file, for example of another compiler: what differs, kernel by kernel.
     """
 
-    name = "kernels"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", metavar="FILE", type=named_path, help="file with GPU code in it")
         parser.add_argument("new", metavar="NEW", nargs="?", type=named_path, help="file to compare it with")

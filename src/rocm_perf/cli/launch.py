@@ -30,8 +30,6 @@ class LaunchCommand:
     together also when the job fails, is cancelled or runs out of time.
     """
 
-    name = "launch"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         names = parser.add_subparsers(metavar="LAUNCHER", required=True, parser_class=LauncherParser)
         for name, (meaning, load) in LAUNCHERS.items():

@@ -1,15 +1,19 @@
-"""What a process of one command goes without: threads and memory that it would not use, and a last look for garbage."""
+"""What a process of one command goes without: threads and memory that it would not use, most looks for garbage, and
+long waits of one thread for another."""
 
 from __future__ import annotations
 
 import atexit
 import gc
 import os
+import sys
 from importlib import import_module
 
 _BLAS = "OPENBLAS_NUM_THREADS"
 _ALLOCATOR = "_RJEM_MALLOC_CONF"
 _CORES_PER_ARENA = 8
+_OBJECTS_BETWEEN_COLLECTIONS = 70_000  # Python's own number is 700
+_TURN_S = 1e-4
 
 
 def load_libraries() -> None:
@@ -39,6 +43,14 @@ def _import_with(module: str, variable: str, value: str) -> None:
             os.environ[variable] = given
 
 
-def without_last_collection() -> None:
-    """Have nothing searched for garbage when the process ends, and all of it goes."""
+def collect_seldom() -> None:
+    """Have Python look for garbage a hundred times less often, and not when the process ends, and all of it goes: what
+    is read and computed stays, and is looked through in vain each time."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)
+
+
+def take_turns_often() -> None:
+    """Have a thread that computes in Python make way for another after a tenth of a millisecond: the analyses' threads
+    wait for Polars most of the time, and would then wait for each other's five."""
+    sys.setswitchinterval(_TURN_S)

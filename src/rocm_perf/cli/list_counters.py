@@ -24,8 +24,6 @@ class ListCountersCommand:
     --write leaves a file of each for rocprofv3 -i. Without --arch it is about this machine's GPU.
     """
 
-    name = "list-counters"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--arch", metavar="GFX", help="chip, such as gfx942 (default: this machine's GPU)"

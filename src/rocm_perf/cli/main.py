@@ -10,86 +10,54 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from types import FrameType
 
-from rocm_perf.cli.ab import AbCommand
-from rocm_perf.cli.analyze import AnalyzeCommand
-from rocm_perf.cli.bench import BenchCommand
-from rocm_perf.cli.build import BuildCommand
-from rocm_perf.cli.capture import CaptureCommand
-from rocm_perf.cli.ceilings import CeilingsCommand
 from rocm_perf.cli.command import Command
-from rocm_perf.cli.compare import CompareCommand
-from rocm_perf.cli.count import CountCommand
-from rocm_perf.cli.debug import DebugCommand
-from rocm_perf.cli.demo import DemoCommand
-from rocm_perf.cli.doctor import DoctorCommand
-from rocm_perf.cli.emulate import EmulateCommand
-from rocm_perf.cli.export import ExportCommand
-from rocm_perf.cli.formats import FormatsCommand
-from rocm_perf.cli.gate import GateCommand
-from rocm_perf.cli.gpus import GpusCommand
-from rocm_perf.cli.history import HistoryCommand
-from rocm_perf.cli.kernels import KernelsCommand
-from rocm_perf.cli.launch import LaunchCommand
-from rocm_perf.cli.lean import without_last_collection
-from rocm_perf.cli.list_counters import ListCountersCommand
-from rocm_perf.cli.mcp import McpCommand
-from rocm_perf.cli.merge import MergeCommand
-from rocm_perf.cli.optimize import OptimizeCommand
+from rocm_perf.cli.lean import collect_seldom, take_turns_often
 from rocm_perf.cli.output import forget, ready_streams, say
-from rocm_perf.cli.presets import PresetsCommand
-from rocm_perf.cli.profile import CountersCommand, ProfileCommand, TraceCommand
-from rocm_perf.cli.query import QueryCommand
-from rocm_perf.cli.replay import ReplayCommand
-from rocm_perf.cli.report import ReportCommand
-from rocm_perf.cli.repro import ReproCommand
-from rocm_perf.cli.run import RunCommand
-from rocm_perf.cli.sample import SampleCommand
-from rocm_perf.cli.serve import ServeCommand
-from rocm_perf.cli.suite import SuiteCommand
-from rocm_perf.cli.whatif import WhatifCommand
 from rocm_perf.errors import InputError, OutputError, RocmPerfError, UsageError
 from rocm_perf.version import __version__
 
-COMMANDS: tuple[Command, ...] = (
-    DemoCommand(),
-    DoctorCommand(),
-    ProfileCommand(),
-    CountersCommand(),
-    TraceCommand(),
-    LaunchCommand(),
-    SampleCommand(),
-    RunCommand(),
-    BuildCommand(),
-    DebugCommand(),
-    MergeCommand(),
-    AnalyzeCommand(),
-    CompareCommand(),
-    BenchCommand(),
-    AbCommand(),
-    HistoryCommand(),
-    GateCommand(),
-    ReportCommand(),
-    ServeCommand(),
-    McpCommand(),
-    QueryCommand(),
-    ExportCommand(),
-    WhatifCommand(),
-    ReproCommand(),
-    EmulateCommand(),
-    OptimizeCommand(),
-    CaptureCommand(),
-    ReplayCommand(),
-    CountCommand(),
-    CeilingsCommand(),
-    SuiteCommand(),
-    PresetsCommand(),
-    FormatsCommand(),
-    GpusCommand(),
-    KernelsCommand(),
-    ListCountersCommand(),
-)
+# Each is imported when it is asked for.
+VERBS = {
+    "demo": "demo:DemoCommand",
+    "doctor": "doctor:DoctorCommand",
+    "profile": "profile:ProfileCommand",
+    "counters": "profile:CountersCommand",
+    "trace": "profile:TraceCommand",
+    "launch": "launch:LaunchCommand",
+    "sample": "sample:SampleCommand",
+    "run": "run:RunCommand",
+    "build": "build:BuildCommand",
+    "debug": "debug:DebugCommand",
+    "merge": "merge:MergeCommand",
+    "analyze": "analyze:AnalyzeCommand",
+    "compare": "compare:CompareCommand",
+    "bench": "bench:BenchCommand",
+    "ab": "ab:AbCommand",
+    "history": "history:HistoryCommand",
+    "gate": "gate:GateCommand",
+    "report": "report:ReportCommand",
+    "serve": "serve:ServeCommand",
+    "mcp": "mcp:McpCommand",
+    "query": "query:QueryCommand",
+    "export": "export:ExportCommand",
+    "whatif": "whatif:WhatifCommand",
+    "repro": "repro:ReproCommand",
+    "emulate": "emulate:EmulateCommand",
+    "optimize": "optimize:OptimizeCommand",
+    "capture": "capture:CaptureCommand",
+    "replay": "replay:ReplayCommand",
+    "count": "count:CountCommand",
+    "ceilings": "ceilings:CeilingsCommand",
+    "suite": "suite:SuiteCommand",
+    "presets": "presets:PresetsCommand",
+    "formats": "formats:FormatsCommand",
+    "gpus": "gpus:GpusCommand",
+    "kernels": "kernels:KernelsCommand",
+    "list-counters": "list_counters:ListCountersCommand",
+}
 
 EXIT_INTERNAL = 70
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -102,17 +70,24 @@ _EPILOG = (
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The parser of all verbs; with `only`, the options of that verb alone, which is enough to run it, and faster."""
+    """The parser of all verbs; with the name of one in `only`, of that one alone, which is enough to run it."""
     parser = argparse.ArgumentParser(prog="rocm-perf", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"rocm-perf {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for command in COMMANDS:
+    for name in (only,) if only in VERBS else VERBS:
+        command = command_of(name)
         text = command.__doc__ or ""
-        verb = verbs.add_parser(command.name, help=text.splitlines()[0].rstrip("."), description=text)
-        if only in (None, command.name):
-            command.prepare_parser(verb)
+        verb = verbs.add_parser(name, help=text.splitlines()[0].rstrip("."), description=text)
+        command.prepare_parser(verb)
         verb.set_defaults(command=command)
     return parser
+
+
+def command_of(verb: str) -> Command:
+    """What runs a verb."""
+    module, _, name = VERBS[verb].partition(":")
+    command: Command = getattr(import_module(f"rocm_perf.cli.{module}"), name)()
+    return command
 
 
 class Ended(KeyboardInterrupt):
@@ -126,10 +101,10 @@ class Ended(KeyboardInterrupt):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
     ready_streams()
-    without_last_collection()
+    collect_seldom()
+    take_turns_often()
     arguments = sys.argv[1:] if argv is None else list(argv)
-    verb = next((argument for argument in arguments if not argument.startswith("-")), "")
-    args = build_parser(verb).parse_args(arguments)
+    args = build_parser(arguments[0] if arguments else None).parse_args(arguments)
     try:
         with _ending_signals():
             code: int = args.command.run(args)

@@ -19,8 +19,6 @@ class McpCommand:
     pip install 'rocm-perf[mcp]'.
     """
 
-    name = "mcp"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "roots", metavar="FOLDER", nargs="+", type=named_path, help="folders whose recordings may be read"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import named_path
 from rocm_perf.cli.output import say, show_json
-from rocm_perf.cli.progress import reading_progress
+from rocm_perf.cli.reading import reading
 from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ class MergeCommand:
     others are merged. `rocm-perf analyze DIR` does the same by itself.
     """
 
-    name = "merge"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("paths", metavar="PATH", nargs="+", type=named_path, help="recordings of ranks")
         parser.add_argument(
@@ -42,7 +40,7 @@ class MergeCommand:
         from rocm_perf.render.sections.clocks import clock_lines
         from rocm_perf.text import encode_json
 
-        with reading_progress():
+        with reading():
             trace = load_job(args.paths)
         bundle.write(trace, args.output, overwrite=args.force)
         for loss in trace.run.losses:

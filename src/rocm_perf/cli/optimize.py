@@ -29,8 +29,6 @@ class OptimizeCommand:
     faster in fresh processes. Nothing of yours is changed without --apply; --rollback takes that back.
     """
 
-    name = "optimize"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("target", metavar="SOURCE", type=named_path, help="source file, or program")

@@ -15,8 +15,6 @@ class PresetsCommand:
     The names of configuration files, such as rocprofv3_compute, work as well.
     """
 
-    name = "presets"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print as JSON")
 

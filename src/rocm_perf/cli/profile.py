@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, question_of
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.profile_options import add_options
-from rocm_perf.cli.progress import reading_progress, status
+from rocm_perf.cli.progress import status
+from rocm_perf.cli.reading import reading
 from rocm_perf.errors import RocmPerfError, UsageError
 from rocm_perf.units import format_count
 
@@ -34,11 +35,9 @@ class ProfileCommand:
     runs. With --device sim:MI300X, APP is a workload file as in examples/workloads.
     """
 
-    name = "profile"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         add_options(parser)
-        parser.usage = f"rocm-perf {self.name} [options] -- APP [args]"
+        parser.usage = f"{parser.prog} [options] -- APP [args]"
 
     def run(self, args: argparse.Namespace) -> int:
         if args.device:
@@ -57,8 +56,6 @@ class CountersCommand(ProfileCommand):
     Other counters, metrics or sets: --counters. The application runs once more for each pass that they need.
     """
 
-    name = "counters"
-
     def run(self, args: argparse.Namespace) -> int:
         if not (args.counters or args.pmc or args.input):
             args.counters = ["counters_basic"]
@@ -67,8 +64,6 @@ class CountersCommand(ProfileCommand):
 
 class TraceCommand(ProfileCommand):
     """`profile --preset sys`: everything that can be traced, and no counters."""
-
-    name = "trace"
 
     def run(self, args: argparse.Namespace) -> int:
         args.preset = args.preset or "sys"
@@ -167,7 +162,7 @@ def _print_json(document: Document) -> None:
 def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Document | None:
     """Print the analysis of what was recorded: on stderr, or, of the last recording, as JSON on stdout; None where it
     cannot be read."""
-    with reading_progress():
+    with reading():
         trace = recorded.trace
     if trace is None:
         return None

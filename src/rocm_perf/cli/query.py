@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, count, named_path, positive, seconds
 from rocm_perf.cli.output import show, show_data, show_json
-from rocm_perf.cli.progress import reading_progress
+from rocm_perf.cli.reading import reading
 from rocm_perf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ class QueryCommand:
 
     A query sees only the tables: read_csv and the like are refused without --allow-files. It ends after --timeout.
     """
-
-    name = "query"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
@@ -52,7 +50,7 @@ class QueryCommand:
         from rocm_perf.ingest import load
         from rocm_perf.sql.query import answer
 
-        with reading_progress():
+        with reading():
             trace = load.load(args.path, as_one=args.as_one, captures=args.captures)
         rows = answer(
             trace,

@@ -58,8 +58,6 @@ class ReplayCommand:
     kernel; verify checks that it gives the application's own result; compare times two code objects by turns.
     """
 
-    name = "replay"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True, parser_class=_TaskParser)
         info = _task(tasks, "info", "describe a snapshot, and check every hash; needs no GPU", _info)

@@ -12,7 +12,7 @@ from rocm_perf.cli.arguments import add_captures, named_path
 from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part, chosen_window
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show, show_json
-from rocm_perf.cli.progress import reading_progress
+from rocm_perf.cli.reading import reading
 from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count
 
@@ -29,8 +29,6 @@ class ReportCommand:
     F.html is a page that needs nothing else: no network, no other file. F.md is Markdown for a pull request or an
     issue, with its pictures as SVG files beside it; - prints it without pictures.
     """
-
-    name = "report"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -93,7 +91,7 @@ def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
 
     window = chosen_window(args)
     require_room([args.path, *args.captures], window)
-    with reading_progress():
+    with reading():
         whole = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
         trace = chosen_part(whole, args)
     analyse = overview if window or args.window == "all" else examine

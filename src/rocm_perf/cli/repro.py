@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocm_perf.cli.arguments import add_captures, named_path, positive
 from rocm_perf.cli.output import say, show, show_json
-from rocm_perf.cli.progress import reading_progress
+from rocm_perf.cli.reading import reading
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ class ReproCommand:
     the
     operators that took the most GPU time, with their ids.
     """
-
-    name = "repro"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -48,7 +46,7 @@ class ReproCommand:
         from rocm_perf.analysis.operators.build import NO_OPERATORS, operator_calls
         from rocm_perf.ingest import load
 
-        with reading_progress():
+        with reading():
             trace = load.load(args.path, as_one=args.as_one, captures=args.captures)
         calls = operator_calls(trace)
         if not calls.height:

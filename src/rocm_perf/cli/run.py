@@ -28,8 +28,6 @@ class RunCommand:
     docker is. One that fails does not keep the others back; the exit code is that of the first failure.
     """
 
-    name = "run"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         add_workload_options(parser)
         parser.add_argument("--list", action="store_true", help="list the workloads, and run nothing")

@@ -31,8 +31,6 @@ class SampleCommand:
     CSV file that `rocm-perf analyze` reads; the report says what energy was used and what the sampling itself cost.
     """
 
-    name = "sample"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--interval",

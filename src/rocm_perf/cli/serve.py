@@ -27,8 +27,6 @@ class ServeCommand:
     With --watch a new recording appears by itself. Ctrl-C ends it.
     """
 
-    name = "serve"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "paths",

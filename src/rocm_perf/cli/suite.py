@@ -23,8 +23,6 @@ class SuiteCommand:
     result with float64, and writes wmma_profile_TIME.json and .svg. A folder of your own adds variants (docs/suite.md).
     """
 
-    name = "suite"
-
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("suite", choices=("wmma",), help="wmma: products of matrices")
         parser.add_argument("--shapes", metavar="N,MxNxK", help="square or m, n, k (default: 1024 to 8192)")

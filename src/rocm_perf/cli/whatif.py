@@ -10,7 +10,7 @@ from rocm_perf.cli.arguments import add_captures, count, named_path
 from rocm_perf.cli.judged import add_ceilings, add_window, chosen_window, judged, part_and_whole
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import show, show_json
-from rocm_perf.cli.progress import reading_progress
+from rocm_perf.cli.reading import reading
 from rocm_perf.errors import EmptyCaptureError, UsageError
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ class WhatifCommand:
     Changes the dependency graph of the recording and times it again; several changes apply one after another. Every
     assumption is printed with the answer.
     """
-
-    name = "whatif"
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -119,7 +117,7 @@ def _recording(args: argparse.Namespace) -> tuple[Trace, Trace]:
 
     window = chosen_window(args)
     require_room([args.path, *args.captures], window)
-    with reading_progress():
+    with reading():
         whole = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
     return whole, judged(whole, args)
 

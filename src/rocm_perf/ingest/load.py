@@ -18,6 +18,7 @@ from rocm_perf.ingest.captures.runs import (
     require_captures,
     with_captures,
 )
+from rocm_perf.ingest.helpers import expect_files
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.merge import merge
 from rocm_perf.ingest.own.run_folders import placed_in_runs
@@ -67,12 +68,13 @@ def load_path(
 ) -> list[Loaded]:
     """Every run at `path`, which may be a file or a folder; `as_one` takes all files as one run, `window` what starts
     in it. Graph replays are joined with `captures` and with those among the runs, which are then left out."""
+    _require_there(captures)
+    expect_files(captures)
     return _joined(_load_one(path, as_one=as_one, window=window), load_captures(captures))
 
 
 def _load_one(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) -> list[Loaded]:
-    if not os.path.exists(path):
-        raise InputError(f"{path} does not exist", next_step="Check the path.")
+    _require_there([path])
     if window is None:
         return _load_whole(path, as_one)
     try:
@@ -80,6 +82,12 @@ def _load_one(path: Path, *, as_one: bool = False, window: TimeWindow | None = N
     except EmptyCaptureError as error:
         raise _nothing_in(window, path) from error
     return [_marked(run, window) for run in loaded]
+
+
+def _require_there(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if not os.path.exists(path):
+            raise InputError(f"{path} does not exist", next_step="Check the path.")
 
 
 def load_captures(paths: Sequence[Path]) -> list[Trace]:
@@ -170,7 +178,8 @@ def load_files(paths: list[Path], captures: Sequence[Path] = ()) -> list[Loaded]
     """Runs of several named paths. Files of one process (same folder and prefix) make one run; every other path is on
     its own, and a bad one does not keep the others from being read. Graph replays are joined with `captures` and with
     those among the runs, which are then left out."""
-    given = load_captures(captures)
+    _require_there(captures)
+    expect_files([*paths[1:], *captures])
     results: list[Loaded] = []
     families: dict[object, list[Path]] = {}
     for path in dict.fromkeys(paths):
@@ -178,7 +187,7 @@ def load_files(paths: list[Path], captures: Sequence[Path] = ()) -> list[Loaded]
         families.setdefault(key, []).append(path)
     for members in families.values():
         results.extend(_load_family(members))
-    return _joined(results, given)
+    return _joined(results, load_captures(captures))
 
 
 def load_together(paths: Sequence[Path]) -> list[Loaded]:

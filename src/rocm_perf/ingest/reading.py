@@ -9,12 +9,13 @@ import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
+from rocm_perf.ingest.helpers import HELPERS, expect
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.paths import Trouble, sources_at
 from rocm_perf.ingest.place import place_of
 from rocm_perf.ingest.processes import Piece
-from rocm_perf.ingest.sniff import sniff
+from rocm_perf.ingest.sniff import adapter_named, sniff
 from rocm_perf.ingest.windows import cut_part, cut_pieces, surveyed_span
 from rocm_perf.model.bounds import bounded
 from rocm_perf.model.run import Loss
@@ -37,6 +38,7 @@ def read_all(paths: list[Path], window: TimeWindow | None = None) -> ReadFiles:
     listed = [entry for path in paths for entry in _listed(path)]
     sources = [entry for entry in listed if isinstance(entry, Source)]
     span = surveyed_span(window, sources) if window else None
+    expect(sources[1:], span)
     for entry in listed:
         if isinstance(entry, Trouble):
             files.troubles.append(entry)
@@ -58,6 +60,15 @@ def _listed(path: Path) -> list[Source] | list[Trouble]:
 
 
 def _read(source: Source, span: Span | None) -> Piece:
+    helpers = HELPERS.get()
+    content = helpers.read(source, span) if helpers else None
+    if content is None:
+        return read_source(source, span)
+    return Piece(source, adapter_named(content.adapter), content.part, place_of(source))
+
+
+def read_source(source: Source, span: Span | None) -> Piece:
+    """What one file holds, or what of it starts in a span."""
     try:
         adapter = sniff(source)
         if span is None:

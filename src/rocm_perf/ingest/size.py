@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from rocm_perf.errors import RocmPerfError
+from rocm_perf.ingest.helpers import MOST_PER_BYTE
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.paths import sources_at, walk
 from rocm_perf.ingest.peek import Peek
@@ -18,8 +19,6 @@ from rocm_perf.model.parquet import scan_parquet
 from rocm_perf.model.tables import SCHEMAS
 from rocm_perf.model.time_window import UNCUT
 
-# No file takes more memory than this for each of its bytes; a torch trace as gzip takes 28 (bench/README.md).
-MOST_PER_BYTE = 60
 # The fewest that recorded specimens have: Perfetto and RPD 119 to 437, JSON of rocprofv3 and rocprof 368 to 1,024.
 BYTES_PER_BINARY_ROW = 100
 BYTES_PER_JSON_RECORD = 350

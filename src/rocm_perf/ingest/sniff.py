@@ -60,6 +60,11 @@ def _one_by_one() -> Iterator[Adapter]:
         yield from import_module(f"rocm_perf.ingest.{module}").ADAPTERS
 
 
+def adapter_named(name: str) -> Adapter:
+    """The adapter of that name."""
+    return next(adapter for adapter in _one_by_one() if adapter.name == name)
+
+
 def sniff(source: Source) -> Adapter:
     """The adapter for a source; raises an error that describes the file if there is none."""
     peek = Peek(source)

@@ -1,4 +1,4 @@
-"""The line of every value in a TOML text. tomllib returns values without lines, and has already checked the text."""
+"""The line of every value in a TOML text. tomli returns values without lines, and has already checked the text."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rocm_perf.arch.toml import tomllib
+import tomli
+
 from rocm_perf.errors import InputError
 from rocm_perf.files import read_text
 from rocm_perf.sim import positions
@@ -61,7 +62,7 @@ def read_workload(path: Path) -> Workload:
 def parse_workload(text: str, name: str = "workload") -> Workload:
     """The workload in a text; `name` is what errors call it."""
     try:
-        document = tomllib.loads(text)
+        document = tomli.loads(text)
     except ValueError as error:  # a number of thousands of digits is not even a TOMLDecodeError
         where = str(error).replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end")
         raise InputError(f"{name} is not valid TOML", where) from error

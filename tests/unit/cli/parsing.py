@@ -9,6 +9,6 @@ from rocm_perf.cli.command import Command
 
 def parsed(command: Command, *words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    verb = parser.add_subparsers(required=True).add_parser(command.name)
+    verb = parser.add_subparsers(required=True).add_parser("verb")
     command.prepare_parser(verb)
-    return parser.parse_args([command.name, *words])
+    return parser.parse_args(["verb", *words])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 
 from rocm_perf.analysis.operators.work import (
@@ -67,6 +67,7 @@ def _named() -> tuple[dict[str, list[Formula]], dict[str, list[Formula]]]:
     return full, bare
 
 
+@cache
 def _pattern(operator: str) -> re.Pattern[str]:
     return re.compile(re.escape(operator).replace(r"\*", r"\w*"))
 
@@ -76,7 +77,10 @@ def _without_library(name: str) -> str:
 
 
 _FULL, _BARE = _named()
-_PATTERNS = tuple((_pattern(formula.operator), formula) for formula in _ALL if "*" in formula.operator)
+# With how they begin: most patterns are never compiled.
+_PATTERNS = tuple(
+    (formula.operator.partition("*")[0], formula) for formula in _ALL if "*" in formula.operator
+)
 
 
 @lru_cache(maxsize=65_536)
@@ -93,7 +97,15 @@ def formulas_of(name: str) -> tuple[Formula, ...]:
 
 
 def _exactly(name: str) -> tuple[Formula, ...]:
-    return (*_FULL.get(name, ()), *(formula for pattern, formula in _PATTERNS if pattern.fullmatch(name)))
+    return (*_FULL.get(name, ()), *_by_pattern(name))
+
+
+def _by_pattern(name: str) -> list[Formula]:
+    return [
+        formula
+        for beginning, formula in _PATTERNS
+        if name.startswith(beginning) and _pattern(formula.operator).fullmatch(name)
+    ]
 
 
 def _without_underscore(name: str) -> tuple[Formula, ...]:
@@ -108,9 +120,7 @@ def _wrapped(name: str) -> tuple[Formula, ...]:
     words = name.split("_")
     for start in range(len(words)):
         function = "_".join(words[start:])
-        named = _BARE.get(function) or [
-            formula for pattern, formula in _PATTERNS if pattern.fullmatch(f"aiter::{function}")
-        ]
+        named = _BARE.get(function) or _by_pattern(f"aiter::{function}")
         if named:
             return tuple(named)
     return ()
