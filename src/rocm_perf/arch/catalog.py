@@ -6,7 +6,6 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rocm_perf.arch.gpu_files import Chip, Fact, Sku, build, read_chip, read_sou
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.errors import InputError, UsageError
 from rocm_perf.files import read_text
+from rocm_perf.once import once
 
 _SOURCES = "sources.toml"
 _BRANDS = {"amd", "nvidia", "instinct", "radeon", "graphics", "tm"}
@@ -85,7 +85,7 @@ def _user_folder() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "rocm-perf" / "gpus"
 
 
-@cache
+@once
 def _all(user_folder: Path | None) -> tuple[Gpu, ...]:
     chips = [*_packaged(), *(_of_user(user_folder) if user_folder else ())]
     _refuse_duplicates(chips)
@@ -138,7 +138,7 @@ def _refuse_duplicates(chips: Iterable[Chip]) -> None:
                 )
 
 
-@cache
+@once
 def _packaged() -> tuple[Chip, ...]:
     folder = resources.files("rocm_perf.arch") / "gpus"
     entries = [entry for entry in folder.iterdir() if entry.name.endswith(".toml") and entry.name != _SOURCES]
@@ -148,7 +148,7 @@ def _packaged() -> tuple[Chip, ...]:
     )
 
 
-@cache
+@once
 def _shared_sources() -> dict[str, Source]:
     data = (resources.files("rocm_perf.arch") / "gpus" / _SOURCES).read_bytes()
     return read_sources(read_toml(data, _SOURCES), _SOURCES)

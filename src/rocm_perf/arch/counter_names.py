@@ -9,13 +9,13 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from typing import Literal
 
 import msgspec
 
 from rocm_perf.arch import counter_table
 from rocm_perf.arch.counters import chip, counters, definitions, written
+from rocm_perf.once import once
 
 _REST = "{}"
 _LONGEST = 100  # no counter's name comes near; longer names are not compared
@@ -72,7 +72,7 @@ class Resolved:
                 return f"{asked} is not a counter of any chip{hint}"
 
 
-@cache
+@once
 def aliases() -> tuple[Alias, ...]:
     """Every alias of aliases.toml."""
     return counter_table.toml("aliases.toml", _Aliases).alias

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import msgspec
 
@@ -14,6 +13,7 @@ from rocm_perf.arch.counter_names import Resolved, matching, no_counters, resolv
 from rocm_perf.arch.counters import chip, counters
 from rocm_perf.arch.metric_recipes import recipes
 from rocm_perf.errors import UsageError
+from rocm_perf.once import once
 
 
 class CounterSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,7 +42,7 @@ class SetOn:
         return tuple(dict.fromkeys((*self.present, *replacements)))
 
 
-@cache
+@once
 def counter_sets() -> Mapping[str, CounterSet]:
     """Every set, by name."""
     return counter_table.toml("sets.toml", dict[str, CounterSet])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from importlib import resources
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from rocm_perf.arch.toml import read_toml
+from rocm_perf.once import once
 
 EVERY_CHIP = "all"
 
@@ -77,19 +77,19 @@ def toml(name: str, kind: type[T]) -> T:
     return msgspec.convert(read_toml(_text(name).encode(), name), kind)
 
 
-@cache
+@once
 def releases() -> Releases:
     """The releases that definitions were taken from."""
     return toml("releases.toml", Releases)
 
 
-@cache
+@once
 def blocks() -> Blocks:
     """The blocks of the hardware and their slots."""
     return toml("blocks.toml", Blocks)
 
 
-@cache
+@once
 def rows() -> tuple[Row, ...]:
     """Every definition of every counter."""
     return tuple(
@@ -104,13 +104,13 @@ def rows() -> tuple[Row, ...]:
     )
 
 
-@cache
+@once
 def descriptions() -> Mapping[str, str]:
     """What each counter counts, by its name."""
     return {line[0]: line[-1] for line in _lines() if line[-1]}
 
 
-@cache
+@once
 def chips() -> frozenset[str]:
     """Every chip and family that a definition names."""
     return frozenset().union(*(row.gfx for row in rows()))

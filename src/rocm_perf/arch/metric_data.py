@@ -14,6 +14,7 @@ from rocm_perf.arch.expression import Expression, ExpressionError, parse
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.errors import InputError
+from rocm_perf.once import once
 
 UNITS = frozenset(("", "FLOP", "OP", "B", "GB/s", "TFLOP/s", "cycles", "instructions", "waves"))
 # What a formula may use besides counters and other metrics. `g` is the time a die was active, in cycles: rocprofv3
@@ -84,7 +85,7 @@ def peak(gpu: Gpu, name: str) -> float | None:
 PEAKS = frozenset(("memory_gbps", "peak_tflops"))
 
 
-@cache
+@once
 def metrics() -> Mapping[str, Metric]:
     """Every metric of every GPU, by name."""
     folder = resources.files("rocm_perf.arch").joinpath("metrics")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import resources
 from typing import Literal
 
@@ -13,6 +13,7 @@ import polars as pl
 from rocm_perf.analysis.basis.names import LONGEST, demangle, short_name
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.model.results.kernels import Family, FamilyName
+from rocm_perf.once import once
 
 OTHER = Family("other", "")
 RUNTIME = "ROCm runtime"  # copies and fills that the program asked for as such
@@ -28,7 +29,7 @@ class Rule(msgspec.Struct, frozen=True):
     on: Literal["name", "full"] = "name"
 
 
-@cache
+@once
 def rules() -> tuple[Rule, ...]:
     """The pattern table, in order."""
     file = resources.files("rocm_perf.analysis.time") / "families.toml"
@@ -62,6 +63,6 @@ def is_collective(names: pl.Series) -> pl.Series:
     return names.is_in(collectives)
 
 
-@cache
+@once
 def _patterns() -> tuple[tuple[Rule, re.Pattern[str]], ...]:
     return tuple((rule, re.compile(rule.pattern)) for rule in rules())

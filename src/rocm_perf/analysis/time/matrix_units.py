@@ -4,7 +4,7 @@ pattern table in matrix_units.toml."""
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import resources
 
 import msgspec
@@ -15,6 +15,7 @@ from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.model.trace import Trace
+from rocm_perf.once import once
 
 # What these do is not a product of matrices.
 _WITHOUT = frozenset(
@@ -38,14 +39,14 @@ class MatrixRule(msgspec.Struct, frozen=True):
     examples: tuple[str, ...]
 
 
-@cache
+@once
 def matrix_rules() -> tuple[MatrixRule, ...]:
     """The pattern table, in order."""
     file = resources.files("rocm_perf.analysis.time") / "matrix_units.toml"
     return msgspec.convert(read_toml(file.read_bytes(), file.name)["rule"], tuple[MatrixRule, ...])
 
 
-@cache
+@once
 def _patterns() -> tuple[tuple[bool, re.Pattern[str]], ...]:
     return tuple((rule.uses, re.compile(rule.pattern)) for rule in matrix_rules())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from functools import cache
 from importlib import resources
 
 import msgspec
@@ -14,6 +13,7 @@ from rocm_perf.arch.metric_recipes import recipes
 from rocm_perf.arch.metrics import metrics_of
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.errors import UsageError
+from rocm_perf.once import once
 
 ALWAYS = ("gpu__time_duration.sum",)  # rates need it
 # unit__name, with a rollup (.sum), a submetric or nothing behind it; also ncu's own groups and patterns.
@@ -29,7 +29,7 @@ class MetricSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     includes: tuple[str, ...] = ()
 
 
-@cache
+@once
 def metric_sets() -> Mapping[str, MetricSet]:
     """Every set by its name."""
     file = resources.files("rocm_perf.backends.nvidia").joinpath("counter_sets.toml")

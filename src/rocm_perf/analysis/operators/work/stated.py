@@ -23,6 +23,9 @@ class _Facts(msgspec.Struct, frozen=True):
     products: bool = False  # of matrices, or convolutions
 
 
+_DECODER = msgspec.json.Decoder(_Facts)  # made here, by one thread
+
+
 class StatedWork(NamedTuple):
     """FLOPs and bytes of a call, or why they are not known, and whether matrix units do them."""
 
@@ -36,7 +39,7 @@ def stated_work(inputs: str | None) -> StatedWork | None:
     if not inputs or not inputs.startswith("{"):
         return None
     try:
-        facts = msgspec.json.decode(inputs, type=_Facts)
+        facts = _DECODER.decode(inputs)
     except (msgspec.DecodeError, RecursionError):
         return None
     return StatedWork(
