@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 DEVICE = "sim:MI300X"
 BEFORE, AFTER = "sync_in_loop", "sync_hoisted"
+OUTPUT = Path("demo-output")
+ROWS = 6  # of each table
+NEXT = (
+    ("rocm-perf profile -- ./app", "record it and say why it is slow"),
+    ("rocm-perf analyze PATH", "the same of what was recorded before, by any profiler"),
+    ("rocm-perf report PATH", "the same as a page"),
+)
 
 
 class DemoCommand:
@@ -29,8 +36,8 @@ class DemoCommand:
             "--output",
             metavar="DIR",
             type=named_path,
-            default=Path("demo-output"),
-            help="folder to write to (default demo-output)",
+            default=OUTPUT,
+            help=f"folder to write to (default {OUTPUT})",
         )
         add_no_color(parser)
 
@@ -58,10 +65,8 @@ class DemoCommand:
         _write_markdown(before, after, folder / "report.md")
         page = _write_page(folder / BEFORE, folder / "report.html")
         _say(console, "Now with your own program", "")
-        console.print("rocprofv3 --runtime-trace -d out -- ./your_app", markup=False)
-        console.print("rocm-perf analyze out", markup=False)
-        console.print("rocm-perf analyze out --show gaps,path,roofline", markup=False)
-        console.print("rocm-perf report out", markup=False)
+        for command, purpose in NEXT:
+            show(console, uncut(f"{command:<28}", (purpose, "dim")))
         _say(
             console,
             "The slow loop as a page, for any browser",
@@ -106,7 +111,7 @@ def _profile(name: str, folder: Path, console: Console) -> Document:
     trace = api.simulate(workload_file(name), DEVICE)
     bundle.write(trace, folder / name, overwrite=True)
     document = examine(trace, str(folder / name))
-    print_document(document, console, View(top=6, width=console.width, characters=characters_of(console)))
+    print_document(document, console, View(top=ROWS, width=console.width, characters=characters_of(console)))
     return document
 
 

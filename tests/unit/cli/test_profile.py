@@ -72,7 +72,7 @@ def test_the_demo_tells_its_story(tmp_path: Path, capsys: pytest.CaptureFixture[
         "The host waits for the GPU 6 times a step, in hipStreamSynchronize",
         "x faster",
         "Side by side",
-        "rocprofv3 --runtime-trace -d out",
+        "rocm-perf profile -- ./app",
         f"rocm-perf compare {folder / 'sync_in_loop'} {folder / 'sync_hoisted'}",
         (folder / "report.html").as_uri(),
     ):
