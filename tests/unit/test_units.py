@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf.units import format_ratio
+from rocm_perf.units import format_count, format_ratio, scale_times
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,15 @@ from rocm_perf.units import format_ratio
 )
 def test_a_ratio_is_a_change(ratio: float, interval: tuple[float, float] | None, text: str) -> None:
     assert format_ratio(ratio, interval) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1, "1 kernel"), (1.0, "1 kernel"), (2.5, "2.5 kernels"), (1_234_567.0, "1,234,567 kernels")],
+)
+def test_a_count_has_all_its_digits(value: float, text: str) -> None:
+    assert format_count(value, "kernel") == text
+
+
+def test_long_counts_of_nanoseconds_become_readable() -> None:
+    assert scale_times("gap: 34233 ns, as in 0 ns to 999 ns") == "gap: 34.2 us, as in 0 ns to 999 ns"

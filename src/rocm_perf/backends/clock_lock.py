@@ -25,5 +25,5 @@ def clock_lock(mhz: int) -> ClockLock:
     if path := shutil.which("nvidia-smi"):
         return ClockLock((path, f"--lock-gpu-clocks={mhz},{mhz}"), (path, "--reset-gpu-clocks"))
     raise ToolAbsentError(
-        "cannot lock clocks", "neither amd-smi nor nvidia-smi is here", "Leave --lock-clocks out."
+        "cannot lock clocks", "neither amd-smi nor nvidia-smi is installed", "Leave --lock-clocks out."
     )

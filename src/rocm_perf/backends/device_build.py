@@ -17,13 +17,13 @@ _PACKAGES = {"AMD": "ROCm's package hip-dev", "NVIDIA": "the CUDA toolkit"}
 
 
 def device_compiler(machine: Machine) -> Tool:
-    """The compiler for the GPUs of this machine. Raises ToolAbsentError where it, or a GPU, is not here."""
+    """The compiler for the GPUs of this machine. Raises ToolAbsentError where it, or a GPU, is missing."""
     if machine.vendor is None:
         raise ToolAbsentError("there is no GPU to compile for")
     name = _COMPILERS[machine.vendor]
     tool = machine.tool(name)
     if tool is None:
-        raise ToolAbsentError(f"{name} is not here", next_step=f"Install {_PACKAGES[machine.vendor]}.")
+        raise ToolAbsentError(f"{name} is not installed", next_step=f"Install {_PACKAGES[machine.vendor]}.")
     return tool
 
 

@@ -35,7 +35,9 @@ class DebugCommand:
         parser.add_argument(
             "--sanitize", action="store_true", help="NVIDIA: run below compute-sanitizer, which is far slower"
         )
-        parser.add_argument("--timeout", metavar="S", type=seconds, help="end the application after so long")
+        parser.add_argument(
+            "--timeout", metavar="S", type=seconds, help="kill the application after S seconds"
+        )
         parser.add_argument("--dry-run", action="store_true", help="say what would be run, and stop")
         parser.add_argument("--json", action="store_true", help="what was found, as JSON on stdout")
         parser.add_argument(

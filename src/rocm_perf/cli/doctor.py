@@ -33,7 +33,7 @@ class DoctorCommand:
             metavar="S",
             type=seconds,
             default=60.0,
-            help="end APP after so long (60); not with --probe",
+            help="kill APP after S seconds (60); not with --probe",
         )
         parser.add_argument(
             "app", metavar="APP", nargs="*", help="program behind --: to look into, or to try with --probe"

@@ -94,7 +94,7 @@ def part_and_whole(args: argparse.Namespace) -> tuple[str, str]:
     }
     given = {option: part for option, part in parts.items() if part}
     if not given:
-        return "the part that repeats", "--window all"
+        return "the steady state", "--window all"
     return " in ".join(given.values()), f"--window all without {' and '.join(given)}"
 
 

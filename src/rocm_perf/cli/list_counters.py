@@ -77,7 +77,9 @@ def _this_gpu() -> str:
 
     chips = [gpu.gfx for gpu in probe_machine().gpus if gpu.vendor == "AMD"]
     if not chips:
-        raise UsageError("no AMD GPU is here to list the counters of", "", "Name a chip: --arch gfx942.")
+        raise UsageError(
+            "no AMD GPU was found whose counters could be listed", "", "Name a chip: --arch gfx942."
+        )
     return chips[0]
 
 

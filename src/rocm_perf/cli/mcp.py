@@ -59,6 +59,6 @@ def _require_sdk() -> None:
 def _folder(path: Path) -> Path:
     if not path.is_dir():
         raise InputError(
-            f"{path} is not a folder", "recordings are read below folders", "Name an existing one."
+            f"{path} is not a folder", "recordings are looked for in folders", "Name an existing folder."
         )
     return path.resolve()

@@ -28,7 +28,7 @@ SCHEMA_VERSION = 1
 
 
 class ProfileCommand:
-    """Record a program and report on it, with the best profiler that is here.
+    """Record a program and report on it, with the best profiler on this machine.
 
     The application keeps its input, output and exit code; the report goes to stderr. Nothing is overwritten: each run
     has a folder of its own, which `analyze` reads again. rocprofv3's options are taken as they are, whichever profiler

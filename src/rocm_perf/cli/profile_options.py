@@ -26,7 +26,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="counters, metrics, sets, or files of them",
     )
-    parser.add_argument("--profiler", metavar="TOOL", default="", help="this one, and no other")
+    parser.add_argument(
+        "--profiler",
+        metavar="TOOL",
+        default="",
+        help="use this profiler, and no other (a wrong name lists them)",
+    )
     parser.add_argument(
         "--tool-arg", metavar="ARG", action="append", default=[], help="hand to the profiler as it is"
     )
@@ -75,7 +80,7 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
         default="",
         help="of many ranks record these (0,7 or 0-3), and only time the others",
     )
-    group.add_argument("--timeout", metavar="S", type=seconds, help="end the application after so long")
+    group.add_argument("--timeout", metavar="S", type=seconds, help="kill the application after S seconds")
     group.add_argument(
         "--measure-overhead", metavar="N", type=positive, nargs="?", const=1, default=0,
         help="also run it unprofiled, N times (1)",
@@ -84,13 +89,20 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
         "--sample", metavar="WHAT", nargs="?", const="power,memory", default="", type=_sampled,
         help="power,memory while it runs",
     )  # fmt: skip
-    group.add_argument("--sample-interval", metavar="S", type=seconds, help="(0.1)")
+    group.add_argument(
+        "--sample-interval", metavar="S", type=seconds, help="seconds between readings of --sample (0.1)"
+    )
     group.add_argument(
         "--keep-exit-code", action="store_true", help="exit as the application did, whatever was recorded"
     )
     group.add_argument("--library-trace", action="store_true", help="log rocBLAS, MIOpen, RCCL, ... calls")
     group.add_argument(
-        "--env", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="for the application"
+        "--env",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=_variable,
+        help="set a variable for the application; may be repeated",
     )
     group.add_argument("--additional-context", metavar="JSON", help="a configuration, inline")
     group.add_argument("--additional-context-file", metavar="FILE", type=named_path, help="or in a file")

@@ -45,7 +45,7 @@ class RunCommand:
             default=Path("rocprof_output"),
             help="runs go below it (rocprof_output)",
         )
-        parser.add_argument("--timeout", metavar="S", type=seconds, help="end a workload after so long")
+        parser.add_argument("--timeout", metavar="S", type=seconds, help="kill a workload after S seconds")
         parser.add_argument("--top", metavar="N", type=positive, help="rows of each list in the report")
         add_no_color(parser)
 

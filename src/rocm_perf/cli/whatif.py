@@ -214,7 +214,7 @@ def _rank_factor(text: str, option: str) -> tuple[int, float]:
 
 def _print(projection: Projection, whole: Trace, part: str, all_of_it: str) -> None:
     from rocm_perf.analysis.time.busy import wall_ns
-    from rocm_perf.units import format_ns
+    from rocm_perf.units import format_ns, scale_times
 
     recorded = wall_ns(whole) or 0
     speedup = projection.speedup.value
@@ -228,7 +228,10 @@ def _print(projection: Projection, whole: Trace, part: str, all_of_it: str) -> N
             "what the profiler added to launches."
         )
     if projection.recorded_wall_ns < _NEARLY_ALL * recorded:
-        show(f"That is {part}, of {format_ns(recorded)} in all: {all_of_it} is about the whole.")
+        judged_ns = format_ns(projection.recorded_wall_ns)
+        show(
+            f"This covers {part} ({judged_ns} of {format_ns(recorded)}); {all_of_it} for the whole recording."
+        )
     if not projection.saved_ns:
         show("Nothing would change: the change has nothing to act on, or the critical path runs elsewhere.")
-    show("Assumed:", *(f"- {line}" for line in projection.assumptions))
+    show("Assumed:", *(f"- {scale_times(line)}" for line in projection.assumptions))

@@ -198,10 +198,13 @@ def _next_step(fault: Fault | None, ended: Ended, code: int) -> str:
     if fault is not None:
         return fault.next_step
     if ended.timed_out:
-        return "It did not end in time: the kernel launched last may be the one that hangs."
+        return "The program did not end in time: the kernel launched last may be the one that hangs."
     if code:
-        return "It failed, but not by a fault of a kernel that is known here: see its own output."
-    return "It ran through. If it fails otherwise, a missing synchronisation is likely: launches never overlapped here."
+        return "The program failed, but not by a kernel fault that rocm-perf recognises: see the program's own output."
+    return (
+        "The program ran to its end. If it fails without `rocm-perf debug`, a missing synchronisation is likely: "
+        "here no two launches overlapped."
+    )
 
 
 def _tail(path: Path) -> str:
@@ -221,7 +224,7 @@ def find_sanitizer(environment: Mapping[str, str]) -> str:
         if path.is_file() and os.access(path, os.X_OK):
             return str(path)
     raise ToolAbsentError(
-        f"{SANITIZER} is not here",
+        f"{SANITIZER} was not found",
         "it comes with the CUDA toolkit",
         "Without --sanitize the run still finds faults.",
     )

@@ -97,17 +97,19 @@ class Captured:
 
 
 def chosen_vendor(wish: str, present: Sequence[Vendor]) -> Vendor:
-    """The vendor of that name, or the one whose GPUs are here."""
+    """The vendor of that name, or the one whose GPUs are in this machine."""
     named: dict[str, Vendor] = {"amd": "AMD", "nvidia": "NVIDIA"}
     if wish in named:
         return named[wish]
     if not present:
         raise ToolAbsentError(
-            "there is no GPU here to capture from", next_step="--vendor names one all the same."
+            "no GPU was found to capture from",
+            next_step="If there is one, name its vendor: --vendor amd or --vendor nvidia.",
         )
     if len(present) > 1:
         raise UsageError(
-            "both vendors' GPUs are here", next_step="Choose with --vendor amd or --vendor nvidia."
+            "this machine has GPUs of both vendors",
+            next_step="Choose one with --vendor amd or --vendor nvidia.",
         )
     return present[0]
 

@@ -95,7 +95,7 @@ def runtime(release: str, environment: Mapping[str, str] | None = None) -> Runti
     absent = missing(release, environment)
     if absent:
         raise ToolAbsentError(
-            f"the software GPU runs AMD's own runtime, and ROCr {release} is not here",
+            f"the software GPU runs AMD's own runtime, and ROCr {release} was not found",
             f"{', '.join(absent)} missing in {root(environment)}",
             f"`{FETCH_COMMAND}` gets it from Debian's archive (about 70 MB).",
         )

@@ -74,7 +74,7 @@ def test_another_chip_is_another_program(tmp_path: Path) -> None:
 def test_what_is_missing_or_fails_is_said(tmp_path: Path) -> None:
     with pytest.raises(ToolAbsentError, match="there is no GPU"):
         device_part(Machine(host="h"), "ceilings", "ceilings")
-    with pytest.raises(ToolAbsentError, match="hipcc is not here"):
+    with pytest.raises(ToolAbsentError, match="hipcc is not installed"):
         device_part(Machine(host="h", gpus=(amd(0, "gfx942"),)), "ceilings", "ceilings")
     broken = compiler(tmp_path, "#!/bin/sh\necho 'error: unknown chip' >&2; exit 1\n")
     with pytest.raises(NotSupportedError, match="error: unknown chip"):

@@ -56,7 +56,7 @@ def test_ceilings_are_measured_kept_and_shown_again(
     assert "measured on this machine on" in out
     row = next(line for line in out.splitlines() if line.startswith("bf16 matrix"))
     assert row.split()[2:7] == ["800", "TFLOP/s", "989", "80.9", "%"]
-    assert "not measured: launch (nvcc is not here" in out
+    assert "not measured: launch (nvcc is not installed" in out
     assert "kept in" in err
     assert main(["ceilings", "--show", "--json"]) == 0
     (kept,) = json.loads(capsys.readouterr().out)["ceilings"]

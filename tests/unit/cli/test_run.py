@@ -166,10 +166,10 @@ def test_a_build_without_docker_says_so_and_its_manifest_still_runs(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["build", "--tags", "dummy_prof", "pyt_vllm_llama2_7b", "--registry", "reg.example"]) == 4
-    assert "docker is not here" in capsys.readouterr().err
+    assert "docker is not installed" in capsys.readouterr().err
     manifest = json.loads((here / "build_manifest.json").read_text())
     image = manifest["built_images"]["pyt_vllm_llama2_7b"]
-    assert (image["built"], image["reason"]) == (False, "docker is not here")
+    assert (image["built"], image["reason"]) == (False, "docker is not installed")
     assert set(manifest["built_models"]) == {"dummy_prof", "pyt_vllm_llama2_7b"}
     assert main(["run", "--manifest-file", "build_manifest.json", "--tags", "dummy_prof"]) == 0
     assert {file.name for file in only_run(here).iterdir()} >= FILES

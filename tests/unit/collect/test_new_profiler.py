@@ -130,7 +130,7 @@ def test_the_doctor_says_how_to_get_it(machine: Machine) -> None:
     matrix = {each.method: each for each in methods(without.gpus[0], without, profilers.PROFILERS)}
     for method in ("echo", "kernel trace"):
         assert (matrix[method].works, matrix[method].remedy) == ("no", "apt install sonar")
-    assert matrix["kernel trace"].reason == "sonar is not here"
+    assert matrix["kernel trace"].reason == "sonar is not installed"
 
 
 def test_a_session_records_with_it(machine: Machine, sessions: Sessions, tmp_path: Path) -> None:

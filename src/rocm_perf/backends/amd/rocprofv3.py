@@ -54,7 +54,7 @@ class Rocprofv3Profiler(AmdProfiler):
     """AMD's current profiler."""
 
     name = tool = _NAME
-    why = "AMD's current profiler is here"
+    why = "AMD's current profiler is installed"
     programs = (Program(_NAME, version=r"(?m)^\s*version\s*:\s*([\d.]+)"),)
     domains = DOMAINS
     extras = ("counters", "pc sampling", "thread trace")
@@ -89,13 +89,13 @@ class Rocprofv3Profiler(AmdProfiler):
         ):  # its counters have a context of their own, which no period switches
             return "rocprofv3 counts from the start to the end, whatever the period; it keeps to --range @profiler"
         if window.between_calls and rocm < _REGIONS_SINCE:
-            return f"rocprofv3 of ROCm {written(rocm)} has no selected regions, 7.0 brought them"
+            return f"rocprofv3 has selected regions from ROCm 7.0 on, and this is {written(rocm)}"
         return lacking(window, _NAME, _CALLS)
 
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:
         rocm = _release(machine)
         return tuple(
-            f"{domain} trace: rocprofv3 of ROCm {written(rocm)} has none, {written(since)} brought it"
+            f"{domain} trace: rocprofv3 has it from ROCm {written(since)} on, and this is {written(rocm)}"
             for domain, (since, _) in _FLAGS.items()
             if domain in wish.domains and rocm < since
         )
@@ -181,17 +181,17 @@ def _sampling_refusal(wish: Wish, machine: Machine, rocm: Version) -> str:
     gfx = first_gfx(machine)
     chosen, _ = supported_sampling(wish.pc_sampling, gfx, rocm)
     if rocm < (6, 3):
-        return f"rocprofv3 of ROCm {written(rocm)} has none, 6.3 brought it"
+        return f"rocprofv3 has it from ROCm 6.3 on, and this is {written(rocm)}"
     return method_refusal(gfx, f"pc_sampling_{chosen.method}", rocm)
 
 
 def _att_refusal(machine: Machine, rocm: Version) -> str:
     if rocm < (7, 0):
-        return f"rocprofv3 of ROCm {written(rocm)} has none, 7.0 brought it"
+        return f"rocprofv3 has it from ROCm 7.0 on, and this is {written(rocm)}"
     if reason := method_refusal(first_gfx(machine), "att", rocm):
         return reason
     if machine.tool(DECODER) is None:
-        return "librocprof-trace-decoder.so is not here: install the package rocprof-trace-decoder"
+        return "librocprof-trace-decoder.so was not found: install the package rocprof-trace-decoder"
     return ""
 
 
@@ -240,7 +240,9 @@ def _formats(wish: Wish, rocm: Version) -> tuple[tuple[str, ...], tuple[str, ...
     asked = list(wish.formats)
     if "rocpd" in asked and rocm < _ROCPD_SINCE:
         asked = [each for each in asked if each != "rocpd"]
-        notices.append(f"rocpd becomes csv: ROCm {written(rocm)} does not write it, 7.0 brought it")
+        notices.append(
+            f"rocpd becomes csv: rocprofv3 writes it from ROCm 7.0 on, and this is {written(rocm)}"
+        )
     if wish.pc_sampling and {"pftrace", "otf2"} & set(asked):
         asked = [each for each in asked if each in _READABLE]
         notices.append("PC samples reach neither pftrace nor otf2: csv instead")

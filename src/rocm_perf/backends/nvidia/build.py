@@ -17,8 +17,8 @@ LIBRARY = "librocm_perf_cupti.so"
 _FOLDERS = ("common", "cupti")
 _NEEDED = {
     CUPTI_HEADER: "CUPTI's headers are not here (package cuda-cupti-dev, or pip's nvidia-cuda-cupti)",
-    CUPTI: "CUPTI's library is not here (package cuda-cupti, or pip's nvidia-cuda-cupti)",
-    "c++": "no C++ compiler is here (package g++) to build the tracer with",
+    CUPTI: "CUPTI's library was not found (package cuda-cupti, or pip's nvidia-cuda-cupti)",
+    "c++": "no C++ compiler was found (package g++) to build the tracer with",
 }
 
 

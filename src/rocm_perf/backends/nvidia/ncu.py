@@ -54,7 +54,7 @@ class NcuProfiler(Profiler):
             return "ncu reads the counters of NVIDIA GPUs, and there is none here"
         tool = machine.tools.get(_NAME)
         if tool is None:
-            return "ncu (Nsight Compute) is not here (package nsight-compute)"
+            return "ncu (Nsight Compute) is not installed (package nsight-compute)"
         if tool.problem:
             return f"ncu {tool.problem}"
         if wish.pc_sampling or wish.att:

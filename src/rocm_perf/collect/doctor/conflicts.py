@@ -219,7 +219,7 @@ def _broken_tools(machine: Machine) -> Iterator[Finding]:
             yield Finding(
                 id="tool-broken",
                 severity="warning",
-                title=f"{tool.name} is here and {tool.problem}",
+                title=f"{tool.name} is installed, but {tool.problem}",
                 evidence=(f"{tool.path}: rocm-perf does without it",),
                 remedy="See what it says itself",
                 next_command=f"{tool.path} --version",

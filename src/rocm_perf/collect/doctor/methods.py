@@ -112,7 +112,7 @@ def _answer(way: Way, machine: Machine, profilers: Profilers) -> MethodAnswer:
         foremost = _foremost(way.wish.purpose, gpu, profilers)
         return _no(
             way.method,
-            _why_not(foremost, machine, reasons) if foremost else "no profiler for it is here",
+            _why_not(foremost, machine, reasons) if foremost else "no profiler for it is installed",
             foremost.install(machine) if foremost else "",
         )
     doubt = through.doubt(way.wish, machine) or _catalogue_doubt(way, chip)
@@ -156,7 +156,7 @@ def _chosen(wish: Wish, machine: Machine, profilers: Profilers) -> tuple[Profile
 
 def _why_not(profiler: Profiler, machine: Machine, reasons: Mapping[str, str]) -> str:
     if profiler.tool and profiler.tool not in machine.tools:
-        return f"{profiler.name} is not here"
+        return f"{profiler.name} is not installed"
     return f"{profiler.name}: {reasons[profiler.name]}"
 
 

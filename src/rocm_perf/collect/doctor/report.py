@@ -94,7 +94,7 @@ def _answer(gpu: GpuMethods, name: str) -> MethodAnswer:
 def _can(gpus: tuple[GpuMethods, ...], profilers: Profilers, code: int) -> str:
     """The answer to: can I profile here?"""
     if not gpus:
-        return "No: there is no GPU here. What was recorded elsewhere can be analysed: rocm-perf analyze PATH"
+        return "No: no GPU was found. Recordings from elsewhere can be analysed: rocm-perf analyze PATH"
     best = max(gpus, key=lambda gpu: sum(answer.works == "yes" for answer in gpu.methods))
     alike = sum(gpu.methods == best.methods for gpu in gpus)
     where = best.name + (f" ({alike} of {len(gpus)} GPUs)" if len(gpus) > 1 else "")
@@ -112,7 +112,7 @@ def _in_the_way(problems: tuple[Finding, ...], gpus: tuple[GpuMethods, ...], cod
     """The answer to: what is in the way?"""
     errors = [finding for finding in problems if finding.severity == "error"]
     if errors:
-        return f"In the way: {errors[0].title}; how to fix it is below."
+        return f"In the way: {errors[0].title}; the fix is below."
     if code != EXIT_FINE and gpus:
         answer = _answer(gpus[0], KERNEL_TRACE)
         return f"In the way: {answer.reason}." + (f" Try: {answer.remedy}" if answer.remedy else "")
@@ -175,7 +175,7 @@ def _tools(machine: Machine) -> Iterator[Fact]:
     for name in names:
         if name in machine.tools:
             yield _tool(machine.tools[name])
-    yield Fact("not here", ", ".join(name for name in names if name not in machine.tools))
+    yield Fact("not found", ", ".join(name for name in names if name not in machine.tools))
 
 
 def _tool(tool: Tool) -> Fact:

@@ -160,7 +160,7 @@ def workload(way: Way, gpu: FoundGpu, machine: Machine, folder: Path, own: Comma
         return (machine.torch.python, str(script))
     raise ToolAbsentError(
         "there is nothing to try the methods with",
-        f"neither {'hipcc' if gpu.vendor == 'AMD' else 'nvcc'} nor torch is here",
+        f"neither {'hipcc' if gpu.vendor == 'AMD' else 'nvcc'} nor torch is installed",
         "Give a program of your own: rocm-perf doctor --probe -- ./app",
     )
 

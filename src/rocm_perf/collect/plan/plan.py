@@ -83,7 +83,8 @@ def _forced(request: Request, machine: Machine, folder: Path) -> Plan:
     if not reason:
         return replace(_plan(profiler, request, machine, folder, ()), why="you asked for it")
     error = NotSupportedError if profiler.is_here(machine) else ToolAbsentError
-    raise error(f"{name} cannot profile this here", reason, "Leave out --profiler for the best that is here.")
+    next_step = "Leave out --profiler to use the best installed profiler that can."
+    raise error(f"{name} cannot profile this here", reason, next_step)
 
 
 def _refusal(profiler: Profiler, request: Request, machine: Machine, folder: Path) -> str:

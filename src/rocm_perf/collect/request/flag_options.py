@@ -31,10 +31,22 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     traces.add_argument("-i", "--input", metavar="FILE", type=Path, help="counters: txt, yaml or json")
     traces.add_argument("--att", "--advanced-thread-trace", action="store_true", help="thread trace")
-    traces.add_argument("--pc-sampling-beta-enabled", action="store_true", help="sample program counters")
-    traces.add_argument("--pc-sampling-method", choices=("host_trap", "stochastic"), help="how")
-    traces.add_argument("--pc-sampling-unit", choices=("time", "cycles", "instructions"), help="of what")
-    traces.add_argument("--pc-sampling-interval", metavar="N", type=int, help="how many")
+    traces.add_argument(
+        "--pc-sampling-beta-enabled",
+        action="store_true",
+        help="sample where the waves of kernels are (PC sampling)",
+    )
+    traces.add_argument(
+        "--pc-sampling-method", choices=("host_trap", "stochastic"), help="how samples are taken"
+    )
+    traces.add_argument(
+        "--pc-sampling-unit",
+        choices=("time", "cycles", "instructions"),
+        help="what --pc-sampling-interval counts",
+    )
+    traces.add_argument(
+        "--pc-sampling-interval", metavar="N", type=int, help="units from one sample to the next"
+    )
     _add_choices(parser.add_argument_group("how much of it, as rocprofv3 spells it"))
 
 

@@ -60,7 +60,7 @@ def _seconds(name: str, values: Mapping[str, Value], least: float | None = None)
     ):
         lowest = "more than 0" if least is None else f"{least:g} or more"
         raise UsageError(
-            f"--{name} {values[name]} makes no window",
+            f"--{name} {values[name]} is not possible",
             f"it has to be {lowest} and at most {_LONGEST_S:,.0f} seconds",
         )
     return seconds
@@ -74,7 +74,7 @@ def _duty(value: Value) -> float:
         raise UsageError(f"--duty {value!r} is not a number of percent", "", "Write --duty 10%.") from error
     if not _LEAST_DUTY <= percent <= _MOST_DUTY:
         raise UsageError(
-            f"--duty {value} makes no windows",
+            f"--duty {value} is not possible",
             f"it has to be from {_LEAST_DUTY} to {_MOST_DUTY} %",
             "Write --duty 10%, or leave it out to record all of the time.",
         )
@@ -95,7 +95,7 @@ def _period(values: Mapping[str, Value]) -> float | None:
         raise UsageError(f"--period: {error}") from error
     if not _LEAST_PERIOD_S <= period_s <= _MOST_PERIOD_S:
         raise UsageError(
-            f"--period {values['period']} makes no windows",
+            f"--period {values['period']} is not possible",
             f"it has to be from {_LEAST_PERIOD_S:g} s to {_MOST_PERIOD_S / 3600:g} hours",
         )
     return period_s
@@ -110,7 +110,7 @@ def _size(value: Value) -> int:
     size = int(float(number) * (1024 if binary else 1000) ** _MULTIPLES[multiple.upper()])
     if not _LEAST_BYTES <= size <= _MOST_BYTES:
         raise UsageError(
-            f"--max-size {value} makes no window", f"it has to be from {_LEAST_BYTES:,} bytes to 1 PiB"
+            f"--max-size {value} is not possible", f"it has to be from {_LEAST_BYTES:,} bytes to 1 PiB"
         )
     return size
 
@@ -128,7 +128,7 @@ def _steps(value: Value) -> tuple[int, int]:
         raise UsageError(f"--steps {value!r} is not a range of steps", "write it as 3..5, or 3 for one")
     first, last = int(match.group(1)), int(match.group(2) or match.group(1))
     if first < 1:
-        raise UsageError(f"--steps {value} begins before the first", "steps are counted from 1")
+        raise UsageError(f"--steps {value} begins before step 1", "steps are counted from 1")
     if first > last:
         raise UsageError(f"--steps {value} ends before it begins", "", f"Write --steps {last}..{first}.")
     return first, last

@@ -6,10 +6,10 @@ import argparse
 
 # The options, and under the same names with `_` the keys of `window` in a configuration.
 WINDOW_OPTIONS = {
-    "delay": ("S", "start recording so many seconds after the program's start"),
-    "duration": ("S", "record for so many seconds; the program goes on"),
-    "duty": ("PERCENT", "record so much of the time, in short windows all along the run: 10%%"),
-    "period": ("S", "with --duty: one window in every so many seconds: 60s, 5min (60s)"),
+    "delay": ("S", "start recording S seconds after the program starts"),
+    "duration": ("S", "record for S seconds; the program goes on"),
+    "duty": ("PERCENT", "record this share of the time, in short windows throughout the run: 10%%"),
+    "period": ("TIME", "with --duty: the time from one window to the next: 60s, 5min (60s)"),
     "max_size": ("BYTES", "stop recording a process at this size: 500M, 2G"),
     "last": ("S", "keep only the last seconds before the end, or before SIGUSR1"),
     "range": ("NAME", "only while a roctx or NVTX range of this name is open; @profiler: between start and stop calls"),

@@ -74,7 +74,7 @@ class KubernetesLauncher:
 
     def resume(self, job: Job, say: Say) -> Launched:
         if not has_kubectl():
-            raise ToolAbsentError("kubectl is not here", "a cluster is asked through it")
+            raise ToolAbsentError("kubectl is not installed", "rocm-perf reaches the cluster through it")
         return _followed(job, say)
 
 
@@ -108,7 +108,7 @@ def _collect(job: Job) -> str:
 
 def _by_hand(job: Job, say: Say, *, asked: bool) -> Launched:
     """Say what to type; that is the whole answer where nothing was to be applied."""
-    why = "kubectl is not here" if asked else "nothing is applied without --apply"
+    why = "kubectl is not installed" if asked else "nothing is applied without --apply"
     say(f"wrote {job.launch_folder / OBJECTS_FILE}; {why}. Where kubectl reaches the cluster:")
     for command in manual_commands(job):
         say(f"  {shlex.join(command)}")

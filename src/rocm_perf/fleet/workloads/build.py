@@ -21,7 +21,7 @@ from rocm_perf.fleet.workloads.workload import Workload
 
 Say = Callable[[str], None]
 
-NO_DOCKER = "docker is not here"
+NO_DOCKER = "docker is not installed"
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):

@@ -123,7 +123,7 @@ def _here_instead(workload: Workload, asked: Asked) -> tuple[str, ...]:
     if where_of(workload, asked) != "here" or not needs_image(workload) or not asked.in_container:
         return ()
     named = workload.image or f"that of {workload.dockerfile}"
-    return (f"docker is not here: runs on this machine, not in the image {named}",)
+    return (f"docker is not installed: runs on this machine, not in the image {named}",)
 
 
 def _missing(workload: Workload, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ def find_compilers(machine: Machine, arch: str, environment: Mapping[str, str] |
 def _of_machine(machine: Machine, name: str, vendor: Vendor) -> Compiler | Absent:
     tool = machine.tools.get(name)
     if tool is None:
-        return Absent(name, "it is not here")
+        return Absent(name, "not installed")
     if tool.problem:
         return Absent(name, f"{tool.path} {tool.problem}")
     language = ("-x", "hip") if vendor == "AMD" else ("-x", "cu")
@@ -112,7 +112,7 @@ def _amdclang(machine: Machine, environment: Mapping[str, str]) -> Compiler | Ab
     folders = [f"{rocm}/{bin}" for rocm in machine.rocm_paths for bin in ("bin", "llvm/bin", "lib/llvm/bin")]
     path = tools.find_program(_AMD_CLANG, [*tools.path_folders(environment), *folders])
     if not path:
-        return Absent(_AMD_CLANG.name, "it is not here")
+        return Absent(_AMD_CLANG.name, "not installed")
     tool = tools.examine(_AMD_CLANG, path, environment)
     if tool.problem:
         return Absent(_AMD_CLANG.name, f"{path} {tool.problem}")
@@ -125,7 +125,7 @@ def _clang(arch: str, environment: Mapping[str, str]) -> Compiler | Absent:
     program = replace(_CLANG, files=(*(f"clang++-{number}" for number in numbers), "clang++"))
     path = tools.find_program(program, tools.path_folders(environment))
     if not path:
-        return Absent("clang", "it is not here")
+        return Absent("clang", "not installed")
     tool = tools.examine(program, path, environment)
     if tool.problem:
         return Absent("clang", f"{path} {tool.problem}")

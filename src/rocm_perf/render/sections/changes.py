@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from rocm_perf.model.results.comparison import Change, Comparison, Count
 from rocm_perf.render.sections.section import time
-from rocm_perf.units import format_ns, format_ratio
+from rocm_perf.units import format_ns, format_number, format_ratio
 
 Row = TypeVar("Row")
 WIDE = 110  # columns from which on intervals have room
@@ -42,7 +42,8 @@ def signed(value: float) -> str:
 
 def counted(count: Count) -> str:
     """A number on both sides, once where they agree."""
-    return f"{count.base:g}" if count.base == count.new else f"{count.base:g} -> {count.new:g}"
+    base, new = format_number(count.base), format_number(count.new)
+    return base if base == new else f"{base} -> {new}"
 
 
 def ratio(change: Change, interval: tuple[float, float] | None) -> str:

@@ -63,7 +63,9 @@ def title(comparison: Comparison) -> str:
 
 def basis_lines(comparison: Comparison) -> Iterator[str]:
     """What was compared, and how far that carries."""
-    yield f"{counted(comparison.launches)} kernels of a {comparison.per}. {_compared(comparison)}."
+    launches = comparison.launches
+    noun = "kernel" if launches.base == launches.new == 1 else "kernels"
+    yield f"{counted(launches)} {noun} of a {comparison.per}. {_compared(comparison)}."
     if comparison.wall.interval is None and comparison.wall.ratio is not None:
         yield f"Without an interval, {_MAY_BE_NOISE}."
     yield from (f"note: {note}" for note in comparison.notes)

@@ -145,7 +145,7 @@ def steps_section(document: Document, top: int) -> Section:
         "Steps",
         lines=tuple(lines),
         grids=grids("Short kernels that repeat", slivers.rows, columns, top),
-        notes=tuple(note for note in (slivers.basis, slivers.unavailable) if note),
+        notes=tuple(note for note in (slivers.basis if slivers.rows else "", slivers.unavailable) if note),
     )
 
 
@@ -153,7 +153,7 @@ def _step_lines(steps: Steps) -> list[str]:
     kernels = steps.kernels_per_step.value
     lines = [
         f"{format_count(len(steps.steps), 'step')}, found by: {steps.found_by}. Median {time(steps.duration_ns.value)}"
-        + ("." if kernels is None else f" and {kernels:,g} kernels.")
+        + ("." if kernels is None else f" and {format_count(kernels, 'kernel')}.")
     ]
     if len(steps.steps) > 1:
         lengths = [step.duration_ns for step in steps.steps]

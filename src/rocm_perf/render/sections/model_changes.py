@@ -40,7 +40,7 @@ def _work(comparison: Comparison, alignment: Alignment, top: int, width: int) ->
     lines = [f"GPU work of a {comparison.per}, aligned by operators, shapes and order: {total}."]
     lines += _of_steps(comparison, alignment)
     if not changed:
-        lines.append("The operators and kernels are the same on both sides, and so are their times.")
+        lines.append("Both sides run the same operators and kernels, in the same time.")
     return Section(
         "What became of the work",
         lines=tuple(lines),

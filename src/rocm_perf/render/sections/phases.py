@@ -11,6 +11,7 @@ from rocm_perf.model.results.phases import Phase, PhaseName, Phases
 from rocm_perf.render.sections.section import Columns, Section, explained, grids, share, span, text, time
 from rocm_perf.units import format_count, format_ns
 
+_ALIKE = 0.1  # mean and median steps that differ by less are one number
 _NAMES = {
     "before": "before the first GPU work",
     "start-up": "start-up",
@@ -57,9 +58,19 @@ def phase_line(phases: Phases, keys: Mapping[PhaseName, str] = MappingProxyType(
 
 def _phase(row: Phase, phases: Phases) -> str:
     length = f"{phase_name(row, phases)} {format_ns(row.duration_ns)}"
-    if row.name != "steady" or phases.step_ns.value is None:
+    if row.name != "steady" or not phases.steps:
         return length
-    return f"{length}: {format_count(phases.steps, 'step')} of {format_ns(phases.step_ns.value)}"
+    return (
+        f"{length}: {format_count(phases.steps, 'step')} of {_step(row.duration_ns / phases.steps, phases)}"
+    )
+
+
+def _step(mean_ns: float, phases: Phases) -> str:
+    """The mean step, which times their number is the phase; the median beside it where that is another time."""
+    median_ns = phases.step_ns.value
+    if median_ns is None or abs(median_ns - mean_ns) <= _ALIKE * mean_ns:
+        return format_ns(mean_ns)
+    return f"{format_ns(mean_ns)} (median {format_ns(median_ns)})"
 
 
 def phase_name(row: Phase, phases: Phases) -> str:

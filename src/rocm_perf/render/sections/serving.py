@@ -51,8 +51,8 @@ _COLUMNS: Columns[StepTotals] = (
     explained("steps", count, lambda row: row.steps, "steps of the kind and the batch size"),
     explained("tokens", count, lambda row: row.tokens_per_step, "tokens of the steps / steps"),
     explained("median", time, lambda row: row.median_ns, "serving.step_ns"),
-    explained("10 %", time, lambda row: row.p10_ns, "so many of the steps are not longer"),
-    explained("90 %", time, lambda row: row.p90_ns, "so many of the steps are not longer"),
+    explained("10 %", time, lambda row: row.p10_ns, "10 % of the steps take at most this long"),
+    explained("90 %", time, lambda row: row.p90_ns, "90 % of the steps take at most this long"),
     explained("busy", share, lambda row: row.busy),
     explained("tokens/s", rate, lambda row: row.tokens_per_s),
     explained("a token", time, lambda row: row.ns_per_token),
@@ -97,7 +97,8 @@ def _lines(serving: Serving) -> Iterator[str]:
     steps = sum(row.steps for row in serving.kinds)
     speed = serving.tokens_per_s.value
     overall = "" if speed is None else f", {rate(speed)} tokens/s in all"
-    yield f"{format_count(steps, 'step')} in {format_ns(serving.wall_ns)}{overall}, as told by {serving.told_by}."
+    yield f"{format_count(steps, 'step')} in {format_ns(serving.wall_ns)}{overall}."
+    yield f"The kinds of step come from {serving.told_by}."
     between = serving.between
     if between.total_ns > _LEAST_SHARE * serving.wall_ns:
         yield (

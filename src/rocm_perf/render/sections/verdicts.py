@@ -84,6 +84,8 @@ def _limit(score: Score) -> str:
 
 def sanity_section(document: Document, top: int) -> Section:
     """What cannot be true, or should not be trusted."""
+    if not document.sanity and not any(document.coverage.recorded.values()):
+        return Section("Sanity", unavailable="nothing was recorded that could be checked")
     if not document.sanity:
         return Section("Sanity", lines=("Nothing in the recording contradicts itself or physics.",))
     return Section("Sanity", items=tuple(finding_item(row) for row in document.sanity[:top]))
@@ -92,10 +94,11 @@ def sanity_section(document: Document, top: int) -> Section:
 def coverage_section(document: Document, top: int) -> Section:
     """What was recorded, and what is missing."""
     coverage = document.coverage
+    paired = pairing(coverage)
     recorded = ", ".join(f"{name} {rows:,}" for name, rows in coverage.recorded.items()) or "nothing"
     return Section(
         "Coverage",
-        lines=(f"{pairing(coverage)}.", f"Recorded: {recorded}."),
+        lines=(f"{paired[0].upper()}{paired[1:]}.", f"Recorded: {recorded}."),
         items=tuple(finding_item(hole) for hole in coverage.holes[:top]),
         notes=document.run.notices,
     )

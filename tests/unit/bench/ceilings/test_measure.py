@@ -84,7 +84,7 @@ def test_the_compiler_gets_the_chips_that_are_here(tmp_path: Path) -> None:
 def test_without_a_compiler_torch_measures_what_it_can(tmp_path: Path) -> None:
     ceilings = measure(machine(python=python(tmp_path)), 0)
     assert runs(tmp_path / "python")[0][-1] == "all"
-    assert "nvcc is not here" in absent(ceilings)["launch"]
+    assert "nvcc is not installed" in absent(ceilings)["launch"]
 
 
 def test_without_torch_the_native_program_does(tmp_path: Path) -> None:
@@ -106,7 +106,9 @@ def test_a_compiler_that_fails_is_no_reason_not_to_measure(tmp_path: Path) -> No
 
 
 def test_a_torch_for_another_vendor_is_not_asked(tmp_path: Path) -> None:
-    with pytest.raises(ToolAbsentError, match=r"cannot be measured: nvcc is not here.*not built for NVIDIA"):
+    with pytest.raises(
+        ToolAbsentError, match=r"cannot be measured: nvcc is not installed.*not built for NVIDIA"
+    ):
         measure(machine(python=sys.executable, cuda=""), 0)
 
 

@@ -37,7 +37,7 @@ MACHINES: dict[str, tuple[Machine, int, str]] = {
         "Partly: only the wall time",
     ),
     "CUPTI without its header": (nvidia(tools=("cupti", "c++")), 4, "Partly: only the wall time"),
-    "no GPU": (Machine(host="laptop"), 3, "No: there is no GPU here."),
+    "no GPU": (Machine(host="laptop"), 3, "No: no GPU was found."),
     "no device files": (amd(device_nodes=()), 3, "No: programs cannot use gfx942 yet."),
     "two profilers": (amd(environment=PRELOADED), 4, "Partly"),
 }
@@ -54,7 +54,7 @@ def test_verdict_and_exit_code(name: str) -> None:
 
 def test_what_is_in_the_way_is_named() -> None:
     assert "profiler is loaded" in report(amd(environment=PRELOADED), PROFILERS).verdict[1]
-    assert "rocprofv3 is not here. Try: sudo apt" in report(amd(tools=()), PROFILERS).verdict[1]
+    assert "rocprofv3 is not installed. Try: sudo apt" in report(amd(tools=()), PROFILERS).verdict[1]
     warned = report(amd(environment={"HSA_ENABLE_SDMA": "0"}), PROFILERS)
     assert (warned.exit_code, warned.verdict[1]) == (0, "Worth a look: 1 warning below.")
 
@@ -115,7 +115,7 @@ def test_tools() -> None:
     found = facts(amd(tools=("rocprofv3",)), "tools")
     assert found["rocprofv3"] == "ROCm 7.2, /opt/rocm/bin/rocprofv3"
     for name in ("rocprofv2", "rocprof-compute", "att-decoder", "rgp", "ncu", "nsys", "nvcc"):
-        assert name in found["not here"].split(", ")
+        assert name in found["not found"].split(", ")
 
 
 def printed(machine: Machine, width: int, trials: Any = None) -> str:

@@ -40,9 +40,9 @@ def test_what_is_asked_for(given_: dict[str, Value | None], window: Window) -> N
     [
         ({"delay": "-1"}, "0 or more"),
         ({"delay": "soon"}, "not a number of seconds"),
-        ({"delay": "nan"}, "makes no window"),
+        ({"delay": "nan"}, "is not possible"),
         ({"duration": "0"}, "more than 0"),
-        ({"duration": "inf"}, "makes no window"),
+        ({"duration": "inf"}, "is not possible"),
         ({"last": "1e7"}, "at most 1,000,000"),
         ({"max_size": "big"}, "not a size"),
         ({"max_size": "-3M"}, "not a size"),

@@ -167,7 +167,7 @@ def test_without_kubectl_apply_says_what_to_type(
 ) -> None:
     monkeypatch.setattr(cluster, "shutil", SimpleNamespace(which=lambda _name: None))
     assert launch("--apply") == 3
-    assert "kubectl is not here" in capsys.readouterr().err
+    assert "kubectl is not installed" in capsys.readouterr().err
     assert main(["launch", "kubernetes", "--collect", "run"]) == 3
 
 

@@ -80,7 +80,7 @@ def test_a_folder_with_a_comma_is_one_field_of_a_mount() -> None:
 def test_without_docker_an_image_is_not_needed_but_mentioned() -> None:
     step = step_of(IN_IMAGE, "", Path("out"), ASKED)
     assert (step.where, step.argv[0]) == ("here", "rocm-perf")
-    assert any("docker is not here" in notice for notice in step.notices)
+    assert any("docker is not installed" in notice for notice in step.notices)
     chosen = step_of(IN_IMAGE, "", Path("out"), replace(ASKED, has_docker=True, in_container=False))
     assert (chosen.where, chosen.notices) == (
         "here",

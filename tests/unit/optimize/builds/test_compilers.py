@@ -45,7 +45,7 @@ def test_what_is_missing_is_said_with_its_reason() -> None:
     with pytest.raises(ToolAbsentError) as caught:
         found.for_vendor("AMD")
     message = str(caught.value)
-    assert "hipcc: /opt/rocm/bin/hipcc crashes: SIGSEGV; amdclang++: it is not here" in message
+    assert "hipcc: /opt/rocm/bin/hipcc crashes: SIGSEGV; amdclang++: not installed" in message
     assert "Install hipcc of ROCm, or the package ziglang for device code alone." in message
 
 

@@ -10,6 +10,7 @@ from rocm_perf.model.results.kernels import Step, Steps
 from rocm_perf.model.results.phases import Pause, Phase, Phases
 from rocm_perf.render.figures.figure import Missing
 from rocm_perf.render.figures.phases import phases_figure
+from rocm_perf.render.sections.phases import phase_line
 from tests.unit.render.figures.drawings import SVG, check, parsed, rects, texts
 
 PHASES = Phases(
@@ -48,6 +49,18 @@ def test_the_legend_says_how_long_and_how_many_steps() -> None:
     shown = texts(phases_figure(PHASES, STEPS))
     assert "start-up 2.00 ms (20.0 %)" in shown
     assert "steady 6.00 ms (60.0 %): 3 steps of 2.00 ms" in shown
+
+
+@pytest.mark.parametrize(
+    ("median_ns", "steps"),
+    [(1_900_000, "3 steps of 2.00 ms"), (1_000_000, "3 steps of 2.00 ms (median 1.00 ms)")],
+)
+def test_steps_times_their_length_are_the_phase(median_ns: float, steps: str) -> None:
+    assert (
+        phase_line(replace(PHASES, step_ns=Quantity(median_ns, "ns", "median")))
+        .split(": ")[1]
+        .startswith(steps)
+    )
 
 
 def test_a_line_where_each_further_step_begins_unless_they_are_too_close_or_unknown() -> None:

@@ -58,6 +58,10 @@ def test_what_is_said() -> None:
     assert "Without an interval, a difference may be noise." in text
 
 
+def test_one_kernel_is_one_kernel() -> None:
+    assert "1 kernel of a run. " in "\n".join(shown(compared(BASE[:1], NEW[:1])))
+
+
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.whole

@@ -24,7 +24,7 @@ from rocm_perf.render.sections.operators import operators_section
 from rocm_perf.render.sections.path import path_section, projections_section
 from rocm_perf.render.sections.roofline import roofline_section
 from rocm_perf.render.sections.section import Grid, Section, grids, number, rate, spark, text, worth
-from rocm_perf.render.sections.verdicts import scorecard_line
+from rocm_perf.render.sections.verdicts import sanity_section, scorecard_line
 from tests.recordings import answer, sampled
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.render.documents import H200, SPECIMENS, WORKLOADS, recorded, simulated
@@ -114,11 +114,14 @@ def projection(change: str, wall_ns: int, *assumptions: str) -> Projection:
 
 
 def test_projections_name_the_change_and_what_it_rests_on() -> None:
-    changes = (projection("waits gone", 40, "own", "both"), projection("fused", 80, "both", "its own"))
+    changes = (
+        projection("waits gone", 40, "own: 34233 ns", "both"),
+        projection("fused", 80, "both", "its own"),
+    )
     nothing = projection("captured", 100, "both")
     document = msgspec.structs.replace(overview(trace(), "x"), projections=(*changes, nothing))
     first, second, shared = projections_section(document, 5).items
-    assert (first.title, first.details) == ("waits gone: 40 ns, 2.50x", ("own",))
+    assert (first.title, first.details) == ("waits gone: 40 ns, 2.50x", ("own: 34.2 us",))
     assert (second.title, second.details) == ("fused: 80 ns, 1.25x", ("its own",))
     assert shared.details == ("both",)
     alone = msgspec.structs.replace(document, projections=(nothing,))
@@ -135,6 +138,18 @@ def test_steps_and_what_fusing_would_save() -> None:
     assert "found by" in section.lines[0]
     assert any("saves at most" in line for line in section.lines)
     assert " > " in column(section.grids[0], "sequence")[0]
+    assert simulated("slivers").slivers.basis in section.notes
+
+
+def test_how_fusing_is_judged_is_said_only_where_there_is_something_to_fuse() -> None:
+    document = simulated("slivers")
+    nothing = msgspec.structs.replace(document.slivers, rows=())
+    assert steps_section(msgspec.structs.replace(document, slivers=nothing), 5).notes == ()
+
+
+def test_an_empty_recording_has_nothing_that_could_be_checked() -> None:
+    assert sanity_section(overview(trace(), "empty"), 5).unavailable
+    assert sanity_section(simulated("slivers"), 5).lines
 
 
 def test_operators_are_a_tree() -> None:
