@@ -120,11 +120,11 @@ def test_pc_sampling_is_put_right(gfx: str, rocm: str, asked: PcSampling, got: t
 
 def test_refusals() -> None:
     sampling = Wish(domains=("kernel",), pc_sampling=PcSampling("host_trap", "time", 1))
-    assert "6.3 brought it" in PROFILER.refusal(sampling, amd(rocm="6.2"))
+    assert "from ROCm 6.3 on" in PROFILER.refusal(sampling, amd(rocm="6.2"))
     assert PROFILER.refusal(sampling, amd(rocm="6.4")) == ""
     assert "no AMD GPU" in PROFILER.refusal(TRACE, Machine(host="x"))
     assert "not on this machine" in PROFILER.refusal(TRACE, amd(tools=()))
-    assert "came with 6.2" in PROFILER.refusal(TRACE, amd(rocm="5.7"))
+    assert "from ROCm 6.2 on" in PROFILER.refusal(TRACE, amd(rocm="5.7"))
     broken = Tool(name="rocprofv3", path="x", problem="it crashes")
     assert PROFILER.refusal(TRACE, replace(amd(), tools={"rocprofv3": broken})) == "it crashes"
     assert PROFILER.refusal(Wish(counters=("SQ_WAVES",)), amd("gfx1151", "6.4"))
@@ -134,7 +134,7 @@ def test_refusals() -> None:
 def test_a_thread_trace_needs_its_decoder() -> None:
     wish = Wish(domains=("kernel",), att=True)
     assert "rocprof-trace-decoder" in PROFILER.refusal(wish, amd())
-    assert "7.0 brought it" in PROFILER.refusal(wish, amd(rocm="6.4"))
+    assert "from ROCm 7.0 on" in PROFILER.refusal(wish, amd(rocm="6.4"))
     able = amd(tools=("rocprofv3", "att-decoder"))
     assert PROFILER.refusal(wish, able) == ""
     argv = PROFILER.command(wish, APP, Path("/out"), able).argv

@@ -65,8 +65,8 @@ def test_what_each_profiler_keeps_to(name: str, machine: Machine, kept: tuple[Wi
 def test_reasons_name_what_would_do() -> None:
     machine = amd(rocm="7.2", tools=TOOLS)
     assert "roctxProfilerResume(0)" in refusal("rocprofv3", NAMED, machine)
-    assert "7.0 brought" in refusal("rocprofv3", CALLS, amd(rocm="6.4"))
-    assert "6.4 brought" in refusal("rocprofv3", CLOCK, amd(rocm="6.2"))
+    assert "from ROCm 7.0 on" in refusal("rocprofv3", CALLS, amd(rocm="6.4"))
+    assert "from ROCm 6.4 on" in refusal("rocprofv3", CLOCK, amd(rocm="6.2"))
     assert "--range" in refusal("cupti", STEPS, nvidia())
     assert "2,147 s" in refusal("rocprof", Window(duration_s=5000), amd(rocm="5.7", tools=TOOLS))
     kernels = Wish(domains=("kernel",), window=CLOCK)

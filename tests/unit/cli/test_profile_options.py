@@ -225,7 +225,7 @@ def test_dry_run_prints_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--preset", "compute", "--measure-overhead", "2", "--run-id", "r7", "--", "sh", "-c", "a  b")
     assert main(["profile", "--dry-run", *words]) == 0
     text = capsys.readouterr().out
-    assert "rocprofv3: AMD's current profiler is here" in text
+    assert "rocprofv3: AMD's current profiler is installed" in text
     assert text.count("$ /opt/rocm/bin/rocprofv3 ") == 5
     assert "-- sh -c 'a  b'" in text
     assert "/rocm-perf-runs/r7/node/rank-PID/pass_1" in text

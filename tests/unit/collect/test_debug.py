@@ -117,7 +117,7 @@ def test_a_program_that_fails_by_itself_accuses_no_kernel() -> None:
     found = report(("./app",), {}, Ended(1, 0, 1, "ValueError: mine"), {"hip_1": LAUNCH.format("innocent")})
     assert (found.fault, found.kernel, found.certainty) == (None, "", "none")
     assert found.last_kernels == ("innocent",)
-    assert "its own output" in found.next_step
+    assert "the program's own output" in found.next_step
 
 
 def test_a_program_that_runs_through_hints_at_a_race() -> None:

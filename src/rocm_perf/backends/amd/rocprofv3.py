@@ -73,7 +73,7 @@ class Rocprofv3Profiler(AmdProfiler):
             )
         rocm = _release(machine)
         if tool.problem or rocm < OLDEST:
-            return tool.problem or f"ROCm {written(rocm)} has no working one: it came with 6.2"
+            return tool.problem or f"rocprofv3 works from ROCm 6.2 on, and this is {written(rocm)}"
         if wish.pc_sampling is not None:
             return _sampling_refusal(wish, machine, rocm)
         if wish.counters:
@@ -83,7 +83,7 @@ class Rocprofv3Profiler(AmdProfiler):
     def window_refusal(self, wish: Wish, machine: Machine) -> str:
         window, rocm = wish.window, _release(machine)
         if window.by_clock and rocm < _PERIODS_SINCE:
-            return f"rocprofv3 of ROCm {written(rocm)} has no periods, 6.4 brought them"
+            return f"rocprofv3 has periods from ROCm 6.4 on, and this is {written(rocm)}"
         if (
             window.by_clock and wish.counters
         ):  # its counters have a context of their own, which no period switches

@@ -162,7 +162,9 @@ def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
         attempt.stderr_tail = ended.stderr_tail
     if ended.left_behind:
         count = format_count(len(ended.left_behind), "process", "processes")
-        attempt.notices.append(f"the application left {count} running; what they still record is not included")
+        attempt.notices.append(
+            f"the application left {count} running; what they still record is not included"
+        )
     ran = Ran(run, ended, None if command.separates_exit_code else _own_status(folder))
     seen = outcome.look(folder, replace(run, command=command))
     explanation = judge(attempt, ran, seen, unopened(setting.request.wish.window, seen, ended.wall_ns))

@@ -187,7 +187,7 @@ def test_counters_that_only_root_may_read() -> None:
 def test_a_broken_tool() -> None:
     tool = Tool(name="ncu", path="/x/ncu", problem="crashes: SIGSEGV")
     (problem,) = conflicts(nvidia(tools={"ncu": tool}))
-    assert (problem.id, problem.title) == ("tool-broken", "ncu is here and crashes: SIGSEGV")
+    assert (problem.id, problem.title) == ("tool-broken", "ncu is installed, but crashes: SIGSEGV")
 
 
 def test_the_worst_comes_first() -> None:
