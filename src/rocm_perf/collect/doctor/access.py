@@ -126,7 +126,7 @@ def _absent(machine: Machine, names: Sequence[str], vendor: str) -> Finding:
     return Finding(
         id="device-absent",
         severity="error",
-        title=f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not there, although the kernel lists the GPU",
+        title=f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing, although the kernel lists the GPU",
         evidence=("programs reach the GPU only through these files",),
         remedy="Start the container with them" if machine.container else "Load the driver",
         next_command=_given(machine, vendor) if machine.container else f"sudo modprobe {module}",

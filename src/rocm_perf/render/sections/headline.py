@@ -42,6 +42,7 @@ LIMITS: dict[Kind, str] = {
     "nothing-to-gain": "nothing large is left to gain",
     "cannot-tell": "the recording cannot tell more",
 }
+_LATE_END = 1.02  # of the phase: what is judged longer than that is told apart from it
 _NEARLY_ALL = 0.95  # of the time busy: nothing but kernels is left to explain
 
 
@@ -77,9 +78,17 @@ def _working(document: Document) -> str:
     )
     steps = document.judged_steps
     if steps:
-        return f"In a step {gpu} {format_ns(busy / steps)} of {format_ns(window / steps)} {share}"
+        step = f"In a step{_beyond_the_phase(document)}"
+        return f"{step} {gpu} {format_ns(busy / steps)} of {format_ns(window / steps)} {share}"
     said = f"{_apart_from_pauses(document)}{gpu} {format_ns(busy)} of {format_ns(window)} {share}"
     return f"{said[0].upper()}{said[1:]}"
+
+
+def _beyond_the_phase(document: Document) -> str:
+    """Where work of the steps ends after their phase: that the time of a step here is longer than the phase says."""
+    phase = document.phases.judged
+    is_longer = phase is not None and _judged_ns(document) > _LATE_END * phase.duration_ns
+    return ", up to the end of its last work," if is_longer else ""
 
 
 def _apart_from_pauses(document: Document) -> str:

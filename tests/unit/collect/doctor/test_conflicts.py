@@ -151,7 +151,7 @@ def test_one_render_node_of_several_is_no_obstacle() -> None:
 )
 def test_no_device_files(container: str, command: str) -> None:
     (problem,) = conflicts(amd(device_nodes=(), container=container))
-    assert problem.title.startswith("/dev/kfd and /dev/dri/renderD* are not there")
+    assert problem.title.startswith("/dev/kfd and /dev/dri/renderD* are missing")
     assert problem.severity == "error"
     assert command in problem.next_command
 

@@ -127,7 +127,7 @@ def test_what_nobody_may_use_works_with_nothing() -> None:
     found = matrix(amd(device_nodes=()))
     assert list(found) == NAMES
     assert {answer.works for answer in found.values()} == {NO}
-    assert "/dev/dri/renderD* are not there" in found["timing"].reason
+    assert "/dev/dri/renderD* are missing" in found["timing"].reason
     assert "modprobe" in found["timing"].remedy
 
 

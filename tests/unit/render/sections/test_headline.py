@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from rocm_perf.analysis.overview import overview
+from rocm_perf import api
+from rocm_perf.analysis.overview import examine, overview
+from rocm_perf.cli.demo import workload_file
 from rocm_perf.render.sections.headline import limit_line, worth
 from rocm_perf.units import NS_PER_MS, NS_PER_US
 from tests.unit.analysis.traces import kernel, trace
@@ -29,3 +32,14 @@ def test_one_pause_or_none(gap: int) -> None:
     rows = [kernel(f"k{number}", at, at + MS - number * US) for number, at in enumerate(starts)]
     (line,) = limit_line(overview(trace(dispatches=rows), "run"))
     assert line.startswith("Apart from a pause of 301 ms, the GPU works" if gap else "The GPU works")
+
+
+@pytest.mark.parametrize(
+    ("late", "step"), [(0, "In a step the GPU"), (MS, "In a step, up to the end of its last work, the GPU")]
+)
+def test_a_step_that_lasts_longer_than_its_phase_says_so(late: int, step: str) -> None:
+    document = examine(api.simulate(workload_file("sync_in_loop")), "run")
+    (phase,) = [row for row in document.phases.rows if row.name == "steady"]
+    phases = replace(document.phases, rows=(replace(phase, end_ns=phase.end_ns - late),))
+    (line,) = limit_line(replace(document, phases=phases))
+    assert line.startswith(step)
