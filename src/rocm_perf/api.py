@@ -157,8 +157,7 @@ def analyze_window(
     ceilings: Ceilings = None,
 ) -> Document:
     """Everything that `rocm-perf analyze --window` says about a part of a recording."""
-    trace = _load.load(Path(path), as_one=reading.as_one, window=window, captures=reading.captures)
-    return of_window(overview(trace, str(path), grouping, machines=_machines(ceilings)), window)
+    return _of_window(Path(path), window.alone(), grouping, reading, ceilings)
 
 
 def analyze_in_parts(
@@ -175,13 +174,19 @@ def analyze_in_parts(
     nothing: EmptyCaptureError | None = None
     for window in windows:
         try:
-            document = analyze_window(path, window, grouping=grouping, reading=reading, ceilings=ceilings)
-            parts.append((window, document))
+            parts.append((window, _of_window(Path(path), window, grouping, reading, ceilings)))
         except EmptyCaptureError as error:
             nothing = error
     if not parts:
         raise nothing or EmptyCaptureError(f"{path} was not divided into any part")
     return combined(parts)
+
+
+def _of_window(
+    path: Path, window: TimeWindow, grouping: Grouping, reading: Reading, ceilings: Ceilings
+) -> Document:
+    trace = _load.load(path, as_one=reading.as_one, window=window, captures=reading.captures)
+    return of_window(overview(trace, str(path), grouping, machines=_machines(ceilings)), window)
 
 
 def _label(recording: Source) -> str:

@@ -58,7 +58,7 @@ def add_ceilings(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
-    """The window that was given by its times."""
+    """The window that was given by its times, which is looked at alone."""
     if isinstance(args.window, str):
         return None
     for option, value in (("--range", args.range), ("--step-kind", args.step_kind)):
@@ -67,7 +67,7 @@ def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
                 f"--window A..B and {option} exclude each other", next_step="Leave one of them out."
             )
     given: TimeWindow = args.window
-    return given
+    return given.alone()
 
 
 def asked_with_captures(document: Document, captures: Sequence[Path]) -> Document:

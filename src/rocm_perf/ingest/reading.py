@@ -47,8 +47,8 @@ def read_all(paths: list[Path], window: TimeWindow | None = None) -> ReadFiles:
             files.pieces.append(_read(entry, span))
         except RocmPerfError as error:
             files.troubles.append(Trouble(entry.name, error))
-    if window and span is None:
-        files.pieces[:] = cut_pieces(window, files.pieces)
+    if window:
+        files.pieces[:] = cut_pieces(window, span, files.pieces)
     return files
 
 

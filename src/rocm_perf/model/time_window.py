@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 import polars as pl
@@ -33,10 +33,19 @@ WHOLE = Span(None, None)
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """From `start_ns` to before `end_ns`, counted from the start of the recording; without an end, up to its last."""
+    """From `start_ns` to before `end_ns`, counted from the start of the recording; without an end, up to its last.
+
+    One that `cuts` is looked at alone: what runs on behind its end counts up to it. Windows that are put together again
+    keep each row whole, in the one in which it starts.
+    """
 
     start_ns: int = 0
     end_ns: int | None = None
+    cuts: bool = field(default=False, compare=False)
+
+    def alone(self) -> TimeWindow:
+        """The same window, cut at its end."""
+        return replace(self, cuts=True)
 
     def at(self, origin_ns: int) -> Span:
         """The same on a clock on which the recording starts at `origin_ns`. One from 0 on has no start: whatever
@@ -75,6 +84,13 @@ def within(table: str, frame: AnyFrame, span: Span) -> AnyFrame:
     """The rows of a table that start in the span; every row of one without times."""
     moment = moment_of(table)
     return frame if moment is None else within_span(frame, pl.col(moment), span)
+
+
+def ended(frame: AnyFrame, span: Span) -> AnyFrame:
+    """The rows of a table, none of which lasts longer than the span."""
+    if span.end_ns is None or "end_ns" not in frame.collect_schema():
+        return frame
+    return frame.with_columns(pl.col("end_ns").clip(upper_bound=span.end_ns))
 
 
 def moment_of(table: str) -> str | None:

@@ -11,7 +11,7 @@ from rocm_perf.errors import InputError
 from rocm_perf.model import schema
 from rocm_perf.model.bounds import fault
 from rocm_perf.model.run import RunInfo
-from rocm_perf.model.time_window import UNCUT, TimeWindow, within
+from rocm_perf.model.time_window import UNCUT, TimeWindow, ended, within
 
 Frame = pl.DataFrame | pl.LazyFrame
 
@@ -79,7 +79,10 @@ class Trace:
             and (start := _collected(name, frame.lazy().select(pl.col("start_ns").min())).item()) is not None
         ]
         span = window.at(min(starts, default=0))
-        return Trace({name: within(name, frame, span) for name, frame in self._frames.items()}, self.run)
+        frames = {name: within(name, frame, span) for name, frame in self._frames.items()}
+        if window.cuts:
+            frames = {name: ended(frame, span) for name, frame in frames.items()}
+        return Trace(frames, self.run)
 
     def described(self, run: RunInfo) -> Trace:
         """The same tables with another description of the run."""

@@ -137,6 +137,23 @@ def test_csv_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [part.rows("dispatches") for part in parts] == [250, 368, 382]
 
 
+@pytest.mark.parametrize("form", ["torch", "trace", "csv", "bundle"])
+def test_what_runs_on_behind_a_window_that_is_looked_at_alone_is_cut(tmp_path: Path, form: str) -> None:
+    paths = {"torch": tmp_path / "trace.json", "csv": tmp_path / "7_kernel_trace.csv", "bundle": tmp_path / "b"}
+    paths["trace"] = tmp_path / "other.json"
+    slices = [{"ph": "X", "name": "work", "ts": 10.0 * n, "dur": 8, "pid": 1, "tid": 7} for n in range(1, 6)]
+    paths["trace"].write_text(json.dumps(slices))
+    make.kernel_trace(paths["csv"], start=1000, count=5)
+    bundle.write(load(_torch_trace(paths["torch"])), paths["bundle"])
+    window = TimeWindow(0, 22 if form == "csv" else 25_000)
+    whole, alone = (load(paths[form], window=each) for each in (window, window.alone()))
+    table = "ranges" if form == "trace" else "dispatches"
+    origin = 1020 if form == "csv" else 10_000
+    assert alone.table(table)["start_ns"].equals(whole.table(table)["start_ns"])
+    assert whole.table(table)["end_ns"].max() > origin + window.end_ns  # type: ignore[operator]
+    assert alone.table(table)["end_ns"].max() == origin + window.end_ns  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("form", ["rocpd", "csv", "bundle"])
 def test_a_window_without_anything_in_it(database: Path, tmp_path: Path, form: str) -> None:
     paths = {"rocpd": database, "csv": tmp_path / "7_kernel_trace.csv", "bundle": tmp_path / "bundle"}
