@@ -139,7 +139,11 @@ def test_csv_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("form", ["torch", "trace", "csv", "bundle"])
 def test_what_runs_on_behind_a_window_that_is_looked_at_alone_is_cut(tmp_path: Path, form: str) -> None:
-    paths = {"torch": tmp_path / "trace.json", "csv": tmp_path / "7_kernel_trace.csv", "bundle": tmp_path / "b"}
+    paths = {
+        "torch": tmp_path / "trace.json",
+        "csv": tmp_path / "7_kernel_trace.csv",
+        "bundle": tmp_path / "b",
+    }
     paths["trace"] = tmp_path / "other.json"
     slices = [{"ph": "X", "name": "work", "ts": 10.0 * n, "dur": 8, "pid": 1, "tid": 7} for n in range(1, 6)]
     paths["trace"].write_text(json.dumps(slices))

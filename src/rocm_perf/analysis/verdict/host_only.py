@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import total_union_ns
@@ -26,6 +28,7 @@ _QUERY = (
     r"Get(Device|Version|Error|LastError|Attribute|Propert|Limit|Count)|^hipPeek|DriverGetVersion|^__hip|^hipInit"
     r"|^hsa_\w*(get_\w*info|iterate|get_major|get_extension|status_string)"
 )
+_NO_WORK = re.compile(r"\b(ranges|flows)\b")  # what a loss names that cannot have been work of a GPU
 _ABOUT = ("nodes", "processes")
 _FOLLOW = "Record the process that launches: launchers, servers and test runners start it as their child."
 
@@ -45,7 +48,7 @@ def host_only(trace: Trace) -> Finding | None:
 
 def _unreadable(trace: Trace) -> Finding | None:
     """That the work may lie in the part that could not be read."""
-    losses = trace.run.losses
+    losses = [loss for loss in trace.run.losses if not _NO_WORK.search(loss.what)]
     if not losses:
         return None
     return Finding(

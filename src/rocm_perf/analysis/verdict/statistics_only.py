@@ -16,6 +16,12 @@ _FEW = 4  # calls of a function, each of at least
 _LONG_NS = NS_PER_MS  # : it is made once, not in a loop
 _LONGEST_NS = float(1 << 62)  # times are kept as 64-bit integers
 _SHOWN = 3
+_HOST = (
+    "hip",
+    "hsa",
+    "kfd",
+)  # calls of each contain those of the next: the outermost that was recorded counts
+_COPIED = r"(?i)copy"  # of what the GPU or its DMA engines did: the others fill
 _RECORD = "Record the program's kernels and calls with their times: rocm-perf profile -- APP."
 _WORDS: dict[str, tuple[Kind, str, str]] = {
     "once": (
@@ -80,30 +86,63 @@ def _collectives(kernels: pl.DataFrame) -> list[Finding]:
 
 
 def _calls(sums: pl.DataFrame) -> list[Finding]:
-    classes = sums.with_columns(_class().alias("class"))
+    """What the calls point to, of the outermost layer: sums of one contain those of the layers below it."""
+    layers = set(sums["domain"].unique())
+    outermost = next((layer for layer in _HOST if layer in layers), None)
+    calls = sums.filter(pl.col("domain") == outermost) if outermost else sums
+    classes = calls.with_columns(_class().alias("class"))
     totals = (
         classes.group_by("class").agg(pl.col("total_ns").sum()).sort("total_ns", "class", descending=True)
     )
     name, spent = totals.row(0)
-    share = spent / float(sums["total_ns"].sum())
+    share = spent / float(calls["total_ns"].sum())
     kind, title, remedy = _WORDS[name if share >= _MOST else "other"]
-    longest = classes.sort("total_ns", descending=True).head(_SHOWN).iter_rows(named=True)
+    evidence = (_listed(classes), *_below(sums, outermost))
+    copied = sums.filter(pl.col("domain") == "copy", pl.col("name").str.contains(_COPIED))
+    if name == "copying" and share >= _MOST and outermost and copied.height:
+        title, remedy, measured = _beside_copies(copied, spent)
+        evidence = (evidence[0], measured, *evidence[1:])
     return [
         Finding(
             id="statistics-of-calls",
             severity="info",
             kind=kind,
             title=title.format(share=format_share(share)),
-            evidence=(
-                ", ".join(
-                    f"{row['name']} {format_ns(row['total_ns'])} in {format_count(row['calls'] or 0, 'call')}"
-                    for row in longest
-                ),
-                "the file holds sums, no kernel and no point in time",
-            ),
+            evidence=(*evidence, "the file holds sums, no kernel and no point in time"),
             remedy=remedy + _RECORD,
         )
     ]
+
+
+def _beside_copies(copied: pl.DataFrame, spent_ns: float) -> tuple[str, str, str]:
+    """The title, the remedy and the evidence where the copies themselves were summed as well as the calls that copy."""
+    copied_ns = float(copied["total_ns"].sum())
+    count = format_count(int(copied["calls"].sum() or 0), "copy", "copies")
+    measured = f"{format_ns(round(copied_ns))} in {count} of {format_ns(round(spent_ns))} in copying calls"
+    if copied_ns >= _MOST * spent_ns:
+        title = "Copying calls take {share} of the time in calls, and copy for most of it"
+        return title, "Copy less often and less, or beside kernels from pinned memory. ", measured
+    title = (
+        "Copying calls take {share} of the time in calls, and copy for little of it: they wait or initialise"
+    )
+    remedy = "A blocking copy also waits for the kernels before it, pins pageable memory, and the first one initialises. "
+    return title, remedy, measured
+
+
+def _below(sums: pl.DataFrame, outermost: str | None) -> tuple[str, ...]:
+    """The longest calls of the layer below, which lie inside those of the outermost one."""
+    layers = _HOST[_HOST.index(outermost) + 1 :] if outermost else ()
+    inner = next((rows for name in layers if (rows := sums.filter(pl.col("domain") == name)).height), None)
+    return () if inner is None else (f"inside them: {_listed(inner)}",)
+
+
+def _listed(calls: pl.DataFrame) -> str:
+    """The calls that take longest, with their sums."""
+    longest = calls.sort("total_ns", descending=True).head(_SHOWN).iter_rows(named=True)
+    return ", ".join(
+        f"{row['name']} {format_ns(row['total_ns'])} in {format_count(row['calls'] or 0, 'call')}"
+        for row in longest
+    )
 
 
 def _class() -> pl.Expr:

@@ -192,7 +192,8 @@ def _without_zero_ids(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame
 
 def _ranges(marks: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Loss], tuple[str, ...]]:
     """Ranges with a number are started and stopped by it. Number 0 is a mark, a push or, without a message,
-    a pop; only where pushes and pops come out even is it certain that there were no marks."""
+    a pop; only where pushes and pops come out even is it certain that there were no marks. Where it is not, ends that
+    are left over are the tool's way of writing, and no loss."""
     rows = (
         marks.with_columns(numbers(marks, "time_ns", "range"))
         .drop_nulls("time_ns")
@@ -210,16 +211,8 @@ def _ranges(marks: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Loss],
     ranges, losses = pair_ranges(events, source)
     if certain:
         return ranges, losses, ()
-    ends = unnumbered.height - opened
-    return (
-        ranges.with_columns(pl.lit(None, pl.Int64).alias("depth")),
-        [*losses, *_lost_ends(source, ends)],
-        (_AMBIGUOUS,),
-    )
-
-
-def _lost_ends(source: str, ends: int) -> list[Loss]:
-    return [Loss(source, "ends of ranges that cannot be matched", ends)] if ends else []
+    _, losses = pair_ranges((event for event in events if event[4]), source)
+    return ranges.with_columns(pl.lit(None, pl.Int64).alias("depth")), losses, (_AMBIGUOUS,)
 
 
 def refuse_pc_samples(source: Source) -> Part:

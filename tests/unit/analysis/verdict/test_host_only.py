@@ -30,3 +30,11 @@ def test_of_a_file_that_breaks_off_that_is_said_first(cut: Trace) -> None:
     assert conclusion.id == "nothing-readable"
     assert conclusion.evidence == ("run.rptrace: breaks off at byte 275",)
     assert "copy it again" in conclusion.remedy
+
+
+def test_ranges_without_an_end_hide_no_work_of_a_gpu() -> None:
+    open_range = {"name": "step", "start_ns": 5, "end_ns": None, "source": "roctx"}
+    lost = [Loss("trace.csv", "ranges that were never closed", 1)]
+    conclusion = host_only(trace(lost, ranges=[open_range]))
+    assert conclusion is not None
+    assert conclusion.id == "nothing-recorded"

@@ -54,3 +54,28 @@ def test_collectives_that_take_most_kernel_time_come_first() -> None:
 def test_nothing_is_concluded_from_sums_beside_events() -> None:
     rows = sums("hip", hipStreamCreate=(2, 300 * MS))
     assert statistics_findings(trace(summaries=rows, dispatches=[kernel("k", 0, 9)])) == []
+
+
+def test_calls_of_an_inner_layer_are_not_added_to_those_that_contain_them() -> None:
+    rows = [
+        *sums("hip", hipMemcpy=(44, 700 * MS), hipEventSynchronize=(11, 300 * MS)),
+        *sums("hsa", hsa_signal_wait_scacquire=(111, 600 * MS), hsa_amd_memory_lock_to_pool=(44, 250 * MS)),
+    ]
+    (finding,) = statistics_findings(trace(summaries=rows))
+    assert finding.title.startswith("Copying calls take 70.0 %")
+    assert "inside them: hsa_signal_wait_scacquire 600 ms in 111 calls" in finding.evidence[1]
+
+
+@pytest.mark.parametrize(
+    ("copied_ns", "word"), [(8 * MS, "they wait or initialise"), (300 * MS, "most of it")]
+)
+def test_copies_say_whether_the_calls_copied(copied_ns: float, word: str) -> None:
+    rows = [
+        *sums("hip", hipMemcpy=(24, 346 * MS), hipLaunchKernel=(8, 10 * MS)),
+        *sums("copy", CopyHostToDevice=(24, copied_ns), FillBuffer=(6, 50 * MS)),
+    ]
+    (finding,) = statistics_findings(trace(summaries=rows))
+    assert finding.title.startswith("Copying calls take 97.2 %")
+    assert word in finding.title
+    assert "CopyHostToDevice" not in finding.evidence[0]
+    assert "in 24 copies of 346 ms in copying calls" in finding.evidence[1]
