@@ -94,9 +94,9 @@ def _as_one_machine(tables: dict[str, pl.DataFrame], presumed: frozenset[int]) -
 
 
 def _passes(groups: list[Group]) -> dict[int, int]:
-    """Pass numbers: as the folders say, else 0 for the traced run and 1, 2, ... for counter passes."""
+    """Pass numbers: as the folders say, else 0 for the run without counters and 1, 2, ... for counter passes."""
     numbers: dict[int, int] = {}
-    traced = any(not group.only_counters and group.span for group in groups)
+    traced = any(not group.only_counters and (group.span or group.dispatched) for group in groups)
     counted: list[frozenset[str]] = [] if not traced else [frozenset()]
     for group in sorted(groups, key=lambda group: group.span or (0, 0)):
         if group.place.pass_id is not None:

@@ -75,6 +75,11 @@ class Group:
         return next((piece.part.world_size for piece in self.pieces if piece.part.world_size), None)
 
     @property
+    def dispatched(self) -> bool:
+        """Whether the group lists dispatches, with times or without."""
+        return any("dispatches" in piece.part.tables for piece in self.pieces)
+
+    @property
     def only_counters(self) -> bool:
         """Whether the group exists for its counters: everything else in it describes the same dispatches."""
         return bool(self.counters) and not any("api_calls" in piece.part.tables for piece in self.pieces)

@@ -25,6 +25,10 @@ class Loss(msgspec.Struct, frozen=True):
     records: int | None = None
 
 
+# What a reader says of times that a spreadsheet turned into 8.1097E+14: as a loss of rows, or as a notice of the file.
+ROUNDED_ROWS = "times of dispatches that are not whole nanoseconds"
+ROUNDED_FILE = "the timestamps were rounded by the program that last saved the file, so they are left out"
+
 SIMULATOR = "rocm-perf sim"  # the tool of a recording that no machine made
 
 

@@ -172,3 +172,13 @@ def test_the_run_says_what_was_read(tmp_path: Path) -> None:
         (5, CSV.name, None),
         (0, CSV.name, None),
     ]
+
+
+def test_a_file_without_counters_is_no_part_of_a_counter_pass() -> None:
+    """Even if its times are of no use, and its dispatches have other numbers."""
+    bare = part("x", {"dispatches": _dispatches(1, 2, 3)})
+    names = pl.DataFrame({"dispatch_id": [0], "counter": ["SQ_WAVES"], "value": [1.0]})
+    counted = part("x", {"dispatches": _dispatches(0, 1, 2), "counters": names})
+    trace = _merged(_piece("timestamps.csv", bare), _piece("SQ_LEVEL_WAVES.csv", counted))
+    assert trace.table("dispatches")["pass_id"].to_list() == [0, 0, 0, 1, 1, 1]
+    assert trace.table("counters")["pass_id"].to_list() == [1]

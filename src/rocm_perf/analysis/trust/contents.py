@@ -9,6 +9,7 @@ from math import isfinite
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_names
+from rocm_perf.analysis.basis.passes import shown_pass
 from rocm_perf.analysis.basis.readings import HIGHEST, LOWEST, MEAN, READINGS
 from rocm_perf.model.results.contents import Excerpt
 from rocm_perf.model.trace import Trace
@@ -176,6 +177,7 @@ def _copies(trace: Trace) -> Excerpt:
 def _dispatches(trace: Trace) -> Excerpt:
     rows = (
         trace.table("dispatches")
+        .filter(pl.col("pass_id") == (shown_pass(trace) or 0))
         .group_by("kernel")
         .agg(pl.len().alias("dispatches"), pl.col("vgprs").max(), pl.col("lds_bytes").max())
         .sort("kernel")

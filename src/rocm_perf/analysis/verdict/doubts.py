@@ -19,6 +19,7 @@ from rocm_perf.analysis.trust.lost import excerpts, launches, replays, single_lo
 from rocm_perf.analysis.verdict.host_only import host_only
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.times import DeviceTime
+from rocm_perf.model.run import ROUNDED_FILE, ROUNDED_ROWS
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
@@ -36,6 +37,7 @@ DOUBTS = frozenset(
         "start-up",
         "gpu-not-recorded",
         "only-copies",
+        "times-rounded",
         "times-of-the-profiler",
         "dispatches-missing",
         "graph-kernels-lost",
@@ -218,9 +220,26 @@ def _only_copies(trace: Trace) -> Finding | None:
     )
 
 
+def _rounded_times(trace: Trace) -> Finding | None:
+    rounded = any(loss.what == ROUNDED_ROWS for loss in trace.run.losses) or ROUNDED_FILE in trace.run.notices
+    if not rounded or not trace.has("dispatches") or timed_dispatches(trace).height:
+        return None
+    return Finding(
+        id="times-rounded",
+        severity="warning",
+        kind="cannot-tell",
+        title="How long kernels take cannot be told: their times were rounded",
+        evidence=(
+            "the program that last saved the file wrote times such as 8.1097E+14, whose nanoseconds are gone",
+        ),
+        remedy="Use the counted values only. For times, take the file as the profiler wrote it, or record again.",
+    )
+
+
 _CHECKS: tuple[Callable[[Trace], Finding | None], ...] = (
     host_only,
     _only_copies,
+    _rounded_times,
     _not_kernel_times,
     _thinned,
     _lost_replays,

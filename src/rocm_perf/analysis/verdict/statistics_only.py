@@ -125,7 +125,7 @@ def _beside_copies(copied: pl.DataFrame, spent_ns: float) -> tuple[str, str, str
     title = (
         "Copying calls take {share} of the time in calls, and copy for little of it: they wait or initialise"
     )
-    remedy = "A blocking copy also waits for the kernels before it, pins pageable memory, and the first one initialises. "
+    remedy = "A blocking copy also waits for kernels, pins pageable memory, and the first one initialises. "
     return title, remedy, measured
 
 

@@ -15,7 +15,7 @@ from rocm_perf.ingest.io.csv import drop_incomplete, integer, read_csv, real
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.model.run import Loss
+from rocm_perf.model.run import ROUNDED_ROWS, Loss
 
 _COUNTER_NAME = r"^[A-Za-z_]\w*(\[\d+\])*$"
 _NOT_COLLECTED = "None"  # what rocprof writes for a counter that a dispatch lacks
@@ -125,7 +125,7 @@ def _whole_times(rows: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Lo
         pl.when(whole).then(pl.col(name)).alias(name) for name in ("__start_ns", "__end_ns")
     )
     lost = rows["__end_ns"].null_count()
-    return rows, [Loss(source, "times of dispatches that are not whole nanoseconds", lost)] if lost else []
+    return rows, [Loss(source, ROUNDED_ROWS, lost)] if lost else []
 
 
 def _ones(names: dict[str, str]) -> list[pl.Expr]:

@@ -22,7 +22,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.rocprof_compute import config
-from rocm_perf.model.run import Loss
+from rocm_perf.model.run import ROUNDED_FILE, Loss
 
 _DISPATCH = frozenset({"Dispatch_ID", "Kernel_Name", "GPU_ID"})
 _WIDE = _DISPATCH | {"Grid_Size", "Workgroup_Size", "LDS_Per_Workgroup"}
@@ -38,7 +38,6 @@ _COUNTER = re.compile(r"([A-Za-z]\w*?)(\[\d+\])?")
 _RENAMED_TWIN = re.compile(r".*_duplicated_\d+")
 _ADDED_HERE = ("dispatch_id", "kernel", "agent_id")
 
-_ROUNDED = "the timestamps were rounded by the program that last saved the file, so they are left out"
 _JOINED = "the counters come from several runs of the application; the times are the tool's average over them"
 _FIRST = "the counters come from several runs of the application; the times are those of the first"
 
@@ -182,7 +181,7 @@ def _part(
     notices = [joined] if joined else []
     starts = rows["Start_Timestamp"] if "Start_Timestamp" in rows.columns else pl.Series(dtype=pl.String)
     if starts.str.contains(r"\d[eE]\+?\d").any():
-        notices.append(_ROUNDED)
+        notices.append(ROUNDED_FILE)
     return part("rocprof-compute", tables, losses, clock="boot", notices=tuple(notices))
 
 

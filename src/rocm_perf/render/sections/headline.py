@@ -118,10 +118,11 @@ def _judged_ns(document: Document) -> int:
 
 def contents(document: Document) -> str:
     """What a recording without kernel times holds instead."""
+    held = {**document.tables, "dispatches": document.coverage.dispatched}  # of one pass, not of all
     counts = [
         format_count(rows, *_NOUNS.get(name, (name.removesuffix("s"), name)))
-        for name, rows in document.tables.items()
-        if name not in ("nodes", "processes")
+        for name, rows in held.items()
+        if rows and name not in ("nodes", "processes")
     ]
     if not counts:
         return "Nothing is recorded in it."

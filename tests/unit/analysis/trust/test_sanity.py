@@ -147,6 +147,29 @@ def test_passes_that_ran_different_kernels() -> None:
     )
 
 
+def test_what_an_accumulator_accumulates_is_another_counter_in_each_pass() -> None:
+    rows = [
+        counter(0, "SQ_ACCUM_PREV_HIRES", 10_000),
+        {**counter(0, "SQ_ACCUM_PREV_HIRES", 90_000, 1), "pid": 5},
+    ]
+    assert not ids(trace(dispatches=two_passes(), counters=rows))
+
+
+def test_a_counter_that_differs_is_counted_once_for_all_dispatches() -> None:
+    rows = [
+        {
+            **counter(turn, name, 1000 + 500 * number * (name == "SQ_WAVES"), number),
+            "pid": 5 if number else None,
+        }
+        for turn in range(4)
+        for number in (0, 1)
+        for name in ("SQ_WAVES", "TCC_HIT_sum")
+    ]
+    finding = only(trace(dispatches=two_passes(), counters=rows))
+    assert finding.title.startswith("1 of 2 counters")
+    assert len(finding.evidence) == 1
+
+
 def test_passes_of_different_speed() -> None:
     rows = two_passes()
     slow = [{**row, "end_ns": row["start_ns"] + 520} if row.get("pass_id") else row for row in rows]  # type: ignore[operator]

@@ -8,7 +8,7 @@ import pytest
 
 from rocm_perf.analysis.verdict.doubts import DOUBTS, doubts
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.run import RunInfo
+from rocm_perf.model.run import ROUNDED_ROWS, Loss, RunInfo
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_MS, NS_PER_US
 from tests.unit.analysis.traces import Row, call, kernel, trace
@@ -62,6 +62,14 @@ def test_calls_alone_of_a_warm_program_miss_the_gpu() -> None:
     finding = first(trace(api_calls=calls))
     assert finding.kind == "unrecorded-work"
     assert "100 launches" in said(finding)
+
+
+def test_times_that_were_rounded_tell_no_duration() -> None:
+    bare = {"dispatch_id": 1, "kernel": "k"}
+    lost = [Loss("counters.csv", ROUNDED_ROWS, 1)]
+    finding = first(trace(lost, dispatches=[bare]))
+    assert (finding.id, finding.kind) == ("times-rounded", "cannot-tell")
+    assert not doubts(trace(lost, dispatches=[bare, kernel("k", 0, 9)]))
 
 
 def test_a_whole_recording_has_no_doubts() -> None:
