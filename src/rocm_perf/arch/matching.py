@@ -131,6 +131,8 @@ def _share(gpu: Gpu, agent: Agent) -> float:
 
 def _part(gpu: Gpu, share: float, agent: Agent) -> tuple[Gpu, list[str]]:
     """A part of a GPU: rates follow its compute units, bandwidth and last-level cache its memory, if recorded."""
+    if _is_undivided(gpu, agent):
+        return _fewer_units(gpu, share, agent)
     memory = agent.get("memory_bytes")
     of_memory = min(1.0, memory / gpu.memory_bytes) if memory and gpu.memory_bytes else share
     if of_memory > 1 - _MEMORY_SLACK:
@@ -157,6 +159,27 @@ def _part(gpu: Gpu, share: float, agent: Agent) -> tuple[Gpu, list[str]]:
         "vector_tflops", "matrix_tflops", "memory_gbps", "l2_bytes", "l2_channels", "last_level_bytes", "dies",
     )  # fmt: skip
     return _sourced(part, scaled, _SCALED), notes
+
+
+def _is_undivided(gpu: Gpu, agent: Agent) -> bool:
+    """Whether the recorded modes say that all dies and all of the memory are one GPU, whatever its compute units."""
+    dies = agent.get("xcc_count") or gpu.dies
+    memory = agent.get("memory_partition") or "NPS1"
+    return agent.get("compute_partition") == "SPX" and memory == "NPS1" and bool(dies == gpu.dies)
+
+
+def _fewer_units(gpu: Gpu, share: float, agent: Agent) -> tuple[Gpu, list[str]]:
+    """An undivided GPU with fewer compute units than it has: rates follow them, memory and caches do not."""
+    part = msgspec.structs.replace(
+        gpu,
+        vector_tflops=_times(gpu.vector_tflops, share),
+        matrix_tflops=_times(gpu.matrix_tflops, share),
+    )
+    notes = [
+        f"compute units: {agent.get('cu_count')} in the recording, which its partition mode SPX contradicts: all of "
+        f"{gpu.name} has {gpu.compute_units}; rates are {share:.1%} of the whole, bandwidth and dies are those of all"
+    ]
+    return _sourced(part, ("vector_tflops", "matrix_tflops"), _SCALED), notes
 
 
 def _overridden(whole: Gpu, part: Gpu, agent: Agent) -> tuple[Gpu, tuple[Override, ...]]:

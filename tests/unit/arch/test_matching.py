@@ -211,3 +211,27 @@ def test_a_partition_has_no_links_of_its_own() -> None:
     assert whole is not None
     assert part is not None
     assert (whole.link_limit(8), part.link_limit(8)) == (448, None)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "divided"),
+    [
+        ({"compute_partition": "SPX", "memory_partition": "NPS1", "xcc_count": 8}, False),
+        ({"compute_partition": "SPX"}, False),
+        ({"compute_partition": "DPX", "memory_partition": "NPS1"}, True),
+        ({"compute_partition": "SPX", "memory_partition": "NPS2"}, True),
+        ({"compute_partition": "SPX", "xcc_count": 4}, True),
+    ],
+)
+def test_an_undivided_gpu_keeps_its_memory_and_dies_with_fewer_units(
+    recorded: dict[str, Any], divided: bool
+) -> None:
+    agent = {"gfx": "gfx942", "name": "AMD Instinct MI300X", "cu_count": 152, **recorded}
+    matched, whole = match(agent), match(MI300X).gpu
+    assert matched.gpu is not None
+    assert whole is not None
+    factor = 0.5 if divided else 1.0
+    assert matched.gpu.memory_gbps == whole.memory_gbps * factor
+    assert matched.gpu.dies == whole.dies * factor
+    assert matched.gpu.compute_units == 152
+    assert any("contradicts" in note and "152" in note for note in matched.notes) is not divided

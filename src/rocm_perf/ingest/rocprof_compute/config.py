@@ -64,6 +64,8 @@ def agents_of(facts: Facts, agent_id: int) -> pl.DataFrame:
         "max_waves_per_simd": waves // simds if waves and simds else None,
         "memory_bytes": 1024 * memory if memory else None,
         "clock_mhz": _number(facts, *_CLOCK),
+        "compute_partition": _text(facts, "compute_partition"),
+        "memory_partition": _text(facts, "memory_partition"),
     }
     return pl.DataFrame([row], infer_schema_length=None)
 
