@@ -37,6 +37,13 @@ class Evaluation:
     bounds: Bounds
     doubts: tuple[str, ...]  # that hold for every value
 
+    def doubted(self, doubts: tuple[str, ...]) -> Evaluation:
+        """The same with doubts that replace those of its formula, where there are any."""
+        if not doubts:
+            return self
+        others = tuple(doubt for doubt in self.doubts if doubt not in self.recipe.doubts)
+        return replace(self, recipe=replace(self.recipe, doubts=doubts), doubts=(*doubts, *others))
+
     @property
     def metric(self) -> Metric:
         return self.recipe.metric

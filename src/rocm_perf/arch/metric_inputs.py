@@ -86,6 +86,11 @@ def _pass(number: int, dispatches: pl.DataFrame, counters: pl.DataFrame) -> Pass
     return Pass(number=number, frame=frame, counters=_by_formula_name(recorded), matchable=matchable)
 
 
+def formula_names(recorded: Iterable[str]) -> frozenset[str]:
+    """Every name by which formulas may write counters that were recorded."""
+    return frozenset(_by_formula_name(list(recorded)))
+
+
 def _by_formula_name(recorded: list[str]) -> dict[str, pl.Expr]:
     """The column of each counter. Recorded values are already sums over instances, so X also serves as X_sum."""
     names = {written(name): pl.col(_COUNTER + name) for name in recorded}

@@ -62,17 +62,21 @@ class MetricTable:
 
 
 def evaluate(
-    counters: pl.DataFrame, dispatches: pl.DataFrame, gpu: Gpu, names: Iterable[str] | None = None
+    counters: pl.DataFrame,
+    dispatches: pl.DataFrame,
+    gpu: Gpu,
+    names: Iterable[str] | None = None,
+    doubts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> MetricTable:
     """The named metrics, or all of them, for every dispatch. Both tables are those of a Trace; every dispatch in them
-    ran on this model of GPU."""
+    ran on this model of GPU. `doubts` are more of a metric than its formula has."""
     recorded = passes(counters, dispatches)
     evaluations: dict[str, Evaluation] = {}
     reasons: dict[str, str] = {}
     for name in metrics_of(gpu.gfx) if names is None else map(_known, names):
         result = evaluated(name, recorded, gpu)
         if isinstance(result, Evaluation):
-            evaluations[name] = result
+            evaluations[name] = result.doubted((doubts or {}).get(name, ()))
         else:
             reasons[name] = result
     rows = [_rows(name, evaluation) for name, evaluation in evaluations.items()]

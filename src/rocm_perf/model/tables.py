@@ -241,8 +241,13 @@ _SCHEMAS = (
             count("lds_bytes", "LDS of a compute unit", "B"),
             count("memory_bytes", "device memory", "B"),
             real("clock_mhz", "highest engine clock", "MHz"),
-            text("compute_partition", "mode in which its dies are divided: SPX (not at all), DPX, QPX, CPX, ..."),
-            text("memory_partition", "mode in which its memory is divided: NPS1 (not at all), NPS2, NPS4, ..."),
+            text(
+                "compute_partition",
+                "mode in which its dies are divided: SPX (not at all), DPX, QPX, CPX, ...",
+            ),
+            text(
+                "memory_partition", "mode in which its memory is divided: NPS1 (not at all), NPS2, NPS4, ..."
+            ),
         ),
     ),
     TableSchema(

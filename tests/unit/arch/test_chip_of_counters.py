@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocm_perf.arch.chip_of_counters import agreed_metrics, chips_of_counters
+from rocm_perf.arch.chip_of_counters import agreements, chips_of_counters
 from rocm_perf.arch.counters import counters
 
 
@@ -36,6 +36,20 @@ def test_names_of_another_vendor_are_no_chips() -> None:
 
 
 def test_metrics_agree_where_all_chips_have_one_formula() -> None:
-    agreed = agreed_metrics(("gfx942", "gfx950"))
-    assert "lds_conflict_rate" in agreed
-    assert "dram_read_bytes" not in agreed
+    counted = ["SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE", "TCC_EA0_RDREQ_sum", "TCC_EA0_RDREQ_32B_sum"]
+    counted += ["TCC_BUBBLE_sum", "TCC_EA0_RDREQ_128B_sum"]
+    agreed = agreements(("gfx942", "gfx950"), counted)
+    assert agreed["lds_conflict_rate"].gfx == "gfx942"
+    assert agreed["dram_read_bytes"].gfx == ""
+
+
+def test_chips_agree_on_what_was_recorded_even_if_they_differ_on_what_was_not() -> None:
+    agreed = agreements(("gfx90a", "gfx942", "gfx1151"), ["FETCH_SIZE"])["dram_read_bytes"]
+    assert agreed.gfx == "gfx90a"
+    (doubt,) = agreed.doubts
+    assert doubt.startswith("if it is a gfx1151: not validated")
+
+
+def test_a_chip_on_which_the_counters_tell_nothing_is_a_doubt() -> None:
+    agreed = agreements(("gfx90a", "gfx1201"), ["FETCH_SIZE"])["dram_read_bytes"]
+    assert agreed.doubts == ("if it is a gfx1201: these counters do not tell it",)

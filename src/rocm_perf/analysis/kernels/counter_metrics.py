@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import polars as pl
+
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device, devices
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.arch.metric_data import metrics
+from rocm_perf.arch.metric_inputs import formula_names
 from rocm_perf.arch.metrics import MetricTable, by_kernel
 from rocm_perf.model.results.metrics import KernelMetric, Metrics
 from rocm_perf.model.trace import Trace
@@ -46,7 +49,25 @@ def counter_metrics(trace: Trace) -> Metrics:
     rows = [row for device, table in evaluated for row in _rows(device, table)]
     rows.sort(key=lambda row: (order.get(row.kernel, len(order)), _standing(row)))
     missing = {name: why for _, table in evaluated for name, why in table.unavailable.items()}
-    return Metrics(tuple(rows), {name: why for name, why in missing.items() if name not in _valued(rows)})
+    valued = _valued(rows)
+    return Metrics(
+        tuple(rows),
+        {name: why for name, why in missing.items() if name not in valued},
+        counters=_used(trace, [table for _, table in evaluated], valued),
+    )
+
+
+def _used(trace: Trace, tables: Sequence[MetricTable], valued: set[str]) -> tuple[str, ...]:
+    """The recorded counters from which a metric has its values."""
+    inputs = {
+        name
+        for table in tables
+        for metric, evaluation in table.evaluations.items()
+        if metric in valued
+        for name in evaluation.inputs
+    }
+    recorded = trace.lazy("counters").select(pl.col("counter").unique().sort()).collect().to_series()
+    return tuple(name for name in recorded if formula_names([name]) & inputs)
 
 
 def kernel_metric(trace: Trace, name: str) -> dict[str, KernelMetric]:

@@ -36,7 +36,6 @@ from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Roofline, RooflineGpu, Spread
 from rocm_perf.model.run import SIMULATOR
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import format_list
 
 FORMULAS = {
     "roofline.operational_intensity": "FLOPs / bytes of the device memory",
@@ -150,9 +149,6 @@ def _kernels(recording: _Recording, work: Work) -> tuple[KernelRoofline, ...]:
 
 def _why_not(metric: str, recording: _Recording, place: int, by_shapes: str | None) -> str:
     table, device = recording.tables[place], recording.devices[place]
-    if table is not None and device.may_be and metric not in device.metrics:
-        which = format_list(device.may_be, 3)
-        return f"they are counted differently on the GPUs that it may be ({which}), and the counters fit each of them"
     if table is not None:
         return why_not(table, metric)
     if recording.trace.has("counters") and device.chip is None:

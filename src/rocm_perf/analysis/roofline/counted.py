@@ -7,15 +7,20 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from rocm_perf.analysis.basis.plausible import plausible_counters
 from rocm_perf.analysis.roofline.amounts import COUNTERS, SCHEMA, Key, Known, Work, amounts_of, merged
 from rocm_perf.analysis.roofline.ceilings import L2, LDS
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.analysis.roofline.times import Times
+from rocm_perf.arch import catalog
+from rocm_perf.arch.chip_of_counters import agreements
+from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.metric_data import metrics
 from rocm_perf.arch.metric_evaluation import VALUE, Evaluation
 from rocm_perf.arch.metrics import MetricTable, evaluate, metrics_of
 from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
 from rocm_perf.model.trace import Trace
+from rocm_perf.units import format_list
 
 _OPERATIONS = re.compile(r"(vector|matrix)_(\w+)_(flops|ops)")
 _BYTES = {"l2_bytes": L2, "lds_bytes": LDS}
@@ -24,6 +29,10 @@ ALL_FLOPS, ALL_BYTES = "flops", "dram_bytes"
 # One counter serves both types, which run at one rate (AMD CDNA 4 white paper).
 _ONE_RATE = {"f6f4": "f4"}
 _LIST = re.compile(r"(needs [\w.]+, [\w.]+)((?:, [\w.]+){2,})")
+_NOT_TOLD = "no counter that was recorded tells them"
+_DIFFERENTLY = (
+    "they are counted differently on the GPUs that it may be ({}), and the counters fit each of them"
+)
 _DISPATCH = ["node", "pid", "pass_id", "dispatch_id"]
 
 
@@ -33,7 +42,7 @@ def metric_tables(
     """The metrics of each device that its chip has formulas for; None where the chip is not known."""
     if not trace.has("counters"):
         return tuple(None for _ in known)
-    dispatches, counters = on_device(trace.table("dispatches"), known), trace.table("counters")
+    dispatches, counters = on_device(trace.table("dispatches"), known), plausible_counters(trace)
     tables: list[MetricTable | None] = []
     for place, device in enumerate(known):
         own = dispatches.filter(pl.col("gpu") == place)
@@ -41,9 +50,35 @@ def metric_tables(
             tables.append(None)
             continue
         recorded = counters.join(own, on=_DISPATCH, how="semi", nulls_equal=True)
-        asked = sorted(names & device.metrics)
-        tables.append(evaluate(recorded, own.drop("gpu"), device.chip, asked))
+        own = own.drop("gpu")
+        if device.may_be:
+            tables.append(_of_any_chip(device, device.chip, recorded, own, names))
+        else:
+            asked = sorted(names & metrics_of(device.chip.gfx).keys())
+            tables.append(evaluate(recorded, own, device.chip, asked))
     return tuple(tables)
+
+
+def _of_any_chip(
+    device: Device, chip: Gpu, recorded: pl.DataFrame, own: pl.DataFrame, names: frozenset[str]
+) -> MetricTable:
+    """The metrics that mean the same, with what was recorded, whichever of the possible chips it is."""
+    ways = agreements(device.may_be, recorded["counter"].unique().sort())
+    unable = evaluate(recorded, own, chip, sorted((names & metrics_of(chip.gfx).keys()) - ways.keys()))
+    agreed = {name: way for name, way in ways.items() if name in names and way.gfx}
+    doubts = {name: way.doubts for name, way in agreed.items()}
+    reasons = dict.fromkeys(names - ways.keys() - metrics_of(chip.gfx).keys(), _NOT_TOLD)
+    reasons |= unable.unavailable
+    evaluations, rows = dict(unable.evaluations), [unable.rows]
+    for gfx in dict.fromkeys(way.gfx for way in agreed.values()):
+        asked = [name for name, way in agreed.items() if way.gfx == gfx]
+        table = evaluate(recorded, own, catalog.gpus_of(gfx)[0], asked, doubts)
+        evaluations |= table.evaluations
+        reasons |= table.unavailable
+        rows.append(table.rows)
+    which = _DIFFERENTLY.format(format_list(device.may_be, 3))
+    reasons |= {name: which for name, way in ways.items() if name in names and not way.gfx}
+    return MetricTable(chip.gfx, pl.concat(rows), reasons, evaluations)
 
 
 def work_metrics() -> frozenset[str]:
@@ -128,7 +163,7 @@ def _all_flops(place: int, table: MetricTable) -> frozenset[Key]:
 
 def why_not(table: MetricTable, metric: str) -> str:
     """Why FLOPs or bytes are not known, or not whole."""
-    if metric not in metrics_of(table.gfx):
+    if metric not in metrics_of(table.gfx) and metric not in table.unavailable:
         return f"no counter of {table.gfx} tells them"
     total = table.evaluations.get(metric)
     doubts = "; ".join(total.recipe.doubts) if total is not None else ""

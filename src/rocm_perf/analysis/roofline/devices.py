@@ -11,10 +11,9 @@ import polars as pl
 from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.arch import catalog
-from rocm_perf.arch.chip_of_counters import agreed_metrics, chips_of_counters
+from rocm_perf.arch.chip_of_counters import chips_of_counters
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.matching import Match, match
-from rocm_perf.arch.metrics import metrics_of
 from rocm_perf.model.trace import Trace
 
 NOT_RECORDED = (
@@ -48,13 +47,6 @@ class Device:
     def serves(self, constants: Mapping[str, float]) -> bool:
         """Whether a formula with these constants means something on it."""
         return self.gpu is not None or constants.keys() <= _OF_CHIP
-
-    @property
-    def metrics(self) -> frozenset[str]:
-        """The metrics that mean the same whichever of its possible chips it is."""
-        if self.chip is None:
-            return frozenset()
-        return agreed_metrics(self.may_be) if self.may_be else frozenset(metrics_of(self.chip.gfx))
 
 
 _UNKNOWN = Device(

@@ -23,6 +23,7 @@ _CHECKS = (
     passes.passes_differ_in_time,
     passes.counters_differ_between_passes,
     values.impossible_counters,
+    values.counters_at_zero,
     values.waves_and_grid,
     values.above_hundred_percent,
     values.inconsistent_statistics,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.basis.plausible import dead_counters
 from rocm_perf.analysis.basis.readings import HIGHEST, LOWEST
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
@@ -47,6 +48,28 @@ def impossible_counters(trace: Trace) -> list[Finding]:
             ),
             remedy="A counter is never negative, and above 2^53 its digits are lost: it overflowed or was misread. "
             "Collect this counter again, alone.",
+        )
+    ]
+
+
+def counters_at_zero(trace: Trace) -> list[Finding]:
+    """Counters of reads from memory that stay 0 in every dispatch, however large."""
+    dead = dead_counters(trace) if trace.has("counters") else pl.DataFrame()
+    if not dead.height:
+        return []
+    names = ", ".join(dead["counter"])
+    return [
+        Finding(
+            id="counters-at-zero",
+            severity="warning",
+            title=f"{names}: 0 in every dispatch, and so not counted",
+            evidence=tuple(
+                f"{row['counter']} is 0 in {format_count(row['dispatches'], 'dispatch', 'dispatches')}, also for the "
+                f"{row['items']:,.0f} work-items of {short_name(row['kernel'])}"
+                for row in dead.head(3).iter_rows(named=True)
+            ),
+            remedy="Every kernel reads its code and arguments at least: what was read is unknown, not 0, and no metric "
+            "uses these values. Newer releases or other counters of the same (rocm-perf list-counters) may count it.",
         )
     ]
 

@@ -11,10 +11,14 @@ from rocm_perf.analysis.idle.first_calls import startup_calls
 from rocm_perf.analysis.verdict.recurring import kernel_share_of_rest
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.phases import Pause
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
+_Timed = tuple[int, str]  # nanoseconds, and what they went into
+
 _CALLS = 3
+_PAUSES = 2
 _MUCH = 0.01  # of the start-up: calls that take less explain nothing
 _LARGE = 0.5  # of the recording
 _WORKING = 0.5  # of the rest in kernels: then that work is worth judging, however long start-up was
@@ -55,18 +59,12 @@ def startup_findings(document: Document, whole: Trace) -> list[Finding]:
 
 
 def _evidence(document: Document, whole: Trace) -> list[str]:
+    """What the time went into, the longest first."""
+    timed = [*_first_calls(document, whole), *_until_the_steps(document, whole), *_pauses(document, whole)]
     before = document.phases.phase("before")
-    first = startup_calls(whole)[:_CALLS]
-    calls = [f"{call.name} {format_ns(call.total_ns)}" for call in first]
-    is_much = sum(call.total_ns for call in first) >= _MUCH * one_off_ns(document)
-    lines = [f"calls that took long once: {', '.join(calls)}"] if calls and is_much else []
-    lines += _until_the_steps(document, whole)
     if before is not None:
-        lines.append(f"{format_ns(before.duration_ns)} before the first GPU work")
-    lines += [
-        f"{format_ns(pause.duration_ns)} of pause before the first {short_name(pause.after)}"
-        for pause in sorted(document.phases.pauses, key=lambda pause: -pause.duration_ns)[:2]
-    ]
+        timed.append((before.duration_ns, f"{format_ns(before.duration_ns)} before the first GPU work"))
+    lines = [line for _, line in sorted(timed, key=lambda entry: -entry[0])]
     if not document.phases.steps:
         busiest = max((device.busy_ns for device in document.devices), default=0)
         lines.append(f"the GPU works {format_ns(busiest)} in all")
@@ -75,7 +73,44 @@ def _evidence(document: Document, whole: Trace) -> list[str]:
     return lines
 
 
-def _until_the_steps(document: Document, whole: Trace) -> list[str]:
+def _first_calls(document: Document, whole: Trace) -> list[_Timed]:
+    first = startup_calls(whole)[:_CALLS]
+    spent = sum(call.total_ns for call in first)
+    if not first or spent < _MUCH * one_off_ns(document):
+        return []
+    calls = ", ".join(f"{call.name} {format_ns(call.total_ns)}" for call in first)
+    return [(spent, f"calls that took long once: {calls}")]
+
+
+def _pauses(document: Document, whole: Trace) -> list[_Timed]:
+    """The longest pauses, and what of them no call explains."""
+    longest = sorted(document.phases.pauses, key=lambda pause: -pause.duration_ns)[:_PAUSES]
+    return [(pause.duration_ns, _pause(pause, document, whole)) for pause in longest]
+
+
+def _pause(pause: Pause, document: Document, whole: Trace) -> str:
+    origin = document.phases.origin_ns
+    work = launched_work(whole).filter(pl.col("start_ns") < origin + pause.start_ns)
+    again = (work["name"].cast(pl.String) == pause.after).any()
+    first = "" if again else "the first "
+    return (
+        f"{format_ns(pause.duration_ns)} of pause before {first}{short_name(pause.after)}"
+        + _outside_calls(whole, origin + pause.start_ns, origin + pause.end_ns)
+    )
+
+
+def _outside_calls(whole: Trace, start_ns: int, end_ns: int) -> str:
+    """How much of a span the host spends in no recorded call, if that is most of it and calls were recorded."""
+    calls = timed_calls(whole)
+    start, end = pl.col("start_ns").clip(lower_bound=start_ns), pl.col("end_ns").clip(upper_bound=end_ns)
+    inside = calls.with_columns(start, end).filter(pl.col("end_ns") > pl.col("start_ns"))
+    outside = end_ns - start_ns - total_union_ns(inside)
+    if not calls.height or outside <= _LARGE * (end_ns - start_ns):
+        return ""
+    return f", for {format_ns(outside)} of which the host is in no recorded call"
+
+
+def _until_the_steps(document: Document, whole: Trace) -> list[_Timed]:
     """What the GPU and the host do before the first step of the steady state."""
     phase = document.phases.phase("start-up")
     if phase is None or not document.phases.steps:
@@ -93,7 +128,7 @@ def _until_the_steps(document: Document, whole: Trace) -> list[str]:
     outside = phase.duration_ns - total_union_ns(calls)
     if calls.height and outside > _LARGE * phase.duration_ns:
         told += f", and for {format_ns(outside)} the host is in no recorded call (it may compile or prepare input)"
-    return [told]
+    return [(phase.duration_ns, told)]
 
 
 def _remedy(document: Document) -> str:

@@ -20,6 +20,7 @@ from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.rpd import calls as rpd_calls
 from rocm_perf.ingest.rpd import database
+from rocm_perf.ingest.rpd.arrows import with_arrows
 from rocm_perf.model.run import Loss
 
 _GPU = re.compile(
@@ -53,6 +54,7 @@ def read(source: Source) -> Part:
         "links": _links(events["flows"]),
         "samples": events["readings"],
     }
+    tables = with_arrows(tables, events["flows"])
     losses += _odd(source, tables.pop("unknown").height, "GPU operations of unknown type")
     tables["ranges"] = pl.concat([tables.pop("frames"), tables["ranges"]], how="diagonal")
     if not any(table.height for table in tables.values()):
@@ -167,8 +169,7 @@ def _host_tables(spans: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _links(flows: pl.DataFrame) -> pl.DataFrame:
-    """Links from a call to what it caused. The trace shifts the start of an arrow by 2 µs, so calls cannot be joined
-    by it."""
+    """Links from a call to what it caused, by thread and queue; arrows.py joins what they tell apart."""
     begin = flows.filter(pl.col("ph") == "s").select("cat", "id", "pid", cause_ns="ts", cause_track="tid")
     end = flows.filter(pl.col("ph") == "f").select("cat", "id", effect_ns="ts", effect_track="tid")
     joined = begin.unique(["cat", "id"], keep="first", maintain_order=True).join(

@@ -22,8 +22,10 @@ class KernelMetric(msgspec.Struct, frozen=True):
 
 
 class Metrics(msgspec.Struct, frozen=True):
-    """Metrics by kernel, longest total time first. `missing` says why metrics of the chip have no value here."""
+    """Metrics by kernel, longest total time first. `missing` says why metrics of the chip have no value here,
+    `counters` from which of the recorded counters the values come."""
 
     rows: tuple[KernelMetric, ...]
     missing: dict[str, str]
     unavailable: str | None = None
+    counters: tuple[str, ...] = ()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.contents import Excerpt
+from rocm_perf.model.results.metrics import KernelMetric
 from rocm_perf.model.results.scorecard import Score
 from rocm_perf.render.grid import GridColumn
 from rocm_perf.render.sections.section import (
@@ -29,6 +32,7 @@ _BRIEF = {
     "memory-growth": "memory growth",
     "correctness": "outputs",
 }
+_AMOUNTS = ("B", "FLOP", "OP", "cycles", "instructions", "waves")  # of a kernel: sums over its dispatches
 NO_FINDINGS = (
     "no change to launches, waits or copies would gain anything worth mentioning: look at the kernels"
 )
@@ -132,24 +136,35 @@ def tables_section(document: Document, top: int) -> Section:
     return Section("Other tables", grids=tuple(excerpt_grid(excerpt, top) for excerpt in filled))
 
 
-def _measured(excerpt: Excerpt, document: Document) -> Excerpt:
-    """In place of counters, what they say of the kernel that took longest."""
+def _measured(excerpt: Excerpt, document: Document) -> list[Excerpt]:
+    """In place of counters, what they say of the kernel that took longest, and those of which no metric is made."""
     rows = document.metrics.rows
     if excerpt.table != "counters" or not rows:
-        return excerpt
+        return [excerpt]
     of_kernel = [row for row in rows if (row.kernel, row.gpu) == (rows[0].kernel, rows[0].gpu)]
-    return Excerpt(
+    metrics = Excerpt(
         table=excerpt.table,
         title=f"What the counters say of {rows[0].short_name}",
         columns=("metric", "value", "unit"),
-        rows=tuple((row.title, rate(row.value) + ("?" if row.doubt else ""), row.unit) for row in of_kernel),
+        rows=tuple(
+            (_measure(row), rate(row.value) + ("?" if row.doubt else ""), row.unit) for row in of_kernel
+        ),
         left_out=0,
     )
+    others = tuple(row for row in excerpt.rows if row[0] not in document.metrics.counters)
+    raw = replace(excerpt, title="Counters of which no metric is made, per dispatch", rows=others)
+    return [metrics, raw] if others else [metrics]
+
+
+def _measure(row: KernelMetric) -> str:
+    """What was measured, and over how many dispatches it was summed."""
+    summed = row.unit in _AMOUNTS and row.dispatches > 1
+    return f"{row.title}, sum of {row.dispatches:,} dispatches" if summed else row.title
 
 
 def notable_excerpts(document: Document) -> list[Excerpt]:
     """Excerpts worth a look, with metrics in place of the counters that they come from."""
-    return [_measured(excerpt, document) for excerpt in _notable(document)]
+    return [shown for excerpt in _notable(document) for shown in _measured(excerpt, document)]
 
 
 def _notable(document: Document) -> list[Excerpt]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from rocm_perf.analysis.basis.plausible import plausible_counters
 from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
@@ -168,6 +169,23 @@ def test_a_counter_that_differs_is_counted_once_for_all_dispatches() -> None:
     finding = only(trace(dispatches=two_passes(), counters=rows))
     assert finding.title.startswith("1 of 2 counters")
     assert len(finding.evidence) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "items", "dead"),
+    [
+        ("FETCH_SIZE", 0, 1 << 24, True),
+        ("FETCH_SIZE", 4, 1 << 24, False),
+        ("FETCH_SIZE", 0, 256, False),
+        ("WRITE_SIZE", 0, 1 << 24, False),
+    ],
+)
+def test_reads_that_stay_zero_are_not_counted(name: str, value: float, items: int, dead: bool) -> None:
+    sizes = {"grid_x": items, "grid_y": 1, "grid_z": 1}
+    rows = [kernel("k", n * 1000, n * 1000 + 400 + n, dispatch_id=n, **sizes) for n in (1, 2)]
+    counted = trace(dispatches=rows, counters=[counter(1, name, 0), counter(2, name, value)])
+    assert ids(counted) == (["counters-at-zero"] if dead else [])
+    assert plausible_counters(counted).height == (0 if dead else 2)
 
 
 def test_passes_of_different_speed() -> None:

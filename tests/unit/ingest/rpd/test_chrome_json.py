@@ -117,6 +117,33 @@ def test_every_other_event(tmp_path: Path) -> None:
     assert part.notices == (chrome_json._ROUNDED,)
 
 
+def _arrow(number: int, left: float, arrived: float) -> list[dict[str, object]]:
+    flow = {"cat": "api_op", "name": "api_op", "id": str(number)}
+    return [
+        {"pid": "70", "tid": "71", **flow, "ts": str(left), "ph": "s"},
+        {"pid": "2", "tid": "5", **flow, "ts": str(arrived), "ph": "f", "bp": "e"},
+    ]
+
+
+def test_arrows_join_calls_and_kernels_that_they_alone_touch(tmp_path: Path) -> None:
+    calls = [("100", "10"), ("120", "1"), ("200", "9"), ("300", "9"), ("400", "50"), ("410", "9")]
+    kernels = ["105", "125", "210", "220", "310", "420"]
+    arrows = [(104, 105), (122, 125), (201, 210), (202, 220), (305, 310), (415, 420)]
+    events: list[object] = [GPU, THREAD]
+    events += [_span("70", "71", "hipLaunchKernel", times, "") for times in calls]
+    events += [_span("2", "5", NAME, (start, "3"), "KernelExecution") for start in kernels]
+    for number, ends in enumerate(arrows):
+        events += _arrow(number, *ends)
+    tables = _read(tmp_path, _text(*events)).tables
+    launched = tables["dispatches"].join(tables["api_calls"], on="correlation_id")
+    # The second has ended just before; the third launches two, and the last lies in two calls: nothing is said of them.
+    assert sorted(launched.select("start_ns", "start_ns_right").rows()) == [
+        (105_000, 100_000),
+        (125_000, 120_000),
+        (310_000, 300_000),
+    ]
+
+
 def test_a_trace_without_gpus(tmp_path: Path) -> None:
     assert set(_read(tmp_path, _text(THREAD, CALL)).tables) == {"api_calls"}
     with pytest.raises(EmptyCaptureError, match="no call and no kernel"):
