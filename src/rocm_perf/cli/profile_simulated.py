@@ -14,6 +14,7 @@ from rocm_perf.backends.amd.counter_passes import counter_passes
 from rocm_perf.backends.base import CounterPasses, Domain
 from rocm_perf.cli.analyze import AnalyzeCommand
 from rocm_perf.cli.output import say, show
+from rocm_perf.cli.profile_options import add_options
 from rocm_perf.cli.profile_request import application, counters_of, output_folder
 from rocm_perf.collect.request.presets import preset
 from rocm_perf.errors import UsageError
@@ -33,6 +34,13 @@ _TABLES: dict[Domain, tuple[str, ...]] = {
 }
 
 _SOFTWARE = "soft:"
+# What a simulation can obey; the other options are about a program, or about a profiler.
+_OBEYED = frozenset(
+    (
+        *("app", "device", "preset", "counters", "deep", "dry_run", "json", "help"),
+        *("output_directory", "output", "run_id", "force_overwrite", "no_analyze", "show", "top", "no_color"),
+    )
+)
 
 
 def profile_simulated(args: argparse.Namespace) -> int:
@@ -40,6 +48,7 @@ def profile_simulated(args: argparse.Namespace) -> int:
     arguments = application(args)
     if args.device.startswith(_SOFTWARE):
         raise _has_no_times(args.device.removeprefix(_SOFTWARE), arguments)
+    _refuse_others(args)
     gpu = find_gpu(args.device)
     if len(arguments) != 1:
         raise UsageError(
@@ -50,9 +59,7 @@ def profile_simulated(args: argparse.Namespace) -> int:
     if args.deep and not args.preset:
         args.preset = _deeper(source, args.device)
     asked, passes = _asked(args, gpu.gfx)
-    target = (
-        output_folder(args) if args.output else _free_name(Path(args.output_directory or "", source.stem))
-    )
+    target = _target(args, source)
     if args.dry_run:
         what = f"{source} ({workload.name}) on {gpu.name} ({gpu.gfx})"
         times = (
@@ -63,7 +70,35 @@ def profile_simulated(args: argparse.Namespace) -> int:
     trace = _recorded(api.simulate(source, args.device, counters=passes), asked)
     bundle.write(trace, target, overwrite=args.force_overwrite)
     say(f"recorded {target}")
-    return 0 if args.no_analyze else _report(target, args.json)
+    return 0 if args.no_analyze else _report(target, args)
+
+
+def _refuse_others(args: argparse.Namespace) -> None:
+    """Refuse options that a simulation would ignore."""
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    defaults = vars(parser.parse_args([]))
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name, default in defaults.items()
+        if name not in _OBEYED and getattr(args, name, default) != default
+    ]
+    if given:
+        raise UsageError(
+            f"a simulated device cannot obey {', '.join(given)}",
+            "no program runs and no profiler records it",
+            f"Leave {'it' if len(given) == 1 else 'them'} out, or profile the program itself.",
+        )
+
+
+def _target(args: argparse.Namespace, source: Path) -> Path:
+    """The folder of the bundle: what -o or --run-id names, else the first free one after the workload."""
+    if args.output:
+        if args.run_id:
+            raise UsageError("-o and --run-id both name the run", "", "Leave one out.")
+        return output_folder(args)
+    below = Path(args.output_directory or "")
+    return below / args.run_id if args.run_id else _free_name(below / source.stem)
 
 
 def _has_no_times(gpu: str, app: Sequence[str]) -> UsageError:
@@ -122,8 +157,11 @@ def _free_name(place: Path) -> Path:
     return folder
 
 
-def _report(folder: Path, as_json: bool) -> int:
+def _report(folder: Path, args: argparse.Namespace) -> int:
     """Analyse the bundle, as the verb does, and leave its files there."""
     analyze, parser = AnalyzeCommand(), argparse.ArgumentParser()
     analyze.prepare_parser(parser)
-    return analyze.run(parser.parse_args([str(folder), "-o", str(folder), *(["--json"] if as_json else [])]))
+    asked = ["--json"] * args.json + ["--no-color"] * args.no_color
+    asked += ["--show", args.show] if args.show else []
+    asked += ["--top", str(args.top)] if args.top else []
+    return analyze.run(parser.parse_args([str(folder), "-o", str(folder), *asked]))

@@ -53,6 +53,32 @@ def test_profile_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.Captur
         assert words in capsys.readouterr().err
 
 
+def test_a_simulation_obeys_the_options_of_its_folder_and_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["-d", str(tmp_path), "--run-id", "mine", "--show", "recording"]
+    assert main(["profile", "--device", "sim:MI300X", *options, "--", WORKLOAD]) == 0
+    assert load(tmp_path / "mine").rows("dispatches") == 360
+    said = " ".join(capsys.readouterr().out.split())
+    assert "rocm-perf simulated this run" in said
+    assert "another tool" not in said
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--profiler", "rocprofv3"], ["--range", "step"], ["--last", "3"], ["--ranks", "0"], ["--sample"]),
+        *(["--timeout", "5"], ["--measure-overhead"], ["--kernel-include-regex", "gemm"], ["--kernel-trace"]),
+    ],
+)
+def test_a_simulation_refuses_what_it_would_ignore(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["profile", "--device", "sim:MI300X", "-d", str(tmp_path), *option, "--", WORKLOAD]) == 2
+    assert f"cannot obey {option[0]}:" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_dry_run_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,10 +9,12 @@ import polars as pl
 
 from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.passes import shown_pass
+from rocm_perf.analysis.phases.focus import judged_span
 from rocm_perf.analysis.trust.lost import launches, replays, single_losses
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.run import Loss
+from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_share
 
@@ -58,7 +60,7 @@ def coverage(trace: Trace) -> Coverage:
             *_bad_times(dispatches),
             *_unmatched_replays(trace),
             *(
-                [] if fruitless == 0 else _vanished_streams(dispatches)
+                [] if fruitless == 0 else _vanished_streams(dispatches, judged_span(trace))
             ),  # every launch has its kernel: none was lost
         ),
         replayed=dispatches.height - dispatches["graph_id"].null_count(),
@@ -225,8 +227,9 @@ def _bad_times(dispatches: pl.DataFrame) -> list[Finding]:
     ]
 
 
-def _vanished_streams(dispatches: pl.DataFrame) -> list[Finding]:
-    """Streams that ran regularly and fell silent while others went on."""
+def _vanished_streams(dispatches: pl.DataFrame, judged: Span | None) -> list[Finding]:
+    """Streams that ran regularly and fell silent while others went on, apart from those of the start-up."""
+    begun_ns = judged.start_ns if judged and judged.start_ns is not None else -1
     key = ["node", "pid", "pass_id", "agent_id", "queue_id", "stream_id"]
     timed = dispatches.drop_nulls(["start_ns", "end_ns"])
     if not telling(key, timed):
@@ -242,6 +245,7 @@ def _vanished_streams(dispatches: pl.DataFrame) -> list[Finding]:
     silence = pl.col("finish") - pl.col("last")
     gone = streams.filter(
         (pl.col("count") >= _REGULAR_DISPATCHES)
+        & (pl.col("last") > begun_ns)
         & (silence > _SILENCE_FACTOR * pl.col("pause"))
         & (silence > _SILENCE_SHARE * window)
     )

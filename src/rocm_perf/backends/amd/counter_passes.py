@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from rocm_perf.arch.counter_names import no_counters, resolve
+from rocm_perf.arch.counter_names import nearest, no_counters, resolve
 from rocm_perf.arch.counter_sets import counter_sets, resolve_set
 from rocm_perf.arch.counters import known_chips
 from rocm_perf.arch.metric_data import metrics
 from rocm_perf.arch.passes import kept_together, plan_passes
 from rocm_perf.backends.base import CounterPasses
 from rocm_perf.errors import UsageError
+
+_NVIDIA = "__"  # in every name of Nsight Compute: sm__throughput
 
 Names = tuple[str, ...]
 
@@ -36,6 +38,26 @@ def counter_passes(wanted: Names, own: tuple[Names, ...], gfx: str, rocm: str | 
     ]
     refusal = "" if passes else f"nothing of {' '.join(wanted)} can be counted on {gfx}"
     return CounterPasses(passes=passes, notes=tuple(dict.fromkeys(notes)), refusal=refusal)
+
+
+def refuse_names_of_no_chip(names: Names) -> None:
+    """Refuse what is a counter, a metric or a set on no chip at all, where no GPU is here to say which chip it is."""
+    chips = known_chips()
+    own = tuple(name for name in names if _NVIDIA not in name)
+    if not (lines := _unknown(own, chips[-1])):
+        return
+    near = [each for name in own if name in " ".join(lines) for each in _nearest_anywhere(name)]
+    hint = f"similar names: {', '.join(dict.fromkeys(near))}" if near else ""
+    raise UsageError(
+        "; ".join(line.partition("; similar")[0] for line in lines),
+        hint,
+        "rocm-perf list-counters --arch GFX lists those of a chip.",
+    )
+
+
+def _nearest_anywhere(name: str) -> tuple[str, ...]:
+    """Similar names of the first chip that has any, the newest first."""
+    return next((near for gfx in reversed(known_chips()) if (near := nearest(name, gfx))), ())
 
 
 def _unknown(names: Iterable[str], gfx: str) -> tuple[str, ...]:

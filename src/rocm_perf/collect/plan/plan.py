@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rocm_perf.backends import profilers
+from rocm_perf.backends.amd.counter_passes import refuse_names_of_no_chip
 from rocm_perf.backends.base import Profiler, Purpose, Wish
 from rocm_perf.backends.machine import Machine
 from rocm_perf.collect.plan.planned import WALL_TIME, Plan, PlannedRun, Rejected
@@ -38,6 +39,8 @@ def plans(request: Request, machine: Machine, folder: Path) -> tuple[Plan, ...]:
     """Every way that works here, the best first; the application alone last, unless one profiler is forced."""
     if not request.command:
         raise UsageError("there is no application to run", next_step="Write it behind --.")
+    if machine.vendor is None:
+        refuse_names_of_no_chip(_counter_names(request))
     if request.profiler:
         return (_forced(request, machine, folder),)
     ways: list[Plan] = []

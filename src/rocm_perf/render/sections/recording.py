@@ -7,6 +7,7 @@ import shlex
 from rocm_perf.model.collection import CollectionRecord, PassRecord
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.run import SIMULATOR
 from rocm_perf.render.sections.section import (
     Columns,
     Item,
@@ -21,6 +22,7 @@ from rocm_perf.render.sections.section import (
 from rocm_perf.units import format_count, format_ns
 
 _ELSEWHERE = "another tool started this recording; `rocm-perf profile` keeps a record of how it was made"
+_SIMULATED = "rocm-perf simulated this run: no program ran, and no profiler recorded it"
 _PASS_COLUMNS: Columns[PassRecord] = (
     number("run", lambda row: str(row.number)),
     text("for", lambda row: row.purpose),
@@ -41,7 +43,7 @@ def recording_section(document: Document, top: int) -> Section:
     """Every run of the program, and what was asked for but is missing."""
     record = document.run.collection
     if record is None:
-        return Section("Recording", unavailable=_ELSEWHERE)
+        return Section("Recording", unavailable=_SIMULATED if document.run.tool == SIMULATOR else _ELSEWHERE)
     failed = tuple(
         Item(f"run {run.number}, {run.profiler}: {run.outcome}", (run.explanation,), "warning")
         for run in record.passes

@@ -110,6 +110,17 @@ def test_a_stream_whose_launches_all_have_kernels_lost_none() -> None:
     assert hole.title == "stream 1 of GPU 0 falls silent"
 
 
+def test_a_stream_of_the_start_up_does_not_vanish() -> None:
+    """All of its work lies before the steps that repeat."""
+    first = [kernel("a", 10 * i, 10 * i + 5, stream_id=1) for i in range(30)]
+    steps = [
+        kernel(name, 1000 * step + 100 * place, 1000 * step + 100 * place + 90, stream_id=2)
+        for step in range(1, 21)
+        for place, name in enumerate("bcdef")
+    ]
+    assert not coverage(trace(dispatches=[*first, *steps])).holes
+
+
 def test_streams_that_fall_silent_are_in_order() -> None:
     silent = [kernel("a", i, i + 1, stream_id=stream) for stream in range(8, 0, -1) for i in range(30)]
     others = [kernel("b", i, i + 1, stream_id=9) for i in range(100)]

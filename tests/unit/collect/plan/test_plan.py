@@ -63,6 +63,13 @@ def test_the_order_elsewhere() -> None:
     assert names(plans(request(), nvidia(), OUT)) == ["cupti", "timing"]
 
 
+def test_a_counter_of_no_chip_is_refused_where_there_is_no_gpu_too() -> None:
+    with pytest.raises(UsageError, match=r"SQ_WAVEZ is not a counter of any chip.*SQ_WAVES"):
+        plans(request(LIGHT, "SQ_WAVEZ"), Machine(host="x"), OUT)
+    for known in ("SQ_WAVES", "memory_bound", "dram_read_bytes", "sm__throughput.avg.per_second"):
+        assert names(plans(request(LIGHT, known), Machine(host="x"), OUT)) == ["timing"]
+
+
 def test_timing_is_no_fallback_when_it_is_all_that_was_asked() -> None:
     (plan,) = plans(request(Wish()), amd(), OUT)
     assert (plan.profiler, plan.could_not, plan.runs[0].command.argv) == ("timing", (), APP)

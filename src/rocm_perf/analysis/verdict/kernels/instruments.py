@@ -131,7 +131,7 @@ def _sampled(row: KernelSamples) -> Instrument:
     classes = {count.name: count.share for count in row.classes}
     label: Label | None
     if top.share >= _ONE and instruction_kind(top.name) == "VALU":
-        label = "memory bandwidth" if loaded else "memory latency"
+        label = "memory bandwidth" if loaded else "memory latency" if _waits_seen(classes) else None
     else:
         computing = classes.get("VALU", 0.0) + classes.get("matrix", 0.0)
         label = _label_of(_sampled_waits(classes, instructions), computing)
@@ -144,6 +144,11 @@ def _sampled(row: KernelSamples) -> Instrument:
         share=None,
         shown_by="pc-samples",
     )
+
+
+def _waits_seen(classes: Mapping[str, float]) -> bool:
+    """Whether any sample lies at something that takes or awaits data."""
+    return any(classes.get(kind) for kind in ("wait", "barrier", "VMEM load", "VMEM store", "LDS", "SMEM"))
 
 
 def _sampled_waits(classes: Mapping[str, float], instructions: Sequence[SampleCount]) -> dict[Label, float]:
@@ -187,7 +192,7 @@ def _sample_evidence(row: KernelSamples, top: SampleCount, loaded: str) -> Itera
     if loaded:
         yield f"it uses what {loaded} loads: waves wait there for memory, not for arithmetic"
     elif top.share >= _ONE and instruction_kind(top.name) == "VALU":
-        yield "one such instruction takes a few cycles: waves wait there for its inputs"
+        yield _at_arithmetic(_waits_seen({count.name: count.share for count in row.classes}))
     if row.issued.value is not None:
         yield f"waves issued an instruction in {format_share(float(row.issued.value))} of the samples"
     reasons = ", ".join(f"{count.name} {format_share(count.share)}" for count in row.stall_reasons[:_NAMED])
@@ -195,6 +200,16 @@ def _sample_evidence(row: KernelSamples, top: SampleCount, loaded: str) -> Itera
         yield f"why waves stood still, of the samples that issued nothing: {reasons}"
     elif row.stall_reasons_unavailable:
         yield row.stall_reasons_unavailable
+
+
+def _at_arithmetic(waits_seen: bool) -> str:
+    """What most samples at one arithmetic instruction mean."""
+    if waits_seen:
+        return "one such instruction takes a few cycles: waves wait there for its inputs"
+    return (
+        "whether waves wait there for its inputs or compute is not known: no load and no wait was sampled; counters "
+        "tell (rocm-perf profile --preset compute -- APP)"
+    )
 
 
 def _loaded_by(top: SampleCount, instructions: Sequence[SampleCount]) -> str:
