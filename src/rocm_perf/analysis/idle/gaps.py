@@ -13,6 +13,7 @@ from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.idle.copies_alone import no_kernels
 from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.gap_causes import (
     CAUSES,
@@ -115,7 +116,7 @@ def gaps(trace: Trace) -> Gaps:
         worst=tuple(_worst(idle, work, calls)),
         sync_between=_sync_between(idle, calls),
         long=_long(idle),
-        doubt=idle_is_the_profilers(trace) or _only_collectives(work),
+        doubt=idle_is_the_profilers(trace) or _only_collectives(work) or no_kernels(trace),
         not_attributed=_why_not(idle, timed_calls(trace)),
     )
 

@@ -50,7 +50,11 @@ def sync_findings(document: Document) -> list[Finding]:
         return []
     kernels = sum(device.dispatches for device in devices)
     busiest = devices[0]
-    if sync.total.calls < _CALLS_PER_KERNEL * kernels or busiest.idle_ns < _LOST_SHARE * busiest.window_ns:
+    if (
+        not kernels
+        or sync.total.calls < _CALLS_PER_KERNEL * kernels
+        or busiest.idle_ns < _LOST_SHARE * busiest.window_ns
+    ):
         return []
     bound = Quantity(
         value=busiest.window_ns / busiest.busy_ns,

@@ -14,9 +14,9 @@ from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.hotspots import hotspots
-from rocm_perf.analysis.time.totals import copy_totals
 from rocm_perf.analysis.trust.lost import excerpts, launches, replays, single_losses
 from rocm_perf.analysis.verdict.host_only import host_only
+from rocm_perf.analysis.verdict.only_copies import only_copies
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.times import DeviceTime
 from rocm_perf.model.run import ROUNDED_FILE, ROUNDED_ROWS
@@ -137,7 +137,7 @@ def _lost_replays(trace: Trace) -> Finding | None:
         kind="unrecorded-work",
         title=f"{found.short:,} of {found.launched:,} graph replays {fewer} in the recording",
         evidence=(f"{found.function}: {found.short:,} of {found.launched:,} {fewer}{none}", whole),
-        remedy="The GPU ran them, so what looks like idle time may be work: trust no idle time and no total here. "
+        remedy="The GPU ran them, so what looks like idle time may be work: idle times and totals are unreliable. "
         "Record again with a newer profiler or another one (rocprofv3 --kernel-trace, or torch.profiler), or "
         "record a run without graphs.",
     )
@@ -155,8 +155,8 @@ def _lost_launches(trace: Trace) -> Finding | None:
         evidence=(
             f"{format_share(lost / launched)} of the launching calls have no kernel with their correlation id",
         ),
-        remedy="What looks like idle time may be kernels that were not recorded: trust no idle time and no total "
-        "here. Record again without a kernel filter, with a larger buffer, and let the program end by itself.",
+        remedy="What looks like idle time may be kernels that were not recorded: idle times and totals are "
+        "unreliable. Record again without a kernel filter, with a larger buffer, and let the program exit normally.",
     )
 
 
@@ -204,22 +204,6 @@ def _apart_from_waits(waits: pl.DataFrame, devices: tuple[DeviceTime, ...]) -> l
     )
 
 
-def _only_copies(trace: Trace) -> Finding | None:
-    if not trace.has("copies") or any(trace.has(table) for table in ("dispatches", "api_calls", "counters")):
-        return None
-    copies = copy_totals(trace)
-    listed = ", ".join(f"{row.copies:,} {row.kind} in {format_ns(row.total_ns)}" for row in copies[:3])
-    return Finding(
-        id="only-copies",
-        severity="warning",
-        kind="unrecorded-work",
-        title="Only copies were recorded: what ran between them is not in the recording",
-        evidence=(listed,),
-        remedy="Record kernels and calls as well: rocm-perf profile -- APP (rocprofv3: --kernel-trace --hip-trace "
-        "beside --memory-copy-trace).",
-    )
-
-
 def _rounded_times(trace: Trace) -> Finding | None:
     rounded = any(loss.what == ROUNDED_ROWS for loss in trace.run.losses) or ROUNDED_FILE in trace.run.notices
     if not rounded or not trace.has("dispatches") or timed_dispatches(trace).height:
@@ -238,7 +222,7 @@ def _rounded_times(trace: Trace) -> Finding | None:
 
 _CHECKS: tuple[Callable[[Trace], Finding | None], ...] = (
     host_only,
-    _only_copies,
+    only_copies,
     _rounded_times,
     _not_kernel_times,
     _thinned,

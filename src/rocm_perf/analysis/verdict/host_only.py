@@ -58,7 +58,7 @@ def _unreadable(trace: Trace) -> Finding | None:
         title="No work of a GPU is in the part of the recording that could be read",
         evidence=tuple(described(loss) for loss in losses),
         remedy="Nothing can be concluded. If it was copied, copy it again and compare the sizes; else record again, "
-        "and let the program end by itself, with enough room on the disk.",
+        "and let the program exit normally, with enough room on the disk.",
     )
 
 
@@ -135,7 +135,6 @@ def _start_up(trace: Trace, calls: pl.DataFrame) -> Finding | None:
             f"{format_ns(spent)} of {format_ns(wall)}: {', '.join(_described(call) for call in first[:_SHOWN])}",
             "no kernel is in the recording: nothing can be said about the program once it is warm",
         ),
-        time_at_stake_ns=spent,
         remedy="These calls cost that much once per process: keep the process alive, and create streams and memory "
         "once. To judge the program, record its kernels over several warm iterations (rocprofv3 --kernel-trace).",
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
+from rocm_perf.analysis.idle.copies_alone import no_kernels
 from rocm_perf.analysis.idle.sync import waiting
 from rocm_perf.analysis.memory.levels import memory
 from rocm_perf.analysis.time.busy import device_times
@@ -52,7 +53,7 @@ _KERNELS = _Target(
 
 def scorecard(trace: Trace) -> tuple[Score, ...]:
     """A recording against every target that one run can be held to."""
-    reason = idle_is_the_profilers(trace)
+    reason = idle_is_the_profilers(trace) or no_kernels(trace)
     return scores(
         gemm_share=family_totals(trace).gemm_share,
         sync_share=_doubted(waiting(trace).lost_share, reason),

@@ -63,9 +63,16 @@ def has_phases(document: Document) -> bool:
 def limit_line(document: Document) -> Iterator[str]:
     """How much the GPU works in the phase that is judged, and what keeps it from working more."""
     if document.gaps.doubt:
-        yield f"Kernels take {format_ns(document.hotspots.total_ns)} in all; {document.gaps.doubt}."
+        yield f"{_in_all(document)}; {document.gaps.doubt}."
     elif document.devices:
         yield f"{_working(document)}{_limit(document)}."
+
+
+def _in_all(document: Document) -> str:
+    kernels_ns = document.hotspots.total_ns
+    if kernels_ns or not document.devices:
+        return f"Kernels take {format_ns(kernels_ns)} in all"
+    return f"Copies take {format_ns(document.devices[0].busy_ns)} in all"
 
 
 def _working(document: Document) -> str:

@@ -51,6 +51,13 @@ def test_a_few_waits_are_no_pattern() -> None:
     assert sync_findings(document(trace())) == []
 
 
+def test_waits_without_a_kernel_are_no_pattern() -> None:
+    copies = [{"kind": "H2D", "start_ns": 100 * i, "end_ns": 100 * i + 40, "agent_id": 0} for i in range(20)]
+    waits = [call("hipDeviceSynchronize", 100 * i + 50, 100 * i + 95) for i in range(20)]
+    launch = call("hipLaunchKernel", 0, 1)
+    assert sync_findings(document(trace(copies=copies, api_calls=[launch, *waits]))) == []
+
+
 def test_waiting_by_scope_function_thread_and_operator() -> None:
     recording = trace(
         dispatches=[kernel("k", 0, 50, pid=1)],

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.verdict.doubts import DOUBTS, doubts
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.run import ROUNDED_ROWS, Loss, RunInfo
@@ -238,7 +239,41 @@ def test_copies_without_the_kernels_between_them_are_half_of_the_work() -> None:
     copies = [{"kind": "H2D", "start_ns": at * MS, "end_ns": at * MS + US} for at in range(9)]
     calls = [call("hipLaunchKernel", at * MS, at * MS + US) for at in range(9)]
     assert first(trace(copies=copies, api_calls=calls)).id == "kernels-lost"
-    assert doubts(trace(copies=copies, api_calls=[call("hipMemcpy", 0, US)])) == ()
+
+
+def copying(*numbers: int, **described: str) -> Trace:
+    """Copies without any kernel, and calls that copy, with these correlation ids."""
+    copies = [{"kind": "H2D", "start_ns": at * MS, "end_ns": at * MS + US} for at in numbers]
+    calls = [call("hipMemcpy", at * MS, at * MS + US, at) for at in numbers]
+    return trace(copies=copies, api_calls=calls).described(RunInfo(**described))  # type: ignore[arg-type]
+
+
+def test_copies_and_their_calls_alone_do_not_tell_what_ran_between_them() -> None:
+    finding = first(copying(*range(1, 10)))
+    assert (finding.kind, finding.id) == ("unrecorded-work", "only-copies")
+    assert "9 calls of the host, and no launch of a kernel among them" in said(finding)
+    assert "missing" not in said(finding)
+
+
+def test_ids_that_are_missing_say_that_calls_were_left_out() -> None:
+    assert "9 of 17 correlation ids" not in said(first(copying(*range(1, 10))))
+    assert "8 of 17 correlation ids are missing" in said(first(copying(*range(1, 18, 2))))
+
+
+def test_a_part_of_a_recording_may_launch_nothing_unless_calls_were_left_out() -> None:
+    assert doubts(copying(*range(1, 10), window="0s..1s")) == ()
+    assert first(copying(*range(1, 18, 2), window="0s..1s")).id == "only-copies"
+
+
+def test_without_kernels_idle_time_is_not_judged() -> None:
+    findings = examine(copying(*range(1, 100)), "copies").findings
+    assert [finding.time_at_stake_ns for finding in findings] == [None]
+
+
+def test_start_up_alone_has_no_worth() -> None:
+    calls = [call("hsa_queue_create", 0, 9 * MS), call("hsa_signal_create", 9 * MS, 9 * MS + US)]
+    finding = first(trace(api_calls=calls))
+    assert (finding.kind, finding.time_at_stake_ns) == ("startup", None)
 
 
 def test_launches_that_a_graph_captures_leave_nothing() -> None:
