@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times_are_not_kernels
 from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.verdict.doubts import doubts
@@ -61,7 +62,7 @@ def concluded(
         waiting = [finding for finding in waiting if not _is_about_idle_time(finding)]
     projections, merged = themed(run, waiting)
     alone = [*(finding for finding in waiting if finding.id not in THEMED), *beside]
-    findings = [_worded(finding, run) for finding in _worth_a_look([*merged, *alone], document)]
+    findings = list(_worded(_worth_a_look([*merged, *alone], document), run))
     repairs = [straggler.repair for straggler in document.ranks.stragglers if straggler.repair]
     return (*repairs, *projections), in_order(findings, document, doubtful=doubtful, startup=startup)
 
@@ -104,12 +105,20 @@ def _kernel_ns(document: Document) -> int:
     return max((device.kernel_ns for device in document.devices), default=document.hotspots.total_ns)
 
 
-def _worded(finding: Finding, run: Run) -> Finding:
-    """The finding in the words of the GPU's vendor."""
-    word = run.setting.worded
-    return replace(
-        finding,
-        title=word(finding.title),
-        remedy=word(finding.remedy),
-        evidence=tuple(map(word, finding.evidence)),
-    )
+def _worded(findings: Iterable[Finding], run: Run) -> Iterator[Finding]:
+    """The findings in the words of the GPU's vendor."""
+    names = _recorded_names(run.document) if run.setting.nvidia else frozenset()
+    for finding in findings:
+        yield replace(
+            finding,
+            title=run.setting.worded(finding.title, names),
+            remedy=run.setting.worded(finding.remedy, names),
+            evidence=tuple(run.setting.worded(line, names) for line in finding.evidence),
+        )
+
+
+def _recorded_names(document: Document) -> frozenset[str]:
+    """The names of kernels and ranges that a finding may quote."""
+    kernels = {spot.kernel for spot in document.hotspots.rows}
+    kernels |= {held.kernel for held in document.bottlenecks.kernels}
+    return frozenset((*kernels, *map(short_name, kernels), *(row.name for row in document.gaps.ranges)))

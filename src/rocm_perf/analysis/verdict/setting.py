@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import polars as pl
@@ -23,6 +24,8 @@ _NVIDIA_WORDS = {
     "RCCL": "NCCL",
     "LDS": "shared memory",
 }
+# Whole words, or their plurals: `gemm_LDSM_N` and `roctx_test` are names.
+_VENDOR_WORD = re.compile(rf"(?<![\w:])(?:{'|'.join(_NVIDIA_WORDS)})(?=s?(?!\w|::))")
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,13 @@ class Setting:
     def graph(self) -> str:
         return "CUDA graph" if self.nvidia else "HIP graph"
 
-    def worded(self, text: str) -> str:
-        """The text in the words of the GPU's vendor."""
+    def worded(self, text: str, names: frozenset[str] = frozenset()) -> str:
+        """The text in the words of the GPU's vendor; the names, which are the recording's, stay as they are."""
         if not self.nvidia:
             return text
-        for ours, theirs in _NVIDIA_WORDS.items():
-            text = text.replace(ours, theirs)
-        return text
+        kept = sorted(filter(_VENDOR_WORD.search, names), key=len, reverse=True)
+        pattern = "|".join((*map(re.escape, kept), _VENDOR_WORD.pattern))
+        return re.sub(pattern, lambda match: _NVIDIA_WORDS.get(match[0], match[0]), text)
 
 
 def setting(trace: Trace) -> Setting:

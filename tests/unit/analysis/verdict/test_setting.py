@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocm_perf.analysis.overview import examine
-from rocm_perf.analysis.verdict.setting import setting
+from rocm_perf.analysis.verdict.setting import Setting, setting
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import call, kernel, trace
 
@@ -50,3 +52,35 @@ def test_graphs_are_not_advised_where_they_are_used() -> None:
     recording = slow_host("hipGraphLaunch", per_launch=3)
     assert setting(recording).uses_graphs
     assert "Graphs are used already" in said(recording)
+
+
+NVIDIA = Setting(nvidia=True, torch=False, jax=False, host_recorded=True, uses_graphs=False)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("HIP graphs, or one HIP graph", "CUDA graphs, or one CUDA graph"),
+        ("ranges (roctx) around its parts", "ranges (NVTX) around its parts"),
+        ("conflicts in LDS: pad it", "conflicts in shared memory: pad it"),
+        ("gemm_LDSM_N takes 9 %", "gemm_LDSM_N takes 9 %"),
+        ("inside roctx_test", "inside roctx_test"),
+        ("my::LDS::copy", "my::LDS::copy"),
+    ],
+)
+def test_words_are_the_vendors_and_names_are_not(ours: str, theirs: str) -> None:
+    assert NVIDIA.worded(ours) == theirs
+    assert replace(NVIDIA, nvidia=False).worded(ours) == ours
+
+
+def test_a_name_that_is_such_a_word_stays() -> None:
+    names = frozenset(("copy <LDS>", "other"))
+    said = NVIDIA.worded("copy <LDS> is slow: LDS", names)
+    assert said == "copy <LDS> is slow: shared memory"
+
+
+def test_kernels_keep_their_names() -> None:
+    kernels = [kernel("my roctx loop", 0, 900 * US)]
+    calls = [call("cudaLaunchKernel", 0, US, 1)]
+    first = examine(trace(dispatches=kernels, api_calls=calls), "x").findings[0]
+    assert first.title.startswith("my roctx loop takes")
