@@ -259,8 +259,9 @@ class Document(msgspec.Struct, frozen=True):
 
     @property
     def judged_steps(self) -> int:
-        """The steps that the document is about; 0 where it is about the whole recording, or nothing repeats."""
-        return self.phases.steps if self.steady else 0
+        """The steps that the document is about; 0 where it is about the whole recording, nothing repeats, or a step has
+        no length because the time between its kernels is the profiler's."""
+        return self.phases.steps if self.steady and self.phases.step_ns.known else 0
 
     @property
     def judged_ns(self) -> int:

@@ -55,7 +55,7 @@ def phases(trace: Trace) -> Phases:
         origin_ns=whole.start_ns or 0,
         found_by=repeated.found_by if found else repeated.unavailable or "too few steps are alike",
         steps=len(found.steps) if found else 0,
-        step_ns=_step_ns(repeated, found),
+        step_ns=_of_the_program(_step_ns(repeated, found), trace),
         kernels_per_step=_kernels_per_step(repeated, found),
         carried_over=int(carried.sum()),
         other_steps=len(found.others) if found else 0,
@@ -75,6 +75,12 @@ def _kernels_per_step(repeated: Steps, found: Steady | None) -> Quantity:
 def _before_ns(found: Steady) -> int:
     """The time of further steps before the steady state."""
     return sum(step.duration_ns for step in found.others if step.start_ns < found.steps[0].start_ns)
+
+
+def _of_the_program(step_ns: Quantity, trace: Trace) -> Quantity:
+    """The length of a step, unless the time between its kernels is the profiler's."""
+    reason = idle_is_the_profilers(trace)
+    return unavailable(step_ns.unit, step_ns.formula, reason) if reason else step_ns
 
 
 def _step_ns(repeated: Steps, found: Steady | None) -> Quantity:

@@ -20,10 +20,13 @@ MS = 1_000_000
 
 
 def launches(starts: Sequence[int], names: str = "a", *, first: int = 1, length: int = 10 * US) -> list[Row]:
-    """A call and its kernel at each start; names in turn."""
+    """A kernel for each start; names in turn, and lengths that differ by a nanosecond, as measured ones do."""
     return [
         kernel(
-            names[place % len(names)], start + 5 * US, start + 5 * US + length, correlation_id=first + place
+            names[place % len(names)],
+            start + 5 * US,
+            start + 5 * US + length - place % 2,
+            correlation_id=first + place,
         )
         for place, start in enumerate(starts)
     ]
@@ -237,6 +240,16 @@ def test_a_recording_without_gpu_work_or_of_several_nodes_is_not_divided() -> No
     recording = trace(dispatches=several)
     assert "clocks" in (phases(recording).unavailable or "")
     assert focused(recording) is recording
+
+
+def test_steps_of_a_pass_that_counts_have_no_length() -> None:
+    recording = loop(20, before_ms=3, startup_ms=7)
+    counters = trace(counters=[{"counter": "C", "value": 1.0, "pass_id": 0}]).table("counters")
+    whole = Trace({**{name: recording.table(name) for name in recording}, "counters": counters})
+    step_ns = phases(whole).step_ns
+    assert step_ns.value is None
+    assert "the profiler's" in (step_ns.unavailable or "")
+    assert examine(whole, "x").judged_steps == 0
 
 
 def test_a_cut_keeps_counters_and_what_is_not_timed() -> None:
