@@ -43,6 +43,13 @@ LIMITS: dict[Kind, str] = {
     "cannot-tell": "the recording cannot tell more",
 }
 _LATE_END = 1.02  # of the phase: what is judged longer than that is told apart from it
+# Where the kind says too little, or too much: by the id of the finding.
+_LIMITS_OF: dict[str, str] = {
+    "late-rank": "one rank holds the others up",
+    "slow-link": "a slow link is the limit",
+}
+_MOST_TO_GAIN = "its kernels have the most to gain"  # of a GPU that is idle more than it works
+_HALF = 0.5  # of the time
 _NEARLY_ALL = 0.95  # of the time busy: nothing but kernels is left to explain
 
 
@@ -108,10 +115,18 @@ def _apart_from_pauses(document: Document) -> str:
 
 
 def _limit(document: Document) -> str:
-    kind = document.findings[0].kind if document.findings else None
-    if kind == "unrecorded-work" and _busy_share(document) >= _NEARLY_ALL:
+    first = document.findings[0] if document.findings else None
+    if first is None or first.kind is None:
+        return ""
+    return f": {_LIMITS_OF.get(first.id) or _limit_of(first.kind, _busy_share(document))}"
+
+
+def _limit_of(kind: Kind, busy: float) -> str:
+    if kind == "unrecorded-work" and busy >= _NEARLY_ALL:
         kind = "kernel"  # what was not recorded ran before the part that is judged
-    return f": {LIMITS[kind]}" if kind else ""
+    if LIMITS[kind] == LIMITS["kernel"] and busy < _HALF:
+        return _MOST_TO_GAIN
+    return LIMITS[kind]
 
 
 def _busy_share(document: Document) -> float:
