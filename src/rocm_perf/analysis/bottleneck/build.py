@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application, would_tell_more
-from rocm_perf.analysis.bottleneck.grid_bytes import grid_byte_evidence
+from rocm_perf.analysis.bottleneck.grid_bytes import exceeds, grid_byte_evidence
 from rocm_perf.analysis.bottleneck.launch import launch_evidence
 from rocm_perf.analysis.bottleneck.measurements import (
     METRICS,
@@ -65,7 +65,7 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
                 of_roofline(point),
                 of_intensity(point),
                 of_profiler(point),
-                _unless_counted(launched.get((point.gpu, point.kernel), ()), point),
+                _unless_counted(launched.get((point.gpu, point.kernel), ()), point, known[point.gpu]),
                 tabled.get(point.kernel, ()),
                 of_counters(counted.get((point.gpu, point.kernel), {})),
                 *_instruments(point.kernel, traced, sampled),
@@ -92,10 +92,16 @@ def _of_launches(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evid
     return by_kernel
 
 
-def _unless_counted(evidence: Iterable[Evidence], point: KernelRoofline) -> list[Evidence]:
-    """What the launches tell; bytes that the grid implies are worth nothing where the real ones are known."""
-    counted = point.bytes.known and point.bytes.doubt is None
-    return [one for one in evidence if one.name != "grid_bytes" or not counted]
+def _unless_counted(evidence: Iterable[Evidence], point: KernelRoofline, device: Device) -> list[Evidence]:
+    """What the launches tell; bytes that the grid implies are worth nothing where the real ones are known, or where
+    those that were counted are as many."""
+    whole = point.bytes.known and point.bytes.doubt is None
+    rate = float(point.tbytes.value or 0)
+    return [
+        one
+        for one in evidence
+        if one.name != "grid_bytes" or not (whole or (rate and not exceeds(one, rate, device)))
+    ]
 
 
 def _instruments(

@@ -63,6 +63,11 @@ def _evidence(kernel: str, device: Device, *, items: int, spent_ns: int, each: f
     return Evidence(name="grid_bytes", value=rate / peak, unit="", says=says, source=SOURCE)
 
 
+def exceeds(one: Evidence, counted_tbytes: float, device: Device) -> bool:
+    """Whether the grid implies a higher rate than was counted, in TB/s."""
+    return one.value * _peak(device)[0] > counted_tbytes
+
+
 def _peak(device: Device) -> tuple[float, str]:
     """The memory's peak in TB/s: of the GPU, or the highest of the catalogue where the GPU is not known."""
     if device.gpu is not None:

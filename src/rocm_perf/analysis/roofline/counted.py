@@ -25,6 +25,7 @@ from rocm_perf.units import format_list
 _OPERATIONS = re.compile(r"(vector|matrix)_(\w+)_(flops|ops)")
 _BYTES = {"l2_bytes": L2, "lds_bytes": LDS}
 _HALVES = ("dram_read_bytes", "dram_write_bytes")
+NOT_COUNTED = "not counted"  # said of the half of the bytes whose counters are missing
 ALL_FLOPS, ALL_BYTES = "flops", "dram_bytes"
 # One counter serves both types, which run at one rate (AMD CDNA 4 white paper).
 _ONE_RATE = {"f6f4": "f4"}
@@ -122,7 +123,7 @@ def _sources(device: Device, table: MetricTable) -> Iterator[tuple[Evaluation, s
         yield table.evaluations[ALL_BYTES], device.memory, ""
     elif len(halves) == 1:
         other = "writes were" if halves == [_HALVES[0]] else "reads were"
-        yield table.evaluations[halves[0]], device.memory, f"{other} not counted"
+        yield table.evaluations[halves[0]], device.memory, f"{other} {NOT_COUNTED}"
 
 
 def _facts(place: int, evaluation: Evaluation, ceiling: str, missing: str) -> dict[tuple[Key, str], Known]:

@@ -20,6 +20,7 @@ _INTENSITY = "FLOPs / bytes"
 _PERCENT = "100 * amount / ceiling / time"
 _OF_ROOF = "100 * least time at the ceilings / time; dtypes of one unit add up, the largest of units and levels counts"
 _ROOF = "FLOPs / least time at the ceilings / 1000"
+AT_LEAST_FLOPS = "at least:"  # before the reason why some operations are not among the FLOPs
 NO_CEILING = "no peak of {name} is known for {gpu}"
 
 
@@ -98,7 +99,7 @@ def _flops(facts: Facts) -> Quantity:
         if facts.all_flops:
             return Quantity(0, "FLOP", "its operator computes no floating-point numbers")
         return unavailable("FLOP", formula, facts.no_flops)
-    doubt = None if facts.all_flops else f"at least: {facts.no_flops}"
+    doubt = None if facts.all_flops else f"{AT_LEAST_FLOPS} {facts.no_flops}"
     inputs = {amount.ceiling: amount.value for amount in parts}
     return Quantity(value=sum(inputs.values()), unit="FLOP", formula=formula, inputs=inputs, doubt=doubt)
 

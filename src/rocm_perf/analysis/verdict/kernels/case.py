@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.headroom import Headroom
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
-from rocm_perf.analysis.verdict.kernels.words import CLOSER, KINDS, SUPPORT
+from rocm_perf.analysis.verdict.kernels.words import CLOSER, KINDS, SUPPORT, WAVES_FIT, WAVES_UNKNOWN
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Kind
 from rocm_perf.model.results.bottleneck import Label, Rival
 
 LIMITS = 0.35  # of a roof: a kernel further away is limited by something else
 _PLAIN = 0.5
+_MORE_FIT = 1.5  # times as many waves as run: then it is not what each of them needs that keeps them few
+_OF_THE_LAUNCH: tuple[Label, ...] = ("launch/latency", "occupancy")
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,9 @@ class Case:
     @property
     def because(self) -> str | None:
         """The name of the measurement that points to the cause, where one alone does."""
-        return self.subject.main.because if self.subject.main else "streams"
+        if self._launched_by_runtime or self.subject.main is None:
+            return "streams"
+        return self.subject.main.because
 
     @property
     def label(self) -> Label | None:
@@ -38,11 +43,15 @@ class Case:
         if self.instrument and self.instrument.label:
             return self.instrument.label
         shared = self.rival is not None and self.subject.label == self.rival_label
-        return None if shared else self.subject.label  # what both rivals have explains no difference
+        if shared:
+            return None  # what both rivals have explains no difference
+        return "memory bandwidth" if self._launched_by_runtime else self.subject.label
 
     @property
     def closer(self) -> str:
         """The measurement that says more than the cause's name."""
+        if self.label == "occupancy":
+            return self._what_limits_waves()
         if self.because in CLOSER:
             return self.because
         names = [name for name in SUPPORT[self.label] if name in CLOSER] if self.label else []
@@ -82,8 +91,8 @@ class Case:
             return 1.0  # what is not needed can go
         if self.label == "scratch" or self.room is None:
             return None  # what it moves now does not tell what it has to move
-        if self.room.reached < LIMITS and not self.room.counted:
-            return None  # shapes say what a kernel has to do, not what it does
+        if self.room.reached < LIMITS and self.room.least:
+            return None  # what was not counted may be most of what it does
         return self.room.share
 
     @property
@@ -102,6 +111,20 @@ class Case:
         if self.near:
             return 0
         return None if self.gained is None else self.subject.saved_ns(self.gained)
+
+    @property
+    def _launched_by_runtime(self) -> bool:
+        """Whether the runtime copies or fills buffers with it, and its launch is at fault, which nobody can change."""
+        return self.subject.library == RUNTIME and self.subject.label in _OF_THE_LAUNCH
+
+    def _what_limits_waves(self) -> str:
+        """Empty where registers, LDS or the workgroup size do: waves are about as many as fit, or were not counted."""
+        resident, fit = self._value("occupancy"), self._value("occupancy_limit")
+        if resident is None:
+            return ""
+        if fit is None:
+            return WAVES_UNKNOWN
+        return WAVES_FIT if fit >= _MORE_FIT * resident else ""
 
     def _lost_to_conflicts(self) -> float | None:
         busy, conflicts = self._value("lds_busy"), self._value("lds_conflicts")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_perf.analysis.basis.names import demangle, short_name
 from rocm_perf.analysis.roofline.build import NO_WORK
-from rocm_perf.analysis.verdict.kernels.case import Case
+from rocm_perf.analysis.verdict.kernels.case import LIMITS, Case
 from rocm_perf.analysis.verdict.kernels.headroom import worth
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.analysis.verdict.kernels.words import (
@@ -14,9 +14,10 @@ from rocm_perf.analysis.verdict.kernels.words import (
     COUNTED,
     IN_DOUBLE,
     NEAR,
+    NEAR_OF_SEVERAL,
+    ROOFS,
     SUPPORT,
     TOO_SHORT,
-    of_several,
 )
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.results.roofline import KernelRoofline
@@ -39,7 +40,7 @@ def evidence_of(case: Case) -> Iterator[str]:
     else:
         first, *others = [*_causes(case), ""]
         yield from filter(None, (first, _time(case), *others))
-    yield from _roof(case)
+    yield from _distance(case)
     if case.subject.in_double and not case.near:
         yield IN_DOUBLE
     if case.subject.adds_by_index:
@@ -54,7 +55,9 @@ def evidence_of(case: Case) -> Iterator[str]:
 
 
 def _causes(case: Case) -> Iterator[str]:
-    """What was measured of it that names a cause."""
+    """What was measured of it that names a cause; first the roof that it was counted against, where that is it."""
+    if _roof_leads(case):
+        yield from _roof(case)
     if case.rival is not None:
         yield _rivalry(case.rival)
     if case.instrument is not None:
@@ -71,17 +74,35 @@ def _time(case: Case) -> str:
     return f"{spent}, in {dispatches} of {format_ns(subject.total_ns / subject.calls)}"
 
 
-def _roof(case: Case) -> Iterator[str]:
+def _roof_leads(case: Case) -> bool:
+    """Whether the roof is the cause, and how near it is was counted."""
+    if case.rival is not None or case.instrument is not None or case.room is None:
+        return False
+    return case.label in ROOFS.values() and case.room.counted and case.room.reached >= LIMITS
+
+
+def _distance(case: Case) -> Iterator[str]:
     """How near it is to its roof and what the rest is worth; without a roof, what it moves."""
     room, stake = case.room, case.stake_ns
-    if room is None:
-        yield from _moved(case.subject.points[0]) if case.subject.points else ()
-        return
-    yield of_several(room.says) if case.subject.others else room.says
-    if case.near:
-        yield NEAR[room.computes]
-    elif case.rival is None and stake and case.gained == room.share:
+    if not _roof_leads(case):
+        yield from _roof(case)
+    if case.near and room is not None:
+        yield (NEAR_OF_SEVERAL if case.subject.others else NEAR)[room.computes]
+    elif (
+        room is not None
+        and room.share is not None
+        and case.rival is None
+        and stake
+        and case.gained == room.share
+    ):
         yield worth(room.share, stake)
+
+
+def _roof(case: Case) -> Iterator[str]:
+    if case.room is not None:
+        yield case.room.says
+    elif case.subject.points:
+        yield from _moved(case.subject.points[0])
 
 
 def _by_a_tenth(case: Case) -> Iterator[str]:
@@ -106,7 +127,7 @@ def _moved(point: KernelRoofline) -> Iterator[str]:
 def _rivalry(rival: Rival) -> str:
     return (
         f"{format_ns(rival.slow_ns)} a dispatch (median) against {format_ns(rival.fast_ns)} of "
-        f"{short_name(rival.fast)}; they are taken for rivals that solve one problem: {rival.basis}"
+        f"{short_name(rival.fast)}; they are treated as alternatives for the same problem: {rival.basis}"
     )
 
 
@@ -135,7 +156,7 @@ def _unknown(case: Case) -> str:
         return "what was recorded points to no one cause"
     clear = case.subject.evidence("lds_conflict_cycles")
     counted = f"; {clear.says}" if clear is not None else ""
-    return f"why it takes that long cannot be told: {_none_of(missing)} counted{_nor_computed(case)}{counted}"
+    return f"what limits it is unknown: {_none_of(missing)} counted{_nor_computed(case)}{counted}"
 
 
 def _nor_computed(case: Case) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocm_perf.analysis.roofline.amounts import AT_LEAST
+from rocm_perf.analysis.roofline.counted import NOT_COUNTED
+from rocm_perf.analysis.roofline.points import AT_LEAST_FLOPS
 from rocm_perf.analysis.roofline.regime import IMPLAUSIBLE
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.model.document import Document
@@ -24,13 +26,17 @@ _SLOWER = 1.1
 
 @dataclass(frozen=True)
 class Headroom:
-    """`share`: the part of its time that a kernel would lose at the roof, at most."""
+    """`share`: the part of its time that a kernel would lose at the roof, at most; None where no roof that it could
+    reach is known."""
 
-    share: float
+    share: float | None
     reached: float  # of that roof
     near: bool
     computes: bool  # the roof is one of arithmetic, not of memory
-    counted: bool  # by counters; shapes say the least that has to be done
+    counted: bool  # by counters, in part at least
+    least: (
+        bool  # it may move or compute more than is known: shapes say the least, and counters may count a part
+    )
     says: str
 
 
@@ -42,7 +48,7 @@ def headroom(subject: Subject, others: Sequence[Subject], document: Document) ->
     best = _best(subject, others) if _on_matrix_units(usable[0]) else None
     if best is not None:
         return _below_best(subject, usable, best, document)
-    return _below_peak(usable, document)
+    return _below_peak(subject, usable, document)
 
 
 def _usable(point: KernelRoofline) -> bool:
@@ -76,22 +82,45 @@ def _percent(point: KernelRoofline) -> float:
 def _below_best(
     subject: Subject, points: Sequence[KernelRoofline], best: KernelRoofline, document: Document
 ) -> Headroom:
-    """The distance to the rate that other kernels reach on the same units."""
+    """The distance to the rate that other kernels reach on the same units. What comes near the best of them is as far
+    from the peak as that one is: how much faster both could be is not known, unless that is near the peak itself."""
     reached = min(1.0, _mean_percent(points) / _percent(best))
-    rate, best_rate = (_tflops(point) for point in (points[0], best))
+    as_fast = reached * _SLOWER >= 1
+    unknown = as_fast and not _is_near(_percent(best) / 100, best, document)
     itself = best.short_name == subject.name
-    of = "its fastest call" if itself else best.short_name
-    peak = "measured" if _measured_roof(best, document) else "data-sheet"
-    of_peak = f"{_percent(best):.0f} % of their {peak} peak"
-    says = f"it computes {rate}; {of} reaches {best_rate} on the same units, {of_peak}"
     return Headroom(
-        share=1 - reached,
-        reached=reached,
-        near=reached * _SLOWER >= 1,
+        share=None if unknown else 1 - reached,
+        reached=_mean_percent(points) / 100 if unknown else reached,
+        near=as_fast and not unknown,
         computes=True,
-        counted=not _is_least(points[0]),
-        says=says,
+        counted=_is_counted(points[0]),
+        least=_is_least(points[0]),
+        says=_fastest(subject, best, document)
+        if unknown and itself
+        else _slower(subject, points[0], best, document),
     )
+
+
+def _slower(subject: Subject, point: KernelRoofline, best: KernelRoofline, document: Document) -> str:
+    verb = "compute" if subject.others else "computes"
+    of = "its fastest call" if best.short_name == subject.name else best.short_name
+    return (
+        f"{subject.pronoun} {verb} {_tflops(point)}; {of} reaches {_tflops(best)} on the same units, "
+        f"{_of_peak(best, document)}"
+    )
+
+
+def _fastest(subject: Subject, best: KernelRoofline, document: Document) -> str:
+    which = "the fastest of them reaches" if subject.others else "it computes"
+    return (
+        f"{which} {_tflops(best)}, {_of_peak(best, document)}: no kernel of the recording is faster on these units, so "
+        "how much could be gained is not known"
+    )
+
+
+def _of_peak(point: KernelRoofline, document: Document) -> str:
+    peak = "measured" if _measured_roof(point, document) else "data-sheet"
+    return f"{_percent(point):.0f} % of their {peak} peak"
 
 
 def _tflops(point: KernelRoofline) -> str:
@@ -99,22 +128,27 @@ def _tflops(point: KernelRoofline) -> str:
     return f"{value:,.0f} TFLOP/s" if value is not None else "an unknown rate"
 
 
-def _below_peak(points: Sequence[KernelRoofline], document: Document) -> Headroom:
+def _below_peak(subject: Subject, points: Sequence[KernelRoofline], document: Document) -> Headroom:
     reached = min(1.0, _mean_percent(points) / 100)
     point = points[0]
     measured = _measured_roof(point, document)
     peak = f"what was measured on {measured.source}" if measured else "the data-sheet peak"
     roof = f"{peak} of {_roof_words(point)}{_beside(measured)}"
-    says = f"it reaches {_at_least(point)}{format_share(reached)} of {roof} ({point.basis})"
-    near = reached >= (NEAR_MEASURED if measured else NEAR_DATA_SHEET)
+    verb = "reach" if subject.others else "reaches"
     return Headroom(
         share=1 - reached,
         reached=reached,
-        near=near,
+        near=_is_near(reached, point, document),
         computes=(point.position or "").startswith("compute"),
-        counted=not _is_least(point),
-        says=says,
+        counted=_is_counted(point),
+        least=_is_least(point),
+        says=f"{subject.pronoun} {verb} {_at_least(point)}{format_share(reached)} of {roof} ({point.basis})",
     )
+
+
+def _is_near(reached: float, point: KernelRoofline, document: Document) -> bool:
+    """Whether that share of the roof of a kernel leaves nothing to gain in the kernel itself."""
+    return reached >= (NEAR_MEASURED if _measured_roof(point, document) else NEAR_DATA_SHEET)
 
 
 def _mean_percent(points: Sequence[KernelRoofline]) -> float:
@@ -152,8 +186,20 @@ def _at_least(point: KernelRoofline) -> str:
     return "at least " if _is_least(point) or point.regime == "unknown" else ""
 
 
+def _is_counted(point: KernelRoofline) -> bool:
+    return not any(basis in point.basis for basis in AT_LEAST)
+
+
 def _is_least(point: KernelRoofline) -> bool:
-    return any(basis in point.basis for basis in AT_LEAST)
+    """Whether it may move or compute more than is known."""
+    return not _is_counted(point) or _counted_in_part(point)
+
+
+def _counted_in_part(point: KernelRoofline) -> bool:
+    """Whether some of what its nearest roof limits was not counted: some kinds of operations, or half of the bytes."""
+    if (point.position or "").startswith("compute"):
+        return (point.flops.doubt or "").startswith(AT_LEAST_FLOPS)
+    return NOT_COUNTED in (point.bytes.doubt or "")
 
 
 def worth(share: float, saved_ns: int) -> str:

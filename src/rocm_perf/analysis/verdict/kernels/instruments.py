@@ -1,4 +1,4 @@
-"""What a thread trace or PC samples say of a kernel: where its waves stand still, and what they wait for."""
+"""What a thread trace or PC samples say of a kernel: where its waves are stalled, and what they wait for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Instrument:
-    """`label`: the cause; `share`: of the kernel's time that the waves stand still, at most to be gained."""
+    """`label`: the cause; `share`: of the kernel's time that the waves are stalled, at most to be gained."""
 
     kernel: str | None
     label: Label | None
@@ -66,7 +66,7 @@ def _traced(row: KernelInstructions) -> Instrument:
     hot = [cost for cost in row.hottest if cost.kind in ("wait", "barrier")] or list(row.hottest)
     instructions = _listed([cost.text for cost in hot])
     evidence = (
-        f"traced waves stand still {format_share(still)} of the cycles of their instructions",
+        f"traced waves are stalled {format_share(still)} of the cycles of their instructions",
         f"of these cycles: {_class_words(latency)}",
         "costliest: "
         + ", ".join(f"{cost.text} ({format_share(cost.share)})" for cost in row.hottest[:_NAMED]),
@@ -74,7 +74,7 @@ def _traced(row: KernelInstructions) -> Instrument:
     return Instrument(
         kernel=row.kernel,
         label=label,
-        title=_computes(latency) if label == "compute" else _stands_still(instructions, still),
+        title=_computes(latency) if label == "compute" else _is_stalled(instructions, still),
         evidence=evidence,
         share=sum(_waits(waits).values()) if label and label != "compute" else None,
         shown_by="instructions",
@@ -86,8 +86,8 @@ def _computes(latency: Mapping[str, float]) -> str:
     return f"its waves spend more of their cycles computing than waiting ({_class_words(parts)})"
 
 
-def _stands_still(instructions: str, share: float) -> str:
-    return f"its waves stand still {format_share(share)} of the time, mostly at {instructions}"
+def _is_stalled(instructions: str, share: float) -> str:
+    return f"its waves are stalled {format_share(share)} of the time, mostly at {instructions}"
 
 
 def _class_words(shares: Mapping[str, float]) -> str:
@@ -104,7 +104,7 @@ def _largest(shares: Mapping[str, float]) -> dict[str, float]:
 
 
 def _waits(causes: Mapping[str, float]) -> dict[Label, float]:
-    """Cycles or samples that waves stand still, by what they wait for."""
+    """Cycles or samples that waves are stalled, by what they wait for."""
     return {
         "memory bandwidth": sum(causes.get(name, 0.0) for name in _MEMORY),
         "LDS": causes.get(SCALAR_WAIT, 0.0),
@@ -197,7 +197,7 @@ def _sample_evidence(row: KernelSamples, top: SampleCount, loaded: str) -> Itera
         yield f"waves issued an instruction in {format_share(float(row.issued.value))} of the samples"
     reasons = ", ".join(f"{count.name} {format_share(count.share)}" for count in row.stall_reasons[:_NAMED])
     if reasons:
-        yield f"why waves stood still, of the samples that issued nothing: {reasons}"
+        yield f"why waves were stalled, of the samples that issued nothing: {reasons}"
     elif row.stall_reasons_unavailable:
         yield row.stall_reasons_unavailable
 

@@ -47,6 +47,10 @@ class Subject:
         return sum(spot.calls for spot in self.spots)
 
     @property
+    def pronoun(self) -> str:
+        return "they" if self.others else "it"
+
+    @property
     def kernels(self) -> frozenset[str]:
         return frozenset(spot.kernel for spot in self.spots)
 

@@ -15,31 +15,33 @@ from rocm_perf.analysis.verdict.kernels.words import (
     CAUSES,
     CLOSER,
     CLOSER_REMEDIES,
+    FAR_FROM_MEMORY_REMEDY,
     KINDS,
     LIBRARY_REMEDIES,
     MOVER_CAUSE,
     MOVER_REMEDY,
     NEAR_IN_DOUBLE,
+    NEAR_ROOF,
     OWN_ATTENTION,
     REMEDIES,
     RIVAL_REMEDY,
+    ROOFS,
     RUNTIME_CAUSE,
     RUNTIME_REMEDY,
     UNCAPTURED_REMEDY,
     UNKNOWN_REMEDY,
     UNMEASURED,
-    of_several,
 )
 from rocm_perf.model.document import Document
-from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
-from rocm_perf.model.results.bottleneck import Label
 from rocm_perf.units import format_count, format_share
 
-_ROOFS: dict[Kind, Label] = {"kernel-compute": "compute", "kernel-memory": "memory bandwidth"}
 _GIVERS = {False: "memory gives", True: "the arithmetic units give"}  # by whether arithmetic is the roof
 _SETS_THE_PACE = 0.6  # of a roof: further below, something else holds a kernel back as well
-_SPEEDUP = "wall_ns / (wall_ns - time_at_stake_ns), at most"
+# Tables that hold something measured inside of kernels.
+_MEASURED = ("counters", "metrics", "pc_samples", "instructions")
+_SPEEDUP = "judged_ns / (judged_ns - time_at_stake_ns), at most"
 
 
 def kernel_finding(name: str) -> str:
@@ -76,34 +78,60 @@ def _title(case: Case) -> str:
     name = case.subject.name
     if case.rival is not None:
         ratio = case.rival.slow_ns / case.rival.fast_ns
-        return f"{name} takes {ratio:.1f} times as long as its rival {short_name(case.rival.fast)}"
-    others, share, cause = case.subject.others, format_share(case.subject.share), _cause(case)
+        return (
+            f"{name} takes {ratio:.1f} times as long as the alternative kernel {short_name(case.rival.fast)}"
+        )
+    others, share = case.subject.others, format_share(case.subject.share)
     if others:
         both = f"{name} and {format_count(others, 'other kernel')}"
-        return f"{both} take {share} of the kernel time: {of_several(cause)}"
-    return f"{name} takes {share} of the kernel time: {cause}"
+        return f"{both} take {share} of the kernel time{_because(case)}"
+    return f"{name} takes {share} of the kernel time{_because(case)}"
+
+
+def _because(case: Case) -> str:
+    cause = _cause(case)
+    return f": {cause}" if cause else f"; {_not_known(case)}"
 
 
 def _cause(case: Case) -> str:
-    if case.instrument is not None and case.instrument.label:
+    """What holds it back, as far as that is known."""
+    others = case.subject.others
+    if case.instrument is not None and case.instrument.label and not others:
         return case.instrument.title
     if case.near:
-        return NEAR_IN_DOUBLE if case.subject.in_double else "it is near its roof"
+        return (NEAR_IN_DOUBLE if case.subject.in_double else NEAR_ROOF).of(others)
     if case.subject.library == RUNTIME:
-        return RUNTIME_CAUSE
+        return RUNTIME_CAUSE.of(others)
     if case.moves:
-        return MOVER_CAUSE
-    if case.label in _ROOFS.values() and case.room is not None and case.room.reached < _SETS_THE_PACE:
-        return f"it reaches {format_share(case.room.reached)} of what {_GIVERS[case.room.computes]}"
+        return MOVER_CAUSE.of(others)
+    if case.label in ROOFS.values() and case.room is not None and case.room.reached < _SETS_THE_PACE:
+        return f"{_reaches(case)} of what {_GIVERS[case.room.computes]}"
     if case.label is not None:
         probably = "probably " if case.because in UNMEASURED else ""
-        return probably + (CLOSER.get(case.closer) or CAUSES[case.label])
+        return probably + CLOSER.get(case.closer, CAUSES[case.label]).of(others)
     if case.room is not None and case.kind != "kernel":
-        return f"it reaches {format_share(case.room.reached)} of what it could"
+        could = "they could" if others else "it could"
+        return f"{_reaches(case)} of what {_GIVERS[case.room.computes] if case.room.share is None else could}"
     if case.room is not None:
-        least = "" if case.room.counted else "at least "
-        return f"it reaches {least}{format_share(case.room.reached)} of its roof; why not more cannot be told"
-    return "why cannot be told"
+        return f"{_reaches(case)} of {'their roofs' if others else 'its roof'}; {_not_known(case)}"
+    return ""
+
+
+def _reaches(case: Case) -> str:
+    """How near it comes to its roof, which has to be known."""
+    if case.room is None:
+        return ""
+    least = "at least " if case.room.least else ""
+    verb = "reach" if case.subject.others else "reaches"
+    return f"{case.subject.pronoun} {verb} {least}{format_share(case.room.reached)}"
+
+
+def _not_known(case: Case) -> str:
+    """That nothing says why it is not faster, and the reason where that is that nothing was counted."""
+    unknown = f"what limits {'them' if case.subject.others else 'it'} is unknown"
+    return (
+        unknown if any(map(case.document.tables.get, _MEASURED)) else f"{unknown}: no counters were recorded"
+    )
 
 
 def _remedy(case: Case) -> str:
@@ -115,10 +143,18 @@ def _remedy(case: Case) -> str:
         return MOVER_REMEDY
     if case.label is None and case.uncaptured:
         return UNCAPTURED_REMEDY
-    limit = case.label or _ROOFS.get(case.kind)
-    if limit in (None, *_ROOFS.values()) and not case.near and (choice := _another_kernel(case)):
+    limit = case.label or ROOFS.get(case.kind)
+    if limit in (None, *ROOFS.values()) and not case.near and (choice := _another_kernel(case)):
         return choice
+    if limit == "memory bandwidth" and _memory_gives_more(case):
+        return FAR_FROM_MEMORY_REMEDY
     return CLOSER_REMEDIES.get(case.closer) or (REMEDIES[limit] if limit else UNKNOWN_REMEDY)
+
+
+def _memory_gives_more(case: Case) -> bool:
+    """Whether counters show it well below what memory gives."""
+    room = case.room
+    return room is not None and room.counted and not room.computes and room.reached < _SETS_THE_PACE
 
 
 def _another_kernel(case: Case) -> str | None:
@@ -132,10 +168,10 @@ def _another_kernel(case: Case) -> str | None:
 
 
 def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:
-    wall = document.path.wall_ns
+    wall = document.judged_ns
     if not stake_ns or stake_ns >= wall:
         return None
-    inputs = {"wall_ns": wall, "time_at_stake_ns": stake_ns}
+    inputs = {"judged_ns": wall, "time_at_stake_ns": stake_ns}
     return Quantity(value=wall / (wall - stake_ns), unit="x", formula=_SPEEDUP, inputs=inputs)
 
 

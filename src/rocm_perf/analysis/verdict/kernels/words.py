@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rocm_perf.model.finding import Kind
 from rocm_perf.model.results.bottleneck import Label
 
@@ -17,23 +19,47 @@ KINDS: dict[Label, Kind] = {
     "waiting": "kernel-latency-or-occupancy",
 }
 
-CAUSES: dict[Label, str] = {
-    "compute": "arithmetic sets its pace",
-    "memory bandwidth": "memory bandwidth sets its pace",
-    "memory latency": "it waits for memory",
-    "LDS": "LDS, the memory inside a compute unit, slows it down",
-    "scratch": "it works in scratch memory",
-    "occupancy": "too few waves run at once to hide its waits",
-    "launch/latency": "it does not fill the GPU",
-    "divergence": "lanes of its waves take different ways",
-    "waiting": "its waves wait for one another",
+
+class Cause(NamedTuple):
+    """What holds back one kernel, and the same as it is said of several."""
+
+    one: str
+    several: str
+
+    def of(self, others: int) -> str:
+        """As it is said of a kernel with so many others."""
+        return self.several if others else self.one
+
+
+CAUSES: dict[Label, Cause] = {
+    "compute": Cause("arithmetic sets its pace", "arithmetic sets their pace"),
+    "memory bandwidth": Cause("memory bandwidth sets its pace", "memory bandwidth sets their pace"),
+    "memory latency": Cause("it waits for memory", "they wait for memory"),
+    "LDS": Cause(
+        "LDS, the memory inside a compute unit, slows it down",
+        "LDS, the memory inside a compute unit, slows them down",
+    ),
+    "scratch": Cause("it works in scratch memory", "they work in scratch memory"),
+    "occupancy": Cause(
+        "too few waves run at once to hide its waits", "too few waves run at once to hide their waits"
+    ),
+    "launch/latency": Cause("it does not fill the GPU", "they do not fill the GPU"),
+    "divergence": Cause("its waves diverge", "their waves diverge"),
+    "waiting": Cause("its waves stall at barriers", "their waves stall at barriers"),
 }
+ROOFS: dict[Kind, Label] = {"kernel-compute": "compute", "kernel-memory": "memory bandwidth"}
+# What limits waves, where it is not what each of them needs.
+WAVES_FIT, WAVES_UNKNOWN = "waves_fit", "waves_unknown"
 # Where one measurement says more than the label.
 CLOSER = {
-    "lds_conflicts": "bank conflicts in LDS slow it down",
-    "empty_units": "too few workgroups for the GPU",
-    "short": "too short to fill the GPU",
-    "brief": "too short to fill the GPU",
+    "lds_conflicts": Cause("bank conflicts in LDS slow it down", "bank conflicts in LDS slow them down"),
+    "empty_units": Cause("too few workgroups for the GPU", "too few workgroups for the GPU"),
+    "short": Cause("too short to fill the GPU", "too short to fill the GPU"),
+    "brief": Cause("too short to fill the GPU", "too short to fill the GPU"),
+    WAVES_FIT: Cause(
+        "too few of its waves run at once, though more would fit",
+        "too few of their waves run at once, though more would fit",
+    ),
 }
 
 REMEDIES: dict[Label, str] = {
@@ -52,7 +78,16 @@ REMEDIES: dict[Label, str] = {
     "kernel.",
     "waiting": "Wait less often: fewer barriers, more work between them, several stages in flight.",
 }
+# Below a share of what memory gives, more of it can be asked for at once.
+FAR_FROM_MEMORY_REMEDY = (
+    "Keep more loads in flight: wider loads (16 B each), several per work-item before the first is used, a larger "
+    "launch. Then move fewer bytes: fuse it with its neighbours, reuse what is in cache, use a narrower data type."
+)
 CLOSER_REMEDIES = {
+    WAVES_FIT: "Give each wave and each launch more work: several elements per work-item, a loop over the grid, a "
+    "larger problem. Its waves end about as fast as they start; registers and LDS leave room for more.",
+    WAVES_UNKNOWN: "Find out what keeps waves few: registers and LDS per work-item (rocm-perf kernels FILE names the "
+    "step that gains a wave), or too few and too short waves, which a larger launch and more work for each wave mend.",
     "lds_conflicts": "Pad the rows of the tile by one element, or swizzle its layout, so that the lanes of a wave hit "
     "different banks.",
 }
@@ -79,34 +114,11 @@ ATTENTION_REMEDY = (
     "of vLLM and SGLang, aiter, CK), or see where its waves wait."
 )
 OWN_ATTENTION = ("ggml",)  # has one implementation
-_PLURALS = {
-    "it is": "they are",
-    "it does not": "they do not",
-    "it reaches": "they reach",
-    "it computes": "they compute",
-    "it waits": "they wait",
-    "it works": "they work",
-    "it only moves or clears": "they only move or clear",
-    "its roof": "their roofs",
-    "sets its pace": "sets their pace",
-    "slows it down": "slows them down",
-    "slow it down": "slow them down",
-    "hide its waits": "hide their waits",
-    "lanes of its waves": "lanes of their waves",
-    "its waves wait": "their waves wait",
-}
-
-
-def of_several(cause: str) -> str:
-    """The cause as it is said of several kernels."""
-    for one, several in _PLURALS.items():
-        cause = cause.replace(one, several)
-    return cause
-
-
-RUNTIME_CAUSE = "it copies and fills buffers for the program"
+RUNTIME_CAUSE = Cause(
+    "it copies and fills buffers for the program", "they copy and fill buffers for the program"
+)
 RUNTIME_REMEDY = "Copy less often and in larger pieces (hipMemcpy, hipMemset), or keep the data where it is."
-MOVER_CAUSE = "it only moves or clears data"
+MOVER_CAUSE = Cause("it only moves or clears data", "they only move or clear data")
 MOVER_REMEDY = (
     "Leave it out: keep the memory layout and the type that the next operator needs (transposes, .contiguous(), casts "
     "and torch.cat make copies), write results where they are needed, and clear only what is read before it is written."
@@ -115,7 +127,10 @@ ADDS_BY_INDEX = (
     "it adds to places that an index names, by atomics: additions to one place wait for each other, and few places "
     "make that slow"
 )
-NEAR_IN_DOUBLE = "it is near its roof in double precision"
+NEAR_ROOF = Cause("it is near its roof", "they are near their roofs")
+NEAR_IN_DOUBLE = Cause(
+    "it is near its roof in double precision", "they are near their roofs in double precision"
+)
 IN_DOUBLE = (
     "it multiplies in double precision, several times slower than narrower types: needed, or numpy's default?"
 )
@@ -133,6 +148,12 @@ NEAR = {  # by whether arithmetic is the roof
     "narrower data type)",
     True: "it is near what these units reach: nothing to gain in the kernel itself, only with a narrower data type or "
     "less arithmetic",
+}
+NEAR_OF_SEVERAL = {
+    False: "they are near what memory gives: nothing to gain in the kernels themselves, only by moving fewer bytes "
+    "(fusion, a narrower data type)",
+    True: "they are near what these units reach: nothing to gain in the kernels themselves, only with a narrower data "
+    "type or less arithmetic",
 }
 TOO_SHORT = (
     "each dispatch lasts only {}: starting and ending weigh as much as the work; judge it on a larger problem"
