@@ -18,7 +18,7 @@ KERNEL_KINDS: tuple[Kind, ...] = (
 # What nobody measured counts, for the order alone, as if a third of it could go: kernels whose roof is unknown, and
 # idle time whose cause is.
 UNKNOWN = 1 / 3
-_TUNED = 1 / 5  # of the products of a vendor's library
+TUNED = 1 / 5  # of the products of a vendor's library
 _UNSURE: tuple[Kind, ...] = ("cannot-tell", "unrecorded-work")
 # Links of the critical path that kernels make: their own time, and the wait for room that others leave.
 _KERNEL_LINKS = ("kernel", "room_wait")
@@ -72,7 +72,7 @@ def _unknown_share(document: Document) -> float:
     spots = document.hotspots.rows
     total = sum(spot.total_ns for spot in spots)
     tuned = sum(spot.total_ns for spot in spots if _is_tuned(spot.kernel))
-    return UNKNOWN - (UNKNOWN - _TUNED) * tuned / total if total else UNKNOWN
+    return UNKNOWN - (UNKNOWN - TUNED) * tuned / total if total else UNKNOWN
 
 
 def _is_tuned(kernel: str) -> bool:

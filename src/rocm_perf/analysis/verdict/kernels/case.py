@@ -79,6 +79,11 @@ class Case:
         return self.room is not None and self.room.near and not mendable
 
     @property
+    def fastest(self) -> bool:
+        """Whether no kernel is much faster on its units, which could give more."""
+        return self.room is not None and self.room.share is None
+
+    @property
     def gained(self) -> float | None:
         """The share of its time that the cause accounts for, at most."""
         if self.instrument is not None and self.instrument.share is not None:

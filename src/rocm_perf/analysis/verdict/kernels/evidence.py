@@ -156,7 +156,8 @@ def _unknown(case: Case) -> str:
         return "what was recorded points to no one cause"
     clear = case.subject.evidence("lds_conflict_cycles")
     counted = f"; {clear.says}" if clear is not None else ""
-    return f"what limits it is unknown: {_none_of(missing)} counted{_nor_computed(case)}{counted}"
+    reason = f"{_none_of(missing)} counted{_nor_computed(case)}{counted}"
+    return f"what limits it is unknown: {reason}" if case.rival else reason  # other titles say that it is
 
 
 def _nor_computed(case: Case) -> str:

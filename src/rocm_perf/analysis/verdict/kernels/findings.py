@@ -14,7 +14,7 @@ from rocm_perf.analysis.verdict.kernels.precision import is_plain, precision_fin
 from rocm_perf.analysis.verdict.kernels.subjects import Subject, joined, subjects
 from rocm_perf.analysis.verdict.kernels.tiny_launches import tiny_launch_findings
 from rocm_perf.analysis.verdict.kernels.wording import finding_of, instrument_finding
-from rocm_perf.analysis.verdict.ranking import UNKNOWN
+from rocm_perf.analysis.verdict.ranking import TUNED, UNKNOWN
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 
@@ -33,8 +33,9 @@ def kernel_findings(document: Document) -> list[Finding]:
         for finding in together
     ]
     for subject in _chosen(listed, together, document):
-        finding = finding_of(_case(subject, listed, seen, document))
-        weighed.append((_weight(finding, [subject]), finding))
+        case = _case(subject, listed, seen, document)
+        finding = finding_of(case)
+        weighed.append((_weight(finding, [subject], TUNED if case.fastest else UNKNOWN), finding))
     ordered = [finding for _, finding in sorted(weighed, key=lambda pair: -pair[0])]
     named = frozenset(kernel for subject in listed for kernel in subject.kernels)
     apart = [instrument_finding(one, document) for one in seen if one.kernel not in named]
@@ -100,7 +101,7 @@ def _case(
     )
 
 
-def _weight(finding: Finding, about: Sequence[Subject]) -> float:
-    """For the order: what it is worth, or a third of the time it is about where nobody can tell."""
+def _weight(finding: Finding, about: Sequence[Subject], unknown: float = UNKNOWN) -> float:
+    """For the order: what it is worth, or that share of the time it is about where nobody can tell."""
     stake = finding.time_at_stake_ns
-    return UNKNOWN * sum(subject.total_ns for subject in about) if stake is None else float(stake)
+    return unknown * sum(subject.total_ns for subject in about) if stake is None else float(stake)

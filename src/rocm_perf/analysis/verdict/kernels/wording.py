@@ -111,7 +111,7 @@ def _cause(case: Case) -> str:
         return probably + CLOSER.get(case.closer, CAUSES[case.label]).of(others)
     if case.room is not None and case.kind != "kernel":
         could = "they could" if others else "it could"
-        return f"{_reaches(case)} of what {_GIVERS[case.room.computes] if case.room.share is None else could}"
+        return f"{_reaches(case)} of what {_GIVERS[case.room.computes] if case.fastest else could}"
     if case.room is not None:
         return f"{_reaches(case)} of {'their roofs' if others else 'its roof'}; {_not_known(case)}"
     return ""
