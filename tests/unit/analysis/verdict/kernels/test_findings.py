@@ -372,10 +372,10 @@ def test_how_the_runtime_launches_its_kernels_is_nobodys_to_change() -> None:
     assert not any("stay empty" in line for line in finding.evidence)
 
 
-def few_waves(**resources: int) -> Finding:
+def few_waves(vgprs: int | None = None) -> Finding:
     """What is said of a kernel that fills 20 % of the wave slots, of a grid that does not fit at once."""
     cycles = {"SQ_WAVE_CYCLES": 0.2 * 304 * 32 * 200_000 / 4, "GRBM_GUI_ACTIVE": 8 * 200_000.0}
-    return one(said(counted({**WORK, **cycles}, **resources)))
+    return one(said(counted({**WORK, **cycles}, vgprs=vgprs)))
 
 
 def test_registers_are_the_remedy_where_they_limit_the_waves() -> None:
