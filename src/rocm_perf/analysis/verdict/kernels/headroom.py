@@ -22,6 +22,7 @@ NEAR_MEASURED = 0.9
 _CONTENDER = 0.05  # of the kernel time: what sets a roof for others has to run for a while
 _LEAST_OF_PEAK = 0.35  # of the data sheet: a rate that shows what these units reach in practice
 _SLOWER = 1.1
+_PARTLY = (NOT_COUNTED, "bytes are missing")  # how doubts about bytes say that there are more
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ def _counted_in_part(point: KernelRoofline) -> bool:
     """Whether some of what its nearest roof limits was not counted: some kinds of operations, or half of the bytes."""
     if (point.position or "").startswith("compute"):
         return (point.flops.doubt or "").startswith(AT_LEAST_FLOPS)
-    return NOT_COUNTED in (point.bytes.doubt or "")
+    return any(partly in (point.bytes.doubt or "") for partly in _PARTLY)
 
 
 def worth(share: float, saved_ns: int) -> str:

@@ -22,6 +22,7 @@ from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import Row, call, kernel, marked, trace
 
 MI300X: Row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx942", "name": "AMD Instinct MI300X", "cu_count": 304}
+MI350X: Row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx950", "name": "AMD Instinct MI350X", "cu_count": 256}
 FLOPS = [
     *(f"SQ_INSTS_VALU_{op}_{t}" for op in ("ADD", "MUL", "TRANS", "FMA") for t in ("F16", "F32", "F64")),
     *(f"SQ_INSTS_VALU_MFMA_MOPS_{t}" for t in ("F8", "F16", "BF16", "F32", "F64")),
@@ -40,15 +41,16 @@ def counted(
     groups: int = 10_000,
     name: str = "k",
     vgprs: int | None = None,
+    gpu: Row = MI300X,
     **tables: Sequence[Row],
 ) -> Trace:
-    """A kernel of so many workgroups and 100 us on an MI300X."""
+    """A kernel of so many workgroups and 100 us."""
     flat = {f"{name}_{axis}": 1 for name in ("grid", "workgroup") for axis in "yz"}
     shape = {"grid_x": 256 * groups, "workgroup_x": 256, "vgprs": vgprs, **flat}
     rows = [kernel(name, 0, 100_000, dispatch_id=1, pid=1, **shape)]
     at = {"dispatch_id": 1, "agent_id": 0, "pid": 1}
     counters = [{**at, "counter": name, "value": value} for name, value in values.items()]
-    return trace(agents=[MI300X], dispatches=rows, counters=counters, **tables)  # type: ignore[arg-type]
+    return trace(agents=[gpu], dispatches=rows, counters=counters, **tables)  # type: ignore[arg-type]
 
 
 def series(*kernels: tuple[str, int], **more: object) -> Trace:
@@ -280,6 +282,14 @@ def reads_alone(share: float) -> Finding:
 def test_half_of_the_bytes_is_the_least_that_it_moves() -> None:
     assert "it reaches at least 40.0 % of what memory gives" in reads_alone(0.4).title
     assert reads_alone(0.1).time_at_stake_ns is None
+
+
+def test_bytes_that_a_counter_misses_are_not_what_it_does_not_move() -> None:
+    """FETCH_SIZE of ROCm 7.0 counts half of what an MI350X reads: 0.8 of 8 TB/s."""
+    sizes = {"FETCH_SIZE": 0.8e12 * 100e-6 / 1024, "WRITE_SIZE": 0.0}
+    finding = one(said(counted(sizes, gpu=MI350X, name="stencil")))
+    assert any("reaches at least 10.0 %" in line for line in finding.evidence)
+    assert finding.time_at_stake_ns is None
 
 
 STENCIL = "void stencil<float>(float*, float const*)"
