@@ -7,9 +7,12 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
-from rocm_perf.analysis.basis.launched import THREAD, launched_work
+from rocm_perf.analysis.basis.intervals import union_ns
+from rocm_perf.analysis.basis.keys import named
+from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work
 from rocm_perf.analysis.basis.nested import enclosing, nest, nested_ops
 from rocm_perf.analysis.basis.passes import timed_copies
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
@@ -62,6 +65,17 @@ def steady_copies(trace: Trace) -> SteadyCopies:
 
 def _basis(repeated: Steps, steady: int) -> str:
     return f"{format_count(steady, 'step')} of {len(repeated.steps)} after warm-up ({repeated.found_by})"
+
+
+@once_per_trace
+def exposed_host_copies_ns(trace: Trace) -> int:
+    """The time of copies between host and GPU beside which that GPU runs nothing else, where it is longest."""
+    work = launched_work(trace).select(*GPU, "name", "start_ns", "end_ns")
+    crosses = named(work["name"], pl.col("name").is_in([f"copy {kind}" for kind in _HOST_KINDS]))
+    both, others = (union_ns(part, GPU).select(*GPU, "union_ns") for part in (work, work.filter(~crosses)))
+    beside = both.join(others, on=GPU, how="left", nulls_equal=True, suffix="_others")
+    alone = beside.select((pl.col("union_ns") - pl.col("union_ns_others").fill_null(0)).max())
+    return int(alone.item() or 0)
 
 
 def _host_copies(trace: Trace) -> pl.DataFrame:

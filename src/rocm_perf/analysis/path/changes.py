@@ -256,34 +256,39 @@ def _faster_copies(nodes: pl.DataFrame, blocked: pl.Series, gbps: float | None) 
 
 
 def _beside_copies(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:
-    """What came after a copy in its stream, or waited for it, now comes after the work before the copy, or after the
-    start; work of other streams that waited for it no longer does."""
-    lanes = numbered(graph).filter(pl.col("lane").is_not_null()).select("id", "lane", "kind")
-    worked = pl.when(pl.col("kind") != "copy").then("id").forward_fill().over("lane").fill_null(START)
-    copies = lanes.with_columns(worked=worked).filter(pl.col("kind") == "copy").select("worked", cause="id")
+    """What came after a copy between host and GPU in its stream, or waited for it, now comes after the work before the
+    copy, or after the start; work of other streams that waited for it no longer does."""
+    lanes = numbered(graph).filter(pl.col("lane").is_not_null()).select("id", "lane", crosses=_crosses())
+    worked = pl.when(~pl.col("crosses")).then("id").forward_fill().over("lane").fill_null(START)
+    copies = lanes.with_columns(worked=worked).filter("crosses").select("worked", cause="id")
     gap = next((one.value_ns for one in graph.estimates if one.name == "queue gap, kernel"), 0)
     edges = edges.join(copies, on="cause", how="left", maintain_order="left")
     ends = (graph.nodes["start_ns"] + graph.nodes["duration_ns"]).gather(edges["worked"])
     starts = graph.nodes["start_ns"].gather(edges["effect"])
-    edges = edges.with_columns(to=graph.nodes["kind"].gather(edges["effect"]), most=starts - ends)
-    passed = (pl.col("kind") == "stream") & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
+    to_copy = graph.nodes.select(_crosses()).to_series().gather(edges["effect"])
+    edges = edges.with_columns(to_copy=to_copy, most=starts - ends)
+    passed = (pl.col("kind") == "stream") & ~pl.col("to_copy") & pl.col("worked").is_not_null()
     large = pl.col("cause").is_in(_large(graph)["id"].implode()) & pl.col("worked").is_not_null()
     awaited = (pl.col("kind") == "sync") & large
-    freed = pl.col("rule").is_in(_COPY_HOLDS) & (pl.col("to") != "copy") & pl.col("worked").is_not_null()
+    freed = pl.col("rule").is_in(_COPY_HOLDS) & ~pl.col("to_copy") & pl.col("worked").is_not_null()
     return (
         edges.filter(~freed)
         .with_columns(
             cause=pl.when(passed | awaited).then("worked").otherwise("cause"),
             lag_ns=pl.when(passed).then(pl.min_horizontal("most", pl.lit(gap))).otherwise("lag_ns"),
         )
-        .drop("to", "worked", "most")
+        .drop("to_copy", "worked", "most")
     )
+
+
+def _crosses() -> pl.Expr:
+    """Whether a node is a copy between host and GPU; other copies are work of the GPU, like kernels."""
+    return (pl.col("kind") == "copy") & pl.col("name").is_in(_HOST_COPIES).fill_null(False)
 
 
 def _large(graph: Graph) -> pl.DataFrame:
     """Copies between host and GPU, but for those so small that the host may be reading a result back."""
-    between = pl.col("name").is_in(_HOST_COPIES) & (pl.col("size_bytes") > SMALL_BYTES)
-    return numbered(graph).filter((pl.col("kind") == "copy") & between)
+    return numbered(graph).filter(_crosses() & (pl.col("size_bytes") > SMALL_BYTES))
 
 
 def _one_after_another(graph: Graph, edges: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from shlex import quote
 
 from msgspec.structs import replace
 
+from rocm_perf.analysis.idle.copies import exposed_host_copies_ns
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.verdict.recurring import recurring_idle
 from rocm_perf.analysis.verdict.themes import THEMES, Run, Theme
@@ -112,10 +113,9 @@ def _capped(finding: Finding, stake: int) -> Finding:
 
 
 def _most(run: Run, idle: Mapping[str, int]) -> int:
-    """What no remedy for idle time or copies can exceed: idle time that recurs, and copies beside which no kernel
-    runs, without what the profiler makes of both."""
-    exposed = max((device.busy_ns - device.kernel_ns for device in run.document.devices), default=0)
-    return max(sum(idle.values()) + exposed - run.graph.profiler_ns, 0)
+    """What no remedy for idle time or copies can exceed: idle time that recurs, and copies between host and GPU beside
+    which nothing runs, without what the profiler makes of both."""
+    return max(sum(idle.values()) + exposed_host_copies_ns(run.trace) - run.graph.profiler_ns, 0)
 
 
 def _with_profilers_part(finding: Finding, document: Document) -> Finding:

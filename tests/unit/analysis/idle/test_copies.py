@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
+from rocm_perf.analysis.idle.copies import copy_findings, exposed_host_copies_ns, steady_copies
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
@@ -138,3 +138,15 @@ def test_unknown_sizes_and_calls_are_said_to_be() -> None:
 
 def test_without_steps_there_is_no_steady_state() -> None:
     assert steady_copies(trace(dispatches=[kernel("k", 0, 1)], copies=[copy(0)])).unavailable
+
+
+def test_exposed_are_copies_to_and_from_the_host_beside_which_the_gpu_does_nothing_else() -> None:
+    beside_a_kernel = copy(0, kind="H2D", start_ns=0, end_ns=100)
+    beside_another_copy = [
+        copy(1, kind="D2D", start_ns=200, end_ns=300),
+        copy(2, start_ns=250, end_ns=320),
+        copy(3, kind="H2D", start_ns=300, end_ns=330),
+    ]
+    recording = trace(dispatches=[kernel("k", 40, 90)], copies=[beside_a_kernel, *beside_another_copy])
+    assert exposed_host_copies_ns(recording) == 50 + 30
+    assert exposed_host_copies_ns(trace(dispatches=[kernel("k", 40, 90)])) == 0

@@ -188,6 +188,15 @@ def test_copies_beside_kernels() -> None:
     assert projection.wall_ns == pytest.approx(simulate(side, STEADY).wall_ns, rel=0.02)
 
 
+def test_copies_on_the_gpu_are_work_and_stay_where_they_are() -> None:
+    step = '{launch = "big"}, {copy = "D2D", bytes = 100000000}, {copy = "H2D", bytes = 1000000}'
+    now = steps(f'{{repeat = 20, steps = [{step}]}}, {{sync = "device"}}')
+    graph = graph_of(now, STEADY)
+    crossing = graph.nodes.filter((pl.col("kind") == "copy") & (pl.col("name") == "H2D"))
+    saved_ns = whatif(graph, CopiesAsync(overlapped=True)).saved_ns
+    assert saved_ns == pytest.approx(crossing["duration_ns"].sum(), rel=0.2)
+
+
 def test_a_given_rate_is_the_rate_of_the_copies() -> None:
     workload = steps(
         '{copy = "H2D", bytes = 8}, {copy = "H2D", bytes = 55000000, pinned = false}, {sync = "device"}'
