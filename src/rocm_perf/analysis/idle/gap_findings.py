@@ -86,8 +86,8 @@ def _long_finding(result: Gaps, window_ns: int) -> Finding | None:
     if long.host_ns < _IDLE_SHARE * window_ns:
         return None
     evidence = (
-        f"{format_count(long.gaps, 'gap')} of a millisecond or more, in which the host is in no call for "
-        f"{format_ns(long.host_ns)}: {format_share(long.host_ns / result.idle_ns)} of the idle time"
+        f"{format_count(long.gaps, 'gap')} of a millisecond or more, in which the host is in no call and in no "
+        f"operator for {format_ns(long.host_ns)}: {format_share(long.host_ns / result.idle_ns)} of the idle time"
     )
     return Finding(
         id="gap-host-elsewhere",

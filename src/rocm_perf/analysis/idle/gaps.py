@@ -24,18 +24,17 @@ from rocm_perf.analysis.idle.gap_causes import (
     synchronised,
 )
 from rocm_perf.analysis.idle.gap_ranges import idle_ranges
+from rocm_perf.analysis.idle.long_gaps import long_gaps
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.gaps import (
     Bin,
     CallTime,
-    Cause,
     CauseTime,
     Gap,
     Gaps,
     Level,
-    LongGaps,
     PlaceGaps,
 )
 from rocm_perf.model.trace import Trace
@@ -48,13 +47,12 @@ FORMULAS = {
     "a wait for an event was called between the two launches, copy, collective or event while such work of the "
     "process ran elsewhere, and event if nothing ran for more than 10 latencies; else queue_gap. Of these, unrecorded: "
     "5 ms or more in which work was launched, or the host waited for the GPU, and nothing recorded ran",
-    "gaps.long": "gaps of a millisecond or more, and how much of them is framework and host_busy",
+    "gaps.long": "gaps of a millisecond or more, and how much of them is framework and host_busy, without operators of "
+    "a framework, unless it loads data there",
     "gaps.sync_between": "gaps with a synchronising call between the launches on both sides / gaps with known launches",
 }
 
 WORST = 20
-OUTSIDE_CALLS: tuple[Cause, ...] = ("framework", "host_busy")
-_LONG_NS = 1_000_000  # no framework takes that long to prepare a launch
 CALLS_PER_GAP = 3
 _PLACES: dict[Level, tuple[str, ...]] = {
     "gpu": GPU,
@@ -115,7 +113,7 @@ def gaps(trace: Trace) -> Gaps:
         histogram=_histogram(length),
         worst=tuple(_worst(idle, work, calls)),
         sync_between=_sync_between(idle, calls),
-        long=_long(idle),
+        long=long_gaps(trace, idle, calls),
         doubt=idle_is_the_profilers(trace) or _only_collectives(work) or no_kernels(trace),
         not_attributed=_why_not(idle, timed_calls(trace)),
     )
@@ -173,14 +171,6 @@ def _causes(idle: pl.DataFrame) -> tuple[CauseTime, ...]:
         if (part := int(idle[cause].sum()))
     ]
     return tuple(sorted(rows, key=lambda row: -row.total_ns))
-
-
-def _long(idle: pl.DataFrame) -> LongGaps:
-    long = idle.filter(pl.col("start_ns") - pl.col("since_ns") >= _LONG_NS)
-    host = pl.sum_horizontal(OUTSIDE_CALLS)
-    return LongGaps(
-        gaps=int(long.select((host > 0).sum()).item()), host_ns=int(long.select(host.sum()).item())
-    )
 
 
 def _calls(idle: pl.DataFrame, calls: pl.DataFrame) -> tuple[CallTime, ...]:

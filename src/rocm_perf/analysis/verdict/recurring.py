@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from rocm_perf.analysis.idle.gap_findings import allocations
-from rocm_perf.analysis.idle.gaps import OUTSIDE_CALLS
+from rocm_perf.analysis.idle.long_gaps import OUTSIDE_CALLS
 from rocm_perf.model.document import Document
 
 ALLOCATION = "allocation"
@@ -22,7 +22,7 @@ def recurring_idle(document: Document) -> dict[str, int]:
 
 
 def long_pauses_ns(document: Document) -> int:
-    """The part of it in which the host was in no call for so long that it did not prepare a launch."""
+    """The part of it in which the host was in no call and no operator for so long that it did not prepare a launch."""
     once = _in_pauses(document)
     gpus = max(len(document.devices), 1)
     return max(document.gaps.long.host_ns - sum(once[cause] for cause in OUTSIDE_CALLS), 0) // gpus

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.graph.graph import Graph
-from rocm_perf.analysis.idle.gaps import OUTSIDE_CALLS
+from rocm_perf.analysis.idle.long_gaps import OUTSIDE_CALLS
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers

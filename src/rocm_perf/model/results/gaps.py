@@ -111,7 +111,7 @@ class LongGaps(msgspec.Struct, frozen=True):
     """Gaps of a millisecond or more: too long for what a launch takes, so the host did something else."""
 
     gaps: int
-    host_ns: int  # of these in which the launching thread was in no call
+    host_ns: int  # of these in which the launching thread was in no call, nor in an operator
 
 
 class Gaps(msgspec.Struct, frozen=True):

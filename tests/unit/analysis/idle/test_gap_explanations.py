@@ -85,6 +85,16 @@ def test_the_part_of_the_program_that_keeps_the_host_is_named() -> None:
     assert first.title == "The GPU waits while the host is in tokenize, and in no call of the runtime"
 
 
+@pytest.mark.parametrize(
+    ("around", "elsewhere_ms"),
+    [("forward", 5 * 70), ("next batch", 5 * 80), ("enumerate(DataLoader)", 5 * 80)],
+)
+def test_an_operator_is_no_other_work_unless_it_loads_data(around: str, elsewhere_ms: int) -> None:
+    operators = each_step("vendor::projection", 90, 100.003, category="operator")
+    recording = loop(20, ops=operators, ranges=each_step(around, 22, 101))
+    assert gaps(recording).long.host_ns == pytest.approx(elsewhere_ms * MS, rel=0.01)
+
+
 def test_outermost_operators_name_it_too() -> None:
     ops = [
         *each_step("enumerate(DataLoader)", 25, 95, category="operator"),

@@ -1,0 +1,49 @@
+"""Gaps that are too long for what a launch takes: how much of them the host spends on something else."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
+from rocm_perf.analysis.basis.launched import THREAD
+from rocm_perf.analysis.basis.loading import LOADING
+from rocm_perf.analysis.basis.passes import timed_rows
+from rocm_perf.analysis.idle.gap_causes import host_windows
+from rocm_perf.model.results.gaps import Cause, LongGaps
+from rocm_perf.model.trace import Trace
+
+OUTSIDE_CALLS: tuple[Cause, ...] = ("framework", "host_busy")
+_LONG_NS = 1_000_000  # no framework takes that long to prepare a launch
+_NAMESPACE = "::"  # of a framework's operators; a program's own blocks, recorded as operators, have none
+
+
+def long_gaps(trace: Trace, idle: pl.DataFrame, calls: pl.DataFrame) -> LongGaps:
+    """The long ones of these gaps, and the time in them in which the launching thread is in none of these calls and in
+    no operator of the framework: an operator may be slow, but it is no other work."""
+    long = idle.filter(pl.col("start_ns") - pl.col("since_ns") >= _LONG_NS)
+    outside = long.select(pl.sum_horizontal(OUTSIDE_CALLS)).to_series()
+    elsewhere = outside - _in_operators(trace, long, calls)
+    return LongGaps(gaps=int((elsewhere > 0).sum()), host_ns=int(elsewhere.sum()))
+
+
+def _in_operators(trace: Trace, gaps: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
+    """For each gap, the time in operators, but in no call."""
+    operators = _operators(trace) if gaps.height else gaps
+    if not operators.height:
+        return pl.zeros(gaps.height, pl.Int64, eager=True)
+    windows = host_windows(gaps.select(*THREAD, "start_ns", "since_ns", "launch_end"))
+    spans = [frame.select(*THREAD, "start_ns", "end_ns") for frame in (calls, operators)]
+    inside = overlap_ns(windows, pl.concat(spans), THREAD) - overlap_ns(windows, calls, THREAD)
+    known: pl.Series = inside * gaps["launch_end"].is_not_null().cast(pl.Int64)
+    return known
+
+
+def _operators(trace: Trace) -> pl.DataFrame:
+    """The outermost operators of the framework, without those of the part of the program that loads data."""
+    name, columns = pl.col("name").cast(pl.String).str, (*THREAD, "start_ns", "end_ns")
+    known = timed_rows(trace, "ops").filter(pl.col("category") == "operator")
+    frameworks = known.filter(name.contains(_NAMESPACE)).select(columns).collect()
+    outermost = disjoint(frameworks, THREAD)
+    named = (known, timed_rows(trace, "ranges").filter(~pl.col("on_gpu")))
+    loading = pl.concat([rows.filter(name.contains(LOADING)).select(columns) for rows in named]).collect()
+    return outermost.filter(overlap_ns(outermost, loading, THREAD) == 0)
