@@ -14,6 +14,7 @@ from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
 from rocm_perf.analysis.verdict.recurring import ALLOCATION, long_pauses_ns, recurring_idle
 from rocm_perf.analysis.verdict.setting import Setting
+from rocm_perf.analysis.verdict.step_waits import waits_first
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.trace import Trace
@@ -21,7 +22,6 @@ from rocm_perf.units import format_count, format_ns, format_share
 
 _RANGES = "jax.profiler.TraceAnnotation"
 _WAITS_OF_TORCH = " (no .item(), .cpu() or torch.cuda.synchronize() in the loop)"
-_RESULTS_OF_TORCH = " (.item(), nonzero(), masks as indices and prints read results back)"
 _WAITS_OF_JAX = " (no block_until_ready(), float() or numpy.asarray() of a result in the loop)"
 _FEWER_BYTES = "Copy fewer bytes: copies that take longer than all kernels cannot be hidden behind them. "
 _ASYNCHRONOUSLY = (
@@ -31,7 +31,6 @@ _ASYNCHRONOUSLY = (
 # Launches this close to one another are one stream of work; further apart, the host does more.
 _OFTEN_NS = 1_000_000
 _PREPARED_NS = 200_000  # outside of calls for each launch: a host that takes longer does more than prepare it
-_SEVERAL = 1.5  # waits in a step: one at its end leaves it whole
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,8 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     if _mostly_between_queued(run):
         return f"The gaps between short kernels add up: {rhythm}", _between_queued_remedy(run.setting)
     title = f"The host launches too slowly: {rhythm}"
-    return title, _waits_first(run) + _launch_remedy(run.setting)
+    waits = waits_first(run.graph, run.document.judged_steps, run.setting)
+    return title, waits + _launch_remedy(run.setting)
 
 
 def _mostly_between_queued(run: Run) -> bool:
@@ -130,16 +130,6 @@ def _mostly_between_queued(run: Run) -> bool:
 def _between_queued_remedy(setting: Setting) -> str:
     graphs = "" if setting.uses_graphs else f", or replay them as a {setting.graph}, which shortens the gaps"
     return f"Fuse short kernels, or give each more work (a larger batch){graphs}: they are launched in time."
-
-
-def _waits_first(run: Run) -> str:
-    """What has to go before a step can be replayed whole: waits in the middle of it, which no graph can hold."""
-    sync, steps = run.document.sync, run.document.judged_steps
-    waits = (sync.total.calls + sync.blocking_copies.calls) / steps if steps else 0.0
-    if waits < _SEVERAL or run.setting.uses_graphs:
-        return ""
-    example = _RESULTS_OF_TORCH if run.setting.torch else ""
-    return f"The host waits {waits:,.0f} times in a step, which no graph can hold: remove those waits first{example}. "
 
 
 def _inside_calls(run: Run, finding: Finding) -> tuple[str, str]:
