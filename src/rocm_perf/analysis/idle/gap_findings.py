@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.gaps import CALLS_PER_GAP
+from rocm_perf.analysis.idle.pauses import without_pauses
 from rocm_perf.model.calls import ALLOCATION_CALL
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -66,16 +67,17 @@ _REMEDIES: dict[str, str] = {
 
 
 def gap_findings(document: Document) -> list[Finding]:
-    """One finding for each large cause of idle time."""
-    result = document.gaps
-    window_ns = sum(device.window_ns for device in document.devices)
-    if not window_ns or result.doubt or result.idle_ns < _IDLE_SHARE * window_ns:
+    """One finding for each large cause of idle time, without pauses; calls in pauses are not told apart."""
+    result = without_pauses(document)
+    whole_ns = sum(device.window_ns for device in document.devices)
+    window_ns = whole_ns - document.phases.paused_ns * len(document.devices)
+    if window_ns <= 0 or result.doubt or result.idle_ns < _IDLE_SHARE * window_ns:
         return []
     large = (row for row in result.causes if row.share >= _CAUSE_SHARE and row.cause != "unrecorded")
     findings = [
-        *(_finding(row, document, window_ns) for row in large),
+        *(_finding(row, document, result, whole_ns) for row in large),
         _long_finding(result, window_ns),
-        _allocation_finding(result, window_ns),
+        _allocation_finding(document.gaps, whole_ns),
     ]
     return [of_one_gpu(finding, document) for finding in findings if finding is not None]
 
@@ -143,14 +145,12 @@ def _first_uses(row: CauseTime, result: Gaps) -> list[CallTime]:
     return calls if sum(call.total_ns for call in calls) >= _FIRST_USE * row.total_ns else []
 
 
-def _finding(row: CauseTime, document: Document, window_ns: int) -> Finding | None:
-    result = document.gaps
-    if row.cause == "host_api" and (calls := _first_uses(row, result)):
-        paused_ns = sum(pause.duration_ns for pause in document.phases.pauses)  # told as start-up
-        apart_ns = row.total_ns - paused_ns
-        return (
-            _first_use_finding(row, calls, result, apart_ns) if apart_ns > _IDLE_SHARE * window_ns else None
-        )
+def _finding(row: CauseTime, document: Document, result: Gaps, window_ns: int) -> Finding | None:
+    whole = next(one for one in document.gaps.causes if one.cause == row.cause)  # first uses may be pauses
+    if row.cause == "host_api" and (calls := _first_uses(whole, document.gaps)):
+        apart_ns = whole.total_ns - document.phases.paused_ns  # told as start-up
+        large = apart_ns > _IDLE_SHARE * window_ns
+        return _first_use_finding(whole, calls, document.gaps, apart_ns) if large else None
     calls = [call for call in result.calls if call.cause == row.cause][:CALLS_PER_GAP]
     inside = ", ".join(f"{call.call} {format_ns(call.total_ns)}" for call in calls)
     evidence = [

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocm_perf.analysis.verdict.recurring import too_few
 from rocm_perf.analysis.verdict.themed import WORTH
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.units import format_share
 
 _MOSTLY = 0.5  # of the time: a GPU that works less has something to gain, whatever the remedy
+
+_NEARLY_ALL = 0.9  # of the time of a few kernels
 
 
 def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Finding]:
@@ -19,7 +22,7 @@ def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Fin
     if not stakes or not judged or any(stake is None or stake >= WORTH * judged for stake in stakes):
         return []
     busy = max((device.busy_ns for device in document.devices), default=0)
-    if busy < _MOSTLY * judged:
+    if busy < (_NEARLY_ALL if too_few(document) else _MOSTLY) * judged:
         return []
     return [
         Finding(

@@ -12,7 +12,7 @@ from rocm_perf.analysis.idle.long_gaps import OUTSIDE_CALLS
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
-from rocm_perf.analysis.verdict.recurring import ALLOCATION, long_pauses_ns, recurring_idle
+from rocm_perf.analysis.verdict.recurring import ALLOCATION, long_pauses_ns, recurring_idle, too_few
 from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.analysis.verdict.step_waits import waits_first
 from rocm_perf.model.document import Document
@@ -30,6 +30,10 @@ _ASYNCHRONOUSLY = (
 )
 # Launches this close to one another are one stream of work; further apart, the host does more.
 _OFTEN_NS = 1_000_000
+_TOO_FEW = (
+    "{} in which nothing repeats are too few to judge a program by: record several iterations of its loop (rocm-perf "
+    "profile --steps 3..13, or --delay)."
+)
 _PREPARED_NS = 200_000  # outside of calls for each launch: a host that takes longer does more than prepare it
 
 
@@ -117,6 +121,8 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     if _mostly_between_queued(run):
         return f"The gaps between short kernels add up: {rhythm}", _between_queued_remedy(run.setting)
     title = f"The host launches too slowly: {rhythm}"
+    if too_few(run.document):
+        return title, _TOO_FEW.format(format_count(kernels, "kernel"))
     waits = waits_first(run.graph, run.document.judged_steps, run.setting)
     return title, waits + _launch_remedy(run.setting)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rocm_perf.analysis.idle.gap_findings import gap_findings
+from rocm_perf.analysis.idle.pauses import without_pauses
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
 from rocm_perf.analysis.verdict.ranking import ranked
@@ -131,6 +133,43 @@ def test_a_pause_is_neither_idle_time_nor_judged() -> None:
     assert sum(recurring_idle(judged).values()) < MS
     assert judged.judged_ns < MS
     assert max(one.time_at_stake_ns or 0 for one in judged.findings) < MS
+
+
+def test_idle_time_is_told_without_the_pause() -> None:
+    """Ten kernels 100 us apart, 80 ms of nothing, ten more: the gaps are evidence, the pause is not."""
+    starts = [100 * US * place + (80 * MS if place >= 10 else 0) for place in range(20)]
+    recording = trace(
+        dispatches=[
+            kernel(f"k{n}", at, at + 19 * US - n, correlation_id=n + 1) for n, at in enumerate(starts)
+        ],
+        api_calls=[call("hipLaunchKernel", at - 9 * US, at - 5 * US, n + 1) for n, at in enumerate(starts)],
+    )
+    judged = of(recording)
+    left = without_pauses(judged)
+    assert judged.phases.pauses
+    assert left.idle_ns == pytest.approx(18 * 81 * US, rel=0.01)
+    assert sum(row.share for row in left.causes) == pytest.approx(1)
+    (told,) = (one for one in gap_findings(judged) if one.id == "gap-host-busy")
+    assert told.time_at_stake_ns is not None
+    assert told.time_at_stake_ns <= left.idle_ns
+    assert "18 gaps" in told.evidence[0]
+
+
+def test_a_few_kernels_that_do_not_repeat_are_too_few_to_judge() -> None:
+    starts = [100 * US * place for place in range(6)]
+    few = trace(
+        dispatches=[
+            kernel(f"k{n}", at + 5 * US, at + 20 * US, correlation_id=n + 1) for n, at in enumerate(starts)
+        ],
+        api_calls=[call("hipLaunchKernel", at, at + 4 * US, n + 1) for n, at in enumerate(starts)],
+    )
+    (said, enough) = (
+        next(finding for finding in of(recording).findings if finding.id == "host-bound")
+        for recording in (few, busy(0.15))
+    )
+    assert "6 kernels in which nothing repeats are too few" in said.remedy
+    assert "too few" not in enough.remedy
+    assert nothing_to_gain([finding("kernel-compute", 1)], of(busy(0.6, kernels=3))) == []
 
 
 def waiting(gap_us: int) -> list[Row]:
