@@ -13,6 +13,7 @@ from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
 from rocm_perf.analysis.verdict.recurring import ALLOCATION, long_pauses_ns, recurring_idle, too_few
+from rocm_perf.analysis.verdict.servers import serving_remedy
 from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.analysis.verdict.step_waits import waits_first
 from rocm_perf.model.document import Document
@@ -124,7 +125,7 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     if too_few(run.document):
         return title, _TOO_FEW.format(format_count(kernels, "kernel"))
     waits = waits_first(run.graph, run.document.judged_steps, run.setting)
-    return title, waits + _launch_remedy(run.setting)
+    return title, waits + (serving_remedy(run.trace, run.setting) or _launch_remedy(run.setting))
 
 
 def _mostly_between_queued(run: Run) -> bool:
