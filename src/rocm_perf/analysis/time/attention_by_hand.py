@@ -8,11 +8,12 @@ import re
 import polars as pl
 
 from rocm_perf.analysis.basis.keys import as_one, ordered, telling
-from rocm_perf.model.results.kernels import AttentionByHand
+from rocm_perf.model.results.kernels import AttentionByHand, AttentionProduct
 
 _STREAM = ("node", "pid", "agent_id", "queue_id", "stream_id")
 _BETWEEN = ("softmax", "elementwise", "copy", "random")  # scaling, mask, casts, dropout
 _LONGEST = 8  # kernels between two products: a longer run does something else as well
+_OWN = 0.9  # of its dispatches: then what a kernel computes on average is what it computes in attention
 _LOSS = re.compile(r"LogSoft|nll_loss|[cC]ross_?[eE]ntropy")  # softmax kernels that no attention uses
 
 
@@ -35,7 +36,20 @@ def attention_by_hand(dispatches: pl.DataFrame, family: pl.Series) -> AttentionB
         calls=runs.height,
         between_ns=int(runs["between_ns"].sum()),
         kernels=tuple(runs["names"].explode().unique(maintain_order=True)),
+        products=_products(numbered, runs["run"]),
     )
+
+
+def _products(kernels: pl.DataFrame, runs: pl.Series) -> tuple[AttentionProduct, ...]:
+    """The products that begin one of these runs, or the run after one of them, by kernel. One that has other work as
+    well is left out: what it computes here is not known."""
+    first = runs.implode()
+    inside = pl.col("run").is_in(first) | (pl.col("run") - 1).is_in(first)
+    length = pl.col("end_ns") - pl.col("start_ns")
+    products = kernels.filter("is_product").group_by("kernel", maintain_order=True)
+    sums = products.agg(calls=inside.sum(), total_ns=length.filter(inside).sum(), share=inside.mean())
+    rows = sums.filter(pl.col("share") >= _OWN).select("kernel", "calls", "total_ns").iter_rows()
+    return tuple(AttentionProduct(*row) for row in rows)
 
 
 def _runs(kernels: pl.DataFrame) -> pl.DataFrame:

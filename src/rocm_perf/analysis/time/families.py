@@ -10,6 +10,7 @@ from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.attention_by_hand import attention_by_hand
+from rocm_perf.analysis.time.attention_products import fused_products
 from rocm_perf.analysis.time.fusible import BASIS, FUSIBLE, fused_saving_ns
 from rocm_perf.analysis.time.kernel_family import RUNTIME, families, family
 from rocm_perf.analysis.time.steps import steps
@@ -24,7 +25,8 @@ from rocm_perf.units import format_ns, format_share
 FORMULAS = {
     "families.share": "kernel time of the family / kernel time of all, summed over dispatches",
     "families.attention_by_hand": "kernels between two matrix products of a stream that are a softmax and what scales, "
-    "masks and converts its rows: all of their time, at most",
+    "masks and converts its rows: all of their time, at most; and of the products, what their FLOPs leave at the "
+    "fastest rate that the same units reach in the recording",
     "families.gemm_share": "kernel time of matrix products / kernel time of all; convolution and attention are apart",
 }
 
@@ -134,20 +136,22 @@ def _attention_findings(document: Document) -> list[Finding]:
     attention, total = document.families.attention_by_hand, document.hotspots.total_ns
     if attention is None or not total or not uses_a_framework(document):
         return []
-    share = attention.between_ns / total
-    if share < _ATTENTION_SHARE:
+    if attention.between_ns < _ATTENTION_SHARE * total:
         return []
+    products = fused_products(document)
+    spent = attention.between_ns + (products.total_ns if products else 0)
     names = ", ".join(dict.fromkeys(map(short_name, attention.kernels)))
     finding = Finding(
         id=ATTENTION,
         severity="info",
-        title=f"Attention is computed by separate kernels: {format_share(share)} of the kernel time is softmax and "
-        "what is around it",
+        title=f"Attention is computed by separate kernels: {format_share(spent / total)} of the kernel time is "
+        f"softmax{', the products before and after it,' if products else ''} and what is around it",
         evidence=(
             f"{attention.calls:,} times between two matrix products: {names}; {format_ns(attention.between_ns)} in all",
             "each of them reads the scores of all pairs of tokens from memory and writes them back",
+            *((products.says,) if products else ()),
         ),
-        time_at_stake_ns=attention.between_ns,
+        time_at_stake_ns=attention.between_ns + (products.saved_ns if products else 0),
         remedy="Use a fused attention kernel: torch.nn.functional.scaled_dot_product_attention (in Hugging Face models "
         'attn_implementation="sdpa"), or FlashAttention.',
         kind="kernel-memory",

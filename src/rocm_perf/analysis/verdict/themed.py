@@ -115,7 +115,14 @@ def _capped(finding: Finding, stake: int) -> Finding:
 def _most(run: Run, idle: Mapping[str, int]) -> int:
     """What no remedy for idle time or copies can exceed: idle time that recurs, and copies between host and GPU beside
     which nothing runs, without what the profiler makes of both."""
-    return max(sum(idle.values()) + exposed_host_copies_ns(run.trace) - run.graph.profiler_ns, 0)
+    return max(sum(idle.values()) + _exposed_ns(run) - run.graph.profiler_ns, 0)
+
+
+def _exposed_ns(run: Run) -> int:
+    """The time of copies beside which nothing runs; of all of them where only sums of each rank are known."""
+    if run.graph.empty:
+        return max((device.busy_ns - device.kernel_ns for device in run.document.devices), default=0)
+    return exposed_host_copies_ns(run.trace)
 
 
 def _with_profilers_part(finding: Finding, document: Document) -> Finding:

@@ -45,12 +45,21 @@ class FamilyTotal(msgspec.Struct, frozen=True):
     libraries: tuple[str, ...]
 
 
+class AttentionProduct(msgspec.Struct, frozen=True):
+    """A kernel that next to always runs as a matrix product of attention."""
+
+    kernel: str
+    calls: int  # in attention
+    total_ns: int
+
+
 class AttentionByHand(msgspec.Struct, frozen=True):
     """Attention as separate kernels: softmax and what is around it, between two matrix products."""
 
     calls: int
     between_ns: int  # of the kernels between the products, in all calls
     kernels: tuple[str, ...]  # between the products, in the order in which they first run
+    products: tuple[AttentionProduct, ...] = ()  # without those that compute something else as well
 
 
 class Families(msgspec.Struct, frozen=True):

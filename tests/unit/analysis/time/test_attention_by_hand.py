@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from rocm_perf.analysis.overview import examine
+from rocm_perf.analysis.time.attention_products import fused_products
 from rocm_perf.analysis.time.families import family_totals
-from rocm_perf.model.results.kernels import AttentionByHand
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.kernels import AttentionByHand, AttentionProduct
+from rocm_perf.model.results.roofline import KernelRoofline, Roofline, WorkPart
 from rocm_perf.model.trace import Trace
+from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import kernel, trace
 
 PRODUCT = "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32"
@@ -34,7 +38,63 @@ def by_hand(names: list[str]) -> AttentionByHand | None:
 
 
 def test_what_runs_between_the_products_is_counted() -> None:
-    assert by_hand(ATTENTION * 3) == AttentionByHand(calls=3, between_ns=60_000, kernels=(SCALE, SOFTMAX))
+    products = (AttentionProduct(kernel=PRODUCT, calls=6, total_ns=60_000),)
+    assert by_hand(ATTENTION * 3) == AttentionByHand(
+        calls=3, between_ns=60_000, kernels=(SCALE, SOFTMAX), products=products
+    )
+
+
+def test_a_product_that_computes_something_else_as_well_is_not_counted() -> None:
+    attention = by_hand([*ATTENTION * 3, PRODUCT, SORT])
+    assert attention is not None
+    assert attention.products == ()
+
+
+def point(kernel_name: str, flops: float, tflops: float) -> KernelRoofline:
+    unknown = unavailable("", "", "not asked")
+    work = WorkPart(
+        ceiling="f16 matrix",
+        kind="compute",
+        amount=unknown,
+        rate=unknown,
+        intensity=None,
+        percent_of_ceiling=unknown,
+        basis="analytical from shapes",
+    )
+    return KernelRoofline(
+        kernel=kernel_name,
+        short_name=kernel_name,
+        gpu=0,
+        calls=6,
+        total_ns=60_000,
+        basis="analytical from shapes",
+        dispatches=6,
+        time_ns=unknown,
+        work=(work,),
+        flops=Quantity(value=flops, unit="FLOP", formula=""),
+        bytes=unknown,
+        operational_intensity=unknown,
+        tflops=Quantity(value=tflops, unit="TFLOP/s", formula=""),
+        tbytes=unknown,
+        roof=unknown,
+        percent_of_roof=unknown,
+        position=None,
+        regime="memory",
+        reason="",
+        spread=None,
+        evidence={},
+    )
+
+
+def test_a_fused_kernel_needs_the_flops_of_the_products_at_the_fastest_rate() -> None:
+    """Six products of 10 us and 1 GFLOP each; another kernel reaches 500 TFLOP/s: 2 us each."""
+    points = (point(PRODUCT, 1e9, 100.0), point("Cijk_other", 1e9, 500.0))
+    asked = document(in_order(ATTENTION * 3), roofline=Roofline(gpus=(), kernels=points))
+    products = fused_products(asked)
+    assert products is not None
+    assert (products.total_ns, products.saved_ns) == (60_000, 48_000)
+    without_shapes = document(in_order(ATTENTION * 3), roofline=Roofline(gpus=(), kernels=()))
+    assert fused_products(without_shapes) is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocm_perf.analysis.time.attention_products import fused_products
 from rocm_perf.analysis.time.families import ATTENTION, UNFUSED, family_findings, is_fusible
 from rocm_perf.analysis.time.kernel_family import OTHER
 from rocm_perf.analysis.verdict.kernels.case import Case
@@ -53,7 +54,10 @@ def _chosen(listed: Sequence[Subject], together: Sequence[Finding], document: Do
     none is large, those with the cause that holds most time, as one."""
     ids = {finding.id for finding in together}
     attention = document.families.attention_by_hand if ATTENTION in ids else None
-    fused = frozenset(attention.kernels if attention else ())
+    products = fused_products(document) if attention else None
+    fused = frozenset(attention.kernels if attention else ()) | (
+        products.kernels if products else frozenset()
+    )
     apart = [subject for subject in listed if not (fused.issuperset(subject.kernels) or _told(subject, ids))]
     large = [subject for subject in apart if subject.share >= _SHARE]
     if large:
