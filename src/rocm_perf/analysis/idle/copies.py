@@ -7,13 +7,12 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
-from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.keys import named
-from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work
+from rocm_perf.analysis.basis.launched import THREAD, launched_work
 from rocm_perf.analysis.basis.nested import enclosing, nest, nested_ops
 from rocm_perf.analysis.basis.passes import timed_copies
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
+from rocm_perf.analysis.idle.device_copies import alone_ns, device_copies, device_copy_findings
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -25,6 +24,7 @@ from rocm_perf.units import format_bytes, format_count, format_ns
 
 FORMULAS = {
     "steady_copies.bandwidth": "sum of size_bytes / sum of (end_ns - start_ns), over copies whose size was recorded",
+    "steady_copies.on_gpu": "copies from one place of a GPU to another; exposed: union of all work - union of the rest",
     "steady_copies.memory": "as the recorder says; where it does not, pageable: started by an asynchronous call that "
     "returned after the copy had ended, so the runtime staged it; blocking call: the function itself waits",
 }
@@ -42,7 +42,9 @@ def steady_copies(trace: Trace) -> SteadyCopies:
             repeated.unavailable
             or f"the recording holds {len(repeated.steps)} steps, too few to tell warm-up from the rest"
         )
-        return SteadyCopies(rows=(), copies=0, total_ns=0, basis="", unavailable=why)
+        return SteadyCopies(
+            rows=(), copies=0, total_ns=0, basis="", unavailable=why, on_gpu=device_copies(trace)
+        )
     first = repeated.steady_from_ns
     working = (
         step for step in repeated.steps if step.kernels
@@ -60,6 +62,7 @@ def steady_copies(trace: Trace) -> SteadyCopies:
         copies=copies.height,
         total_ns=int((copies["end_ns"] - copies["start_ns"]).sum()),
         basis=_basis(repeated, len(steady)),
+        on_gpu=device_copies(trace),
     )
 
 
@@ -70,12 +73,7 @@ def _basis(repeated: Steps, steady: int) -> str:
 @once_per_trace
 def exposed_host_copies_ns(trace: Trace) -> int:
     """The time of copies between host and GPU beside which that GPU runs nothing else, where it is longest."""
-    work = launched_work(trace).select(*GPU, "name", "start_ns", "end_ns")
-    crosses = named(work["name"], pl.col("name").is_in([f"copy {kind}" for kind in _HOST_KINDS]))
-    both, others = (union_ns(part, GPU).select(*GPU, "union_ns") for part in (work, work.filter(~crosses)))
-    beside = both.join(others, on=GPU, how="left", nulls_equal=True, suffix="_others")
-    alone = beside.select((pl.col("union_ns") - pl.col("union_ns_others").fill_null(0)).max())
-    return int(alone.item() or 0)
+    return alone_ns(trace, [*_HOST_KINDS])
 
 
 def _host_copies(trace: Trace) -> pl.DataFrame:
@@ -169,7 +167,11 @@ def _bandwidth(sized: pl.DataFrame) -> Quantity:
 
 
 def copy_findings(document: Document) -> list[Finding]:
-    """Findings about copies to or from the host in every step."""
+    """Findings about copies within a GPU, and those to or from the host in every step."""
+    return [*device_copy_findings(document), *_host_copy_findings(document)]
+
+
+def _host_copy_findings(document: Document) -> list[Finding]:
     every = [row for row in document.steady_copies.rows if row.per_step is not None and row.per_step >= 1]
     if not every:
         return []

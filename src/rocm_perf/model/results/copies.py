@@ -26,6 +26,24 @@ class SteadyCopy(msgspec.Struct, frozen=True):
     in_steps: float = 1.0  # share of the steps that hold one of them
 
 
+class CopySite(msgspec.Struct, frozen=True):
+    """Copies that one operator asks for, the outermost one; "" where none is known."""
+
+    site: str
+    copies: int
+    total_ns: int
+
+
+class DeviceCopies(msgspec.Struct, frozen=True):
+    """All copies from one place of a GPU's memory to another."""
+
+    copies: int
+    total_ns: int
+    exposed_ns: int  # with nothing beside them, on the GPU where that is longest
+    before_graphs_ns: int  # of those whose operator launches a graph later, or with one next in their stream
+    sites: tuple[CopySite, ...]  # longest first
+
+
 class SteadyCopies(msgspec.Struct, frozen=True):
     """Recurring copies, longest first. `basis` says what counts as steady state."""
 
@@ -34,3 +52,4 @@ class SteadyCopies(msgspec.Struct, frozen=True):
     total_ns: int
     basis: str
     unavailable: str | None = None
+    on_gpu: DeviceCopies | None = None  # of the whole judged part
