@@ -10,6 +10,7 @@ from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times_are_not_kernels
 from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.verdict.doubts import doubts
+from rocm_perf.analysis.verdict.host_pace import within_hosts_pace
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked
 from rocm_perf.analysis.verdict.setting import setting
@@ -38,7 +39,7 @@ def conclusions(
     if times_are_not_kernels(whole):
         return (), doubtful
     return concluded(
-        Run(document, unprofiled(trace), trace, setting(trace)),
+        Run(document, unprofiled(trace), trace, setting(trace), whole),
         doubtful,
         idle_is_told=not idle_is_the_profilers(whole),
         beside=statistics_findings(whole),
@@ -61,10 +62,20 @@ def concluded(
     if doubtful or not idle_is_told:
         waiting = [finding for finding in waiting if not _is_about_idle_time(finding)]
     projections, merged = themed(run, waiting)
-    alone = [*(finding for finding in waiting if finding.id not in THEMED), *beside]
+    alone = [*_alone(run, waiting), *beside]
     findings = list(_worded(_worth_a_look([*merged, *alone], document), run))
     repairs = [straggler.repair for straggler in document.ranks.stragglers if straggler.repair]
     return (*repairs, *projections), in_order(findings, document, doubtful=doubtful, startup=startup)
+
+
+def _alone(run: Run, waiting: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings of no theme; without those that the host leaves next to nothing to gain of."""
+    for finding in waiting:
+        if finding.id not in THEMED:
+            bounded = within_hosts_pace(finding, run.document, run.graph, run.whole)
+            stake = bounded.time_at_stake_ns
+            if bounded is finding or (stake or 0) >= WORTH * run.document.judged_ns:
+                yield bounded
 
 
 def in_order(

@@ -8,6 +8,7 @@ from shlex import quote
 
 from msgspec.structs import replace
 
+from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.idle.copies import exposed_host_copies_ns
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.verdict.recurring import recurring_idle
@@ -62,6 +63,9 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
     """
     stake = projection.saved_ns if projection else theme.idle(run, theme)
     stake = min(stake, _most(run, recurring_idle(run.document)))
+    speedup = projection.speedup if projection and stake == projection.saved_ns else None
+    if theme.kind == "host-bound" and stake > (most_ns := _not_busy_ns(run.document)):
+        stake, speedup = most_ns, bound(run.document.judged_ns, most_ns) if projection else None
     if stake < WORTH * run.document.judged_ns:
         return []
     largest = max(members, key=lambda member: member.time_at_stake_ns or 0)
@@ -76,7 +80,7 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
         remedy=remedy,
         evidence=tuple(evidence),
         time_at_stake_ns=stake,
-        projected_speedup=projection.speedup if projection and stake == projection.saved_ns else None,
+        projected_speedup=speedup,
     )
     merged = _with_profilers_part(merged, run.document) if theme.kind == "host-bound" else merged
     return [with_command(merged, run.document, theme.show)]
@@ -116,6 +120,12 @@ def _most(run: Run, idle: Mapping[str, int]) -> int:
     """What no remedy for idle time or copies can exceed: idle time that recurs, and copies between host and GPU beside
     which nothing runs, without what the profiler makes of both."""
     return max(sum(idle.values()) + _exposed_ns(run) - run.graph.profiler_ns, 0)
+
+
+def _not_busy_ns(document: Document) -> int:
+    """What a faster host can save at most: the GPU still has to do its work."""
+    busy = max((device.busy_ns for device in document.devices), default=0)
+    return max(document.judged_ns - busy, 0)
 
 
 def _exposed_ns(run: Run) -> int:

@@ -46,6 +46,7 @@ class Run:
     graph: Graph
     trace: Trace
     setting: Setting
+    whole: Trace | None = None  # what the judged part was cut from
 
 
 def _idle_of_causes(run: Run, theme: Theme) -> int:
