@@ -72,8 +72,9 @@ def _basis(repeated: Steps, steady: int) -> str:
 
 @once_per_trace
 def exposed_host_copies_ns(trace: Trace) -> int:
-    """The time of copies between host and GPU beside which that GPU runs nothing else, where it is longest."""
-    return alone_ns(trace, [*_HOST_KINDS])
+    """The time of copies between host and GPU, or of a direction that is not known, beside which that GPU runs nothing
+    else, where it is longest."""
+    return alone_ns(trace, [*_HOST_KINDS, "UNKNOWN"])
 
 
 def _host_copies(trace: Trace) -> pl.DataFrame:

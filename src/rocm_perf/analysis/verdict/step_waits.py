@@ -46,4 +46,5 @@ def _waits(graph: Graph) -> pl.Series:
     to_gpu = pl.col("rule").is_in(_COPY_RULES) & (pl.col("awaited") == _TO_GPU)
     other = pl.col("rule").replace_strict(_KINDS, default="result", return_dtype=pl.String)
     kind = pl.when(to_gpu).then(pl.lit("input")).otherwise(other)
-    return awaited.unique("effect", maintain_order=True).select(kind=kind).to_series()
+    once = awaited.unique("cause", maintain_order=True)  # a copy that blocks, and a wait for it, are one
+    return once.unique("effect", maintain_order=True).select(kind=kind).to_series()

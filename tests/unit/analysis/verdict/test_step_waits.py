@@ -56,3 +56,22 @@ def test_both_kinds_are_named_and_nothing_is_where_steps_are_unknown() -> None:
     assert ".item()" in said
     assert "torch.cuda.synchronize()" in said
     assert waits_first(graph, 0, TORCH) == ""
+
+
+def test_a_copy_that_blocks_and_the_wait_for_it_are_one_wait() -> None:
+    """As .item() makes them: the call that copies returns as the copy ends, and the stream is waited for."""
+    calls, kernels, copies = [], [], []
+    for step in range(STEPS):
+        at, first = step * EVERY_NS, 2 * step + 1
+        calls += [
+            call("cudaLaunchKernel", at, at + 5_000, first, **MAIN),
+            call("cudaMemcpyAsync", at + 6_000, at + 49_000, first + 1, **MAIN),
+            call("cudaStreamSynchronize", at + 49_500, at + 52_000, **MAIN),
+        ]
+        kernels.append(kernel("k", at + 6_000, at + 46_000, correlation_id=first, pid=7))
+        copies.append(
+            {"kind": "D2H", "size_bytes": 4, "start_ns": at + 47_000, "end_ns": at + 49_600, "agent_id": 0,
+             "stream_id": 0, "correlation_id": first + 1, "pid": 7}
+        )  # fmt: skip
+    graph = build(trace(api_calls=calls, dispatches=kernels, copies=copies))
+    assert waits_first(graph, STEPS, TORCH) == ""  # one a step, at its end
