@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import polars as pl
 
-from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.compare.wall import TIMED_TABLES, GpuWall, gpu_walls
 from rocm_perf.analysis.idle.gaps import gaps
@@ -226,6 +225,5 @@ def _whole(run: Recording) -> JudgedRun:
 
 def _windows(trace: Trace) -> tuple[Step, ...]:
     """The steps of the steady state."""
-    work = launched_work(trace)
-    usual = steady(steps(trace), work.filter(~carried_over(work)))
+    usual = steady(steps(trace), launched_work(trace))
     return usual.steps if usual else ()

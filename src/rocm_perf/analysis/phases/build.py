@@ -30,6 +30,7 @@ FORMULAS = {
     "phases.pauses": "idle times of all GPUs longer than 2 % of the time from the first to the last work, of which "
     "fewer than 3 others are at least half as long",
 }
+_LITTLE = 0.05  # of the work: what waits for its turn behind more than that is not the beginning
 SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")  # the tables with a start and an end
 
 
@@ -45,13 +46,13 @@ def phases(trace: Trace) -> Phases:
     carried = carried_over(work)
     own = work.filter(~carried)
     repeated = steps(trace)
-    found = steady(repeated, own)
-    judged = (
-        found.span if found else _after(working_span(own), _before_the_work(trace, work.filter(carried), own))
-    )
-    first_ns = int(own["start_ns"].min())  # type: ignore[arg-type]
+    found = steady(repeated, work)
+    waited_until = None if found else _awaited_until(trace, own, repeated)
+    ended = _latest(work.filter(carried)["end_ns"].max(), waited_until)
+    judged = found.span if found else _after(working_span(own), ended)
+    first_ns = _latest(own["start_ns"].min(), ended)
     return Phases(
-        rows=_rows(whole, first_ns, judged, "steady" if found else "work"),
+        rows=_rows(whole, first_ns or 0, judged, "steady" if found else "work"),
         origin_ns=whole.start_ns or 0,
         found_by=repeated.found_by if found else repeated.unavailable or "too few steps are alike",
         steps=len(found.steps) if found else 0,
@@ -60,6 +61,7 @@ def phases(trace: Trace) -> Phases:
         carried_over=int(carried.sum()),
         other_steps=len(found.others) if found else 0,
         other_steps_ns=_before_ns(found) if found else 0,
+        waited=waited_until is not None,
         pauses=() if found or idle_is_the_profilers(trace) else _pauses(own, whole, judged),
     )
 
@@ -88,7 +90,11 @@ def _step_ns(repeated: Steps, found: Steady | None) -> Quantity:
     the steps that launch them: it runs ahead of the GPU."""
     if found is None or found.span.start_ns is None or found.span.end_ns is None:
         return repeated.duration_ns
-    if sum(step.kernel_ns for step in found.steps) <= sum(step.duration_ns for step in found.steps):
+    kernels_ns, host_ns = (
+        sum(times)
+        for times in zip(*((step.kernel_ns, step.duration_ns) for step in found.steps), strict=True)
+    )
+    if not found.on_gpu and kernels_ns <= host_ns:
         middle = median(step.duration_ns for step in found.steps)
         return replace(repeated.duration_ns, value=middle, inputs={"steps": len(found.steps)})
     lasted = found.span.end_ns - found.span.start_ns
@@ -145,12 +151,23 @@ def _rows(whole: Span, first_work_ns: int, judged: Span, name: PhaseName) -> tup
     )
 
 
-def _before_the_work(trace: Trace, carried: pl.DataFrame, own: pl.DataFrame) -> int | None:
-    """The end of what was carried over, and of early waits for work that is not in the recording."""
-    half_ns = own["start_ns"].median()
-    waits = unrecorded_waits(trace).filter(pl.col("end_ns") <= half_ns)
-    ended: int | None = pl.concat([carried["end_ns"], waits["end_ns"]]).max()  # type: ignore[assignment]
-    return ended
+def _awaited_until(trace: Trace, own: pl.DataFrame, repeated: Steps) -> int | None:
+    """The end of the waits for work that is not in the recording, with which it begins: before them next to nothing
+    ran, and no step was marked."""
+    marked_ns = min((step.start_ns for step in repeated.steps), default=None) if repeated.host_times else None
+    ran = own.select("start_ns", (pl.col("end_ns") - pl.col("start_ns")).alias("ns"))
+    little_ns = _LITTLE * ran["ns"].sum()
+    ends = [
+        int(end)
+        for start, end in unrecorded_waits(trace).select("start_ns", "end_ns").iter_rows()
+        if (marked_ns is None or end <= marked_ns)
+        and ran.filter(pl.col("start_ns") < start)["ns"].sum() <= little_ns
+    ]
+    return max(ends, default=None)
+
+
+def _latest(*moments: object) -> int | None:
+    return max((moment for moment in moments if isinstance(moment, int)), default=None)
 
 
 def _after(span: Span, ended: int | None) -> Span:

@@ -26,6 +26,7 @@ _CUT = (
     "links",
     "scratch",
 )
+_OF_HOST = ("api_calls", "ops", "ranges")
 _ALL = 0.99  # of the recording: a cut that takes off less costs more than it tells
 _MOMENTS = {"links": "effect_ns"}
 
@@ -77,7 +78,7 @@ def cut(trace: Trace, span: Span) -> Trace:
     """What starts in the span, ranges that hold most of it, and operators that were open when it began: the launch with
     which it begins is theirs. Further passes, which ran at other times, stay whole.
 
-    A call that outlasts the span would wait for work that was cut off: it ends with the span or its last GPU work.
+    What the host does beyond the span, such as waiting for work that was cut off, ends with it or its last GPU work.
     """
     number = timed_pass(trace)
     tables = {
@@ -90,17 +91,16 @@ def cut(trace: Trace, span: Span) -> Trace:
         tables["ranges"] = pl.concat([_around(trace.table("ranges"), span, number), tables["ranges"]])
     if "ops" in tables:
         tables["ops"] = pl.concat([_open(trace.table("ops"), span, number), tables["ops"]])
-    if "api_calls" in tables:
-        ends = (tables[name]["end_ns"].max() for name in ("dispatches", "copies") if name in tables)
-        until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
-        tables["api_calls"] = _ended(tables["api_calls"], until, number)
+    ends = (tables[name]["end_ns"].max() for name in ("dispatches", "copies") if name in tables)
+    until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
+    tables |= {name: _ended(tables[name], until, number) for name in _OF_HOST if name in tables}
     return part_of(trace, Trace(tables, trace.run), span.start_ns)
 
 
-def _ended(calls: pl.DataFrame, until: pl.Expr, number: int) -> pl.DataFrame:
-    """The calls, those of the pass ended by then."""
+def _ended(table: pl.DataFrame, until: pl.Expr, number: int) -> pl.DataFrame:
+    """The rows, those of the pass ended by then."""
     end = pl.when(pl.col("pass_id") == number).then(pl.min_horizontal("end_ns", until)).otherwise("end_ns")
-    return calls.with_columns(end.alias("end_ns"))
+    return table.with_columns(end.alias("end_ns"))
 
 
 def _around(ranges: pl.DataFrame, span: Span, number: int) -> pl.DataFrame:

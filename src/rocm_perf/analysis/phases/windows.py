@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS
 from rocm_perf.analysis.time.steps import step_time
 from rocm_perf.model.results.kernels import Step, Steps
@@ -21,7 +22,7 @@ _ALIKE = 0.5  # as many others as steps need are at least half as long
 _MOST = 0.5  # of the kernels from the first step on: usual steps with fewer are not what the program does
 _AS_LONG = 0.8  # of the steps of the longest run
 _SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
-_AHEAD = 0.1  # of the steps' time: where the GPU ends this much later, the host runs ahead
+_AHEAD = 0.1  # of the steps, or of one: where the GPU ends them, or begins one, this much later, the host runs ahead
 
 
 class Steady(NamedTuple):
@@ -30,20 +31,35 @@ class Steady(NamedTuple):
     steps: tuple[Step, ...]
     span: Span
     others: tuple[Step, ...]  # usual ones apart from it
+    on_gpu: bool = False  # whether it lasts as long as the GPU's own time of the steps
+
+
+class _Lasting(NamedTuple):
+    """Steps, and when they last."""
+
+    steps: tuple[Step, ...]
+    span: Span
+    on_gpu: bool
 
 
 def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
-    """None where too few steps are alike."""
+    """None where too few steps are alike. `work` is all of it, with what was launched before the recording."""
     runs = _usual_steps(repeated)
     usual = _judged_run(runs)
     if len(usual) < FEWEST_STEPS:
         return None
-    since = work.filter(step_time(repeated) >= repeated.steps[0].start_ns)
+    carried = carried_over(work)
+    own = work.filter(~carried)
+    since = own.filter(step_time(repeated) >= repeated.steps[0].start_ns)
     if sum(step.kernels for run in runs for step in run) < _MOST * _kernels_of_a_process(since):
         return None
-    span = _span(usual, work.filter(_within(usual, step_time(repeated))))
     others = tuple(step for run in runs if run is not usual for step in run)
-    return Steady(usual, span if repeated.host_times else _from_launch(span, work), others)
+    if not repeated.host_times:
+        span = _lasting(usual, own.filter(_within(usual, step_time(repeated)))).span
+        return Steady(usual, _from_launch(span, own), others)
+    moment = pl.when(~carried).then(step_time(repeated))
+    lasting = _between_ends(usual, work.with_columns(moment=moment))
+    return Steady(lasting.steps, lasting.span, others, lasting.on_gpu)
 
 
 def _judged_run(runs: list[tuple[Step, ...]]) -> tuple[Step, ...]:
@@ -116,13 +132,43 @@ def _launched_ns(start_ns: int, work: pl.DataFrame) -> int:
     return int(launched["launch_start"].min() or start_ns)  # type: ignore[arg-type]
 
 
-def _span(steps: tuple[Step, ...], work: pl.DataFrame) -> Span:
+def _lasting(steps: tuple[Step, ...], work: pl.DataFrame) -> _Lasting:
     """The time of the steps and of the work they launched. A host that runs ahead has its time behind it when the GPU
     begins: then the GPU's time counts."""
     first, last = steps[0].start_ns, steps[-1].end_ns
     began, ended = work["start_ns"].min(), work["end_ns"].max()
     if not isinstance(began, int) or not isinstance(ended, int):
-        return Span(first, last)
+        return _Lasting(steps, Span(first, last), on_gpu=False)
     if ended > last + _AHEAD * (last - first):
-        return Span(began, ended)
-    return Span(first, max(last, ended))
+        return _Lasting(steps, Span(began, ended), on_gpu=True)
+    return _Lasting(steps, Span(first, max(last, ended)), on_gpu=False)
+
+
+def _between_ends(steps: tuple[Step, ...], work: pl.DataFrame) -> _Lasting:
+    """The same, but where the GPU has long to do with what came before the first step, its own time of the steps begins
+    when that ends. What streams that run ahead did until then is that of the step that follows the last one: where that
+    is not in the recording, the last step is not one of them. `work` says by `moment` to which step it belongs."""
+    own = work.filter(_within(steps, pl.col("moment")))
+    since = _tail_ns(steps[0], work)
+    if since is None:
+        return _lasting(steps, own)
+    followed = (work["moment"] >= steps[-1].end_ns).any()
+    whole = steps if followed or len(steps) <= FEWEST_STEPS else steps[:-1]
+    return _Lasting(whole, Span(since, _done_ns(whole[-1], own)), on_gpu=True)
+
+
+def _tail_ns(step: Step, work: pl.DataFrame) -> int | None:
+    """When what came before the step ends on the GPU, if that takes over a tenth of the step, and the step's own work
+    overlaps it."""
+    own = work.filter(_within((step,), pl.col("moment")))
+    earlier = work.filter(pl.col("moment").is_null() | (pl.col("moment") < step.start_ns))
+    if not own.height or not earlier.height:
+        return None
+    ended = int(earlier["end_ns"].max())  # type: ignore[arg-type]
+    overlaps = own["start_ns"].min() < ended < own["end_ns"].max()  # type: ignore[operator]
+    return ended if overlaps and ended - step.start_ns > _AHEAD * step.duration_ns else None
+
+
+def _done_ns(step: Step, work: pl.DataFrame) -> int:
+    """When all work up to that of the step has ended."""
+    return int(work.filter(pl.col("moment") < step.end_ns)["end_ns"].max())  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
+from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work
@@ -43,11 +44,12 @@ def steps(trace: Trace) -> Steps:
     kernels = work.filter(pl.col("kind") == "kernel")
     if not kernels.height:
         return _none("the recording holds no kernels with times")
-    annotated = _from_annotations(trace, kernels)
+    own = kernels.filter(~kernels["carried"])
+    annotated = _from_annotations(trace, own)
     pattern = (
-        _from_profiler(trace, kernels)
+        _from_profiler(trace, own)
         or annotated
-        or _from_ranges(trace, kernels)
+        or _from_ranges(trace, own)
         or _from_sequence(work)
         or _from_families(kernels)
         or _from_end(kernels)
@@ -92,8 +94,10 @@ def _length() -> pl.Expr:
 
 
 def _work(trace: Trace) -> pl.DataFrame:
-    """Kernels and copies of the process with the most kernels, with the time that decides to which step they belong."""
-    work = launched_work(trace)
+    """Kernels and copies of the process with the most kernels, with the time that decides to which step they belong,
+    and whether they are the tail of an earlier one."""
+    everything = launched_work(trace)
+    work = everything.with_columns(carried_over(everything).alias("carried"))
     process = ["node", "pid"]
     if telling(process, work):
         kernels = (pl.col("kind") == "kernel").sum().alias("kernels")

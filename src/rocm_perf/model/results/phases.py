@@ -50,8 +50,9 @@ class Phases(msgspec.Struct, frozen=True):
     steps: int  # in the steady state; 0 where nothing repeats
     step_ns: Quantity  # median
     kernels_per_step: Quantity
-    carried_over: int  # kernels at the start that were launched before the recording began
+    carried_over: int  # kernels and copies at the start that were launched before the recording began
     pauses: tuple[Pause, ...]
+    waited: bool = False  # what comes before the work is a wait for work that was not recorded
     other_steps: int = 0  # like those of the steady state, apart from it
     other_steps_ns: int = 0  # that they take before it
     unavailable: str | None = None

@@ -74,15 +74,17 @@ def _step(mean_ns: float, phases: Phases) -> str:
 
 
 def phase_name(row: Phase, phases: Phases) -> str:
-    """What the phase is called; before the work there may be that of an earlier step."""
-    return "an earlier step" if row.name == "before" and phases.carried_over else _NAMES[row.name]
+    """What the phase is called; before the work there may be that of an earlier step, or what was not recorded."""
+    if row.name == "before" and phases.carried_over:
+        return "an earlier step"
+    return "waiting for unrecorded work" if row.name == "before" and phases.waited else _NAMES[row.name]
 
 
 def _lines(phases: Phases) -> list[str]:
     how = "Found by" if phases.steps else "Nothing repeats"
     lines = [f"{how}: {phases.found_by}."]
     if phases.carried_over:
-        count = format_count(phases.carried_over, "kernel")
+        count = format_count(phases.carried_over, "kernel or copy", "kernels and copies")
         lines.append(f"{count} at the start were launched before the recording began, and count for nothing.")
     lines += [
         f"Pause of {format_ns(pause.duration_ns)} before {pause.after}, which does not recur."

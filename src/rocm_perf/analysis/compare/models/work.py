@@ -84,7 +84,8 @@ def _work(run: JudgedRun, gpu: GpuWall) -> pl.DataFrame:
 def _with_step(run: JudgedRun, work: pl.DataFrame) -> pl.DataFrame:
     if not run.windows:
         return work.with_columns(step=pl.lit(0, pl.UInt32))
-    moment = pl.coalesce("launch_ns", "start_ns") if run.on_host else pl.col("start_ns")
+    begun = pl.coalesce("launch_ns", "start_ns") if run.on_host else pl.col("start_ns")
+    moment = pl.when(~pl.col("carried")).then(begun)
     windows = pl.DataFrame(
         {
             "moment": [window.start_ns for window in run.windows],

@@ -1,0 +1,105 @@
+"""Steps of a host that runs ahead, recorded from the middle of one; and waits for work that was not recorded."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_perf.analysis.basis.carried import carried_over
+from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.compare.populations import compare
+from rocm_perf.analysis.compare.runs import Recording
+from rocm_perf.analysis.overview import examine
+from rocm_perf.analysis.phases.build import phases
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.traces import Row, call, kernel, marked, trace
+
+MS = 1_000_000
+STEP = 100 * MS
+TAIL = 60 * MS  # of the step before the recording
+
+
+def ahead(steps: int, *, recorded_ms: int = 60) -> Trace:
+    """Every step launches a kernel of a side stream, which runs at once, and ten of a stream that is 60 ms behind."""
+    tail = [
+        kernel("work", at * MS, at * MS + 9 * MS, correlation_id=900 + at) for at in range(0, recorded_ms, 10)
+    ]
+    work: list[Row] = list(tail)
+    calls: list[Row] = []
+    for step in range(steps):
+        base, first = step * STEP, 20 * step + 1
+        calls += [
+            call("hipLaunchKernel", base + MS * at, base + MS * at + 100, first + at) for at in range(11)
+        ]
+        work.append(kernel("fetch", base + MS // 10, base + MS, correlation_id=first, stream_id=1))
+        work += [
+            kernel(
+                "work",
+                base + TAIL + 10 * MS * at,
+                base + TAIL + 10 * MS * at + 9 * MS,
+                correlation_id=first + at + 1,
+            )
+            for at in range(10)
+        ]
+    ranges = [marked(f"ProfilerStep#{step}", step * STEP, step * STEP + 99 * MS) for step in range(steps)]
+    return trace(dispatches=work, api_calls=calls, ranges=ranges)
+
+
+def test_a_stream_that_copies_ahead_does_not_hide_what_another_carried_over() -> None:
+    work = launched_work(ahead(5))
+    assert carried_over(work).sum() == 6
+    assert set(work.filter(carried_over(work))["name"].cast(str)) == {"work"}
+
+
+def test_the_steps_of_the_gpu_begin_where_the_carried_work_ends() -> None:
+    division = phases(ahead(6))
+    assert (
+        division.steps == 5
+    )  # of the last, the kernel of the side stream that belongs to the next is not here
+    assert division.step_ns.value == pytest.approx(STEP, rel=0.02)
+    assert division.kernels_per_step.value == 11
+    assert [row.name for row in division.rows] == ["before", "steady", "end"]
+
+
+def test_what_is_judged_is_as_long_as_its_steps() -> None:
+    document = examine(ahead(6), "x")
+    assert document.judged_ns / document.judged_steps == pytest.approx(STEP, rel=0.02)
+
+
+def test_counts_of_a_step_are_those_of_whole_steps() -> None:
+    sides = [[Recording(name, ahead(count))] for name, count in (("base", 6), ("new", 8))]
+    kernels = compare(*sides).kernels
+    assert {change.kernel: (change.calls.base, change.calls.new) for change in kernels} == {
+        "work": (10, 10),
+        "fetch": (1, 1),
+    }
+
+
+def waiting(before_ms: int, *, steps: bool = False) -> Trace:
+    """Work, then 50 ms in which what was launched waits with nothing before it, then 40 ms of work."""
+    starts = [*range(0, before_ms, 2), *range(before_ms + 50, before_ms + 90, 2)]
+    kernels = [
+        kernel(f"k{at}", at * MS + 100, at * MS + 2 * MS, correlation_id=1 + place)
+        for place, at in enumerate(starts)
+    ]
+    calls = [
+        call("hipLaunchKernel", min(at, before_ms) * MS, min(at, before_ms) * MS + 50, 1 + place)
+        for place, at in enumerate(starts)
+    ]
+    ranges = [marked(f"ProfilerStep#{place}", at * MS, at * MS + 60 * MS) for place, at in enumerate((0, 60))]
+    return trace(dispatches=kernels, api_calls=calls, **({"ranges": ranges} if steps else {}))
+
+
+def test_a_wait_with_next_to_nothing_before_it_is_not_called_start_up() -> None:
+    division = phases(waiting(2))
+    assert [row.name for row in division.rows] == ["before", "work"]
+    assert division.waited
+    assert division.rows[0].duration_ns == pytest.approx(52 * MS, rel=0.01)
+
+
+@pytest.mark.parametrize(("before_ms", "steps"), [(20, False), (2, True)])
+def test_a_wait_behind_work_or_within_a_marked_step_is_part_of_the_work(before_ms: int, steps: bool) -> None:
+    division = phases(waiting(before_ms, steps=steps))
+    assert "start-up" not in [row.name for row in division.rows]
+    assert division.judged is not None
+    assert division.judged.duration_ns == pytest.approx((before_ms + 90) * MS, rel=0.01)
+    assert not division.waited
