@@ -276,5 +276,10 @@ def _run_info(groups: list[Group], nodes: pl.DataFrame, notices: list[str]) -> R
         losses=tuple(losses),
         notices=tuple(dict.fromkeys([notice for part in parts for notice in part.notices] + notices)),
         recorded_at=next((part.recorded_at for part in parts if part.recorded_at), None),
+        numbering=min(
+            (part.numbering for part in parts if part.numbering is not None),
+            key=lambda numbers: numbers.followed / numbers.recorded,
+            default=None,
+        ),
         collection=min(records, key=lambda record: record.rank or 0) if records else None,
     )

@@ -12,7 +12,7 @@ from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.survey import Survey
 from rocm_perf.model import schema
 from rocm_perf.model.collection import CollectionRecord
-from rocm_perf.model.run import Loss
+from rocm_perf.model.run import Loss, Numbering
 from rocm_perf.model.time_window import Span
 
 
@@ -43,6 +43,7 @@ class Part:
     losses: tuple[Loss, ...] = ()
     notices: tuple[str, ...] = ()
     recorded_at: str | None = None
+    numbering: Numbering | None = None
     sensing: Sensing | None = None
     collection: CollectionRecord | None = None  # the record of rocm-perf's own runs
 

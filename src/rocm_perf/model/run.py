@@ -25,6 +25,15 @@ class Loss(msgspec.Struct, frozen=True):
     records: int | None = None
 
 
+class Numbering(msgspec.Struct, frozen=True):
+    """What the numbers say that a profiler gave to its events one by one: a file that was thinned has gaps all over."""
+
+    counter: str  # what the file calls the number
+    recorded: int  # different numbers
+    numbered: int  # from the first number to the last
+    followed: int  # of those that are recorded: by the next number
+
+
 # What a reader says of times that a spreadsheet turned into 8.1097E+14: as a loss of rows, or as a notice of the file.
 ROUNDED_ROWS = "times of dispatches that are not whole nanoseconds"
 ROUNDED_FILE = "the timestamps were rounded by the program that last saved the file, so they are left out"
@@ -48,4 +57,5 @@ class RunInfo(msgspec.Struct, frozen=True):
     recorded_at: str | None = None
     window: str | None = None  # the part of the recording that this is, where it is not all of it
     collection: CollectionRecord | None = None  # if rocm-perf itself recorded it
+    numbering: Numbering | None = None  # of the file with most gaps
     adoption: Adoption | None = None  # if captures of its graphs were laid beside it

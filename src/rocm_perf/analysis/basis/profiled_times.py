@@ -6,10 +6,13 @@ import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.model.run import Numbering
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_ns
 
 _MANY = 20  # fewer kernels may have one length by chance
+_NUMBERED = 100  # events: of fewer, some may be missing for other reasons
+_FOLLOWED = 0.8  # of the numbers of events are followed by the next one where few are missing
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
@@ -28,14 +31,30 @@ def times_are_not_kernels(trace: Trace) -> str | None:
 
 @once_per_trace
 def idle_is_the_profilers(trace: Trace) -> str | None:
-    """Why the time between kernels is the profiler's: it ran them one by one to count, or kept no times of theirs."""
+    """Why the time between kernels is not the program's idle time: the profiler ran them one by one to count, or kept
+    no times of theirs, or most of what lay between them was taken out of the recording."""
     if times_are_not_kernels(trace):
         return "the times are the profiler's measuring ranges, not those of kernels"
     if trace.has("dispatches") and _counted_while_timed(trace):
         return (
             "kernels ran one by one while their counters were read: the time between them is the profiler's"
         )
+    if (numbers := thinned(trace)) is not None:
+        absent = numbers.numbered - numbers.recorded
+        return (
+            f"{absent:,} of {numbers.numbered:,} events are missing from the recording: what lies between its kernels "
+            "is not known"
+        )
     return None
+
+
+def thinned(trace: Trace) -> Numbering | None:
+    """The numbers of events of a recording from which many were taken out: usually the next number follows, also where
+    a recording was cut out of a longer one."""
+    numbers = trace.run.numbering
+    if numbers is None or numbers.recorded < _NUMBERED:
+        return None
+    return numbers if numbers.followed < _FOLLOWED * numbers.recorded else None
 
 
 def _counted_while_timed(trace: Trace) -> bool:

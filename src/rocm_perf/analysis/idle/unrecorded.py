@@ -24,11 +24,14 @@ _WAIT = {
     "start_ns": pl.Int64,
     "end_ns": pl.Int64,
     "name": pl.String,
+    "launch_end": pl.Int64,
+    "launch_name": pl.String,
     "held": pl.Boolean,
     "call": pl.String,
     "inside": pl.Boolean,
 }
 _SPAN = ("start_ns", "end_ns")
+_LAUNCH = ("launch_end", "launch_name")
 _SIGNAL = "^hsa_"  # threads of the runtime wait for signals all the time
 _CALL = {"name": "call", "start_ns": "called", "end_ns": "returned"}
 
@@ -38,8 +41,9 @@ def unrecorded_waits(trace: Trace) -> pl.DataFrame:
     """Intervals in which nothing recorded ran on a GPU, although work launched before waited for its turn there, or
     the host for the GPU.
 
-    Columns: node, pid, agent_id, start_ns, end_ns; name (of the work that ends it), held (whether that had been
-    launched), call (in which the host spent most of it), inside (between recorded work, like idle time).
+    Columns: node, pid, agent_id, start_ns, end_ns; name (of the work that ends it), launch_end and launch_name (when
+    and by what that was launched), held (whether it had been by then), call (in which the host spent most of it),
+    inside (between recorded work, like idle time).
     """
     calls = timed_calls(trace)
     columns = calls.select(*_PROCESS, *(pl.col(old).alias(new) for old, new in _CALL.items()))
@@ -60,12 +64,12 @@ def unrecorded_waits(trace: Trace) -> pl.DataFrame:
 
 def _without_work(trace: Trace) -> pl.DataFrame:
     """What ends each long idle time of a GPU, and its first work of all, with `since_ns` and `inside`."""
-    work = launched_work(trace).select(*_PROCESS, "agent_id", "name", *_SPAN, "launch_end")
+    work = launched_work(trace).select(*_PROCESS, "agent_id", "name", *_SPAN, *_LAUNCH)
     gaps = holes(work, GPU).with_columns(pl.lit(True).alias("inside"))
     first = firsts(ordered(work, ["start_ns"]), GPU)
     led_in = first.with_columns(pl.col("launch_end").alias("since_ns"), pl.lit(False).alias("inside"))
     idle = pl.concat([gaps, led_in]).filter(pl.col("start_ns") - pl.col("since_ns") >= LONG_WAIT_NS)
-    idle = idle.cast({"name": pl.String})
+    idle = idle.cast({"name": pl.String, "launch_name": pl.String})
     spans = idle.select(*_PROCESS, pl.col("since_ns").alias("start_ns"), pl.col("start_ns").alias("end_ns"))
     elsewhere = overlap_ns(spans, work, _PROCESS)  # on another GPU, which this one may have waited for
     return idle.filter(elsewhere <= _NOTHING * (spans["end_ns"] - spans["start_ns"]))

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
-from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times_are_not_kernels
-from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
-from rocm_perf.analysis.time.busy import device_times
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, thinned, times_are_not_kernels
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.trust.lost import excerpts, launches, replays, single_losses
 from rocm_perf.analysis.verdict.host_only import host_only
 from rocm_perf.analysis.verdict.only_copies import only_copies
+from rocm_perf.analysis.verdict.unrecorded import waited_for_unrecorded
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.results.times import DeviceTime
-from rocm_perf.model.run import ROUNDED_FILE, ROUNDED_ROWS
+from rocm_perf.model.run import ROUNDED_FILE, ROUNDED_ROWS, Numbering
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
@@ -27,7 +23,6 @@ from rocm_perf.units import format_count, format_ns, format_share
 _MISSING = 0.2  # of the numbered dispatches, which are at least
 _NUMBERED = 100  # : a few numbers may have gone to other things
 _LOST = 0.05  # of the launches, or of the kernels of graphs
-_WAITED = 0.1  # of the GPU's window
 # The ids of what is found here, by which it comes first where parts of a recording become one.
 DOUBTS = frozenset(
     {
@@ -40,6 +35,7 @@ DOUBTS = frozenset(
         "times-rounded",
         "times-of-the-profiler",
         "dispatches-missing",
+        "events-missing",
         "graph-kernels-lost",
         "kernels-lost",
         "waits-for-unrecorded-work",
@@ -80,6 +76,8 @@ def _measured_launches(trace: Trace) -> list[str]:
 
 
 def _thinned(trace: Trace) -> Finding | None:
+    if (numbers := thinned(trace)) is not None:
+        return _events_missing(numbers)
     found = excerpts(trace)
     if found is None or found.numbered < _NUMBERED or idle_is_the_profilers(trace):
         return None
@@ -98,6 +96,22 @@ def _thinned(trace: Trace) -> Finding | None:
         ),
         remedy="Idle time and totals of the whole mean nothing; kernels may be compared with one another. Record "
         "without a kernel filter, and keep every row of the file.",
+    )
+
+
+def _events_missing(numbers: Numbering) -> Finding:
+    absent = numbers.numbered - numbers.recorded
+    return Finding(
+        id="events-missing",
+        severity="warning",
+        kind="unrecorded-work",
+        title=f"{format_share(absent / numbers.numbered)} of the events are missing from the recording",
+        evidence=(
+            f"{numbers.recorded:,} of the {numbers.numbered:,} events that the profiler numbered ({numbers.counter}) "
+            f"are here, and {format_share(numbers.followed / numbers.recorded)} of them are followed by the next one",
+        ),
+        remedy="The file was thinned after it was recorded: idle times, totals and counts of the whole mean nothing; "
+        "kernels may be compared with one another. Take the file as the profiler wrote it.",
     )
 
 
@@ -160,50 +174,6 @@ def _lost_launches(trace: Trace) -> Finding | None:
     )
 
 
-def _waited_for_others(trace: Trace) -> Finding | None:
-    waits = (
-        unrecorded_waits(trace)
-        .filter("inside")
-        .with_columns((pl.col("end_ns") - pl.col("start_ns")).alias("ns"))
-    )
-    devices = device_times(trace)
-    waited = int(waits["ns"].sum())
-    if not waited or waited < _WAITED * sum(row.window_ns for row in devices):
-        return None
-    longest = waits.sort("ns", descending=True).row(0, named=True)
-    call = longest["call"]
-    return Finding(
-        id="waits-for-unrecorded-work",
-        severity="warning",
-        kind="unrecorded-work",
-        title=f"For {format_ns(waited)} the GPU worked on something that is not in the recording",
-        evidence=(
-            *_what_waited(longest),
-            *([f"the host spent that time inside {call}, which waits for the GPU"] if call else []),
-            *_apart_from_waits(waits, devices),
-        ),
-        remedy="Not idle time: work from before the recording, or of another process, occupied the GPU. Begin the "
-        "recording some steps earlier, or record every process that uses this GPU.",
-    )
-
-
-def _what_waited(wait: dict[str, Any]) -> list[str]:
-    name, length = short_name(wait["name"]), format_ns(wait["ns"])
-    if wait["held"]:
-        return [f"{name} began {length} after its launch, and nothing that was recorded ran before it"]
-    return [f"before {name} the host waited {length} for the GPU, and nothing that was recorded ran"]
-
-
-def _apart_from_waits(waits: pl.DataFrame, devices: tuple[DeviceTime, ...]) -> list[str]:
-    window = sum(row.window_ns for row in devices) - int(waits["ns"].sum())
-    busy = sum(row.busy_ns for row in devices)
-    return (
-        [f"in the remaining {format_ns(window)} the GPU is busy {format_share(busy / window)} of the time"]
-        if window
-        else []
-    )
-
-
 def _rounded_times(trace: Trace) -> Finding | None:
     rounded = any(loss.what == ROUNDED_ROWS for loss in trace.run.losses) or ROUNDED_FILE in trace.run.notices
     if not rounded or not trace.has("dispatches") or timed_dispatches(trace).height:
@@ -228,5 +198,5 @@ _CHECKS: tuple[Callable[[Trace], Finding | None], ...] = (
     _thinned,
     _lost_replays,
     _lost_launches,
-    _waited_for_others,
+    waited_for_unrecorded,
 )

@@ -3,6 +3,7 @@ shapes repeat thousands of times, so each distinct text is kept once."""
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -10,9 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.ingest.kineto.fields import CATEGORIES, GROUPS, IGNORED, Field, Texts
+from rocm_perf.ingest.kineto.fields import CATEGORIES, COUNTER, GROUPS, IGNORED, NUMBERED, Field, Texts
 from rocm_perf.ingest.kineto.types import MAX_FLOAT_US, Event
 from rocm_perf.ingest.kineto.window import EventWindow
+from rocm_perf.model.run import Numbering
 
 FRAME_ROWS = 1 << 14  # a frame per piece would cost more than its rows
 
@@ -58,6 +60,7 @@ class Columns:
         self._groups: dict[str, _Group] = {}
         self.rank_of_process: dict[int, int] = {}
         self.profiler_ranges = 0
+        self._numbers = array("q")
 
     def add(self, events: Iterable[Event]) -> None:
         """Add one piece of the event list."""
@@ -66,6 +69,8 @@ class Columns:
             categories[event.cat].append(event)
         for category, members in categories.items():
             self._add_category(category, members)
+            if category in NUMBERED:
+                self._numbers.extend(event.args.number for event in members if type(event.args.number) is int)
 
     def frame(self, group: str) -> pl.DataFrame:
         """All rows of a group, with texts restored; empty if there were none."""
@@ -85,6 +90,16 @@ class Columns:
         """The numbers of the kernels that are kept, which are all or those of the window, in the order of the file."""
         numbers = self._window.kernel_numbers if self._window else range(1, kernels + 1)
         return pl.Series("dispatch_id", numbers, dtype=pl.Int64)
+
+    @property
+    def numbering(self) -> Numbering | None:
+        """How the numbers follow one another that the profiler gave to its events; None where it gave none."""
+        numbers = pl.Series(self._numbers, dtype=pl.Int64).unique().sort()
+        if numbers.is_empty():
+            return None
+        followed = int((numbers.diff() == 1).sum())
+        numbered = int(numbers[-1]) - int(numbers[0]) + 1
+        return Numbering(counter=COUNTER, recorded=numbers.len(), numbered=numbered, followed=followed)
 
     @property
     def too_long_for_float(self) -> bool:

@@ -177,6 +177,9 @@ CATEGORIES = {
     "cuda_sync": "wait",
     "overhead": "overhead",
 }
+# Kineto counts the events of the framework, with one counter: operators, ranges, Python functions, memory events.
+COUNTER = "Ev Idx"
+NUMBERED = frozenset({"cpu_op", "user_annotation", "python_function", "cpu_instant_event"})
 IGNORED = frozenset({"ac2g", "async", "async_cpu_to_gpu", "async_gpu", "Trace", "cuda_profiler_range"})
 
 

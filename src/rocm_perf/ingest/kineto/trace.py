@@ -32,7 +32,7 @@ from rocm_perf.ingest.kineto.window import EventWindow
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model import schema
-from rocm_perf.model.run import Loss
+from rocm_perf.model.run import Loss, Numbering
 from rocm_perf.model.time_window import WHOLE, Span, within
 
 _KEYS = frozenset(
@@ -82,6 +82,7 @@ def read(source: Source, span: Span = WHOLE) -> Part:
             world_size=header.distributed.world_size if header.distributed else None,
             clock="epoch" if header.base_ns is not None else "unknown",
             notices=(*notices, *trace.notices),
+            numbering=trace.numbering,
         ),
     )
 
@@ -98,6 +99,7 @@ class Gathered(NamedTuple):
     header: Header
     losses: list[Loss]
     notices: list[str]
+    numbering: Numbering | None = None
 
 
 def gather(source: Source, span: Span = WHOLE) -> Gathered:
@@ -106,6 +108,7 @@ def gather(source: Source, span: Span = WHOLE) -> Gathered:
         columns, header, losses = _collect(source, span, exact=False)
         if columns.too_long_for_float:
             columns, header, losses = _collect(source, span, exact=True)
+    numbering = columns.numbering
     tables, notices = _tables(columns, header)
     if columns.profiler_ranges:
         tables |= profiler_ranges(source, header)
@@ -115,7 +118,7 @@ def gather(source: Source, span: Span = WHOLE) -> Gathered:
             "the profiler window was empty",
             "Check the profiler's schedule.",
         )
-    return Gathered(tables=tables, header=header, losses=losses, notices=notices)
+    return Gathered(tables=tables, header=header, losses=losses, notices=notices, numbering=numbering)
 
 
 def _collect(source: Source, span: Span, *, exact: bool) -> tuple[Columns, Header, list[Loss]]:

@@ -58,6 +58,7 @@ class Args(msgspec.Struct, gc=False, frozen=True):
     device_type: Int64 | None = msgspec.field(default=None, name="Device Type")
     allocated: Int64 | None = msgspec.field(default=None, name="Total Allocated")
     reserved: Int64 | None = msgspec.field(default=None, name="Total Reserved")
+    number: IntOrText = msgspec.field(default=None, name="Ev Idx")
     wait_on_stream: Int64 | None = None
     name: str | None = None
     rank: Int64 | None = None
@@ -108,9 +109,11 @@ class _NoArgs(msgspec.Struct, gc=False, frozen=True):
 class _PythonArgs(msgspec.Struct, gc=False, frozen=True):
     python_id: Int64 | None = msgspec.field(default=None, name="Python id")
     python_parent: Int64 | None = msgspec.field(default=None, name="Python parent id")
+    number: IntOrText = msgspec.field(default=None, name="Ev Idx")
 
 
 class _AnnotationArgs(msgspec.Struct, gc=False, frozen=True):
+    number: IntOrText = msgspec.field(default=None, name="Ev Idx")
     shapes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Dims")
     dtypes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
 
@@ -125,6 +128,7 @@ class _CallArgs(msgspec.Struct, gc=False, frozen=True):
 
 
 class _OperatorArgs(msgspec.Struct, gc=False, frozen=True):
+    number: IntOrText = msgspec.field(default=None, name="Ev Idx")
     op_id: IntOrText = msgspec.field(default=None, name="External id")
     sequence: Int64 | None = msgspec.field(default=None, name="Sequence number")
     forward_thread: Int64 | None = msgspec.field(default=None, name="Fwd thread id")

@@ -19,6 +19,7 @@ from rocm_perf.ingest.kineto import trace as kineto
 from rocm_perf.ingest.load import load
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.sniff import sniff
+from rocm_perf.model.run import Numbering
 from tests.recordings import recording
 
 BASE_NS = 1_700_000_000_000_000_000
@@ -326,3 +327,20 @@ def test_times_equal_an_independent_decimal_reading(specimens: Path, name: str) 
     ]
     dispatches = kineto.read(Source(file)).tables["dispatches"]
     assert dispatches.select("start_ns", "end_ns").rows() == expected
+
+
+def test_the_numbers_of_events_say_what_was_taken_out(tmp_path: Path) -> None:
+    ops = [span("cpu_op", "aten::mm", str(number), "1", **{"Ev Idx": number}) for number in (4, 5, 6, 9)]
+    instant = {
+        "ph": "i",
+        "cat": "cpu_instant_event",
+        "name": "[memory]",
+        "s": "t",
+        "pid": 77,
+        "tid": 78,
+        "ts": 7,
+    }
+    memory = json.dumps({**instant, "args": {"Ev Idx": 7, "Bytes": 8, "Device Type": 0}})
+    path = tmp_path / "thinned.json"
+    path.write_text(trace(*ops, memory, LAUNCH, KERNEL))
+    assert load(path).run.numbering == Numbering(counter="Ev Idx", recorded=5, numbered=6, followed=3)
