@@ -276,6 +276,8 @@ def _run_info(groups: list[Group], nodes: pl.DataFrame, notices: list[str]) -> R
         losses=tuple(losses),
         notices=tuple(dict.fromkeys([notice for part in parts for notice in part.notices] + notices)),
         recorded_at=next((part.recorded_at for part in parts if part.recorded_at), None),
+        world_size=max((part.world_size for part in parts if part.world_size), default=None),
+        software=tuple(dict.fromkeys(name for part in parts for name in part.software)),
         numbering=min(
             (part.numbering for part in parts if part.numbering is not None),
             key=lambda numbers: numbers.followed / numbers.recorded,

@@ -43,6 +43,7 @@ class Part:
     losses: tuple[Loss, ...] = ()
     notices: tuple[str, ...] = ()
     recorded_at: str | None = None
+    software: tuple[str, ...] = ()
     numbering: Numbering | None = None
     sensing: Sensing | None = None
     collection: CollectionRecord | None = None  # the record of rocm-perf's own runs

@@ -147,6 +147,7 @@ def _roofline(document: Document, page: Page) -> dict[str, Any]:
 def _comparison(question: Question, base: Path, new: Path) -> dict[str, Any]:
     comparison = api.compare(base, new)
     facts = {
+        "setting": comparison.setting,
         "per": comparison.per,
         "basis": comparison.basis,
         "wall": comparison.wall,

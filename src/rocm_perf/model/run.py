@@ -57,5 +57,7 @@ class RunInfo(msgspec.Struct, frozen=True):
     recorded_at: str | None = None
     window: str | None = None  # the part of the recording that this is, where it is not all of it
     collection: CollectionRecord | None = None  # if rocm-perf itself recorded it
+    world_size: int | None = None  # the ranks of the job, if a file says so
+    software: tuple[str, ...] = ()  # what the program ran with, as its files say: "CUDA runtime 12.8.93"
     numbering: Numbering | None = None  # of the file with most gaps
     adoption: Adoption | None = None  # if captures of its graphs were laid beside it

@@ -14,6 +14,7 @@ from rocm_perf.analysis.compare.modules import module_changes, why_no_modules
 from rocm_perf.analysis.compare.notes import notes_on, wall_doubt
 from rocm_perf.analysis.compare.operators import has_operators, operator_changes, why_no_operators
 from rocm_perf.analysis.compare.runs import JudgedRun, Recording, judged_runs
+from rocm_perf.analysis.compare.setting import setting_change
 from rocm_perf.analysis.compare.waterfall import waterfall
 from rocm_perf.analysis.verdict.scorecard import kernel_count
 from rocm_perf.model.results.comparison import Change, Comparison, Side
@@ -54,6 +55,7 @@ def compare(
         modules_unavailable=why_no_modules(runs.base, runs.new),
         findings=finding_changes(runs.base, runs.new, kernels),
         notes=tuple(notes_on(sides, kernels, runs)),
+        setting=setting_change(*sides),
     )
 
 

@@ -82,6 +82,7 @@ def read(source: Source, span: Span = WHOLE) -> Part:
             world_size=header.distributed.world_size if header.distributed else None,
             clock="epoch" if header.base_ns is not None else "unknown",
             notices=(*notices, *trace.notices),
+            software=header.software,
             numbering=trace.numbering,
         ),
     )

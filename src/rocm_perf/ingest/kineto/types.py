@@ -285,6 +285,12 @@ class Header(msgspec.Struct):
     end: RecorderEnd | None = msgspec.field(default=None, name="rocm_perf_end")
 
     @property
+    def software(self) -> tuple[str, ...]:
+        """The runtime of the program and its version, where the trace says so."""
+        runtimes = (("HIP runtime", self.hip_runtime), ("CUDA runtime", self.cuda_runtime))
+        return tuple(f"{name} {version}" for name, version in runtimes if version is not None)
+
+    @property
     def backend(self) -> str | None:
         """Which library recorded the GPU side, where the trace says so."""
         for name in ("rocprofiler_sdk", "roctracer", "cupti"):

@@ -40,6 +40,9 @@ class ComparedRun(msgspec.Struct, frozen=True):
     dispatches: int
     kernel_ns: int  # summed over dispatches
     recorded: tuple[str, ...]  # tables with times; the wall spans them
+    devices: tuple[str, ...] = ()  # what the GPUs are called that did work
+    world_size: int | None = None  # the ranks of its job
+    software: tuple[str, ...] = ()  # runtimes and their versions
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -158,6 +161,9 @@ class Comparison(msgspec.Struct, frozen=True):
     findings: tuple[FindingChange, ...]
     notes: tuple[str, ...]
     checks: tuple[Check, ...] = ()
+    setting: str | None = (
+        None  # how hardware, ranks or runtimes of the sides differ: not by a change of the program
+    )
     schema_version: int = 4
 
     @property

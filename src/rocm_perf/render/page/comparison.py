@@ -51,7 +51,7 @@ def comparison_page(
         headline=headline(comparison),
         walls=_walls(comparison),
         pace=_pace(comparison),
-        verdict=comparison.wall.verdict,
+        verdict=comparison.wall.verdict if comparison.setting is None else "no difference shown",
         basis=tuple(basis_lines(comparison)),
         fates=tuple(_fates(comparison)),
         views=views,

@@ -16,7 +16,8 @@ def print_comparison(comparison: Comparison, console: Console, top: int) -> None
     """Print the whole comparison, with at most `top` kernels."""
     width = console.width
     blocks = paragraph(title(comparison), width, style="bold")
-    blocks += paragraph(headline(comparison), width, style=_STYLES[comparison.wall.verdict])
+    style = _STYLES[comparison.wall.verdict if comparison.setting is None else "no difference shown"]
+    blocks += paragraph(headline(comparison), width, style=style)
     for text in basis_lines(comparison):
         blocks += paragraph(text, width, style="dim")
     for block in blocks:

@@ -44,7 +44,14 @@ _OUTSIDE_IDLE = ("kernels", "copies", "before_first", "after_last")
 
 
 def headline(comparison: Comparison) -> str:
-    """How the wall changed, and whether the runs show it."""
+    """How the wall changed, and whether the runs show it; first, how the machines differ that it was measured on."""
+    wall = _wall_line(comparison)
+    if comparison.setting is None:
+        return wall
+    return f"The sides ran on {comparison.setting}. What differs is not the effect of a change alone. {wall}"
+
+
+def _wall_line(comparison: Comparison) -> str:
     wall = comparison.wall
     if wall.base is None or wall.new is None or wall.ratio is None or comparison.wall_unavailable:
         return f"Wall unavailable: {comparison.wall_unavailable or wall.no_interval}"
