@@ -6,14 +6,19 @@ import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import bound
+from rocm_perf.analysis.collectives.sizes import many_and_small, message_sizes
 from rocm_perf.analysis.collectives.slow import WORTH, slow_collectives
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.communication import CollectiveTotal, Communication
-from rocm_perf.units import format_bytes, format_count, format_ns, format_share
+from rocm_perf.units import format_count, format_ns, format_share
 
 _SHOWN = 3
+_BUCKETS = (
+    "Send fewer and larger messages first: put what is sent one by one into buckets (DDP bucket_cap_mb, one flat "
+    "tensor, or torch.distributed's coalescing manager). "
+)
 
 
 def communication_findings(document: Document) -> list[Finding]:
@@ -28,13 +33,17 @@ def communication_findings(document: Document) -> list[Finding]:
 
 
 def _exposed(result: Communication, share: float, document: Document) -> Finding:
-    exposed = result.exposed_ns // max(len(document.devices), 1)
+    gpus = max(len(document.devices), 1)
+    exposed = result.exposed_ns // gpus
+    steps = document.judged_steps
+    small = many_and_small(result.rows[0], steps=steps, gpus=gpus) if result.rows else None
     return Finding(
         id="exposed-communication",
         severity="warning",
         kind="communication",
         title=f"For {format_share(share)} of the time a GPU does nothing but communicate",
         evidence=(
+            *([small] if small else []),
             f"{format_ns(result.exposed_ns)} of the {format_ns(result.busy_ns)} in "
             f"{format_count(result.kernels, 'collective kernel')}{_such_as(document)} have no other kernel and no "
             "copy beside them",
@@ -42,13 +51,13 @@ def _exposed(result: Communication, share: float, document: Document) -> Finding
         ),
         time_at_stake_ns=exposed,
         projected_speedup=bound(document.wall_ns or 0, exposed),
-        remedy=_remedy(result),
+        remedy=f"{_BUCKETS if small else ''}{_remedy(result)}",
     )
 
 
 def _kind(row: CollectiveTotal) -> str:
     """One kind of collectives in a line: calls, time, and how fast, as far as that is known."""
-    size = "" if row.message_bytes is None else f" of {format_bytes(row.message_bytes)}"
+    size = "" if row.message_bytes is None else f" of {message_sizes(row)}"
     bus = "" if row.bus_bandwidth.value is None else f", {row.bus_bandwidth.value:.1f} GB/s on the bus"
     allowed = f" where the links allow {row.link.value:.0f}" if bus and row.link.value else ""
     return f"{row.name}{size}: {format_count(row.calls, 'call')}, {format_ns(row.total_ns)}{bus}{allowed}"

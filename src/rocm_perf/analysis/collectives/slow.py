@@ -9,6 +9,7 @@ from itertools import pairwise
 from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.collectives.bus import factor
 from rocm_perf.analysis.collectives.pace import LATENCY_NS
+from rocm_perf.analysis.collectives.sizes import message_sizes
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.communication import CollectiveTotal
@@ -59,7 +60,7 @@ def _library(document: Document) -> str:
 
 
 def _what(row: CollectiveTotal) -> str:
-    return f"{row.name} of {format_bytes(row.message_bytes or 0)}"
+    return f"{row.name} of {message_sizes(row)}"
 
 
 def _needed_ns(row: CollectiveTotal) -> float:
@@ -75,10 +76,13 @@ def _avoidable(row: CollectiveTotal) -> float:
 
 
 def _measured(row: CollectiveTotal) -> str:
-    return (
-        f"{_what(row)} over {format_count(row.group_size or 0, 'rank')}: {format_count(row.calls, 'call')} of "
-        f"{format_ns(row.transfer_ns or 0)}; the links need {format_ns(round(_needed_ns(row)))} for its bytes"
-    )
+    """The means of size and time, whose quotient is the rate that is said of the row."""
+    moved, spent = (row.bandwidth.inputs.get(name, 0) for name in ("message_bytes", "transfer_ns"))
+    needed = moved * (factor(row.name, row.group_size) or 0.0) / (row.link.value or 1.0)
+    each = f", {format_bytes(round(moved / row.calls))} each" if row.least_bytes != row.message_bytes else ""
+    calls = f"{format_count(row.calls, 'call')} of {format_ns(spent / row.calls)}{each} on average"
+    need = f"the links need {format_ns(needed / row.calls)} for these bytes"
+    return f"{_what(row)} over {format_count(row.group_size or 0, 'rank')}: {calls}; {need}"
 
 
 def _links(row: CollectiveTotal, document: Document) -> str:

@@ -30,6 +30,7 @@ def totals(calls: pl.DataFrame, link: Callable[[int | None], Quantity]) -> tuple
         exposed_ns=_known_sum("exposed_ns"),
         size_bytes=_known_sum("size_bytes"),
         message_bytes=pl.col("message_bytes").max(),
+        least_bytes=pl.col("message_bytes").min(),
         transfer_ns=pl.col("transfer_ns").median().round().cast(pl.Int64),
         ranks=pl.col("ranks").min(),
         moved_bytes=pl.col("message_bytes").filter(sized).sum(),
@@ -49,6 +50,7 @@ def _total(row: dict[str, Any], link: Quantity) -> CollectiveTotal:
     return CollectiveTotal(
         **{name: row[name] for name in ("name", "group", "group_size", "dtype", "algorithm", "calls")},
         **{name: row[name] for name in ("total_ns", "exposed_ns", "size_bytes", "message_bytes")},
+        least_bytes=row["least_bytes"],
         transfer_ns=row["transfer_ns"],
         ranks=row["ranks"],
         bandwidth=algorithm,

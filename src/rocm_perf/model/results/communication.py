@@ -33,6 +33,7 @@ class CollectiveTotal(msgspec.Struct, frozen=True, kw_only=True):
     bandwidth: Quantity  # of the algorithm
     bus_bandwidth: Quantity
     link: Quantity  # what the links allow
+    least_bytes: int | None = None  # of one call, the smallest
     pace: Pace | None = None  # what holds it back, as far as that can be told
 
 

@@ -10,6 +10,7 @@ from rocm_perf.analysis.collectives.build import communication
 from rocm_perf.analysis.collectives.bus import factor
 from rocm_perf.analysis.collectives.findings import communication_findings
 from rocm_perf.analysis.collectives.pace import pace
+from rocm_perf.analysis.collectives.sizes import many_and_small
 from rocm_perf.arch.catalog import find_gpu
 from rocm_perf.model.results.communication import CollectiveTotal
 from rocm_perf.model.trace import Trace
@@ -170,3 +171,22 @@ def test_a_stated_link_holds_for_every_group() -> None:
     rows = [collective("all_reduce", 0, MS, 17_632_384, group_size=64)]
     (row,) = communication(recording(rows), link_gbps=50).rows
     assert (row.link.value, row.link.formula, row.pace) == (50, "as stated", "link")
+
+
+def test_size_and_time_of_a_call_are_means_whose_quotient_is_the_rate() -> None:
+    """25 and 30 MB in 40 and 15 ms: 27.5 MB in 27.5 ms, 1 GB/s of the algorithm."""
+    rows = [
+        collective("all_reduce", 0, 40 * MS, 25_000_000),
+        collective("all_reduce", 50 * MS, 65 * MS, 30_000_000),
+    ]
+    (finding,) = communication_findings(document(recording(rows)))
+    assert "23.8 MiB to 28.6 MiB at 1.8 GB/s" in finding.title
+    assert any("2 calls of 27.5 ms, 26.2 MiB each on average" in line for line in finding.evidence)
+
+
+def test_many_small_collectives_of_a_step_are_said_to_be_so() -> None:
+    row = only_row(*(collective("all_reduce", at * 1000, at * 1000 + 600) for at in range(200)))
+    said = many_and_small(row, steps=4, gpus=1)
+    assert said == "50 all_reduce calls a step, half of them over within 600 ns: many small messages"
+    assert many_and_small(row, steps=40, gpus=1) is None  # few a step
+    assert many_and_small(row, steps=0, gpus=1) is None  # not known how many
