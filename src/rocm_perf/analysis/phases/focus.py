@@ -78,7 +78,8 @@ def cut(trace: Trace, span: Span) -> Trace:
     """What starts in the span, ranges that hold most of it, and operators that were open when it began: the launch with
     which it begins is theirs. Further passes, which ran at other times, stay whole.
 
-    What the host does beyond the span, such as waiting for work that was cut off, ends with it or its last GPU work.
+    A call that outlasts the span would wait for work that was cut off: it ends with the span or its last GPU work. So
+    does all else that the host does, where GPU work follows the span.
     """
     number = timed_pass(trace)
     tables = {
@@ -93,8 +94,17 @@ def cut(trace: Trace, span: Span) -> Trace:
         tables["ops"] = pl.concat([_open(trace.table("ops"), span, number), tables["ops"]])
     ends = (tables[name]["end_ns"].max() for name in ("dispatches", "copies") if name in tables)
     until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
-    tables |= {name: _ended(tables[name], until, number) for name in _OF_HOST if name in tables}
+    ended = _OF_HOST if _goes_on(trace, span, number) else ("api_calls",)
+    tables |= {name: _ended(tables[name], until, number) for name in ended if name in tables}
     return part_of(trace, Trace(tables, trace.run), span.start_ns)
+
+
+def _goes_on(trace: Trace, span: Span, number: int) -> bool:
+    """Whether work of the GPU begins after the span."""
+    if span.end_ns is None:
+        return False
+    later = (pl.col("pass_id") == number) & (pl.col("start_ns") >= span.end_ns)
+    return any(trace.lazy(name).select(later.any()).collect().item() for name in ("dispatches", "copies"))
 
 
 def _ended(table: pl.DataFrame, until: pl.Expr, number: int) -> pl.DataFrame:

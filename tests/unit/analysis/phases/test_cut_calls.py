@@ -15,10 +15,10 @@ def test_a_call_that_waits_for_what_is_cut_off_ends_with_the_last_work_that_is_l
 
 def test_a_range_that_holds_most_of_the_part_stays_and_others_do_not() -> None:
     kernels = [kernel("a", 100, 200), kernel("b", 200, 350)]
-    ranges = [marked("step 7", 50, 340), marked("before", 60, 110), marked("within", 150, 350)]
+    ranges = [marked("step 7", 50, 340), marked("before", 60, 110), marked("within", 150, 400)]
     part = cut(trace(dispatches=kernels, ranges=ranges), Span(90, 350))
     rows = part.table("ranges").select("name", "start_ns", "end_ns").rows()
-    assert rows == [("step 7", 90, 340), ("within", 150, 350)]
+    assert rows == [("step 7", 90, 340), ("within", 150, 400)]
 
 
 def test_the_operator_of_the_launch_with_which_the_part_begins_stays() -> None:
@@ -55,3 +55,9 @@ def test_rows_of_the_judged_part_are_found_in_the_whole_recording() -> None:
     assert judged is not whole
     names = whole.table("ops")["name"].gather(focused_rows(whole, "ops"))
     assert names.to_list() == judged.table("ops")["name"].to_list() == ["around", "later"]
+
+
+def test_what_the_host_does_ends_with_a_part_that_gpu_work_follows() -> None:
+    kernels = [kernel("a", 100, 200), kernel("b", 200, 350), kernel("c", 500, 600)]
+    part = cut(trace(dispatches=kernels, ranges=[marked("within", 150, 400)]), Span(90, 350))
+    assert part.table("ranges").select("start_ns", "end_ns").rows() == [(150, 350)]
