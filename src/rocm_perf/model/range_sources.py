@@ -6,5 +6,11 @@ JAX = "jax"  # TraceAnnotation of a program
 JAX_STEP = "jax.step"  # StepTraceAnnotation: one step, with its number
 JITTED = "jax.jit"  # calls of its jitted functions: they return before the GPU has done the work
 RUNTIME = "xla"  # XLA's own functions
-NOT_THE_PROGRAM = ("profiler", "chrome", RUNTIME)  # the profiler's own overhead, and other tools' slices
-NOT_STEPS = (JITTED, RUNTIME)
+ACCELERATOR = "accelerator"  # events of a device that is neither a GPU of AMD nor of NVIDIA
+NOT_THE_PROGRAM = (
+    "profiler",
+    "chrome",
+    RUNTIME,
+    ACCELERATOR,
+)  # the profiler's own overhead, and other tools' slices
+NOT_STEPS = (JITTED, RUNTIME, ACCELERATOR)

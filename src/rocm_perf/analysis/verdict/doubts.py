@@ -29,6 +29,7 @@ DOUBTS = frozenset(
         "nothing-readable",
         "nothing-recorded",
         "ran-on-cpu",
+        "unknown-accelerator",
         "start-up",
         "gpu-not-recorded",
         "only-copies",

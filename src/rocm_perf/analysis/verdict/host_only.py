@@ -13,6 +13,7 @@ from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.analysis.trust.coverage import described
 from rocm_perf.model.calls import COPY_CALL, HOST_CALL, LAUNCH_CALL
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.range_sources import ACCELERATOR
 from rocm_perf.model.results.first_calls import OneOffCall
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
@@ -37,6 +38,8 @@ def host_only(trace: Trace) -> Finding | None:
     """The conclusion of a recording that holds nothing of the GPU; None where it holds something."""
     if any(trace.has(table) for table in (*_GPU, *_MEMORY)):
         return None
+    if (other := _on_another_device(trace)) is not None:
+        return other
     calls = timed_calls(trace).with_columns(pl.col("name").cast(pl.String))
     if not calls.height:
         return _on_the_cpu(trace) or _unreadable(trace) or _nothing(trace)
@@ -103,6 +106,24 @@ def _on_the_cpu(trace: Trace) -> Finding | None:
         ),
         remedy="If a GPU was meant, python -c 'import jax; print(jax.devices())' says what JAX found: install its "
         "plugin for ROCm or CUDA, and check JAX_PLATFORMS. --show operators lists what ran.",
+    )
+
+
+def _on_another_device(trace: Trace) -> Finding | None:
+    """That what a device did is here, but of none that is known."""
+    events = trace.lazy("ranges").filter(pl.col("source") == ACCELERATOR)
+    often = events.group_by("name").len().sort("len", "name", descending=[True, False]).collect()
+    if not often.height:
+        return None
+    count = format_count(int(often["len"].sum()), "device event")
+    return Finding(
+        id="unknown-accelerator",
+        severity="warning",
+        kind="cannot-tell",
+        title="The recording holds device events of an accelerator that rocm-perf does not know",
+        evidence=(f"{count} such as {', '.join(often['name'].head(_SHOWN))}, and no work of a GPU",),
+        remedy="Nothing can be concluded about the device: use the tools of its vendor. What the host did is here "
+        "(--show operators,ranges,host).",
     )
 
 

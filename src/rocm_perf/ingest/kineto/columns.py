@@ -3,6 +3,7 @@ shapes repeat thousands of times, so each distinct text is kept once."""
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from rocm_perf.ingest.kineto.types import MAX_FLOAT_US, Event
 from rocm_perf.ingest.kineto.window import EventWindow
 from rocm_perf.model.run import Numbering
 
+_ACCELERATOR = re.compile(r"(?!CPU|GPU)[A-Z]+ \d+$")  # as devices are labelled: MTIA 9, XPU 0
 FRAME_ROWS = 1 << 14  # a frame per piece would cost more than its rows
 
 
@@ -59,6 +61,7 @@ class Columns:
         self._texts: dict[str, Texts] = defaultdict(Texts)
         self._groups: dict[str, _Group] = {}
         self.rank_of_process: dict[int, int] = {}
+        self.accelerators: dict[int, str] = {}
         self.profiler_ranges = 0
         self._numbers = array("q")
 
@@ -120,7 +123,9 @@ class Columns:
         elif category == "cpu_instant_event":
             self._append("memory", [e for e in events if e.args.delta_bytes is not None])
         else:
-            self._note_ranks(events if not category else ())
+            if not category:
+                self._note_ranks(events)
+                self._note_accelerators(events)
             group = CATEGORIES.get(category, "other")
             spans = [e for e in events if e.ph == "X"]
             self._append(group, spans)
@@ -155,6 +160,13 @@ class Columns:
                 rank = _int(parts[1])
                 if rank is not None:
                     self.rank_of_process[pid] = rank
+
+    def _note_accelerators(self, events: Iterable[Event]) -> None:
+        """Note the processes that stand for a device which is not a GPU: Kineto labels each with what it is."""
+        for event in events:
+            label, pid = event.args.labels or "", _int(event.pid)
+            if event.name == "process_labels" and pid is not None and _ACCELERATOR.match(label):
+                self.accelerators[pid] = label
 
 
 def _is_range(event: Event) -> bool:

@@ -32,6 +32,7 @@ from rocm_perf.ingest.kineto.window import EventWindow
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model import schema
+from rocm_perf.model.range_sources import ACCELERATOR
 from rocm_perf.model.run import Loss, Numbering
 from rocm_perf.model.time_window import WHOLE, Span, within
 
@@ -111,6 +112,7 @@ def gather(source: Source, span: Span = WHOLE) -> Gathered:
             columns, header, losses = _collect(source, span, exact=True)
     numbering = columns.numbering
     tables, notices = _tables(columns, header)
+    notices += [f"{label} is neither a GPU of AMD nor of NVIDIA" for label in columns.accelerators.values()]
     if columns.profiler_ranges:
         tables |= profiler_ranges(source, header)
     if not any(frame.height for frame in tables.values()):
@@ -249,7 +251,7 @@ def _ranges(columns: Columns, annotations: pl.DataFrame, base: int, owners: Owne
     spans = {
         "record_function": annotations.drop("shapes", "dtypes", strict=False),
         "profiler": timed(columns.frame("overhead"), base),
-        "chrome": timed(columns.frame("other"), base),
+        **_others(timed(columns.frame("other"), base), list(columns.accelerators)),
     }
     frames = [
         frame.with_columns(pl.lit(source).alias("source")) for source, frame in spans.items() if frame.height
@@ -261,6 +263,14 @@ def _ranges(columns: Columns, annotations: pl.DataFrame, base: int, owners: Owne
             placed.with_columns(pl.lit("record_function").alias("source"), pl.lit(True).alias("on_gpu"))
         )
     return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
+
+
+def _others(events: pl.DataFrame, accelerators: list[int]) -> dict[str, pl.DataFrame]:
+    """The events of unknown categories, those of devices apart from those of the host."""
+    if not events.height or not accelerators:
+        return {"chrome": events}
+    on_device = pl.col("pid").is_in(accelerators).fill_null(False)
+    return {"chrome": events.filter(~on_device), ACCELERATOR: events.filter(on_device)}
 
 
 def _links(columns: Columns, base: int) -> pl.DataFrame:

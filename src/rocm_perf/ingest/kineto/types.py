@@ -61,6 +61,7 @@ class Args(msgspec.Struct, gc=False, frozen=True):
     number: IntOrText = msgspec.field(default=None, name="Ev Idx")
     wait_on_stream: Int64 | None = None
     name: str | None = None
+    labels: str | None = None
     rank: Int64 | None = None
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocm_perf.analysis.verdict.doubts import doubts
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import trace as kineto
@@ -344,3 +345,15 @@ def test_the_numbers_of_events_say_what_was_taken_out(tmp_path: Path) -> None:
     path = tmp_path / "thinned.json"
     path.write_text(trace(*ops, memory, LAUNCH, KERNEL))
     assert load(path).run.numbering == Numbering(counter="Ev Idx", recorded=5, numbered=6, followed=3)
+
+
+def test_events_of_a_device_that_is_not_a_gpu_are_not_the_hosts(tmp_path: Path) -> None:
+    label = '{"ph": "M", "name": "process_labels", "pid": 9, "tid": 0, "ts": 1, "args": {"labels": "MTIA 9"}}'
+    event = '{"ph": "X", "cat": "mtia_ccp_events", "name": "dma", "pid": 9, "tid": 1, "ts": 100, "dur": 3, "args": {}}'
+    path = tmp_path / "other.json"
+    path.write_text(trace(OP, label, event))
+    recording = load(path)
+    assert recording.table("ranges").select("name", "source").rows() == [("dma", "accelerator")]
+    (finding,) = doubts(recording)
+    assert (finding.id, finding.kind) == ("unknown-accelerator", "cannot-tell")
+    assert "rocprofv3" not in finding.remedy
