@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.kineto.types import Args, Event
@@ -185,5 +186,13 @@ IGNORED = frozenset({"ac2g", "async", "async_cpu_to_gpu", "async_gpu", "Trace", 
 
 def _as_text(value: object) -> str | None:
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace") or None
+        return _on_one_line(value).decode("utf-8", "replace") or None
     return value if isinstance(value, str) else None
+
+
+def _on_one_line(text: bytes) -> bytes:
+    """JSON as torch writes it, `[[4, 8], []]`: equal values are then equal texts, whoever wrote the file."""
+    try:
+        return msgspec.json.format(text, indent=0) if text else text
+    except msgspec.DecodeError:
+        return text

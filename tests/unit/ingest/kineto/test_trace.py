@@ -94,6 +94,15 @@ def test_events_become_tables_with_exact_times(tmp_path: Path) -> None:
     assert part.clock == "epoch"
 
 
+@pytest.mark.parametrize("separators", [(",", ":"), (" ,\n     ", " : ")])
+def test_arguments_are_the_same_text_however_the_file_is_laid_out(
+    tmp_path: Path, separators: tuple[str, str]
+) -> None:
+    rewritten = json.dumps(json.loads(trace(OP)), separators=separators)
+    (op,) = read(tmp_path, rewritten).tables["ops"].to_dicts()
+    assert (op["shapes"], op["dtypes"]) == ("[[4, 8], [8, 2]]", '["float", "float"]')
+
+
 @given(st.integers(0, 8 * 10**15), st.integers(0, 10**12))
 def test_every_microsecond_below_two_to_the_43_is_exact(start_ns: int, length_ns: int) -> None:
     times = pl.Series("t", [float(f"{value // 1000}.{value % 1000:03d}") for value in (start_ns, length_ns)])
