@@ -34,7 +34,8 @@ FORMULAS = {
     "serving.ns_per_token": "time of the steps / tokens of the steps",
     "serving.tokens": "as the annotations say; where they say none for a decode step, one for each request",
     "serving.held_back_by": "the cause of most idle time of the steps, put end to end, where it takes more than a "
-    "third of the time that the GPU works in them; else its kernels",
+    "third of the time that the GPU works in them; else its kernels. What lies before the first and after the last "
+    "GPU work is the host's",
 }
 
 _BY_LAUNCH = "the step in whose range the host launched it"
@@ -94,8 +95,8 @@ def _rows(trace: Trace, steps: pl.DataFrame, machines: Machines) -> Iterator[Ste
         own = steps.filter(pl.col("kind") == kind)
         if not own.height:
             continue
-        busy_ns = int(own["busy_ns"].sum())
-        limit = limit_of(of_kind(trace, kind), busy_ns, machines=machines) if busy_ns else NO_LIMIT
+        total_ns, busy_ns = int(own.select(_DURATION).to_series().sum()), int(own["busy_ns"].sum())
+        limit = limit_of(of_kind(trace, kind), total_ns, busy_ns, machines=machines) if busy_ns else NO_LIMIT
         yield _totals(kind, None, own, limit, _families(trace, own))
         sizes = own["requests"].drop_nulls().unique().sort()
         for size in sizes if kind == "decode" and len(sizes) > 1 else ():

@@ -34,12 +34,15 @@ class Limit(NamedTuple):
 NO_LIMIT = Limit(None, "")
 
 
-def limit_of(part: Trace, busy_ns: int, *, machines: Machines = ()) -> Limit:
-    """The limit of a recording cut to one kind of step, whose GPU works for `busy_ns`.
+def limit_of(part: Trace, total_ns: int, busy_ns: int, *, machines: Machines = ()) -> Limit:
+    """The limit of a recording cut to one kind of step, which takes `total_ns`, of which a GPU works `busy_ns`.
 
     As in the verdict: what makes the GPU idle comes first where it takes more than a third of the kernels' time.
     """
     idle = _idle_ns(part)
+    idle["host_busy"] += max(
+        total_ns - busy_ns - sum(idle.values()), 0
+    )  # before the first and after the last work
     by_kind: Counter[Kind] = Counter()
     for cause, spent in idle.items():
         by_kind[KINDS_OF_CAUSES[cause]] += spent

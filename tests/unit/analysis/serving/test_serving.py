@@ -96,12 +96,20 @@ def test_a_kind_is_judged_by_its_steps_alone() -> None:
     answer = serving(slow)
     assert row(answer, "prefill").held_back_by == "kernel"
     assert row(answer, "decode").held_back_by == "host-bound"
-    assert row(answer, "decode").because == "host busy elsewhere 96.8 % of the idle time"
+    assert row(answer, "decode").because == "host busy elsewhere 96.9 % of the idle time"
     decode = examine(of_kind(slow, "decode"), "x")
     assert decode.devices[0].busy_ns == 36 * MS
     assert decode.wall_ns == 36 * 4.1 * MS
     assert decode.gaps.causes[0].cause == "host_busy"
     assert decode.findings[0].kind == "host-bound"
+
+
+def test_idle_time_at_the_edges_of_a_single_step_is_the_hosts() -> None:
+    """Its two kernels follow one another at once, a fifth of the step."""
+    answer = serving(in_time([Planted("step[EXTEND bs=2 toks=512]", MS)], launch_ns=2 * MS, after_ns=2 * MS))
+    (prefill,) = answer.kinds
+    assert prefill.busy.value == pytest.approx(0.2)
+    assert prefill.held_back_by == "host-bound"
 
 
 def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
