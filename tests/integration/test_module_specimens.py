@@ -16,7 +16,7 @@ from msgspec.structs import astuple
 from rocm_perf.analysis.basis.module_spans import class_name
 from rocm_perf.analysis.kernels.gpu_use import gpu_use
 from rocm_perf.analysis.modules.build import modules
-from rocm_perf.analysis.time.step_breakdown import step_breakdown
+from rocm_perf.analysis.phases.step_breakdown import step_breakdown
 from rocm_perf.model.results.modules import Modules
 from tests.recordings import recording
 

@@ -139,12 +139,10 @@ def _load(paths: Sequence[Path], *, as_one: bool, captures: Sequence[Path]) -> l
 
 
 def _recordings(runs: Sequence[Loaded], kind: StepKind | None) -> list[Recording]:
-    from dataclasses import replace
-
     from rocm_perf.api import recordings_of
 
     return [
-        replace(recording, of_kind=kind is not None)
+        recording
         for run in runs
         if run.trace
         for recording in recordings_of(steps_of(run.trace, kind), run.label)

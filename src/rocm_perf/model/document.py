@@ -143,7 +143,7 @@ TOPICS = (
     Topic(
         "step-breakdown",
         "step_breakdown:step_breakdown_section",
-        {"step_breakdown": "time.step_breakdown:step_breakdown"},
+        {"step_breakdown": "phases.step_breakdown:step_breakdown"},
         whole=True,
     ),
     Topic("gpu-use", "gpu_use:gpu_use_section", {"gpu_use": "kernels.gpu_use:gpu_use"}),

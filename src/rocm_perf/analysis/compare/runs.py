@@ -40,7 +40,6 @@ class Recording:
     label: str
     trace: Trace
     findings: tuple[Finding, ...] = ()
-    of_kind: bool = False  # its annotated steps of one kind, and nothing else
 
 
 @dataclass(frozen=True)
@@ -119,10 +118,10 @@ class Judged(NamedTuple):
 
 
 def judged_runs(base: Sequence[Recording], new: Sequence[Recording], *, whole: bool = False) -> Judged:
-    """By the step where every run has a steady state and both sides show their steps in the same way, or consists of
-    steps of one kind; else, or if `whole` is wanted, by the run."""
+    """By the step where every run has a steady state and both sides show their steps in the same way, or annotates
+    steps of the same kinds; else, or if `whole` is wanted, by the run."""
     reason = "as asked for" if whole else _why_no_steps(base, new)
-    if reason and not whole and all(map(_is_annotated, (*base, *new))):
+    if reason and not whole and _are_annotated(base, new):
         return Judged(_runs(base, _annotated), _runs(new, _annotated), "step", _ANNOTATED)
     if reason:
         return Judged(_runs(base, _whole), _runs(new, _whole), "run", reason)
@@ -193,9 +192,10 @@ def _steady_state(run: Recording) -> JudgedRun:
     )
 
 
-def _is_annotated(run: Recording) -> bool:
-    """Whether it consists of steps that are annotated one by one."""
-    return run.of_kind and timed_steps(run.trace).height > 0
+def _are_annotated(base: Sequence[Recording], new: Sequence[Recording]) -> bool:
+    """Whether the steps of every run are annotated one by one, and are of the same kinds."""
+    kinds = {frozenset(timed_steps(run.trace)["kind"]) for run in (*base, *new)}
+    return len(kinds) == 1 and frozenset() not in kinds
 
 
 def _annotated(run: Recording) -> JudgedRun:

@@ -15,12 +15,13 @@ from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
+from rocm_perf.analysis.phases.step_spans import OWN_WORK, lasting
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
     "serving.step_ns": "from the beginning of the step's range on the host, or the end of the step before where that "
-    "is later, to the end of the range or of the last work launched in it, whichever is later; the first step of a "
-    "host that ran ahead begins with its work on the GPU",
+    "is later, to the end of the range or of the last work launched in it, whichever is later; the first step begins "
+    "once the GPU is done with what it found there, and that of a host that ran ahead with its work on the GPU",
 }
 
 PROCESS = ["node", "pid"]
@@ -67,37 +68,16 @@ def timed_steps(trace: Trace) -> pl.DataFrame:
     """The annotated steps with their GPU work (gpu_start, gpu_end, kernels), when each lasts (begin_ns, done_ns), and
     busy_ns, how much of that its process had work on a GPU."""
     steps = annotated_steps(trace).with_row_index("step")
-    is_kernel = pl.col("kind") == "kernel"
     own = (
         work_in_steps(trace)
         .drop_nulls("step")
         .group_by("step")
-        .agg(
-            pl.col("start_ns").min().alias("gpu_start"),
-            pl.col("end_ns").max().alias("gpu_end"),
-            is_kernel.sum().cast(pl.Int64).alias("kernels"),
-        )
+        .agg(*OWN_WORK, (pl.col("kind") == "kernel").sum().cast(pl.Int64).alias("kernels"))
     )
     joined = steps.join(own, on="step", how="left", maintain_order="left").with_columns(
-        pl.col("kernels").fill_null(0), done_ns=pl.max_horizontal("end_ns", "gpu_end")
+        pl.col("kernels").fill_null(0)
     )
-    lasting = _lasting(joined, unrecorded_waits(trace), _STREAM if steps["on_gpu"].any() else THREAD)
-    spans = lasting.select(*PROCESS, start_ns="begin_ns", end_ns="done_ns")
-    return lasting.with_columns(busy_ns=overlap_ns(spans, launched_work(trace), PROCESS))
-
-
-def _lasting(steps: pl.DataFrame, waits: pl.DataFrame, track: list[str]) -> pl.DataFrame:
-    """The steps with begin_ns: a step lasts from its own beginning, or from the end of the one before; and is_first.
-
-    The first of a track may have found the GPU at work that is not in the recording: it begins after that.
-    """
-    before = pl.col("done_ns").cum_max().shift(1).over(track, order_by="start_ns")
-    earliest = waits.group_by(PROCESS).agg(pl.col("end_ns").min().alias("waited_until"))
-    joined = steps.join(earliest, on=PROCESS, how="left", nulls_equal=True, maintain_order="left")
-    ran_ahead = pl.when(pl.col("gpu_start") >= pl.col("end_ns")).then("gpu_start")
-    waited = pl.when(pl.col("waited_until").is_between("start_ns", "done_ns")).then("waited_until")
-    first = pl.max_horizontal("start_ns", ran_ahead, waited)
-    begin = pl.when(before.is_null()).then(first).otherwise(pl.max_horizontal("start_ns", before))
-    return joined.with_columns(begin_ns=pl.min_horizontal(begin, "done_ns"), is_first=before.is_null()).drop(
-        "waited_until"
-    )
+    work, track = launched_work(trace), _STREAM if steps["on_gpu"].any() else THREAD
+    timed = lasting(joined, work, unrecorded_waits(trace), track)
+    spans = timed.select(*PROCESS, start_ns="begin_ns", end_ns="done_ns")
+    return timed.with_columns(busy_ns=overlap_ns(spans, work, PROCESS))

@@ -96,7 +96,8 @@ def _compared(comparison: Comparison) -> str:
     if comparison.per == "run":
         return f"Whole runs are compared: {comparison.basis}"
     base, new = (_range([run.steps for run in side.runs]) for side in (comparison.base, comparison.new))
-    steps = f"{base} steady steps of each run" if base == new else f"{base} and {new} steady steps of a run"
+    noun = "steady step" if base == new == "1" else "steady steps"
+    steps = f"{base} {noun} of each run" if base == new else f"{base} and {new} {noun} of a run"
     return f"Compared: {steps} ({comparison.basis})"
 
 

@@ -333,8 +333,23 @@ def test_two_steps_of_a_kind_are_compared_without_what_the_host_did_before() -> 
     prefill, decode = "execute_context_1(512)_generation_0(0)", "execute_context_0(0)_generation_8(8)"
     steps = [Planted(prefill, 4 * MS), Planted(decode, MS), Planted(decode, MS)]
     base, new = (
-        Recording(f"{host_us} us", of_kind(ahead(steps, host_ns=1000 * host_us), "decode"), of_kind=True)
+        Recording(f"{host_us} us", of_kind(ahead(steps, host_ns=1000 * host_us), "decode"))
         for host_us in (500, 900)
     )
     comparison = compare([base], [new])
     assert (comparison.per, comparison.wall.base, comparison.wall.new) == ("step", MS, MS)
+
+
+def test_annotated_steps_are_compared_without_what_the_gpu_found_before_them() -> None:
+    """One prefill step each, behind 20 ms of work that is not in the recording."""
+    one = ahead([Planted("execute_context_1(512)_generation_0(0)", 4 * MS)], queued_ns=20 * MS)
+    comparison = compare(side(one), side(one))
+    assert (comparison.per, comparison.wall.base) == ("step", 4 * MS)
+
+
+def test_steps_of_other_kinds_are_compared_as_runs() -> None:
+    prefill, decode = (
+        ahead([Planted(name, MS)])
+        for name in ("execute_context_1(512)_generation_0(0)", "execute_context_0(0)_generation_8(8)")
+    )
+    assert compare(side(prefill), side(decode)).per == "run"

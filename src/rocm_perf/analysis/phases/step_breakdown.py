@@ -13,6 +13,8 @@ from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.keys import grouped, telling
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
+from rocm_perf.analysis.phases.step_spans import OWN_WORK, PROCESS, lasting
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.results.step_breakdown import StepBreakdown, StepBreakdownRow, StepRoles
@@ -39,7 +41,8 @@ def step_breakdown(trace: Trace) -> StepBreakdown:
     found_by, bounds = _steps(trace, spans, process)
     roles = _roles(work, spans.join(bounds, on=_SPAN, how="anti"), _own(timed_calls(trace), process))
     if bounds.height:
-        windows = _until_done(bounds, work) if steps(trace).host_times else bounds
+        waits = unrecorded_waits(trace)
+        windows = _until_done(bounds, work, waits, process) if steps(trace).host_times else bounds
     else:
         windows = pl.concat(role.select(_SPAN) for role in roles).select(
             pl.lit("all").alias("name"), pl.col("start_ns").min(), pl.col("end_ns").max()
@@ -105,32 +108,21 @@ def _single_steps(trace: Trace, spans: pl.DataFrame, process: pl.DataFrame) -> t
     return "ProfilerStep ranges", disjoint(marked, [])
 
 
-def _until_done(bounds: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
+def _until_done(
+    bounds: pl.DataFrame, work: pl.DataFrame, waits: pl.DataFrame, process: pl.DataFrame
+) -> pl.DataFrame:
     """The steps from where the one before is done, also on the GPU, to the end of the last work that they launched."""
-    numbered = bounds.with_row_index("step")
-    launches = work.drop_nulls("launch_start").select("launch_start", begun="start_ns", done="end_ns")
+    numbered = bounds.with_row_index("step").join(process, how="cross")
+    launches = work.drop_nulls("launch_start").select("launch_start", *_SPAN)
     inside = launches.sort("launch_start").join_asof(
-        numbered.sort("start_ns"), left_on="launch_start", right_on="start_ns"
+        numbered.select("step", opened="start_ns", closed="end_ns").sort("opened"),
+        left_on="launch_start",
+        right_on="opened",
     )
-    own = (
-        inside.filter(pl.col("launch_start") < pl.col("end_ns"))
-        .group_by("step")
-        .agg(pl.col("begun").min(), pl.col("done").max())
-    )
+    own = inside.filter(pl.col("launch_start") < pl.col("closed")).group_by("step").agg(OWN_WORK)
     placed = numbered.join(own, on="step", how="left", maintain_order="left")
-    ends = pl.max_horizontal("end_ns", "done")
-    reach = ends.cum_max().shift(1).fill_null(_left_over(placed.head(1), work))
-    began = pl.max_horizontal("start_ns", reach)
-    return placed.select("name", began.alias("start_ns"), pl.max_horizontal(ends, began).alias("end_ns"))
-
-
-def _left_over(first: pl.DataFrame, work: pl.DataFrame) -> int:
-    """When the GPU is done with what was launched before the first step and ends before its own work begins; the start
-    of the step where there is no such work."""
-    start, begun = first.select("start_ns", "begun").row(0)
-    earlier = pl.col("launch_start").is_null() | (pl.col("launch_start") < start)
-    left = work.filter(earlier & (pl.col("end_ns") <= begun))["end_ns"].max() if begun is not None else None
-    return start if left is None else int(left)  # type: ignore[arg-type]
+    timed = lasting(placed, work, waits, PROCESS)
+    return timed.select("name", start_ns="begin_ns", end_ns="done_ns")
 
 
 def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list[pl.DataFrame]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from rocm_perf.analysis.time.step_breakdown import WHOLE, step_breakdown
+from rocm_perf.analysis.phases.step_breakdown import WHOLE, step_breakdown
+from rocm_perf.analysis.serving.steps import timed_steps
 from rocm_perf.model.results.step_breakdown import StepRoles
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, marked, trace
@@ -121,3 +122,25 @@ def test_calls_alone_are_a_step_and_nothing_is_none() -> None:
     (row,) = step_breakdown(trace(api_calls=[call("hipMalloc", 5, 9, **HOST)])).steps
     assert astuple(row.roles) == (None, None, None, None, 4, None, None, 0)  # what was not recorded is not 0
     assert step_breakdown(trace()).unavailable
+
+
+def test_a_step_begins_and_ends_where_that_of_serving_does() -> None:
+    """Its second kernel and the host wait 400 ms for work that is not in the recording."""
+    ms = 1_000_000
+    recording = trace(
+        ranges=[marked("step[DECODE bs=32]", 0, 402 * ms, **HOST)],
+        api_calls=[
+            call("hipLaunchKernel", ms // 100, ms // 50, 1, **HOST),
+            call("hipLaunchKernel", ms // 20, ms // 10, 2, **HOST),
+            call("hipMemcpyWithStream", ms // 5, 401 * ms, 3, **HOST),
+        ],
+        dispatches=[
+            kernel("first", ms // 40, ms // 30, pid=1, correlation_id=1),
+            kernel("gemm", 400 * ms, 410 * ms, pid=1, correlation_id=2),
+        ],
+        copies=[{**copied("H2D", 410 * ms, 411 * ms), "correlation_id": 3}],
+    )
+    (row,) = step_breakdown(recording).steps
+    (timed,) = timed_steps(recording).to_dicts()
+    assert (row.start_ns, row.end_ns) == (timed["begin_ns"], timed["done_ns"]) == (400 * ms, 411 * ms)
+    assert (row.roles.kernel_ns, row.roles.copy_ns, row.roles.runtime_ns) == (10 * ms, ms, 0)
