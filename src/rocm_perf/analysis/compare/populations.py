@@ -15,6 +15,7 @@ from rocm_perf.analysis.compare.notes import notes_on, wall_doubt
 from rocm_perf.analysis.compare.operators import has_operators, operator_changes, why_no_operators
 from rocm_perf.analysis.compare.runs import JudgedRun, Recording, judged_runs
 from rocm_perf.analysis.compare.setting import setting_change
+from rocm_perf.analysis.compare.step_kinds import step_changes
 from rocm_perf.analysis.compare.waterfall import waterfall
 from rocm_perf.analysis.verdict.scorecard import kernel_count
 from rocm_perf.model.results.comparison import Change, Comparison, Side
@@ -46,6 +47,7 @@ def compare(
         waterfall=parts,
         gpus=gpus,
         alignment=alignment(runs.base, runs.new, parts) if parts and has_operators(runs) else None,
+        kinds=step_changes(runs.base, runs.new),
         launches=launches,
         kernel_count=kernel_count(launches.base, launches.new, f"of a {runs.per}"),
         kernels=kernels,

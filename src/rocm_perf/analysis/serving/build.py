@@ -52,7 +52,7 @@ def serving(trace: Trace, machines: Machines = ()) -> Serving:
     """The kinds of step of the process whose steps launched most, or why there are none."""
     if not annotated_steps(trace).height:
         return _nothing(_NONE)
-    steps = _of_busiest(timed_steps(trace))
+    steps = of_busiest(timed_steps(trace))
     process = steps.select(PROCESS).row(0)
     begin, end = steps["begin_ns"].min(), steps["done_ns"].max()
     placed_by = _placed_by(trace, steps)
@@ -62,7 +62,7 @@ def serving(trace: Trace, machines: Machines = ()) -> Serving:
         told_by=" and ".join(steps["told_by"].unique(maintain_order=True)),
         placed_by=placed_by,
         wall_ns=wall_ns,
-        tokens_per_s=_tokens_per_s(_tokens(steps), wall_ns),
+        tokens_per_s=_tokens_per_s(tokens_of(steps), wall_ns),
         between=_between(trace, steps),
         workers=workers(trace, process),
         notes=tuple(_notes(steps, placed_by)),
@@ -82,7 +82,7 @@ def _nothing(why: str) -> Serving:
     )
 
 
-def _of_busiest(steps: pl.DataFrame) -> pl.DataFrame:
+def of_busiest(steps: pl.DataFrame) -> pl.DataFrame:
     """The steps of the process whose steps launched most kernels: the ranks of a model do the same at once."""
     totals = steps.group_by(PROCESS).agg(pl.col("kernels").sum(), pl.len().alias("steps"))
     busiest = totals.sort("kernels", "steps", *PROCESS, descending=[True, True, False, False]).head(1)
@@ -111,7 +111,7 @@ def _totals(
     shares: tuple[FamilyShare, ...] = (),
 ) -> StepTotals:
     lengths = steps.select(_DURATION).to_series()
-    total, tokens = int(lengths.sum()), _tokens(steps)
+    total, tokens = int(lengths.sum()), tokens_of(steps)
     return StepTotals(
         kind=kind,
         batch=batch,
@@ -140,7 +140,7 @@ def _busy(steps: pl.DataFrame, total_ns: int) -> Quantity:
     return ratio(int(steps["busy_ns"].sum()), total_ns, formula, "busy_ns", "total_ns")
 
 
-def _tokens(steps: pl.DataFrame) -> int | None:
+def tokens_of(steps: pl.DataFrame) -> int | None:
     """The tokens of all steps; None where one of them does not say."""
     return None if steps["tokens"].null_count() else int(steps["tokens"].sum())
 

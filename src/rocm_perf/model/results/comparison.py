@@ -11,6 +11,7 @@ from rocm_perf.model.results.alignment import Alignment
 from rocm_perf.model.results.check import Check
 from rocm_perf.model.results.scorecard import Score
 from rocm_perf.model.results.wall_change import WallChange
+from rocm_perf.model.step_kinds import StepKind
 
 Match = Literal[
     "name",
@@ -138,6 +139,38 @@ class FindingChange(msgspec.Struct, frozen=True):
     new_runs: int
 
 
+class StepKindChange(msgspec.Struct, frozen=True):
+    """The steps of one kind on both sides, or those of them with one batch size."""
+
+    kind: StepKind
+    batch: int | None  # requests in each of these steps; None: all steps of the kind
+    steps: Count  # of a run
+    base_requests: float | None  # median of a step
+    new_requests: float | None
+    time: Change  # median over the steps of a run
+    token: Change  # time of the steps of a run / their tokens; none where the annotations do not say how many
+
+    @property
+    def name(self) -> str:
+        return self.kind if self.batch is None else f"{self.kind} batch {self.batch}"
+
+
+class WallOfSteps(msgspec.Struct, frozen=True):
+    """The difference of the wall as a sum, in nanoseconds of a step or run: new minus base, in the middle runs."""
+
+    difference_ns: float
+    mix_ns: float  # other shares of the kinds; each takes its mean over both sides
+    steps_ns: float  # longer or shorter steps of the kinds; each as often as the mean of both sides
+    between_ns: float  # what lies in no step
+
+
+class StepChanges(msgspec.Struct, frozen=True):
+    """Each kind of step, and below it the batch sizes that both sides have."""
+
+    rows: tuple[StepKindChange, ...]
+    wall: WallOfSteps | None  # None: the wall is unknown
+
+
 class Comparison(msgspec.Struct, frozen=True):
     """Everything that `compare` says."""
 
@@ -151,6 +184,7 @@ class Comparison(msgspec.Struct, frozen=True):
     waterfall: WallChange | None
     gpus: tuple[WallChange, ...]
     alignment: Alignment | None  # None: no operators, or no GPU work with times
+    kinds: StepChanges | None  # None: a side does not annotate its steps
     launches: Count  # kernels of a step (of the busiest process) or of a run
     kernel_count: Score
     kernels: tuple[KernelChange, ...]  # largest difference of the total first
@@ -164,7 +198,7 @@ class Comparison(msgspec.Struct, frozen=True):
     setting: str | None = (
         None  # how hardware, ranks or runtimes of the sides differ: not by a change of the program
     )
-    schema_version: int = 4
+    schema_version: int = 5
 
     @property
     def finest_waterfall(self) -> WallChange | None:

@@ -30,6 +30,7 @@ from rocm_perf.render.sections.checks import checks_section
 from rocm_perf.render.sections.model_changes import model_sections
 from rocm_perf.render.sections.operator_changes import operators_section
 from rocm_perf.render.sections.section import Column, Columns, Section, code, explained, grids, number, text
+from rocm_perf.render.sections.step_changes import step_kinds_section
 from rocm_perf.units import format_count, format_list, format_ns, format_ratio
 
 _NAMES_LISTED = 3
@@ -82,6 +83,7 @@ def comparison_sections(comparison: Comparison, top: int, *, width: int, bars: b
     """Everything below the answer; sections without anything to say are left out."""
     sections = (
         checks_section(comparison.checks),
+        step_kinds_section(comparison, width),
         _waterfall(comparison, bars=bars),
         _gpus(comparison.gpus),
         *model_sections(comparison, top, width),

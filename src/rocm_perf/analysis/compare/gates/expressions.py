@@ -14,7 +14,7 @@ from rocm_perf.errors import UsageError
 
 Of = Literal["relative change", "change", "new value"]
 Dimension = Literal["time", "size", "count"]
-Subject = Literal["kernel", "operator", "module"]
+Subject = Literal["kernel", "operator", "module", "step"]
 
 _LONGEST = 500  # characters of an expression
 _UNITS: dict[str, tuple[Dimension, float]] = {
@@ -32,8 +32,13 @@ _EXPRESSION = re.compile(
     re.ASCII,
 )
 _PARTS = re.compile(r"(?P<side>[<>])?\s*(?P<sign>[-+])?(?P<number>[\d.]+)\s*(?P<unit>%|[A-Za-z]*)")
-_MEMBER = re.compile(r"(?P<subject>kernel|operator|module):(?P<pattern>.+)\.(?P<quantity>\w+)")
-_SUBJECTS: dict[str, Subject] = {"kernel": "kernel", "operator": "operator", "module": "module"}
+_MEMBER = re.compile(r"(?P<subject>kernel|operator|module|step):(?P<pattern>.+)\.(?P<quantity>\w+)")
+_SUBJECTS: dict[str, Subject] = {
+    "kernel": "kernel",
+    "operator": "operator",
+    "module": "module",
+    "step": "step",
+}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from rocm_perf.model.results.comparison import (
     KernelChange,
     ModuleChange,
     OperatorChange,
+    StepKindChange,
 )
 from rocm_perf.units import format_ns, format_ratio
 
@@ -25,6 +26,7 @@ OF_A_MEMBER: dict[Subject, dict[str, Dimension]] = {
     "kernel": {"median": "time", "total": "time", "calls": "count"},
     "operator": {"total": "time", "host": "time", "calls": "count"},
     "module": {"total": "time", "host": "time", "calls": "count"},
+    "step": {"median": "time", "token": "time", "steps": "count"},
 }
 _SEVERAL = 2  # runs a side: fewer show no spread
 
@@ -55,10 +57,13 @@ def _nothing(comparison: Comparison, expression: Expression) -> str:
         return comparison.operators_unavailable
     if expression.subject == "module" and not comparison.modules:
         return f"no module can be compared: {comparison.modules_unavailable}"
+    if expression.subject == "step" and not comparison.kinds:
+        return "no kind of step can be compared: a side does not annotate its steps"
     known = {
         "kernel": [change.kernel for change in comparison.kernels],
         "operator": [change.operator for change in comparison.operators],
         "module": [change.module for change in comparison.modules],
+        "step": [row.name for row in _rows(comparison)],
     }[expression.subject]
     listed = f"; there are {', '.join(known[:3])}, ..." if known else ""
     return f"no {expression.subject} matches {expression.pattern!r}{listed}"
@@ -78,7 +83,7 @@ def _values(comparison: Comparison, expression: Expression) -> Iterator[Value]:
 
 
 def _of_members(comparison: Comparison, expression: Expression, pattern: str) -> Iterator[Value]:
-    """One value for each kernel, operator or module that the pattern matches."""
+    """One value for each kernel, operator, module or kind of step that the pattern matches."""
     if expression.subject == "operator":
         for operator in comparison.operators:
             if _matches(pattern, operator.category, *operator.base_names, *operator.new_names):
@@ -87,11 +92,27 @@ def _of_members(comparison: Comparison, expression: Expression, pattern: str) ->
         for module in comparison.modules:
             if _matches(pattern, module.module, module.module.rpartition("/")[2]):
                 yield _of_use(module.module, module, expression.quantity)
+    elif expression.subject == "step":
+        for row in _rows(comparison):
+            if _matches(pattern, row.name):
+                yield _of_step(row, expression.quantity)
     else:
         for kernel in comparison.kernels:
             names = (kernel.kernel, kernel.family, *kernel.base_names, *kernel.new_names)
             if _matches(pattern, *names):
                 yield _of_kernel(kernel, expression.quantity)
+
+
+def _rows(comparison: Comparison) -> tuple[StepKindChange, ...]:
+    return comparison.kinds.rows if comparison.kinds else ()
+
+
+def _of_step(row: StepKindChange, quantity: str) -> Value:
+    if quantity == "steps":
+        return _of_count(f"{row.name} steps", row.steps)
+    if quantity == "token":
+        return _of_time(f"a token of {row.name}", row.token)
+    return _of_time(f"{row.name} step", row.time)
 
 
 def _matches(pattern: str, *names: str) -> bool:
