@@ -7,33 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-# The C++ types that the profiler names: torch's own name of each, and its size in bytes.
-TORCH_TYPES: dict[str, tuple[str, int]] = {
-    "float": ("float32", 4),
-    "double": ("float64", 8),
-    "c10::Half": ("float16", 2),
-    "c10::BFloat16": ("bfloat16", 2),
-    "c10::Float8_e4m3fn": ("float8_e4m3fn", 1),
-    "c10::Float8_e4m3fnuz": ("float8_e4m3fnuz", 1),
-    "c10::Float8_e5m2": ("float8_e5m2", 1),
-    "c10::Float8_e5m2fnuz": ("float8_e5m2fnuz", 1),
-    "c10::Float8_e8m0fnu": ("float8_e8m0fnu", 1),
-    "c10::Float4_e2m1fn_x2": ("float4_e2m1fn_x2", 1),  # two values in a byte
-    "c10::complex<float>": ("complex64", 8),
-    "c10::complex<double>": ("complex128", 16),
-    "long int": ("int64", 8),
-    "long": ("int64", 8),
-    "long long": ("int64", 8),
-    "int": ("int32", 4),
-    "short int": ("int16", 2),
-    "short": ("int16", 2),
-    "signed char": ("int8", 1),
-    "unsigned char": ("uint8", 1),
-    "unsigned short": ("uint16", 2),
-    "unsigned int": ("uint32", 4),
-    "unsigned long": ("uint64", 8),
-    "bool": ("bool", 1),
-}
+from rocm_perf.model.dtypes import NUMBERS, TORCH_TYPES
 
 Kind = Literal["tensor", "tensors", "value", "none", "unknown"]
 
@@ -85,7 +59,7 @@ def arguments(
 
 
 def _argument(size: Any, kind: str, step: Any, text: str) -> Argument:
-    if kind in TORCH_TYPES and _is_shape(size):
+    if _is_tensor(size, kind):
         dtype, width = TORCH_TYPES[kind]
         stride = (tuple(step),) if _is_shape(step) and len(step) == len(size) else ()
         return Argument(
@@ -103,6 +77,10 @@ def _argument(size: Any, kind: str, step: Any, text: str) -> Argument:
     if text:
         return Argument("value", text=text)
     return Argument("none" if kind in ("", "Scalar", "ScalarList") else "unknown", text=kind)
+
+
+def _is_tensor(size: Any, kind: str) -> bool:
+    return kind in TORCH_TYPES and _is_shape(size) and bool(size or kind not in NUMBERS)
 
 
 def _is_shape(value: Any) -> bool:

@@ -30,3 +30,13 @@ def test_strides_may_be_missing() -> None:
 def test_nothing_recorded_or_nothing_readable_is_none() -> None:
     assert arguments(None, None) is None
     assert arguments("[[4", "{}") is None
+
+
+def test_types_by_the_names_of_torch_itself() -> None:
+    """Some tools write `BFloat16`; `Int` without sizes is what old releases call a number."""
+    tensor, integers, number = (
+        arguments("[[4], [2], []]", '["BFloat16", "Long", "Int"]', None, '["", "", "3"]') or ()
+    )
+    assert tensor == Argument("tensor", ((4,),), (), "bfloat16", 2)
+    assert (integers.dtype, integers.element_bytes) == ("int64", 8)
+    assert number == Argument("value", text="3")

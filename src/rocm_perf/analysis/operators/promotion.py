@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocm_perf.model.torch_call import TORCH_TYPES, Argument
+from rocm_perf.model.dtypes import TORCH_TYPES
+from rocm_perf.model.torch_call import Argument
 
 _BYTES = dict(TORCH_TYPES.values())
 _DEFAULT_FLOAT = "float32"  # of a Python number (torch.get_default_dtype, unless it was set)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_perf.model.torch_call import TORCH_TYPES
+from rocm_perf.model.dtypes import TORCH_TYPES
 
 _OPAQUE = re.compile(r"OpaqueType<(\d+)u?>|OpaqueTypeILj(\d+)E")
 _LISTS = re.compile(r"multi_tensor_apply|CatArrayBatchedCopy|FusedAdam|FusedSgd|fused_adam|fused_sgd")
