@@ -44,6 +44,13 @@ _KERNEL_2_7 = re.compile(
 )
 # cross_device_reduce_2stage: the all-reduce of vLLM and SGLang.
 _STAGES = re.compile(r"cross_device_reduce_(?P<algorithm>[12]stage)")
+# Kernels and operators of other libraries say what they do in the name itself, before any template argument:
+# multimem_all_reduce_kernel of torch's symmetric memory, allreduce_fusion_kernel of TensorRT-LLM.
+_WORDS = re.compile(
+    r"[^<]*?(?:(?P<algorithm>multimem|one_?shot|two_?shot)\w*?)?"
+    r"(?P<name>all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)",
+    re.IGNORECASE,
+)
 _OTHER = re.compile(r"\b(?:nccl|rccl|msccl)\w*Kernel", re.IGNORECASE)
 _ALGORITHMS = frozenset(
     ("TREE", "RING", "COLLNET", "DIRECT", "CHAIN", "NVLS", "PAT", "LL", "LL128", "SIMPLE")
@@ -71,8 +78,18 @@ def collective_name(spelling: str) -> str:
     """The one name of a collective, `all_reduce` for `nccl:all_reduce`, `_allreduce_base` or `ncclAllReduce`; the
     spelling itself where it is not known."""
     plain = _PREFIX.sub("", spelling.strip())
-    letters = _NOT_LETTERS.sub("", plain.split(" ")[0].lower())
-    return _NAMES.get(letters, spelling)
+    known = _NAMES.get(_letters(plain.split(" ")[0]))
+    return known or (_of_operator(spelling) if "::" in spelling else spelling)
+
+
+def _letters(text: str) -> str:
+    return _NOT_LETTERS.sub("", text.lower())
+
+
+def _of_operator(operator: str) -> str:
+    """`symm_mem::multimem_all_reduce_` -> all_reduce."""
+    match = _WORDS.match(operator)
+    return _NAMES[_letters(match["name"])] if match else operator
 
 
 def collective_names(spellings: pl.Series) -> pl.Series:
@@ -93,7 +110,10 @@ def kernel_name(kernel: str) -> KernelName | None:
         return _by_parts([match["op"], *filter(None, algorithm), *match["parts"].split("_")])
     if match := _STAGES.search(name):
         return KernelName("all_reduce", None, match["algorithm"])
-    return KernelName(UNKNOWN_COLLECTIVE) if _OTHER.search(name) else None
+    if _OTHER.search(name):
+        return KernelName(UNKNOWN_COLLECTIVE)
+    match = _WORDS.match(name)
+    return KernelName(_NAMES[_letters(match["name"])], None, match["algorithm"]) if match else None
 
 
 def _by_parts(parts: list[str]) -> KernelName:

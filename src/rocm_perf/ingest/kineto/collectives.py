@@ -18,6 +18,8 @@ ARGUMENTS = (
     *("input_splits", "source_rank", "target_rank"),
 )
 _KEPT = ("start_ns", "end_ns", "agent_id", "stream_id", "correlation_id", "dtype", "group", "group_size")
+# symm_mem::multimem_all_reduce_, _C_custom_ar::all_reduce; those of torch itself end in an `nccl:*` operator.
+_REDUCES = re.compile(r"(?!_?c10d)\w+::\w*all_?reduce")
 _PEER = re.compile(r"\d+ ?(?:->|<-) ?(\d+)$")  # nccl:send 0->1
 
 
@@ -57,17 +59,32 @@ def _sent(splits: str | None, size_bytes: int | None) -> str | None:
 
 
 def collective_calls(spans: pl.DataFrame) -> pl.DataFrame:
-    """What the `nccl:*` operators and ranges among these spans were asked to send: their inputs, by shape and type."""
+    """What the `nccl:*` operators and ranges among these spans were asked to send: their inputs, by shape and type; and
+    operators of other libraries that reduce a tensor."""
     if not spans.height or "shapes" not in spans.columns:
         return pl.DataFrame()
-    named = spans.filter(pl.col("name").str.starts_with("nccl:"))
+    names = [name for name in spans["name"].unique() if name is not None and _asks(name)]
+    named = spans.filter(pl.col("name").is_in(names)) if names else spans.clear()
     facts = [
-        (*_input(shapes, dtypes), _peer(name))
+        (*(_input if name.startswith("nccl:") else _reduced)(shapes, dtypes), _peer(name))
         for name, shapes, dtypes in named.select("name", "shapes", "dtypes").iter_rows()
     ]
     schema = {"size_bytes": pl.Int64, "dtype": pl.String, "peer": pl.Int64}
     said = pl.DataFrame(facts, schema=schema, orient="row")
     return named.select("name", "start_ns", "end_ns", "pid", "tid").hstack(said)
+
+
+def _asks(name: str) -> bool:
+    return name.startswith("nccl:") or _REDUCES.match(name) is not None
+
+
+def _reduced(shapes: str | None, dtypes: str | None) -> tuple[int | None, str | None]:
+    """The bytes and the type of the first tensor: what else is given may be the result, or room to work in."""
+    tensors = (each for each in arguments(shapes, dtypes) or () if each.kind == "tensor" and each.shape)
+    first = next(tensors, None)
+    if first is None or (size := first.elements * (first.element_bytes or 0)) > MOST_COUNT:
+        return None, None
+    return size, first.dtype
 
 
 def _input(shapes: str | None, dtypes: str | None) -> tuple[int | None, str | None]:

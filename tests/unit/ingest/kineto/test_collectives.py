@@ -88,6 +88,25 @@ def test_shapes_of_the_range_around_the_launch(tmp_path: Path) -> None:
     assert (row["name"], row["size_bytes"], row["dtype"], row["peer"]) == ("recv", 48, "bfloat16", 0)
 
 
+def test_an_operator_of_another_library_that_reduces(tmp_path: Path) -> None:
+    shapes = {"Input Dims": [[8, 4], [], []], "Input type": ["c10::BFloat16", "", ""]}
+    (row,) = collectives(
+        tmp_path,
+        span("cpu_op", "symm_mem::multimem_all_reduce_", 160, 75, **shapes),
+        span("cuda_runtime", "cudaLaunchKernel", 162, 5, correlation=1),
+        span(
+            "kernel",
+            "void multimem_all_reduce_kernel<c10::BFloat16, 16>(x)",
+            300,
+            20,
+            device=0,
+            correlation=1,
+        ),
+    )
+    assert (row["name"], row["size_bytes"], row["dtype"]) == ("all_reduce", 64, "bfloat16")
+    assert row["algorithm"] == "multimem"
+
+
 def test_shapes_that_make_no_sense_are_not_sizes(tmp_path: Path) -> None:
     strange = {"Input Dims": [[2**60, 2**60]], "Input type": ["float"]}
     (row,) = collectives(
