@@ -28,7 +28,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         r"(^|_)(f?moe|experts)(_|$)|grouped_topk|topk_(softmax|sigmoid)|^(TopK|SortTokens)$",
     ),
     ("cache", r"reshape_and_cache|store_cache|kv_cache|concat_and_cache"),
-    ("attention", r"attention|flash_attn|fmha|paged_attn|(^|_)mha_|(^|_)mla_"),
+    ("attention", r"attention|flash_attn|fmha|paged_attn|(^|_)mha_|(^|_)mla_|(^|_)(attn|sage)_(fwd|bwd)"),
     ("rotary embedding", r"rotary|(^|_)rope(_|$)"),
     ("convolution", r"conv(olution)?([123]d)?(_transpose)?(_|$)|_convolution"),
     ("GEMM", r"(^|_)(mm|bmm|addmm|baddbmm|addbmm|linear|matmul|mv|addmv|dot|vdot|einsum|gemm)(_|$)"),
@@ -46,7 +46,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     (
         "reduction",
-        r"^(sum|mean|max|min|amax|amin|any|all|prod|var|std|norm|linalg_vector_norm|logsumexp|argmax|argmin|"
+        r"^(sum|mean|max|min|amax|amin|any|all|prod|var|std|norm|linalg_(vector_)?norm|logsumexp|argmax|argmin|"
         r"cumsum|cumprod|count_nonzero|aminmax|item|_local_scalar_dense|var_mean|std_mean)$",
     ),
     (

@@ -34,7 +34,9 @@ def with_step(trace: Trace, frame: pl.DataFrame, moment: str) -> pl.DataFrame:
 
 @once_per_trace
 def _steps(trace: Trace) -> pl.DataFrame:
-    ranges = trace.table("ranges").filter(~pl.col("on_gpu"), pl.col("name").str.contains(MARK, literal=True))
+    ranges = trace.table("ranges").filter(
+        ~pl.col("on_gpu"), pl.col("name").cast(pl.String).str.contains(MARK)
+    )
     return ranges.select(*PROCESS, "start_ns", "end_ns", pl.col("name").alias(_STEP)).sort("start_ns")
 
 

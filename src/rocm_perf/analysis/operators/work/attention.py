@@ -93,6 +93,8 @@ def _by_step(call: Call, one: Sizes, backward: bool, result: int) -> Counted | N
     queries = call.tensor("query").shape[0]
     if call.step is None or call.step.queries != queries or not call.is_true("causal"):
         return None
+    if not call.step.all_context and call.tensor("key").shape[0] != queries:
+        return None
     flops, text = products(replace(one, batch=1), call.step.pairs, backward)
     return Counted(flops, text, result, on_matrix=True)
 

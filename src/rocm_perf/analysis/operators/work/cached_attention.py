@@ -16,6 +16,7 @@ _FLOPS = "2 * heads * pairs of a query and a key it sees * (depth of keys + of v
 _LENGTHS = "the context lengths of its sequences are values of a tensor, which are not recorded"
 _NO_STEP = "; the range of the serving step does not state their sums"
 _NO_WINDOW = "at most: whether the layer has a sliding window is not recorded"
+_NO_PREFIX = "at least: tokens that the cache held before the step are not stated by its range"
 
 
 def _cached(call: Call) -> Counted:
@@ -65,6 +66,7 @@ def _known(call: Call, step: StepLengths, key_bytes: int) -> Counted:
     """By the sums of the step; keys and values of one token take `key_bytes` each."""
     query = call.tensor("query")
     _, heads, depth = query.shape
+    doubt = _NO_WINDOW if step.all_context else f"{_NO_PREFIX}; {_NO_WINDOW}"
     return Counted(
         flops=4 * heads * depth * step.pairs,
         formula=f"4 * {heads} heads * {depth} * {step.pairs} pairs",
@@ -72,8 +74,8 @@ def _known(call: Call, step: StepLengths, key_bytes: int) -> Counted:
         touched_bytes=2 * step.context * key_bytes,
         touched=f"keys and values of {step.context} tokens",
         on_matrix=True,
-        flops_doubt=_NO_WINDOW,
-        bytes_doubt=_NO_WINDOW,
+        flops_doubt=doubt,
+        bytes_doubt=doubt,
     )
 
 

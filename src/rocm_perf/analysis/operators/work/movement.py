@@ -36,6 +36,12 @@ def _joined_into(call: Call) -> Counted:
     return Counted(0, _MOVES, touched_bytes=call.size("out"), touched="as much read as is written")
 
 
+def _gathered_in(call: Call) -> Counted:
+    """The tensors of a list into this rank's part of the buffer that is gathered next: as much written as is read."""
+    call.tensors("tensors")
+    return Counted(0, _MOVES, touched_bytes=call.size("tensors"), touched="of the buffer this rank's part")
+
+
 def _communicates(_: Call) -> Counted:
     why = "it communicates: the topic communication has its bytes and rates"
     return Counted(None, "", flops_missing=why, bytes_missing=why)
@@ -70,19 +76,17 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(_joined, "aten::cat(tensors, dim)", "aten::stack(tensors, dim)", "aten::concat(tensors, dim)"),
     *formulas(_joined_into, "fsdp::chunk_cat(tensors~, dim, num_chunks, out!)"),
+    *formulas(_gathered_in, "fsdp::all_gather_copy_in(tensors, out~, sizes, elements, rank)"),
     *formulas(
         _communicates,
         "record_param_comms(...)",
         "c10d::*(...)",
         "nccl:*(...)",
         "_c10d_functional::*(...)",
-        "_C_custom_ar::all_reduce(...)",
-        "vllm::all_reduce*(...)",
-        "vllm::all_gather*(...)",
-        "vllm::reduce_scatter*(...)",
-        "sglang::*all_reduce*(...)",
-        "sgl_kernel::*all_reduce*(...)",
-        "aiter::*all_reduce*(...)",
-        "aiter::*allreduce*(...)",
+        "*::*all_reduce*(...)",
+        "*::*allreduce*(...)",
+        "*::*all_gather*(...)",
+        "*::*reduce_scatter*(...)",
+        "*::*all_to_all*(...)",
     ),
 )

@@ -43,6 +43,14 @@ def _reduce(operations: int, steps: str) -> Count:
     return count
 
 
+def _linalg_norm(call: Call) -> Counted:
+    """The norm of vectors; with an order, that of a matrix is another algorithm (the singular values)."""
+    axes = len(call.integers("dim")) or len(call.tensor("self").shape)
+    if call.text("ord") and axes > 1:
+        raise NoFormulaError("it is the norm of matrices")
+    return _reduce(2, "norm")(call)
+
+
 def _sum_bytes(data: Argument, steps: str) -> int:
     return _INDEX_BYTES if data.dtype in _INTEGERS and steps in ("sum", "prod") else element_bytes(data)
 
@@ -124,6 +132,7 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::norm(self, p, dim, keepdim, dtype)",
         "aten::linalg_vector_norm(self, ord, dim, keepdim, dtype)",
     ),
+    *formulas(_linalg_norm, "aten::linalg_norm(self, ord, dim, keepdim, dtype)"),
     *formulas(
         _reduce(4, "variance"),
         "aten::var(self, dim, correction, keepdim)",

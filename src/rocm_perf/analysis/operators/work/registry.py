@@ -25,6 +25,7 @@ from rocm_perf.analysis.operators.work import (
     resizing,
     rotary,
     transformer_engine,
+    triton_kernels,
 )
 from rocm_perf.analysis.operators.work.signature import Formula
 
@@ -81,6 +82,7 @@ _FULL, _BARE = _named()
 _PATTERNS = tuple(
     (formula.operator.partition("*")[0], formula) for formula in _ALL if "*" in formula.operator
 )
+_OF_KERNELS = tuple(("", formula) for formula in triton_kernels.FORMULAS)
 
 
 @lru_cache(maxsize=65_536)
@@ -88,22 +90,27 @@ def formulas_of(name: str) -> tuple[Formula, ...]:
     """The formulas that may fit the calls of an operator, the likeliest first; those of other schemas follow.
 
     A name is looked up as it is, by pattern, as that of the in-place variant (`add_`), and without its library, which
-    torch's own operators have always.
+    torch's own operators have always; what nothing is known of may be a Triton kernel.
     """
     wrapped = _WRAPPED.fullmatch(name)
     if wrapped:
         return _wrapped(wrapped[1])
-    return _exactly(name) or _without_underscore(name) or tuple(_BARE.get(_without_library(name), ()))
+    return (
+        _exactly(name)
+        or _without_underscore(name)
+        or tuple(_BARE.get(_without_library(name), ()))
+        or tuple(_by_pattern(name, _OF_KERNELS))
+    )
 
 
 def _exactly(name: str) -> tuple[Formula, ...]:
     return (*_FULL.get(name, ()), *_by_pattern(name))
 
 
-def _by_pattern(name: str) -> list[Formula]:
+def _by_pattern(name: str, patterns: tuple[tuple[str, Formula], ...] = _PATTERNS) -> list[Formula]:
     return [
         formula
-        for beginning, formula in _PATTERNS
+        for beginning, formula in patterns
         if name.startswith(beginning) and _pattern(formula.operator).fullmatch(name)
     ]
 

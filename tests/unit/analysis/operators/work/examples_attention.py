@@ -12,6 +12,9 @@ x = tensor(4, 8)  # 32 elements of 2 bytes: 64 B
 Q, KV = tensor(2, 4, 6, 8), tensor(2, 2, 6, 8)
 LAST: list[Given] = ["0.", "1.0", "True", "-1", "-1"]
 ATTENTION: list[Example] = [
+    # a Triton kernel, in either order of axes: 4 * 2 * 4 * 36 pairs * 8; the result is one of its tensors
+    ("sage_fwd_1", [Q, KV, KV, "-1", Q], 9216, 2304),
+    ("_my_attn_fwd_0", [tensor(2, 6, 4, 8)] * 4, 9216, 4 * 768),
     # 4 * 2 * 4 * 36 pairs * 8; q and out 768 B each, k and v 384 B each
     ("aten::scaled_dot_product_attention", [Q, KV, KV, None, "0.", "False", None, "True"], 9216, 2304),
     # causal: 6 * 7 / 2 = 21 pairs

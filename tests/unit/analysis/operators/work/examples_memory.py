@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.analysis.operators.work.calls import F4, I4, I8, Given, tensor
+from tests.unit.analysis.operators.work.calls import F4, I1, I4, I8, Given, tensor
 
 Example = tuple[str, list[Given], int, int]
 
@@ -91,6 +91,8 @@ ACTIVATIONS: list[Example] = [
 ]
 
 MOVEMENT: list[Example] = [
+    # a Triton kernel that reads 32 elements, and writes them in one byte each with 4 scales
+    ("my_quant_kernel_0", [x, tensor(4, 8, dtype=I1), tensor(4, dtype=F4)], 0, 64 + 32 + 16),
     ("aten::copy_", [tensor(4, 8, dtype=F4), x, "False"], 0, 192),
     ("aten::clone", [x, None], 0, 128),
     ("aten::fill_", [x, "0."], 0, 64),
@@ -115,5 +117,7 @@ REDUCTIONS: list[Example] = [
     ("aten::_softmax_backward_data", [x, x, "-1", "15"], 128, 192),
     ("aten::topk", [x, "3", "-1", "True", "True"], 0, 64 + 12 * (2 + 8)),
     ("aten::linalg_vector_norm", [x, "2", None, "False", None], 64, 66),
+    # of each row: 4 results
+    ("aten::linalg_norm", [x, None, "[-1]", "True", None], 64, 72),
     ("aten::mse_loss", [x, x, "1"], 96, 130),
 ]

@@ -121,6 +121,18 @@ def test_attention_over_a_cache_by_the_lengths_of_its_step() -> None:
             assert "sliding window" in str(work.flops.doubt)
 
 
+@pytest.mark.parametrize("sums", ["9", "9_81"])
+def test_attention_over_a_cache_of_prompts_whose_step_states_the_tokens_alone(sums: str) -> None:
+    """9 * 10 / 2 pairs of 4 heads of 8, of one prompt; what the cache held before is not stated."""
+    given: list[Given] = [tensor(9, 4, 8), tensor(9, 2, 8), tensor(9, 2, 8), tensor(9, 4, 8)]
+    name = "vllm::unified_attention_with_output"
+    work = work_of(name, *given, step=f"execute_context_1({sums})_generation_0(0)")
+    assert (work.flops.value, work.bytes.value) == (4 * 4 * 8 * 45, 2 * 9 * 2 * 8 * 2 + 2 * 2 * 9 * 4 * 8)
+    assert "at least: tokens that the cache held before" in str(work.flops.doubt)
+    for step in (f"execute_context_1({sums})_generation_2(2)", "execute_context_2(9)_generation_0(0)"):
+        assert not work_of(name, *given, step=step).flops.known
+
+
 def test_the_cache_of_latent_attention_is_not_taken_for_keys() -> None:
     work = work_of(
         "aiter::mla_decode_fwd", tensor(11, 4, 8), tensor(99, 1, 8), tensor(11, 4, 8), step=STEPS[0]
@@ -156,6 +168,8 @@ def test_a_public_report_of_a_decode_step_says_the_same_bytes() -> None:
             "the lengths of its 3 sequences are values of a tensor",
         ),
         ("record_param_comms", [[[8]]], "the topic communication"),
+        ("symm_mem::multimem_all_reduce_", [tensor(8), None, None], "the topic communication"),
+        ("aten::linalg_norm", [x, "2", None, "False", None], "it is the norm of matrices"),
     ],
 )  # fmt: skip
 def test_what_is_not_recorded_is_named(name: str, given: list[Given], reason: str) -> None:
