@@ -10,7 +10,15 @@ from functools import cached_property
 from itertools import groupby
 
 from rocm_perf.analysis.compare.models.calls import GpuCall, gpu_ns, is_alike, leading_shapes
-from rocm_perf.analysis.compare.models.fusions import is_fused, may_take_in, shared_out, takes_in
+from rocm_perf.analysis.compare.models.fusions import (
+    is_by_hand,
+    is_fused,
+    may_do,
+    segment_of,
+    shared_out,
+    stands_for,
+    takes_in,
+)
 from rocm_perf.analysis.compare.models.sequences import Key, Stretch, align, between
 from rocm_perf.model.results.alignment import WorkFate
 
@@ -46,8 +54,8 @@ class Aligned:
             return _fate_of_kernels(self.base, self.new)
         if len(self.base) == len(self.new) == 1:
             return _fate_of_one(self.base[0], self.new[0])
-        fewer = min(self.base, self.new, key=len) if len(self.base) != len(self.new) else ()
-        if any(map(is_fused, fewer)):
+        fewer, more = sorted((self.base, self.new), key=len)
+        if len(fewer) < len(more) and (any(map(is_fused, fewer)) or is_by_hand(fewer, more)):
             return "fused" if fewer is self.new else "split"
         return "other operators"
 
@@ -94,8 +102,8 @@ _OF_CALLS: tuple[Key[GpuCall], ...] = (
     lambda call: (call.plain_operator, call.size) if call.operator else None,
     lambda call: call.plain_operator,
     lambda call: call.kernels,
-    lambda call: call.anchor,
 )
+_OF_ANCHORS: tuple[Key[GpuCall], ...] = (lambda call: call.anchor,)
 
 
 def _regions(base: Sequence[GpuCall], new: Sequence[GpuCall]) -> Iterator[tuple[Calls, Calls]]:
@@ -126,27 +134,78 @@ def _pieces(pairs: Sequence[tuple[int, int]], whole: Stretch) -> list[Stretch]:
 
 def _within(base: Calls, new: Calls) -> Iterator[Aligned]:
     """The calls of a region, pair by pair and stretch by stretch."""
-    if not base or not new or len(base) == len(new) == 1:
-        yield Aligned(base, new)
-        return
-    pairs = align(base, new, _OF_CALLS)
-    for stretch in _pieces(pairs, Stretch(0, len(base), 0, len(new))):
-        mine, theirs = base[stretch.base : stretch.base_end], new[stretch.new : stretch.new_end]
-        if len(mine) == len(theirs) == 1 or not mine or not theirs:
+    inside = _is_one_operator(base, new)
+    for mine, theirs in _parts(base, new, _OF_CALLS):
+        if not mine or not theirs or _is_pair(mine, theirs):
+            yield from _apart(mine, theirs, inside)
+        elif inside and stands_for(*sorted((mine, theirs), key=len)):
             yield Aligned(mine, theirs)
         else:
-            yield from _shared_out(mine, theirs)
+            yield from _by_anchors(mine, theirs, inside)
 
 
-def _shared_out(base: Calls, new: Calls) -> Iterator[Aligned]:
+def _by_anchors(base: Calls, new: Calls, inside: bool) -> Iterator[Aligned]:
+    """A stretch of calls of other names: products, attention and their like are paired, others stand between them."""
+    for mine, theirs in _parts(base, new, _OF_ANCHORS):
+        if not mine or not theirs or _is_pair(mine, theirs):
+            yield from _apart(mine, theirs, inside)
+        else:
+            yield from _shared_out(mine, theirs, inside)
+
+
+def _parts(base: Calls, new: Calls, keys: Sequence[Key[GpuCall]]) -> Iterator[tuple[Calls, Calls]]:
+    for stretch in _pieces(align(base, new, keys), Stretch(0, len(base), 0, len(new))):
+        yield base[stretch.base : stretch.base_end], new[stretch.new : stretch.new_end]
+
+
+def _is_pair(base: Calls, new: Calls) -> bool:
+    return len(base) == len(new) == 1
+
+
+def _is_one_operator(base: Calls, new: Calls) -> bool:
+    """Whether each side is what one call of the same outer operator launched."""
+    roots = [{call.root for call in side if call.around} for side in (base, new)]
+    whole = all(call.around for call in (*base, *new)) and all(len(root) == 1 for root in roots)
+    return whole and base[0].outermost == new[0].outermost
+
+
+def _apart(base: Calls, new: Calls, inside: bool) -> Iterator[Aligned]:
+    """Both sides against each other, but a product or its like of which nothing on the other side can do the work
+    stands alone, unless both are `inside` one operator."""
+    mine, went = (base, ()) if inside else _with_partners(base, new)
+    theirs, came = (new, ()) if inside else _with_partners(new, base)
+    rows = (
+        Aligned(mine, theirs),
+        *(Aligned((call,), ()) for call in went),
+        *(Aligned((), (call,)) for call in came),
+    )
+    yield from (row for row in rows if row.calls)
+
+
+def _with_partners(calls: Calls, others: Calls) -> tuple[Calls, Calls]:
+    """The calls that have something on the other side, and those that have not."""
+    kinds = {(one.operator, one.kernels): one for one in others}.values()
+    lone = {
+        place
+        for place, call in enumerate(calls)
+        if call.anchor and kinds and not any(may_do(one, call) for one in kinds)
+    }
+    numbered = list(enumerate(calls))
+    return (
+        tuple(call for place, call in numbered if place not in lone),
+        tuple(call for place, call in numbered if place in lone),
+    )
+
+
+def _shared_out(base: Calls, new: Calls, inside: bool) -> Iterator[Aligned]:
     """A stretch as the fused kernels of the side with fewer calls, each with the calls that it names; as a whole where
     none is named."""
     if len(base) < len(new):
-        yield from (one.flipped() for one in _shared_out(new, base))
+        yield from (one.flipped() for one in _shared_out(new, base, inside))
         return
     places = shared_out(base, new)
     if places is None:
-        yield Aligned(base, new)
+        yield from _apart(base, new, inside)
         return
     for place, one in enumerate(new):
         yield from _around(tuple(call for call, at in zip(base, places, strict=True) if at == place), one)
@@ -154,8 +213,7 @@ def _shared_out(base: Calls, new: Calls) -> Iterator[Aligned]:
 
 def _around(calls: Calls, fused: GpuCall) -> Iterator[Aligned]:
     """The calls that the fused one may have taken in, from the first to the last such, against it; the rest alone."""
-    may = [place for place, call in enumerate(calls) if may_take_in(fused, call)] or [0]
-    first, last = may[0], may[-1] + 1
+    first, last = segment_of(fused, calls)
     rows = (Aligned(calls[:first], ()), Aligned(calls[first:last], (fused,)), Aligned(calls[last:], ()))
     yield from (row for row in rows if row.calls)
 

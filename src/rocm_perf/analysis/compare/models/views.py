@@ -8,10 +8,12 @@ from itertools import takewhile
 
 from rocm_perf.analysis.compare.models.alignment import Aligned
 from rocm_perf.analysis.compare.models.calls import GpuCall
+from rocm_perf.analysis.compare.models.fusions import names_its_operators
 from rocm_perf.analysis.compare.models.places import BACKWARD
 from rocm_perf.model.results.alignment import Share
 
 NO_MODULE, NO_OPERATOR = "(no module)", "(no operator)"
+_REPLACED = ("other operators", "fused", "split")
 _Times = tuple[str, int, int]  # of a name: in base, in new
 
 
@@ -21,7 +23,7 @@ def by_module(rows: Iterable[Aligned]) -> tuple[Share, ...]:
 
 
 def by_operator(rows: Iterable[Aligned]) -> tuple[Share, ...]:
-    """By operator, or by the operators that one kernel took in."""
+    """By operator, or by the operators that one kernel took in; by those of both sides where others do the work."""
     return _shares((_operators_of(row), row.base_ns, row.new_ns) for row in rows)
 
 
@@ -57,8 +59,8 @@ def kernels_of(calls: Iterable[GpuCall]) -> tuple[str, ...]:
 def _operators_of(row: Aligned) -> str:
     if not any(call.operator for call in row.calls):
         return NO_OPERATOR
-    if len(row.base) == len(row.new) == 1 and row.fate in ("other operators", "fused"):
-        return " -> ".join((*names_of(row.base), *names_of(row.new)))
+    if row.fate in _REPLACED and not any(map(names_its_operators, row.calls)):
+        return " -> ".join(" + ".join(names_of(side)) for side in (row.base, row.new))
     owned = [side for side in (row.base, row.new) if any(call.operator for call in side)]
     longest = max(owned, key=len)
     return " + ".join(names_of(longest))

@@ -159,6 +159,47 @@ def test_inside_an_operator_that_both_call_other_operators_may_do_its_work() -> 
     ]
 
 
+def inside(outer: str, *calls: tuple[str, str]) -> list[GpuCall]:
+    """What one call of an outer operator launched: operators and their kernels."""
+    return [
+        GpuCall(work=(GpuWork(kernel, 9),), operator=name, around=(outer,), root=3, root_shapes="[[8]]")
+        for name, kernel in calls
+    ]
+
+
+def test_a_fused_call_stands_for_all_that_its_outer_operator_does() -> None:
+    """It is a product, and so are two of the four calls: it is not the like of the first."""
+    parts = ("moe_sorting", "moe_stage1_gemm", "moe_stage2_gemm", "moe_sum")
+    base = inside("moe_layer", *((f"aiter::{name}", f"{name}_kernel") for name in parts))
+    new = inside("moe_layer", ("triton::fused_moe_kernel", "fused_moe_kernel"))
+    rows = align_calls(base, new)
+    assert changes(rows) == [("fused", [call.name for call in base], ["triton::fused_moe_kernel"])]
+    (share,) = by_operator(rows)
+    assert share.name.endswith("aiter::moe_sum -> triton::fused_moe_kernel")
+    assert [row.fate for row in align_calls(new, base)] == ["split"]
+
+
+def test_attention_by_hand_is_attention_no_longer_fused() -> None:
+    flash = inside("attention", ("my::flash", "flash_fwd_kernel"))
+    products = [("aten::bmm", GEMM), ("aten::softmax", "softmax_warp_forward"), ("aten::bmm", GEMM)]
+    rows = align_calls(flash, inside("attention", *products))
+    assert changes(rows) == [("split", ["my::flash"], [name for name, _ in products])]
+    assert [share.name for share in by_operator(rows)] == ["my::flash -> aten::bmm + aten::softmax"]
+
+
+def test_no_pointwise_kernel_takes_in_a_product() -> None:
+    base = [op("aten::add"), mm(), op("aten::add"), op("aten::mul"), mm(LARGE), op("aten::add")]
+    assert changes(align_calls(base, [triton("triton_poi_fused_add_mul_0")])) == [
+        ("fused", ["aten::add", "aten::mul"], ["triton_poi_fused_add_mul_0"]),
+        *[("went", [name], []) for name in ("aten::add", "aten::mm", "aten::mm", "aten::add")],
+    ]
+
+
+def test_a_product_does_not_stand_against_a_sort() -> None:
+    alone = [("came", [], ["aten::mm"]), ("went", ["aten::sort"], [])]
+    assert sorted(changes(align_calls([op("aten::sort")], [mm()]))) == alone
+
+
 def test_a_compiled_side_takes_the_modules_of_the_other() -> None:
     base = [op("aten::mul", 10, module="Net_0/Act_1"), op("aten::silu", 20, module="Net_0/Silu_0")]
     (share,) = by_module(align_calls(base, [triton("triton_poi_fused_mul_silu_0", 12)]))
