@@ -189,7 +189,7 @@ TOPICS = (
     Topic(
         "coverage",
         "verdicts:coverage_section",
-        {"coverage": "trust.coverage:coverage"},
+        {"coverage": "phases.coverage:coverage"},
         whole=True,
         on_first_screen=True,
     ),

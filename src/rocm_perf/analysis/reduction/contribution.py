@@ -12,13 +12,13 @@ from msgspec.structs import asdict, replace
 from rocm_perf.analysis.collectives.build import communication
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.idle.sync import waiting
+from rocm_perf.analysis.phases.coverage import coverage
 from rocm_perf.analysis.reduction.stretches import activity
 from rocm_perf.analysis.reduction.tables import GATHERED, Tables, frame, machine_number, nothing
 from rocm_perf.analysis.time.busy import device_times, node_spans, queue_times
 from rocm_perf.analysis.time.families import family_totals
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.totals import call_totals, copy_totals, domain_totals
-from rocm_perf.analysis.trust.coverage import coverage
 from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.analysis.verdict.doubts import doubts
 from rocm_perf.analysis.verdict.setting import setting

@@ -30,7 +30,7 @@ ALL_FLOPS, ALL_BYTES = "flops", "dram_bytes"
 # One counter serves both types, which run at one rate (AMD CDNA 4 white paper).
 _ONE_RATE = {"f6f4": "f4"}
 _LIST = re.compile(r"(needs [\w.]+, [\w.]+)((?:, [\w.]+){2,})")
-_NOT_TOLD = "no counter that was recorded tells them"
+_NOT_TOLD = "none of the recorded counters counts it"
 _DIFFERENTLY = (
     "they are counted differently on the GPUs that it may be ({}), and the counters fit each of them"
 )
