@@ -526,6 +526,13 @@ def test_samples_at_one_instruction_that_uses_no_load_are_a_wait_for_its_inputs(
     assert one(said(samples(other=96, load=4))).kind == "kernel-latency-or-occupancy"
 
 
+def test_samples_at_arithmetic_alone_do_not_say_that_waves_wait() -> None:
+    finding = one(said(samples(use=200)))
+    assert finding.kind == "kernel"
+    assert any("no load and no wait was sampled" in line for line in finding.evidence)
+    assert "loads in flight" not in finding.remedy
+
+
 def test_samples_at_a_wait_for_loads_are_waits_for_memory() -> None:
     assert one(said(samples(wait=60, other=40))).kind == "kernel-memory"
 

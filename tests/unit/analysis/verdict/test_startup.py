@@ -1,0 +1,38 @@
+"""What is said of what a program does once."""
+
+from __future__ import annotations
+
+from rocm_perf.analysis.overview import examine
+from rocm_perf.model.trace import Trace
+from rocm_perf.units import NS_PER_MS, NS_PER_US
+from tests.unit.analysis.traces import call, kernel, trace
+
+MS, US = NS_PER_MS, NS_PER_US
+
+
+def paused(name: str, *, calls: bool = True) -> Trace:
+    """Ten kernels back to back, 80 ms of nothing, ten more, the first of which has this name."""
+    starts = [20 * US * place + (80 * MS if place >= 10 else 0) for place in range(20)]
+    names = [f"k{n}" if n != 10 else name for n in range(20)]
+    rows = [
+        kernel(each, at, at + 19 * US - n, correlation_id=n + 1)
+        for n, (each, at) in enumerate(zip(names, starts, strict=True))
+    ]
+    launches = [call("hipLaunchKernel", at - 9 * US, at - 5 * US, n + 1) for n, at in enumerate(starts)]
+    return trace(dispatches=rows, api_calls=launches) if calls else trace(dispatches=rows)
+
+
+def evidence(recording: Trace) -> tuple[str, ...]:
+    (finding,) = [each for each in examine(recording, "x").findings if each.id == "startup"]
+    return finding.evidence
+
+
+def test_the_longest_comes_first_and_says_what_no_call_explains() -> None:
+    longest = evidence(paused("new"))[0]
+    assert "of pause before the first new, for " in longest
+    assert longest.endswith("of which the host is in no recorded call")
+
+
+def test_a_kernel_that_ran_before_is_not_called_the_first() -> None:
+    longest = evidence(paused("k3", calls=False))[0]
+    assert longest.endswith("of pause before k3")
