@@ -25,6 +25,7 @@ from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.model import schema
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.gaps import Gaps
+from rocm_perf.model.results.kernels import AttentionByHand
 from rocm_perf.model.run import RunInfo
 from rocm_perf.model.time_window import moment_of
 from rocm_perf.model.trace import Trace
@@ -149,9 +150,19 @@ def _counts(trace: Trace, idle: Gaps) -> dict[str, int | None]:
         "fused_saving_ns": families.fused_saving_ns,
         "attention_calls": by_hand.calls if by_hand else None,
         "attention_between_ns": by_hand.between_ns if by_hand else None,
+        **_attention_products(by_hand),
         "communicating_kernels": talk.kernels,
         "communicating_ns": talk.busy_ns,
         "exposed_ns": talk.exposed_ns,
+    }
+
+
+def _attention_products(by_hand: AttentionByHand | None) -> dict[str, int | None]:
+    """The calls and the time of each product of attention, by names that hold the kernel."""
+    return {
+        f"attention_product_{name} {product.kernel}": value
+        for product in (by_hand.products if by_hand else ())
+        for name, value in (("calls", product.calls), ("ns", product.total_ns))
     }
 
 
@@ -165,6 +176,7 @@ def _facts(trace: Trace, idle: Gaps) -> Iterator[tuple[str, str]]:
         yield "no_gaps", idle.unavailable
     if by_hand := family_totals(trace).attention_by_hand:
         yield from (("attention_kernel", kernel) for kernel in by_hand.kernels)
+        yield from (("attention_product", product.kernel) for product in by_hand.products)
     yield "setting", _json(setting(trace))
 
 

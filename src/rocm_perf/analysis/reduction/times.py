@@ -14,7 +14,7 @@ from rocm_perf.analysis.time.families import families_of
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.analysis.time.totals import copies_of, domains_of
 from rocm_perf.model.quantity import ratio
-from rocm_perf.model.results.kernels import AttentionByHand, Families
+from rocm_perf.model.results.kernels import AttentionByHand, AttentionProduct, Families
 from rocm_perf.model.results.times import CopyTotal, DeviceTime, DomainTotal, Hotspot, Hotspots
 
 
@@ -96,6 +96,14 @@ def families(kernels: pl.DataFrame, counts: Counts) -> Families:
         calls=calls,
         between_ns=counts.sum("attention_between_ns"),
         kernels=counts.facts("attention_kernel"),
+        products=tuple(
+            AttentionProduct(
+                kernel=kernel,
+                calls=counts.sum(f"attention_product_calls {kernel}"),
+                total_ns=counts.sum(f"attention_product_ns {kernel}"),
+            )
+            for kernel in counts.facts("attention_product")
+        ),
     )
     return replace(families_of(totals, counts.known("fused_saving_ns")), attention_by_hand=by_hand or None)
 

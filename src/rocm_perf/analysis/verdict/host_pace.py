@@ -61,7 +61,7 @@ def _head_start_ns(whole: Trace) -> int | None:
     """How long the host takes to launch what the GPU does in the judged part, without waiting for it; None where it
     has no head start there, or launches are not known."""
     span = judged_span(whole)
-    if span is None:
+    if span is None or span.start_ns is None or span.end_ns is None:
         return None
     inside = pl.col("start_ns").is_between(span.start_ns, span.end_ns, closed="left")
     work = launched_work(whole).filter(inside).drop_nulls("launch_start")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rocm_perf.analysis.idle.device_copies import device_copies, device_copy_findings
@@ -9,7 +11,7 @@ from rocm_perf.model.trace import Trace
 from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import Row, call, kernel, trace
 
-MAIN = {"pid": 7, "tid": 7}
+MAIN: dict[str, Any] = {"pid": 7, "tid": 7}
 STEPS, EVERY_NS = 6, 100_000
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.phases.focus import focused
 from rocm_perf.analysis.verdict.host_pace import within_hosts_pace
-from rocm_perf.model.finding import Finding
+from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import call, kernel, marked, trace
 
 US, MS = 1_000, 1_000_000
-MAIN = {"pid": 7, "tid": 7}
+MAIN: dict[str, Any] = {"pid": 7, "tid": 7}
 STEPS, LAUNCHES = 10, 10
 
 
@@ -34,13 +36,13 @@ def loop(*, first_ms: int, kernel_us: int) -> Trace:
     return trace(api_calls=calls, dispatches=kernels, ranges=ranges)
 
 
-def bounded(recording: Trace, share: float, kind: str = "communication") -> tuple[Finding, int]:
+def bounded(recording: Trace, share: float, kind: Kind = "communication") -> tuple[Finding, int]:
     """A finding that claims so much of the judged part, as it may claim it, and how long that part lasts."""
     document = examine(recording, "x")
     stake = round(share * document.judged_ns)
     claimed = Finding(
         id="x", severity="info", title="", evidence=(), remedy="", kind=kind, time_at_stake_ns=stake
-    )  # type: ignore[arg-type]
+    )
     part = unprofiled(focused(recording))
     return within_hosts_pace(claimed, document, part, recording), document.judged_ns
 
@@ -60,6 +62,6 @@ def test_a_gpu_that_waits_for_the_host_leaves_it_its_time() -> None:
 
 
 @pytest.mark.parametrize(("share", "kind"), [(0.1, "communication"), (0.6, "kernel")])
-def test_less_than_that_and_findings_that_were_timed_again_stay(share: float, kind: str) -> None:
+def test_less_than_that_and_findings_that_were_timed_again_stay(share: float, kind: Kind) -> None:
     finding, judged_ns = bounded(loop(first_ms=40, kernel_us=1_200), share, kind)
     assert finding.time_at_stake_ns == round(share * judged_ns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from rocm_perf.analysis.verdict.step_waits import waits_first
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, trace
 
-MAIN = {"pid": 7, "tid": 7}
+MAIN: dict[str, Any] = {"pid": 7, "tid": 7}
 STEPS, EVERY_NS = 4, 100_000
 TORCH = replace(setting(trace(dispatches=[kernel("k", 0, 1)])), torch=True)
 
