@@ -120,7 +120,7 @@ def device_copy_findings(document: Document) -> list[Finding]:
         Finding(
             id="device-copies",
             severity="info",
-            kind="kernel-memory",
+            kind="copies",
             title=f"For {format_share(copies.exposed_ns / document.judged_ns)} of the time a GPU does nothing but copy "
             "within its memory",
             evidence=tuple(_evidence(copies)),

@@ -62,20 +62,11 @@ def concluded(
     if doubtful or not idle_is_told:
         waiting = [finding for finding in waiting if not _is_about_idle_time(finding)]
     projections, merged = themed(run, waiting)
-    alone = [*_alone(run, waiting), *beside]
+    others = (finding for finding in waiting if finding.id not in THEMED)
+    alone = [*(within_hosts_pace(finding, document, run.graph, run.whole) for finding in others), *beside]
     findings = list(_worded(_worth_a_look([*merged, *alone], document), run))
     repairs = [straggler.repair for straggler in document.ranks.stragglers if straggler.repair]
     return (*repairs, *projections), in_order(findings, document, doubtful=doubtful, startup=startup)
-
-
-def _alone(run: Run, waiting: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings of no theme; without those that the host leaves next to nothing to gain of."""
-    for finding in waiting:
-        if finding.id not in THEMED:
-            bounded = within_hosts_pace(finding, run.document, run.graph, run.whole)
-            stake = bounded.time_at_stake_ns
-            if bounded is finding or (stake or 0) >= WORTH * run.document.judged_ns:
-                yield bounded
 
 
 def in_order(

@@ -14,12 +14,14 @@ from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.graph.graph import Graph, forward
 from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.phases.focus import cut, judged_span
+from rocm_perf.analysis.verdict.themed import WORTH
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_ns
 
+_SAME = 1.01  # the part that was re-timed and the one that is judged are of one length
 _IDLE = 0.1  # of the judged time
 _AHEAD = 0.1  # of the judged part: launches that much earlier than it are a head start
 
@@ -30,15 +32,24 @@ def within_hosts_pace(finding: Finding, document: Document, part: Graph, whole: 
     if whole is None or not stake or finding.kind != "communication" or part.empty:
         return finding
     issue_ns = _head_start_ns(whole)
-    if issue_ns is None and _is_idle(document):
+    if issue_ns is None and _is_idle(document) and part.wall_ns <= _SAME * document.judged_ns:
         issue_ns = _without_gpu_ns(part)
     if issue_ns is None or stake <= document.judged_ns - issue_ns:
         return finding
+    return _bounded(finding, document, issue_ns)
+
+
+def _bounded(finding: Finding, document: Document, issue_ns: int) -> Finding:
+    """The finding with what the host leaves; where that is next to nothing, with the time that a faster host would
+    leave, and no more said of it."""
     left = max(document.judged_ns - issue_ns, 0)
-    sentence = (
-        f"the host needs {format_ns(issue_ns)} to issue what the GPU does in {format_ns(document.judged_ns)}: unless "
-        f"it gets faster as well, no more than {format_ns(left)} can be saved"
+    needs = (
+        f"the host needs {format_ns(issue_ns)} to issue what the GPU does in {format_ns(document.judged_ns)}"
     )
+    if left < WORTH * document.judged_ns:
+        sentence = f"{needs}: only behind a faster host is anything of it saved"
+        return replace(finding, projected_speedup=None, evidence=(*finding.evidence, sentence))
+    sentence = f"{needs}: unless it gets faster as well, no more than {format_ns(left)} can be saved"
     return replace(
         finding,
         time_at_stake_ns=left,

@@ -50,7 +50,7 @@ def test_what_has_nothing_beside_it_is_counted_and_the_operator_is_named() -> No
 @pytest.mark.parametrize(("launch", "for_graphs"), [("cudaGraphLaunch", True), ("cudaLaunchKernel", False)])
 def test_before_graphs_the_remedy_is_fixed_addresses(launch: str, for_graphs: bool) -> None:
     (finding,) = device_copy_findings(document(loop(launch)))
-    assert finding.time_at_stake_ns == STEPS * 20_000
+    assert (finding.kind, finding.time_at_stake_ns) == ("copies", STEPS * 20_000)
     assert ("mark_static_address" in finding.remedy) == for_graphs
     assert "inside Compiled: 6 copies, 120 us" in finding.evidence
 

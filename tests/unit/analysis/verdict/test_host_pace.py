@@ -57,8 +57,9 @@ def test_a_head_start_is_given_back() -> None:
 
 
 def test_a_gpu_that_waits_for_the_host_leaves_it_its_time() -> None:
-    finding, judged_ns = bounded(loop(first_ms=0, kernel_us=600), 0.5)
-    assert (finding.time_at_stake_ns or 0) < 0.02 * judged_ns
+    finding, _ = bounded(loop(first_ms=0, kernel_us=600), 0.5)
+    assert "only behind a faster host" in finding.evidence[-1]
+    assert finding.projected_speedup is None
 
 
 @pytest.mark.parametrize(("share", "kind"), [(0.1, "communication"), (0.6, "kernel")])
