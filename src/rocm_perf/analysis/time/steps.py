@@ -13,6 +13,7 @@ from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.kernel_family import OTHER, families
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, final_blocks, repeated_blocks
+from rocm_perf.analysis.time.tiling import tiled_blocks
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.range_sources import JAX_STEP, NOT_STEPS
 from rocm_perf.model.results.kernels import Step, Steps
@@ -161,7 +162,11 @@ def _from_profiler(trace: Trace, kernels: pl.DataFrame) -> Found | None:
     ranges = _own_ranges(trace, kernels)
     of_torch = ranges.filter(pl.col("name").str.contains(_PROFILER_STEP))
     if of_torch.height:
-        return "ProfilerStep ranges", _counted(disjoint(of_torch, []), kernels)
+        marked = _counted(disjoint(of_torch, []), kernels)
+        inside = tiled_blocks(kernels) if marked.height < FEWEST_STEPS else None
+        if inside is not None:
+            return f"{_BY_SEQUENCE} within ProfilerStep", inside
+        return "ProfilerStep ranges", marked
     return _around_kernels(ranges.filter(pl.col("source") == JAX_STEP), kernels, 0)
 
 
