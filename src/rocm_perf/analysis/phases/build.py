@@ -156,7 +156,7 @@ def _awaited_until(trace: Trace, own: pl.DataFrame, repeated: Steps) -> int | No
     ran, and no step was marked."""
     marked_ns = min((step.start_ns for step in repeated.steps), default=None) if repeated.host_times else None
     ran = own.select("start_ns", (pl.col("end_ns") - pl.col("start_ns")).alias("ns"))
-    little_ns = _LITTLE * ran["ns"].sum()
+    little_ns = _LITTLE * int(ran["ns"].sum())
     ends = [
         int(end)
         for start, end in unrecorded_waits(trace).select("start_ns", "end_ns").iter_rows()
