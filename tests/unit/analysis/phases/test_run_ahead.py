@@ -66,8 +66,8 @@ def test_what_is_judged_is_as_long_as_its_steps() -> None:
 
 
 def test_counts_of_a_step_are_those_of_whole_steps() -> None:
-    sides = [[Recording(name, ahead(count))] for name, count in (("base", 6), ("new", 8))]
-    kernels = compare(*sides).kernels
+    base, new = ([Recording(name, ahead(count))] for name, count in (("base", 6), ("new", 8)))
+    kernels = compare(base, new).kernels
     assert {change.kernel: (change.calls.base, change.calls.new) for change in kernels} == {
         "work": (10, 10),
         "fetch": (1, 1),
@@ -86,7 +86,9 @@ def waiting(before_ms: int, *, steps: bool = False) -> Trace:
         for place, at in enumerate(starts)
     ]
     ranges = [marked(f"ProfilerStep#{place}", at * MS, at * MS + 60 * MS) for place, at in enumerate((0, 60))]
-    return trace(dispatches=kernels, api_calls=calls, **({"ranges": ranges} if steps else {}))
+    if not steps:
+        return trace(dispatches=kernels, api_calls=calls)
+    return trace(dispatches=kernels, api_calls=calls, ranges=ranges)
 
 
 def test_a_wait_with_next_to_nothing_before_it_is_not_called_start_up() -> None:
