@@ -14,6 +14,7 @@ from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, Usage
 from rocm_perf.ingest.bundles import rank_piece
 from rocm_perf.ingest.captures.runs import (
     is_use_of,
+    no_capture,
     replays_graphs,
     require_captures,
     with_captures,
@@ -91,10 +92,13 @@ def _require_there(paths: Sequence[Path]) -> None:
 
 
 def load_captures(paths: Sequence[Path]) -> list[Trace]:
-    """The recordings of captures at the paths; raises where a path holds none."""
+    """The recordings of captures at the paths, each once; raises where a path holds none."""
     captures: list[Trace] = []
-    for path in paths:
-        traces = [run.trace for run in _load_one(path) if run.trace]
+    for path in {os.path.realpath(path): path for path in paths}.values():
+        try:
+            traces = [run.trace for run in _load_one(path) if run.trace]
+        except EmptyCaptureError as error:
+            raise no_capture(str(path), "nothing is recorded in it") from error
         require_captures(traces, str(path))
         captures += [trace for trace in traces if trace.has("captured_launches")]
     return captures

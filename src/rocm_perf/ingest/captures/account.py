@@ -103,6 +103,8 @@ def why_not(replay: Replay, graphs: Sequence[CapturedGraph], candidates: Candida
             f"{format_share(_agreement(replay, nearest))} of the {len(replay.kernels):,} kernels of a replay agree "
             f"with the {len(nearest.kernels):,} of the nearest captured graph"
         )
+    if not differences and nearest.size in (None, replay.step.size):
+        return "another capture with the same kernels was taken"
     return "; ".join(differences) or f"batch size {replay.step.size} was not captured with these kernels"
 
 

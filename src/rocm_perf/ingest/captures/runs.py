@@ -12,6 +12,10 @@ from rocm_perf.ingest.captures.adopt import adopt
 from rocm_perf.ingest.captures.captured_tables import source_of
 from rocm_perf.model.trace import Trace
 
+_TELLING = {
+    "captured_launches": ["launch_id", "kernel", "start_ns", "end_ns"],
+    "ranges": ["name", "start_ns", "end_ns"],
+}
 _UNUSED = "a capture was given, and it replays no graph: the capture was not used"
 
 
@@ -27,13 +31,31 @@ def with_captures(execution: Trace, beside: Sequence[Trace], given: Sequence[Tra
         return _noted(execution, _UNUSED) if given else execution
     joined_before = execution.run.adoption is not None  # when the bundle was written that it comes from
     own = [execution] if execution.has("captured_launches") and not joined_before else []
-    captures = [*given, *own, *beside]
+    named = _each_once(given)
+    captures = _each_once([*named, *own, *beside])
     if not captures or (joined_before and not given):
         return execution
     adopted = adopt(execution, captures)
-    if given:
-        _require_use(adopted, len(given))
+    if named:
+        _require_use(adopted, len(named))
     return adopted
+
+
+def _each_once(captures: Sequence[Trace]) -> list[Trace]:
+    """The captures without copies of one another: a file may be named, and lie beside the execution too."""
+    distinct: list[Trace] = []
+    for capture in captures:
+        if not any(_is_same(capture, other) for other in distinct):
+            distinct.append(capture)
+    return distinct
+
+
+def _is_same(capture: Trace, other: Trace) -> bool:
+    """Whether both captured the same at the same times."""
+    return all(
+        capture.table(name).select(columns).equals(other.table(name).select(columns))
+        for name, columns in _TELLING.items()
+    )
 
 
 def is_use_of(capture: Trace, adopted: Trace) -> bool:
@@ -61,11 +83,18 @@ def require_captures(captures: Sequence[Trace], source: str) -> None:
     """Raise unless a graph was captured in one of them."""
     if not any(capture.has("captured_launches") for capture in captures):
         damage = next((loss.what for capture in captures for loss in capture.run.losses), None)
-        raise InputError(
-            f"{source} holds no capture of a graph",
-            damage or "no launch in it lies between the calls that begin and end a capture",
-            "Record the program with torch.profiler while it captures its graphs (docs/graphs.md).",
+        raise no_capture(
+            source, damage or "no launch in it lies between the calls that begin and end a capture"
         )
+
+
+def no_capture(source: str, why: str) -> InputError:
+    """The error of a file that was given as a capture and is none."""
+    return InputError(
+        f"{source} holds no capture of a graph",
+        why,
+        "Record the program with torch.profiler while it captures its graphs (docs/graphs.md).",
+    )
 
 
 def _noted(trace: Trace, notice: str) -> Trace:
