@@ -101,9 +101,10 @@ def describe(peek: Peek) -> str:
         return "it is a zip file inside another archive; unpack the outer one"
     if is_pickle(peek.head):
         return "it is a Python pickle, but not of a torch memory snapshot"
-    if peek.is_binary:
+    text = peek.text.strip()[:40]
+    if peek.is_binary or not all(character.isprintable() or character.isspace() for character in text):
         return f"it is binary and starts with {peek.head[:8].hex(' ')}"
     header = peek.csv_header
     if len(header) > 1:
         return f"it is text whose first line names {', '.join(header[:4])}"
-    return f"it is text that starts {peek.text.strip()[:40]!r}"
+    return f"it is text that starts {text!r}"

@@ -67,6 +67,7 @@ def test_what_is_refused_is_described(tmp_path: Path) -> None:
         ("Kind,Agent_Id\n".encode("utf-16"), "UTF-16 text"),
         (b"PK\x03\x04zipped", "zip file inside another archive"),
         (b"Date,Price\n1,2\n", "first line names Date, Price"),
+        (b"\n\xa1\x01\x08\x0212 /host:CPU", "binary and starts with 0a a1 01 08"),
         (b"dear diary", "text that starts 'dear diary'"),
     ):
         with pytest.raises(InputError, match="is not a recording that rocm-perf knows") as caught:

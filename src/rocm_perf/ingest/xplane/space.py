@@ -38,6 +38,12 @@ def read_space(source: Source) -> Part:
     if programs.broken:
         losses.append(Loss(source.name, "compiled programs that do not decode", programs.broken))
     if not any(table.height for table in tables.values()):
+        if content.damage or space.damage:
+            raise InputError(
+                f"{source.name} is damaged or cut off before its first event",
+                "; ".join(loss.what for loss in losses),
+                "Copy it again from its machine, or record it again.",
+            )
         raise EmptyCaptureError(
             f"{source.name} holds no events",
             "; ".join(loss.what for loss in losses) or "the profiler recorded nothing between start and stop",

@@ -266,6 +266,13 @@ def test_nothing_between_start_and_stop(tmp_path: Path) -> None:
         read(tmp_path, space(Plane("/host:CPU"), STARTED))
 
 
+def test_a_file_cut_before_its_first_event_is_not_called_short(tmp_path: Path) -> None:
+    data = space(Plane("/host:CPU"), *CUDA)
+    with pytest.raises(InputError, match="cut off before its first event: it breaks off") as refused:
+        read(tmp_path, data[: len(space(Plane("/host:CPU"))) + 9])
+    assert "Copy it again" in str(refused.value)
+
+
 def test_times_beyond_every_clock_do_not_reach_the_tables(tmp_path: Path) -> None:
     far = Line("Stream #1", 1, [Event("k", (1 << 63) - 1, (1 << 63) - 1)], timestamp_ns=(1 << 63) - 1)
     read(tmp_path, space(Plane("/device:GPU:0", [far]), STARTED))
