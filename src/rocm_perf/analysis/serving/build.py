@@ -215,6 +215,10 @@ def _notes(steps: pl.DataFrame, placed_by: str) -> Iterator[str]:
         yield (
             "the host runs ahead: most steps end on the GPU after their range on the host, and last until then"
         )
+    unsaid = steps.filter(pl.col("tokens").is_null())
+    if unsaid.height:
+        kinds = " and ".join(kind for kind in STEP_KINDS if (unsaid["kind"] == kind).any())
+        yield f"what a token costs in {kinds} steps is not known: not every annotation says how many there are"
     silent = steps.filter(pl.col("kernels") == 0).height
     if silent:
         yield f"{silent:,} of {steps.height:,} steps launched no kernel"

@@ -11,6 +11,7 @@ from rocm_perf.analysis.serving.steps import PROCESS, timed_steps
 from rocm_perf.model.results.serving import Worker
 from rocm_perf.model.trace import Trace
 
+_IS_NONE = (pl.col("pid") < 0).fill_null(value=False)  # torch.profiler's own overheads are of process -1
 _SEEN_IN = ("processes", "api_calls", "ops", "ranges", "dispatches", "copies")
 
 
@@ -50,7 +51,7 @@ def _processes(trace: Trace) -> pl.DataFrame:
     number = timed_pass(trace)
     seen = [
         trace.lazy(name)
-        .filter(pl.col("pass_id") == number)
+        .filter(pl.col("pass_id") == number, ~_IS_NONE)
         .select(
             *PROCESS, "rank", command=pl.col("command") if name == "processes" else pl.lit(None, pl.String)
         )

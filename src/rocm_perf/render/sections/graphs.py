@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from rocm_perf.model.adoption import Adoption
 from rocm_perf.model.document import Document
@@ -85,12 +86,19 @@ def _adoption_lines(graphs: Graphs, adoption: Adoption) -> Iterator[str]:
         f"{format_share(matched)} of that time agrees with captured launches "
         f"({adoption.matched_kernels:,} of {format_count(adoption.kernels, 'kernel')}), by {adoption.compared}."
     )
-    for use in adoption.captures:
+    files = _short_names([use.source for use in adoption.captures])
+    for file, use in zip(files, adoption.captures, strict=True):
         names = f" ({format_list(use.names, _NAMES)})" if use.names else ""
         verdict = f"refused: {use.refused}" if use.refused else format_count(use.replays, "replay") + " of it"
-        yield f"{use.source}{names}, {format_count(use.graphs, 'graph')}: {verdict}."
+        yield f"{file}{names}, {format_count(use.graphs, 'graph')}: {verdict}."
     for reason in adoption.unmatched:
         yield f"{format_count(reason.kernels, 'kernel')} without a captured launch: {reason.reason}."
+
+
+def _short_names(paths: Sequence[str]) -> list[str]:
+    """The files without their folders, where that tells them apart."""
+    names = [PurePath(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
 
 
 def _orders(rows: tuple[Graph, ...]) -> Iterator[Grid]:

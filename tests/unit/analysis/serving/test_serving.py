@@ -216,3 +216,16 @@ def test_layers_of_one_step_are_not_steps() -> None:
     document = examine(trace(dispatches=kernels, api_calls=calls, ranges=[mark]), "x")
     assert document.phases.steps == 0
     assert "1 step is annotated" in document.phases.found_by
+
+
+def test_steps_that_do_not_say_their_tokens_are_named() -> None:
+    answer = serving(in_time([Planted("execute_new_0_cached_32", MS)] * 3))
+    assert row(answer, "decode").ns_per_token.value is None
+    assert any("what a token costs in decode steps is not known" in note for note in answer.notes)
+
+
+def test_overheads_of_the_profiler_are_of_no_process() -> None:
+    loop = in_time([DECODE_8] * 2)
+    rows = {name: loop.table(name).to_dicts() for name in ("dispatches", "api_calls", "ranges")}
+    rows["ranges"].append(dict(marked("Lazy Function Loading", 0, US, pid=-1, tid=0, source="profiler")))
+    assert [one.pid for one in serving(trace(**rows)).workers] == [1]
