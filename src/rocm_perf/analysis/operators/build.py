@@ -36,6 +36,7 @@ from rocm_perf.analysis.operators.tree import (
 from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.operators import (
+    SUM_OF,
     KernelSequence,
     Operator,
     OperatorCategory,
@@ -235,11 +236,12 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest:
         host_self_ns=row["host_self_ns"],
         gpu_self_ns=row["gpu_self_ns"],
         gpu_total_ns=gpu,
-        flops=_total(work.flops, row["flops"]),
-        bytes=_total(work.bytes, row["bytes"]),
+        flops=_total(work.flops, row["flops"], row["variants"]),
+        bytes=_total(work.bytes, row["bytes"], row["variants"]),
         tflops=tflops,
         tbytes=tbytes,
         kernels=kernels,
+        variants=row["variants"],
     )
 
 
@@ -264,15 +266,17 @@ def _work(operators: pl.DataFrame) -> pl.DataFrame:
         total("bytes", "calls").alias("bytes"),
         total("flops", "on_gpu").alias("flops_on_gpu"),
         total("bytes", "on_gpu").alias("bytes_on_gpu"),
+        pl.struct("flops", "bytes").n_unique().alias("variants"),
         pl.struct(CALL).sort_by("flops", "bytes", "inputs", nulls_last=False).first().alias("sample"),
     )
 
 
-def _total(one: Quantity, total: float | None) -> Quantity:
-    """The total over all calls; the formula is that of one of them."""
+def _total(one: Quantity, total: float | None, variants: int) -> Quantity:
+    """The total over all calls; the formula is that of one of them, of which the work is least."""
     if total is None:
         return one if not one.known else unavailable(one.unit, one.formula, "not known for every call")
-    return Quantity(total, one.unit, f"sum over calls of {one.formula}", doubt=one.doubt)
+    of_which = f"{variants} kinds, the least being " if variants > 1 else ""
+    return Quantity(total, one.unit, f"{SUM_OF}{of_which}{one.formula}", doubt=one.doubt)
 
 
 def _rate(one: Quantity, total: float | None, gpu_ns: int, unit: str, formula: str) -> Quantity:

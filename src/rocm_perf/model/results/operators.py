@@ -8,6 +8,8 @@ import msgspec
 
 from rocm_perf.model.quantity import Quantity
 
+SUM_OF = "sum over calls of "  # what the formula of their work begins with, before that of one call
+
 
 class OperatorKernel(msgspec.Struct, frozen=True):
     """One kernel that calls of one operator launched themselves."""
@@ -22,6 +24,7 @@ class OperatorShape(msgspec.Struct, frozen=True):
     """All calls of an operator with the same argument shapes and types.
 
     Work is summed over the calls; rates divide it by gpu_total_ns, so they need every call to have run on the GPU.
+    Calls with other scalars or strides may have other work: there are `variants` of it, and rates are means over them.
     """
 
     shapes: str | None
@@ -36,6 +39,7 @@ class OperatorShape(msgspec.Struct, frozen=True):
     tflops: Quantity
     tbytes: Quantity
     kernels: tuple[OperatorKernel, ...]
+    variants: int = 1  # how many different amounts of work the calls have
 
 
 class KernelSequence(msgspec.Struct, frozen=True):

@@ -190,6 +190,11 @@ def _doubts(operators: Operators) -> tuple[str, ...]:
 
 
 def _notes(operators: Operators) -> Iterator[str]:
+    shapes = [
+        shape for category in operators.categories for row in category.operators for shape in row.shapes
+    ]
+    if any(shape.variants > 1 and shape.tflops.known for shape in shapes):
+        yield "calls of one line have the same shapes and types; with other scalars or strides the rates are means"
     yield f"lines below {share(_LEAST_SHARE)} of the whole are left out; `rocm-perf repro PATH --op ID` repeats a call"
     for how, dispatches in operators.owned_by.items():
         yield f"{format_count(dispatches, 'kernel')}: {how}"

@@ -64,8 +64,8 @@ _COLLECTIVES: SheetColumns[CollectiveTotal] = {
     "Count": lambda row: row.calls,
     "dur_sum (us)": lambda row: us(row.total_ns),
     "dur_mean (us)": lambda row: us(row.total_ns / row.calls) if row.calls else None,
-    "In msg size (bytes)": lambda row: row.size_bytes,
-    "message size (bytes)": lambda row: row.message_bytes,
+    "In msg size_sum (bytes)": lambda row: row.size_bytes,
+    "message size of a call, at most (bytes)": lambda row: row.message_bytes,
     "transfer_median (us)": lambda row: us(row.transfer_ns),
     "exposed_sum (us)": lambda row: us(row.exposed_ns),
     "algo bw (GB/s)": lambda row: scaled(row.bandwidth),
@@ -96,6 +96,7 @@ _ROOFLINE: SheetColumns[KernelRoofline] = {
     "Pct Roofline": lambda row: scaled(row.percent_of_roof),
     "Roofline Bound": lambda row: row.position,
     "why": lambda row: row.reason,
+    "doubt": lambda row: row.flops.doubt or row.bytes.doubt or row.percent_of_roof.doubt,
 }
 
 

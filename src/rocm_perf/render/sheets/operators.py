@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_perf.model.document import Document
-from rocm_perf.model.results.operators import Operator, OperatorCategory, OperatorKernel, OperatorShape, Place
+from rocm_perf.model.results.operators import (
+    SUM_OF,
+    Operator,
+    OperatorCategory,
+    OperatorKernel,
+    OperatorShape,
+    Place,
+)
 from rocm_perf.render.sheets.sheet import Sheet, SheetColumns, ms, scaled, sheet, us, with_shares
 from rocm_perf.units import NS_PER_MS, NS_PER_US
 
@@ -17,7 +24,7 @@ _KERNEL_MS, _KERNEL_US = "total_direct_kernel_time_ms", "total_direct_kernel_tim
 
 
 class Call(NamedTuple):
-    """The calls of an operator with the same arguments."""
+    """The calls of an operator with the same shapes and types."""
 
     category: str
     operator: str
@@ -55,7 +62,7 @@ _ARGUMENTS: SheetColumns[Call] = {
     "ex_UID": lambda row: row.shape.op_id,
     "kernel_details_summary": lambda row: "; ".join(map(_kernel, row.shape.kernels)),
 }
-_WORK: SheetColumns[Call] = {
+WORK: SheetColumns[Call] = {
     "name": lambda row: row.operator,
     "op category": lambda row: row.category,
     "Input Dims": lambda row: row.shape.shapes,
@@ -68,7 +75,9 @@ _WORK: SheetColumns[Call] = {
     "FLOPS/Byte": lambda row: _intensity(row.shape),
     "TFLOPS/s": lambda row: scaled(row.shape.tflops),
     "TB/s": lambda row: scaled(row.shape.tbytes),
-    "how": lambda row: row.shape.flops.formula if row.shape.flops.known else row.shape.flops.unavailable,
+    "variants": lambda row: row.shape.variants,
+    "how": lambda row: _how(row.shape),
+    "doubt": lambda row: _doubt(row.shape),
     "ex_UID": lambda row: row.shape.op_id,
 }
 _PLACES: SheetColumns[Place] = {
@@ -93,7 +102,7 @@ def operator_sheets(document: Document) -> Iterator[Sheet]:
     by_name = sheet("ops_summary", "all calls of one operator", rows, _OPERATORS, missing)
     yield with_shares(by_name, _KERNEL_MS, whole / NS_PER_MS)
     calls = sorted(_calls(document), key=lambda row: -row.shape.gpu_self_ns)
-    holds = "the calls of an operator with the same arguments, if they launched GPU work themselves"
+    holds = "the calls of an operator with the same shapes and types, if they launched GPU work themselves"
     by_arguments = sheet("ops_unique_args", holds, calls, _ARGUMENTS, missing)
     yield with_shares(by_arguments, _KERNEL_US, whole / NS_PER_US)
     yield from _work_sheets(calls, missing)
@@ -103,12 +112,12 @@ def operator_sheets(document: Document) -> Iterator[Sheet]:
 def _work_sheets(calls: list[Call], missing: str | None) -> Iterator[Sheet]:
     """The work of all operators that launched kernels, so that no kernel counts twice; then each category whose work
     is known by itself."""
-    holds = "as in ops_unique_args, with its work; GFLOPS and MB are those of one call"
-    yield sheet("unified_perf_summary", holds, calls, _WORK, missing)
+    holds = "as in ops_unique_args, with its work; GFLOPS and MB are those of one call, or the mean of its variants"
+    yield sheet("unified_perf_summary", holds, calls, WORK, missing)
     known = [call for call in calls if call.shape.flops.known or call.shape.bytes.known]
     for category in dict.fromkeys(call.category for call in known):
         rows = [call for call in known if call.category == category]
-        yield sheet(_sheet_name(category), f"as in unified_perf_summary, of {category} alone", rows, _WORK)
+        yield sheet(_sheet_name(category), f"as in unified_perf_summary, of {category} alone", rows, WORK)
 
 
 def _operators(document: Document) -> Iterator[Operator]:
@@ -126,6 +135,21 @@ def _calls(document: Document) -> Iterator[Call]:
 def _intensity(shape: OperatorShape) -> float | None:
     flops, size = shape.flops.value, shape.bytes.value
     return flops / size if flops is not None and size else None
+
+
+def _how(shape: OperatorShape) -> str | None:
+    """The formula of one call, as the amounts beside it are; of several kinds of calls which one that is."""
+    if not shape.flops.known:
+        return shape.flops.unavailable
+    one = shape.flops.formula.removeprefix(SUM_OF)
+    return f"mean of {one}" if shape.variants > 1 else one
+
+
+def _doubt(shape: OperatorShape) -> str | None:
+    """Why the amounts and rates may be others: each reason once."""
+    quantities = (shape.flops, shape.bytes, shape.tflops, shape.tbytes)
+    reasons = [part for quantity in quantities if quantity.doubt for part in quantity.doubt.split("; ")]
+    return "; ".join(dict.fromkeys(reasons)) or None
 
 
 def _kernel(kernel: OperatorKernel) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import given
@@ -165,6 +166,30 @@ def test_a_rate_above_the_peak_of_the_gpu_is_doubted() -> None:
     beyond = product(50_000, 16384, **MI300X)
     assert "it moves less than its shapes say" in str(beyond.tbytes.doubt)
     assert product(50_000, 16384, name="some GPU").tbytes.doubt is None
+
+
+def test_calls_with_other_scalars_are_variants_whose_rates_are_means() -> None:
+    """Attention of 4 queries and keys: 4 * 8 heads * depth 16 for each of 16 pairs, or of 10 where it is causal."""
+    states, texts = [[1, 8, 4, 16]] * 3, ["", "", "", "0.", "False"]
+    rows = [
+        op("aten::_scaled_dot_product_flash_attention", start, start + 50, number, shapes=json.dumps([*states, [], []]),
+           dtypes=json.dumps(["float"] * 3 + ["Scalar"] * 2), inputs=json.dumps([*texts[:4], causal]))
+        for number, (start, causal) in enumerate([(100, "False"), (200, "True")], 1)
+    ]  # fmt: skip
+    launches = [
+        call("hipLaunchKernel", start + 10, start + 11, number, **HOST)
+        for number, start in ((1, 100), (2, 200))
+    ]
+    ran = [
+        kernel("attn_fwd", start + 20, start + 30, pid=1, correlation_id=n)
+        for n, start in ((1, 100), (2, 200))
+    ]
+    (category,) = operators(trace(ops=rows, api_calls=launches, dispatches=ran)).categories
+    (shape,) = category.operators[0].shapes
+    assert (shape.variants, shape.flops.value) == (2, 4 * 8 * 16 * (16 + 10))
+    assert shape.flops.formula.startswith(
+        "sum over calls of 2 kinds, the least being 2 * 1 * 8 heads * 10 pairs"
+    )
 
 
 def test_backward_is_linked_by_sequence_and_counts_for_the_module_of_its_forward() -> None:

@@ -13,9 +13,12 @@ import pytest
 import rocm_perf
 from rocm_perf.errors import UsageError
 from rocm_perf.model.document import Document
+from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.operators import SUM_OF, OperatorShape
 from rocm_perf.render.formats.workbook import write_folder, write_workbook
 from rocm_perf.render.sheets import index
 from rocm_perf.render.sheets.index import sheets
+from rocm_perf.render.sheets.operators import WORK, Call
 from rocm_perf.render.sheets.sheet import Sheet
 from tests.unit.analysis.traces import kernel, trace
 
@@ -81,6 +84,25 @@ def test_the_work_of_a_product_is_that_of_its_shapes() -> None:
     assert row["GFLOPS"] == pytest.approx(2 * 128 * 2048 * 512 / 1e9)
     assert row["TFLOPS/s"] == pytest.approx(row["GFLOPS"] / row["Kernel Time (us)_mean"] / 1e-3, rel=1e-9)
     assert row["FLOPS/Byte"] == pytest.approx(row["GFLOPS"] * 1e3 / row["Data Moved (MB)"])
+
+
+def test_the_formula_beside_an_amount_of_one_call_is_that_of_one_call() -> None:
+    row = by_name()["GEMM"].row(0, named=True)
+    assert row["variants"] == 1
+    assert row["how"].startswith("2 * 128 * 512 * 2048")
+
+
+def test_a_bound_is_marked_as_one() -> None:
+    """A text such as `at most: ...`, of either amount or of the rates, each once."""
+    known = Quantity(1.0, "", "")
+    bound = Quantity(1.0, "", f"{SUM_OF}2 kinds, the least being 1 * 2", doubt="at most: a; at least: b")
+    shape = OperatorShape("[[1]]", "[]", None, 2, 0, 1, 1, bound, known, bound, known, (), variants=2)
+    call = Call("attention", "my::attention", shape)
+    assert {name: WORK[name](call) for name in ("how", "doubt", "variants")} == {
+        "how": "mean of 2 kinds, the least being 1 * 2",
+        "doubt": "at most: a; at least: b",
+        "variants": 2,
+    }
 
 
 def test_what_was_not_recorded_is_left_out_with_its_reason() -> None:
