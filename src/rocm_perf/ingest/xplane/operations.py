@@ -8,6 +8,7 @@ execution of it, and operations of one scope that do, one stay in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ CARRIER = {
     "bytes_accessed": pl.Float64, "run_id": pl.Int64, "carried": pl.String,
 }  # fmt: skip
 _KEY = ["program_id", "hlo_module", "hlo_op"]
+_DIFFERENTIATED = re.compile(r"(transpose\()?jvp\((.*?)\)(?(1)\))")
 _DEEPEST = 24  # scopes; what lies deeper counts for the last of them
 _STATED = "XLA's cost analysis"
 _COUNTED = "the shapes in its HLO"
@@ -191,10 +193,20 @@ def _path(module: str, op_name: str, site: str) -> tuple[tuple[str, str], ...]:
     places = _split(op_name.removesuffix(":"))
     if places and module == places[0].replace("(", "_").rstrip(")"):
         places = places[1:]
-    scopes = [module, *places[:-1]] if module else places[:-1]
+    inner = [name for name in map(untransformed, places[:-1]) if name]
+    scopes = [module, *inner] if module else inner
     line = [("python", site)] if site else []
     primitive = [("operator", places[-1])] if places else []
     return (*(("module", scope) for scope in scopes[:_DEEPEST]), *line, *primitive)
+
+
+def untransformed(scope: str) -> str:
+    """What JAX differentiated, without the transforms around it: `layer` of `jvp(layer)`, and `layer (backward)` of
+    `transpose(jvp(layer))`, since what is transposed is the backward pass. Nothing of `jvp()`, which names no scope."""
+    match = _DIFFERENTIATED.fullmatch(scope)
+    if match is None:
+        return scope
+    return f"{match[2]} (backward)".strip() if match[1] else match[2]
 
 
 def _split(op_name: str) -> list[str]:

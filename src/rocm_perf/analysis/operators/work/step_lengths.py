@@ -47,7 +47,10 @@ def step_lengths(name: str | None) -> StepLengths | None:
     groups = [tuple(map(int, sums)) for sums in _VLLM.findall(name)] or _of_sglang(name)
     if not groups:
         return _of_prompts(name)
-    return StepLengths(*(sum(group[place] for group in groups) for place in range(len(_SUMS))))
+    queries, context, squared, times_context = (
+        sum(group[place] for group in groups) for place in range(len(_SUMS))
+    )
+    return StepLengths(queries, context, squared, times_context)
 
 
 def _of_prompts(name: str) -> StepLengths | None:
