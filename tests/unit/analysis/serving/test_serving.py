@@ -226,6 +226,9 @@ def test_steps_that_do_not_say_their_tokens_are_named() -> None:
 
 def test_overheads_of_the_profiler_are_of_no_process() -> None:
     loop = in_time([DECODE_8] * 2)
-    rows = {name: loop.table(name).to_dicts() for name in ("dispatches", "api_calls", "ranges")}
-    rows["ranges"].append(dict(marked("Lazy Function Loading", 0, US, pid=-1, tid=0, source="profiler")))
-    assert [one.pid for one in serving(trace(**rows)).workers] == [1]
+    dispatches, calls, ranges = (
+        loop.table(name).to_dicts() for name in ("dispatches", "api_calls", "ranges")
+    )
+    overhead = marked("Lazy Function Loading", 0, US, pid=-1, tid=0, source="profiler")
+    recorded = trace(dispatches=dispatches, api_calls=calls, ranges=[*ranges, overhead])
+    assert [one.pid for one in serving(recorded).workers] == [1]
