@@ -34,8 +34,8 @@ def within_hosts_pace(finding: Finding, document: Document, part: Graph, whole: 
     issue_ns = _head_start_ns(whole)
     if issue_ns is None and _is_idle(document) and part.wall_ns <= _SAME * document.judged_ns:
         issue_ns = _without_gpu_ns(part)
-    if issue_ns is None or stake <= document.judged_ns - issue_ns:
-        return finding
+    if issue_ns is None or issue_ns > document.judged_ns or stake <= document.judged_ns - issue_ns:
+        return finding  # a host that takes longer than the GPU did waits in ways that are not known
     return _bounded(finding, document, issue_ns)
 
 
