@@ -95,7 +95,8 @@ def _order(kernels: pl.DataFrame, replays: int) -> tuple[GraphKernel, ...]:
             pl.col("position").min(),
             pl.len().alias("dispatches"),
             pl.col("gpu_ns").sum(),
-            pl.col("owner_name").drop_nulls().mode().sort().first().alias("operator"),
+            _usual("owner_name").alias("operator"),
+            _usual("owner_shapes").alias("shapes"),
         )
         .sort(["gpu_ns", "position"], descending=[True, False])
         .head(ORDER)
@@ -110,9 +111,14 @@ def _order(kernels: pl.DataFrame, replays: int) -> tuple[GraphKernel, ...]:
             replay_ns=row["gpu_ns"] / replays,
             share=row["gpu_ns"] / total if total else 0.0,
             operator=row["operator"],
+            shapes=row["shapes"],
         )
         for row in table.iter_rows(named=True)
     )
+
+
+def _usual(column: str) -> pl.Expr:
+    return pl.col(column).drop_nulls().mode().sort().first()
 
 
 def _captured(trace: Trace, kernels: pl.DataFrame) -> tuple[str, ...]:

@@ -29,6 +29,11 @@ def replayed_kernels(trace: Trace) -> pl.DataFrame:
     numbered = kernels.with_columns(
         number=pl.col("kernel").replace_strict(names, range(len(names)), return_dtype=pl.UInt32),
         owner_name=tree.spans["name"].gather(kernels["owner"]),
+    ).join(
+        tree.operators.select(owner="row", owner_shapes="shapes"),
+        on="owner",
+        how="left",
+        maintain_order="left",
     )
     replays = _replays(numbered)
     return numbered.join(replays, on=REPLAY, how="left", nulls_equal=True, maintain_order="left")

@@ -17,6 +17,7 @@ class GraphKernel(msgspec.Struct, frozen=True):
     replay_ns: float  # of all of them in one replay, on average
     share: float  # of the kernel time of the graph
     operator: str | None  # that owns most of it, where that is known
+    shapes: str | None = None  # JSON list of argument shapes of most calls of it
 
 
 class GraphCaller(msgspec.Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
@@ -108,4 +110,19 @@ def _orders(rows: tuple[Graph, ...]) -> Iterator[Grid]:
             if len(rows) > 1
             else "In their order"
         )
-        yield from grids(title, row.order, _KERNEL_COLUMNS)
+        yield from grids(title, row.order, (*_KERNEL_COLUMNS, *_telling(row)))
+
+
+def _telling(graph: Graph) -> Columns[GraphKernel]:
+    """The shapes of operators, where kernels with the same short name are told apart by nothing else."""
+    names = Counter(kernel.short_name for kernel in graph.order)
+    if not any(names[kernel.short_name] > 1 and kernel.shapes for kernel in graph.order):
+        return ()
+    return (text("shapes", lambda row: _sizes(row.shapes) if names[row.short_name] > 1 else ""),)
+
+
+def _sizes(shapes: str | None) -> str:
+    """The sizes of the arguments that have any: `32x2880, 2880x5120`."""
+    return ", ".join(
+        "x".join(re.findall(r"\d+", sizes)) for sizes in re.findall(r"\[([\d, ]+)\]", shapes or "")
+    )

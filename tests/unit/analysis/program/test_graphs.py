@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.program.graphs import graphs
 from rocm_perf.analysis.program.replays import graph_numbers
 from rocm_perf.ingest.captures.adopt import adopt
 from rocm_perf.model.trace import Trace
+from rocm_perf.render.sections.graphs import graphs_section
 from tests.unit.analysis.traces import kernel, trace
 from tests.unit.graph_traces import capture, execution
 
@@ -59,3 +61,13 @@ def test_with_a_capture_its_kernels_have_operators() -> None:
 
 def test_without_replays_there_is_a_reason() -> None:
     assert graphs(trace(dispatches=[kernel("k", 0, 5)])).unavailable == "no replay of a graph was recorded"
+
+
+def test_kernels_of_one_short_name_are_told_apart_by_the_shapes_of_their_operators() -> None:
+    products = ["Cijk_Alik_Bljk_BBS_BH_MT32x32x256_SN", "Cijk_Alik_Bljk_BBS_BH_MT32x32x256_WG8"]
+    recording = adopt(execution([products], size=4), [capture([products], size=4)])
+    (graph,) = graphs(recording).rows
+    assert [row.shapes for row in graph.order] == ["[[4, 0]]", "[[4, 1]]"]
+    assert len({row.short_name for row in graph.order}) == 1
+    (order,) = (grid for grid in graphs_section(examine(recording, "x"), 9).grids if "order" in grid.title)
+    assert (order.columns[-1].heading, list(order.columns[-1].cells)) == ("shapes", ["4x0", "4x1"])

@@ -226,9 +226,7 @@ def test_steps_that_do_not_say_their_tokens_are_named() -> None:
 
 def test_overheads_of_the_profiler_are_of_no_process() -> None:
     loop = in_time([DECODE_8] * 2)
-    dispatches, calls, ranges = (
-        loop.table(name).to_dicts() for name in ("dispatches", "api_calls", "ranges")
-    )
-    overhead = marked("Lazy Function Loading", 0, US, pid=-1, tid=0, source="profiler")
-    recorded = trace(dispatches=dispatches, api_calls=calls, ranges=[*ranges, overhead])
-    assert [one.pid for one in serving(recorded).workers] == [1]
+    kernels, calls, marks = (loop.table(name).to_dicts() for name in ("dispatches", "api_calls", "ranges"))
+    marks.append(dict(marked("Lazy Function Loading", 0, US, pid=-1, tid=0, source="profiler")))
+    answer = serving(trace(dispatches=kernels, api_calls=calls, ranges=marks))
+    assert [one.pid for one in answer.workers] == [1]
