@@ -138,6 +138,9 @@ BY_HAND: list[tuple[Gpu, Pass, str, float]] = [
     (RX9070, {"WAVE_ISSUE_WAIT": 30}, "issue_wait_share", 0.3),
     (MI300X, {"SQ_WAIT_ANY": 30, "SQ_WAVE_CYCLES": 100}, "wait_share", 0.3),
     (MI300X, {"SQ_WAIT_INST_LDS": 30, "SQ_WAVE_CYCLES": 100}, "lds_wait_share", 0.3),
+    (STRIX, {"MemUnitBusy": 85}, "mem_unit_busy", 0.85),
+    (MI300X, {"MemUnitStalled": 40}, "mem_unit_stalled", 0.4),
+    (MI210, {"WriteUnitStalled": 5}, "write_unit_stalled", 0.05),
     # NVIDIA: instructions of threads
     (
         H200,

@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from rocm_perf.ingest.kineto.fields import on_one_line
+
 _LARGEST_BYTES = 1 << 20  # of a source file; inductor's are a few KiB
 _PARAMETERS = re.compile(r"^def triton_\w+\(([^)]*)\)", re.MULTILINE)
 _RECORDED = ("kernel_flop", "kernel_num_gb")
@@ -50,7 +52,9 @@ def _inputs(  # noqa: PLR0913, PLR0917  (one for each column)
     extra = [
         f"{name}={value}" for name, value in zip(_RECORDED, (flop, gb), strict=True) if value is not None
     ]
-    return msgspec.json.encode([*texts, *extra]).decode() if texts or extra else inputs
+    if not (texts or extra):
+        return inputs
+    return on_one_line(msgspec.json.encode([*texts, *extra])).decode()
 
 
 def _decoded(text: str | None) -> list[str]:

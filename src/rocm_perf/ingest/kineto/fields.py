@@ -186,11 +186,11 @@ IGNORED = frozenset({"ac2g", "async", "async_cpu_to_gpu", "async_gpu", "Trace", 
 
 def _as_text(value: object) -> str | None:
     if isinstance(value, bytes):
-        return _on_one_line(value).decode("utf-8", "replace") or None
+        return on_one_line(value).decode("utf-8", "replace") or None
     return value if isinstance(value, str) else None
 
 
-def _on_one_line(text: bytes) -> bytes:
+def on_one_line(text: bytes) -> bytes:
     """JSON as torch writes it, `[[4, 8], []]`: equal values are then equal texts, whoever wrote the file."""
     try:
         return msgspec.json.format(text, indent=0) if text else text

@@ -42,12 +42,12 @@ def test_parameters_stand_where_tensors_have_no_scalar(tmp_path: Path) -> None:
     file = tmp_path / "cabc.py"
     file.write_text(SOURCE)
     inputs = recorded(tmp_path, kernel_file=str(file), kernel_hash="cabc")
-    assert inputs == '["in_out_ptr0","in_ptr0","32"]'
+    assert inputs == '["in_out_ptr0", "in_ptr0", "32"]'
 
 
 def test_without_the_source_the_arguments_are_as_recorded(tmp_path: Path) -> None:
     inputs = recorded(tmp_path, kernel_file="/nowhere/cabc.py", kernel_hash="cabc", kernel_num_gb=0.25)
-    assert inputs == '["","","32","kernel_num_gb=0.25"]'
+    assert inputs == '["", "", "32", "kernel_num_gb=0.25"]'
     assert json.loads(str(recorded(tmp_path))) == ["", "", "32"]
 
 

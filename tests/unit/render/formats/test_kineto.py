@@ -115,8 +115,8 @@ def test_operators_python_functions_shadows_and_links_are_carried(tmp_path: Path
     trace = made(
         ops=[
             {"name": "aten::mm", "category": "operator", "start_ns": 1000, "end_ns": 9001, **host, "op_id": 3}
-            | {"sequence": 5, "shapes": "[[2,3],[]]", "dtypes": '["float",""]', "strides": "[[3,1],[]]"}
-            | {"inputs": '["","False"]'},
+            | {"sequence": 5, "shapes": "[[2, 3], []]", "dtypes": '["float", ""]', "strides": "[[3, 1], []]"}
+            | {"inputs": '["", "False"]'},
             {"name": "a.py(3): é", "category": "python", "start_ns": 999, "end_ns": 9100, **host, "op_id": 1},
             {"name": "b.py(4): f", "category": "python", "start_ns": 1001, "end_ns": 1002, **host}
             | {"op_id": 2, "parent_id": 1},
