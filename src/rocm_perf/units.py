@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
-_LONG_NS = re.compile(r"\b(\d{4,}) ns\b")
 _ENORMOUS = 1e6  # percent: from here on the magnitude is enough
 _TIME_STEPS = ((NS_PER_S, "s"), (NS_PER_MS, "ms"), (NS_PER_US, "us"), (1, "ns"))
 _SIZE_STEPS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
@@ -56,11 +54,6 @@ def format_count(value: float, singular: str, plural: str | None = None) -> str:
     """A number with its noun: (2, 'dispatch', 'dispatches') -> '2 dispatches'."""
     word = singular if value == 1 else (plural or singular + "s")
     return f"{format_number(value)} {word}"
-
-
-def scale_times(text: str) -> str:
-    """The text with its long counts of nanoseconds as a person reads them: 'launch: 34233 ns' -> 'launch: 34.2 us'."""
-    return _LONG_NS.sub(lambda match: format_ns(int(match[1])), text)
 
 
 def format_list(names: Sequence[str], most: int) -> str:

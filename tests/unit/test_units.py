@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf.units import format_count, format_ratio, scale_times
+from rocm_perf.units import format_count, format_ratio
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,3 @@ def test_a_ratio_is_a_change(ratio: float, interval: tuple[float, float] | None,
 )
 def test_a_count_has_all_its_digits(value: float, text: str) -> None:
     assert format_count(value, "kernel") == text
-
-
-def test_long_counts_of_nanoseconds_become_readable() -> None:
-    assert scale_times("gap: 34233 ns, as in 0 ns to 999 ns") == "gap: 34.2 us, as in 0 ns to 999 ns"

@@ -111,12 +111,6 @@ def _limiters(fit: Mapping[Limiter, int], workgroups: int) -> tuple[Limiter, ...
     return ("wave slots",) if "wave slots" in limiters else limiters
 
 
-def register_waves(gpu: Gpu, resources: Resources) -> int:
-    """Waves per SIMD that the registers allow, whatever the workgroup: what compilers report."""
-    most = gpu.max_waves_per_simd[resources.wave_size]
-    return min(_vgpr_waves(gpu, resources), _sgpr_waves(gpu, resources), most)
-
-
 def _vgpr_waves(gpu: Gpu, resources: Resources) -> int:
     taken = allocated_vgprs(gpu, resources)
     if vector_registers(gpu, resources) > gpu.max_vgprs:

@@ -17,7 +17,6 @@ from rocm_perf.softgpu.packages import Runtime
 from rocm_perf.softgpu.topology import SoftGpu, write_topology
 
 FOLDER_VARIABLE = "ROCM_PERF_SOFTGPU"
-LOG_VARIABLE = "ROCM_PERF_SOFTGPU_LOG"
 _LIBRARY = "librocm_perf_softgpu.so"
 _PRELOAD, _SEARCH = "LD_PRELOAD", "LD_LIBRARY_PATH"
 

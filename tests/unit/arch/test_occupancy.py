@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rocm_perf.arch.catalog import gpus, gpus_of
 from rocm_perf.arch.codeobject.reader import read
 from rocm_perf.arch.gpu import Gpu
-from rocm_perf.arch.occupancy import Occupancy, Resources, occupancy, register_waves
+from rocm_perf.arch.occupancy import Occupancy, Resources, occupancy
 from rocm_perf.errors import UsageError
 from tests.compile_amd import ARCHS, Compiler
 
@@ -187,7 +187,6 @@ def test_registers_as_the_compiler_counts_them(arch: str, keep: int, compiler: C
         wave_size=kernel.wave_size,
     )
     expected = int(remark["Occupancy [waves/SIMD]"])
-    assert register_waves(_gpu(arch), asked) == expected
     assert occupancy(_gpu(arch), asked).waves_per_simd == expected
 
 

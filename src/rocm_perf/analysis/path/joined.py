@@ -15,7 +15,7 @@ from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import changed, names, numbered
 from rocm_perf.analysis.time.sequence import period
 from rocm_perf.errors import UsageError
-from rocm_perf.units import format_count
+from rocm_perf.units import format_count, format_ns
 
 # Where a recording has no graph launch: what one took per node under a profiler (MI300X 1.2, H200 1.5 us), and the
 # gap within one (H200 0.1 us, MI300X less).
@@ -55,14 +55,14 @@ class Captured:
         cost = pl.lit(call) if call is not None else pl.col("size") * ASSUMED_GRAPH_NODE_NS
         joined = joined.with_columns(call_ns=cost)
         nodes, edges = _one_launch(graph, joined, gap)
-        launch, early = f"{call} ns", ""
+        launch, early = "" if call is None else format_ns(call), ""
         if call is None:
             edges = _started_early(edges, joined, graph.nodes.height)
-            launch = f"{ASSUMED_GRAPH_NODE_NS} ns per node (assumed)"
-            early = f"; the first kernel starts after {ASSUMED_GRAPH_START_NS} ns at most (assumed)"
+            launch = f"{format_ns(ASSUMED_GRAPH_NODE_NS)} per node (assumed)"
+            early = f"; the first kernel starts after {format_ns(ASSUMED_GRAPH_START_NS)} at most (assumed)"
         graphs = format_count(joined["segment"].n_unique(), "graph launch", "graph launches")
         assumption = (
-            f"{joined.height} launches become {graphs} of {launch} each, with gaps of {gap} ns within{early}; "
+            f"{joined.height} launches become {graphs} of {launch} each, with gaps of {format_ns(gap)} within{early}; "
             "the host time between these launches vanishes"
         )
         return changed(graph, assumption, nodes, edges)

@@ -6,7 +6,7 @@ from rocm_perf.analysis.graph.graph import Graph, retimed_wall_ns
 from rocm_perf.analysis.path.changes import Change
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.whatif import Projection
-from rocm_perf.units import format_count
+from rocm_perf.units import format_count, format_ns
 
 FORMULAS = {
     "projection.wall_ns": "last end of the graph, re-timed forward: start = max over the edges of end of cause + lag",
@@ -23,7 +23,7 @@ def whatif(graph: Graph, *changes: Change) -> Projection:
         changed = change.apply(changed)
     wall, before = retimed_wall_ns(changed), graph.wall_ns - graph.profiler_ns
     estimates = (
-        f"{one.name}: {one.value_ns} ns, {one.how} ({format_count(one.samples, 'sample')})"
+        f"{one.name}: {format_ns(one.value_ns)}, {one.how} ({format_count(one.samples, 'sample')})"
         for one in graph.estimates
     )
     return Projection(

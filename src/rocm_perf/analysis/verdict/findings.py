@@ -78,8 +78,15 @@ def in_order(
 ) -> tuple[Finding, ...]:
     """Doubts first, then what is worth most; start-up last, unless the recording holds little else."""
     order = [*nothing_to_gain(findings, document), *ranked(findings, document)]
-    order = [*startup, *order] if is_mostly_startup(document) else [*order, *startup]
+    is_most = is_mostly_startup(document) or (not document.phases.steps and _all_small(order, document))
+    order = [*startup, *order] if is_most else [*order, *startup]
     return (*doubtful, *order)[:MOST]
+
+
+def _all_small(findings: Iterable[Finding], document: Document) -> bool:
+    """Whether what each of them is worth is known, and next to nothing."""
+    stakes = [finding.time_at_stake_ns for finding in findings]
+    return all(stake is not None and stake < WORTH * document.judged_ns for stake in stakes)
 
 
 def _worth_a_look(findings: list[Finding], document: Document) -> list[Finding]:

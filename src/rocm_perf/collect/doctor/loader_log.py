@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-VARIABLES = ("LD_DEBUG", "LD_DEBUG_OUTPUT")
 _MOST_BYTES = 64 << 20  # far more than any program writes: a line for each library and its relatives
 _LINE = re.compile(r"\s*(\d+):\s+(.*)")
 _INIT = re.compile(r"calling init: (.+)")

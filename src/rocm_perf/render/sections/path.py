@@ -22,7 +22,7 @@ from rocm_perf.render.sections.section import (
     text,
     time,
 )
-from rocm_perf.units import format_count, format_ns, scale_times
+from rocm_perf.units import format_count, format_ns
 
 _PATTERN = 12  # links of the pattern that are shown
 _SLACK = "slack is the latest start that leaves the end of the run where it is - the recorded start"
@@ -152,14 +152,14 @@ def projections_section(document: Document, top: int) -> Section:
     own = [
         Item(
             f"{change.change}: {format_ns(change.wall_ns)}, {change.speedup.value:.2f}x",
-            tuple(scale_times(line) for line in change.assumptions if line not in shared),
+            tuple(line for line in change.assumptions if line not in shared),
         )
         for change in changes[:top]
     ]
     return Section(
         "What a change would save",
         lines=(_recorded(changes[0]),),
-        items=(*own, Item("All of these assume", tuple(map(scale_times, shared)))) if shared else tuple(own),
+        items=(*own, Item("All of these assume", tuple(shared))) if shared else tuple(own),
     )
 
 

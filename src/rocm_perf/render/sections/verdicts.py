@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from rocm_perf.model.coverage import Coverage
@@ -25,13 +23,6 @@ from rocm_perf.render.sections.section import (
 )
 from rocm_perf.units import format_count, format_share
 
-_BRIEF = {
-    "gemm-share": "GEMM",
-    "sync-share": "sync",
-    "gap-share": "idle",
-    "memory-growth": "memory growth",
-    "correctness": "outputs",
-}
 _AMOUNTS = ("B", "FLOP", "OP", "cycles", "instructions", "waves")  # of a kernel: sums over its dispatches
 NO_FINDINGS = (
     "no change to launches, waits or copies would gain anything worth mentioning: look at the kernels"
@@ -62,28 +53,6 @@ def scorecard_section(document: Document, top: int) -> Section:
         notes=(*unknown, f"targets: {'; '.join(sources)}"),
         unavailable=None if document.scorecard else "no target applies",
     )
-
-
-def scorecard_line(scores: Sequence[Score]) -> str:
-    """The scorecard in a line or two; empty where nothing is known."""
-    parts = []
-    for verdict in ("missed", "met"):
-        targets = [
-            f"{_brief(row)} {share(row.value)} ({_limit(row)})" for row in scores if row.verdict == verdict
-        ]
-        parts += [f"{verdict} {', '.join(targets)}"] if targets else []
-    unknown = [_brief(row) for row in scores if row.verdict == "unknown"]
-    if not parts:
-        return ""
-    return "; ".join(parts + ([f"unknown {', '.join(unknown)}"] if unknown else []))
-
-
-def _brief(score: Score) -> str:
-    return _BRIEF.get(score.id, score.title)
-
-
-def _limit(score: Score) -> str:
-    return score.target.rpartition(": ")[2]
 
 
 def sanity_section(document: Document, top: int) -> Section:

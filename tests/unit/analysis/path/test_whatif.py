@@ -133,7 +133,7 @@ def test_loops(loop: str, times: int, change: str) -> None:
 def test_a_gap_that_was_never_seen_is_assumed_aloud() -> None:
     workload = steps('{repeat = 40, steps = [{launch = "small"}, {sync = "stream"}]}')
     projection = assert_right(workload, SyncsRemoved(), sim.SyncsHoisted())
-    assert any("queue gap, kernel: 1500 ns, assumed" in line for line in projection.assumptions)
+    assert any("queue gap, kernel: 1.50 us, assumed" in line for line in projection.assumptions)
 
 
 def test_recorded_graph_launches_say_what_one_costs() -> None:
@@ -141,12 +141,12 @@ def test_recorded_graph_launches_say_what_one_costs() -> None:
     loop = '{repeat = 30, steps = [{launch = "small"}, {launch = "big"}, {cpu = "x", us = 2000}]}'
     workload = parse_workload(text + thread('{graph = "g"}, {sync = "device"}, ' + loop))
     projection = assert_right(workload, Captured(), sim.Captured())
-    assert any("of 12000 ns each, with gaps of 400 ns" in line for line in projection.assumptions)
+    assert any("of 12.0 us each, with gaps of 400 ns" in line for line in projection.assumptions)
 
 
 def test_without_a_recorded_graph_its_cost_is_assumed_aloud() -> None:
     projection = whatif(graph_of(example("slivers")), Captured())
-    assert any("1300 ns per node (assumed)" in line for line in projection.assumptions)
+    assert any("1.30 us per node (assumed)" in line for line in projection.assumptions)
     assert projection.wall_ns == pytest.approx(
         sim.wall_if(example("slivers"), MI300X, sim.Captured()), rel=0.15
     )

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec.structs import replace
+
 from rocm_perf.analysis.overview import examine
+from rocm_perf.analysis.verdict.findings import in_order
+from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_MS, NS_PER_US
+from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import call, kernel, trace
 
 MS, US = NS_PER_MS, NS_PER_US
@@ -36,3 +42,21 @@ def test_the_longest_comes_first_and_says_what_no_call_explains() -> None:
 def test_a_kernel_that_ran_before_is_not_called_the_first() -> None:
     longest = evidence(paused("k3", calls=False))[0]
     assert longest.endswith("of pause before k3")
+
+
+@pytest.mark.parametrize(
+    ("share", "first"),
+    [(0.01, "startup"), (0.5, "kernel"), (None, "kernel")],
+    ids=["small", "large", "unknown"],
+)
+def test_what_happens_once_comes_before_kernels_that_are_known_to_gain_nothing(
+    share: float | None, first: str
+) -> None:
+    whole = document(paused("new"))
+    (device,) = whole.devices
+    mostly_idle = replace(device, busy_ns=whole.judged_ns // 3)  # else it is said that little is left to gain
+    said = replace(whole, devices=(mostly_idle,))
+    stake = None if share is None else round(share * said.judged_ns)
+    found = Finding(id="kernel", kind="kernel", severity="info", title="k", time_at_stake_ns=stake)
+    once = Finding(id="startup", kind="startup", severity="info", title="once")
+    assert in_order([found], said, doubtful=(), startup=[once])[0].id == first
