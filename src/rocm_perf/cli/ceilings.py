@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import count, named_path
-from rocm_perf.cli.output import say, show_json, show_status
+from rocm_perf.cli.output import say, show_json
+from rocm_perf.cli.progress import show_measuring
 from rocm_perf.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _measured(args: argparse.Namespace) -> MachineCeilings:
     from rocm_perf.bench.ceilings.measure import measure
     from rocm_perf.bench.ceilings.store import read, save
 
-    progress = _show_progress if sys.stderr.isatty() else lambda _: None
+    progress = show_measuring if sys.stderr.isatty() else lambda _: None
     try:
         ceilings = measure(probe_machine(), args.device, progress)
     finally:
@@ -64,10 +65,6 @@ def _measured(args: argparse.Namespace) -> MachineCeilings:
     path = save(ceilings, args.output)
     say(f"kept in {path}")
     return read(path)
-
-
-def _show_progress(text: str) -> None:
-    show_status(f"measuring: {text}" if text else "")
 
 
 def _print(measured: tuple[MachineCeilings, ...], *, as_json: bool) -> None:

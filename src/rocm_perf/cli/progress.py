@@ -57,6 +57,11 @@ def count_progress(noun: str) -> Iterator[Callable[[int, int], None]]:
         show_status("")
 
 
+def show_measuring(text: str) -> None:
+    """Show what is being measured; an empty text wipes it."""
+    show_status(f"measuring: {text}" if text else "")
+
+
 def say_beside_progress(line: str) -> None:
     """Print a line that stays, in place of the one that shows progress."""
     if sys.stderr.isatty():

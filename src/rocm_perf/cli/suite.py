@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import count, named_path
-from rocm_perf.cli.output import say, show_json, show_status
+from rocm_perf.cli.output import say, show_json
+from rocm_perf.cli.progress import show_measuring
 from rocm_perf.errors import EmptyCaptureError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _measured(args: argparse.Namespace) -> ProductSuite:
         dtypes=parse_dtypes(args.dtypes) if args.dtypes else DTYPES,
         device=args.device,
     )
-    progress = _show_progress if sys.stderr.isatty() else lambda _: None
+    progress = show_measuring if sys.stderr.isatty() else lambda _: None
     try:
         suite = run_suite(probe_machine(), request, chosen(), progress)
     finally:
@@ -91,10 +92,6 @@ def _measured(args: argparse.Namespace) -> ProductSuite:
         reasons = "; ".join(dict.fromkeys(f"{one.variant}: {one.reason}" for one in suite.left_out))
         raise EmptyCaptureError("no variant ran", reasons)
     return suite
-
-
-def _show_progress(text: str) -> None:
-    show_status(f"measuring: {text}" if text else "")
 
 
 def _write(suite: ProductSuite, folder: Path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from rocm_perf.arch.codeobject.model import Kernel
 from rocm_perf.arch.codeobject.report import KernelReport
 from rocm_perf.model.results.check import Check
+from rocm_perf.units import format_bytes, format_number
 
 Match = Literal["name", "short name", "appeared", "vanished"]
 
@@ -70,3 +71,10 @@ QUANTITIES: dict[str, Callable[[KernelReport | None], float | None]] = {
     "instructions": _instructions,
 }
 SIZES = frozenset(("scratch", "lds", "code"))
+
+
+def written(value: float | None, quantity: str) -> str:
+    """A quantity of a kernel as a person reads it: sizes with their unit, numbers with all their digits."""
+    if value is None:
+        return "-"
+    return format_bytes(value) if quantity in SIZES else format_number(value)

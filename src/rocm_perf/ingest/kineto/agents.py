@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.arch.capability import amd_chip
 from rocm_perf.ingest.kineto.types import Device, Header
-
-# Compute capability 9.4 and 9.5 name one product line each; others (9.0, 11.0) name several.
-_GFX = {(9, 4): "gfx942", (9, 5): "gfx950"}
 
 
 def agents(dispatches: pl.DataFrame, header: Header) -> pl.DataFrame:
@@ -65,4 +63,4 @@ def _gfx(device: Device) -> str | None:
         return None
     if _vendor(device) == "NVIDIA":
         return f"sm_{device.major}{device.minor}"
-    return _GFX.get((device.major, device.minor))
+    return amd_chip(device.major, device.minor)

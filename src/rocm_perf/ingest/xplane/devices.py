@@ -6,6 +6,7 @@ import re
 
 import polars as pl
 
+from rocm_perf.arch.capability import amd_chip
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.xplane.planes import Facts, Line, Plane
 from rocm_perf.model.range_sources import JAX
@@ -17,7 +18,6 @@ _SPANS = ("Steps", "XLA Modules", "Sparse Core Steps", "Sparse Core Modules", "X
 _DERIVED = ("Framework Name Scope", "Framework Ops", "TensorFlow Name Scope", "TensorFlow Ops", "Source code",
             "Launch Stats", "XLA Ops", "Async XLA Ops")  # fmt: skip
 _COUNTERS = "_counters_"
-_GFX = {(9, 4): "gfx942", (9, 5): "gfx950"}
 _HLO_TEXT = r"^%([\w.-]+) = "  # the name that an operation has in its program
 _SIZES = r"{}:(\d+),(\d+),(\d+)"
 
@@ -228,7 +228,7 @@ def _architecture(facts: Facts) -> str | None:
     if major is None:
         return None
     is_nvidia = str(facts.get("device_vendor", "")).upper() == "NVIDIA"
-    return f"sm_{major}{minor}" if is_nvidia else _GFX.get((major, minor))
+    return f"sm_{major}{minor}" if is_nvidia else amd_chip(major, minor)
 
 
 def _number(facts: Facts, name: str) -> int | None:

@@ -81,3 +81,8 @@ def first_error(node: Node) -> Node | None:
 def children(node: Node, *types: str) -> tuple[Node, ...]:
     """Children of these types."""
     return tuple(each for each in node.children if each.type in types)
+
+
+def mentions(node: Node, name: str) -> bool:
+    """Whether an identifier of that name is in the node."""
+    return any(text_of(each) == name for each in below(node, "identifier"))

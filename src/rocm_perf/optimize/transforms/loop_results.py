@@ -13,7 +13,7 @@ from rocm_perf.optimize.source.loops import Loop
 from rocm_perf.optimize.source.model import Kernel
 from rocm_perf.optimize.source.parameters import declared_name
 from rocm_perf.optimize.source.parse import Source
-from rocm_perf.optimize.source.tree import ancestors, below, line_of, span_of, text_of
+from rocm_perf.optimize.source.tree import ancestors, below, line_of, mentions, span_of, text_of
 from rocm_perf.optimize.source.vocabulary import is_lane_operation
 from rocm_perf.optimize.transforms.lds_padding import shared_arrays
 
@@ -102,16 +102,12 @@ def _is_reduction(assignment: Node, name: str) -> bool:
         return True
     right = assignment.child_by_field_name("right")
     if right is None or text_of(assignment.child_by_field_name("operator")) in ("+=", "*=", "|=", "&=", "^="):
-        return right is not None and not _mentions(right, name)
+        return right is not None and not mentions(right, name)
     arguments = right.child_by_field_name("arguments")
     is_known = (
         right.type == "call_expression" and text_of(right.child_by_field_name("function")) in _REDUCTIONS
     )
     if text_of(assignment.child_by_field_name("operator")) != "=" or not is_known or arguments is None:
         return False
-    mentioning = [each for each in arguments.named_children if _mentions(each, name)]
+    mentioning = [each for each in arguments.named_children if mentions(each, name)]
     return len(mentioning) == 1 and text_of(mentioning[0]) == name
-
-
-def _mentions(node: Node, name: str) -> bool:
-    return any(text_of(each) == name for each in below(node, "identifier"))

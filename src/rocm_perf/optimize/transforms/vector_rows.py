@@ -10,7 +10,7 @@ from tree_sitter import Node
 from rocm_perf.optimize.source.accesses import Access, accesses_of
 from rocm_perf.optimize.source.loops import Loop
 from rocm_perf.optimize.source.model import Kernel, Parameter
-from rocm_perf.optimize.source.tree import below, span_of, text_of
+from rocm_perf.optimize.source.tree import below, mentions, span_of, text_of
 
 VECTORS = {"float": "float4", "int": "int4", "unsigned": "uint4", "unsigned int": "uint4"}
 
@@ -88,10 +88,6 @@ def _offset(element: Node, variable: str) -> str | None:
     if named[0].type != "binary_expression" or text_of(named[0].child_by_field_name("operator")) != "+":
         return None
     for one, other in ((left, right), (right, left)):
-        if text_of(one) == variable and other is not None and not _mentions(other, variable):
+        if text_of(one) == variable and other is not None and not mentions(other, variable):
             return text_of(other)
     return None
-
-
-def _mentions(node: Node, name: str) -> bool:
-    return any(text_of(each) == name for each in below(node, "identifier"))

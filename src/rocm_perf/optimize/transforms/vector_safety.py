@@ -15,7 +15,7 @@ from rocm_perf.optimize.source.loops import Loop, is_changed
 from rocm_perf.optimize.source.model import Kernel
 from rocm_perf.optimize.source.parameters import declared_name
 from rocm_perf.optimize.source.parse import Source
-from rocm_perf.optimize.source.tree import ancestors, below, children, span_of, text_of
+from rocm_perf.optimize.source.tree import ancestors, below, children, mentions, span_of, text_of
 from rocm_perf.optimize.transforms.aliasing import meets_another, reason_kernel_hides_pointers
 from rocm_perf.optimize.transforms.loop_results import reason_of_results
 from rocm_perf.optimize.transforms.loop_text import head_of, reason_not_rewritten
@@ -178,7 +178,7 @@ def _of_shared_memory(visit: Visit) -> str | None:
         for declarator in declaration.children_by_field_name("declarator"):
             name = text_of(declared_name(declarator))
             for access in accesses_of(name, visit.loop.node, ()).all:
-                if access.element is None or _mentions(access.element, visit.variable):
+                if access.element is None or mentions(access.element, visit.variable):
                     return f"it uses shared memory ({access.mention}), which other threads would then touch"
     return None
 
@@ -186,10 +186,6 @@ def _of_shared_memory(visit: Visit) -> str | None:
 def _of_results(visit: Visit) -> str | None:
     is_of_grid = _way(visit) in _OF_GRID
     return reason_of_results(visit.source, visit.kernel, visit.loop, may_reduce=not is_of_grid)
-
-
-def _mentions(node: Node, name: str) -> bool:
-    return any(text_of(each) == name for each in below(node, "identifier"))
 
 
 def _of_same_memory(visit: Visit) -> str | None:

@@ -9,12 +9,12 @@ from pathlib import PurePath
 
 from rich.console import Console
 
-from rocm_perf.arch.codeobject.comparison import QUANTITIES, SIZES, CodeComparison, KernelPair
+from rocm_perf.arch.codeobject.comparison import QUANTITIES, CodeComparison, KernelPair, written
 from rocm_perf.render.lines import paragraph, show
 from rocm_perf.render.screen.terminal import View, section_blocks
 from rocm_perf.render.sections.checks import checks_section
 from rocm_perf.render.sections.section import Column, Columns, Section, code, grids, number, text
-from rocm_perf.units import format_bytes, format_count, format_list
+from rocm_perf.units import format_count, format_list
 
 _BY_IMPORTANCE = ("spills", "scratch", "waves", "vgprs", "lds", "instructions", "agprs", "sgprs", "code")
 _NAME_ROOM, _ARCH_ROOM = 20, 10  # columns of the terminal
@@ -93,14 +93,8 @@ def _more(pair: KernelPair, quantity: str) -> float | None:
 
 
 def _arrow(pair: KernelPair, quantity: str) -> str:
-    base, new = (_written(QUANTITIES[quantity](side), quantity) for side in (pair.base, pair.new))
+    base, new = (written(QUANTITIES[quantity](side), quantity) for side in (pair.base, pair.new))
     return base if base == new else f"{base} -> {new}"
-
-
-def _written(value: float | None, quantity: str) -> str:
-    if value is None:
-        return "-"
-    return format_bytes(value) if quantity in SIZES else f"{value:g}"
 
 
 def _mix(pair: KernelPair) -> Section | None:

@@ -8,10 +8,9 @@ from fnmatch import fnmatchcase
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.compare.gates.expressions import Dimension, Expression, Of, require
 from rocm_perf.analysis.compare.gates.limits import Range, Value, check
-from rocm_perf.arch.codeobject.comparison import QUANTITIES, SIZES, KernelPair
+from rocm_perf.arch.codeobject.comparison import QUANTITIES, SIZES, KernelPair, written
 from rocm_perf.errors import UsageError
 from rocm_perf.model.results.check import Check
-from rocm_perf.units import format_bytes
 
 _KNOWN: dict[str, Dimension] = {name: "size" if name in SIZES else "count" for name in QUANTITIES}
 
@@ -57,16 +56,10 @@ def _value(pair: KernelPair, quantity: str) -> Value:
     if new is not None and base is not None:
         ranges["change"] = (new - base, new - base)
         ranges["relative change"] = _relative(base, new)
-    text = f"{_written(base, quantity)} -> {_written(new, quantity)}"
+    text = f"{written(base, quantity)} -> {written(new, quantity)}"
     return Value(name, ranges, text, "it is new" if pair.base is None else "the file does not record it")
 
 
 def _relative(base: float, new: float) -> Range:
     change = new / base - 1 if base else float("inf") if new else 0.0
     return change, change
-
-
-def _written(value: float | None, quantity: str) -> str:
-    if value is None:
-        return "-"
-    return format_bytes(value) if quantity in SIZES else f"{value:g}"
