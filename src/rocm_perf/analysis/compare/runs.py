@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from rocm_perf.analysis.basis.launched import launched_work
-from rocm_perf.analysis.compare.setting import devices
+from rocm_perf.analysis.compare.setting import of_gpus
 from rocm_perf.analysis.compare.wall import TIMED_TABLES, GpuWall, gpu_walls
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.phases.build import phases
@@ -102,7 +102,8 @@ class JudgedRun:
             dispatches=spots.dispatches,
             kernel_ns=spots.total_ns,
             recorded=tuple(table for table in TIMED_TABLES if self.trace.has(table)),
-            devices=devices(self.trace),
+            devices=of_gpus(self.trace, "name"),
+            chips=of_gpus(self.trace, "gfx"),
             world_size=self.trace.run.world_size,
             software=self.trace.run.software,
         )

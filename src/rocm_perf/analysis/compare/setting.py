@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import polars as pl
 
@@ -15,12 +16,12 @@ _MOST_NAMED = 3
 _Values = tuple[str, ...]
 
 
-def devices(trace: Trace) -> tuple[str, ...]:
-    """What the GPUs are called that did work, or else what architecture they are of; none where that is not known."""
+def of_gpus(trace: Trace, fact: Literal["name", "gfx"]) -> tuple[str, ...]:
+    """What the GPUs are called that did work, or of what architecture they are; none where that is not known."""
     place = ("node", "agent_id")
     working = pl.concat([timed_dispatches(trace).select(place), timed_copies(trace).select(place)]).unique()
     gpus = trace.table("agents").filter(pl.col("kind") == "GPU").join(working, on=place, how="semi")
-    return tuple(gpus.select(pl.coalesce("name", "gfx")).to_series().drop_nulls().unique().sort())
+    return tuple(gpus[fact].drop_nulls().unique().sort())
 
 
 def setting_change(base: Side, new: Side) -> str | None:
@@ -31,7 +32,7 @@ def setting_change(base: Side, new: Side) -> str | None:
 
 def _changes(base: Side, new: Side) -> Iterator[str]:
     facts: tuple[tuple[str, Callable[[ComparedRun], _Values]], ...] = (
-        ("different GPUs", lambda run: run.devices),
+        ("different GPUs", _gpus(base, new)),
         ("different numbers of ranks", _ranks),
         ("different runtimes", lambda run: run.software),
     )
@@ -39,6 +40,12 @@ def _changes(base: Side, new: Side) -> Iterator[str]:
         before, after = _values(base, read), _values(new, read)
         if before and after and before != after:
             yield f"{what}: {format_list(list(before), _MOST_NAMED)} -> {format_list(list(after), _MOST_NAMED)}"
+
+
+def _gpus(base: Side, new: Side) -> Callable[[ComparedRun], _Values]:
+    """By their names; by their architectures where a side does not record names."""
+    named = all(run.devices for side in (base, new) for run in side.runs)
+    return (lambda run: run.devices) if named else (lambda run: run.chips)
 
 
 def _ranks(run: ComparedRun) -> _Values:

@@ -42,6 +42,7 @@ class ComparedRun(msgspec.Struct, frozen=True):
     kernel_ns: int  # summed over dispatches
     recorded: tuple[str, ...]  # tables with times; the wall spans them
     devices: tuple[str, ...] = ()  # what the GPUs are called that did work
+    chips: tuple[str, ...] = ()  # and of what architecture they are
     world_size: int | None = None  # the ranks of its job
     software: tuple[str, ...] = ()  # runtimes and their versions
 

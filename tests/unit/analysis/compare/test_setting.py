@@ -11,11 +11,11 @@ from rocm_perf.render.sections.comparison import headline
 from tests.unit.analysis.traces import kernel, trace
 
 
-def run(gpu: str | None = None, ranks: int | None = None, *software: str) -> Recording:
+def run(gpu: str | None = None, ranks: int | None = None, *software: str, gfx: str = "gfx942") -> Recording:
     recording = trace(
         dispatches=[kernel("a", 0, 100), kernel("b", 150, 200)],
         agents=[
-            {"agent_id": 0, "kind": "GPU", "name": gpu, "gfx": "gfx942"},
+            {"agent_id": 0, "kind": "GPU", "name": gpu, "gfx": gfx},
             {"agent_id": 1, "kind": "GPU", "name": "idle one"},
         ],
     )
@@ -41,4 +41,5 @@ def test_what_one_side_does_not_record_is_not_a_difference() -> None:
 
 
 def test_a_gpu_without_a_name_is_known_by_its_architecture() -> None:
-    assert compared(run(), run("Two")).setting == "different GPUs: gfx942 -> Two"
+    assert compared(run(), run("Two")).setting is None
+    assert compared(run(), run("Two", gfx="gfx950")).setting == "different GPUs: gfx942 -> gfx950"
