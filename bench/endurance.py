@@ -1,5 +1,5 @@
-"""Analyse one recording again and again, several at once, and count the runs that fail: what happens once in hundreds of
-runs, such as two threads that trip over each other.
+"""Analyse one recording again and again, several at once, and count the runs that fail: some faults, such as two
+threads that get in each other's way, show once in hundreds of runs.
 """
 
 from __future__ import annotations
