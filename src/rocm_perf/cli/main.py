@@ -104,8 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     collect_seldom()
     take_turns_often()
     arguments = sys.argv[1:] if argv is None else list(argv)
-    args = build_parser(arguments[0] if arguments else None).parse_args(arguments)
     try:
+        args = _parsed(arguments)
         with _ending_signals():
             code: int = args.command.run(args)
             return _flushed(code)
@@ -138,6 +138,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             "Please report it; ROCM_PERF_DEBUG=1 shows where."
         )
         return EXIT_INTERNAL
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The verb and its options; raises where the first word looks like a verb and is none."""
+    first = arguments[0] if arguments else ""
+    if first and first not in VERBS and not first.startswith("-"):
+        from difflib import get_close_matches
+
+        near = get_close_matches(first, VERBS, n=3)
+        meant = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise UsageError(f"there is no verb {first!r}", next_step=f"{meant}`rocm-perf --help` lists all.")
+    return build_parser(first).parse_args(arguments)
 
 
 @contextmanager

@@ -274,3 +274,17 @@ def test_a_reader_that_leaves_early_is_no_error(recording: Path) -> None:
     )
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("analyse", "Did you mean analyze? `rocm-perf --help` lists all."),
+        ("x", "`rocm-perf --help` lists all."),
+    ],
+)
+def test_a_verb_that_does_not_exist_names_those_like_it(
+    word: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    assert capsys.readouterr().err == f"rocm-perf: there is no verb {word!r}. {meant}\n"
