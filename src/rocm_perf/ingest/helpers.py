@@ -33,7 +33,12 @@ _MOST = 8  # processes that read, this one included
 MOST_PER_BYTE = (
     60  # memory that reading a file takes, by its size; a torch trace as gzip takes 28 (bench/README.md)
 )
-_COMMAND = (sys.executable, "-m", "rocm_perf.ingest.helper_process")
+# Not with -m, which would import what lies in the working folder first.
+_START = (
+    "import sys; sys.path[:] = [sys.argv[1], *filter(None, sys.path)]; "
+    "from rocm_perf.ingest.helper_process import main; sys.exit(main())"
+)
+_COMMAND = (sys.executable, "-c", _START, str(Path(__file__).resolve().parents[2]))
 _NO_BLAS_THREADS = {"OPENBLAS_NUM_THREADS": "1"}
 _ENDED = (OSError, EOFError, pickle.UnpicklingError)  # what talking to a process raises that has ended
 

@@ -66,6 +66,18 @@ def test_a_helper_brings_what_this_process_would_have_read(source: Source) -> No
     assert all(content.part.tables[name].equals(table) for name, table in expected.part.tables.items())
 
 
+def test_a_helper_imports_nothing_from_the_working_folder(
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = "import pathlib; pathlib.Path('imported').touch()"
+    for name in ("polars", "msgspec", "rocm_perf"):
+        (tmp_path / f"{name}.py").write_text(trap)
+    monkeypatch.chdir(tmp_path)
+    with _reading(source) as helpers:
+        assert helpers.read(source, None) is not None
+    assert not (tmp_path / "imported").exists()
+
+
 def test_why_a_file_cannot_be_read_is_said_as_without_a_helper(tmp_path: Path) -> None:
     file = tmp_path / "notes.csv"
     file.write_text("nothing that a profiler writes\n")
