@@ -32,3 +32,7 @@ def _answer(task: Task) -> Content | RocmPerfError:
     except RocmPerfError as error:
         return error
     return Content(piece.adapter.name, piece.part)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import pickle
 import subprocess
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.memory import usable_bytes
+from rocm_perf.own_process import own_module
 
 if TYPE_CHECKING:  # helpers start before this process imports what it needs itself
     from rocm_perf.ingest.part import Part
@@ -33,12 +33,7 @@ _MOST = 8  # processes that read, this one included
 MOST_PER_BYTE = (
     60  # memory that reading a file takes, by its size; a torch trace as gzip takes 28 (bench/README.md)
 )
-# Not with -m, which would import what lies in the working folder first.
-_START = (
-    "import sys; sys.path[:] = [sys.argv[1], *filter(None, sys.path)]; "
-    "from rocm_perf.ingest.helper_process import main; sys.exit(main())"
-)
-_COMMAND = (sys.executable, "-c", _START, str(Path(__file__).resolve().parents[2]))
+_COMMAND = own_module("rocm_perf.ingest.helper_process")
 _NO_BLAS_THREADS = {"OPENBLAS_NUM_THREADS": "1"}
 _ENDED = (OSError, EOFError, pickle.UnpicklingError)  # what talking to a process raises that has ended
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ import msgspec
 from rocm_perf.errors import NotSupportedError, RocmPerfError
 from rocm_perf.mcp_server.answers import Question
 from rocm_perf.mcp_server.worker_process import Beginning
+from rocm_perf.own_process import own_module
 from rocm_perf.text import compact_json
 
 _STARTING_S = 20.0  # in which Python imports what it needs, on a busy machine
@@ -58,7 +58,7 @@ class Worker:
         """The process, and how long it may take for the next answer."""
         if self._process is not None and self._process.poll() is None:
             return self._process, self._timeout_s
-        command = [sys.executable, "-m", "rocm_perf.mcp_server.worker_process"]
+        command = own_module("rocm_perf.mcp_server.worker_process")
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert process.stdin is not None
         beginning = Beginning(os.getpid(), self._roots, self._timeout_s)

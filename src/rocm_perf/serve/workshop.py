@@ -8,7 +8,6 @@ import pickle
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from typing import IO, Any, Literal
 import msgspec
 
 from rocm_perf.model.machine_ceilings import MachineCeilings
+from rocm_perf.own_process import own_module
 from rocm_perf.serve.folders import Run
 from rocm_perf.serve.summary import Summary
 from rocm_perf.serve.wish import SUMMARY, Order, Wish
@@ -27,7 +27,7 @@ State = Literal["waiting", "working", "done", "failed"]
 
 WORKERS = 2  # analyses at a time: each may need much memory
 KEPT = 200  # results
-_COMMAND = (sys.executable, "-m", "rocm_perf.serve.worker_process")
+_COMMAND = own_module("rocm_perf.serve.worker_process")
 
 
 @dataclass
