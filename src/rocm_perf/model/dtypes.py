@@ -54,5 +54,5 @@ TORCH_TYPES: dict[str, tuple[str, int]] = {
     **{f"c10::{name}": SCALAR_TYPES[name] for name in _OWN_CLASSES},
 }
 
-# What old releases of torch call a number that is no tensor (IValue::tagKind): with no sizes it is not told which.
+# What old releases of torch call a plain number (IValue::tagKind): without sizes it cannot be told from a tensor.
 NUMBERS = frozenset(("Int", "Double", "Bool"))

@@ -19,7 +19,7 @@ _NAMESPACE = "::"  # of a framework's operators; a program's own blocks, recorde
 
 def long_gaps(trace: Trace, idle: pl.DataFrame, calls: pl.DataFrame) -> LongGaps:
     """The long ones of these gaps, and the time in them in which the launching thread is in none of these calls and in
-    no operator of the framework: an operator may be slow, but it is no other work."""
+    no operator of the framework: an operator may be slow, but it belongs to the program's own work."""
     long = idle.filter(pl.col("start_ns") - pl.col("since_ns") >= _LONG_NS)
     outside = long.select(pl.sum_horizontal(OUTSIDE_CALLS)).to_series()
     elsewhere = outside - _in_operators(trace, long, calls)

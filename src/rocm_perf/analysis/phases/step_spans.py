@@ -21,7 +21,7 @@ def lasting(
 
     A step lasts from its own beginning, or from the end of the one before where that is later, until its range and its
     work are done. The first may have found the GPU at work, on what was launched before (of `work`) or is not in the
-    recording (as `waits` show): it begins after that. So does one of a host that was through with it before.
+    recording (as `waits` show): it begins after that, as does a step whose host had finished before.
     """
     done = steps.with_columns(done_ns=pl.max_horizontal("end_ns", "gpu_end"))
     before = pl.col("done_ns").cum_max().shift(1).over(track, order_by="start_ns")

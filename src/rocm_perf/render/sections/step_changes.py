@@ -9,7 +9,7 @@ from rocm_perf.render.sections.changes import WIDE, change_arrow, counted, ratio
 from rocm_perf.render.sections.section import Column, Section, count, grids, number, text
 from rocm_perf.units import format_share
 
-_LEAST_SHARE = 0.01  # of the difference of the wall: less is no mix to speak of
+_LEAST_SHARE = 0.01  # of the difference of the wall: less is not worth a sentence
 
 
 def step_kinds_section(comparison: Comparison, width: int) -> Section | None:
