@@ -92,7 +92,8 @@ def test_workers_that_all_go_leave_a_report_of_what_they_did(
         progress=lambda done, _: _without_workers(cluster) if done == RANKS - 1 else None,
         say=said.append,
     )
-    assert ["has no worker" in line for line in said] == [True]
+    assert said  # more than once where a worker that is closing registers once more
+    assert all("has no worker" in line for line in said)
     done = len(document.devices)  # all but the one that hangs, and what was not here when its worker went
     assert 0 < done < RANKS
     assert cut_short is not None
