@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from rocm_perf.analysis.operators.build import operators
 from rocm_perf.analysis.program.graphs import graphs
+from rocm_perf.analysis.roofline.build import roofline
 from rocm_perf.errors import InputError
 from rocm_perf.ingest.load import load
 from rocm_perf.model.trace import Trace
@@ -64,6 +67,17 @@ def test_vllm_piecewise_is_owned_piece_by_piece(find: Find) -> None:
     order = [used[launch - 1] for launch in replayed]
     assert order == sorted(order)  # layer after layer
     assert list(dict.fromkeys(order)) == list(range(1, 26))
+
+
+def test_vllms_experts_are_as_wide_as_the_buffer_between_their_products(find: Find) -> None:
+    """The capture records how the buffer was allocated; the FLOPs come from names, grids and the number of experts."""
+    execution, capture = map(find, VLLM)
+    buffers = re.findall(r'"\[1, 32768, (\d+)\]"', gzip.decompress(capture.read_bytes()).decode())
+    (width,) = {int(inner) for inner in buffers}
+    points = roofline(load(execution, captures=[capture])).kernels
+    flops = {point.kernel: point.flops.value for point in points if "matmul_ogs" in point.kernel}
+    up, down = sorted(flops.values(), reverse=True)
+    assert (up, down) == (2 * 32768 * 3072 * 2 * width, 2 * 32768 * 3072 * width)
 
 
 def test_rocprofv3_links_the_launch_of_a_graph_with_its_kernels(find: Find, tmp_path: Path) -> None:

@@ -248,7 +248,7 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest:
 def _work(operators: pl.DataFrame) -> pl.DataFrame:
     """FLOPs and bytes, summed over calls; worked out once for each distinct set of arguments."""
     on_gpu = pl.col("outermost") & (pl.col("gpu_total_ns") > 0)
-    distinct = operators.group_by("signature", "kernel", "step", maintain_order=True).agg(
+    distinct = operators.group_by("signature", "kernel", "step", "routed", maintain_order=True).agg(
         pl.col("shape_id", *ARGUMENTS).first(), pl.len().alias("calls"), on_gpu.sum().alias("on_gpu")
     )
     works = [operator_work(*row) for row in distinct.select(CALL).iter_rows()]

@@ -8,6 +8,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.keys import joined
 from rocm_perf.analysis.basis.names import short_name, short_names
+from rocm_perf.analysis.operators.routed import with_routed
 from rocm_perf.analysis.operators.serving_steps import PROCESS, with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import operator_work
@@ -19,8 +20,9 @@ SEQUENCES = 5  # of one operator
 SEQUENCE_LENGTH = 20
 
 ARGUMENTS = ["name", "shapes", "dtypes", "inputs", "strides"]  # what a signature stands for
-CALL = [*ARGUMENTS, "kernel", "step"]  # what the work of a call follows from
-_ALIKE = ["signature", "kernel", "step"]  # the same in fewer columns
+_BESIDE = ["kernel", "step"]  # what is recorded beside them
+CALL = [*ARGUMENTS, *_BESIDE, "routed"]  # what the work of a call follows from
+_ALIKE = ["signature", *_BESIDE]  # of one that launched one kernel, in fewer columns
 
 
 def kernels_of_shapes(tree: OperatorTree) -> dict[int, tuple[OperatorKernel, ...]]:
@@ -51,11 +53,12 @@ def _with_owner(tree: OperatorTree, columns: list[str]) -> pl.DataFrame:
 
 
 def recorded_calls(trace: Trace, tree: OperatorTree) -> pl.DataFrame:
-    """The operators, each with the first kernel that it launched itself and the range of the serving step around it."""
+    """The operators, each with the first kernel that it launched itself, the range of the serving step around it, and
+    what its launches say of experts."""
     launched = tree.kernels.drop_nulls("owner").sort("start_ns")
     first = launched.group_by(pl.col("owner").alias("row")).agg(pl.col("kernel").first())
     operators = tree.operators.join(first, on="row", how="left", maintain_order="left")
-    return with_step(trace, operators, "start_ns")
+    return with_routed(tree, with_step(trace, operators, "start_ns"))
 
 
 def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
@@ -114,7 +117,7 @@ def kernel_work(trace: Trace, tree: OperatorTree) -> tuple[KernelWork, ...]:
     owned = with_step(trace, _with_owner(tree, ["signature", "name", "dispatches"]), "launch_ns")
     arguments = tree.operators.select("signature", *ARGUMENTS).unique("signature")
     distinct = owned.filter(pl.col("dispatches") == 1).select(_ALIKE).unique().join(arguments, on="signature")
-    works = [operator_work(*row) for row in distinct.select(CALL).iter_rows()]
+    works = [operator_work(*row) for row in distinct.select(*ARGUMENTS, *_BESIDE).iter_rows()]
     sized = distinct.with_columns(
         pl.Series("flops", [work.flops.value for work in works], dtype=pl.Int64),
         pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Int64),

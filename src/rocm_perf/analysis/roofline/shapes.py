@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.keys import joined, telling
 from rocm_perf.analysis.operators.peaks import floating_type, short_type
+from rocm_perf.analysis.operators.routed import with_routed
 from rocm_perf.analysis.operators.serving_steps import with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
-from rocm_perf.analysis.operators.work import operator_work
+from rocm_perf.analysis.operators.work import launched_work, operator_work
 from rocm_perf.analysis.operators.work.division import asked_gradient, share
 from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
 from rocm_perf.analysis.roofline.devices import Device
@@ -43,6 +44,7 @@ AT_LEAST = "each tensor counts as moved once: a kernel that reads some again mov
 
 _CALL = ["name", "shapes", "dtypes", "inputs", "strides"]
 _LAUNCHED = "launched"  # the number of the set of kernels that a call launched
+_BESIDE = (_LAUNCHED, "step", "routed")
 
 
 @dataclass(frozen=True)
@@ -68,14 +70,15 @@ def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], tim
     if not owned.height:
         return NOTHING
     by_owner, sets = _launched(tree)
-    owners = tree.operators.select("signature", owner="row").join(by_owner, on="owner")
+    routed = with_routed(tree, tree.operators.select("signature", "row"))
+    owners = routed.rename({"row": "owner"}).join(by_owner, on="owner")
     key = telling(ID, times.timed, owned) or ["dispatch_id"]
     timed = (
         times.timed.select("slot", "gpu", "kernel", *key)
         .join(owned.select(*key, "owner", "step"), on=key, nulls_equal=True, maintain_order="left")
         .join(owners, on="owner", how="left", maintain_order="left")
     )
-    alike = timed.group_by("gpu", "kernel", "signature", _LAUNCHED, "step", maintain_order=True).agg("slot")
+    alike = timed.group_by("gpu", "kernel", "signature", *_BESIDE, maintain_order=True).agg("slot")
     arguments = tree.operators.select("signature", *_CALL).unique("signature")
     distinct = alike.join(arguments, on="signature", how="left", maintain_order="left").with_row_index("call")
     calls = [_call(row, sets[row[_LAUNCHED]]) for row in distinct.drop("slot").iter_rows(named=True)]
@@ -113,9 +116,14 @@ def _call(row: Mapping[str, Any], launched: Counter[str]) -> _Call:
             other: count for other, count in launched.items() if asked_gradient(name, other, inputs) == asked
         }
         launched = Counter(alike)
-    work = operator_work(name, shapes, dtypes, asked, strides, kernel, row["step"])
+    dtype = floating_type(shapes, dtypes)
+    own = launched_work(name, shapes, dtypes, kernel, row["routed"])
+    if own is not None:
+        ceiling, note = _ceiling(kernel, own.on_matrix, short_type(own.dtype) or dtype)
+        return _Call(own.flops, own.bytes, ceiling, (note,) if note else ())
+    work = operator_work(name, shapes, dtypes, asked, strides, kernel, row["step"], row["routed"])
     part = share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
-    ceiling, note = _ceiling(kernel, work.on_matrix, short_type(work.dtype) or floating_type(shapes, dtypes))
+    ceiling, note = _ceiling(kernel, work.on_matrix, short_type(work.dtype) or dtype)
     notes = tuple(text for text in (part.note, note) if text)
     if part.own_bytes is not None:
         moved = Quantity(part.own_bytes, "B", f"{part.note} ({SHAPES})")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from rocm_perf.analysis.operators.work.routed import Routed
 from rocm_perf.analysis.operators.work.step_lengths import StepLengths
 from rocm_perf.model.torch_call import Argument
 
@@ -55,6 +56,7 @@ class Call:
     arguments: Mapping[str, Argument]
     list_element_bytes: int | None = None  # of the tensors in lists, whose type is not recorded
     step: StepLengths | None = None  # of the sequences of the serving step in which it ran
+    routed: Routed | None = None  # of a mixture of experts
 
     def given(self, name: str) -> Argument | None:
         """The tensor of that name; None where there is none."""

@@ -7,14 +7,17 @@ conventions of each family.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 import msgspec
 
 from rocm_perf.analysis.operators.work.call import Call, Counted, NoFormulaError, NotRecordedError
 from rocm_perf.analysis.operators.work.fused import fused_work, is_fused, recorded_figures
+from rocm_perf.analysis.operators.work.grouped import launched
 from rocm_perf.analysis.operators.work.kernel_names import list_element_bytes
 from rocm_perf.analysis.operators.work.registry import formulas_of
+from rocm_perf.analysis.operators.work.routed import routed as routed_experts
 from rocm_perf.analysis.operators.work.signature import Formula
 from rocm_perf.analysis.operators.work.stated import stated_work
 from rocm_perf.analysis.operators.work.step_lengths import step_lengths
@@ -46,11 +49,13 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     strides: str | None = None,
     kernel: str | None = None,
     step: str | None = None,
+    routed: str | None = None,
 ) -> Work:
     """FLOPs and bytes of a call, or why they are not known.
 
-    Two things are recorded beside it: the name of a `kernel` that it launched says which type the tensors of a list
-    have, and the range of the serving `step` around it how long the sequences are.
+    Three things are recorded beside it: the name of a `kernel` that it launched says which type the tensors of a list
+    have, the range of the serving `step` around it how long the sequences are, and the launches of a mixture of experts
+    how large those are (`routed`).
     """
     stated = stated_work(inputs)
     if stated is not None:
@@ -66,11 +71,31 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     reasons = []
     for formula in sorted(candidates, key=lambda formula: len(formula.parameters) != len(known)):
         try:
-            call = Call(formula.named(known), list_element_bytes(kernel), step_lengths(step))
+            call = Call(
+                formula.named(known), list_element_bytes(kernel), step_lengths(step), routed_experts(routed)
+            )
             return _worked_out(formula, known, call)
         except _CANNOT as error:
             reasons.append(str(error))
     return _unknown(f"the recorded arguments of {name} do not fit its formula ({reasons[0]})")
+
+
+@lru_cache(maxsize=65_536)
+def launched_work(
+    name: str, shapes: str | None, dtypes: str | None, kernel: str, routed: str | None
+) -> Work | None:
+    """The work of one of the kernels of a mixture of experts; None where only that of all together can be known."""
+    experts, known = routed_experts(routed), arguments(shapes, dtypes)
+    if experts is None or not known:
+        return None
+    for formula in formulas_of(name):
+        with suppress(*_CANNOT):
+            counted = launched(kernel, Call(formula.named(known), routed=experts))
+            moved = Quantity(
+                counted.touched_bytes, "B", f"{counted.touched} ({BASIS})", doubt=counted.bytes_doubt
+            )
+            return _work(counted, moved)
+    return None
 
 
 def _worked_out(formula: Formula, known: Sequence[Argument], call: Call) -> Work:

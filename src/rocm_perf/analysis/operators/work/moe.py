@@ -18,10 +18,8 @@ from rocm_perf.analysis.operators.work.call import (
     element_bytes,
 )
 from rocm_perf.analysis.operators.work.products import into
+from rocm_perf.analysis.operators.work.routed import CHOSEN, WEIGHTS
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
-
-_CHOSEN = "which experts were chosen is not recorded: at most, with the weights of every expert that could be"
-_WEIGHTS = "the weights of the experts are not among its arguments"
 
 
 def _top_k(call: Call) -> int:
@@ -58,7 +56,7 @@ def _weighed(call: Call, products: Counted, chosen: int, *weights: str) -> Count
         touched=f"of the weights those of {experts} experts",
         on_matrix=True,
         dtype=call.tensor("hidden").dtype,
-        bytes_doubt=_CHOSEN,
+        bytes_doubt=CHOSEN,
     )
 
 
@@ -82,8 +80,8 @@ def _missing(_: Call) -> Counted:
         None,
         "2 * tokens * experts of a token * sizes",
         on_matrix=True,
-        flops_missing=_WEIGHTS,
-        bytes_missing=_WEIGHTS,
+        flops_missing=WEIGHTS,
+        bytes_missing=WEIGHTS,
     )
 
 
@@ -154,9 +152,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         _missing,
-        "vllm::moe_forward*(...)",
         "vllm::transformers_moe_forward(...)",
-        "sglang::*moe_forward*(...)",
         "sglang::moe_impl(...)",
     ),
     *formulas(

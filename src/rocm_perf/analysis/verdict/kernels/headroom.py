@@ -22,6 +22,7 @@ NEAR_MEASURED = 0.9
 _CONTENDER = 0.05  # of the kernel time: what sets a roof for others has to run for a while
 _LEAST_OF_PEAK = 0.35  # of the data sheet: a rate that shows what these units reach in practice
 _SLOWER = 1.1
+_AT_MOST = "at most"  # how doubts say that an amount is the most that it may be
 _PARTLY = (NOT_COUNTED, "bytes are missing")  # how doubts about bytes say that there are more
 
 
@@ -38,6 +39,7 @@ class Headroom:
     least: (
         bool  # it may move or compute more than is known: shapes say the least, and counters may count a part
     )
+    bound: str  # what `reached` is, as a word before it: empty where it is known
     says: str
 
 
@@ -96,6 +98,7 @@ def _below_best(
         computes=True,
         counted=_is_counted(points[0]),
         least=_is_least(points[0]),
+        bound=_bound(points[0]),
         says=_fastest(subject, best, document)
         if unknown and itself
         else _slower(subject, points[0], best, document),
@@ -135,7 +138,7 @@ def _below_peak(subject: Subject, points: Sequence[KernelRoofline], document: Do
     measured = _measured_roof(point, document)
     peak = f"what was measured on {measured.source}" if measured else "the data-sheet peak"
     roof = f"{peak} of {_roof_words(point)}{_beside(measured)}"
-    verb = "reach" if subject.others else "reaches"
+    reaches = f"{'reach' if subject.others else 'reaches'} {_bound(point) or _in_doubt(point)}{format_share(reached)}"
     return Headroom(
         share=1 - reached,
         reached=reached,
@@ -143,7 +146,8 @@ def _below_peak(subject: Subject, points: Sequence[KernelRoofline], document: Do
         computes=(point.position or "").startswith("compute"),
         counted=_is_counted(point),
         least=_is_least(point),
-        says=f"{subject.pronoun} {verb} {_at_least(point)}{format_share(reached)} of {roof} ({point.basis})",
+        bound=_bound(point),
+        says=f"{subject.pronoun} {reaches} of {roof} ({point.basis})",
     )
 
 
@@ -182,9 +186,17 @@ def _roof_words(point: KernelRoofline) -> str:
     return f"the {name} units" if kind == "compute" else f"the memory ({name})"
 
 
-def _at_least(point: KernelRoofline) -> str:
-    """Shapes say what must be moved and computed; a kernel that does more is nearer to its roof than they say."""
-    return "at least " if _is_least(point) or point.regime == "unknown" else ""
+def _bound(point: KernelRoofline) -> str:
+    """Shapes say what must be moved and computed; a kernel that does more is nearer to its roof than they say. Where
+    they say the most, such as that of every expert, it may be farther from it as well."""
+    amount = point.flops if (point.position or "").startswith("compute") else point.bytes
+    if _AT_MOST in (amount.doubt or ""):
+        return "about "
+    return "at least " if _is_least(point) else ""
+
+
+def _in_doubt(point: KernelRoofline) -> str:
+    return "at least " if point.regime == "unknown" else ""
 
 
 def _is_counted(point: KernelRoofline) -> bool:

@@ -121,9 +121,8 @@ def _reaches(case: Case) -> str:
     """How near it comes to its roof, which has to be known."""
     if case.room is None:
         return ""
-    least = "at least " if case.room.least else ""
     verb = "reach" if case.subject.others else "reaches"
-    return f"{case.subject.pronoun} {verb} {least}{format_share(case.room.reached)}"
+    return f"{case.subject.pronoun} {verb} {case.room.bound}{format_share(case.room.reached)}"
 
 
 def _not_known(case: Case) -> str:

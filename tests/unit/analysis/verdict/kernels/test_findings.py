@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -131,6 +132,18 @@ def test_a_kernel_far_from_its_roof_says_how_far_and_no_cause() -> None:
         "recorded"
     )
     assert first.remedy.startswith("Count what it moves")
+
+
+def test_of_what_is_read_at_most_it_says_about_how_much() -> None:
+    """Which experts were chosen is not known, so a kernel may have read fewer weights than its shapes say."""
+    sizes = [[16, 1024], [64, 1024, 1024], [64, 1024, 512], [16, 4], [16, 4]]
+    types = ["c10::BFloat16"] * 3 + ["float", "int"]
+    experts = {"name": "vllm::outplace_fused_experts", "category": "operator", "start_ns": 0, "end_ns": 9_000}
+    shapes = {"shapes": json.dumps(sizes), "dtypes": json.dumps(types), "tid": 1}
+    launched = [call("hipLaunchKernel", 1_000, 2_000, 1, tid=1)]
+    ran = [kernel("experts", 10_000, 90_000, correlation_id=1, dispatch_id=1)]
+    first = said(trace(agents=[MI300X], ops=[{**experts, **shapes}], api_calls=launched, dispatches=ran))[0]
+    assert "it reaches about 47" in first.title
 
 
 def test_who_calls_a_library_is_told_how_to_get_another_kernel() -> None:

@@ -1,0 +1,68 @@
+"""The launches of a mixture of experts, from a recording to the work of its operator and of each kernel."""
+
+from __future__ import annotations
+
+from rocm_perf.analysis.operators.build import operators
+from rocm_perf.analysis.roofline.build import roofline
+from rocm_perf.model.results.operators import OperatorShape
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.operators.test_build import MI300X, named, op
+from tests.unit.analysis.operators.work.test_grouped import DOWN, DOWN_FLOPS, SHAPES, SUM, TYPES, UP, UP_FLOPS
+from tests.unit.analysis.traces import call, kernel, trace
+
+HOST = {"pid": 1, "tid": 1}
+CHOICE = {
+    "shapes": "[[6,4],[]]",
+    "dtypes": '["c10::BFloat16","Scalar"]',
+    "inputs": '["","2"]',
+}
+
+
+def layer(*, chosen: bool = True, wave: int | None = 64) -> Trace:
+    """A call that launches the kernels of its experts, and what chooses them."""
+    choice = [op("TopK", 10, 40, 2, **CHOICE)] if chosen else []
+    names = ("_topk_forward", UP, DOWN, SUM)
+    return trace(
+        agents=[{"agent_id": 0, **MI300X}],
+        ops=[op("vllm::moe_forward", 0, 500, 1, shapes=SHAPES, dtypes=TYPES), *choice],
+        api_calls=[call("hipModuleLaunchKernel", at, at + 5, at, **HOST) for at in (20, 100, 200, 300)],
+        dispatches=[
+            kernel(
+                name,
+                1_000 * place,
+                1_000 * place + 900,
+                dispatch_id=place,
+                correlation_id=at,
+                pid=1,
+                grid_x=64 * workgroups,
+                grid_y=1,
+                grid_z=1,
+                workgroup_x=wave,
+                workgroup_y=1,
+                workgroup_z=1,
+            )
+            for place, (name, at, workgroups) in enumerate(
+                zip(names, (20, 100, 200, 300), (6, 18, 12, 6), strict=True), 1
+            )
+        ],
+    )
+
+
+def experts(recording: Trace) -> OperatorShape:
+    return named(operators(recording), "vllm::moe_forward").shapes[0]
+
+
+def test_the_operator_has_the_flops_of_its_products() -> None:
+    assert experts(layer()).flops.value == UP_FLOPS + DOWN_FLOPS
+
+
+def test_without_the_choice_or_the_grid_it_says_so() -> None:
+    assert "how many experts a token goes to" in (experts(layer(chosen=False)).flops.unavailable or "")
+    assert "the grids of its kernels are not recorded" in (experts(layer(wave=None)).flops.unavailable or "")
+
+
+def test_each_kernel_has_its_own_in_the_roofline() -> None:
+    points = {point.kernel: point for point in roofline(layer()).kernels}
+    assert points[UP].flops.value == UP_FLOPS
+    assert points[DOWN].flops.value == DOWN_FLOPS
+    assert points[SUM].bytes.value == 2 * 12 * 32 + 2 * 6 * 32

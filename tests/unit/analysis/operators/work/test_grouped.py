@@ -1,0 +1,102 @@
+"""Experts as Triton's own kernels multiply them: their sizes from names and grids, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import pytest
+
+from rocm_perf.analysis.operators.work import Work, launched_work, operator_work
+from rocm_perf.analysis.operators.work.routed import WEIGHTS, experts_of_a_token, routed
+from rocm_perf.model.torch_call import arguments
+
+# 6 tokens, each sent to 2 of 4 experts: 12 rows. 12 rows of 4 experts take at most 6 tiles of 4 rows (9 + 1 + 1 + 1).
+# [12, 32] x [4, 32, N]: 3 tiles of 16 columns, N = 48, of which 24 are kept; [12, 24] x [4, 24, 32]: 2 tiles.
+UP, DOWN = "_matmul_ogs_NNT_bf16xbf16xmxfp4_4x16x32x1_swiglu", "_matmul_ogs_NNT_bf16xbf16xmxfp4_4x16x32x1"
+SUM = "_finalize_matmul_scatter_bf16"
+LAUNCHES = f"2 {UP}=18 {DOWN}=12 {SUM}=6"
+SHAPES, TYPES = json.dumps([[6, 32], [6, 4], [], []]), json.dumps(["c10::BFloat16"] * 2 + ["", ""])
+UP_FLOPS, DOWN_FLOPS = 2 * 12 * 48 * 32, 2 * 12 * 32 * 24
+UP_WEIGHTS, DOWN_WEIGHTS = (
+    4 * 48 * 32 * 17 // 32,
+    4 * 32 * 24 * 17 // 32,
+)  # 4 bits, and 8 of a scale for 32 of them
+
+
+def forward(launches: str | None) -> Work:
+    return operator_work("vllm::moe_forward", SHAPES, TYPES, routed=launches)
+
+
+def one(kernel: str, launches: str = LAUNCHES) -> tuple[float | None, float | None]:
+    work = launched_work("vllm::moe_forward", SHAPES, TYPES, kernel, launches)
+    assert work is not None
+    return work.flops.value, work.bytes.value
+
+
+def test_a_call_has_the_work_of_both_products() -> None:
+    work = forward(LAUNCHES)
+    assert work.flops.value == UP_FLOPS + DOWN_FLOPS
+    # tokens and logits in, tokens out, and the weights of all four experts
+    assert work.bytes.value == 2 * 6 * 32 + 2 * 6 * 4 + 2 * 6 * 32 + UP_WEIGHTS + DOWN_WEIGHTS
+    assert (work.on_matrix, work.dtype) == (True, "bfloat16")
+    assert work.flops.doubt == "at most: the width between its products is known to a tile of 16 columns"
+    assert (work.bytes.doubt or "").startswith("which experts were chosen is not recorded: at most")
+
+
+def test_each_kernel_has_its_own() -> None:
+    assert one(UP) == (UP_FLOPS, 2 * 6 * 32 + 2 * 12 * 24 + UP_WEIGHTS)
+    assert one(DOWN) == (DOWN_FLOPS, 2 * 12 * 24 + 2 * 12 * 32 + DOWN_WEIGHTS)
+    assert one(SUM) == (12 * 32, 2 * 12 * 32 + 2 * 6 * 32)
+    assert launched_work("vllm::moe_forward", SHAPES, TYPES, "_topk_forward", LAUNCHES) is None
+    assert launched_work("aten::mm", SHAPES, TYPES, UP, LAUNCHES) is None
+
+
+def test_a_product_split_over_k_has_as_many_more_workgroups() -> None:
+    split = DOWN.replace("32x1", "32x4")
+    assert one(split, f"2 {UP}=18 {split}=48") == one(DOWN)
+
+
+@pytest.mark.parametrize(("rows", "experts", "height"), [*product((1, 3, 4, 5, 9), (2, 3, 4), (1, 2, 4))])
+def test_tiles_are_as_many_as_the_worst_choice_of_experts_takes(rows: int, experts: int, height: int) -> None:
+    """Counted over all ways to send the rows to experts."""
+    ways = [way for way in product(range(rows + 1), repeat=experts) if sum(way) == rows]
+    tiles = max(sum(-(-sent // height) for sent in way) for way in ways)
+    up, down = (f"_matmul_ogs_NNT_bf16xbf16xbf16_{height}x8x8x1{end}" for end in ("_swiglu", ""))
+    shapes = json.dumps([[rows, 8], [rows, experts]])
+    work = operator_work("vllm::moe_forward", shapes, TYPES, routed=f"1 {up}={2 * tiles} {down}={tiles}")
+    assert work.flops.value == 2 * rows * 8 * 16 + 2 * rows * 8 * 8
+
+
+@pytest.mark.parametrize(
+    ("launches", "reason"),
+    [
+        (None, WEIGHTS),
+        (f"? {UP}=18 {DOWN}=12", "how many experts a token goes to is not recorded"),
+        (f"2 {UP}=? {DOWN}=12", "the grids of its kernels are not recorded"),
+        (f"2 {UP}=19 {DOWN}=12", "19 workgroups are not 6 tiles high"),
+        (f"2 {UP}=18 {DOWN}=18", "the second product is not as wide as the result"),
+        (f"2 {DOWN}=18 {DOWN}=12", "which of its kernels is the first product, and which the second"),
+        (f"2 {SUM}=6", "which of its kernels is the first product, and which the second"),
+    ],
+)
+def test_what_does_not_fit_is_said(launches: str | None, reason: str) -> None:
+    work = forward(launches)
+    assert work.flops.value is None
+    assert reason in (work.flops.unavailable or "")
+    assert launched_work("vllm::moe_forward", SHAPES, TYPES, UP, launches) is None
+
+
+def test_how_many_experts_a_token_goes_to() -> None:
+    chosen = arguments("[[6,4],[],[]]", '["c10::BFloat16","Scalar","Scalar"]', None, '["","2","True"]')
+    ordered = arguments("[[6,2],[6,2],[]]", '["c10::BFloat16","short int","Scalar"]', None, '["","","4"]')
+    assert experts_of_a_token("TopK", chosen) == experts_of_a_token("SortTokens", ordered) == 2
+    assert experts_of_a_token("aten::topk", chosen) is None
+    assert experts_of_a_token("TopK", None) is None
+
+
+def test_the_text_of_launches() -> None:
+    assert routed("") is None
+    known = routed(LAUNCHES)
+    assert known is not None
+    assert known.launches == ((UP, 18), (DOWN, 12), (SUM, 6))
