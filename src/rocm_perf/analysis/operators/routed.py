@@ -6,7 +6,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.keys import joined, named
 from rocm_perf.analysis.operators.tree import OperatorTree
-from rocm_perf.analysis.operators.work.routed import CHOOSERS, MARK, experts_of_a_token
+from rocm_perf.analysis.operators.work.routed import CHOOSERS, MARK, UNKNOWN, experts_of_a_token
 from rocm_perf.model.torch_call import arguments
 
 _ARGUMENTS = ["shapes", "dtypes", "strides", "inputs"]
@@ -17,22 +17,19 @@ def with_routed(tree: OperatorTree, operators: pl.DataFrame) -> pl.DataFrame:
     launches = _launches(tree)
     if not launches.height:
         return operators.with_columns(pl.lit(None, pl.String).alias("routed"))
-    texts = joined(launches, "row", "launch", " ").join(_top_k(tree), on="row", how="left")
-    known = pl.col("top_k").cast(pl.String).fill_null("?")
-    text = texts.select("row", pl.concat_str(known, "launch", separator=" ").alias("routed"))
+    texts = joined(launches, "row", "launch", "\n").join(_top_k(tree), on="row", how="left")
+    known = pl.col("top_k").cast(pl.String).fill_null(UNKNOWN)
+    text = texts.select("row", pl.concat_str(known, "launch", separator="\n").alias("routed"))
     return operators.join(text, on="row", how="left", maintain_order="left")
 
 
 def _launches(tree: OperatorTree) -> pl.DataFrame:
-    """For the row of each operator, the kernels that it launched itself, in their order, as `name=workgroups`."""
+    """For the row of each operator, the kernels that it launched itself, in their order, as `1748x1x1 name`."""
     owned = tree.kernels.drop_nulls("owner")
     chosen = owned.filter(named(owned["kernel"], pl.col("name").str.contains(MARK))).sort("start_ns")
-    items, group = (
-        pl.fold(pl.lit(1, pl.Int64), lambda product, size: product * size, [f"{of}_{axis}" for axis in "xyz"])
-        for of in ("grid", "workgroup")
-    )
-    workgroups = (items // group).cast(pl.String).fill_null("?")
-    launch = pl.concat_str(pl.col("kernel").cast(pl.String), workgroups, separator="=")
+    sizes = [pl.col(f"grid_{axis}") // pl.col(f"workgroup_{axis}") for axis in "xyz"]
+    grid = pl.concat_str(sizes, separator="x").fill_null(UNKNOWN)
+    launch = pl.concat_str(grid, pl.col("kernel").cast(pl.String), separator=" ")
     return chosen.select(pl.col("owner").alias("row"), launch.alias("launch"))
 
 

@@ -16,8 +16,9 @@ from rocm_perf.analysis.operators.peaks import floating_type, short_type
 from rocm_perf.analysis.operators.routed import with_routed
 from rocm_perf.analysis.operators.serving_steps import with_step
 from rocm_perf.analysis.operators.tree import OperatorTree
+from rocm_perf.analysis.operators.work import Work as OperatorWork
 from rocm_perf.analysis.operators.work import launched_work, operator_work
-from rocm_perf.analysis.operators.work.division import asked_gradient, share
+from rocm_perf.analysis.operators.work.division import asked_gradient, beside, share
 from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
@@ -107,7 +108,20 @@ def _launched(tree: OperatorTree) -> tuple[pl.DataFrame, list[Counter[str]]]:
 
 
 def _call(row: Mapping[str, Any], launched: Counter[str]) -> _Call:
-    """The work of one launch of a kernel: what of its operator's work is its own."""
+    """The work of one launch of a kernel: its own where that is known, else what of its operator's is."""
+    own = _launched_work(row, row["kernel"])
+    if own is None:
+        return _divided(row, launched)
+    ceiling, note = _ceiling_of(own, row)
+    return _Call(own.flops, own.bytes, ceiling, (note,) if note else ())
+
+
+def _launched_work(row: Mapping[str, Any], kernel: str) -> OperatorWork | None:
+    return launched_work(row["name"], row["shapes"], row["dtypes"], kernel, row["routed"])
+
+
+def _divided(row: Mapping[str, Any], launched: Counter[str]) -> _Call:
+    """What of its operator's work is that of one launch."""
     name, shapes, dtypes, inputs, strides = (row[column] for column in _CALL)
     kernel = row["kernel"]
     asked = asked_gradient(name, kernel, inputs) if len(launched) > 1 else inputs
@@ -116,14 +130,12 @@ def _call(row: Mapping[str, Any], launched: Counter[str]) -> _Call:
             other: count for other, count in launched.items() if asked_gradient(name, other, inputs) == asked
         }
         launched = Counter(alike)
-    dtype = floating_type(shapes, dtypes)
-    own = launched_work(name, shapes, dtypes, kernel, row["routed"])
-    if own is not None:
-        ceiling, note = _ceiling(kernel, own.on_matrix, short_type(own.dtype) or dtype)
-        return _Call(own.flops, own.bytes, ceiling, (note,) if note else ())
     work = operator_work(name, shapes, dtypes, asked, strides, kernel, row["step"], row["routed"])
-    part = share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
-    ceiling, note = _ceiling(kernel, work.on_matrix, short_type(work.dtype) or dtype)
+    if any(_launched_work(row, other) for other in launched):
+        part = beside(name)
+    else:
+        part = share(name, work.on_matrix, kernel, launched, arguments(shapes, dtypes) or ())
+    ceiling, note = _ceiling_of(work, row)
     notes = tuple(text for text in (part.note, note) if text)
     if part.own_bytes is not None:
         moved = Quantity(part.own_bytes, "B", f"{part.note} ({SHAPES})")
@@ -139,6 +151,11 @@ def _part(whole: Quantity, fraction: float | None, reason: str) -> Quantity:
     if fraction is None:
         return unavailable(whole.unit, whole.formula, reason or _OF_WHICH)
     return replace(whole, value=whole.value * fraction, formula=f"{whole.formula} * {fraction:.3g}")
+
+
+def _ceiling_of(work: OperatorWork, row: Mapping[str, Any]) -> tuple[str | None, str]:
+    dtype = short_type(work.dtype) or floating_type(row["shapes"], row["dtypes"])
+    return _ceiling(row["kernel"], work.on_matrix, dtype)
 
 
 def _ceiling(kernel: str, on_matrix: bool, dtype: str | None) -> tuple[str | None, str]:

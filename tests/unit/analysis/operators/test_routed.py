@@ -10,7 +10,6 @@ from tests.unit.analysis.operators.test_build import MI300X, named, op
 from tests.unit.analysis.operators.work.test_grouped import DOWN, DOWN_FLOPS, SHAPES, SUM, TYPES, UP, UP_FLOPS
 from tests.unit.analysis.traces import call, kernel, trace
 
-HOST = {"pid": 1, "tid": 1}
 CHOICE = {
     "shapes": "[[6,4],[]]",
     "dtypes": '["c10::BFloat16","Scalar"]',
@@ -25,7 +24,7 @@ def layer(*, chosen: bool = True, wave: int | None = 64) -> Trace:
     return trace(
         agents=[{"agent_id": 0, **MI300X}],
         ops=[op("vllm::moe_forward", 0, 500, 1, shapes=SHAPES, dtypes=TYPES), *choice],
-        api_calls=[call("hipModuleLaunchKernel", at, at + 5, at, **HOST) for at in (20, 100, 200, 300)],
+        api_calls=[call("hipModuleLaunchKernel", at, at + 5, at, pid=1, tid=1) for at in (20, 100, 200, 300)],
         dispatches=[
             kernel(
                 name,

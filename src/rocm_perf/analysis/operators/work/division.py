@@ -75,9 +75,7 @@ def _of_the_product(operator: str, kernel: str, names: Counter[str]) -> Share:
     """The one kernel that multiplies does the work; what prepares or finishes it does none."""
     main = {name: count for name, count in names.items() if not _HELPER.search(short_name(name))}
     if kernel not in main:
-        return Share(
-            None, None, reason=f"it prepares or finishes the work of {operator}, which another kernel does"
-        )
+        return beside(operator)
     if len(main) == 1:
         counts = main[kernel]
         return Share(
@@ -90,6 +88,13 @@ def _of_the_product(operator: str, kernel: str, names: Counter[str]) -> Share:
             1 / _GRADIENTS, None, note="one of two gradients, which take the same number of operations"
         )
     return _undivided(operator, names)
+
+
+def beside(operator: str) -> Share:
+    """Of a kernel that does none of the work."""
+    return Share(
+        None, None, reason=f"it prepares or finishes the work of {operator}, which another kernel does"
+    )
 
 
 def _undivided(operator: str, launched: Counter[str]) -> Share:

@@ -1,10 +1,5 @@
-"""The grouped products that Triton's own kernels (triton_kernels) run for a mixture of experts.
-
-The weights are no arguments of a recorded operator, but the name of such a kernel states its types and its tile, and
-its grid how many tiles there are. The rows of a tile belong to one expert: R rows of E experts take R tiles in height
-where there are no more rows than experts, else E - 1 - (E - R - 1) // height (n_blocks in triton_kernels' routing.py).
-Of the two products of a call the first has `swiglu` in its name and keeps half of the columns that it computes.
-"""
+"""Mixtures of experts whose weights are no arguments of the operator: the kernels that it launched say how large they
+are. A first product leads from the hidden width up to an inner one, of which it keeps half, and a second one back."""
 
 from __future__ import annotations
 
@@ -18,51 +13,19 @@ from rocm_perf.analysis.operators.work.call import (
     NotRecordedError,
     element_bytes,
 )
-from rocm_perf.analysis.operators.work.routed import CHOSEN, WEIGHTS
+from rocm_perf.analysis.operators.work.grouped_kernels import Product, product_of, tiles_high
+from rocm_perf.analysis.operators.work.routed import CHOSEN, WEIGHTS, Launch
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
 
-_TYPE = r"mxfp4|bf16|fp16|fp32|fp8\w*?"
-_PRODUCT = re.compile(rf"_matmul_ogs_[NT]{{3}}_({_TYPE})x({_TYPE})x({_TYPE})_(\d+)x(\d+)x\d+x(\d+)(_\w+)?")
-_GATED = "swiglu"
-_SUM = "_finalize_matmul"
-_BYTES_OF_32 = {
-    "fp32": 128,
-    "bf16": 64,
-    "fp16": 64,
-    "fp8": 32,
-    "mxfp4": 17,
-}  # 17: with the scale of the block
-_TORCH = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp8": "float8"}
-
-
-@dataclass(frozen=True)
-class _Product:
-    """What the name of a kernel and its grid say of a product."""
-
-    kernel: str
-    out: str
-    data: str
-    weight: str
-    height: int  # of a tile
-    width: int
-    splits: int
-    gated: bool
-    workgroups: int
-
-    def tiles_across(self, rows: int, experts: int) -> int:
-        """How many tiles its columns take; the last may be filled in part."""
-        high = rows if rows <= experts else experts - 1 - (experts - rows - 1) // self.height
-        across, rest = divmod(self.workgroups, high * self.splits)
-        if rest or not across:
-            raise NoFormulaError(f"{self.workgroups} workgroups are not {high} tiles high")
-        return across
+_SUM = re.compile(r"^_finalize_matmul|moe::dev::finalize")
+_CONVERSION = re.compile(r"quantize_with_block_size")
 
 
 @dataclass(frozen=True)
 class _Stage:
     """[rows, depth] x [experts, depth, columns], and the bytes of what goes in and comes out beside the weights."""
 
-    product: _Product
+    product: Product
     rows: int
     experts: int  # that could be chosen
     depth: int
@@ -82,24 +45,34 @@ class _Stage:
     @property
     def weight_bytes(self) -> int:
         """Of all experts that could be chosen."""
-        return _bytes(self.product.weight, self.experts * self.depth * self.columns)
+        return self.product.weight.size(self.experts * self.depth * self.columns)
 
 
 def _forward(call: Call) -> Counted:
     """Both products, where their launches say how large they are."""
     if call.routed is None:
-        text = "2 * tokens * experts of a token * sizes"
-        return Counted(None, text, on_matrix=True, flops_missing=WEIGHTS, bytes_missing=WEIGHTS)
-    result = call.tensor("hidden").elements * element_bytes(call.tensor("hidden"))
-    return _counted(_stages(call), output_bytes=result)
+        return _missing(WEIGHTS)
+    try:
+        stages = _stages(call)
+    except (NoFormulaError, NotRecordedError) as error:
+        return _missing(f"{WEIGHTS}, and {error}")
+    hidden = call.tensor("hidden")
+    return _counted(stages, output_bytes=hidden.elements * element_bytes(hidden))
+
+
+def _missing(reason: str) -> Counted:
+    text = "2 * tokens * experts of a token * sizes"
+    return Counted(None, text, on_matrix=True, flops_missing=reason, bytes_missing=reason)
 
 
 def launched(kernel: str, call: Call) -> Counted:
     """The work of one kernel of a call: all that it moves is `touched`."""
-    stages = _stages(call)
-    if kernel.startswith(_SUM):
-        return _added_up(call, stages[1])
-    own = tuple(stage for stage in stages if stage.product.kernel == kernel)
+    up, down = _stages(call)
+    if _SUM.search(kernel):
+        return _added_up(call, down)
+    if _CONVERSION.search(kernel):
+        return _converted(call, up)
+    own = tuple(stage for stage in (up, down) if stage.product.kernel == kernel)
     if not own:
         raise NoFormulaError(f"{kernel} is none of the products of its call")
     return _counted(own, moved=own[0].moved)
@@ -108,8 +81,15 @@ def launched(kernel: str, call: Call) -> Counted:
 def _added_up(call: Call, down: _Stage) -> Counted:
     """The results of the experts of each token become one."""
     elements = down.rows * down.columns
-    moved = _bytes(down.product.out, elements + call.tensor("hidden").elements)
+    moved = down.product.out.size(elements + call.tensor("hidden").elements)
     return Counted(elements, f"1 * {elements} elements: add", touched_bytes=moved, touched="results added up")
+
+
+def _converted(call: Call, up: _Stage) -> Counted:
+    """Tokens become what the first product multiplies."""
+    elements = call.tensor("hidden").elements
+    moved = elements * element_bytes(call.tensor("hidden")) + up.product.data.size(elements)
+    return Counted(0, "0: converts", touched_bytes=moved, touched="tokens converted")
 
 
 def _counted(stages: tuple[_Stage, ...], *, output_bytes: int = 0, moved: int = 0) -> Counted:
@@ -121,7 +101,7 @@ def _counted(stages: tuple[_Stage, ...], *, output_bytes: int = 0, moved: int = 
         moved + sum(stage.weight_bytes for stage in stages),
         f"of the weights those of {stages[0].experts} experts",
         on_matrix=True,
-        dtype=_TORCH[product.data],
+        dtype=product.data.torch,
         flops_doubt=f"at most: the width between its products is known to a tile of {product.width} columns",
         bytes_doubt=CHOSEN,
     )
@@ -129,32 +109,39 @@ def _counted(stages: tuple[_Stage, ...], *, output_bytes: int = 0, moved: int = 
 
 def _stages(call: Call) -> tuple[_Stage, _Stage]:
     """Up to the inner width, and down from it."""
-    up, down = _products(call)
+    up, down = _products(call.routed.launches if call.routed else ())
     tokens, hidden = call.tensor("hidden", 2).shape
     experts = call.tensor("logits", 2).shape[1]
-    rows = tokens * _top_k(call)
-    columns = up.width * up.tiles_across(rows, experts)
-    if down.tiles_across(rows, experts) != -(-hidden // down.width):
+    rows = tokens * _top_k(call, up, tokens, experts)
+    columns = up.width * up.across(rows, experts)
+    if down.across(rows, experts) != -(-hidden // down.width):
         raise NoFormulaError("the second product is not as wide as the result")
     inner, chosen = columns // 2, min(experts, rows)
-    ups = _bytes(up.data, tokens * hidden) + _bytes(up.out, rows * inner)
-    downs = _bytes(down.data, rows * inner) + _bytes(down.out, rows * hidden)
+    ups = up.data.size(tokens * hidden) + up.out.size(rows * inner)
+    downs = down.data.size(rows * inner) + down.out.size(rows * hidden)
     return (
         _Stage(up, rows, chosen, hidden, columns, ups),
         _Stage(down, rows, chosen, inner, hidden, downs),
     )
 
 
-def _top_k(call: Call) -> int:
-    if call.routed is None or call.routed.top_k is None:
+def _top_k(call: Call, product: Product, tokens: int, experts: int) -> int:
+    """As recorded, or the only number that the height of the grid agrees with."""
+    if call.routed is not None and call.routed.top_k is not None:
+        return call.routed.top_k
+    fitting = [
+        count
+        for count in range(1, experts + 1)
+        if tiles_high(tokens * count, experts, product.height) == product.high
+    ]
+    if len(fitting) != 1:
         raise NotRecordedError("how many experts a token goes to is not recorded")
-    return call.routed.top_k
+    return fitting[0]
 
 
-def _products(call: Call) -> tuple[_Product, _Product]:
-    """The first and the second product of the call."""
-    launches = call.routed.launches if call.routed else ()
-    products = [product for launch in launches if (product := _product(*launch))]
+def _products(launches: tuple[Launch, ...]) -> tuple[Product, Product]:
+    """The first and the second product of a call."""
+    products = [product for launch in launches if (product := _product(launch))]
     gated = [product for product in products if product.gated]
     plain = [product for product in products if not product.gated]
     if len(gated) != 1 or len(plain) != 1:
@@ -164,20 +151,10 @@ def _products(call: Call) -> tuple[_Product, _Product]:
     return gated[0], plain[0]
 
 
-def _product(kernel: str, workgroups: int | None) -> _Product | None:
-    match = _PRODUCT.fullmatch(kernel)
-    if match is None:
-        return None
-    if workgroups is None:
+def _product(launch: Launch) -> Product | None:
+    if launch.grid is None:
         raise NotRecordedError("the grids of its kernels are not recorded")
-    *types, height, width, splits, after = match.groups()
-    out, data, weight = ("fp8" if name.startswith("fp8") else name for name in types)
-    is_gated = _GATED in (after or "")
-    return _Product(kernel, out, data, weight, int(height), int(width), int(splits), is_gated, workgroups)
-
-
-def _bytes(type_name: str, values: int) -> int:
-    return values * _BYTES_OF_32[type_name] // 32
+    return product_of(launch.kernel, launch.grid)
 
 
 FORMULAS: tuple[Formula, ...] = formulas(

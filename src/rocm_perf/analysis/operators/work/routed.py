@@ -1,5 +1,10 @@
 """What is recorded of a mixture of experts beside the arguments of its operator: how many experts a token goes to, and
-what the operator launched. It goes with a call as one text: `4 _matmul_ogs_...=1748 _matmul_ogs_...=912`."""
+what the operator launched. It goes with a call as one text, a line each:
+
+    4
+    1748x1x1 _matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu
+    912x1x1 _matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1
+"""
 
 from __future__ import annotations
 
@@ -9,21 +14,31 @@ from functools import lru_cache
 
 from rocm_perf.model.torch_call import Argument
 
-MARK = (
-    r"^_matmul_ogs_|^_finalize_matmul"  # what the names of kernels match that say how large the experts are
-)
+Grid = tuple[int, int, int]  # in workgroups
+
+# What the names of kernels match that say how large the experts are, or whose work follows from that.
+MARK = r"^_matmul_ogs_|^_finalize_matmul|^bmm_|moe::dev::finalize|quantize_with_block_size"
 CHOOSERS = ("TopK", "SortTokens")
+UNKNOWN = "?"
 
 WEIGHTS = "the weights of the experts are not among its arguments"
 CHOSEN = "which experts were chosen is not recorded: at most, with the weights of every expert that could be"
 
 
 @dataclass(frozen=True)
+class Launch:
+    """A kernel, and its grid in workgroups where that is recorded."""
+
+    kernel: str
+    grid: Grid | None
+
+
+@dataclass(frozen=True)
 class Routed:
-    """The experts that a token goes to, and the kernels of the call with their workgroups."""
+    """The experts that a token goes to where that is recorded, and the launches of a call."""
 
     top_k: int | None
-    launches: tuple[tuple[str, int | None], ...]
+    launches: tuple[Launch, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -31,9 +46,16 @@ def routed(text: str | None) -> Routed | None:
     """What the text says; None of no text."""
     if not text:
         return None
-    first, *words = text.split(" ")
-    launches = (word.rpartition("=") for word in words)
-    return Routed(_integer(first), tuple((kernel, _integer(count)) for kernel, _, count in launches))
+    first, *lines = text.split("\n")
+    return Routed(_integer(first), tuple(_launch(line) for line in lines))
+
+
+def _launch(line: str) -> Launch:
+    sizes, _, kernel = line.partition(" ")
+    if sizes == UNKNOWN:
+        return Launch(kernel, None)
+    x, y, z = map(int, sizes.split("x"))
+    return Launch(kernel, (x, y, z))
 
 
 def experts_of_a_token(name: str, known: Sequence[Argument] | None) -> int | None:

@@ -8,14 +8,14 @@ from itertools import product
 import pytest
 
 from rocm_perf.analysis.operators.work import Work, launched_work, operator_work
-from rocm_perf.analysis.operators.work.routed import WEIGHTS, experts_of_a_token, routed
+from rocm_perf.analysis.operators.work.routed import WEIGHTS, Launch, experts_of_a_token, routed
 from rocm_perf.model.torch_call import arguments
 
 # 6 tokens, each sent to 2 of 4 experts: 12 rows. 12 rows of 4 experts take at most 6 tiles of 4 rows (9 + 1 + 1 + 1).
 # [12, 32] x [4, 32, N]: 3 tiles of 16 columns, N = 48, of which 24 are kept; [12, 24] x [4, 24, 32]: 2 tiles.
 UP, DOWN = "_matmul_ogs_NNT_bf16xbf16xmxfp4_4x16x32x1_swiglu", "_matmul_ogs_NNT_bf16xbf16xmxfp4_4x16x32x1"
 SUM = "_finalize_matmul_scatter_bf16"
-LAUNCHES = f"2 {UP}=18 {DOWN}=12 {SUM}=6"
+LAUNCHES = f"2\n18x1x1 {UP}\n12x1x1 {DOWN}\n6x1x1 {SUM}"
 SHAPES, TYPES = json.dumps([[6, 32], [6, 4], [], []]), json.dumps(["c10::BFloat16"] * 2 + ["", ""])
 UP_FLOPS, DOWN_FLOPS = 2 * 12 * 48 * 32, 2 * 12 * 32 * 24
 UP_WEIGHTS, DOWN_WEIGHTS = (
@@ -54,7 +54,7 @@ def test_each_kernel_has_its_own() -> None:
 
 def test_a_product_split_over_k_has_as_many_more_workgroups() -> None:
     split = DOWN.replace("32x1", "32x4")
-    assert one(split, f"2 {UP}=18 {split}=48") == one(DOWN)
+    assert one(split, f"2\n18x1x1 {UP}\n48x1x1 {split}") == one(DOWN)
 
 
 @pytest.mark.parametrize(("rows", "experts", "height"), [*product((1, 3, 4, 5, 9), (2, 3, 4), (1, 2, 4))])
@@ -64,7 +64,9 @@ def test_tiles_are_as_many_as_the_worst_choice_of_experts_takes(rows: int, exper
     tiles = max(sum(-(-sent // height) for sent in way) for way in ways)
     up, down = (f"_matmul_ogs_NNT_bf16xbf16xbf16_{height}x8x8x1{end}" for end in ("_swiglu", ""))
     shapes = json.dumps([[rows, 8], [rows, experts]])
-    work = operator_work("vllm::moe_forward", shapes, TYPES, routed=f"1 {up}={2 * tiles} {down}={tiles}")
+    work = operator_work(
+        "vllm::moe_forward", shapes, TYPES, routed=f"1\n{2 * tiles}x1x1 {up}\n{tiles}x1x1 {down}"
+    )
     assert work.flops.value == 2 * rows * 8 * 16 + 2 * rows * 8 * 8
 
 
@@ -72,12 +74,15 @@ def test_tiles_are_as_many_as_the_worst_choice_of_experts_takes(rows: int, exper
     ("launches", "reason"),
     [
         (None, WEIGHTS),
-        (f"? {UP}=18 {DOWN}=12", "how many experts a token goes to is not recorded"),
-        (f"2 {UP}=? {DOWN}=12", "the grids of its kernels are not recorded"),
-        (f"2 {UP}=19 {DOWN}=12", "19 workgroups are not 6 tiles high"),
-        (f"2 {UP}=18 {DOWN}=18", "the second product is not as wide as the result"),
-        (f"2 {DOWN}=18 {DOWN}=12", "which of its kernels is the first product, and which the second"),
-        (f"2 {SUM}=6", "which of its kernels is the first product, and which the second"),
+        (f"?\n18x1x1 {UP}\n12x1x1 {DOWN}", "how many experts a token goes to is not recorded"),
+        (f"2\n? {UP}\n12x1x1 {DOWN}", "the grids of its kernels are not recorded"),
+        (f"2\n19x1x1 {UP}\n12x1x1 {DOWN}", "its 19 tiles are not 6 tiles high"),
+        (f"2\n18x1x1 {UP}\n18x1x1 {DOWN}", "the second product is not as wide as the result"),
+        (
+            f"2\n18x1x1 {DOWN}\n12x1x1 {DOWN}",
+            "which of its kernels is the first product, and which the second",
+        ),
+        (f"2\n6x1x1 {SUM}", "which of its kernels is the first product, and which the second"),
     ],
 )
 def test_what_does_not_fit_is_said(launches: str | None, reason: str) -> None:
@@ -85,6 +90,35 @@ def test_what_does_not_fit_is_said(launches: str | None, reason: str) -> None:
     assert work.flops.value is None
     assert reason in (work.flops.unavailable or "")
     assert launched_work("vllm::moe_forward", SHAPES, TYPES, UP, launches) is None
+
+
+# The same as TensorRT-LLM's kernels have it: tiles of 16 columns and 4 rows, columns along x, rows along y.
+TENSORRT_UP = (
+    "bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t16x4x256u2_s3_rM_TN_transOut_schedP2x1x2x3_bN_swiGlu_dynBatch_sm100f"
+)
+TENSORRT_DOWN = (
+    "bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t16x4x256u2_s3_rM_TN_transOut_schedP2x1x2x3_bN_dynBatch_sm100f"
+)
+TENSORRT = f"?\n3x6x1 {TENSORRT_UP}\n2x6x1 {TENSORRT_DOWN}"
+
+
+def test_tensorrts_kernels_multiply_eight_bits_with_four() -> None:
+    work = forward(TENSORRT)
+    assert work.flops.value == UP_FLOPS + DOWN_FLOPS
+    assert work.dtype == "float8"
+    data = 6 * 32 * 33 // 32 + 12 * 24 * 33 // 32  # a scale of one byte for 32 values
+    assert one(TENSORRT_UP, TENSORRT) == (UP_FLOPS, data + UP_WEIGHTS)
+    assert one(TENSORRT_DOWN, TENSORRT) == (DOWN_FLOPS, 12 * 24 * 33 // 32 + 2 * 12 * 32 + DOWN_WEIGHTS)
+    assert one("void moe::dev::finalize::finalizeKernelVecLoad<...>(...)", TENSORRT) == one(SUM)
+    converted = one("void tensorrt_llm::kernels::quantize_with_block_size<...>(...)", TENSORRT)
+    assert converted == (0, 2 * 6 * 32 + 6 * 32 * 33 // 32)
+
+
+def test_a_grid_that_several_numbers_of_experts_agree_with_says_none() -> None:
+    """Two tokens take at most 4 tiles, whether each goes to 2 or to 3 of 4 experts."""
+    shapes = json.dumps([[2, 32], [2, 4]])
+    work = operator_work("vllm::moe_forward", shapes, TYPES, routed=TENSORRT.replace("x6x1", "x4x1"))
+    assert "how many experts a token goes to is not recorded" in (work.flops.unavailable or "")
 
 
 def test_how_many_experts_a_token_goes_to() -> None:
@@ -99,4 +133,5 @@ def test_the_text_of_launches() -> None:
     assert routed("") is None
     known = routed(LAUNCHES)
     assert known is not None
-    assert known.launches == ((UP, 18), (DOWN, 12), (SUM, 6))
+    assert (known.top_k, len(known.launches)) == (2, 3)
+    assert known.launches[1] == Launch(DOWN, (12, 1, 1))
