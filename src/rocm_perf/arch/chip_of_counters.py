@@ -11,6 +11,7 @@ from rocm_perf.arch.counters import counters, written
 from rocm_perf.arch.metric_data import metrics
 from rocm_perf.arch.metric_inputs import formula_names
 from rocm_perf.arch.metric_recipes import Recipe, recipes
+from rocm_perf.model.vendor import is_amd
 
 _KNOWN = 0.8  # of the names: below that they are not AMD's counters
 # Who records a third of what two chips share, and none of twenty counters that only one has, is not on that one.
@@ -23,7 +24,7 @@ def chips_of_counters(names: Iterable[str]) -> tuple[str, ...]:
     recorded = frozenset(names)
     if not recorded:
         return ()
-    known = {gfx: _known_on(gfx, recorded) for gfx in catalog.known_gfx() if gfx.startswith("gfx")}
+    known = {gfx: _known_on(gfx, recorded) for gfx in catalog.known_gfx() if is_amd(gfx)}
     most = max(map(len, known.values()))
     if most < _KNOWN * len(recorded):
         return ()

@@ -7,7 +7,8 @@ from typing import Literal
 
 import msgspec
 
-Vendor = Literal["AMD", "NVIDIA"]
+from rocm_perf.model.vendor import Vendor
+
 MatrixUnit = Literal["MFMA", "WMMA", "tensor core"]
 Works = Literal["yes", "no", "untested"]
 _MACHINE = (

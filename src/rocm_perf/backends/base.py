@@ -13,8 +13,9 @@ from typing import Literal
 import msgspec
 
 from rocm_perf.backends.launch_cost import LaunchCost
-from rocm_perf.backends.machine import Machine, Vendor, Version
+from rocm_perf.backends.machine import Machine, Version
 from rocm_perf.backends.tools import Program
+from rocm_perf.model.vendor import Vendor
 from rocm_perf.model.window import Window
 
 # `hip` is the runtime's API (CUDA's on NVIDIA), `hsa` the layer below it (CUDA's driver API), `rccl` also NCCL.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-Vendor = Literal["AMD", "NVIDIA"]
+from rocm_perf.model.vendor import Vendor
+
 Version = tuple[int, ...]
 
 

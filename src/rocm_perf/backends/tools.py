@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf.backends.machine import Tool, Vendor
+from rocm_perf.backends.machine import Tool
 from rocm_perf.environment import RANKS
+from rocm_perf.model.vendor import Vendor
 
 _LIMIT_S = 5.0
 _RANKS_LIMIT_S = 60.0  # all ranks of a job ask at once, often from one file system

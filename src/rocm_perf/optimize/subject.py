@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf.backends.machine import Machine, Vendor
+from rocm_perf.backends.machine import Machine
 from rocm_perf.errors import ToolAbsentError, UsageError
+from rocm_perf.model.vendor import Vendor
 from rocm_perf.optimize.builds.architecture_options import for_arch
 from rocm_perf.optimize.builds.compilers import find_compilers, vendor_of
 from rocm_perf.optimize.builds.find import BuildWish, find_recipe

@@ -14,7 +14,8 @@ import msgspec
 
 from rocm_perf.collect.run.launch import Ended, launch
 from rocm_perf.errors import EmptyCaptureError, OutputError, RocmPerfError, ToolAbsentError, UsageError
-from rocm_perf.model.results.replay import CaptureReport, Vendor
+from rocm_perf.model.results.replay import CaptureReport
+from rocm_perf.model.vendor import Vendor
 from rocm_perf.replay import native
 from rocm_perf.replay.errors import UncoveredError
 from rocm_perf.replay.finish import Making, Say, draft_beside, finish, refuse_existing

@@ -17,7 +17,7 @@ from rocm_perf.backends.native_build import Recipe
 from rocm_perf.backends.nvidia import build as cupti_build
 from rocm_perf.backends.nvidia import probe as nvidia
 from rocm_perf.errors import ToolAbsentError
-from rocm_perf.model.results.replay import Vendor
+from rocm_perf.model.vendor import Vendor
 from rocm_perf.softgpu.packages import header_folders
 
 Task = Literal["capture", "replay"]

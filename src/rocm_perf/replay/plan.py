@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from rocm_perf.errors import UsageError
-from rocm_perf.model.results.replay import Three, Vendor
+from rocm_perf.model.results.replay import Three
+from rocm_perf.model.vendor import Vendor
 from rocm_perf.replay.json_files import number
 from rocm_perf.replay.snapshot import KERNARG, Region, Snapshot
 

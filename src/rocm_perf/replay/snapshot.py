@@ -9,7 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from rocm_perf.model.results.replay import CapturedDevice, Three, Vendor
+from rocm_perf.model.results.replay import CapturedDevice, Three
+from rocm_perf.model.vendor import Vendor
 
 KIND = "rocm-perf snapshot"
 VERSION = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.errors import ToolAbsentError
-from rocm_perf.model.results.replay import Vendor
+from rocm_perf.model.vendor import Vendor
 from rocm_perf.replay import native
 
 pytestmark = pytest.mark.native

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.model.run import SIMULATOR, RunInfo
+from rocm_perf.model.vendor import is_nvidia
 
 _SETS = {"compute_share": "compute_bound", "memory_share": "memory_bound"}
 _SHAPES = "torch.profiler.profile(record_shapes=True)"
@@ -19,7 +20,7 @@ def application(run: RunInfo) -> str:
 
 def would_tell_more(measured: Collection[str], device: Device, app: str = _ANY) -> tuple[str, ...]:
     """Commands that would measure more, the most informative first."""
-    if device.gfx and device.gfx.startswith("sm_"):
+    if is_nvidia(device.gfx):
         complete = {"compute_share", "memory_share", "occupancy"} <= set(measured)
         return () if complete else (f"rocm-perf profile --counters full_profile -- {app or _ANY}",)
     return tuple(_on_amd(measured, device, app))

@@ -13,6 +13,7 @@ from rocm_perf.analysis.collectives.sizes import message_sizes
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.communication import CollectiveTotal
+from rocm_perf.model.vendor import is_amd
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 WORTH = 0.05  # of the windows: what exposed communication must take to be worth a word
@@ -55,8 +56,7 @@ def slow_collectives(document: Document) -> Finding | None:
 
 
 def _library(document: Document) -> str:
-    is_amd = any((agent.gfx or "").startswith("gfx") for agent in document.agents)
-    return "RCCL" if is_amd else "NCCL"
+    return "RCCL" if any(is_amd(agent.gfx) for agent in document.agents) else "NCCL"
 
 
 def _what(row: CollectiveTotal) -> str:

@@ -6,9 +6,10 @@ from typing import Literal
 
 import msgspec
 
+from rocm_perf.model.vendor import Vendor
+
 SCHEMA_VERSION = 1
 
-Vendor = Literal["AMD", "NVIDIA"]
 Three = tuple[int, int, int]
 Reserved = Literal["exact", "failed", "relocated"]
 Sameness = Literal["same", "same within tolerance", "different", "cannot be verified"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rocm_perf.model.vendor import is_amd
 from rocm_perf.optimize.builds.commands import Command
 from rocm_perf.optimize.builds.recipe import Recipe
 
@@ -17,7 +18,7 @@ _COMPILING = ("-c", "--compile", "-dc", "--device-c", "-dw", "--device-w", "-cub
 
 def for_arch(recipe: Recipe, arch: str) -> Recipe:
     """The recipe with one chip in place of those that it was for."""
-    option = f"--offload-arch={arch}" if arch.startswith("gfx") else f"-arch={arch}"
+    option = f"--offload-arch={arch}" if is_amd(arch) else f"-arch={arch}"
     commands = tuple(
         _retargeted(command, option) if command.names(recipe.source) else command
         for command in recipe.commands

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from rocm_perf.backends import tools
-from rocm_perf.backends.machine import Machine, Vendor
+from rocm_perf.backends.machine import Machine
 from rocm_perf.errors import ToolAbsentError
+from rocm_perf.model.vendor import Vendor, is_amd
 
 # ziglang's clang takes musl for the C library of every machine, and so finds no header of the C++ library.
 TARGET = f"--target={platform.machine()}-linux-gnu"
@@ -79,7 +80,7 @@ class Compilers:
 
 def vendor_of(arch: str) -> Vendor:
     """Whose chip it is: gfx942 is AMD's, sm_90 is NVIDIA's."""
-    return "AMD" if arch.startswith("gfx") else "NVIDIA"
+    return "AMD" if is_amd(arch) else "NVIDIA"
 
 
 def find_compilers(machine: Machine, arch: str, environment: Mapping[str, str] | None = None) -> Compilers:

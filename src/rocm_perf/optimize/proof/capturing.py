@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
-from rocm_perf.model.results.replay import Vendor
+from rocm_perf.model.vendor import Vendor
 from rocm_perf.optimize.proof.program import Program
 from rocm_perf.replay import reading
 from rocm_perf.replay.capture import Captured, NoMatchError, Request, TooFewMatchesError, capture

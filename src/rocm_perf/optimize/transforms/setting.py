@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from rocm_perf.model.vendor import is_amd
 from rocm_perf.optimize.candidate import Cause
 
 
@@ -45,7 +46,7 @@ class Setting:
     @property
     def is_amd(self) -> bool:
         """Whether it is compiled for a GPU of AMD."""
-        return self.arch.startswith("gfx")
+        return is_amd(self.arch)
 
     @property
     def block_items(self) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rocm_perf.model.results.optimize import Attempt, Conclusion, Optimization, Speedup
+from rocm_perf.model.vendor import is_amd
 from rocm_perf.render.sections.section import Columns, Section, count, grids, number, size, text
 from rocm_perf.units import format_count, format_ns, format_share
 
@@ -113,7 +114,7 @@ def _resources(attempts: Sequence[Attempt], arch: str) -> Section:
     """What the code of each candidate needs, where that differs from what it changes."""
     rows = [row for row in attempts if row.after and row.before and row.after != row.before]
     differing = [name for name in _NEEDS if any(_needs(row, name)[0] != _needs(row, name)[1] for row in rows)]
-    names = _NEEDS if arch.startswith("gfx") else {**_NEEDS, **_NVIDIA_NEEDS}
+    names = _NEEDS if is_amd(arch) else {**_NEEDS, **_NVIDIA_NEEDS}
     columns: Columns[Attempt] = (
         number("#", lambda row: str(row.number)),
         *(number(names[name], partial(_moved, name=name)) for name in differing),

@@ -9,6 +9,7 @@ from rocm_perf.analysis.bottleneck.element_types import is_plain_f32_product
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.vendor import is_nvidia
 from rocm_perf.units import format_count, format_ns, format_share
 
 ID = "single-precision-products"
@@ -64,7 +65,7 @@ def _has_matrix_units(plain: Sequence[Subject], document: Document) -> bool:
     if _speedup(document) is not None:
         return True
     chips = [agent.gfx or "" for agent in document.agents]
-    numbers = [int(chip[3:]) for chip in chips if chip.startswith("sm_") and chip[3:].isdigit()]
+    numbers = [int(chip[3:]) for chip in chips if is_nvidia(chip) and chip[3:].isdigit()]
     if numbers:
         return min(numbers) >= _TENSOR_CORES_SINCE
     return any(_WITH_TENSOR_CORES.search(kernel) for subject in plain for kernel in subject.kernels)
