@@ -101,6 +101,12 @@ LIBRARY_REMEDIES = {
     ): 'The library chooses among many kernels: let them be tried for these sizes (torch.compile with mode="'
     "max-autotune\", cublasLt's own search), or use a narrower data type.",
     (
+        "gemm",
+        "Triton",
+    ): "Let tile sizes, warps and stages be tried for these sizes (triton.autotune; in torch.compile "
+    'mode="max-autotune"), and measure another library\'s kernel for the product (hipBLASLt, aiter and CK, in vLLM '
+    "VLLM_ROCM_USE_AITER=1; cuBLAS and CUTLASS).",
+    (
         "convolution",
         "MIOpen",
     ): "MIOpen chooses among many kernels: let it search for these sizes (MIOPEN_FIND_ENFORCE=3 for one "
