@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
+from typing import Literal
 
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError
 from rocm_perf.ingest.io.plain_pickle import is_pickle
@@ -12,57 +14,74 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter
 from rocm_perf.ingest.peek import Peek
 
-# The first adapter that claims a file gets it, so the strictest ones come first.
-MODULES = (
-    "own.run_record",
-    "nvidia.rptrace",
-    "torch_memory.snapshot",
-    "rocpd.database",
-    "rpd.database",
-    "rocprof.v1_db",
-    "rocprof_compute.database",
-    "nvidia.nsys",
-    "rocprofv3.csv_traces",
-    "rocprofv3.stats_csv",
-    "rocprofv3.pc_sampling",
-    "att.code",
-    "rocprof_compute.workload",
-    "rocprof.v1_csv",
-    "rocprof.v2",
-    "rocprof.roctracer",
-    "nvidia.ncu",
-    "own.sample_file",
-    "own.count_file",
-    "own.library_trace",
-    "system.smi_csv",
-    "rocprofv3.results_json",
-    "nvidia.cupti",
-    "kineto.trace",
-    "rpd.chrome_json",
-    "rocprof.v1_json",
-    "xplane.space",
-    "xplane.chrome",
-    "chrome.trace",
-    "perfetto.pftrace",
-    "system.sysinfo",
-)
+Form = Literal["database", "JSON", "not JSON", "any"]
+
+# The first adapter that claims a file gets it, so the strictest ones come first. Of a file in another form than an
+# adapter reads, that adapter is not even imported: all of them together take a tenth of a second.
+_FORMS: dict[str, Form] = {
+    "own.run_record": "JSON",
+    "nvidia.rptrace": "not JSON",
+    "torch_memory.snapshot": "not JSON",
+    "rocpd.database": "database",
+    "rpd.database": "database",
+    "rocprof.v1_db": "database",
+    "rocprof_compute.database": "database",
+    "nvidia.nsys": "database",
+    "rocprofv3.csv_traces": "not JSON",
+    "rocprofv3.stats_csv": "not JSON",
+    "rocprofv3.pc_sampling": "not JSON",
+    "att.code": "any",
+    "rocprof_compute.workload": "not JSON",
+    "rocprof.v1_csv": "not JSON",
+    "rocprof.v2": "not JSON",
+    "rocprof.roctracer": "not JSON",
+    "nvidia.ncu": "any",
+    "own.sample_file": "not JSON",
+    "own.count_file": "JSON",
+    "own.library_trace": "not JSON",
+    "system.smi_csv": "not JSON",
+    "rocprofv3.results_json": "JSON",
+    "nvidia.cupti": "JSON",
+    "kineto.trace": "JSON",
+    "rpd.chrome_json": "JSON",
+    "rocprof.v1_json": "JSON",
+    "xplane.space": "any",
+    "xplane.chrome": "JSON",
+    "chrome.trace": "JSON",
+    "perfetto.pftrace": "any",
+    "system.sysinfo": "any",
+}
+MODULES = tuple(_FORMS)
 
 
 @cache
 def adapters() -> tuple[Adapter, ...]:
     """Every format that can be read, in the order in which they are tried."""
-    return tuple(_one_by_one())
+    return tuple(_one_by_one(MODULES))
 
 
-def _one_by_one() -> Iterator[Adapter]:
-    """The adapters, each imported when it is its turn."""
-    for module in MODULES:
-        yield from import_module(f"rocm_perf.ingest.{module}").ADAPTERS
+def _one_by_one(modules: Iterable[str]) -> Iterator[Adapter]:
+    """The adapters of these modules, each imported when it is its turn."""
+    for module in modules:
+        yield from import_module(_full(module)).ADAPTERS
+
+
+def _full(module: str) -> str:
+    return f"rocm_perf.ingest.{module}"
 
 
 def adapter_named(name: str) -> Adapter:
-    """The adapter of that name."""
-    return next(adapter for adapter in _one_by_one() if adapter.name == name)
+    """The adapter of that name; it is mostly one of those that are imported already."""
+    imported_first = sorted(MODULES, key=lambda module: _full(module) not in sys.modules)
+    return next(adapter for adapter in _one_by_one(imported_first) if adapter.name == name)
+
+
+def possible_modules(peek: Peek) -> list[str]:
+    """The modules whose adapters may claim a file of this form, in their order."""
+    forms = {"any", "not JSON" if peek.json_kind is None else "JSON"}
+    if peek.is_sqlite:
+        forms.add("database")
+    return [module for module, form in _FORMS.items() if form in forms]
 
 
 def sniff(source: Source) -> Adapter:
@@ -74,7 +93,7 @@ def sniff(source: Source) -> Adapter:
             "the profiler recorded nothing there",
             "Check what it printed when it ran.",
         )
-    for adapter in _one_by_one():
+    for adapter in _one_by_one(possible_modules(peek)):
         if adapter.claims(peek):
             return adapter
     if peek.damage:

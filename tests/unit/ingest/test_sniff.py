@@ -6,6 +6,7 @@ import gzip
 import json
 import sqlite3
 from contextlib import closing, suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.peek import Peek
-from rocm_perf.ingest.sniff import MODULES, adapters, sniff
+from rocm_perf.ingest.sniff import MODULES, adapter_named, adapters, possible_modules, sniff
 from tests.unit.ingest import recordings as make
 
 
@@ -117,3 +118,21 @@ def test_hostile_text_is_looked_at_quickly(tmp_path: Path) -> None:
     for data in (b'{"' + b'\\"' * 40_000, b"[" * 70_000, b'"' * 70_001, b"," * 70_000):
         with pytest.raises(RocmPerfError):
             sniff(_source(tmp_path, data))
+
+
+@pytest.mark.parametrize(
+    "data", [b"{}", b'[{"ph": "X"}]', b"a,b\n1,2\n", b"SQLite format 3\x00", b"\x00\x01"]
+)
+def test_what_is_not_asked_would_not_claim_the_file(tmp_path: Path, data: bytes) -> None:
+    peek = Peek(_source(tmp_path, data))
+    if peek.is_sqlite:
+        peek.sqlite_tables = ()
+    left_out = set(MODULES) - set(possible_modules(peek))
+    assert left_out
+    for module in left_out:
+        for adapter in import_module(f"rocm_perf.ingest.{module}").ADAPTERS:
+            assert not adapter.claims(peek)
+
+
+def test_an_adapter_is_found_by_its_name() -> None:
+    assert all(adapter_named(adapter.name) is adapter for adapter in adapters())
