@@ -49,7 +49,7 @@ def _replays(kernels: pl.DataFrame) -> pl.DataFrame:
         graphs = replays.select(process).unique(maintain_order=True).with_row_index("graph")
         placed = replays.join(graphs, on=process, how="left", nulls_equal=True, maintain_order="left")
         return placed.select(*REPLAY, pl.int_range(pl.len()).alias("replay"), "graph")
-    contents = [tuple(numbers) for numbers in replays["number"]]
+    contents = [tuple(numbers) for numbers in replays["number"].to_list()]
     graph = graph_numbers(contents)
     return replays.select(
         *REPLAY,
