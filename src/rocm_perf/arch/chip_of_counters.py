@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+import msgspec
 
 from rocm_perf.arch import catalog
 from rocm_perf.arch.counters import counters, written
@@ -32,8 +33,7 @@ def chips_of_counters(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(gfx for gfx in fitting if not any(_would_show(gfx, other, recorded) for other in fitting))
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(msgspec.Struct, frozen=True):
     """How a metric is computed whichever of several chips it is: as on `gfx`, with the doubts of all of them. Without
     a `gfx`, they compute it differently from what was recorded."""
 

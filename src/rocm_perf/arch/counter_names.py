@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -45,8 +44,7 @@ class _Aliases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Standing = Literal["exists", "alias", "absent", "unknown"]
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True):
     """What a name means on a chip. `means` are the counters to ask for; empty if it is absent or unknown."""
 
     asked: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -25,8 +24,7 @@ class CounterSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     includes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class SetOn:
+class SetOn(msgspec.Struct, frozen=True):
     """A set on one chip: the counters it has, those that replace others, and those it lacks."""
 
     name: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+
+import msgspec
 
 from rocm_perf.arch import counter_table
 from rocm_perf.arch.counter_table import Block, Row
@@ -26,8 +27,7 @@ _WRITTEN = re.compile(
 _ACCUMULATION = re.compile(r"accumulate\((\w+),\w+\)", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Counter:
+class Counter(msgspec.Struct, frozen=True):
     """Something that one chip can count: in a block of the hardware, or by an expression over other counters."""
 
     name: str
@@ -42,8 +42,7 @@ class Counter:
         return self.expression is not None
 
 
-@dataclass(frozen=True)
-class Definitions:
+class Definitions(msgspec.Struct, frozen=True):
     """The counters of a chip, the release that defines them, and what is uncertain about that."""
 
     gfx: str
@@ -52,8 +51,7 @@ class Definitions:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class WrittenName:
+class WrittenName(msgspec.Struct, frozen=True):
     """A counter as users write it: NAME, NAME_sum, NAME[3]."""
 
     base: str

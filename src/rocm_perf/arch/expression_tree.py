@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
+import msgspec
+
 from rocm_perf.errors import InputError
 
 if TYPE_CHECKING:
@@ -271,8 +273,7 @@ class Accumulate(Expression):
         return _required(algebra, self)
 
 
-@dataclass(frozen=True)
-class _Numbers:
+class _Numbers(msgspec.Struct, frozen=True):
     values: Mapping[str, float]
 
     def number(self, value: float) -> float:
@@ -301,8 +302,7 @@ _ARITHMETIC: Mapping[Operator, Callable[[float, float], float]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Columns:
+class _Columns(msgspec.Struct, frozen=True):
     columns: Mapping[str, pl.Expr]
 
     def number(self, value: float) -> pl.Expr:

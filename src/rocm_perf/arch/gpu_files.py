@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import msgspec
@@ -41,8 +40,7 @@ _RANGES = {
 }
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """A value and where it was taken from."""
 
     value: Any
@@ -52,8 +50,7 @@ class Fact:
 Facts = Mapping[str, Fact]  # by field; "matrix_tflops.f16" for an entry of a mapping
 
 
-@dataclass(frozen=True)
-class Sku:
+class Sku(msgspec.Struct, frozen=True):
     """What a file says about one product."""
 
     name: str
@@ -61,8 +58,7 @@ class Sku:
     facts: Facts
 
 
-@dataclass(frozen=True)
-class Chip:
+class Chip(msgspec.Struct, frozen=True):
     """What a file says about one gfx."""
 
     file: str

@@ -7,7 +7,6 @@ about the machine overrides what the catalogue says about the product.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -24,8 +23,7 @@ _MEMORY_SLACK = 0.06  # firmware and ECC keep some of it from the runtime
 Agent = Mapping[str, Any]  # a row of the table `agents`
 
 
-@dataclass(frozen=True)
-class Override:
+class Override(msgspec.Struct, frozen=True):
     """A value of the catalogue that the recording overrides."""
 
     field: str
@@ -36,8 +34,7 @@ class Override:
         return f"{self.field}: {self.recording} in the recording, {self.catalogue} in the catalogue"
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """The GPU of an agent. Without a `gpu`, `reason` says why."""
 
     gpu: Gpu | None = None

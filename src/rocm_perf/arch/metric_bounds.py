@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.arch.gpu import Gpu
@@ -13,8 +13,7 @@ from rocm_perf.arch.metric_data import Metric, peak
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """Limits that no true value exceeds, and what to say about one that does."""
 
     low: float | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.arch.expression import Expression, ExpressionError
 from rocm_perf.arch.gpu import Gpu
@@ -25,8 +26,7 @@ _NO_TIMES = (
 )
 
 
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(msgspec.Struct, frozen=True):
     """A metric with its values. `frame` has one row per dispatch: its inputs, its weight in an average, and its value,
     which is null where a divisor is zero."""
 
@@ -65,8 +65,7 @@ class Evaluation:
         return "; ".join((*self.doubts, *self.bounds.broken_by(value), *mean)) or None
 
 
-@dataclass(frozen=True)
-class _Time:
+class _Time(msgspec.Struct, frozen=True):
     """Where durations come from."""
 
     source: Pass

@@ -4,8 +4,8 @@ among the dispatches of its kernel, which identifies it in another pass."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.arch.metric_data import DURATION, written
@@ -21,8 +21,7 @@ _COUNTER = "counter "  # prefix of a counter's column: no counter's name can cla
 Columns = Mapping[str, pl.Expr]
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(msgspec.Struct, frozen=True):
     """One run of the application."""
 
     number: int

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
+
+import msgspec
 
 from rocm_perf.arch.expression import Expression, inline
 from rocm_perf.arch.metric_data import ACTIVE_CYCLES, BUILT_IN, Formula, Metric, metrics, metrics_of
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Counters that are only meaningful if one pass recorded them all."""
 
     counters: frozenset[str]
@@ -25,8 +25,7 @@ class Group:
         )
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(msgspec.Struct, frozen=True):
     """One way to a metric: an expression over counters, constants of the GPU and the duration."""
 
     metric: Metric

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.arch.gpu import Gpu
@@ -51,8 +51,7 @@ _AVERAGE = pl.when(_KNOWN.any()).then(
 )
 
 
-@dataclass(frozen=True)
-class MetricTable:
+class MetricTable(msgspec.Struct, frozen=True):
     """The metrics of a recording: one row per dispatch and metric, and the reason for each metric without rows."""
 
     gfx: str

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 Counters = frozenset[str]
 
 _MOST_STEPS = 100_000  # of the search, about a second
 
 
-@dataclass(frozen=True)
-class Slots:
+class Slots(msgspec.Struct, frozen=True):
     """The block in which each counter takes a slot, and the number of slots of each block."""
 
     block_of: Mapping[str, str]
@@ -32,8 +32,7 @@ class Slots:
         return not self.overfull(counters)
 
 
-@dataclass(frozen=True)
-class Packing:
+class Packing(msgspec.Struct, frozen=True):
     """The counters of each pass; `fewest` if no smaller number of passes is enough."""
 
     passes: tuple[Counters, ...]

@@ -7,7 +7,8 @@ profilers have crashed or hung on such sets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.arch.counter_names import resolve
 from rocm_perf.arch.counters import block, block_of, blocks, chip, counters, definitions, hardware_counters
@@ -20,8 +21,7 @@ from rocm_perf.units import format_count
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class PlannedPass:
+class PlannedPass(msgspec.Struct, frozen=True):
     """One run of the application."""
 
     ask: Names  # what the profiler is asked for
@@ -36,8 +36,7 @@ class PlannedPass:
         return f"{' '.join(self.ask)} ({used})" if used else " ".join(self.ask)
 
 
-@dataclass(frozen=True)
-class PassPlan:
+class PassPlan(msgspec.Struct, frozen=True):
     """All runs that a request needs."""
 
     gfx: str
@@ -58,8 +57,7 @@ class PassPlan:
         return (head, *lines, *self.notes)
 
 
-@dataclass(frozen=True)
-class _Wish:
+class _Wish(msgspec.Struct, frozen=True):
     """Counters that have to be in one pass."""
 
     names: Names

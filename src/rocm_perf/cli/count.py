@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from rocm_perf.cli.arguments import named_path, positive, seconds
 from rocm_perf.cli.output import show_json

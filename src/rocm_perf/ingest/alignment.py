@@ -3,9 +3,8 @@ hold (readings in madengine's layout, collectives without times) is kept once.""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.ingest.part import Part, Sensing
 from rocm_perf.ingest.processes import Group, Piece

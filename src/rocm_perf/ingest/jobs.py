@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from rocm_perf.errors import InputError
 from rocm_perf.ingest.processes import Group
@@ -11,11 +12,10 @@ from rocm_perf.ingest.processes import Group
 _MOST_APART_NS = 60 * 10**9  # clocks that show dates differ by less
 
 
-@dataclass
-class _Job:
+class _Job(msgspec.Struct):
     """Processes that ran together."""
 
-    groups: list[Group] = field(default_factory=list)
+    groups: list[Group] = msgspec.field(default_factory=list)
 
     @property
     def ranks(self) -> set[int] | None:

@@ -6,7 +6,6 @@ Only reading shows whether files that lie together are one run; `load_together` 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -39,8 +38,7 @@ _ONE_PER_FOLDER = ("att-", "rocprof-compute-")  # formats whose tools give every
 _LARGEST_RECORD_BYTES = 16 << 20
 
 
-@dataclass(frozen=True)
-class Glance:
+class Glance(msgspec.Struct, frozen=True):
     """What the beginning of a file shows: the format, or why there is none."""
 
     format: str = ""
@@ -52,8 +50,7 @@ class Glance:
         return isinstance(self.error, NotARecordingError)
 
 
-@dataclass(frozen=True)
-class ListedRun:
+class ListedRun(msgspec.Struct, frozen=True):
     """Files that seem to be one run, or the folder of a bundle."""
 
     name: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, UsageError
 from rocm_perf.ingest.bundles import rank_piece
@@ -35,8 +35,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """One run, or why it could not be read; of a file in which nothing was recorded, both."""
 
     label: str

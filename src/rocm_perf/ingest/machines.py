@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.processes import Group
@@ -13,8 +13,7 @@ from rocm_perf.model import schema
 _Key = tuple[str, object]
 
 
-@dataclass(frozen=True)
-class Machines:
+class Machines(msgspec.Struct, frozen=True):
     """The node of each group (by id), the table `nodes`, and the nodes of ranks that do not say where they ran:
     presumably one machine, but perhaps not one clock."""
 

@@ -3,8 +3,6 @@ kept once, and what one file of a process knows (its pid, its rank) is passed on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 import polars as pl
 
@@ -36,8 +34,7 @@ KEYED = {
 }
 
 
-@dataclass(frozen=True)
-class _Setting:
+class _Setting(msgspec.Struct, frozen=True):
     """The node, pass, process and rank that the rows of one group belong to."""
 
     node: int

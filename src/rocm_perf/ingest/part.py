@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.io.source import Source
@@ -16,17 +16,15 @@ from rocm_perf.model.run import Loss, Numbering
 from rocm_perf.model.time_window import Span
 
 
-@dataclass(frozen=True)
-class Sensing:
+class Sensing(msgspec.Struct, frozen=True):
     """How sensor readings relate to a recording of the same machine: its clock, and its GPU numbers."""
 
     epoch_ns: int  # the date at which the boot clock of the readings was 0
-    nodes: dict[int, int] = field(default_factory=dict)  # the HSA node of each GPU of the readings
-    ordinals: dict[int, int] = field(default_factory=dict)  # the number that the program gives it
+    nodes: dict[int, int] = msgspec.field(default_factory=dict)  # the HSA node of each GPU of the readings
+    ordinals: dict[int, int] = msgspec.field(default_factory=dict)  # the number that the program gives it
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """The content of one file. Make it with `part()`, which conforms every table to its schema."""
 
     tables: dict[str, pl.DataFrame]
@@ -64,8 +62,7 @@ def part(
     return Part(kept, tool, losses=tuple(losses), **facts)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Adapter:
+class Adapter(msgspec.Struct, frozen=True):
     """One format: its name, how it is recognised, and how it is read."""
 
     name: str
@@ -73,7 +70,7 @@ class Adapter:
     recognised_by: str  # shown by `rocm-perf formats`
     claims: Callable[[Peek], bool]
     read: Callable[[Source], Part]
-    fills: tuple[str, ...] = field(default=())  # tables it can fill
+    fills: tuple[str, ...] = msgspec.field(default=())  # tables it can fill
     survey: Callable[[Source], Survey] | None = None  # where counting is cheaper than reading
     read_span: Callable[[Source, Span], Part] | None = None  # where a part can be read without the rest
     view_of: str = ""  # the adapter whose file in the same folder holds the same recording, and more of it

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError, RocmPerfError
 from rocm_perf.ingest.io.source import Source, sources_of
@@ -14,8 +15,7 @@ from rocm_perf.model import bundle
 MAX_FILES = 20_000
 
 
-@dataclass(frozen=True)
-class Trouble:
+class Trouble(msgspec.Struct, frozen=True):
     """A file from which nothing was read, and why."""
 
     name: str
@@ -31,13 +31,12 @@ class Trouble:
         return not isinstance(self.error, NotARecordingError | EmptyCaptureError)
 
 
-@dataclass(frozen=True)
-class FolderContent:
+class FolderContent(msgspec.Struct, frozen=True):
     """The files and bundles in a folder."""
 
-    files: list[Path] = field(default_factory=list)
-    bundles: list[Path] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
+    files: list[Path] = msgspec.field(default_factory=list)
+    bundles: list[Path] = msgspec.field(default_factory=list)
+    troubles: list[Trouble] = msgspec.field(default_factory=list)
 
 
 def walk(folder: Path, most: int | None = None) -> FolderContent:

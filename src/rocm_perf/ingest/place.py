@@ -4,8 +4,9 @@ the format."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from rocm_perf.ingest.io.source import Source
 
@@ -25,8 +26,7 @@ _RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _PID = re.compile(r"(?:pid[-_]?)?(\d{1,10})")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """What the path of a file says, given how profilers lay out their files."""
 
     root: Path  # the folder that holds the run's passes and hosts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.io.source import Source
@@ -14,8 +15,7 @@ from rocm_perf.ingest.place import Place
 TIMED = ("dispatches", "api_calls", "ops", "copies", "ranges", "allocations", "scratch")
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """One file with its content and place."""
 
     source: Source

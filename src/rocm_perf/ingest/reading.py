@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
 from rocm_perf.ingest.helpers import HELPERS, expect
@@ -24,12 +24,11 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count
 
 
-@dataclass(frozen=True)
-class ReadFiles:
+class ReadFiles(msgspec.Struct, frozen=True):
     """What was read from some files."""
 
-    pieces: list[Piece] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
+    pieces: list[Piece] = msgspec.field(default_factory=list)
+    troubles: list[Trouble] = msgspec.field(default_factory=list)
 
 
 def read_all(paths: list[Path], window: TimeWindow | None = None) -> ReadFiles:

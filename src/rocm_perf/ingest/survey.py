@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from rocm_perf.model.time_window import TimeWindow
 
@@ -12,15 +12,14 @@ OTHER_BYTES_PER_ROW = 650
 FLOOR_BYTES = 150_000_000
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(msgspec.Struct, frozen=True):
     """How many rows a file holds, about, and its first and last time; None where that takes reading it.
 
     `moments`: starts of rows, evenly over the rows of its largest table, ascending. `in_part`: whether a window of it
     can be read without the rest.
     """
 
-    rows: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = msgspec.field(default_factory=dict)
     first_ns: int | None = None
     last_ns: int | None = None
     moments: tuple[int, ...] = ()

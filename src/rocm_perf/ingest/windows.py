@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rocm_perf.errors import RocmPerfError
 from rocm_perf.ingest.io.source import Source

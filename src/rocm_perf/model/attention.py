@@ -7,13 +7,12 @@ counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 EVERYTHING = -1  # a window without a bound
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(msgspec.Struct, frozen=True):
     """The sizes of one attention: `batch` sequences of `rows` queries that look at `columns` keys."""
 
     batch: int

@@ -4,9 +4,9 @@ recorded, so that everything behind this door can subtract times and add up colu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import polars as pl
 
 from rocm_perf.model.tables import SCHEMAS
@@ -17,8 +17,7 @@ _SPANS = (("start_ns", "end_ns"), ("start_cycle", "end_cycle"))
 _MOMENTS = {"start_ns", "end_ns", "start_cycle", "end_cycle", "time_ns", "cause_ns", "effect_ns"}
 
 
-@dataclass(frozen=True)
-class _Bound:
+class _Bound(msgspec.Struct, frozen=True):
     """A column, or the two ends of a span, and how far its value may be from 0."""
 
     name: str

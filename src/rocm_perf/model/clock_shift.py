@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.model.tables import SCHEMAS
@@ -12,8 +12,7 @@ from rocm_perf.model.tables import SCHEMAS
 _PPM = 1e-6
 
 
-@dataclass(frozen=True)
-class ClockShift:
+class ClockShift(msgspec.Struct, frozen=True):
     """What is added to a time: `offset_ns`, and `drift_ppm` nanoseconds for each millisecond after `origin_ns`."""
 
     offset_ns: float = 0.0

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 Dtype = type[pl.DataType]
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column of one table."""
 
     name: str
@@ -23,8 +22,7 @@ class Column:
     limit: float | None = None  # how far from 0 a value can be that some machine recorded (bounds.py)
 
 
-@dataclass(frozen=True)
-class TableSchema:
+class TableSchema(msgspec.Struct, frozen=True):
     """One table: its columns in order, and what one row is."""
 
     name: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True)
-class Topic:
+
+class Topic(msgspec.Struct, frozen=True):
     """One subject of `analyze`: what it computes, what it finds and how it is shown.
 
     Functions are named "module:function", below analysis/ for what computes and below render/sections/ for what
@@ -18,7 +18,9 @@ class Topic:
 
     name: str  # what `--show` takes
     section: str  # (Document, most rows) -> Section
-    answers: Mapping[str, str] = field(default_factory=dict)  # field of the Document -> (Trace) -> its value
+    answers: Mapping[str, str] = msgspec.field(
+        default_factory=dict
+    )  # field of the Document -> (Trace) -> its value
     findings: str = ""  # (Document) -> findings
     evidence: str = ""  # sections that hold the evidence of its findings; by default its own
     parameters: tuple[str, ...] = ()  # what `analyze` lets the user choose, and its answers take

@@ -7,8 +7,8 @@ that tell groups apart, and null is a group like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -166,8 +166,7 @@ def _ranks(ordered: pl.Series, places: pl.Series) -> pl.Series:
     return wanted.join_asof(known, on="place", check_sortedness=False)["rank"].fill_null(0)
 
 
-@dataclass(frozen=True)
-class _Pieces:
+class _Pieces(msgspec.Struct, frozen=True):
     """Disjoint pieces of an axis in their order: `ends` and the length of all up to each, both with one more in front
     for what lies before the first piece."""
 

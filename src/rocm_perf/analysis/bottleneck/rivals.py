@@ -7,9 +7,9 @@ or named alike, or over the same grid. A program whose kernels work together mix
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
@@ -29,8 +29,7 @@ _CONTESTED = ("gemm", "convolution", "attention")  # what is written again and a
 _UNCONTESTED = ("elementwise", "copy", "collective", "random")  # launched as often by chance
 
 
-@dataclass(frozen=True)
-class _Contender:
+class _Contender(msgspec.Struct, frozen=True):
     kernel: str
     name: str
     family: str

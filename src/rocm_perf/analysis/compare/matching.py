@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.basis.names import normalised, short_name
 from rocm_perf.analysis.compare.places import Places, pair_by_place
@@ -16,8 +17,7 @@ _NUMBERED = re.compile(r"^(triton_\w+?)_\d+$")
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Matched:
+class Matched(msgspec.Struct, frozen=True):
     """The names that one kernel has on each side; none on a side where it does not occur."""
 
     match: Match

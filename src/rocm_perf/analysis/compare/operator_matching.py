@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import nearest
@@ -24,8 +25,7 @@ from rocm_perf.model.results.comparison import OperatorMatch
 _GRAPH = re.compile(r"(CompiledFxGraph|Torch-Compiled Region:) [\w/]+")
 
 
-@dataclass(frozen=True)
-class MatchedOperator:
+class MatchedOperator(msgspec.Struct, frozen=True):
     """The names that one operator has on each side; none on a side where it does not occur."""
 
     match: OperatorMatch

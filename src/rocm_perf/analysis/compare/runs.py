@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.launched import launched_work
@@ -33,8 +34,7 @@ _ANNOTATED = "the program's own annotations"
 _MARKED, _SEQUENCE = "ranges of the program", "the sequence of kernels"
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(msgspec.Struct, frozen=True):
     """One run: its recording, and the findings about it."""
 
     label: str

@@ -4,8 +4,8 @@ one part."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
@@ -24,8 +24,7 @@ TIMED_TABLES = ("dispatches", "copies", "api_calls", "ops", "ranges")
 _GPU = ["node", "agent_id"]
 
 
-@dataclass(frozen=True)
-class GpuWall:
+class GpuWall(msgspec.Struct, frozen=True):
     """One GPU, and the parts of its node's wall; they sum to it."""
 
     node: int

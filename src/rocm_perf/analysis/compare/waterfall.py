@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
+
+import msgspec
 
 from rocm_perf.analysis.compare.runs import JudgedRun
 from rocm_perf.analysis.compare.wall import GpuWall, leader
@@ -30,8 +31,7 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class _UnitWall:
+class _UnitWall(msgspec.Struct, frozen=True):
     """One GPU of a side, and what each part takes of a step or run."""
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.bottleneck.build import bottleneck, measured_of
 from rocm_perf.analysis.bottleneck.launch import occupancy_evidence
@@ -45,8 +46,7 @@ _SAMPLED = (
 _BANKS = 32  # where the catalogue does not have the chip: those of every chip it has, to one compute unit
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(msgspec.Struct, frozen=True):
     """What was executed, and what was counted meanwhile."""
 
     kernel: str

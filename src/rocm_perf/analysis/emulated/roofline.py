@@ -8,7 +8,8 @@ gives the highest intensity. Every line that an access asks for, fetched anew ea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.emulated.rows import INTEGER
 from rocm_perf.analysis.roofline.amounts import EMULATED, Known
@@ -27,8 +28,7 @@ _COMPUTE_NS = "the largest over kinds of units of the sum over types of operatio
 _MEMORY_NS = "bytes / bandwidth of the device memory"
 
 
-@dataclass(frozen=True)
-class Traffic:
+class Traffic(msgspec.Struct, frozen=True):
     """Bounds on the bytes of the device memory."""
 
     least: float | None  # None: the footprint was not counted

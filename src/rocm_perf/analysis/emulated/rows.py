@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from rocm_perf.arch.codeobject.flops import Unit, flops_of
 from rocm_perf.arch.codeobject.instructions import Class, meaning
@@ -25,8 +26,7 @@ _LDS_ATOMIC = re.compile(
 Row = InstructionCount
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(msgspec.Struct, frozen=True):
     """Every instruction of an executed dispatch."""
 
     rows: tuple[Row, ...]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.clock_domains import node_domains
 from rocm_perf.analysis.basis.passes import timed_pass

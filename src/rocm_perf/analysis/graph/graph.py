@@ -6,8 +6,7 @@ every time is the largest sum over the ways that lead to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -51,8 +50,7 @@ START = 0  # the first node in the order of time
 _MOST_TRACKS = (1 << 15) - 1
 
 
-@dataclass(frozen=True, eq=False)  # each is its own, as a key too
-class Graph:
+class Graph(msgspec.Struct, frozen=True, eq=False, weakref=True):  # each is its own, as a key too
     """`nodes`, in the order of time: kind, name, start_ns (from the first start of their clock domain), duration_ns,
     thread, section (of the thread, between range marks), looped (in the one recorded step of a loop), lane (stream or
     queue), rank, call (the launching call's node), size_bytes, row (of the recording's table).

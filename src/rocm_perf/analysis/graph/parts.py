@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.clock_domains import node_domains
@@ -19,8 +18,7 @@ _KEPT = ["node", "pid", "agent_id", "rank", "lane_kind", "lane", "track", "kind"
          "inner", "latency", "gap"]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """The tables of the graph, their rows numbered as nodes: `into` where they begin, `out` where they end."""
 
     calls: pl.DataFrame

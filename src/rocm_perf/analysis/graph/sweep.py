@@ -8,9 +8,9 @@ between two waits come after that thread's last wait), follow from that and from
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -24,8 +24,7 @@ NEVER = -(1 << 62)
 _LARGE = 1 << 15  # edges: below, the pass itself takes a few milliseconds
 
 
-@dataclass(frozen=True)
-class Ways:
+class Ways(msgspec.Struct, frozen=True):
     """Edges sorted by effect or by cause, between nodes in an order in which causes come first; node 0 is the start.
     `track` is that of each node, for the speed alone."""
 
@@ -106,8 +105,7 @@ class Folding:
         return times
 
 
-@dataclass(frozen=True)
-class _Runs:
+class _Runs(msgspec.Struct, frozen=True):
     """Rows of which some go on with the run of the one before: where runs begin, and the run of each row."""
 
     begins: Numbers
@@ -139,8 +137,7 @@ class _Runs:
         return rows.select(pl.col("value").cum_max().over("run")).to_series().to_numpy()
 
 
-@dataclass(frozen=True)
-class _Single:
+class _Single(msgspec.Struct, frozen=True):
     """The nodes with one cause: its edge, and `cause`, what is before the first of their file."""
 
     nodes: Places
@@ -165,8 +162,7 @@ class _Single:
         return self.files.sums(weight[self.edge])
 
 
-@dataclass(frozen=True)
-class _Paired:
+class _Paired(msgspec.Struct, frozen=True):
     """The nodes with two causes: the edge from the node before each on its track, or else any, and the other; and
     `near` and `far`, what they come after: what is before the first of their row, and the other cause."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+import msgspec
 import polars as pl
 from msgspec.structs import replace
 
@@ -101,8 +101,7 @@ def _by_place(table: pl.DataFrame) -> dict[int, list[Row]]:
     return rows
 
 
-@dataclass(frozen=True)
-class _Model:
+class _Model(msgspec.Struct, frozen=True):
     """What is known of every place, and how lines follow from it."""
 
     places: Places

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.module_spans import class_name
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(msgspec.Struct, frozen=True):
     """Places that are equal, and the place in the list of folds of what is around them."""
 
     parent: int | None

@@ -4,8 +4,8 @@ runs again during the backward pass, its place is that of its first run."""
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around, nearest
@@ -13,8 +13,7 @@ from rocm_perf.analysis.basis.module_spans import bare_names, is_module
 from rocm_perf.analysis.operators.passes import Passes
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """`names` and `parents` of the places, each behind the one around it. `of_span`: the place to which each span
     belongs, through its module or through the forward operator of its backward step. `of_module`: the place of the
     spans that are calls of modules themselves, null for others."""

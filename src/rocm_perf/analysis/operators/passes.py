@@ -3,8 +3,7 @@ forward pass runs there again, because its activations were not kept (checkpoint
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around, nearest
@@ -19,8 +18,7 @@ _PASS = pl.Enum(PASSES)
 _AGAIN = r"^torch/utils/checkpoint\.py\(\d+\): recompute_fn$"
 
 
-@dataclass(frozen=True)
-class Passes:
+class Passes(msgspec.Struct, frozen=True):
     """For each span: its pass, `turn` (the row around it, or itself, that decides it; null where it is forward) and
     `source`, the forward operator that the backward step around it belongs to."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.arch.gpu import Gpu
@@ -26,8 +26,7 @@ _INTEGER = "i8"  # multiplied, but never floating-point
 _FASTEST_AS = {"f32": ("f32", "xf32")}  # f32 products may run in a reduced precision
 
 
-@dataclass(frozen=True)
-class Peaks:
+class Peaks(msgspec.Struct, frozen=True):
     """The GPUs that the recording names; none where one of them is not known."""
 
     gpus: tuple[Gpu, ...]

@@ -3,8 +3,7 @@ counts as a call of each of them, made where the graph was launched. A replay ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -25,8 +24,7 @@ _ROWS = ("owner", "within")  # columns of GPU work that hold rows of spans
 Work = tuple[pl.DataFrame, pl.DataFrame]
 
 
-@dataclass(frozen=True)
-class _Captured:
+class _Captured(msgspec.Struct, frozen=True):
     """What one replay of each graph adds: `spans`, with rows that count on from graph to graph, and `launches` with the
     rows that own them and that they were made within."""
 

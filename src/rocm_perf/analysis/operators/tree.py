@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.callers import with_callers
@@ -28,8 +27,7 @@ SHAPE = ["name", "shapes", "dtypes"]
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
-@dataclass(frozen=True)
-class OperatorTree:
+class OperatorTree(msgspec.Struct, frozen=True):
     """`spans`: operators, Python frames and modules as they nest, each with operator (the nearest operator around it)
     and its times. `operators`: the operators among them, with their arguments, own times and whether they are the
     outermost of their name; those of one `signature` have the same name and arguments, those of one `shape_id` the same

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.path.changes import FasterKernels
@@ -15,8 +17,7 @@ from rocm_perf.units import format_count, format_list
 _MOST_SOURCES = 3
 
 
-@dataclass(frozen=True)
-class KernelsAtRoof:
+class KernelsAtRoof(msgspec.Struct, frozen=True):
     """Kernels take the least time that their work needs at the peaks of their GPU; more than that is never gained."""
 
     pattern: str

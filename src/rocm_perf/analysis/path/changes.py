@@ -4,10 +4,11 @@ What joins launches is in joined.py, what changes one rank or the links between 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Protocol
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, RULE_NAMES, START, Graph
 from rocm_perf.errors import UsageError
@@ -63,8 +64,7 @@ def divided(times: pl.Expr, factor: float) -> pl.Expr:
     return (times / factor).round().cast(pl.Int64)
 
 
-@dataclass(frozen=True)
-class FasterKernels:
+class FasterKernels(msgspec.Struct, frozen=True):
     """Kernels whose name matches the pattern, or is exactly that text, take `factor` times less."""
 
     pattern: str
@@ -99,8 +99,7 @@ class FasterKernels:
         return changed(graph, f"every dispatch of {count} takes 1/{self.factor:g} of its time", nodes, edges)
 
 
-@dataclass(frozen=True)
-class SyncsRemoved:
+class SyncsRemoved(msgspec.Struct, frozen=True):
     """Stream and device syncs vanish, and small copies to the host no longer block; the last of each thread and stream
     stays.
 
@@ -128,8 +127,7 @@ class SyncsRemoved:
         return changed(graph, assumption, nodes.drop("id"), edges)
 
 
-@dataclass(frozen=True)
-class SyncsNarrowed:
+class SyncsNarrowed(msgspec.Struct, frozen=True):
     """Device-wide syncs wait only for the stream that their thread used last."""
 
     title: str = "device-wide synchronisations made stream-level"
@@ -149,8 +147,7 @@ class SyncsNarrowed:
         )
 
 
-@dataclass(frozen=True)
-class CopiesAsync:
+class CopiesAsync(msgspec.Struct, frozen=True):
     """Copies no longer block their call or a synchronisation with nothing but them, and run at `gbps`, or as fast as
     the fastest that did not block.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.keys import ordered
@@ -37,8 +37,7 @@ Names = Sequence[int]  # of kernels and copies, as numbers
 Segment = tuple[int, int]  # of a run of launches: where it starts, how many it joins
 
 
-@dataclass(frozen=True)
-class Captured:
+class Captured(msgspec.Struct, frozen=True):
     """Launches and asynchronous copies that a thread repeats on one stream become one graph launch per repetition.
 
     The costs are those given, else those of graph launches in the recording, else assumed.
@@ -77,8 +76,7 @@ class Captured:
         return next(shown, ASSUMED_GRAPH_GAP_NS)
 
 
-@dataclass(frozen=True)
-class Fused:
+class Fused(msgspec.Struct, frozen=True):
     """Launches of these kernels, full names, that follow one another on a stream become one launch.
 
     It takes `duration_factor` times the sum of their times: 1 spares only launches and gaps, no memory traffic.

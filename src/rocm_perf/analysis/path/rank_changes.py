@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.graph.graph import Graph
@@ -12,8 +11,7 @@ from rocm_perf.errors import UsageError
 from rocm_perf.units import format_count, format_ns
 
 
-@dataclass(frozen=True)
-class ScaledHost:
+class ScaledHost(msgspec.Struct, frozen=True):
     """The host time of one rank, between its calls, takes `factor` times as long: a straggler repaired."""
 
     rank: int
@@ -38,8 +36,7 @@ class ScaledHost:
         )
 
 
-@dataclass(frozen=True)
-class ScaledKernels:
+class ScaledKernels(msgspec.Struct, frozen=True):
     """The kernels of one rank take `factor` times as long; collectives, which other ranks decide, do not change."""
 
     rank: int
@@ -62,8 +59,7 @@ class ScaledKernels:
         return changed(graph, assumption, nodes, graph.edges)
 
 
-@dataclass(frozen=True)
-class FasterLink:
+class FasterLink(msgspec.Struct, frozen=True):
     """Collectives transfer their bytes `factor` times faster once the last rank has come; ranks come as before."""
 
     factor: float

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.graph.build import build

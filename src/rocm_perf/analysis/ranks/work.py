@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_dispatches
@@ -19,8 +18,7 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 _SUMS = (pl.len().cast(pl.Int64).alias("calls"), _LENGTH.sum().alias("total_ns"))
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
+class Work(msgspec.Struct, frozen=True, eq=False):
     """What ranks did.
 
     `ranks`: who, kernels (how many, without those that communicate), kernel_ns (the sum of their lengths), clock_mhz

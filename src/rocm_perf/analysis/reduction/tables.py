@@ -7,9 +7,9 @@ dispatches at once, such as a median, has no place here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from rocm_perf.model import schema
@@ -18,8 +18,7 @@ Tables = Mapping[str, pl.DataFrame]
 _TEXT, _NUMBER = pl.String, pl.Int64
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """The columns of a table, and how rows with one key become one. All but those of the key are whole numbers."""
 
     key: Mapping[str, Any]  # column -> type

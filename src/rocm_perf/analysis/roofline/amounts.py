@@ -4,8 +4,8 @@ known."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 import polars as pl
 
 COUNTERS = "counters"
@@ -29,29 +29,27 @@ SCHEMA = {
 }
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """How one kind of work of one kernel is known. `complete`: all of that work was counted."""
 
     basis: str
     unit: str
     formula: str
-    inputs: Mapping[str, float] = field(default_factory=dict)
+    inputs: Mapping[str, float] = msgspec.field(default_factory=dict)
     doubt: str | None = None
     complete: bool = True
     pass_id: int | None = None  # in which it was counted
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """`amounts`: one row per dispatch and ceiling; `known` by kernel and ceiling; `all_flops`: kernels whose operations
     are all known; `reasons`: why the work of a kernel is not; `notes`: assumptions."""
 
     amounts: pl.DataFrame
-    known: Mapping[tuple[Key, str], Known] = field(default_factory=dict)
+    known: Mapping[tuple[Key, str], Known] = msgspec.field(default_factory=dict)
     all_flops: frozenset[Key] = frozenset()
-    reasons: Mapping[Key, str] = field(default_factory=dict)
-    notes: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    reasons: Mapping[Key, str] = msgspec.field(default_factory=dict)
+    notes: Mapping[Key, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 def amounts_of(rows: pl.DataFrame) -> pl.DataFrame:

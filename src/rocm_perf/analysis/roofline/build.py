@@ -4,9 +4,9 @@ GPU, else from operator shapes."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.passes import dispatches_by_kernel
@@ -58,8 +58,7 @@ Ceilings = tuple[Mapping[str, Ceiling], ...]
 Machines = tuple[MachineCeilings, ...]
 
 
-@dataclass(frozen=True)
-class _Recording:
+class _Recording(msgspec.Struct, frozen=True):
     """A recording and what is known of its GPUs; everything by device is in the order of the devices."""
 
     trace: Trace

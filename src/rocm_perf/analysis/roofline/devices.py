@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -24,8 +25,7 @@ NOT_RECORDED = (
 _OF_CHIP = frozenset(("wave", "lds_banks"))
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(msgspec.Struct, frozen=True):
     """GPUs of one model. `chip` is any product of the architecture: enough for formulas that count work."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.roofline.amounts import COUNTERS, EMULATED, LEVELS, MEMORY, SHAPES, Known
@@ -24,8 +25,7 @@ AT_LEAST_FLOPS = "at least:"  # before the reason why some operations are not am
 NO_CEILING = "no peak of {name} is known for {gpu}"
 
 
-@dataclass(frozen=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """A kind of work as a mean over dispatches."""
 
     ceiling: str
@@ -37,8 +37,7 @@ class Amount:
         return self.ceiling in LEVELS
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """Everything that is known of one kernel."""
 
     kernel: str
@@ -51,9 +50,9 @@ class Facts:
     all_flops: bool
     no_flops: str  # why some operations are not known
     no_bytes: str
-    direct: Mapping[str, Quantity] = field(default_factory=dict)
+    direct: Mapping[str, Quantity] = msgspec.field(default_factory=dict)
     spread: Spread | None = None
-    evidence: Mapping[str, Quantity] = field(default_factory=dict)
+    evidence: Mapping[str, Quantity] = msgspec.field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.model.results.roofline import Regime
 
@@ -15,8 +16,7 @@ NEAR_DATA_SHEET = 35.0
 IMPLAUSIBLE = 105.0
 
 
-@dataclass(frozen=True)
-class Percent:
+class Percent(msgspec.Struct, frozen=True):
     """How near a kernel comes to one ceiling. A unit that computes several dtypes has their sum."""
 
     position: str  # "memory (HBM)", "compute (f16 matrix)"
@@ -26,8 +26,7 @@ class Percent:
     near: float = NEAR
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The ceiling that comes first, if any is known, and the regime with its reason."""
 
     binding: Percent | None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 from msgspec.structs import replace
 
@@ -48,8 +48,7 @@ _LAUNCHED = "launched"  # the number of the set of kernels that a call launched
 _BESIDE = (_LAUNCHED, "step", "routed")
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """The work of one distinct call of a kernel."""
 
     flops: Quantity

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.keys import alone, ordered, over, telling
@@ -22,8 +21,7 @@ _NCU_DURATION = ("gpu__time_duration.sum", "gpu__time_duration.avg", "Duration")
 _KERNEL = ["node", "rank", "agent_id", "kernel"]
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(msgspec.Struct, frozen=True):
     """`timed`: the dispatches whose times are shown (slot, gpu, kernel as a category, duration_ns). `slots`: for
     dispatches of every pass, the slot of the same dispatch; null where it is unknown."""
 

@@ -3,7 +3,7 @@ the scores between them on the chip."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.machine_ceilings import MATRIX
@@ -11,8 +11,7 @@ from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.units import format_count, format_ns
 
 
-@dataclass(frozen=True)
-class FusedProducts:
+class FusedProducts(msgspec.Struct, frozen=True):
     """`total_ns` of these kernels, of which a fused kernel saves `saved_ns`, at most."""
 
     kernels: frozenset[str]

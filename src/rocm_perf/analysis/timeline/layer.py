@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.timeline.lines import lines
@@ -25,8 +25,7 @@ class Meaning(NamedTuple):
     adds_up: bool = False  # merged slices have the sum of theirs
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
+class Layer(msgspec.Struct, frozen=True, eq=False):
     """`tracks`: their group and title. `slices`, in the order of tracks and start: track (a row of tracks), start_ns,
     end_ns, name, on_path, depth, count, busy_ns, the columns of `details`, and perhaps call_row: the row of the call
     that it is, or that launched it."""
@@ -34,7 +33,7 @@ class Layer:
     kind: TrackKind
     tracks: pl.DataFrame
     slices: pl.DataFrame
-    details: Mapping[str, Meaning] = field(default_factory=dict)
+    details: Mapping[str, Meaning] = msgspec.field(default_factory=dict)
 
 
 def places_of(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

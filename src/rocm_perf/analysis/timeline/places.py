@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_pass
@@ -12,8 +11,7 @@ from rocm_perf.analysis.time.busy import agent_names
 from rocm_perf.model.trace import Trace
 
 
-@dataclass(frozen=True, eq=False)
-class Places:
+class Places(msgspec.Struct, frozen=True, eq=False):
     """`clocks`: the nodes with origin_ns, their first start, and last_ns, their last end. `gpus` and `processes`: the
     groups of tracks that belong to each of them."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.timeline.layer import Layer, Meaning
 from rocm_perf.units import format_count, format_ns

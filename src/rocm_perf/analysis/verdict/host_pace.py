@@ -3,10 +3,9 @@ time. Where the host had a head start on the judged part, the part alone does no
 
 from __future__ import annotations
 
-from dataclasses import replace as changed
-
 import polars as pl
 from msgspec.structs import replace
+from msgspec.structs import replace as changed
 
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.shared import once_per_trace

@@ -3,8 +3,7 @@ meet their target."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
@@ -23,8 +22,7 @@ _WORKFLOW = "inference tuning workflow"
 _OUR_READING = f"{_WORKFLOW}, which gives no number: 1 % is this tool's reading"
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(msgspec.Struct, frozen=True):
     id: str
     title: str
     limit: float  # a share; met at or below `limit`, or below it where `strict`

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.keys import named
@@ -28,8 +28,7 @@ _NVIDIA_WORDS = {
 _VENDOR_WORD = re.compile(rf"(?<![\w:])(?:{'|'.join(_NVIDIA_WORDS)})(?=s?(?!\w|::))")
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """Facts about the program that decide which advice applies."""
 
     nvidia: bool

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.graph.graph import Graph
@@ -38,8 +39,7 @@ _TOO_FEW = (
 _PREPARED_NS = 200_000  # outside of calls for each launch: a host that takes longer does more than prepare it
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """The judged part of a recording, which changes are applied to."""
 
     document: Document
@@ -62,8 +62,7 @@ def _idle_in_short_gaps(run: Run, theme: Theme) -> int:
     return _idle_of_causes(run, theme) - long_pauses_ns(run.document)
 
 
-@dataclass(frozen=True)
-class Theme:
+class Theme(msgspec.Struct, frozen=True):
     """`causes` are those of idle time that belong to it; `show` is the section that holds the evidence."""
 
     id: str

@@ -6,8 +6,9 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from rocm_perf.errors import InputError
 
@@ -25,8 +26,7 @@ _ZLIB, _ZSTD = 0, 1
 _HEADERS = {1: struct.Struct("<4sHHIQ"), 2: struct.Struct("<4sHHIIQ"), 3: struct.Struct("<4sHHQQQ")}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One code object of a bundle."""
 
     place: str

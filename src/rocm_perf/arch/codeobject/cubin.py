@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.arch.codeobject.elf import Elf, Section
 from rocm_perf.arch.codeobject.model import Argument, CodeObject, Kernel
@@ -19,8 +20,7 @@ _REGISTERS, _FRAME_BYTES, _PARAMETER, _PARAMETER_BYTES, _MAX_THREADS = 0x2F, 0x1
 _SIZED = 4  # an attribute whose value follows; the others carry it in their size
 
 
-@dataclass(frozen=True)
-class _Attribute:
+class _Attribute(msgspec.Struct, frozen=True):
     number: int
     data: bytes
 
@@ -71,8 +71,7 @@ def _kernel(facts: _Facts, code: Section) -> Kernel:
     )
 
 
-@dataclass(frozen=True)
-class _Facts:
+class _Facts(msgspec.Struct, frozen=True):
     """What the whole cubin says: its sections and symbols by name, and `.nv.info` by attribute and symbol."""
 
     sections: dict[str, Section]

@@ -6,10 +6,10 @@ import io
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
@@ -33,8 +33,7 @@ _NONSENSE = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(msgspec.Struct, frozen=True):
     """A name in the symbol table."""
 
     name: str
@@ -44,8 +43,7 @@ class Symbol:
     size_bytes: int
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """A part of the memory that a loader makes of the file: its data, and zeros up to its size."""
 
     address: int
@@ -55,8 +53,7 @@ class Segment:
     data: memoryview
 
 
-@dataclass(frozen=True)
-class Relocation:
+class Relocation(msgspec.Struct, frozen=True):
     """A word of that memory which depends on where it lies."""
 
     address: int
@@ -65,8 +62,7 @@ class Relocation:
     addend: int
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """A named part of the file; `data` is empty if it takes no space there."""
 
     index: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from rocm_perf.errors import InputError
 
@@ -31,8 +32,7 @@ class _Header(NamedTuple):
     unpacked_bytes: int
 
 
-@dataclass(frozen=True)
-class FatbinEntry:
+class FatbinEntry(msgspec.Struct, frozen=True):
     """One image; if its data is empty, `unread` says why."""
 
     place: str

@@ -6,9 +6,10 @@ import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from rocm_perf.arch.codeobject import bundles, fatbin
 from rocm_perf.arch.codeobject.cubin import read_cubin
@@ -22,8 +23,7 @@ _READ_WHOLE_BYTES = 256 << 20  # only libraries of many kernels for many chips a
 _ITSELF = "the file itself"
 
 
-@dataclass(frozen=True)
-class _Image:
+class _Image(msgspec.Struct, frozen=True):
     """The bytes of one code object, or the reason why there are none to read."""
 
     place: str

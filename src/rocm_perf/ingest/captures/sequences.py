@@ -4,9 +4,9 @@ it, one size."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.captures.stated_sizes import stated_sizes
@@ -28,8 +28,7 @@ class Stated(NamedTuple):
     end_ns: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Replay:
+class Replay(msgspec.Struct, frozen=True, eq=False):
     """One launch of a graph: the kernels that it ran, and their rows in the table of dispatches, stream after stream.
     Streams run side by side, so only the order within one is that of the graph."""
 
@@ -41,8 +40,7 @@ class Replay:
     step: Stated
 
 
-@dataclass(frozen=True, eq=False)
-class CapturedGraph:
+class CapturedGraph(msgspec.Struct, frozen=True, eq=False):
     """One graph of a capture: what was launched into it, as numbers of kernels and as rows of captured_launches."""
 
     capture: int  # which of the recordings
@@ -60,8 +58,7 @@ class CapturedGraph:
         return self.capture_range.size
 
 
-@dataclass(frozen=True)
-class Sequences:
+class Sequences(msgspec.Struct, frozen=True):
     """Everything that is compared, and what of it has to agree."""
 
     replays: tuple[Replay, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -51,8 +50,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, Any])
 _NO_EVENT = Event(ph="?")
 
 
-@dataclass(frozen=True)
-class Events:
+class Events(msgspec.Struct, frozen=True):
     """One piece of a trace: a frame of text (row, ph, name, cat, pid, tid, ts, dur); the rest on demand."""
 
     frame: pl.DataFrame

@@ -6,8 +6,8 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.io.source import Reader, Source
@@ -27,13 +27,12 @@ class _DamagedBlockError(Exception):
     """A block whose checksum is right, and whose content is not."""
 
 
-@dataclass
-class Blocks:
+class Blocks(msgspec.Struct):
     """What the blocks of a file hold."""
 
-    documents: list[bytes] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    tables: dict[str, pl.DataFrame] = field(default_factory=dict)  # by letter
+    documents: list[bytes] = msgspec.field(default_factory=list)
+    texts: list[str] = msgspec.field(default_factory=list)
+    tables: dict[str, pl.DataFrame] = msgspec.field(default_factory=dict)  # by letter
     damage: str | None = None
 
     def named(self, numbers: str) -> pl.Expr:

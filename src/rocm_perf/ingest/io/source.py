@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, cast
 
+import msgspec
 import zstandard
 from isal import isal_zlib
 
@@ -50,8 +50,7 @@ _DAMAGE = (EOFError, zlib.error, _GZIP_ERROR, zstandard.ZstdError, zipfile.BadZi
 _ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, ValueError, KeyError, EOFError, struct.error, OverflowError)
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """A file, or a member of a zip file."""
 
     path: Path
@@ -166,8 +165,7 @@ class Source:
                 yield raw
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """Decompressed bytes, and why some are missing if they are."""
 
     data: bytes

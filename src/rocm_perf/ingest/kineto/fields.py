@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -28,8 +27,7 @@ class Texts(dict[object, int]):
         return texts.gather(numbers).alias(numbers.name)
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One column of a category: the attribute of the event (or of its arguments) that fills it."""
 
     attribute: str

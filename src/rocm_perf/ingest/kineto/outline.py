@@ -4,7 +4,6 @@ so this takes a pass over all of the file, in which times alone are decoded and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -31,8 +30,7 @@ class _Moment(msgspec.Struct, gc=False):
 _Piece = list[_Moment] | list[Event]
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(msgspec.Struct, frozen=True):
     """How many events a trace has; some of their starts, ascending, the first and the last among them; and the time
     that starts count from."""
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 
-@dataclass(frozen=True)
-class Owners:
+class Owners(msgspec.Struct, frozen=True):
     """The only process of a trace, if there is one; and of a trace merged from several, the rank of each process and
     of each device, and the process of each rank."""
 

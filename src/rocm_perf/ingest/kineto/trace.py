@@ -6,10 +6,10 @@ without one. Times are exact: microseconds with three decimals become integer na
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import domains

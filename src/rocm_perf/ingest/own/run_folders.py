@@ -4,8 +4,10 @@ pass a file belongs to, and which passes count."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from rocm_perf.ingest.processes import Piece
 from rocm_perf.model.collection import FILE_NAME, LAUNCH_FILE_NAME, SNAPSHOT, CollectionRecord, PassRecord
@@ -25,8 +27,7 @@ _PRODUCER = b'"producer": "rocm-perf'
 _LEVELS = 2  # from the folder of a process up to that of its run
 
 
-@dataclass(frozen=True)
-class _Home:
+class _Home(msgspec.Struct, frozen=True):
     """The folder of one process of rocm-perf."""
 
     folder: Path

@@ -7,9 +7,10 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+import msgspec
 
 from rocm_perf.ingest.io.source import MAX_RATIO, Source
 from rocm_perf.units import format_bytes
@@ -133,8 +134,7 @@ def _behind_padding(buffer: bytes, position: int) -> int:
     return padding.end() if padding else position
 
 
-@dataclass
-class _Clock:
+class _Clock(msgspec.Struct):
     """A clock of one sequence: its last reading, and its offset to the boot clock."""
 
     last: int
@@ -150,15 +150,14 @@ class _Clock:
         return value + self.behind
 
 
-@dataclass
-class Sequence:
+class Sequence(msgspec.Struct):
     """The names that one writer defines once and then refers to by number."""
 
-    names: dict[int, str] = field(default_factory=dict)
-    categories: dict[int, str] = field(default_factory=dict)
-    notes: dict[int, str] = field(default_factory=dict)
-    strings: dict[int, str] = field(default_factory=dict)
-    clocks: dict[int, _Clock] = field(default_factory=dict)
+    names: dict[int, str] = msgspec.field(default_factory=dict)
+    categories: dict[int, str] = msgspec.field(default_factory=dict)
+    notes: dict[int, str] = msgspec.field(default_factory=dict)
+    strings: dict[int, str] = msgspec.field(default_factory=dict)
+    clocks: dict[int, _Clock] = msgspec.field(default_factory=dict)
     default_clock: int = 0
     default_track: int = 0
 
@@ -187,11 +186,10 @@ class Sequence:
                 self.clocks[clock.clock_id] = _Clock(now, unit, clock.is_incremental, boot - now)
 
 
-@dataclass
-class Clocks:
+class Clocks(msgspec.Struct):
     """Machine-wide clocks, as offsets from the boot clock that the trace runs on."""
 
-    offsets: dict[int, int] = field(default_factory=dict)
+    offsets: dict[int, int] = msgspec.field(default_factory=dict)
 
     def learn(self, snapshot: Any, sequence: Sequence) -> None:
         boot = next((clock.timestamp for clock in snapshot.clocks if clock.clock_id == _BOOT_CLOCK), None)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.perfetto.packets import Clocks, Packets, Sequence, text
@@ -88,8 +88,7 @@ class Columns:
         self._rows = []
 
 
-@dataclass
-class Track:
+class Track(msgspec.Struct):
     """What the trace says about a track."""
 
     name: str = ""
@@ -102,15 +101,14 @@ class Track:
     command: str | None = None
 
 
-@dataclass
-class Recording:
+class Recording(msgspec.Struct):
     """Everything in a trace that fills tables."""
 
-    slices: Columns = field(default_factory=lambda: Columns(_SLICE_SCHEMA))
-    readings: Columns = field(
+    slices: Columns = msgspec.field(default_factory=lambda: Columns(_SLICE_SCHEMA))
+    readings: Columns = msgspec.field(
         default_factory=lambda: Columns({"time_ns": pl.Int64, "track": pl.UInt64, "value": pl.Float64})
     )
-    counters: Columns = field(
+    counters: Columns = msgspec.field(
         default_factory=lambda: Columns(
             {
                 "dispatch_id": pl.Int64,
@@ -121,10 +119,10 @@ class Recording:
             }
         )
     )
-    tracks: dict[int, Track] = field(default_factory=lambda: defaultdict(Track))
-    lost: Counter[str] = field(default_factory=Counter)
+    tracks: dict[int, Track] = msgspec.field(default_factory=lambda: defaultdict(Track))
+    lost: Counter[str] = msgspec.field(default_factory=Counter)
     os: str | None = None
-    _open: dict[int, list[Row | None]] = field(default_factory=lambda: defaultdict(list))
+    _open: dict[int, list[Row | None]] = msgspec.field(default_factory=lambda: defaultdict(list))
     _kernels: int = 0
 
     def gather(self, packets: Packets) -> None:

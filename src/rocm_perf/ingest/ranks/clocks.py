@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.ingest.ranks.ends import Ends, ends_of
 from rocm_perf.ingest.ranks.solving import FEWEST, Solution, seen_from, solve
@@ -18,8 +19,7 @@ _PPM = 1e6
 _MOST_TRIES = 3
 
 
-@dataclass(frozen=True)
-class NodeClock:
+class NodeClock(msgspec.Struct, frozen=True):
     """How the clock of one node relates to that of its domain, and the collectives that say so."""
 
     domain: int

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -13,8 +12,7 @@ from rocm_perf.ingest.ranks.fitting import Floats
 _FEWEST_SHORTEST = 10  # collectives of the shortest kinds that the others are judged by
 
 
-@dataclass(frozen=True)
-class Ends:
+class Ends(msgspec.Struct, frozen=True):
     """When collectives ended on each clock: `ends` has a row per node and a column per collective, counted from
     `origins_ns`, NaN where a node took no part. `turns` and `kinds` number the collectives and what they did,
     `transfers` is how long they took the rank that came last."""

@@ -4,9 +4,9 @@ begins. Recordings may begin and end with different collectives."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -22,8 +22,7 @@ _SURELY_NS = 1_000.0  # and by so much
 _CELLS = 1 << 18  # collectives of as many members as are laid beside the reference at once
 
 
-@dataclass(frozen=True)
-class Shift:
+class Shift(msgspec.Struct, frozen=True):
     """A way to lay two sequences beside each other: turn i of the member is turn i + `by` of the other.
     `rhythm_ns`: by how much the times between their ends differ. `offset_ns`: between their clocks."""
 

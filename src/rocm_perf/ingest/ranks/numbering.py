@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.ranks.matching import NO_TURN, Shift, best_shifts, turns_of
@@ -45,8 +44,7 @@ def _group_turns(members: list[Member], number: int, kinds: ClockKinds) -> pl.Da
     return pl.concat(frames).with_columns(group_number=pl.lit(number, pl.Int64))
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(msgspec.Struct, frozen=True):
     """How the members of a group lie beside one of them."""
 
     reference: Member

@@ -8,8 +8,8 @@ transfers later than the others, every time, and that must not pass for an offse
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -27,16 +27,14 @@ _LEAST_SPREAD_NS = 200.0  # no kind counts as more exact than this
 _LEVEL = Line(0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """What is added to the times of a node, and which collectives say so."""
 
     line: Line
     used: npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(msgspec.Struct, frozen=True):
     """The fits of all nodes that can be reached from the reference, whose clock is the common one; and the median end
     of each collective on it. Nodes are rows of `Ends`."""
 

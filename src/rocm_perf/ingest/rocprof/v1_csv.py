@@ -5,8 +5,7 @@ this reader.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError, InputError
@@ -21,8 +20,7 @@ _COUNTER_NAME = r"^[A-Za-z_]\w*(\[\d+\])*$"
 _NOT_COLLECTED = "None"  # what rocprof writes for a counter that a dispatch lacks
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """The layout of a wide table: column of `dispatches` -> the names that it has had."""
 
     columns: dict[str, tuple[str, ...]]

@@ -8,9 +8,9 @@ nanoseconds of the node's boot clock.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.ingest import agents, domains
 from rocm_perf.ingest.io.csv import PLACE, drop_incomplete, hexadecimal, integer, read_csv, real

@@ -7,8 +7,8 @@ process.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest import domains
@@ -31,8 +31,7 @@ from rocm_perf.ingest.rocprofv3.pc_sampling import instruction_type, stall_reaso
 _NO_SYMBOL = KernelSymbol()
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(msgspec.Struct, frozen=True):
     """What the numbers in the records of one process mean."""
 
     kinds: dict[int, str]

@@ -4,8 +4,8 @@ HSA node, as in rocprofv3's agent_info."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+import msgspec
 import polars as pl
 
 from rocm_perf.errors import EmptyCaptureError
@@ -19,12 +19,11 @@ _AGENT = re.compile(r"Agent\s+\d+\s*")
 _PLACEHOLDERS = ("", "CPU-XX", "GPU-XX", "N/A")
 
 
-@dataclass
-class _Agent:
+class _Agent(msgspec.Struct):
     """What rocminfo prints about one agent: the first value of each key, and the size of its memory pools."""
 
-    values: dict[str, str] = field(default_factory=dict)
-    pools: dict[str, int] = field(default_factory=dict)
+    values: dict[str, str] = msgspec.field(default_factory=dict)
+    pools: dict[str, int] = msgspec.field(default_factory=dict)
     segment: str = ""
 
     def take(self, key: str, value: str) -> None:

@@ -4,7 +4,7 @@ where it reserved a segment tells (CUDACachingAllocator: round_size, should_spli
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 GRANULE = 512  # kMinBlockSize: sizes are rounded up to it
 _SMALL_SEGMENT = 2 << 20  # kSmallBuffer: of the pool of small blocks; segments of large ones are larger
@@ -16,8 +16,7 @@ def rounded(size: int) -> int:
     return max(-(-size // GRANULE) * GRANULE, GRANULE)
 
 
-@dataclass(eq=False)
-class _Block:
+class _Block(msgspec.Struct, eq=False):
     address: int
     size: int
     is_large: bool

@@ -7,8 +7,9 @@ from the releases that follow: such memory appears as allocated at the first eve
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from rocm_perf.ingest.torch_memory.blocks import Blocks, rounded
 from rocm_perf.ingest.torch_memory.stacks import Stacks
@@ -24,8 +25,7 @@ _ADDRESSES = 1 << 64
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class DeviceEvents:
+class DeviceEvents(msgspec.Struct, frozen=True):
     """The events of one device, with when each happened, and its segments."""
 
     device: int
@@ -34,14 +34,13 @@ class DeviceEvents:
     segments: Sequence[Segment]
 
 
-@dataclass
-class _Given:
+class _Given(msgspec.Struct):
     """The memory given out so far, by address."""
 
-    rows: list[Row] = field(default_factory=list)
-    earlier: list[Row] = field(default_factory=list)
-    live: dict[int, Row] = field(default_factory=dict)
-    blocks: Blocks = field(default_factory=Blocks)
+    rows: list[Row] = msgspec.field(default_factory=list)
+    earlier: list[Row] = msgspec.field(default_factory=list)
+    live: dict[int, Row] = msgspec.field(default_factory=dict)
+    blocks: Blocks = msgspec.field(default_factory=Blocks)
 
 
 def allocations(recorded: DeviceEvents, stacks: Stacks) -> list[Row]:

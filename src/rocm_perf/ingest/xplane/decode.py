@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
 import polars as pl
 
 from rocm_perf.ingest.io.protobuf import BYTES, BrokenMessageError, Field, decoded, fields
@@ -26,16 +26,15 @@ Value = int | float | str
 Reader = Callable[[Any, Mapping[int, str]], Value | None]
 
 
-@dataclass
-class Space:
+class Space(msgspec.Struct):
     """What one file holds."""
 
-    planes: list[Plane] = field(default_factory=list)
-    programs: dict[int, bytes] = field(default_factory=dict)  # by program id: an undecoded HloProto
-    hosts: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    damage: list[str] = field(default_factory=list)
+    planes: list[Plane] = msgspec.field(default_factory=list)
+    programs: dict[int, bytes] = msgspec.field(default_factory=dict)  # by program id: an undecoded HloProto
+    hosts: list[str] = msgspec.field(default_factory=list)
+    errors: list[str] = msgspec.field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
+    damage: list[str] = msgspec.field(default_factory=list)
 
 
 def decode_space(data: bytes) -> Space:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+import msgspec
+
 from rocm_perf.ingest.io.protobuf import decoded
 from rocm_perf.ingest.xplane.messages import hlo_messages
 
@@ -35,8 +37,7 @@ _PACKAGES = "-packages/"
 _MOST_FRAMES = 64
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """One array: its element type, and its sizes."""
 
     dtype: str
@@ -86,8 +87,7 @@ class Instruction:
         return shapes
 
 
-@dataclass(frozen=True)
-class Collective:
+class Collective(msgspec.Struct, frozen=True):
     """A communication: its name, and how many devices take part; None where that is all of them."""
 
     name: str

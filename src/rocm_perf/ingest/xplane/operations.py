@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 import polars as pl
@@ -31,8 +30,7 @@ _STATED = "XLA's cost analysis"
 _COUNTED = "the shapes in its HLO"
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(msgspec.Struct, frozen=True):
     """What is known of one operation of one program."""
 
     path: tuple[tuple[str, str], ...]  # category and name of everything around it, outermost first

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 import polars as pl
 
 # The statistics that are used, as xplane_schema.cc (github.com/openxla/xla) names them, and the columns they become.
@@ -36,8 +36,7 @@ _DEVICE = re.compile(r"/device:(GPU|TPU|CUSTOM):(?:\D*:)?(\d{1,9})")
 Facts = Mapping[str, int | float | str]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One timeline: a thread, a stream, or what a tool derived of others."""
 
     number: int
@@ -45,13 +44,12 @@ class Line:
     events: pl.DataFrame
 
 
-@dataclass(frozen=True)
-class Plane:
+class Plane(msgspec.Struct, frozen=True):
     """One device, or the threads of one host."""
 
     name: str
     lines: tuple[Line, ...]
-    facts: Facts = field(default_factory=dict)
+    facts: Facts = msgspec.field(default_factory=dict)
 
     @property
     def device(self) -> tuple[str, int] | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import polars as pl
 
 TrackKind = Literal["phases", "path", "gaps", "queue", "copies", "thread", "ranges", "counter"]
@@ -23,8 +23,7 @@ READING = {"at_ns": pl.Int64, "value": pl.Float64}
 FLOW = {"cause": pl.UInt32, "effect": pl.UInt32}  # rows of `slices`: what launched, and what was launched
 
 
-@dataclass(frozen=True, eq=False)
-class Track:
+class Track(msgspec.Struct, frozen=True, eq=False):
     """One row of the timeline: `length` slices from `first` on, or as many readings of a counter."""
 
     kind: TrackKind
@@ -35,8 +34,7 @@ class Track:
     unit: str = ""  # of a counter
 
 
-@dataclass(frozen=True, eq=False)
-class SliceDetail:
+class SliceDetail(msgspec.Struct, frozen=True, eq=False):
     """One thing that is known of neighbouring slices, the first of which is `first`; null where it was not recorded."""
 
     label: str
@@ -46,8 +44,7 @@ class SliceDetail:
     is_text: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True, eq=False):
     """The tracks in the order in which they are shown. Slices and readings of a track are in the order of time."""
 
     begin_ns: int  # on the recording's own clock

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from rocm_perf.analysis.emulated.build import banks_of, counting
 from rocm_perf.arch.catalog import find_gpu

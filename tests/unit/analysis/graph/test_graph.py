@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rocm_perf.analysis.graph import Graph, build, forward, retimed_wall_ns, slack
 from rocm_perf.analysis.graph.graph import START

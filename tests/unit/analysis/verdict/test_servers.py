@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from rocm_perf.analysis.verdict.servers import serving_remedy
 from rocm_perf.analysis.verdict.setting import setting

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rocm_perf.analysis.graph import build
 from rocm_perf.analysis.verdict.setting import setting

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.model.results.timeline import FLOW, READING, SLICE
 from rocm_perf.render.page.payload import payload

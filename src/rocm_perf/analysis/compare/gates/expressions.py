@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from rocm_perf.errors import UsageError
 
@@ -41,8 +42,7 @@ _SUBJECTS: dict[str, Subject] = {
 }
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """A bound on a value: above it, or below it, is too much."""
 
     of: Of
@@ -51,8 +51,7 @@ class Limit:
     dimension: Dimension | None  # None: a share goes with everything
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(msgspec.Struct, frozen=True):
     """One `--fail-on`."""
 
     text: str

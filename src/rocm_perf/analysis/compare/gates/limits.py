@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.compare.gates.expressions import Limit, Of
 from rocm_perf.model.results.check import Check, Outcome
@@ -13,8 +14,7 @@ _WORST_FIRST: tuple[Outcome, ...] = ("failed", "undecided", "passed")
 _SHOWN = 8
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """What is known about one value: a range for each way to look at it, or why there is none."""
 
     name: str

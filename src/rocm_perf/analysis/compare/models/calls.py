@@ -23,8 +23,7 @@ _plain_kernel = lru_cache(maxsize=65_536)(plain_name)
 _plain_operator = lru_cache(maxsize=65_536)(plain_operator)
 
 
-@dataclass(frozen=True)
-class GpuWork:
+class GpuWork(msgspec.Struct, frozen=True):
     """A kernel, copy or fill; its time is the mean over the steps that run the same calls."""
 
     name: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
@@ -53,8 +53,7 @@ def _of_backward(tree: OperatorTree, forward: pl.Series) -> pl.Series:
     return modules
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """The operators around a call, the outermost first, and which call that one is."""
 
     around: tuple[str, ...]

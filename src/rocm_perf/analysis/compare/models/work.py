@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.carried import carried_over
@@ -22,8 +22,7 @@ _WORK = ["node", "agent_id", "start_ns", "launch_ns", "owner", "gpu_ns"]
 _NOWHERE = Surroundings(around=(), root=-1, root_shapes=None)
 
 
-@dataclass(frozen=True)
-class StepWork:
+class StepWork(msgspec.Struct, frozen=True):
     """What a side runs in one step (or run) on one GPU."""
 
     calls: tuple[GpuCall, ...]

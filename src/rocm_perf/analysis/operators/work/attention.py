@@ -5,7 +5,7 @@ What is counted of them is said in `model/attention.py`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, element_bytes
 from rocm_perf.analysis.operators.work.signature import Formula, formulas

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
+
+import msgspec
 
 from rocm_perf.analysis.operators.work.routed import Routed
 from rocm_perf.analysis.operators.work.step_lengths import StepLengths
@@ -30,8 +31,7 @@ class NotRecordedError(ValueError):
     """The work depends on something that the profiler does not record."""
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(msgspec.Struct, frozen=True):
     """The operations of a call, and what it moves beside the tensors of its arguments."""
 
     flops: int | None
@@ -49,8 +49,7 @@ class Counted:
     bytes_doubt: str | None = None
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """The arguments by the names of the operator's schema; those that were not given are absent."""
 
     arguments: Mapping[str, Argument]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.model.torch_call import Argument
@@ -39,8 +40,7 @@ _CONVOLUTION_BACKWARD = "convolution_backward"
 _GRADIENTS = 2  # of input and of weight, each with half of the FLOPs
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """What of a call's work one launch of a kernel does: fractions, the bytes of its own pass, or why it is unknown."""
 
     flops: float | None = 1.0

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
+
+import msgspec
+from msgspec.structs import replace
 
 from rocm_perf.analysis.operators.work import elementwise
 from rocm_perf.analysis.operators.work.call import (
@@ -104,8 +106,7 @@ def fused_operators(name: str) -> tuple[list[str], list[str]]:
     return best[-1][2], [word for word in best[-1][3] if word]
 
 
-@dataclass(frozen=True)
-class FusedWork:
+class FusedWork(msgspec.Struct, frozen=True):
     """What a generated kernel computes, the bytes that it moves, and how those are known."""
 
     counted: Counted

@@ -6,8 +6,9 @@ that are read are at most those of every expert that could be chosen.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
+
+from msgspec.structs import replace
 
 from rocm_perf.analysis.operators.work.call import (
     Call,

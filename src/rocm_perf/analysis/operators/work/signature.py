@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from rocm_perf.analysis.operators.work.call import Call, Count
 from rocm_perf.model.torch_call import Argument
@@ -20,8 +22,7 @@ _ROLES = _WRITTEN + _UPDATED + _PARTLY
 _REST, _REST_PARTLY = "...", "...~"
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(msgspec.Struct, frozen=True):
     """How the work of the operators of one name is counted."""
 
     operator: str  # may end in `*`

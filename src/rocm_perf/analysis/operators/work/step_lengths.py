@@ -12,8 +12,9 @@ prompts alone these suffice, but for the tokens that were in the cache before.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 MARK = r"sqsk|execute_context_[1-9]"  # what the name of such a range matches
 
@@ -23,8 +24,7 @@ _PROMPTS = re.compile(r"execute_context_(\d+)\((\d+)(?:_(\d+))?\)_generation_0\(
 _SUMS = ("sq", "sk", "sqsq", "sqsk")
 
 
-@dataclass(frozen=True)
-class StepLengths:
+class StepLengths(msgspec.Struct, frozen=True):
     """The sums over the sequences of one step."""
 
     queries: int

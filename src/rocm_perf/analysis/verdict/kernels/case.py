@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.headroom import Headroom
@@ -19,8 +19,7 @@ _MORE_FIT = 1.5  # times as many waves as run: then it is not what each of them 
 _OF_THE_LAUNCH: tuple[Label, ...] = ("launch/latency", "occupancy")
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """Everything that is known of one kernel that holds much of the time."""
 
     subject: Subject

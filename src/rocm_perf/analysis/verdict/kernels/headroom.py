@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.roofline.amounts import AT_LEAST
 from rocm_perf.analysis.roofline.counted import NOT_COUNTED
@@ -26,8 +27,7 @@ _AT_MOST = "at most"  # how doubts say that an amount is the most that it may be
 _PARTLY = (NOT_COUNTED, "bytes are missing")  # how doubts about bytes say that there are more
 
 
-@dataclass(frozen=True)
-class Headroom:
+class Headroom(msgspec.Struct, frozen=True):
     """`share`: the part of its time that a kernel would lose at the roof, at most; None where no roof that it could
     reach is known."""
 

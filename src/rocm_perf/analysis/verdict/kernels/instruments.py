@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.kernels.instructions import (
     BOTH_WAITS,
@@ -38,8 +39,7 @@ _CLASSES = {
 }
 
 
-@dataclass(frozen=True)
-class Instrument:
+class Instrument(msgspec.Struct, frozen=True):
     """`label`: the cause; `share`: of the kernel's time that the waves are stalled, at most to be gained."""
 
     kernel: str | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.element_types import is_f64_product
@@ -26,8 +27,7 @@ _ADDS_BY_INDEX = re.compile(
 _Row = TypeVar("_Row", Hotspot, Bottleneck, KernelRoofline, KernelOnPath)
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """Kernels of one name, and everything that is known of them, the costliest instance first."""
 
     name: str
