@@ -144,12 +144,21 @@ def _here(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
     """What is said of each recording, or of a window of the one, by this process."""
     from rocm_perf.ingest.helpers import reading_helpers
 
-    with reading_helpers(later=[*args.paths[1:], *args.captures]):
+    with reading_helpers(later=_read_later(args)):
         load_libraries()
         from rocm_perf.cli.recording_size import windows_of
 
         windows = windows_of(args)
         return _of_windows(args, windows) if windows else _of_recordings(args)
+
+
+def _read_later(args: argparse.Namespace) -> list[Path]:
+    """The files that are read after others, by helpers if there are any, which begin with the last. The one recording
+    comes behind its captures: it is mostly the largest file, and this process has the analyses to import."""
+    is_read_whole = not args.in_parts and isinstance(args.window, str)
+    if args.captures and len(args.paths) == 1 and is_read_whole:
+        return [*args.captures, *args.paths]
+    return [*args.paths[1:], *args.captures]
 
 
 def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
@@ -181,8 +190,9 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
 
 
 def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Document], list[Failure]]:
-    from rocm_perf.analysis.overview import examine, overview
+    from rocm_perf.analysis.overview import examine, formulas, overview
 
+    formulas()  # imports every analysis, while helpers read
     with reading():
         loaded = _load(args)
     analyse = overview if args.window == "all" else examine

@@ -68,9 +68,10 @@ def load_path(
 ) -> list[Loaded]:
     """Every run at `path`, which may be a file or a folder; `as_one` takes all files as one run, `window` what starts
     in it. Graph replays are joined with `captures` and with those among the runs, which are then left out."""
-    _require_there(captures)
+    _require_there([*captures, path])
     expect_files(captures)
-    return _joined(_load_one(path, as_one=as_one, window=window), load_captures(captures))
+    given = load_captures(captures)  # first: a helper may be reading the recording meanwhile
+    return _joined(_load_one(path, as_one=as_one, window=window), given)
 
 
 def _load_one(path: Path, *, as_one: bool = False, window: TimeWindow | None = None) -> list[Loaded]:
