@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.forest import is_outermost, nearest, subtree_sums
+from rocm_perf.analysis.basis.forest import is_outermost, subtree_sums
 from rocm_perf.analysis.basis.module_spans import bare_names, is_module
-from rocm_perf.analysis.operators.frames import is_call_site
 from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.model.results.operators import Place
 
@@ -41,15 +40,8 @@ def modules(tree: OperatorTree, backward: pl.Series | None) -> tuple[Place, ...]
 
 def call_sites(tree: OperatorTree, backward: pl.Series | None) -> tuple[Place, ...]:
     """Python functions outside torch, each with the operators that it called first-hand: no time counts twice."""
-    spans = tree.spans
-    is_site = is_call_site(spans)
-    if not is_site.any():
-        return ()
-    rows = tree.operators["row"]
-    site = nearest(spans["parent"], is_site).gather(rows)
     table = tree.operators.with_columns(
-        _or_none(tree, backward).gather(rows).alias("backward_ns"),
-        spans["name"].gather(site).alias("site"),
+        _or_none(tree, backward).gather(tree.operators["row"]).alias("backward_ns"),
         pl.col("operator").is_null().alias("is_call"),
     ).drop_nulls("site")
     return _places(

@@ -10,12 +10,12 @@ from rocm_perf.analysis.basis.forest import itself_or_around, nearest
 from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.module_spans import is_nn_module
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.operators.frames import repeats_forward
 from rocm_perf.analysis.operators.tree import BACKWARD, ENGINE, OperatorTree, backward_links, operator_tree
 from rocm_perf.model.trace import Trace
 
 PASSES = ("forward", "recomputed", "backward")
 _PASS = pl.Enum(PASSES)
-_AGAIN = r"^torch/utils/checkpoint\.py\(\d+\): recompute_fn$"
 
 
 class Passes(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ def _runs_again(spans: pl.DataFrame, is_step: pl.Series, links: pl.DataFrame) ->
     """
     inside = nearest(spans["parent"], is_step).is_not_null() & ~is_step
     module = is_nn_module(spans)
-    frame = (spans["category"] == "python") & named(spans["name"], pl.col("name").str.contains(_AGAIN))
+    frame = repeats_forward(spans)
     noted = (spans["category"] == "operator") & (spans["sequence"] >= 0).fill_null(False)
     noted = noted & ~_differentiated(spans, is_step, links)
     again = inside & (module | frame | noted)

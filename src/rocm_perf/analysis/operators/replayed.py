@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from rocm_perf.analysis.basis.forest import itself_or_around
-from rocm_perf.analysis.basis.module_spans import is_module
 from rocm_perf.analysis.basis.nested import THREAD, by_category, enclosing, nest
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.operators.frames import is_call_site
+from rocm_perf.analysis.operators.frames import is_call_site, is_looked_at
+from rocm_perf.analysis.operators.kept_rows import KeptRows, kept_rows
 from rocm_perf.model.trace import Trace
 
 BY_CAPTURE = "the operator that launched it when its graph was captured"
@@ -32,58 +32,53 @@ class _Captured(msgspec.Struct, frozen=True):
     launches: pl.DataFrame
 
 
+def with_sites(nested: pl.DataFrame) -> pl.DataFrame:
+    """The spans with `site`: the innermost of the user's functions around each, or itself."""
+    site = itself_or_around(nested["parent"], is_call_site(nested))
+    return nested.with_columns(nested["name"].gather(site).alias("site"))
+
+
 def with_replays(
-    trace: Trace, spans: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame
+    trace: Trace, nested: pl.DataFrame, kernels: pl.DataFrame, copies: pl.DataFrame
 ) -> tuple[pl.DataFrame, Work]:
-    """The spans with those of every replay, right behind the span that launched it; and the kernels and copies with
-    their rows among them, those of replays owned by captured operators."""
+    """The spans that are looked at with those of every replay, right behind the span that launched it; and the kernels
+    and copies with their rows among them, those of replays owned by captured operators."""
+    recorded = kept_rows(nested["parent"], is_looked_at(nested))
     if not trace.has("captured_ops") or kernels["captured_launch"].null_count() == kernels.height:
-        return spans, (kernels, copies)
+        return recorded.spans(nested), (_moved(kernels, recorded), _moved(copies, recorded))
     captured = _captured(trace)
     placed = kernels.join(
         captured.launches, left_on="captured_launch", right_on="launch_id", how="left", maintain_order="left"
     )
-    replays = _replays(placed, spans, captured)
-    room = _room(replays, spans.height)
-    added = _added(trace, replays.with_columns(_later(replays["around"], room)), captured)
-    together = _in_order(pl.concat([_moved_spans(spans, room), added], how="diagonal_relaxed"))
-    innermost = itself_or_around(together["parent"], together["category"] == "operator")
-    together = together.with_columns(innermost.gather(together["parent"]).alias("operator"))
-    return together, (_owned(_moved(placed, room), replays), _moved(copies, room))
+    replays = _replays(placed, nested, captured, recorded)
+    moved = recorded.later(_room(replays, nested.height))
+    around = {"around": moved.of(replays["around"]), "site": nested["site"].gather(replays["around"])}
+    added = _added(trace, replays.with_columns(**around), captured)
+    together = _in_order(pl.concat([moved.spans(nested), added], how="diagonal_relaxed"))
+    return together, (_owned(_moved(placed, moved), replays), _moved(copies, moved))
 
 
 @once_per_trace
 def _captured(trace: Trace) -> _Captured:
-    """Of captured spans, operators, modules and the user's functions that called them: other frames lie between."""
     ops = trace.table("captured_ops").with_row_index("place").sort("captured_graph", maintain_order=True)
-    nested = nest(by_category(ops.select("place", *_TRACK, *_SPAN, "start_ns", "end_ns")), _TRACK)
+    nested = with_sites(nest(by_category(ops.select("place", *_TRACK, *_SPAN, "start_ns", "end_ns")), _TRACK))
     launches = trace.table("captured_launches").select("launch_id", *_TRACK, time_ns="start_ns")
     around = enclosing(nested, launches, _TRACK)
-    parents, is_operator = nested["parent"], nested["category"] == "operator"
-    kept = is_operator | is_module(nested) | _callers(nested, around, is_operator)
-    row = kept.cum_sum() - kept.cast(pl.UInt32)  # of what is kept
-    to_kept = row.gather(itself_or_around(parents, kept))
-    ends = pl.concat([row, pl.Series([kept.sum()], dtype=row.dtype)])
-    spans = nested.with_columns(
-        row=row, parent=to_kept.gather(parents), behind=ends.gather(nested["behind"])
-    ).filter(kept)
-    owner = row.gather(itself_or_around(parents, is_operator)).gather(around)
+    rows = kept_rows(nested["parent"], is_looked_at(nested))
+    operator = itself_or_around(nested["parent"], nested["category"] == "operator")
     return _Captured(
-        spans=spans.select("captured_graph", "row", "parent", "behind", "place", *_SPAN),
-        launches=launches.select("launch_id", "captured_graph", own=owner, inside=to_kept.gather(around)),
+        spans=rows.spans(nested).select("captured_graph", "row", "parent", "behind", "place", "site", *_SPAN),
+        launches=launches.select(
+            "launch_id", "captured_graph", own=rows.of(operator.gather(around)), inside=rows.of(around)
+        ),
     )
 
 
-def _callers(nested: pl.DataFrame, around: pl.Series, is_operator: pl.Series) -> pl.Series:
-    """The user's functions that called an operator or made a launch first-hand."""
-    site = itself_or_around(nested["parent"], is_call_site(nested))
-    callers = pl.concat([site.gather(nested["parent"]).filter(is_operator), site.gather(around)])
-    return pl.repeat(False, nested.height, eager=True).scatter(callers.drop_nulls().unique(), True)
-
-
-def _replays(kernels: pl.DataFrame, spans: pl.DataFrame, captured: _Captured) -> pl.DataFrame:
+def _replays(
+    kernels: pl.DataFrame, nested: pl.DataFrame, captured: _Captured, recorded: KeptRows
+) -> pl.DataFrame:
     """Each replay with its graph, the span that launched it (`around`), the row `at` which its spans go in, how many
-    they are (`size`), and the `shift` from their rows in their graph to those among all spans."""
+    they are (`size`), and the `shift` from their rows in their graph to those among all that is kept."""
     sizes = captured.spans.group_by("captured_graph").agg(
         pl.len().cast(pl.Int64).alias("size"), pl.col("row").min().cast(pl.Int64).alias("lowest")
     )
@@ -92,12 +87,12 @@ def _replays(kernels: pl.DataFrame, spans: pl.DataFrame, captured: _Captured) ->
         sizes, on="captured_graph", maintain_order="left"
     )
     points = replays.select(*THREAD[:-1], tid="launch_tid", time_ns="launch_ns")
-    around = enclosing(spans, points).cast(pl.Int64)
-    ordered = replays.with_columns(around=around, at=(around + 1).fill_null(spans.height)).sort(
+    around = enclosing(nested, points).cast(pl.Int64)
+    ordered = replays.with_columns(around=around, at=(around + 1).fill_null(nested.height)).sort(
         "at", maintain_order=True
     )
     before = pl.col("size").cum_sum() - pl.col("size")
-    return ordered.with_columns((pl.col("at") + before - pl.col("lowest")).alias("shift"))
+    return ordered.with_columns(shift=recorded.numbers.gather(ordered["at"]) + before - pl.col("lowest"))
 
 
 def _room(replays: pl.DataFrame, rows: int) -> pl.Series:
@@ -109,16 +104,6 @@ def _room(replays: pl.DataFrame, rows: int) -> pl.Series:
     return moves
 
 
-def _later(rows: pl.Series, room: pl.Series) -> pl.Series:
-    """The rows after they have moved."""
-    moved: pl.Series = (rows + room.gather(rows)).cast(pl.UInt32)
-    return moved.alias(rows.name)
-
-
-def _moved_spans(spans: pl.DataFrame, room: pl.Series) -> pl.DataFrame:
-    return spans.with_columns(_later(spans[name], room) for name in ("row", "parent", "behind"))
-
-
 def _in_order(spans: pl.DataFrame) -> pl.DataFrame:
     """The spans each at its row: every row is there once, so nothing has to be sorted."""
     order = np.empty(spans.height, np.uint32)
@@ -126,8 +111,8 @@ def _in_order(spans: pl.DataFrame) -> pl.DataFrame:
     return spans[order]
 
 
-def _moved(work: pl.DataFrame, room: pl.Series) -> pl.DataFrame:
-    return work.with_columns(_later(work[name], room) for name in _ROWS if name in work.columns)
+def _moved(work: pl.DataFrame, rows: KeptRows) -> pl.DataFrame:
+    return work.with_columns(rows.of(work[name]) for name in _ROWS if name in work.columns)
 
 
 def _added(trace: Trace, replays: pl.DataFrame, captured: _Captured) -> pl.DataFrame:
@@ -143,6 +128,7 @@ def _added(trace: Trace, replays: pl.DataFrame, captured: _Captured) -> pl.DataF
         place=pl.col("place").cast(pl.Int64) + trace.rows("ops"),
         row=(pl.col("row") + shift).cast(pl.UInt32),
         parent=pl.coalesce((pl.col("parent") + shift).cast(pl.UInt32), "around"),
+        site=pl.coalesce("site_right", "site"),
         behind=(pl.col("behind") + shift).cast(pl.UInt32),
     )
 

@@ -1,4 +1,4 @@
-"""Operators and Python frames nested as they ran, and the GPU work that each operator owns."""
+"""Operators and modules nested as they ran, and the GPU work that each operator owns."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.callers import with_callers
-from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, subtree_sums, sums_at
+from rocm_perf.analysis.basis.forest import is_outermost, itself_or_around, nearest, subtree_sums, sums_at
 from rocm_perf.analysis.basis.keys import named, numbers
 from rocm_perf.analysis.basis.nested import THREAD, enclosing, nested_ops, with_launch
 from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_copies
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.operators.replayed import with_replays
+from rocm_perf.analysis.operators.replayed import with_replays, with_sites
 from rocm_perf.model.trace import Trace
 
 BY_LAUNCH = "the launching call lies inside the operator, on its thread"
@@ -28,13 +28,13 @@ _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
 class OperatorTree(msgspec.Struct, frozen=True):
-    """`spans`: operators, Python frames and modules as they nest, each with operator (the nearest operator around it)
-    and its times. `operators`: the operators among them, with their arguments, own times and whether they are the
-    outermost of their name; those of one `signature` have the same name and arguments, those of one `shape_id` the same
-    name, shapes and types. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known)
-    and `within`, the innermost span of any kind in which it was launched. Names are categories. GPU times are those of
-    kernels, copies and fills. `recording`: what they are rows of; a part of a recording has its earlier callers in
-    it."""
+    """`spans`: operators and modules as they nest (and the Python frames that `is_looked_at` names), each with
+    operator (the nearest operator around it), site (the innermost of the user's functions around it) and its times.
+    `operators`: the operators among them, with their arguments, own times and whether they are the outermost of their
+    name; those of one `signature` have the same name and arguments, those of one `shape_id` the same name, shapes and
+    types. `kernels` and `copies`: GPU work with owner (a row of spans), `known` (how that is known) and `within`, the
+    innermost of the spans in which it was launched. Names are categories. GPU times are those of kernels, copies and
+    fills. `recording`: what they are rows of; a part of a recording has its earlier callers in it."""
 
     recording: Trace
     spans: pl.DataFrame
@@ -53,13 +53,12 @@ def operator_tree(trace: Trace) -> OperatorTree:
     """Every operator of the timed pass, with what it did itself and what was done below it; of a part of a recording
     also those that launched its work before it began."""
     trace = with_callers(trace)
-    nested = nested_ops(trace)
-    is_operator = nested["category"] == "operator"
-    innermost = itself_or_around(nested["parent"], is_operator)
-    spans = nested.with_columns(innermost.gather(nested["parent"]).alias("operator"))
-    kernels, copies = _owned(trace, spans, innermost, [timed_by_kernel(trace), timed_copies(trace)])
-    spans, (kernels, copies) = with_replays(trace, spans, kernels, copies)
-    timed = _with_times(spans, kernels, copies)
+    nested = with_sites(nested_ops(trace))
+    innermost = itself_or_around(nested["parent"], nested["category"] == "operator")
+    kernels, copies = _owned(trace, nested, innermost, [timed_by_kernel(trace), timed_copies(trace)])
+    spans, (kernels, copies) = with_replays(trace, nested, kernels, copies)
+    operator = nearest(spans["parent"], spans["category"] == "operator").alias("operator")
+    timed = _with_times(spans.with_columns(operator), kernels, copies)
     operators = _operators(trace, timed)
     return OperatorTree(trace, spans=timed, operators=operators, kernels=kernels, copies=copies)
 

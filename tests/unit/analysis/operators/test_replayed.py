@@ -37,9 +37,18 @@ def test_modules_hold_what_ran_in_them() -> None:
 
 def test_replays_lie_in_the_function_that_launched_them() -> None:
     spans = operator_tree(ADOPTED).spans
-    launching = spans.filter(spans["name"] == "serve.py(9): replay")
-    assert launching["gpu_total_ns"].to_list() == [100, 50, 100]
+    assert set(spans["site"]) == {"serve.py(9): replay"}
+    assert [(site.name, site.gpu_ns) for site in operators(ADOPTED).call_sites] == [
+        ("serve.py(9): replay", 250)
+    ]
+
+
+def test_spans_of_replays_are_numbered_in_the_order_in_which_they_ran() -> None:
+    spans = operator_tree(ADOPTED).spans
     assert spans["row"].to_list() == list(range(spans.height))
+    modules = spans.filter(spans["parent"].is_null())
+    assert modules["gpu_total_ns"].to_list() == [100, 50, 100]
+    assert modules["behind"].to_list() == [*modules["row"][1:], spans.height]
 
 
 def test_the_host_sees_nothing_of_the_capture() -> None:
