@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.packed_tables import PackedTable, packed, unpacked
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.survey import Survey
 from rocm_perf.model import schema
@@ -45,6 +47,16 @@ class Part(msgspec.Struct, frozen=True):
     numbering: Numbering | None = None
     sensing: Sensing | None = None
     collection: CollectionRecord | None = None  # the record of rocm-perf's own runs
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How a helper sends it: with packed tables."""
+        facts = msgspec.structs.asdict(self)
+        tables = {name: packed(table) for name, table in facts.pop("tables").items()}
+        return _restored, (tables, facts)
+
+
+def _restored(tables: Mapping[str, PackedTable], facts: Mapping[str, Any]) -> Part:
+    return Part(tables={name: unpacked(table) for name, table in tables.items()}, **facts)
 
 
 def part(
