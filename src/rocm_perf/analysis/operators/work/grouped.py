@@ -4,7 +4,8 @@ are. A first product leads from the hidden width up to an inner one, of which it
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.operators.work.call import (
     Call,
@@ -21,8 +22,7 @@ _SUM = re.compile(r"^_finalize_matmul|moe::dev::finalize")
 _CONVERSION = re.compile(r"quantize_with_block_size")
 
 
-@dataclass(frozen=True)
-class _Stage:
+class _Stage(msgspec.Struct, frozen=True):
     """[rows, depth] x [experts, depth, columns], and the bytes of what goes in and comes out beside the weights."""
 
     product: Product

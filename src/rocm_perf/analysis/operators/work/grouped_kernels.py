@@ -12,7 +12,8 @@ the tiles of columns along x and those of rows along y (BatchedGemmInterface.h).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from rocm_perf.analysis.operators.work.call import NoFormulaError
 from rocm_perf.analysis.operators.work.routed import Grid
@@ -47,8 +48,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class ElementType:
+class ElementType(msgspec.Struct, frozen=True):
     """A type as a kernel's name has it."""
 
     name: str
@@ -67,8 +67,7 @@ class ElementType:
         return "fp8" if self.name.startswith("fp8") else self.name
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(msgspec.Struct, frozen=True):
     """One of the two products of experts."""
 
     kernel: str

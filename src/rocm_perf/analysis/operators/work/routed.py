@@ -9,8 +9,9 @@ what the operator launched. It goes with a call as one text, a line each:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from rocm_perf.model.torch_call import Argument
 
@@ -25,16 +26,14 @@ WEIGHTS = "the weights of the experts are not among its arguments"
 CHOSEN = "which experts were chosen is not recorded: at most, with the weights of every expert that could be"
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """A kernel, and its grid in workgroups where that is recorded."""
 
     kernel: str
     grid: Grid | None
 
 
-@dataclass(frozen=True)
-class Routed:
+class Routed(msgspec.Struct, frozen=True):
     """The experts that a token goes to where that is recorded, and the launches of a call."""
 
     top_k: int | None
