@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.analysis.layers.build import layers, layers_by_repetition
+from rocm_perf.analysis.modules.build import modules
 from rocm_perf.analysis.operators.build import operators
 from rocm_perf.analysis.program.graphs import graphs
 from rocm_perf.analysis.roofline.build import roofline
@@ -52,8 +54,8 @@ def test_sglang_decode_is_owned_with_its_capture_alone(find: Find) -> None:
     assert owned("SGLang decode with its capture", adopted) > 0.95
     (graph,) = graphs(adopted).rows
     assert (graph.kernels, graph.captured) == (544, ("capture_32_DECODE",))
-    layers = [place for place in operators(adopted).modules if place.name.startswith("Qwen3DecoderLayer_")]
-    assert [place.calls for place in layers] == [1] * 36
+    recorded = [place for place in operators(adopted).modules if place.name.startswith("Qwen3DecoderLayer_")]
+    assert [place.calls for place in recorded] == [1] * 36
 
 
 def test_vllm_piecewise_is_owned_piece_by_piece(find: Find) -> None:
@@ -98,3 +100,35 @@ def test_rocprofv3_links_the_launch_of_a_graph_with_its_kernels(find: Find, tmp_
 def test_the_capture_of_the_other_is_refused(find: Find, execution: str, capture: str) -> None:
     with pytest.raises(InputError, match=r"batch size \d+ was captured and \d+ is replayed"):
         load(find(execution), captures=[find(capture)])
+
+
+def test_layers_by_repetition_are_the_recorded_modules(find: Find) -> None:
+    execution, capture = map(find, SGLANG)
+    adopted = load(execution, captures=[capture])
+    (recorded,) = (line for line in modules(adopted).lines if line.name == "Qwen3DecoderLayer")
+    assert recorded.spread is not None
+    for trace in (adopted, load(execution)):  # modules are known of the first alone
+        (work,) = layers_by_repetition(trace).rows
+        (stack,) = work.stacks
+        assert (stack.layers, stack.kernels, len(stack.kinds)) == (36, 15, 1)
+        assert stack.median_ns == pytest.approx(recorded.spread.median_ns, rel=0.01)
+        assert f"Qwen3DecoderLayer_{stack.longest}" == recorded.spread.longest
+    assert layers(adopted).modules == "35 x Qwen3DecoderLayer"
+    assert layers_by_repetition(adopted).rows[0].stacks[0].modules == "Qwen3DecoderLayer"
+
+
+def test_vllm_records_no_modules_of_layers_and_has_them_by_repetition(find: Find) -> None:
+    execution, capture = map(find, VLLM)
+    result = layers(load(execution, captures=[capture]))
+    (work,) = result.rows
+    (stack,) = work.stacks
+    assert (result.known_by, work.name, stack.layers, stack.modules) == ("repetition", "mixed step", 24, None)
+    assert [kind.lacks for kind in stack.kinds] == [(), ("triton_poi_fused__to_copy_1",)]
+    assert sum(row.share for row in stack.order if row.operator == "vllm::moe_forward") > 0.7
+
+
+def test_layers_that_attend_in_turns_are_of_two_kinds_without_a_capture(find: Find) -> None:
+    (work,) = layers(load(find("data/torch_trace/AMD-AGI_TraceLens__vllm_decode_hipgraph.json.gz"))).rows
+    (stack,) = work.stacks
+    assert (stack.layers, [len(kind.numbers) for kind in stack.kinds]) == (24, [12, 11, 1])
+    assert stack.share > 0.95

@@ -15,6 +15,7 @@ from msgspec.structs import astuple
 
 from rocm_perf.analysis.basis.module_spans import class_name
 from rocm_perf.analysis.kernels.gpu_use import gpu_use
+from rocm_perf.analysis.layers.build import layers_by_repetition
 from rocm_perf.analysis.modules.build import modules
 from rocm_perf.analysis.phases.step_breakdown import step_breakdown
 from rocm_perf.model.results.modules import Modules
@@ -202,3 +203,16 @@ def test_occupancy_is_the_mean_of_the_recorded_one(specimens: Path, name: str) -
         sum(length * percent for length, percent in estimated) / sum(length for length, _ in estimated) / 100
     )
     assert gpu_use(recording(specimens / name)).occupancy.value == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [*((name, 24) for name in QWEN), *((name, 4) for name in BERT)]
+)
+def test_layers_by_repetition_are_the_recorded_modules(specimens: Path, name: str, expected: int) -> None:
+    trace = recording(specimens / name)
+    (work,) = layers_by_repetition(trace).rows
+    (stack,) = work.stacks
+    (recorded,) = (line for line in modules(trace).lines if line.name == stack.modules)
+    assert stack.layers == recorded.modules == expected
+    assert recorded.spread is not None
+    assert stack.median_ns == pytest.approx(recorded.spread.median_ns, rel=0.02)

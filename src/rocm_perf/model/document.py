@@ -23,6 +23,7 @@ from rocm_perf.model.results.graphs import Graphs
 from rocm_perf.model.results.instructions import PcSamples, ThreadTrace
 from rocm_perf.model.results.kernels import Families, Slivers, Steps
 from rocm_perf.model.results.launches import Launches
+from rocm_perf.model.results.layers import Layers
 from rocm_perf.model.results.memory import Memory
 from rocm_perf.model.results.metrics import Metrics
 from rocm_perf.model.results.modules import Modules
@@ -139,7 +140,12 @@ TOPICS = (
         {"operators": "operators.build:operators", "queue_lengths": "idle.queue_length:queue_lengths"},
     ),
     Topic("graphs", "graphs:graphs_section", {"graphs": "program.graphs:graphs"}, whole=True),
-    Topic("modules", "modules:modules_section", {"modules": "modules.build:modules"}, whole=True),
+    Topic(
+        "modules",
+        "modules:modules_section",
+        {"modules": "modules.build:modules", "layers": "layers.build:layers"},
+        whole=True,
+    ),
     Topic(
         "step-breakdown",
         "step_breakdown:step_breakdown_section",
@@ -236,6 +242,7 @@ class Document(msgspec.Struct, frozen=True):
     graphs: Graphs
     queue_lengths: tuple[QueueLength, ...]
     modules: Modules
+    layers: Layers
     step_breakdown: StepBreakdown
     gpu_use: GpuUse
     path: CriticalPath

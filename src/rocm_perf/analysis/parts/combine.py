@@ -31,8 +31,8 @@ from rocm_perf.model.time_window import TimeWindow, moment_of
 
 # Of these only the part with most GPU time is shown: they are about repetition and shape, not about sums.
 OF_ONE_PART = (
-    "steps, serving, slivers, steady copies, communication, ranks, operators, queue lengths, modules, step breakdown, "
-    "use of the GPU, roofline, bottlenecks, metrics, instructions, graphs, ranges, memory and energy"
+    "steps, serving, slivers, steady copies, communication, ranks, operators, queue lengths, modules, layers, step "
+    "breakdown, use of the GPU, roofline, bottlenecks, metrics, instructions, graphs, ranges, memory and energy"
 )
 _COUNTS = (
     "dispatched",

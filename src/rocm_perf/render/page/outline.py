@@ -47,7 +47,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "ranks": ("collectives", "clocks", *_WORK, "ops", "ranges"),
     "operators": (*_WORK, "ops"),
     "graphs": (*_WORK, "ops", "captured_graphs", "captured_launches", "captured_ops"),
-    "modules": (*_WORK, "ops", "ranges"),
+    "modules": (*_WORK, "ops", "ranges", "captured_ops"),
     "step-breakdown": (*_WORK, "ops", "ranges"),
     "gpu-use": ("dispatches", "counters"),
     "path": (*_WORK, "ops"),

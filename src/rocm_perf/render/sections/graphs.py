@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
@@ -22,6 +21,7 @@ from rocm_perf.render.sections.section import (
     text,
     time,
 )
+from rocm_perf.render.sections.shapes import argument_sizes
 from rocm_perf.units import format_count, format_list, format_ns, format_share
 
 _DETAILED = 3  # graphs whose order is listed
@@ -118,11 +118,4 @@ def _telling(graph: Graph) -> Columns[GraphKernel]:
     names = Counter(kernel.short_name for kernel in graph.order)
     if not any(names[kernel.short_name] > 1 and kernel.shapes for kernel in graph.order):
         return ()
-    return (text("shapes", lambda row: _sizes(row.shapes) if names[row.short_name] > 1 else ""),)
-
-
-def _sizes(shapes: str | None) -> str:
-    """The sizes of the arguments that have any: `32x2880, 2880x5120`."""
-    return ", ".join(
-        "x".join(re.findall(r"\d+", sizes)) for sizes in re.findall(r"\[([\d, ]+)\]", shapes or "")
-    )
+    return (text("shapes", lambda row: argument_sizes(row.shapes) if names[row.short_name] > 1 else ""),)

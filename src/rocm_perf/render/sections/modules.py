@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity, ratio
 from rocm_perf.model.results.modules import ModuleLine, ModuleOperator, Modules
+from rocm_perf.render.sections.layers import layer_grids, layer_lines, layer_notes
 from rocm_perf.render.sections.section import (
     Columns,
     Section,
@@ -78,24 +79,33 @@ _OPERATOR_COLUMNS: Columns[_Use] = (
 
 
 def modules_section(document: Document, top: int) -> Section:
-    """The tree of modules, how alike equal ones are, and operators by the module that calls them."""
-    modules = document.modules
-    if modules.unavailable:
+    """The tree of modules, how alike equal ones are, and operators by the module that calls them; the layers by
+    repetition where no modules are recorded for them."""
+    modules, layers = document.modules, document.layers
+    if modules.unavailable and not layers.rows:
         return Section("Modules", unavailable=modules.unavailable)
     shown = [line for line in modules.lines if line.share >= _LEAST_SHARE]
     return Section(
         "Modules",
-        lines=tuple(_lines(modules)),
+        lines=(*_lines(modules), *layer_lines(layers)),
         grids=(
             *grids("", shown, _TREE_COLUMNS),
             *grids("Equal modules", [line for line in shown if line.spread], _EQUAL_COLUMNS, top),
+            *layer_grids(layers, top),
             *grids("Operators by module", _uses(modules), _OPERATOR_COLUMNS, top),
         ),
-        notes=(*_notes(modules, len(shown)), *doubts(line.matrix_share for line in shown)),
+        notes=(
+            *(() if modules.unavailable else _notes(modules, len(shown))),
+            *layer_notes(layers),
+            *doubts(line.matrix_share for line in shown),
+        ),
     )
 
 
 def _lines(modules: Modules) -> Iterator[str]:
+    if modules.unavailable:
+        yield f"There is no tree of modules: {modules.unavailable}."
+        return
     inside = modules.total_ns - modules.outside_ns
     of_all = f" ({format_share(inside / modules.total_ns)})" if modules.total_ns else ""
     kind = _TIMES[modules.measured]

@@ -1,0 +1,203 @@
+"""The layers of a model: named by the recorded modules where there are any, else by what repeats in a step."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.layers.order import LayerWork, kinds_of, order_of
+from rocm_perf.analysis.layers.recorded import recorded_modules
+from rocm_perf.analysis.layers.repetition import Stack, stacks
+from rocm_perf.analysis.layers.units import LONGEST, Unit, graph_units, step_units
+from rocm_perf.analysis.modules.build import modules
+from rocm_perf.analysis.operators.tree import operator_tree
+from rocm_perf.analysis.time.kernel_family import family
+from rocm_perf.model.results.layers import LayeredWork, Layers, LayerStack, OutsideKernel
+from rocm_perf.model.results.modules import ModuleLine, Modules
+from rocm_perf.model.trace import Trace
+
+FORMULAS = {
+    "layers.each_ns": "sum of the durations of the kernels of a layer, the median over the steps that run the same "
+    "kernels; of all layers the median, the least and the most",
+    "layers.kernel_ns": "duration of the kernel at its place in a layer, the median over the layers that run it",
+    "layers.total_ns": "durations of the kernels of all layers of a step, the mean over the steps that run the same "
+    "kernels",
+    "layers.outside_ns": "durations of the kernels of a step that are in no layer, on the stream of most of the work, "
+    "the mean over these steps",
+}
+_ROWS = 4  # kinds of step, those with most time
+_OUTSIDE = 12  # kernels outside of layers
+_LEAST_SHARE = 0.1  # of a step: what takes less is not what a model is made of
+_INSIDE = 0.5  # of a step: layers that hold less of it are not the model's
+_MODEL_FAMILIES = ("gemm", "convolution", "attention")  # each layer of a model has one of these
+_ATTENTION = ("attention", "softmax")
+_NOTHING = "no kernels with times were recorded"
+_NO_STEPS = "no step and no graph replay was found in which kernels could repeat"
+_NO_LAYERS = (
+    "no kernels repeat in a step as layers would: the same at least three times, matrix products among them, for half "
+    "of its time"
+)
+
+
+@once_per_trace
+def layers(trace: Trace) -> Layers:
+    """The layers of the timed pass: only how they are called where modules are recorded for them."""
+    if (names := layer_modules(modules(trace))) is not None:
+        return Layers(known_by="modules", rows=(), modules=names)
+    return layers_by_repetition(trace)
+
+
+def layer_modules(modules: Modules) -> str | None:
+    """The outermost equal modules, where they take at least half of the time: `35 x Qwen3DecoderLayer`."""
+    equal = [line for line in modules.lines if line.modules > 2 and not _is_inside_equal(line, modules)]
+    own = [line for line in equal if line.kind == "module" and line.share >= _LEAST_SHARE]
+    if not own or sum(line.share for line in own) < _INSIDE:
+        return None
+    return ", ".join(f"{line.modules:,} x {line.name}" for line in own)
+
+
+def _is_inside_equal(line: ModuleLine, modules: Modules) -> bool:
+    while line.parent is not None:
+        line = modules.lines[line.parent]
+        if line.modules > 2:
+            return True
+    return False
+
+
+def layers_by_repetition(trace: Trace) -> Layers:
+    """The layers that repeat within the steps of the program, or else within its graphs."""
+    everything = timed_dispatches(trace)
+    if not everything.height:
+        return Layers(known_by=None, rows=(), unavailable=_NOTHING)
+    total = int((everything["end_ns"] - everything["start_ns"]).sum())
+    looked_at = 0
+    for units in (step_units, graph_units):
+        tried = [unit for unit in units(trace)[:_ROWS] if len(unit.kernels) <= LONGEST]
+        rows = [row for unit in tried if (row := _layered(trace, unit, total)).stacks]
+        if rows:
+            return Layers(known_by="repetition", rows=tuple(rows))
+        looked_at += len(tried)
+    return Layers(known_by=None, rows=(), unavailable=_NO_LAYERS if looked_at else _NO_STEPS)
+
+
+def _layered(trace: Trace, unit: Unit, total_ns: int) -> LayeredWork:
+    """The layers of one kind of step; none where they are not what it is made of."""
+    mean, operators = unit.mean_ns, _operators(trace, unit.owners)
+    spent = float(mean.sum()) + unit.beside_ns
+    groups = _groups(unit, spent)
+    outside = _places_outside(unit, groups)
+    return LayeredWork(
+        name=unit.name,
+        steps=unit.steps,
+        alike=len(unit.times),
+        kernels=len(unit.kernels),
+        total_ns=spent,
+        share=spent * len(unit.times) / total_ns if total_ns else 0.0,
+        stacks=tuple(
+            _stack(group, unit, operators, recorded_modules(trace, unit, group[0]), spent) for group in groups
+        ),
+        outside=_outside(unit, outside, operators),
+        outside_ns=float(mean[outside].sum()),
+        beside_ns=unit.beside_ns,
+    )
+
+
+def _groups(unit: Unit, spent: float) -> list[list[Stack]]:
+    """The stacks that the step is made of, those that run the same kernels together; none where they are less than half
+    of it."""
+    found = stacks(unit.codes, unit.mean_ns.tolist(), _attention(unit))
+    groups = [group for group in _equal_stacks(found, unit.codes) if _is_of_a_model(group[0], unit)]
+    large = [group for group in groups if _time_of(group, unit) >= _LEAST_SHARE * spent]
+    return large if sum(_time_of(group, unit) for group in large) >= _INSIDE * spent else []
+
+
+def _places_outside(unit: Unit, groups: Sequence[Sequence[Stack]]) -> list[int]:
+    """The places of the kernels that are in no layer."""
+    inside = np.zeros(len(unit.kernels), bool)
+    for group in groups:
+        for stack in group:
+            inside[stack.borders[0] : stack.borders[-1]] = True
+    places: list[int] = np.flatnonzero(~inside).tolist()
+    return places
+
+
+def _equal_stacks(found: Sequence[Stack], codes: tuple[int, ...]) -> list[list[Stack]]:
+    """Stacks that run the same kernels: a model that is called several times in a step."""
+    groups: dict[object, list[Stack]] = defaultdict(list)
+    for stack in found:
+        groups[tuple(stack.contents(codes))].append(stack)
+    return list(groups.values())
+
+
+def _time_of(group: Sequence[Stack], unit: Unit) -> float:
+    return sum(float(unit.mean_ns[stack.borders[0] : stack.borders[-1]].sum()) for stack in group)
+
+
+def _attention(unit: Unit) -> frozenset[int]:
+    """The numbers of the kernels that every layer of a transformer runs, and no loop inside of one."""
+    names = dict(zip(unit.codes, unit.kernels, strict=True))
+    return frozenset(code for code, name in names.items() if family(name).name in _ATTENTION)
+
+
+def _is_of_a_model(stack: Stack, unit: Unit) -> bool:
+    """Whether the layers multiply matrices, as those of every model do."""
+    return any(family(unit.kernels[place]).name in _MODEL_FAMILIES for place in range(*stack.borders[:2]))
+
+
+def _operators(trace: Trace, owners: pl.Series) -> pl.DataFrame:
+    """The name and shapes of the operator of each kernel, null where none is known."""
+    known = operator_tree(trace).operators.select(
+        owner="row", operator=pl.col("name").cast(pl.String), shapes="shapes"
+    )
+    return owners.alias("owner").to_frame().join(known, on="owner", how="left", maintain_order="left")
+
+
+def _stack(
+    group: Sequence[Stack], unit: Unit, operators: pl.DataFrame, modules: str | None, spent: float
+) -> LayerStack:
+    """Layers that run the same kernels wherever they come in a step."""
+    work = LayerWork(unit=unit, operators=operators, stacks=tuple(group))
+    times = work.layer_ns
+    sizes = Counter(end - start for start, end in pairwise(group[0].borders))
+    return LayerStack(
+        layers=group[0].layers,
+        modules=modules,
+        times=len(group),
+        kernels=sizes.most_common(1)[0][0],
+        first=group[0].borders[0] + 1,
+        median_ns=float(np.median(times)),
+        least_ns=float(times.min()),
+        most_ns=float(times.max()),
+        longest=int(times.max(axis=0).argmax()),
+        total_ns=work.total_ns,
+        share=work.total_ns / spent if spent else 0.0,
+        kinds=kinds_of(work),
+        order=order_of(work),
+    )
+
+
+def _outside(unit: Unit, places: Sequence[int], operators: pl.DataFrame) -> tuple[OutsideKernel, ...]:
+    """The kernels in no layer, by name and operator, the longest first."""
+    groups: dict[tuple[str, str | None], list[float]] = defaultdict(list)
+    for place in places:
+        groups[unit.kernels[place], operators["operator"][place]].append(float(unit.mean_ns[place]))
+    rows = sorted(groups.items(), key=lambda item: -sum(item[1]))
+    return tuple(_outside_rows(rows[:_OUTSIDE]))
+
+
+def _outside_rows(rows: Sequence[tuple[tuple[str, str | None], list[float]]]) -> Iterator[OutsideKernel]:
+    for (kernel, operator), times in rows:
+        yield OutsideKernel(
+            kernel=kernel,
+            short_name=short_name(kernel),
+            operator=operator,
+            calls=len(times),
+            total_ns=sum(times),
+        )

@@ -1,0 +1,190 @@
+"""Layers in a sequence of kernels: stretches in which nearly the same kernels come again and again.
+
+A layer begins wherever one kernel, or one kernel behind a certain other, recurs; the parts between are layers if they
+are alike. Of all such ways to cut, the one counts that has the most layers, equal ones first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from statistics import median
+
+from rocm_perf.analysis.layers.alikeness import (
+    ALIKE_AT_END,
+    Content,
+    agreeing_end,
+    agreeing_start,
+    alike,
+    likeness,
+)
+
+FEWEST_LAYERS = 3
+FEWEST_KERNELS, MOST_KERNELS = 4, 500  # of a layer: fewer over and over are a loop, more are a whole step
+LEAST_EQUAL = 0.5  # of the layers of a stack are equal to others
+_LEAST_SHARE = 0.02  # of the step, for one stack of layers
+_INSIDE_CALL = 0.5  # of a call of a model its layers take at least
+_AS_LONG = 0.95  # of the longest stretch: of those, the most layers count
+_LENGTHS = (0.6, 1.6)  # of the usual distance: parts of other lengths are not alike
+_CANDIDATES = 256
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Layers that follow one another: `borders` are where each begins, and where the last ends."""
+
+    borders: tuple[int, ...]
+
+    @property
+    def layers(self) -> int:
+        return len(self.borders) - 1
+
+    def contents(self, codes: Content) -> list[Content]:
+        """The kernels of each layer."""
+        return [codes[start:end] for start, end in pairwise(self.borders)]
+
+
+def stacks(codes: Content, weights: Sequence[float], attention: Set[int] = frozenset()) -> list[Stack]:
+    """The stacks of layers in a sequence, in their order. `weights`: the time of each kernel; `attention`: the kernels
+    that tell a layer from the whole model that is called again, and from a loop over its experts."""
+    sequence = _Sequence(codes, list(accumulate(weights, initial=0.0)), attention)
+    return list(_within(sequence, 0, len(codes)))
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    """The kernels, the time `before` each, and which of them are attention."""
+
+    codes: Content
+    before: Sequence[float]
+    attention: Set[int]
+
+    def lasts(self, start: int, end: int) -> float:
+        """The time of a part."""
+        return self.before[end] - self.before[start]
+
+    def attends(self, stack: Stack) -> bool:
+        """Whether the first layer of a stack has attention in it."""
+        return not self.attention.isdisjoint(self.codes[slice(*stack.borders[:2])])
+
+
+def _within(sequence: _Sequence, start: int, end: int, most: int = MOST_KERNELS) -> Iterator[Stack]:
+    """The longest stack of a part, with those before and behind it, of layers with so many kernels at most."""
+    stack = _longest(sequence.codes[start:end], sequence.before[start : end + 1], most)
+    if stack is None:
+        return
+    borders = tuple(start + border for border in stack.borders)
+    if sequence.lasts(borders[0], borders[-1]) < _LEAST_SHARE * sequence.before[-1]:
+        return
+    yield from _within(sequence, start, borders[0], most)
+    yield from _of_calls(sequence, borders) or [Stack(borders)]
+    yield from _within(sequence, borders[-1], end, most)
+
+
+def _of_calls(sequence: _Sequence, borders: Sequence[int]) -> list[Stack]:
+    """The stacks inside of what is not layers but calls of a whole model; none where it is layers."""
+    shorter = min(end - start for start, end in pairwise(borders)) // FEWEST_LAYERS
+    inside = list(_within(sequence, borders[0], borders[-1], shorter)) if shorter >= FEWEST_KERNELS else []
+    layers = [stack for stack in inside if sequence.attends(stack)]
+    spent = sum(sequence.lasts(stack.borders[0], stack.borders[-1]) for stack in layers)
+    return inside if spent and spent >= _INSIDE_CALL * sequence.lasts(borders[0], borders[-1]) else []
+
+
+def _longest(codes: Content, before: Sequence[float], most: int) -> Stack | None:
+    """Of the stacks that last nearly longest, the one with most layers, most of them equal."""
+    tried = [stack for begins in _candidates(codes, before, most) if (stack := _stack(codes, begins))]
+    lasting = [before[stack.borders[-1]] - before[stack.borders[0]] for stack in tried]
+    enough = _AS_LONG * max(lasting, default=0.0)
+    long = [stack for stack, lasts in zip(tried, lasting, strict=True) if lasts >= enough]
+    return max(long, key=lambda stack: _merit(stack, codes), default=None)
+
+
+def _equal(contents: Sequence[Content]) -> int:
+    """How many layers are equal to others."""
+    return sum(count for count in Counter(contents).values() if count > 1)
+
+
+def _merit(stack: Stack, codes: Content) -> tuple[int, int, float, int]:
+    """How good a way to cut it is: layers, how many are equal to others, how alike the rest is, and how early."""
+    contents = stack.contents(codes)
+    counts = Counter(contents)
+    several = [content for content, count in counts.items() if count > 1]
+    single = [content for content, count in counts.items() if count == 1]
+    nearest = (max((likeness(one, other) for other in several), default=0.0) for one in single)
+    return stack.layers, _equal(contents), round(sum(nearest), 6), -stack.borders[0]
+
+
+def _candidates(codes: Content, before: Sequence[float], most: int) -> list[list[int]]:
+    """Where layers may begin, by each mark that recurs regularly; those over the longest time first."""
+    runs = (_regular(begins, most) for begins in _marks(codes) if len(begins) >= FEWEST_LAYERS - 1)
+    lasting = [(before[run[-1]] - before[run[0]], run) for run in runs if len(run) >= FEWEST_LAYERS - 1]
+    lasting.sort(key=lambda pair: (-pair[0], pair[1][0]))
+    return [run for _, run in lasting[:_CANDIDATES]]
+
+
+def _marks(codes: Content) -> Iterator[list[int]]:
+    """The places of each kernel, and of each that stands behind a certain other."""
+    places: dict[object, list[int]] = defaultdict(list)
+    for place, code in enumerate(codes):
+        places[code].append(place)
+    for place, pair in enumerate(pairwise(codes), start=1):
+        places[pair].append(place)
+    return iter(places.values())
+
+
+def _regular(begins: list[int], most: int) -> list[int]:
+    """The longest run of places that are about as far from one another as is usual for them, and not too far."""
+    distances = [later - earlier for earlier, later in pairwise(begins)]
+    usual = median(distances)
+    least, farthest = max(FEWEST_KERNELS, _LENGTHS[0] * usual), min(most, _LENGTHS[1] * usual)
+    start, end = _longest_run([least <= distance <= farthest for distance in distances])
+    return begins[start : end + 1] if end > start else []
+
+
+def _longest_run(passes: Sequence[bool]) -> tuple[int, int]:
+    """Where the longest run of elements that pass begins and ends."""
+    best, start = (0, 0), 0
+    for place, passed in enumerate([*passes, False]):
+        if passed:
+            continue
+        best = max(best, (start, place), key=lambda run: run[1] - run[0])
+        start = place + 1
+    return best
+
+
+def _stack(codes: Content, begins: list[int]) -> Stack | None:
+    """The layers that begin at these places, as far as they are alike; None if too few are. A first or last layer that
+    is a little different belongs to them."""
+    parts = [codes[start:end] for start, end in pairwise(begins)]
+    usual = Counter(parts).most_common(1)[0][0]
+    start, end = _longest_run([alike(part, usual) for part in parts])
+    if start == end:
+        return None
+    kinds = [content for content, _ in Counter(parts[start:end]).most_common()]
+    first, last = _first(codes, begins[start], kinds), _last(codes, begins[end], kinds)
+    borders = (begins[start] - first, *begins[start : end + 1], begins[end] + last)
+    stack = Stack(tuple(dict.fromkeys(borders)))
+    equal = _equal(stack.contents(codes)) >= LEAST_EQUAL * stack.layers
+    return stack if equal and stack.layers >= FEWEST_LAYERS else None
+
+
+def _first(codes: Content, end: int, kinds: Sequence[Content]) -> int:
+    """How many kernels before a place are a layer of one of the kinds; 0 if none is."""
+    windows = ((kind, codes[max(0, end - len(kind)) : end]) for kind in kinds)
+    return _most_alike([(kind, agreeing_end(window, kind)) for kind, window in windows])
+
+
+def _last(codes: Content, start: int, kinds: Sequence[Content]) -> int:
+    """How many kernels from a place on are a layer of one of the kinds; 0 if none is."""
+    windows = ((kind, codes[start : start + len(kind)]) for kind in kinds)
+    return _most_alike([(kind, agreeing_start(window, kind)) for kind, window in windows])
+
+
+def _most_alike(pairs: Sequence[tuple[Content, Content]]) -> int:
+    """The length of the part that is most like its kind."""
+    similar = [
+        (likeness(kind, part), len(part)) for kind, part in pairs if alike(kind, part, least=ALIKE_AT_END)
+    ]
+    return max(similar, default=(0.0, 0))[1]

@@ -1,0 +1,155 @@
+"""What layers are looked for in: the kernels of one step, or of one replay of a graph, in their order. Steps that run
+the same kernels are one unit with several times."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rocm_perf.analysis.basis.annotated_steps import annotated_steps
+from rocm_perf.analysis.basis.carried import carried_over
+from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.layers.alikeness import Content
+from rocm_perf.analysis.operators.tree import operator_tree
+from rocm_perf.analysis.program.replays import replayed_kernels
+from rocm_perf.analysis.time.steps import steps
+from rocm_perf.model.trace import Trace
+
+LONGEST = 20_000  # kernels of a step in which layers are looked for
+_PROCESS = ["node", "pid"]
+_STREAM = ["node", "pid", "agent_id", "queue_id", "stream_id"]
+_KERNEL = [*_STREAM, "kernel", "start_ns", "gpu_ns", "owner", "within"]
+_OCCURRENCE = "occurrence"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Steps of one kind that run the same kernels. `times`: the duration of each kernel (columns) in each of them
+    (rows). Of the first of them, `owners`: the rows of the operators that own the kernels, null where none does;
+    `spans`: the rows of the innermost spans that they are launched in."""
+
+    name: str
+    steps: int  # of that kind, alike or not
+    kernels: tuple[str, ...]
+    times: NDArray[np.int64]
+    owners: pl.Series
+    spans: pl.Series
+    beside_ns: float  # on other streams than most of the work, in one step
+
+    @cached_property
+    def codes(self) -> Content:
+        """A number for each kernel, the same for those of one name."""
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(self.kernels))}
+        return tuple(numbers[name] for name in self.kernels)
+
+    @cached_property
+    def mean_ns(self) -> NDArray[np.float64]:
+        """The mean duration of each kernel: means add up, medians do not."""
+        mean: NDArray[np.float64] = self.times.mean(axis=0)
+        return mean
+
+    @cached_property
+    def median_ns(self) -> NDArray[np.float64]:
+        """The usual duration of each kernel."""
+        median: NDArray[np.float64] = np.median(self.times, axis=0)
+        return median
+
+
+def step_units(trace: Trace) -> list[Unit]:
+    """Of each kind of step that marks or repetition show, the steps that take most time; those with most first."""
+    windows, kernels = _windows(trace), operator_tree(trace).kernels
+    begun_inside = ~carried_over(launched_work(trace)).head(kernels.height)
+    return _units(_with_windows(kernels.filter(begun_inside), windows).drop_nulls(_OCCURRENCE))
+
+
+def graph_units(trace: Trace) -> list[Unit]:
+    """The graphs that are replayed, those with most time first."""
+    has_replays = trace.lazy("dispatches").select(pl.col("graph_id").is_not_null().any()).collect().item()
+    if not has_replays:
+        return []
+    kernels = replayed_kernels(trace).select(*_KERNEL, pl.col("replay").alias(_OCCURRENCE), group="graph")
+    return _units(kernels.with_columns(name=pl.lit("graph replay")))
+
+
+def _windows(trace: Trace) -> pl.DataFrame:
+    """When each step begins and ends, where known in which process, its name, and by what time kernels belong to it."""
+    annotated = annotated_steps(trace)
+    if annotated.height:
+        name = pl.col("kind") + " step"
+        return annotated.select(
+            *_PROCESS, "start_ns", "end_ns", name.alias("name"), by_launch=~pl.col("on_gpu")
+        )
+    found = steps(trace)
+    return pl.DataFrame(
+        {
+            "start_ns": [step.start_ns for step in found.steps],
+            "end_ns": [step.end_ns for step in found.steps],
+        },
+        {"start_ns": pl.Int64, "end_ns": pl.Int64},
+    ).with_columns(name=pl.lit("step"), by_launch=pl.lit(found.host_times))
+
+
+def _with_windows(kernels: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
+    """The kernels with the step of their process that each belongs to, and its name as that of a group."""
+    of_process = [pl.col(name).fill_null(-1) for name in _PROCESS if name in windows.columns]
+    by_launch = bool(windows["by_launch"].any())
+    moment = pl.coalesce("launch_ns", "start_ns") if by_launch else pl.col("start_ns")
+    opened = windows.sort("start_ns").with_row_index(_OCCURRENCE)
+    opened = opened.select(*of_process, _OCCURRENCE, "name", moment="start_ns", closed="end_ns")
+    points = kernels.select(*of_process, moment=moment).with_row_index("row").sort("moment")
+    by = [name for name in _PROCESS if name in windows.columns] or None
+    latest = points.join_asof(opened, on="moment", by=by, check_sortedness=False).sort("row")
+    is_open = pl.when(pl.col("moment") < pl.col("closed"))
+    place = latest.select(is_open.then(_OCCURRENCE).alias(_OCCURRENCE), "name", group="name")
+    return pl.concat([kernels.select(_KERNEL), place], how="horizontal")
+
+
+def _units(kernels: pl.DataFrame) -> list[Unit]:
+    units = [_unit(group) for group in kernels.partition_by("group", maintain_order=True)]
+    return sorted(units, key=lambda unit: -int(unit.times.sum()))
+
+
+def _unit(kernels: pl.DataFrame) -> Unit:
+    """Of the steps of one kind, those that run the same kernels and take most time of all such."""
+    main = _of_busiest_stream(kernels).with_columns(pl.col("kernel").to_physical().alias("number"))
+    each = main.group_by(_OCCURRENCE, maintain_order=True).agg("number", "gpu_ns")
+    numbers, times = ([row.to_numpy() for row in each[name]] for name in ("number", "gpu_ns"))
+    alike = _alike(numbers, times)
+    own = main.filter(pl.col(_OCCURRENCE) == each[_OCCURRENCE][alike[0]])
+    together = each[_OCCURRENCE].gather(alike)
+    all_ns = int(kernels.filter(pl.col(_OCCURRENCE).is_in(together.implode()))["gpu_ns"].sum())
+    of_alike = np.vstack([times[place] for place in alike])
+    return Unit(
+        name=kernels["name"][0],
+        steps=each.height,
+        kernels=tuple(own["kernel"].cast(pl.String)),
+        times=of_alike,
+        owners=own["owner"],
+        spans=own.select(pl.coalesce("owner", "within")).to_series(),
+        beside_ns=(all_ns - int(of_alike.sum())) / len(alike),
+    )
+
+
+def _of_busiest_stream(kernels: pl.DataFrame) -> pl.DataFrame:
+    """The kernels of each step on the stream that works most in it, in their order: streams run side by side, so only
+    the order within one is that of the model."""
+    spent = kernels.group_by(_OCCURRENCE, *_STREAM, maintain_order=True).agg(pl.col("gpu_ns").sum())
+    most = spent.sort("gpu_ns", descending=True, maintain_order=True).unique(_OCCURRENCE, keep="first")
+    own = kernels.join(
+        most.drop("gpu_ns"), on=[_OCCURRENCE, *_STREAM], how="semi", nulls_equal=True, maintain_order="left"
+    )
+    return own.sort("start_ns", maintain_order=True)
+
+
+def _alike(numbers: Sequence[NDArray[np.uint32]], times: Sequence[NDArray[np.int64]]) -> list[int]:
+    """Which steps run the same kernels, and take most time together."""
+    groups: dict[bytes, list[int]] = defaultdict(list)
+    for place, row in enumerate(numbers):
+        groups[row.tobytes()].append(place)
+    return max(groups.values(), key=lambda places: sum(int(times[place].sum()) for place in places))

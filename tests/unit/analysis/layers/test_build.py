@@ -1,0 +1,165 @@
+"""The layers of made programs: what they are known by, their times, and what is in none."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from rocm_perf.analysis.layers.build import layer_modules, layers, layers_by_repetition
+from rocm_perf.analysis.modules.build import modules
+from rocm_perf.analysis.overview import examine
+from rocm_perf.ingest.captures.adopt import adopt
+from rocm_perf.model.results.layers import LayeredWork, LayerStack
+from rocm_perf.model.trace import Trace
+from rocm_perf.render.sections.modules import modules_section
+from tests.unit.analysis.layers.program import (
+    BEFORE,
+    BEHIND,
+    LAYER,
+    LAYER_NS,
+    PRODUCT,
+    served,
+)
+from tests.unit.analysis.modules.program import Program
+from tests.unit.analysis.traces import call, kernel, trace
+from tests.unit.graph_traces import capture, execution
+
+OUTSIDE_NS = sum(BEFORE.values()) + sum(BEHIND.values())
+KERNELS = list(LAYER)
+SLOW = LAYER | {"flash_fwd_kernel": 90}
+OTHER = {("sparse_kernel" if name == "flash_fwd_kernel" else name): ns for name, ns in LAYER.items()}
+
+
+def only(work: tuple[LayeredWork, ...]) -> tuple[LayeredWork, LayerStack]:
+    (row,) = work
+    (stack,) = row.stacks
+    return row, stack
+
+
+def test_a_step_is_its_layers_and_what_is_outside() -> None:
+    result = layers(served([[LAYER] * 6]))
+    row, stack = only(result.rows)
+    assert (result.known_by, row.name, row.steps, row.alike) == ("repetition", "decode step", 1, 1)
+    assert (stack.layers, stack.times, stack.kernels, stack.modules) == (6, 1, 10, None)
+    assert (stack.median_ns, stack.total_ns, row.outside_ns) == (LAYER_NS, 6 * LAYER_NS, OUTSIDE_NS)
+    assert row.total_ns == stack.total_ns + row.outside_ns + row.beside_ns
+    assert [kernel.kernel for kernel in row.outside][:2] == [PRODUCT + "3", "argmax"]
+
+
+def test_its_kernels_are_in_their_order_with_their_times() -> None:
+    _, stack = only(layers(served([[LAYER] * 6])).rows)
+    order = {kernel.kernel: kernel.each_ns for kernel in stack.order}
+    assert list(order) == KERNELS
+    assert order == LAYER
+    assert round(sum(kernel.share for kernel in stack.order), 9) == 1
+
+
+def test_the_spread_names_the_longest_layer() -> None:
+    _, stack = only(layers(served([[LAYER, LAYER, LAYER, SLOW, LAYER]])).rows)
+    assert (stack.least_ns, stack.most_ns, stack.longest) == (LAYER_NS, LAYER_NS + 60, 3)
+
+
+def test_of_equal_steps_the_median_counts() -> None:
+    row, stack = only(layers(served([[LAYER] * 4, [SLOW] * 4, [LAYER] * 4, [LAYER] * 3])).rows)
+    assert (row.steps, row.alike) == (4, 3)  # one runs other kernels
+    assert (stack.layers, stack.most_ns) == (4, LAYER_NS)
+
+
+def test_layers_that_take_turns_are_of_two_kinds() -> None:
+    _, stack = only(layers(served([[LAYER, OTHER] * 4])).rows)
+    assert [(kind.numbers, kind.own) for kind in stack.kinds] == [
+        ((0, 2, 4, 6), ("flash_fwd_kernel",)),
+        ((1, 3, 5, 7), ("sparse_kernel",)),
+    ]
+    assert {kernel.kernel: kernel.layers for kernel in stack.order}["sparse_kernel"] == 4
+
+
+def test_a_model_that_is_called_several_times_is_one_stack() -> None:
+    between = [{f"between{number}": 1 for number in range(12)}]
+    _, stack = only(layers(served([[*[LAYER] * 4, *between] * 3])).rows)
+    assert (stack.times, stack.layers, stack.total_ns) == (3, 4, 12 * LAYER_NS)
+
+
+def test_layers_multiply_matrices() -> None:
+    loop = dict.fromkeys(("spmv", "dot", "axpy", "update", "scale"), 10)
+    result = layers(served([[loop] * 9]))
+    assert (result.known_by, result.rows) == (None, ())
+    assert str(result.unavailable).startswith("no kernels repeat in a step as layers would")
+
+
+def test_layers_are_half_of_the_step() -> None:
+    long = {"solver": 4 * LAYER_NS}
+    assert layers(served([[long, *[LAYER] * 3]])).rows == ()
+
+
+def test_without_steps_and_graphs_there_is_a_reason() -> None:
+    assert str(layers(served([[LAYER]], annotated=False)).unavailable).startswith("no step and no graph")
+    assert (
+        layers(trace(api_calls=[call("hipInit", 0, 1)])).unavailable == "no kernels with times were recorded"
+    )
+
+
+def test_work_on_another_stream_is_beside() -> None:
+    step = served([[LAYER] * 4])
+    rows = step.table("dispatches").to_dicts()
+    other = kernel("copy_back", 1_010, 1_013, pid=7, stream_id=1, correlation_id=3, dispatch_id=999)
+    beside = trace(dispatches=[*rows, other], ranges=step.table("ranges").to_dicts())
+    row, stack = only(layers(beside).rows)
+    assert (stack.layers, row.beside_ns) == (4, 3)
+
+
+def test_a_graph_without_a_capture_has_layers() -> None:
+    row, stack = only(layers(execution([["embedding", *KERNELS * 5, "argmax"]] * 2)).rows)
+    assert (row.name, row.alike, stack.layers) == ("graph replay", 2, 5)
+    assert {kernel.operator for kernel in stack.order} == {None}
+
+
+def test_with_a_capture_its_kernels_have_operators() -> None:
+    sequence = [["embedding", *KERNELS * 5, "argmax"]]
+    row, stack = only(layers(adopt(execution(sequence, size=4), [capture(sequence, size=4)])).rows)
+    assert row.name == "decode step"
+    assert [kernel.operator for kernel in stack.order] == [f"op {name}" for name in KERNELS]
+
+
+def eager(*, layer: str = "", around: str = "") -> Trace:
+    """A step whose layers are operators, each layer in a module of its own, or all of them in one operator."""
+    program = Program()
+    with program.range("step[DECODE bs=4]"), program.span(around, "operator") if around else nullcontext():
+        program.launch("embedding", 5)
+        for number in range(4):
+            with program.module(f"{layer}_{number}") if layer else nullcontext():
+                for name, gpu_ns in LAYER.items():
+                    program.launch(name, gpu_ns)
+    return program.recorded()
+
+
+def test_where_modules_are_recorded_the_layers_are_those() -> None:
+    recording = eager(layer="DecoderLayer")
+    assert layer_modules(modules(recording)) == "4 x DecoderLayer"
+    result = layers(recording)
+    assert (result.known_by, result.modules, result.rows) == ("modules", "4 x DecoderLayer", ())
+    (line,) = (line for line in modules_section(examine(recording, "x"), 9).lines if "recorded" in line)
+    assert line == "The layers are recorded as modules: 4 x DecoderLayer."
+
+
+def test_repetition_shows_the_same_layers_as_the_modules() -> None:
+    _, stack = only(layers_by_repetition(eager(layer="DecoderLayer")).rows)
+    assert (stack.layers, stack.modules) == (4, "DecoderLayer")
+
+
+def test_an_operator_around_all_layers_is_no_operator_of_one() -> None:
+    _, stack = only(layers(eager(around="Torch-Compiled Region: 0/0")).rows)
+    assert {kernel.operator for kernel in stack.order} == {None}
+
+
+def test_it_says_how_layers_are_known_and_what_takes_their_time() -> None:
+    section = modules_section(examine(served([[LAYER, OTHER] * 4]), "x"), 9)
+    text = " ".join(section.lines)
+    assert "Layers are known by repetition: no module is recorded for them" in text
+    assert "A decode step: 8 layers take 1.52 us of 1.58 us kernel time (96.2 %); 60 ns are outside" in text
+    titles = [grid.title for grid in section.grids]
+    assert titles[:4] == [
+        "Layers, by repetition",
+        "Kinds of layers",
+        "A layer, in its order",
+        "Outside of the layers",
+    ]
