@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -36,13 +36,14 @@ _ROWS = 4  # kinds of step, those with most time
 _OUTSIDE = 12  # kernels outside of layers
 _LEAST_SHARE = 0.1  # of a step: what takes less is not what a model is made of
 _INSIDE = 0.5  # of a step: layers that hold less of it are not the model's
-_MODEL_FAMILIES = ("gemm", "convolution", "attention")  # each layer of a model has one of these
-_ATTENTION = ("attention", "softmax")
+# Each layer of a model has one of these; loops over experts or time steps have products alone.
+_ESSENTIAL = ("attention", "softmax", "normalisation", "convolution")
+_PRODUCTS = ("gemm", "convolution", "attention")  # and one of these
 _NOTHING = "no kernels with times were recorded"
 _NO_STEPS = "no step and no graph replay was found in which kernels could repeat"
 _NO_LAYERS = (
-    "no kernels repeat in a step as layers would: the same at least three times, matrix products among them, for half "
-    "of its time"
+    "no kernels repeat in a step as layers would: the same at least three times, for half of its time, a matrix "
+    "product and attention, a norm or a convolution among them"
 )
 
 
@@ -112,7 +113,7 @@ def _layered(trace: Trace, unit: Unit, total_ns: int) -> LayeredWork:
 def _groups(unit: Unit, spent: float) -> list[list[Stack]]:
     """The stacks that the step is made of, those that run the same kernels together; none where they are less than half
     of it."""
-    found = stacks(unit.codes, unit.mean_ns.tolist(), _attention(unit))
+    found = stacks(unit.codes, unit.mean_ns.tolist(), _of_families(unit, _ESSENTIAL))
     groups = [group for group in _equal_stacks(found, unit.codes) if _is_of_a_model(group[0], unit)]
     large = [group for group in groups if _time_of(group, unit) >= _LEAST_SHARE * spent]
     return large if sum(_time_of(group, unit) for group in large) >= _INSIDE * spent else []
@@ -140,15 +141,16 @@ def _time_of(group: Sequence[Stack], unit: Unit) -> float:
     return sum(float(unit.mean_ns[stack.borders[0] : stack.borders[-1]].sum()) for stack in group)
 
 
-def _attention(unit: Unit) -> frozenset[int]:
-    """The numbers of the kernels that every layer of a transformer runs, and no loop inside of one."""
+def _of_families(unit: Unit, families: Collection[str]) -> frozenset[int]:
+    """The numbers of the kernels of these families."""
     names = dict(zip(unit.codes, unit.kernels, strict=True))
-    return frozenset(code for code, name in names.items() if family(name).name in _ATTENTION)
+    return frozenset(code for code, name in names.items() if family(name).name in families)
 
 
 def _is_of_a_model(stack: Stack, unit: Unit) -> bool:
-    """Whether the layers multiply matrices, as those of every model do."""
-    return any(family(unit.kernels[place]).name in _MODEL_FAMILIES for place in range(*stack.borders[:2]))
+    """Whether the layers multiply matrices, and do not do only that."""
+    inside = frozenset(unit.codes[stack.borders[0] : stack.borders[-1]])
+    return all(inside & _of_families(unit, families) for families in (_ESSENTIAL, _PRODUCTS))
 
 
 def _operators(trace: Trace, owners: pl.Series) -> pl.DataFrame:

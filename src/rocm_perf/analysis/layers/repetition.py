@@ -7,7 +7,7 @@ are alike. Of all such ways to cut, the one counts that has the most layers, equ
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import median
@@ -46,28 +46,28 @@ class Stack:
         return [codes[start:end] for start, end in pairwise(self.borders)]
 
 
-def stacks(codes: Content, weights: Sequence[float], attention: Set[int] = frozenset()) -> list[Stack]:
-    """The stacks of layers in a sequence, in their order. `weights`: the time of each kernel; `attention`: the kernels
-    that tell a layer from the whole model that is called again, and from a loop over its experts."""
-    sequence = _Sequence(codes, list(accumulate(weights, initial=0.0)), attention)
+def stacks(codes: Content, weights: Sequence[float], essential: Set[int] = frozenset()) -> list[Stack]:
+    """The stacks of layers in a sequence, in their order. `weights`: the time of each kernel; `essential`: kernels which
+    layers run, and loops inside of a layer do not."""
+    sequence = _Sequence(codes, list(accumulate(weights, initial=0.0)), essential)
     return list(_within(sequence, 0, len(codes)))
 
 
 @dataclass(frozen=True)
 class _Sequence:
-    """The kernels, the time `before` each, and which of them are attention."""
+    """The kernels, the time `before` each, and which of them are essential."""
 
     codes: Content
     before: Sequence[float]
-    attention: Set[int]
+    essential: Set[int]
 
     def lasts(self, start: int, end: int) -> float:
         """The time of a part."""
         return self.before[end] - self.before[start]
 
-    def attends(self, stack: Stack) -> bool:
-        """Whether the first layer of a stack has attention in it."""
-        return not self.attention.isdisjoint(self.codes[slice(*stack.borders[:2])])
+    def has_layers(self, stack: Stack) -> bool:
+        """Whether the parts of a stack are layers, and no loop inside of one."""
+        return not self.essential.isdisjoint(self.codes[stack.borders[0] : stack.borders[-1]])
 
 
 def _within(sequence: _Sequence, start: int, end: int, most: int = MOST_KERNELS) -> Iterator[Stack]:
@@ -87,14 +87,27 @@ def _of_calls(sequence: _Sequence, borders: Sequence[int]) -> list[Stack]:
     """The stacks inside of what is not layers but calls of a whole model; none where it is layers."""
     shorter = min(end - start for start, end in pairwise(borders)) // FEWEST_LAYERS
     inside = list(_within(sequence, borders[0], borders[-1], shorter)) if shorter >= FEWEST_KERNELS else []
-    layers = [stack for stack in inside if sequence.attends(stack)]
+    layers = [stack for stack in inside if sequence.has_layers(stack)]
     spent = sum(sequence.lasts(stack.borders[0], stack.borders[-1]) for stack in layers)
     return inside if spent and spent >= _INSIDE_CALL * sequence.lasts(borders[0], borders[-1]) else []
 
 
 def _longest(codes: Content, before: Sequence[float], most: int) -> Stack | None:
     """Of the stacks that last nearly longest, the one with most layers, most of them equal."""
-    tried = [stack for begins in _candidates(codes, before, most) if (stack := _stack(codes, begins))]
+    best = _best(codes, before, _candidates(codes, before, most))
+    return best and _best(codes, before, [list(best.borders), *_shifted(best, len(codes))])
+
+
+def _shifted(stack: Stack, end: int) -> Iterator[list[int]]:
+    """The same layers begun earlier or later: what they begin with may stand inside of them too, and is no mark."""
+    begins = stack.borders[1:-1]
+    length = begins[1] - begins[0]
+    for shift in range(1 - length, length):
+        yield [begin + shift for begin in begins if 0 <= begin + shift < end]
+
+
+def _best(codes: Content, before: Sequence[float], candidates: Iterable[list[int]]) -> Stack | None:
+    tried = [stack for begins in candidates if len(begins) > 1 and (stack := _stack(codes, begins))]
     lasting = [before[stack.borders[-1]] - before[stack.borders[0]] for stack in tried]
     enough = _AS_LONG * max(lasting, default=0.0)
     long = [stack for stack, lasts in zip(tried, lasting, strict=True) if lasts >= enough]

@@ -80,10 +80,15 @@ def test_a_model_that_is_called_several_times_is_one_stack() -> None:
 
 
 def test_layers_multiply_matrices() -> None:
-    loop = dict.fromkeys(("spmv", "dot", "axpy", "update", "scale"), 10)
-    result = layers(served([[loop] * 9]))
+    solver = ("spmv", "dot", "axpy", "update", "layer_norm_kernel")
+    result = layers(served([[dict.fromkeys(solver, 10)] * 9]))
     assert (result.known_by, result.rows) == (None, ())
     assert str(result.unavailable).startswith("no kernels repeat in a step as layers would")
+
+
+def test_layers_are_more_than_products() -> None:
+    expert = ("gather", PRODUCT + "6", "activation", PRODUCT + "7", "scatter")
+    assert layers(served([[dict.fromkeys(expert, 10)] * 9])).rows == ()
 
 
 def test_layers_are_half_of_the_step() -> None:

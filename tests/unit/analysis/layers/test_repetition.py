@@ -37,6 +37,12 @@ def test_the_norm_behind_the_last_layer_makes_layers_equal_that_begin_behind_the
     assert found("En" + fused * 6 + "HS") == [[fused] * 6]
 
 
+def test_layers_begin_where_all_are_equal_though_no_mark_stands_there_alone() -> None:
+    """Each of two parts of a layer is a norm, work, and an add."""
+    layer = "nqaopd" + "nuxgpd"
+    assert found(layer * 4) == [[layer] * 4]
+
+
 def test_layers_may_take_turns() -> None:
     other = LAYER.replace("a", "bc")
     (layers,) = found("E" + (LAYER + other) * 4 + "H")
