@@ -132,3 +132,12 @@ def test_layers_that_attend_in_turns_are_of_two_kinds_without_a_capture(find: Fi
     (stack,) = work.stacks
     assert (stack.layers, [len(kind.numbers) for kind in stack.kinds]) == (24, [12, 11, 1])
     assert stack.share > 0.95
+
+
+def test_without_torch_the_kernels_show_the_layers(find: Find) -> None:
+    (work,) = layers(load(find("data/rocpd/JoursBleu_llama.cpp__32432_results.db.gz"))).rows
+    (stack,) = work.stacks
+    assert (work.name, work.steps, work.alike) == ("step", 9, 9)
+    assert (stack.layers, stack.kernels) == (32, 19)
+    assert [len(kind.numbers) for kind in stack.kinds] == [30, 1, 1]  # the last picks the rows that are sampled
+    assert max(work.outside, key=lambda row: row.total_ns).short_name == "mul_mat_vec_q"  # the head

@@ -28,6 +28,7 @@ _LEAST_SHARE = 0.02  # of the step, for one stack of layers
 _INSIDE_CALL = 0.5  # of a call of a model its layers take at least
 _AS_LONG = 0.95  # of the longest stretch: of those, the most layers count
 _LENGTHS = (0.6, 1.6)  # of the usual distance: parts of other lengths are not alike
+_LONGER = 1.25  # of the usual length: a layer at an end
 _CANDIDATES = 256
 
 
@@ -47,8 +48,8 @@ class Stack:
 
 
 def stacks(codes: Content, weights: Sequence[float], essential: Set[int] = frozenset()) -> list[Stack]:
-    """The stacks of layers in a sequence, in their order. `weights`: the time of each kernel; `essential`: kernels which
-    layers run, and loops inside of a layer do not."""
+    """The stacks of layers in a sequence, in their order. `weights`: the time of each kernel; `essential`: kernels
+    that layers run, and loops inside of a layer do not."""
     sequence = _Sequence(codes, list(accumulate(weights, initial=0.0)), essential)
     return list(_within(sequence, 0, len(codes)))
 
@@ -185,14 +186,19 @@ def _stack(codes: Content, begins: list[int]) -> Stack | None:
 
 def _first(codes: Content, end: int, kinds: Sequence[Content]) -> int:
     """How many kernels before a place are a layer of one of the kinds; 0 if none is."""
-    windows = ((kind, codes[max(0, end - len(kind)) : end]) for kind in kinds)
+    windows = ((kind, codes[max(0, end - length) : end]) for kind in kinds for length in _lengths(kind))
     return _most_alike([(kind, agreeing_end(window, kind)) for kind, window in windows])
 
 
 def _last(codes: Content, start: int, kinds: Sequence[Content]) -> int:
     """How many kernels from a place on are a layer of one of the kinds; 0 if none is."""
-    windows = ((kind, codes[start : start + len(kind)]) for kind in kinds)
+    windows = ((kind, codes[start : start + length]) for kind in kinds for length in _lengths(kind))
     return _most_alike([(kind, agreeing_start(window, kind)) for kind, window in windows])
+
+
+def _lengths(kind: Content) -> tuple[int, int]:
+    """How long a layer at an end may be that lacks kernels, or has some more."""
+    return len(kind), round(_LONGER * len(kind))
 
 
 def _most_alike(pairs: Sequence[tuple[Content, Content]]) -> int:

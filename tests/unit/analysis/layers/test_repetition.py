@@ -59,6 +59,11 @@ def test_a_last_layer_that_lacks_a_kernel_is_one() -> None:
     assert layers == [*[LAYER] * 5, LAYER.replace("u", "")]
 
 
+def test_a_last_layer_that_picks_some_rows_is_one() -> None:
+    last = LAYER.replace("p", "PQ")
+    assert found("E" + LAYER * 5 + last + "H") == [[*[LAYER] * 5, last]]
+
+
 def test_a_loop_inside_of_layers_is_not_the_layer() -> None:
     experts = "nqkao" + "gudsx" * 8 + "r"
     assert found("E" + experts * 4 + "H") == [[experts] * 4]
