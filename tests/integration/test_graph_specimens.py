@@ -139,5 +139,9 @@ def test_without_torch_the_kernels_show_the_layers(find: Find) -> None:
     (stack,) = work.stacks
     assert (work.name, work.steps, work.alike) == ("step", 9, 9)
     assert (stack.layers, stack.kernels) == (32, 19)
-    assert [len(kind.numbers) for kind in stack.kinds] == [30, 1, 1]  # the last picks the rows that are sampled
+    assert [len(kind.numbers) for kind in stack.kinds] == [
+        30,
+        1,
+        1,
+    ]  # the last picks the rows that are sampled
     assert max(work.outside, key=lambda row: row.total_ns).short_name == "mul_mat_vec_q"  # the head

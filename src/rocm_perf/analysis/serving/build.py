@@ -25,7 +25,7 @@ from rocm_perf.model.results.serving import (
 )
 from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import NS_PER_S
+from rocm_perf.units import NS_PER_S, format_ns
 
 FORMULAS = {
     **STEP_FORMULAS,
@@ -38,6 +38,7 @@ FORMULAS = {
     "GPU work is the host's",
 }
 
+_LATE = 0.1  # of the time of all steps: a first step that begins so much later than its range is worth a note
 _BY_LAUNCH = "the step in whose range the host launched it"
 _BY_TIME = "the step in whose range it started: its launch was not recorded"
 _BY_SHADOW = "the step whose annotation on the GPU it ran in: the host's was not recorded"
@@ -215,6 +216,7 @@ def _notes(steps: pl.DataFrame, placed_by: str) -> Iterator[str]:
         yield (
             "the host runs ahead: most steps end on the GPU after their range on the host, and last until then"
         )
+    yield from _late(steps)
     unsaid = steps.filter(pl.col("tokens").is_null())
     if unsaid.height:
         kinds = " and ".join(kind for kind in STEP_KINDS if (unsaid["kind"] == kind).any())
@@ -222,3 +224,14 @@ def _notes(steps: pl.DataFrame, placed_by: str) -> Iterator[str]:
     silent = steps.filter(pl.col("kernels") == 0).height
     if silent:
         yield f"{silent:,} of {steps.height:,} steps launched no kernel"
+
+
+def _late(steps: pl.DataFrame) -> Iterator[str]:
+    """That the first step lasts from well behind the beginning of its range, which the host's times do not show."""
+    first = steps.filter("is_first").head(1)
+    late_ns = int((first["begin_ns"] - first["start_ns"]).sum())
+    if late_ns > _LATE * int(steps.select(_DURATION).to_series().sum()):
+        yield (
+            f"the first step is counted from {format_ns(late_ns)} after its range on the host began, when the GPU came "
+            "to it: what the GPU did before was launched earlier, or is not in the recording"
+        )

@@ -1,7 +1,8 @@
 """The annotated steps with the GPU work that belongs to each, and when each lasts.
 
 A kernel belongs to the step in whose range the host launched it, however much later it runs: a host that runs ahead is
-in another step by then. Where launches are not recorded, it belongs to the step in whose range it started.
+in another step by then. Where launches are not recorded, it belongs to the step in whose range it started; what was
+launched before the recording began belongs to none.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
+from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import overlap_ns
 from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work
@@ -40,7 +42,7 @@ def work_in_steps(trace: Trace) -> pl.DataFrame:
     own = open_at(work, steps, launch, THREAD)
     if own.null_count():  # launched by another thread of the process, or not known by which
         own = pl.select(pl.coalesce(own, open_at(work, steps, launch, PROCESS))).to_series()
-    return work.with_columns(own)
+    return work.with_columns(pl.when(~carried_over(work)).then(own).alias("step"))
 
 
 def open_at(rows: pl.DataFrame, steps: pl.DataFrame, moment: pl.Series, track: list[str]) -> pl.Series:

@@ -54,6 +54,23 @@ def test_kernels_belong_to_the_step_that_launched_them_however_late_they_run() -
     assert any("runs ahead" in note for note in answer.notes)
 
 
+def test_a_first_step_that_waits_for_the_gpu_says_from_when_it_counts() -> None:
+    """One decode step, launched while the GPU was still at work on what was launched before the recording."""
+    recording = trace(
+        ranges=[marked("step[DECODE bs=4]", 0, 100 * US, pid=1, tid=1)],
+        api_calls=[call("hipLaunchKernel", 10 * US, 12 * US, 1, pid=1, tid=1)],
+        dispatches=[
+            kernel("before", 20 * US, 8 * MS, pid=1, correlation_id=0),
+            kernel("gemm", 8 * MS, 12 * MS, pid=1, correlation_id=1),
+        ],
+    )
+    answer = serving(recording)
+    assert (row(answer, "decode").kernels, row(answer, "decode").median_ns) == (1, 4 * MS)
+    (note,) = (note for note in answer.notes if "counted from" in note)
+    assert note.startswith("the first step is counted from 8.00 ms after its range on the host began")
+    assert not any("counted from" in note for note in serving(in_time(LOOP)).notes)
+
+
 @pytest.mark.parametrize("make", [in_time, ahead])
 def test_the_steps_of_a_kind_lie_end_to_end(make: type) -> None:
     whole = make(LOOP)
