@@ -29,7 +29,8 @@ _INSIDE_CALL = 0.5  # of a call of a model its layers take at least
 _AS_LONG = 0.95  # of the longest stretch: of those, the most layers count
 _LENGTHS = (0.6, 1.6)  # of the usual distance: parts of other lengths are not alike
 _LONGER = 1.25  # of the usual length: a layer at an end
-_CANDIDATES = 256
+_CANDIDATES, _EACH = 128, 16  # cuts that are tried: in all, and into as many layers
+_SINGLES = 32  # parts that are like no other and yet compared: where there are more, nothing repeats
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,9 @@ def _of_calls(sequence: _Sequence, borders: Sequence[int]) -> list[Stack]:
 def _longest(codes: Content, before: Sequence[float], most: int) -> Stack | None:
     """Of the stacks that last nearly longest, the one with most layers, most of them equal."""
     best = _best(codes, before, _candidates(codes, before, most))
-    return best and _best(codes, before, [list(best.borders), *_shifted(best, len(codes))])
+    if best is None or len(set(best.contents(codes))) == 1:
+        return best
+    return _best(codes, before, [list(best.borders), *_shifted(best, len(codes))])
 
 
 def _shifted(stack: Stack, end: int) -> Iterator[list[int]]:
@@ -135,7 +138,13 @@ def _candidates(codes: Content, before: Sequence[float], most: int) -> list[list
     runs = (_regular(begins, most) for begins in _marks(codes) if len(begins) >= FEWEST_LAYERS - 1)
     lasting = [(before[run[-1]] - before[run[0]], run) for run in runs if len(run) >= FEWEST_LAYERS - 1]
     lasting.sort(key=lambda pair: (-pair[0], pair[1][0]))
-    return [run for _, run in lasting[:_CANDIDATES]]
+    counts: Counter[int] = Counter()
+    chosen = []
+    for _, run in lasting:
+        counts[len(run)] += 1
+        if counts[len(run)] <= _EACH:
+            chosen.append(run)
+    return chosen[:_CANDIDATES]
 
 
 def _marks(codes: Content) -> Iterator[list[int]]:
@@ -172,8 +181,7 @@ def _stack(codes: Content, begins: list[int]) -> Stack | None:
     """The layers that begin at these places, as far as they are alike; None if too few are. A first or last layer that
     is a little different belongs to them."""
     parts = [codes[start:end] for start, end in pairwise(begins)]
-    usual = Counter(parts).most_common(1)[0][0]
-    start, end = _longest_run([alike(part, usual) for part in parts])
+    start, end = _longest_run(_like_the_usual(parts))
     if start == end:
         return None
     kinds = [content for content, _ in Counter(parts[start:end]).most_common()]
@@ -182,6 +190,17 @@ def _stack(codes: Content, begins: list[int]) -> Stack | None:
     stack = Stack(tuple(dict.fromkeys(borders)))
     equal = _equal(stack.contents(codes)) >= LEAST_EQUAL * stack.layers
     return stack if equal and stack.layers >= FEWEST_LAYERS else None
+
+
+def _like_the_usual(parts: Sequence[Content]) -> list[bool]:
+    """Whether each part is like the most frequent one."""
+    counts = Counter(parts)
+    usual, most = counts.most_common(1)[0]
+    singles = sum(count == 1 for count in counts.values())
+    if most == 1 or singles > _SINGLES:
+        counts = Counter({part: count for part, count in counts.items() if count > 1})
+    fits = {part for part in counts if alike(part, usual)}
+    return [part in fits for part in parts]
 
 
 def _first(codes: Content, end: int, kinds: Sequence[Content]) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.carried import carried_over
+from rocm_perf.analysis.basis.keys import numbers, ordered, telling
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.layers.alikeness import Content
 from rocm_perf.analysis.operators.tree import operator_tree
@@ -23,7 +24,8 @@ from rocm_perf.model.trace import Trace
 
 LONGEST = 20_000  # kernels of a step in which layers are looked for
 _PROCESS = ["node", "pid"]
-_STREAM = ["node", "pid", "agent_id", "queue_id", "stream_id"]
+_GPU = ["node", "pid", "agent_id"]
+_STREAM = [*_GPU, "queue_id", "stream_id"]
 _KERNEL = [*_STREAM, "kernel", "start_ns", "gpu_ns", "owner", "within"]
 _OCCURRENCE = "occurrence"
 
@@ -111,16 +113,23 @@ def _with_windows(kernels: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _units(kernels: pl.DataFrame) -> list[Unit]:
-    units = [_unit(group) for group in kernels.partition_by("group", maintain_order=True)]
+    units = [_unit(_by_gpu(group)) for group in kernels.partition_by("group", maintain_order=True)]
     return sorted(units, key=lambda unit: -int(unit.times.sum()))
+
+
+def _by_gpu(kernels: pl.DataFrame) -> pl.DataFrame:
+    """The kernels, what several processes or GPUs run at once as steps of their own: ranks of one model are alike."""
+    keys = telling(_GPU, kernels)
+    own = numbers([_OCCURRENCE, *keys], kernels) if keys else kernels[_OCCURRENCE]
+    return kernels.with_columns(own.alias(_OCCURRENCE))
 
 
 def _unit(kernels: pl.DataFrame) -> Unit:
     """Of the steps of one kind, those that run the same kernels and take most time of all such."""
     main = _of_busiest_stream(kernels).with_columns(pl.col("kernel").to_physical().alias("number"))
     each = main.group_by(_OCCURRENCE, maintain_order=True).agg("number", "gpu_ns")
-    numbers, times = ([row.to_numpy() for row in each[name]] for name in ("number", "gpu_ns"))
-    alike = _alike(numbers, times)
+    names, times = ([row.to_numpy() for row in each[name]] for name in ("number", "gpu_ns"))
+    alike = _alike(names, times)
     own = main.filter(pl.col(_OCCURRENCE) == each[_OCCURRENCE][alike[0]])
     together = each[_OCCURRENCE].gather(alike)
     all_ns = int(kernels.filter(pl.col(_OCCURRENCE).is_in(together.implode()))["gpu_ns"].sum())
@@ -139,17 +148,18 @@ def _unit(kernels: pl.DataFrame) -> Unit:
 def _of_busiest_stream(kernels: pl.DataFrame) -> pl.DataFrame:
     """The kernels of each step on the stream that works most in it, in their order: streams run side by side, so only
     the order within one is that of the model."""
-    spent = kernels.group_by(_OCCURRENCE, *_STREAM, maintain_order=True).agg(pl.col("gpu_ns").sum())
+    keys = [_OCCURRENCE, *telling(_STREAM, kernels)]
+    if len(keys) == 1:
+        return ordered(kernels, ["start_ns"])
+    spent = kernels.group_by(keys, maintain_order=True).agg(pl.col("gpu_ns").sum())
     most = spent.sort("gpu_ns", descending=True, maintain_order=True).unique(_OCCURRENCE, keep="first")
-    own = kernels.join(
-        most.drop("gpu_ns"), on=[_OCCURRENCE, *_STREAM], how="semi", nulls_equal=True, maintain_order="left"
-    )
-    return own.sort("start_ns", maintain_order=True)
+    own = kernels.join(most.select(keys), on=keys, how="semi", nulls_equal=True, maintain_order="left")
+    return ordered(own, ["start_ns"])
 
 
-def _alike(numbers: Sequence[NDArray[np.uint32]], times: Sequence[NDArray[np.int64]]) -> list[int]:
+def _alike(names: Sequence[NDArray[np.uint32]], times: Sequence[NDArray[np.int64]]) -> list[int]:
     """Which steps run the same kernels, and take most time together."""
     groups: dict[bytes, list[int]] = defaultdict(list)
-    for place, row in enumerate(numbers):
+    for place, row in enumerate(names):
         groups[row.tobytes()].append(place)
     return max(groups.values(), key=lambda places: sum(int(times[place].sum()) for place in places))

@@ -112,6 +112,18 @@ def test_work_on_another_stream_is_beside() -> None:
     assert (stack.layers, row.beside_ns) == (4, 3)
 
 
+def test_each_rank_has_steps_of_its_own() -> None:
+    one = served([[LAYER] * 4])
+    ranks = {
+        name: [
+            {**row, "pid": 7 + rank, "rank": rank} for rank in range(2) for row in one.table(name).to_dicts()
+        ]
+        for name in ("dispatches", "ranges")
+    }
+    row, stack = only(layers(trace(dispatches=ranks["dispatches"], ranges=ranks["ranges"])).rows)
+    assert (row.steps, row.alike, stack.layers, row.beside_ns) == (2, 2, 4, 0)
+
+
 def test_a_graph_without_a_capture_has_layers() -> None:
     row, stack = only(layers(execution([["embedding", *KERNELS * 5, "argmax"]] * 2)).rows)
     assert (row.name, row.alike, stack.layers) == ("graph replay", 2, 5)
