@@ -3,6 +3,7 @@ ten findings, and parts sum to their whole."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -59,6 +60,9 @@ def check_answer(document: Document) -> None:
     for kernel in document.path.by_kernel:
         assert kernel.slack_min_ns >= 0
         assert 0 <= kernel.impact_ns <= document.path.wall_ns
+    for work in document.layers.rows:
+        inside = sum(stack.total_ns for stack in work.stacks)
+        assert math.isclose(inside + work.outside_ns + work.beside_ns, work.total_ns)
     for projection in document.projections:
         assert projection.wall_ns > 0
 

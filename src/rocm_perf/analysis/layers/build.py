@@ -13,8 +13,8 @@ from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.layers.order import LayerWork, kinds_of, order_of
-from rocm_perf.analysis.layers.recorded import recorded_modules
-from rocm_perf.analysis.layers.repetition import Stack, stacks
+from rocm_perf.analysis.layers.recorded import recorded_modules, share_in_modules
+from rocm_perf.analysis.layers.repetition import FEWEST_LAYERS, Stack, stacks
 from rocm_perf.analysis.layers.units import LONGEST, Unit, graph_units, step_units
 from rocm_perf.analysis.modules.build import modules
 from rocm_perf.analysis.operators.tree import operator_tree
@@ -36,6 +36,7 @@ _ROWS = 4  # kinds of step, those with most time
 _OUTSIDE = 12  # kernels outside of layers
 _LEAST_SHARE = 0.1  # of a step: what takes less is not what a model is made of
 _INSIDE = 0.5  # of a step: layers that hold less of it are not the model's
+_RECORDED = 0.2  # of a step in modules: more, and they say what its layers are; a head alone may be recorded
 # Each layer of a model has one of these; loops over experts or time steps have products alone.
 _ESSENTIAL = ("attention", "softmax", "normalisation", "convolution")
 _PRODUCTS = ("gemm", "convolution", "attention")  # and one of these
@@ -49,15 +50,21 @@ _NO_LAYERS = (
 
 @once_per_trace
 def layers(trace: Trace) -> Layers:
-    """The layers of the timed pass: only how they are called where modules are recorded for them."""
-    if (names := layer_modules(modules(trace))) is not None:
-        return Layers(known_by="modules", rows=(), modules=names)
-    return layers_by_repetition(trace)
+    """The layers of the timed pass: how they are called where modules are recorded for them, else what repeats."""
+    found = layers_by_repetition(trace)
+    if (names := layer_modules(modules(trace))) is None:
+        return found
+    rows = tuple(row for row in found.rows if row.in_modules < _RECORDED)
+    return Layers(known_by="both" if rows else "modules", rows=rows, modules=names)
 
 
 def layer_modules(modules: Modules) -> str | None:
     """The outermost equal modules, where they take at least half of the time: `35 x Qwen3DecoderLayer`."""
-    equal = [line for line in modules.lines if line.modules > 2 and not _is_inside_equal(line, modules)]
+    equal = [
+        line
+        for line in modules.lines
+        if line.modules >= FEWEST_LAYERS and not _is_inside_equal(line, modules)
+    ]
     own = [line for line in equal if line.kind == "module" and line.share >= _LEAST_SHARE]
     if not own or sum(line.share for line in own) < _INSIDE:
         return None
@@ -67,7 +74,7 @@ def layer_modules(modules: Modules) -> str | None:
 def _is_inside_equal(line: ModuleLine, modules: Modules) -> bool:
     while line.parent is not None:
         line = modules.lines[line.parent]
-        if line.modules > 2:
+        if line.modules >= FEWEST_LAYERS:
             return True
     return False
 
@@ -101,6 +108,7 @@ def _layered(trace: Trace, unit: Unit, total_ns: int) -> LayeredWork:
         kernels=len(unit.kernels),
         total_ns=spent,
         share=spent * len(unit.times) / total_ns if total_ns else 0.0,
+        in_modules=share_in_modules(trace, unit),
         stacks=tuple(
             _stack(group, unit, operators, recorded_modules(trace, unit, group[0]), spent) for group in groups
         ),

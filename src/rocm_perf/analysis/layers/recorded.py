@@ -1,4 +1,4 @@
-"""Which recorded modules those layers are that were found by repetition, where some are recorded for them."""
+"""What recorded modules say of layers that were found by repetition: which they are, where some are recorded."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ def recorded_modules(trace: Trace, unit: Unit, stack: Stack) -> str | None:
     classes = Counter(map(class_name, bare_names(spans["name"].gather(own)).cast(pl.String)))
     name, count = classes.most_common(1)[0] if classes else ("", 0)
     return name if 2 * count > stack.layers else None
+
+
+def share_in_modules(trace: Trace, unit: Unit) -> float:
+    """The share of the kernel time of a step that was launched in calls of modules."""
+    spans = operator_tree(trace).spans
+    innermost = itself_or_around(spans["parent"], is_nn_module(spans)).gather(unit.spans)
+    mean = unit.mean_ns
+    return float(mean[innermost.is_not_null().to_numpy()].sum() / mean.sum()) if mean.sum() else 0.0
 
 
 def _calls(unit: Unit, span: tuple[int, int], innermost: pl.Series, outwards: pl.Series) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-KnownBy = Literal["modules", "repetition"]
+KnownBy = Literal["modules", "repetition", "both"]
 
 
 class LayerKernel(msgspec.Struct, frozen=True):
@@ -72,6 +72,7 @@ class LayeredWork(msgspec.Struct, frozen=True):
     kernels: int  # of one such step
     total_ns: float  # their durations
     share: float  # of the time of all kernels: of the steps that are alike
+    in_modules: float  # share of that time in calls of recorded modules
     stacks: tuple[LayerStack, ...]
     outside: tuple[OutsideKernel, ...]  # longest first
     outside_ns: float
@@ -79,7 +80,8 @@ class LayeredWork(msgspec.Struct, frozen=True):
 
 
 class Layers(msgspec.Struct, frozen=True):
-    """How layers are known, and those that repetition shows: none where modules were recorded for them."""
+    """How layers are known, and those of steps that repetition shows: none where modules were recorded for them. Both:
+    some steps run in modules, and others, such as replays of a graph without its capture, do not."""
 
     known_by: KnownBy | None
     rows: tuple[LayeredWork, ...]  # most time first

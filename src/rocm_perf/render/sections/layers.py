@@ -77,10 +77,11 @@ _OUTSIDE_COLUMNS: Columns[OutsideKernel] = (
 
 def layer_lines(layers: Layers) -> Iterator[str]:
     """How layers are known, and what each kind of step has of them."""
-    if layers.known_by == "modules":
+    if layers.modules:
         yield f"The layers are recorded as modules: {layers.modules}."
-    if layers.known_by == "repetition":
-        yield f"Layers are known by repetition{_why(layers)}."
+    if layers.rows:
+        others = "Those of other steps" if layers.modules else "Layers"
+        yield f"{others} are known by repetition{_why(layers)}."
         for work in layers.rows:
             yield _summary(work)
             yield from map(_owners, work.stacks)
@@ -107,7 +108,7 @@ def layer_notes(layers: Layers) -> Iterator[str]:
     """What a reader of these tables has to know."""
     if layers.unavailable:
         yield f"no layers: {layers.unavailable}"
-    if layers.known_by == "repetition":
+    if layers.rows:
         yield (
             "layers by repetition begin where most of them are equal: that may be a kernel before or behind the line "
             "of the model's code where a layer begins"

@@ -158,6 +158,27 @@ def test_where_modules_are_recorded_the_layers_are_those() -> None:
     assert line == "The layers are recorded as modules: 4 x DecoderLayer."
 
 
+def test_steps_without_modules_have_layers_by_repetition_beside_those_with() -> None:
+    """Prompts are read in modules, tokens made by kernels that no module launches."""
+    program = Program()
+    with program.range("step[EXTEND bs=4 toks=64]"):
+        for number in range(4):
+            with program.module(f"DecoderLayer_{number}"):
+                for name, gpu_ns in LAYER.items():
+                    program.launch(name, 10 * gpu_ns)
+    with program.range("step[DECODE bs=4]"):
+        for name, gpu_ns in [*LAYER.items()] * 4:
+            program.launch(name, gpu_ns)
+    result = layers(program.recorded())
+    row, stack = only(result.rows)
+    assert (result.known_by, result.modules, row.name, stack.layers) == (
+        "both",
+        "4 x DecoderLayer",
+        "decode step",
+        4,
+    )
+
+
 def test_repetition_shows_the_same_layers_as_the_modules() -> None:
     _, stack = only(layers_by_repetition(eager(layer="DecoderLayer")).rows)
     assert (stack.layers, stack.modules) == (4, "DecoderLayer")
