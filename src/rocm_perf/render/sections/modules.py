@@ -83,7 +83,8 @@ def modules_section(document: Document, top: int) -> Section:
     repetition where no modules are recorded for them."""
     modules, layers = document.modules, document.layers
     if modules.unavailable and not layers.rows:
-        return Section("Modules", unavailable=modules.unavailable)
+        reasons = [modules.unavailable, *([f"no layers: {layers.unavailable}"] if layers.unavailable else [])]
+        return Section("Modules", unavailable="; ".join(reasons))
     shown = [line for line in modules.lines if line.share >= _LEAST_SHARE]
     return Section(
         "Modules",
