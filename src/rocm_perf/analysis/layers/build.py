@@ -37,6 +37,7 @@ _OUTSIDE = 12  # kernels outside of layers
 _LEAST_SHARE = 0.1  # of a step: what takes less is not what a model is made of
 _INSIDE = 0.5  # of a step: layers that hold less of it are not the model's
 _RECORDED = 0.2  # of a step in modules: more, and they say what its layers are; a head alone may be recorded
+_HARDLY = 0.05  # of all time outside of modules: no step is without them
 # Each layer of a model has one of these; loops over experts or time steps have products alone.
 _ESSENTIAL = ("attention", "softmax", "normalisation", "convolution")
 _PRODUCTS = ("gemm", "convolution", "attention")  # and one of these
@@ -51,10 +52,13 @@ _NO_LAYERS = (
 @once_per_trace
 def layers(trace: Trace) -> Layers:
     """The layers of the timed pass: how they are called where modules are recorded for them, else what repeats."""
-    found = layers_by_repetition(trace)
-    if (names := layer_modules(modules(trace))) is None:
-        return found
-    rows = tuple(row for row in found.rows if row.in_modules < _RECORDED)
+    recorded = modules(trace)
+    names = layer_modules(recorded)
+    if names is None:
+        return layers_by_repetition(trace)
+    if recorded.outside_ns <= _HARDLY * recorded.total_ns:
+        return Layers(known_by="modules", rows=(), modules=names)
+    rows = tuple(row for row in layers_by_repetition(trace).rows if row.in_modules < _RECORDED)
     return Layers(known_by="both" if rows else "modules", rows=rows, modules=names)
 
 
