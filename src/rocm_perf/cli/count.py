@@ -7,8 +7,6 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from rocm_perf.cli.arguments import named_path, positive, seconds
 from rocm_perf.cli.output import show_json
 from rocm_perf.cli.progress import step_progress
@@ -84,6 +82,8 @@ class CountCommand:
 
 
 def _observed(args: argparse.Namespace) -> Observed:
+    from msgspec.structs import replace
+
     from rocm_perf.replay.code import code_of
     from rocm_perf.replay.counted import observe
     from rocm_perf.replay.load import read_snapshot

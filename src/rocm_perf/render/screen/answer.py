@@ -22,6 +22,7 @@ from rocm_perf.render.sections.headline import contents, has_phases, limit_line,
 from rocm_perf.render.sections.idle import idle_line
 from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
+from rocm_perf.render.sections.layers import layer_line
 from rocm_perf.render.sections.memory import memory_section
 from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.program import energy_section
@@ -89,6 +90,8 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         yield line((f"and {format_count(len(document.devices) - most, 'more GPU')} (--show gpus)", "dim"))
     if steps := serving_line(document):
         yield from labelled("Steps", steps, view.width, 3)
+    if layers := layer_line(document):
+        yield from labelled("Layers", layers, view.width, 2)
     if document.gaps.gaps and document.gaps.idle_ns and not document.gaps.doubt:
         yield from labelled("Idle", idle_line(document.gaps), view.width)
     timed = run.collection is not None and not run.collection.profiled

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from rocm_perf.model.document import Document
 from rocm_perf.model.results.layers import (
     LayeredWork,
     LayerKernel,
@@ -14,6 +15,7 @@ from rocm_perf.model.results.layers import (
     LayerStack,
     OutsideKernel,
 )
+from rocm_perf.model.results.modules import ModuleLine, Modules
 from rocm_perf.render.sections.section import (
     Columns,
     Grid,
@@ -73,6 +75,46 @@ _OUTSIDE_COLUMNS: Columns[OutsideKernel] = (
     code("operator", lambda row: row.operator or "-"),
     code("kernel", lambda row: row.short_name, lambda row: row.kernel),
 )
+
+
+def layer_line(document: Document) -> str:
+    """The layers in a few numbers, for the first screen: how long one takes, and what takes most of it; nothing where
+    none are known."""
+    layers = document.layers
+    found = next(((work, stack) for work in layers.rows for stack in work.stacks), None)
+    if found is not None:
+        work, stack = found
+        return (
+            f"{_amount(stack)} of {format_ns(stack.median_ns)}, {format_share(stack.share)} of a {work.name}: "
+            f"{_most(_shares(stack))}"
+        )
+    line = _recorded(layers, document.modules)
+    if line is None or line.spread is None:
+        return ""
+    return (
+        f"{line.modules:,} x {line.name} of {format_ns(line.spread.median_ns)}, {format_share(line.share)} of the time "
+        f"in modules: {_most(_shares_below(line, document.modules))}"
+    )
+
+
+def _recorded(layers: Layers, modules: Modules) -> ModuleLine | None:
+    """Of the modules that are layers, those with most time."""
+    names = layers.modules.split(", ")
+    equal = [line for line in modules.lines if f"{line.modules:,} x {line.name}" in names]
+    return max(equal, key=lambda line: line.share, default=None)
+
+
+def _shares_below(line: ModuleLine, modules: Modules) -> dict[str, float]:
+    """The share of each operator in the time of a line."""
+    shares: dict[str, float] = defaultdict(float)
+    inside = {modules.lines.index(line)}
+    for place, one in enumerate(modules.lines):
+        if one.parent in inside:
+            inside.add(place)
+        if place in inside:
+            for operator in one.operators:
+                shares[operator.name or "no operator"] += operator.total_ns / (line.total_ns or 1)
+    return shares
 
 
 def layer_lines(layers: Layers) -> Iterator[str]:
@@ -140,12 +182,21 @@ def _summary(work: LayeredWork) -> str:
 
 def _owners(stack: LayerStack) -> str:
     """What takes most of the time of the layers: operators, or kernels where those are not known."""
+    return f"The {_amount(stack)} layers take {format_ns(stack.median_ns)} each: {_most(_shares(stack))}."
+
+
+def _shares(stack: LayerStack) -> dict[str, float]:
+    """The share of each operator in the time of the layers; of kernels where those are not known."""
     shares: dict[str, float] = defaultdict(float)
     for kernel in stack.order:
         shares[kernel.operator or kernel.short_name] += kernel.share
+    return shares
+
+
+def _most(shares: Mapping[str, float]) -> str:
+    """The largest of them."""
     most = sorted(shares.items(), key=lambda item: -item[1])[:_NAMES]
-    owners = ", ".join(f"{name} {format_share(part)}" for name, part in most)
-    return f"The {_amount(stack)} layers take {format_ns(stack.median_ns)} each: {owners}."
+    return ", ".join(f"{name} {format_share(part)}" for name, part in most)
 
 
 def _longest_in_order(order: tuple[LayerKernel, ...]) -> tuple[LayerKernel, ...]:
