@@ -4,8 +4,13 @@ in a join, a sort or a group, and changes nothing."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
+
+Numbers = npt.NDArray[Any]
 
 
 def telling(by: Sequence[str], *frames: pl.DataFrame) -> list[str]:
@@ -89,12 +94,35 @@ def ordered(
     keys = telling(by, rows)
     if not keys or (keys[0] not in falling and _rises(rows[keys[0]])):
         return rows
+    if all(rows[key].dtype.is_integer() and not rows[key].null_count() for key in keys):
+        return rows[_order([_ascending(rows[key], key in falling) for key in keys])]
     return rows.sort(
         keys,
         descending=[key in falling for key in keys],
         nulls_last=[key in nulls_last for key in keys],
         maintain_order=True,
     )
+
+
+def _ascending(values: pl.Series, is_falling: bool) -> Numbers:
+    """The numbers, such that those that come first are the smallest."""
+    numbers = values.to_numpy()
+    return (
+        ~numbers if is_falling else numbers
+    )  # of integers with and without a sign, the largest becomes the smallest
+
+
+def _order(keys: Sequence[Numbers]) -> Numbers:
+    """The places of the rows in the order of their keys. They are mostly in the order of the first one, which numpy's
+    sort makes use of; the others are looked at only where that is equal."""
+    order = np.argsort(keys[0], kind="stable")
+    first = keys[0][order]
+    same = first[1:] == first[:-1]
+    if len(keys) > 1 and same.any():
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        places = order[tied]
+        order[tied] = places[np.lexsort([key[places] for key in reversed(keys)])]
+    return order
 
 
 def _rises(values: pl.Series) -> bool:

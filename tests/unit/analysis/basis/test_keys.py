@@ -80,6 +80,19 @@ def test_rows_are_in_the_order_of_the_whole_key(rows: pl.DataFrame) -> None:
     assert_frame_equal(ordered(rows, keys, falling=["name"], nulls_last=["node"]), expected)
 
 
+@given(
+    st.lists(st.tuples(st.integers(-2, 2), st.integers(-(2**63), 2**63 - 1), st.integers(0, 3)), max_size=20),
+    st.sets(st.sampled_from(["start_ns", "end_ns", "row"])),
+)
+def test_whole_numbers_are_in_the_order_of_all_keys(
+    values: list[tuple[int, int, int]], falling: set[str]
+) -> None:
+    schema = {"start_ns": pl.Int64, "end_ns": pl.Int64, "row": pl.UInt32}
+    rows = pl.DataFrame(values, schema=schema, orient="row").with_row_index("place")
+    expected = rows.sort(schema, descending=[key in falling for key in schema], maintain_order=True)
+    assert_frame_equal(ordered(rows, list(schema), falling=list(falling)), expected)
+
+
 @given(tables())
 def test_sorting_key_by_key_is_sorting_by_all(rows: pl.DataFrame) -> None:
     keys = ["pid", "start_ns", "name"]
