@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
+from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.launched import THREAD
 from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.basis.passes import timed_rows
@@ -40,10 +41,15 @@ def _in_operators(trace: Trace, gaps: pl.DataFrame, calls: pl.DataFrame) -> pl.S
 
 def _operators(trace: Trace) -> pl.DataFrame:
     """The outermost operators of the framework, without those of the part of the program that loads data."""
-    name, columns = pl.col("name").cast(pl.String).str, (*THREAD, "start_ns", "end_ns")
-    known = timed_rows(trace, "ops").filter(pl.col("category") == "operator")
-    frameworks = known.filter(name.contains(_NAMESPACE)).select(columns).collect()
-    outermost = disjoint(frameworks, THREAD)
-    named = (known, timed_rows(trace, "ranges").filter(~pl.col("on_gpu")))
-    loading = pl.concat([rows.filter(name.contains(LOADING)).select(columns) for rows in named]).collect()
+    name, columns = pl.col("name").str, [*THREAD, "start_ns", "end_ns"]
+    tables = (
+        timed_rows(trace, "ops").filter(pl.col("category") == "operator"),
+        timed_rows(trace, "ranges").filter(~pl.col("on_gpu")),
+    )
+    # Collected before any name is looked at: one filter would look at those of Python frames too.
+    operators, ranges = (rows.select(pl.col("name").cast(pl.String), *columns).collect() for rows in tables)
+    frameworks = operators.filter(named(operators["name"], name.contains(_NAMESPACE)))
+    outermost = disjoint(frameworks.select(columns), THREAD)
+    spans = pl.concat([operators, ranges])
+    loading = spans.filter(named(spans["name"], name.contains(LOADING)))
     return outermost.filter(overlap_ns(outermost, loading, THREAD) == 0)

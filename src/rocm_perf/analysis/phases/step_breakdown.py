@@ -10,7 +10,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
-from rocm_perf.analysis.basis.keys import grouped, telling
+from rocm_perf.analysis.basis.keys import grouped, named, telling
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
@@ -130,9 +130,10 @@ def _roles(work: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> list
     is_kernel, is_fill = work["kind"] == "kernel", work["name"] == "copy MEMSET"
     collective = is_kernel & is_collective(work["name"])
     times = work.select(_SPAN)
-    of_program = spans.filter(~pl.col("name").str.contains(_STEP))
-    communicates = pl.col("name").str.contains(_COMMUNICATES)
-    loads = pl.col("name").str.contains(_LOADS)
+    name = pl.col("name").str
+    of_program = spans.filter(~named(spans["name"], name.contains(_STEP)))
+    communicates = named(of_program["name"], name.contains(_COMMUNICATES))
+    loads = named(of_program["name"], name.contains(_LOADS))
     return [
         times.filter(is_kernel & ~collective),
         times.filter(~is_kernel & ~is_fill),
