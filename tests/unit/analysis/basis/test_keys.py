@@ -89,8 +89,9 @@ def test_whole_numbers_are_in_the_order_of_all_keys(
 ) -> None:
     schema = {"start_ns": pl.Int64, "end_ns": pl.Int64, "row": pl.UInt32}
     rows = pl.DataFrame(values, schema=schema, orient="row").with_row_index("place")
-    expected = rows.sort(schema, descending=[key in falling for key in schema], maintain_order=True)
-    assert_frame_equal(ordered(rows, list(schema), falling=list(falling)), expected)
+    keys = list(schema)
+    expected = rows.sort(keys, descending=[key in falling for key in keys], maintain_order=True)
+    assert_frame_equal(ordered(rows, keys, falling=list(falling)), expected)
 
 
 @given(tables())
