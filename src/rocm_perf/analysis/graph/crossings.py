@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import named, telling
+from rocm_perf.analysis.basis.keys import named, ordered, telling
 from rocm_perf.analysis.graph.delays import ASSUMED_GAP_NS, SIGNAL_NS
 from rocm_perf.model.trace import Trace
 
@@ -165,8 +165,9 @@ def assumed_order(rows: pl.DataFrame) -> pl.DataFrame:
 def _holders(starts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """The items with what their GPU was busy with at their start: of all that started before, the last to end."""
     rows = rows if starts.height else rows.clear()
+    columns = rows.select(*_GPU, "start_ns", "end_ns", "item", "lane")
     busy = (
-        rows.sort(*_GPU, "start_ns", "end_ns", "item")
+        ordered(columns, [*_GPU, "start_ns", "end_ns", "item"])
         .with_columns(reach=pl.col("end_ns").cum_max().over(_GPU))
         .filter(pl.col("end_ns") == pl.col("reach"))
         .select(*_GPU, began="start_ns", holder="item", holder_end="end_ns", holder_lane="lane")

@@ -144,10 +144,10 @@ def with_gpu_ends(rows: pl.DataFrame) -> pl.DataFrame:
     shared = lanes.filter(pl.len().over("node", "agent_id") > 1)
     if not shared.height:
         return rows.with_columns(gpu_end=pl.lit(None, pl.Int64))
-    ordered = rows.sort("start_ns").select(
+    in_order = ordered(rows.select("item", "node", "agent_id", "start_ns", "end_ns"), ["start_ns"]).select(
         "item", gpu_end=pl.col("end_ns").cum_max().shift(1).over("node", "agent_id")
     )
-    return rows.with_columns(ordered.sort("item")["gpu_end"])
+    return rows.with_columns(in_order.sort("item")["gpu_end"])
 
 
 def _drained() -> pl.Expr:
