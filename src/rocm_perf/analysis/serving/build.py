@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import overlap_ns, total_union_ns
@@ -32,13 +33,17 @@ FORMULAS = {
     "serving.busy": "time of the steps in which a kernel or copy of their process ran / time of the steps",
     "serving.tokens_per_s": "tokens of the steps / time of the steps",
     "serving.ns_per_token": "time of the steps / tokens of the steps",
-    "serving.tokens": "as the annotations say; where they say none for a decode step, one for each request",
+    "serving.tokens": "as the annotations say; where they say none for a decode step, one for each request, in "
+    "doubt where prompts that are read in chunks may be among them",
     "serving.held_back_by": "the cause of most idle time of the steps, put end to end, where it takes more than a "
     "third of the time that the GPU works in them; else its kernels. What lies before the first and after the last "
     "GPU work is the host's",
 }
 
 _LATE = 0.1  # of the time of all steps: a first step that begins so much later than its range is worth a note
+_ONE_EACH = (
+    "the annotations state requests, which have one token each, and more where a prompt is read in chunks"
+)
 _BY_LAUNCH = "the step in whose range the host launched it"
 _BY_TIME = "the step in whose range it started: its launch was not recorded"
 _BY_SHADOW = "the step whose annotation on the GPU it ran in: the host's was not recorded"
@@ -126,8 +131,8 @@ def _totals(
         host_ns=(steps["end_ns"] - steps["start_ns"]).median(),
         kernels=steps["kernels"].median(),  # type: ignore[arg-type]
         busy=_busy(steps, total),
-        tokens_per_s=_tokens_per_s(tokens, total),
-        ns_per_token=_ns_per_token(tokens, total),
+        tokens_per_s=_tokens_per_s(tokens, total, _least_tokens(kind, steps)),
+        ns_per_token=_ns_per_token(tokens, total, _least_tokens(kind, steps)),
         families=shares,
         held_back_by=limit.kind,
         because=limit.because,
@@ -146,8 +151,16 @@ def tokens_of(steps: pl.DataFrame) -> int | None:
     return None if steps["tokens"].null_count() else int(steps["tokens"].sum())
 
 
-def _tokens_per_s(tokens: int | None, spent_ns: int) -> Quantity:
+def _least_tokens(kind: StepKind, steps: pl.DataFrame) -> int | None:
+    """The tokens of decode steps where the annotations state only requests: each has one at least."""
+    least = steps.select(pl.coalesce("tokens", "requests")).to_series()
+    return None if kind != "decode" or least.null_count() else int(least.sum())
+
+
+def _tokens_per_s(tokens: int | None, spent_ns: int, least: int | None = None) -> Quantity:
     formula = FORMULAS["serving.tokens_per_s"]
+    if tokens is None and least:
+        return replace(_tokens_per_s(least, spent_ns), doubt=f"at least: {_ONE_EACH}")
     if tokens is None:
         return unavailable("tokens/s", formula, "the annotations do not say how many tokens every step has")
     if not spent_ns:
@@ -156,8 +169,10 @@ def _tokens_per_s(tokens: int | None, spent_ns: int) -> Quantity:
     return Quantity(tokens * NS_PER_S / spent_ns, "tokens/s", formula, inputs)
 
 
-def _ns_per_token(tokens: int | None, spent_ns: int) -> Quantity:
+def _ns_per_token(tokens: int | None, spent_ns: int, least: int | None = None) -> Quantity:
     formula = FORMULAS["serving.ns_per_token"]
+    if tokens is None and least:
+        return replace(_ns_per_token(least, spent_ns), doubt=f"at most: {_ONE_EACH}")
     if not tokens:
         why = (
             "the annotations do not say how many tokens every step has"
@@ -217,7 +232,9 @@ def _notes(steps: pl.DataFrame, placed_by: str) -> Iterator[str]:
             "the host runs ahead: most steps end on the GPU after their range on the host, and last until then"
         )
     yield from _late(steps)
-    unsaid = steps.filter(pl.col("tokens").is_null())
+    unsaid = steps.filter(
+        pl.col("tokens").is_null() & ((pl.col("kind") != "decode") | pl.col("requests").is_null())
+    )
     if unsaid.height:
         kinds = " and ".join(kind for kind in STEP_KINDS if (unsaid["kind"] == kind).any())
         yield f"what a token costs in {kinds} steps is not known: not every annotation says how many there are"

@@ -126,6 +126,7 @@ def serving_line(document: Document) -> str:
 def _in_short(row: StepTotals) -> str:
     number = f"{row.steps:,} of {time(row.median_ns)}"
     per_token, speed = row.ns_per_token.value, row.tokens_per_s.value
-    cost = "" if per_token is None else f", {time(per_token)} a token, {rate(speed)} tokens/s"
+    most, least = ("at most ", "at least ") if row.ns_per_token.doubt else ("", "")
+    cost = "" if per_token is None else f", {most}{time(per_token)} a token, {least}{rate(speed)} tokens/s"
     busy = f", busy {share(row.busy)}" if row.busy.known else ""
     return f"{row.kind}: {number}{busy}{cost}"

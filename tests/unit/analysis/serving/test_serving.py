@@ -236,9 +236,18 @@ def test_layers_of_one_step_are_not_steps() -> None:
 
 
 def test_steps_that_do_not_say_their_tokens_are_named() -> None:
-    answer = serving(in_time([Planted("execute_new_0_cached_32", MS)] * 3))
-    assert row(answer, "decode").ns_per_token.value is None
-    assert any("what a token costs in decode steps is not known" in note for note in answer.notes)
+    answer = serving(in_time([Planted("execute_new_1_cached_32", MS)] * 3))
+    assert row(answer, "mixed").ns_per_token.value is None
+    assert any("what a token costs in mixed steps is not known" in note for note in answer.notes)
+
+
+def test_a_request_that_is_decoded_has_one_token_at_least() -> None:
+    """vLLM counts a prompt that it reads in chunks with those that it decodes."""
+    decode = row(serving(in_time([Planted("execute_new_0_cached_32", MS)] * 3)), "decode")
+    assert decode.tokens is None
+    assert decode.ns_per_token.value == decode.total_ns / (3 * 32)
+    assert (decode.ns_per_token.doubt or "").startswith("at most: the annotations state requests")
+    assert (decode.tokens_per_s.doubt or "").startswith("at least: ")
 
 
 def test_overheads_of_the_profiler_are_of_no_process() -> None:
