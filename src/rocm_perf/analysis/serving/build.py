@@ -232,15 +232,21 @@ def _notes(steps: pl.DataFrame, placed_by: str) -> Iterator[str]:
             "the host runs ahead: most steps end on the GPU after their range on the host, and last until then"
         )
     yield from _late(steps)
-    unsaid = steps.filter(
-        pl.col("tokens").is_null() & ((pl.col("kind") != "decode") | pl.col("requests").is_null())
-    )
-    if unsaid.height:
-        kinds = " and ".join(kind for kind in STEP_KINDS if (unsaid["kind"] == kind).any())
-        yield f"what a token costs in {kinds} steps is not known: not every annotation says how many there are"
+    yield from _unsaid(steps.filter(pl.col("tokens").is_null()))
     silent = steps.filter(pl.col("kernels") == 0).height
     if silent:
         yield f"{silent:,} of {steps.height:,} steps launched no kernel"
+
+
+def _unsaid(steps: pl.DataFrame) -> Iterator[str]:
+    """What is not known of the cost of a token, of steps that do not say how many they have."""
+    counted = (pl.col("kind") == "decode") & pl.col("requests").is_not_null()
+    unknown = steps.filter(~counted)
+    if unknown.height:
+        kinds = " and ".join(kind for kind in STEP_KINDS if (unknown["kind"] == kind).any())
+        yield f"what a token costs in {kinds} steps is not known: not every annotation says how many there are"
+    if unknown.height < steps.height:
+        yield f"? what a token costs in decode steps is the most that it can be: {_ONE_EACH}"
 
 
 def _late(steps: pl.DataFrame) -> Iterator[str]:

@@ -243,8 +243,10 @@ def test_steps_that_do_not_say_their_tokens_are_named() -> None:
 
 def test_a_request_that_is_decoded_has_one_token_at_least() -> None:
     """vLLM counts a prompt that it reads in chunks with those that it decodes."""
-    decode = row(serving(in_time([Planted("execute_new_0_cached_32", MS)] * 3)), "decode")
+    answer = serving(in_time([Planted("execute_new_0_cached_32", MS)] * 3))
+    decode = row(answer, "decode")
     assert decode.tokens is None
+    assert any(note.startswith("? what a token costs in decode steps is the most") for note in answer.notes)
     assert decode.ns_per_token.value == decode.total_ns / (3 * 32)
     assert (decode.ns_per_token.doubt or "").startswith("at most: the annotations state requests")
     assert (decode.tokens_per_s.doubt or "").startswith("at least: ")
