@@ -17,7 +17,7 @@ from rocm_perf.ingest.peek import Peek
 Form = Literal["database", "JSON", "not JSON", "any"]
 
 # The first adapter that claims a file gets it, so the strictest ones come first. Of a file in another form than an
-# adapter reads, that adapter is not even imported: all of them together take a tenth of a second.
+# adapter reads, that adapter is not even imported.
 _FORMS: dict[str, Form] = {
     "own.run_record": "JSON",
     "nvidia.rptrace": "not JSON",
