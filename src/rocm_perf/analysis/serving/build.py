@@ -12,7 +12,6 @@ from rocm_perf.analysis.basis.intervals import overlap_ns, total_union_ns
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.roofline.build import Machines
 from rocm_perf.analysis.serving.limits import NO_LIMIT, Limit, limit_of
-from rocm_perf.analysis.serving.part import of_kind
 from rocm_perf.analysis.serving.steps import FORMULAS as STEP_FORMULAS
 from rocm_perf.analysis.serving.steps import PROCESS, timed_steps, work_in_steps
 from rocm_perf.analysis.serving.workers import workers
@@ -101,9 +100,7 @@ def _rows(trace: Trace, steps: pl.DataFrame, machines: Machines) -> Iterator[Ste
         own = steps.filter(pl.col("kind") == kind)
         if not own.height:
             continue
-        total_ns, busy_ns = int(own.select(_DURATION).to_series().sum()), int(own["busy_ns"].sum())
-        limit = limit_of(of_kind(trace, kind), total_ns, busy_ns, machines=machines) if busy_ns else NO_LIMIT
-        yield _totals(kind, None, own, limit, _families(trace, own))
+        yield _totals(kind, None, own, limit_of(trace, kind, own, machines), _families(trace, own))
         sizes = own["requests"].drop_nulls().unique().sort()
         for size in sizes if kind == "decode" and len(sizes) > 1 else ():
             yield _totals(kind, size, own.filter(pl.col("requests") == size))

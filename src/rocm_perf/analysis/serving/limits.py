@@ -8,16 +8,18 @@ from typing import NamedTuple
 
 import polars as pl
 
-from rocm_perf.analysis.basis.passes import timed_dispatches
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.bottleneck.build import bottlenecks
 from rocm_perf.analysis.idle.gap_causes import CAUSES
 from rocm_perf.analysis.idle.gap_findings import KINDS_OF_CAUSES
 from rocm_perf.analysis.idle.gaps import gpu_gaps
 from rocm_perf.analysis.roofline.build import Machines
+from rocm_perf.analysis.serving.part import of_kind
 from rocm_perf.analysis.verdict.ranking import UNKNOWN
 from rocm_perf.model.finding import Kind
 from rocm_perf.model.results.gaps import CAUSE_NAMES
+from rocm_perf.model.step_kinds import StepKind
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_share
 
@@ -34,11 +36,30 @@ class Limit(NamedTuple):
 NO_LIMIT = Limit(None, "")
 
 
-def limit_of(part: Trace, total_ns: int, busy_ns: int, *, machines: Machines = ()) -> Limit:
-    """The limit of a recording cut to one kind of step, which takes `total_ns`, of which a GPU works `busy_ns`.
+def limit_of(trace: Trace, kind: StepKind, steps: pl.DataFrame, machines: Machines = ()) -> Limit:
+    """The limit of the steps of a kind. As in the verdict: what makes the GPU idle comes first where it takes more than
+    a third of the kernels' time."""
+    busy_ns = int(steps["busy_ns"].sum())
+    total_ns = int((steps["done_ns"] - steps["begin_ns"]).sum())
+    if not busy_ns:
+        return NO_LIMIT
+    if total_ns - busy_ns > UNKNOWN * busy_ns or _gpus(trace) > 1:
+        return _limit_of_part(of_kind(trace, kind), total_ns, busy_ns, machines)
+    # Whatever makes its one GPU idle takes less; and the kernels of all are those of the kind, if it has as many.
+    are_all = int(steps["kernels"].sum()) == timed_dispatches(trace).height
+    return Limit("kernel", _label(trace if are_all else of_kind(trace, kind), machines))
 
-    As in the verdict: what makes the GPU idle comes first where it takes more than a third of the kernels' time.
-    """
+
+def _gpus(trace: Trace) -> int:
+    """How many GPUs worked."""
+    work = pl.concat(
+        rows.select("node", "agent_id") for rows in (timed_dispatches(trace), timed_copies(trace))
+    )
+    return work.n_unique()
+
+
+def _limit_of_part(part: Trace, total_ns: int, busy_ns: int, machines: Machines) -> Limit:
+    """The limit of a recording cut to one kind of step, which takes `total_ns`, of which a GPU works `busy_ns`."""
     idle = _idle_ns(part)
     idle["host_busy"] += max(
         total_ns - busy_ns - sum(idle.values()), 0
