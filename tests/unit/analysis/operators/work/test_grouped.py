@@ -121,6 +121,14 @@ def test_a_grid_that_several_numbers_of_experts_agree_with_says_none() -> None:
     assert "how many experts a token goes to is not recorded" in (work.flops.unavailable or "")
 
 
+def test_absurd_sizes_are_no_work() -> None:
+    shapes = json.dumps([[6, 32], [6, 10**12]])
+    seven = TENSORRT.replace("x6x1", "x7x1")  # no number of experts for each of 6 tokens
+    assert operator_work("vllm::moe_forward", shapes, TYPES, routed=seven).flops.value is None
+    empty = f"2\n18x1x1 {UP.replace('4x16x32x1', '0x0x0x0')}\n12x1x1 {DOWN}"
+    assert operator_work("vllm::moe_forward", SHAPES, TYPES, routed=empty).flops.value is None
+
+
 def test_how_many_experts_a_token_goes_to() -> None:
     chosen = arguments("[[6,4],[],[]]", '["c10::BFloat16","Scalar","Scalar"]', None, '["","2","True"]')
     ordered = arguments("[[6,2],[6,2],[]]", '["c10::BFloat16","short int","Scalar"]', None, '["","","4"]')
