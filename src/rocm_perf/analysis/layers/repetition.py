@@ -103,7 +103,7 @@ def _longest(codes: Content, before: Sequence[float], most: int) -> Stack | None
 
 
 def _shifted(stack: Stack, end: int) -> Iterator[list[int]]:
-    """The same layers begun earlier or later: what they begin with may stand inside of them too, and is no mark."""
+    """The same layers, begun some kernels earlier or later: what recurs need not be where a layer begins."""
     begins = stack.borders[1:-1]
     length = begins[1] - begins[0]
     for shift in range(1 - length, length):

@@ -1,4 +1,4 @@
-"""Which experts and launches go with the calls of mixtures of experts, for work/routed.py."""
+"""What is recorded beside each call of a mixture of experts, as the text that work/routed.py reads."""
 
 from __future__ import annotations
 

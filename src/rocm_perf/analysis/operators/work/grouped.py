@@ -1,5 +1,5 @@
-"""Mixtures of experts whose weights are no arguments of the operator: the kernels that it launched say how large they
-are. A first product leads from the hidden width up to an inner one, of which it keeps half, and a second one back."""
+"""Mixtures of experts whose weights are not passed to the operator: the kernels that it launched tell how large they
+are. A first product goes from the hidden width to an inner one and keeps half of it; a second one goes back."""
 
 from __future__ import annotations
 

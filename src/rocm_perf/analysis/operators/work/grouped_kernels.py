@@ -1,5 +1,5 @@
-"""What the names and grids of the kernels that multiply experts say of the products. Their weights are no arguments of
-a recorded operator.
+"""The sizes of products of experts, from the names and grids of the kernels that compute them. Where the weights are
+not passed to the operator, nothing else tells them.
 
 Triton's (triton_kernels): `_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu` states the types of result, data and
 weights, and the rows, columns and depth of a tile and into how many parts the depth is split. The grid is flat.
