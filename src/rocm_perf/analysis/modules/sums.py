@@ -9,6 +9,7 @@ import polars as pl
 from rocm_perf.analysis.modules.places import Places
 from rocm_perf.analysis.operators.passes import PASSES, Passes
 
+_SPENT = ("time_ns", "host_ns", "dispatches")
 _USE = ("kernel_ns", "matrix_ns", "unknown_ns", "occupied_ns", "weighted")
 Sums = Mapping[str, Sequence[float]]
 
@@ -16,32 +17,33 @@ Sums = Mapping[str, Sequence[float]]
 def subtree_totals(spent: pl.DataFrame, use: pl.DataFrame, where: Places) -> Sums:
     """For each place by name: `forward time_ns`, `backward dispatches`, ... of each pass, and the use of the GPU by its
     kernels. `spent`: what attributed() gives, with time_ns."""
-    columns = {
-        f"{kind} {column}": _at_places(spent.filter(pl.col("kind") == kind), column, where)
-        for kind in PASSES
-        for column in ("time_ns", "host_ns", "dispatches")
-    }
-    columns |= {column: _at_places(use, column, where) for column in _USE}
+    columns = _of_passes(spent, PASSES, _SPENT, where) | _at_places(use, _USE, where)
     return {name: _with_inside(values, where.parents) for name, values in columns.items()}
 
 
 def call_totals(spans: pl.DataFrame, passes: Passes, where: Places) -> Sums:
     """For each place `forward calls`, `forward host_ns`, and the same of the recomputed pass: of its calls alone."""
-    calls = spans.select(
-        "host_ns", place=where.of_module, kind=passes.kind, calls=pl.lit(1, pl.Int64)
-    ).drop_nulls("place")
+    calls = spans.select("host_ns", place=where.of_module, kind=passes.kind, calls=pl.lit(1, pl.Int64))
+    return _of_passes(calls.drop_nulls("place"), ("forward", "recomputed"), ("calls", "host_ns"), where)
+
+
+def _of_passes(
+    table: pl.DataFrame, passes: Sequence[str], columns: Sequence[str], where: Places
+) -> dict[str, list[float]]:
+    """The sums of each pass, under names such as `forward calls`."""
     return {
-        f"{kind} {column}": _at_places(calls.filter(pl.col("kind") == kind), column, where)
-        for kind in ("forward", "recomputed")
-        for column in ("calls", "host_ns")
+        f"{kind} {column}": values
+        for kind in passes
+        for column, values in _at_places(table.filter(pl.col("kind") == kind), columns, where).items()
     }
 
 
-def _at_places(table: pl.DataFrame, column: str, where: Places) -> list[float]:
-    sums = table.drop_nulls("place").group_by("place").agg(pl.col(column).sum())
-    values: list[float] = [0] * len(where.names)
-    for place, value in sums.iter_rows():
-        values[place] = value
+def _at_places(table: pl.DataFrame, columns: Sequence[str], where: Places) -> dict[str, list[float]]:
+    sums = table.drop_nulls("place").group_by("place").agg(pl.col(columns).sum())
+    values: dict[str, list[float]] = {column: [0] * len(where.names) for column in columns}
+    for place, *row in sums.iter_rows():
+        for column, value in zip(columns, row, strict=True):
+            values[column][place] = value
     return values
 
 

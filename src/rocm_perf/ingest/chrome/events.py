@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError, InputError
-from rocm_perf.ingest.io.json import EventArray
+from rocm_perf.errors import InputError
+from rocm_perf.ingest.io.json import EventArray, nothing_read
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model.run import Loss
@@ -82,9 +82,7 @@ def read_pieces(
     pieces = [sort_out(piece) for piece in array]
     if pieces:
         return pieces, [Loss(name, array.damage)] if array.damage else []
-    if array.damage:
-        raise InputError(f"{name} cannot be read as a trace", array.damage)
-    raise EmptyCaptureError(f"{name} holds no event", "its list of events is empty")
+    raise nothing_read(name, array.damage, "its list of events is empty")
 
 
 def holds_events(peek: Peek) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.chrome.events import (
     Events,
@@ -16,6 +15,7 @@ from rocm_perf.ingest.chrome.events import (
     whole,
     with_nanoseconds,
 )
+from rocm_perf.ingest.io.json import nothing_read
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.model.run import Loss
@@ -53,7 +53,7 @@ def read_trace(source: Source) -> Part:
     )
     tables = {**kinds, "ranges": ranges, "links": links}
     if not any(table.height for table in tables.values()):
-        raise EmptyCaptureError(f"{source.name} holds no span", "no event in it has a begin and an end")
+        raise nothing_read(source.name, array.damage, "no event in it has a begin and an end")
     return part("chrome", tables, losses)
 
 

@@ -9,12 +9,12 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from rocm_perf.errors import InputError
+from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
 from rocm_perf.ingest.io.outline import Outline, elements, mend, runs, string_end
 from rocm_perf.ingest.io.source import Reader, Source
 from rocm_perf.units import format_bytes, format_count
 
-__all__ = ["EventArray", "decode", "mend", "top_level_keys"]
+__all__ = ["EventArray", "decode", "mend", "nothing_read", "top_level_keys"]
 
 T = TypeVar("T")
 
@@ -67,6 +67,14 @@ def decode(source: Source, type_: type[T]) -> tuple[T, str | None]:
         return msgspec.json.decode(mended, type=type_), reason
     except _UNREADABLE as error:
         raise InputError(f"{source.name} is not readable JSON", reason) from error
+
+
+def nothing_read(name: str, damage: str | None, why: str, next_step: str = "") -> RocmPerfError:
+    """The error of a file without a usable event: it is damaged, or `why` nothing was recorded."""
+    if damage is None:
+        return EmptyCaptureError(f"{name} holds no event", why, next_step)
+    step = "Copy it again, or record again and let the program end by itself."
+    return InputError(f"{name} cannot be read as a trace", damage, step)
 
 
 class EventArray(Generic[T]):
@@ -151,7 +159,9 @@ class EventArray(Generic[T]):
         return None, 0
 
     def _decoded(self, data: bytes) -> Iterator[T]:
-        """The elements of `data`, without those that cannot be read."""
+        """The elements of `data`, without those that cannot be read; nothing where there is none."""
+        if not data.strip():
+            return
         piece = self._try(b"[" + data + b"]")
         if piece is not None:
             yield piece

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import polars as pl
 from msgspec.structs import replace
 
-from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.collector import collector_off
-from rocm_perf.ingest.io.json import EventArray
+from rocm_perf.ingest.io.json import EventArray, nothing_read
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
 from rocm_perf.ingest.kineto.captured import captured
@@ -116,10 +115,11 @@ def gather(source: Source, span: Span = WHOLE) -> Gathered:
     if columns.profiler_ranges:
         tables |= profiler_ranges(source, header)
     if not any(frame.height for frame in tables.values()):
-        raise EmptyCaptureError(
-            f"{source.name} holds no events",
-            "the profiler window was empty",
-            "Check the profiler's schedule.",
+        damage = (
+            losses[0].what if losses and span == WHOLE else None
+        )  # a part may hold nothing of a file that is cut
+        raise nothing_read(
+            source.name, damage, "the profiler window was empty", "Check the profiler's schedule."
         )
     return Gathered(tables=tables, header=header, losses=losses, notices=notices, numbering=numbering)
 

@@ -168,6 +168,16 @@ def test_what_holds_nothing(tmp_path: Path) -> None:
         _read(tmp_path, {"traceEvents": {"a": 1}})
 
 
+@pytest.mark.parametrize(
+    "text", ['[{"ph":"X","name":', '{"traceEvents": [', '{"traceEvents": [{"ph":"M"},{"na']
+)
+def test_a_file_cut_off_before_its_first_span_is_damaged_rather_than_empty(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"breaks off before its end\. Copy it again"):
+        trace.read_trace(Source(file))
+
+
 @pytest.mark.parametrize("text", ["[1, 2, 3]", '{"a": 1}', "[[]]", "ph", '[{"a": 1}]', "", "\x00\x01"])
 def test_other_files_are_not_claimed(tmp_path: Path, text: str) -> None:
     assert not trace.ADAPTERS[0].claims(Peek(_write(tmp_path, text)))

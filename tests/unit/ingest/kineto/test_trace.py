@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.analysis.verdict.doubts import doubts
-from rocm_perf.errors import EmptyCaptureError, RocmPerfError
+from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import trace as kineto
 from rocm_perf.ingest.load import load
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.sniff import sniff
 from rocm_perf.model.run import Numbering
+from rocm_perf.model.time_window import Span
 from tests.recordings import recording
 
 BASE_NS = 1_700_000_000_000_000_000
@@ -271,6 +272,20 @@ def test_streams_written_as_hexadecimal_text(tmp_path: Path) -> None:
 def test_an_empty_window_says_so(tmp_path: Path) -> None:
     with pytest.raises(EmptyCaptureError):
         read(tmp_path, trace())
+
+
+def test_a_trace_cut_off_in_its_first_event_is_damaged_rather_than_empty(tmp_path: Path) -> None:
+    text = trace(LAUNCH)
+    for end in (text.index("[\n") + 1, text.index("hipLaunchKernel")):
+        with pytest.raises(InputError, match=r"cannot be read as a trace: .* breaks off before its end"):
+            read(tmp_path, text[:end])
+
+
+def test_a_part_without_events_of_a_trace_cut_off_is_empty(tmp_path: Path) -> None:
+    file = tmp_path / "t"
+    file.write_text(trace(OP, LAUNCH).partition("hipLaunchKernel")[0])
+    with pytest.raises(EmptyCaptureError):
+        kineto.read(Source(file), Span(BASE_NS + 10**12, None))
 
 
 @given(data=st.data())
