@@ -71,6 +71,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     l1_bytes: int | None
     l2_bytes: int | None  # all slices of all dies
     l2_channels: int | None  # of all dies
+    l2_channel_bytes: int | None = None  # that one of them reads in a clock
     last_level_bytes: int | None  # Infinity Cache
     clock_mhz: float
     memory_kind: str

@@ -180,7 +180,7 @@ _MATRIX_TYPES = ("I8", "F8", "F6F4", "F16", "BF16", "XF32", "F32", "F64")
 
 def _memory(one: _Dispatch) -> dict[str, float]:
     reads, writes = one.hbm * _READS, one.hbm * (1 - _READS)
-    wide = one.gpu.gfx in ("gfx940", "gfx941", "gfx942", "gfx950")
+    wide = one.gpu.family in ("CDNA 3", "CDNA 4")
     interface = "TCC_EA0" if wide else "TCC_EA"
     requests = reads / (128 if wide else 64)
     served = one.l2 / 128

@@ -108,7 +108,7 @@ def _gpu_properties(one: SoftGpu, links: int) -> dict[str, int]:
     gpu = one.gpu
     engines, arrays_per_engine = _ARRAYS[gpu.gfx]
     arrays = engines * arrays_per_engine * gpu.dies
-    has_ecc = gpu.gfx in {"gfx90a", "gfx942"}
+    has_ecc = gpu.memory_kind.startswith("HBM")
     return {
         **_host_properties(links),
         "cpu_cores_count": 0,

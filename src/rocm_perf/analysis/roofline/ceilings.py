@@ -28,10 +28,7 @@ _RIDGE = "peak rate / memory bandwidth"
 # A measured peak outside of these shares of the catalogue's is kept and doubted.
 _LOWEST, _HIGHEST = 0.4, 1.05
 
-# Each LDS bank serves 4 B a clock; each L2 channel 128 B (AMD CDNA 2 and CDNA 3 white papers).
-_BANK_BYTES = 4
-_CHANNEL_BYTES = 128
-_WIDE_L2 = ("gfx90a", "gfx942", "gfx950")
+_BANK_BYTES = 4  # that each LDS bank serves in a clock (AMD CDNA 2 and CDNA 3 white papers)
 
 
 def ceilings(
@@ -64,9 +61,10 @@ def _on_chip(gpu: Gpu) -> Iterator[Ceiling]:
     ghz = gpu.clock_mhz / 1000
     lds = _BANK_BYTES * gpu.lds_banks * gpu.compute_units * ghz / 1000
     yield _memory(LDS, lds, "4 B * LDS banks * compute units * clock", "computed from the catalogue")
-    if gpu.gfx in _WIDE_L2 and gpu.l2_channels:
-        rate = _CHANNEL_BYTES * gpu.l2_channels * ghz / 1000
-        yield _memory(L2, rate, "128 B * L2 channels * clock", "computed from the catalogue")
+    if gpu.l2_channels and gpu.l2_channel_bytes:
+        rate = gpu.l2_channel_bytes * gpu.l2_channels * ghz / 1000
+        formula = f"{gpu.l2_channel_bytes} B * L2 channels * clock"
+        yield _memory(L2, rate, formula, "computed from the catalogue")
 
 
 def _compute(name: str, rate: float, source: str) -> Ceiling:

@@ -97,19 +97,6 @@ def write_csv(  # noqa: PLR0913  (two of them place the files, the rest choose)
     return written
 
 
-def write_counters(
-    trace: Trace, folder: Path, prefix: str, layout: Layout = "7.0", *, overwrite: bool = False
-) -> list[Path]:
-    """Write only the counters, as a run with `--pmc` alone does."""
-    written: list[Path] = []
-    for part, stem in _stems(trace, folder, prefix):
-        files = dict(_counted(trace, part, layout))
-        if files:
-            files["agent_info"] = agent_info(trace, part.node)
-        written += [_write(stem, name, frame, overwrite) for name, frame in files.items()]
-    return written
-
-
 def pass_folder(trace: Trace, part: Part, parts: list[Part]) -> str:
     """pmc_N for a pass with counters, where there are several passes."""
     several = len({other.pass_id for other in parts}) > 1

@@ -38,6 +38,7 @@ _TITLES = {
     "l1_bytes": "L1",
     "l2_bytes": "L2",
     "l2_channels": "L2 channels",
+    "l2_channel_bytes": "read by each in a clock",
     "last_level_bytes": "Infinity Cache",
     "clock_mhz": "clock",
     "memory_kind": "memory",
@@ -74,6 +75,7 @@ _SIZES = (
     "lds_granule",
     "l1_bytes",
     "l2_bytes",
+    "l2_channel_bytes",
     "last_level_bytes",
     "memory_bytes",
 )
