@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import NamedTuple
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -15,7 +16,7 @@ from rocm_perf.model.run import SIMULATOR
 from rocm_perf.render.grid import fitted
 from rocm_perf.render.lines import height, labelled, line, marked, paragraph
 from rocm_perf.render.screen.drawn import BAR_FROM, phase_lines
-from rocm_perf.render.screen.finding import Detail, finding_lines
+from rocm_perf.render.screen.finding import Detail, finding_lines, finding_named
 from rocm_perf.render.screen.hotspots import hotspot_blocks
 from rocm_perf.render.screen.view import View
 from rocm_perf.render.sections.headline import contents, has_phases, limit_line, ranked_findings
@@ -39,14 +40,26 @@ from rocm_perf.units import format_count, format_ns, format_share
 
 LINES = 40
 _KERNELS, _FEWEST_KERNELS = 10, 3
-# Findings shown, and how much of each: the first plan that leaves room for kernels.
-_FINDINGS = (
-    (3, Detail(reasons=2)),
-    (3, Detail(reasons=1)),
-    (2, Detail(reasons=2)),
-    (2, Detail(reasons=1)),
-    (1, Detail(reasons=1)),
-    (1, Detail(reasons=1, lines=3)),  # for a recording with names or texts of any length
+
+
+class _Plan(NamedTuple):
+    """How many findings are told, how much of each, and how many more are named."""
+
+    told: int
+    detail: Detail
+    named: int = 0
+
+
+# The first that leaves room for kernels. What a second finding says matters more than more of them.
+_PLANS = (
+    _Plan(3, Detail(reasons=2)),
+    _Plan(3, Detail(reasons=1)),
+    _Plan(2, Detail(reasons=2), named=1),
+    _Plan(2, Detail(reasons=1), named=1),
+    _Plan(1, Detail(reasons=1), named=2),
+    _Plan(1, Detail(reasons=1), named=1),
+    _Plan(1, Detail(reasons=1)),
+    _Plan(1, Detail(reasons=1, lines=3)),  # for a recording with names or texts of any length
 )
 _AROUND_KERNELS = 4  # a blank line, the heading, the columns, the line about the rest
 _HOLES = 3
@@ -56,7 +69,7 @@ def answer(document: Document, view: View) -> list[RenderableType]:
     """The first screen about one run."""
     head, tail = list(_head(document, view)), list(_tail(document, view))
     room = LINES - height(head) - height(tail) - _AROUND_KERNELS
-    plans = [list(_findings(document, view, *plan)) for plan in (_FINDINGS[-1:] if view.brief else _FINDINGS)]
+    plans = [list(_findings(document, view, plan)) for plan in (_PLANS[-1:] if view.brief else _PLANS)]
     needed = min(_FEWEST_KERNELS, len(document.hotspots.rows))
     middle = next((plan for plan in plans if room - height(plan) >= needed), plans[-1])
     fitting = min(room - height(middle), 3 if view.brief else _KERNELS)
@@ -139,15 +152,19 @@ def _device(device: DeviceTime) -> Iterator[str | tuple[str, str]]:
     yield f", idle {format_ns(device.idle_ns)}"
 
 
-def _findings(document: Document, view: View, shown: int, detail: Detail) -> Iterator[Text]:
+def _findings(document: Document, view: View, plan: _Plan) -> Iterator[Text]:
     findings, later = ranked_findings(document)
     if not document.devices and not findings:
         return
     yield Text()
     if not findings:
         yield from labelled("What holds it back", NO_FINDINGS, view.width, 2)
-    for place, finding in enumerate(findings[:shown]):
-        yield from finding_lines(place + 1, finding, document, detail, view.width)
+    shown = plan.told + plan.named
+    for number, finding in enumerate(findings[:shown], start=1):
+        if number <= plan.told:
+            yield from finding_lines(number, finding, document, plan.detail, view.width)
+        else:
+            yield from finding_named(number, finding, document, view.width)
     if len(findings) > shown and not view.brief:
         yield line((f"   and {format_count(len(findings) - shown, 'more finding')} (--show findings)", "dim"))
     for finding in later[: 0 if view.brief else 1]:

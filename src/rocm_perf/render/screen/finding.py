@@ -15,6 +15,7 @@ from rocm_perf.render.sections.headline import worth
 
 _INDENT = "   "
 _LABEL = 5  # the longest of why, worth, do, see
+_NAMED = 2  # lines of the title of a finding that is only named
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,29 @@ def finding_lines(
     number: int, finding: Finding, document: Document, detail: Detail, width: int
 ) -> Iterator[Text]:
     """The lines of one finding, its title behind its number."""
-    first, *rest = paragraph(finding.title, width, detail.lines, indent=_INDENT, style="bold")
-    yield line((f"{number}  ", MARKS[finding.severity][1]), (first.plain.lstrip(), "bold"))
-    yield from rest
-    inner = width - len(_INDENT)
+    yield from _title(number, finding, width, detail.lines)
     for label, text in _facts(finding, document, detail.reasons):
-        for row in labelled(label, text, inner, detail.lines, room=_LABEL):
-            yield Text(_INDENT, no_wrap=True, overflow="ellipsis").append_text(row)
+        yield from _fact(label, text, width, detail.lines)
     if finding.next_command:
         yield from _command(finding.next_command, width)
+
+
+def finding_named(number: int, finding: Finding, document: Document, width: int) -> Iterator[Text]:
+    """What a finding is, and what it is worth."""
+    yield from _title(number, finding, width, _NAMED)
+    if value := worth(finding, document):
+        yield from _fact("worth", value, width, 1)
+
+
+def _title(number: int, finding: Finding, width: int, lines: int | None) -> Iterator[Text]:
+    first, *rest = paragraph(finding.title, width, lines, indent=_INDENT, style="bold")
+    yield line((f"{number}  ", MARKS[finding.severity][1]), (first.plain.lstrip(), "bold"))
+    yield from rest
+
+
+def _fact(label: str, text: str, width: int, lines: int | None) -> Iterator[Text]:
+    for row in labelled(label, text, width - len(_INDENT), lines, room=_LABEL):
+        yield Text(_INDENT, no_wrap=True, overflow="ellipsis").append_text(row)
 
 
 def _command(command: str, width: int) -> Iterator[Text]:

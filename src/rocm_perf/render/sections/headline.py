@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -50,6 +51,7 @@ _LIMITS_OF: dict[str, str] = {
 }
 _MOST_TO_GAIN = "its kernels have the most to gain"  # of a GPU that is idle more than it works
 _HALF = 0.5  # of the time
+_ALONE = 0.05  # of the judged time of all GPUs: collectives with nothing beside them that are worth a word
 _NEARLY_ALL = 0.95  # of the time busy: nothing but kernels is left to explain
 
 
@@ -83,19 +85,37 @@ def _in_all(document: Document) -> str:
 
 
 def _working(document: Document) -> str:
-    busy, window = document.devices[0].busy_ns, _judged_ns(document)
-    share = f"({format_share(_busy_share(document))})" if window else ""
-    gpu = (
-        "the GPU works"
-        if len(document.devices) == 1
-        else f"the busiest of {len(document.devices)} GPUs works"
-    )
+    work, window = work_of_gpus(document), _judged_ns(document)
+    share = f" ({format_share(_busy_share(document))})" if window else ""
     steps = document.judged_steps
+    each = steps or 1
+    times = f"{work.gpus} {format_ns(work.busy_ns / each)} of {format_ns(window / each)}{share}"
+    if work.alone_ns:
+        times += f", {format_ns(work.alone_ns / each)} of it in collectives alone"
     if steps:
-        step = f"In a step{_beyond_the_phase(document)}"
-        return f"{step} {gpu} {format_ns(busy / steps)} of {format_ns(window / steps)} {share}"
-    said = f"{_apart_from_pauses(document)}{gpu} {format_ns(busy)} of {format_ns(window)} {share}"
+        return f"In a step{_beyond_the_phase(document)} {times}"
+    said = f"{_apart_from_pauses(document)}{times}"
     return f"{said[0].upper()}{said[1:]}"
+
+
+class WorkOfGpus(NamedTuple):
+    """How long the GPUs work, of that in collectives with nothing beside them, and which GPUs are meant."""
+
+    busy_ns: float
+    alone_ns: float
+    gpus: str
+    formula: str
+
+
+def work_of_gpus(document: Document) -> WorkOfGpus:
+    """The work of the busiest GPU; of all where they communicate alone for long: the busiest may be one that waits."""
+    devices, alone = document.devices, document.communication.exposed_ns
+    if alone < _ALONE * _judged_ns(document) * len(devices):
+        gpus = "the GPU works" if len(devices) == 1 else f"the busiest of {len(devices)} GPUs works"
+        return WorkOfGpus(devices[0].busy_ns, 0, gpus, "busy_ns of the busiest GPU")
+    gpus = "the GPU works" if len(devices) == 1 else f"the {len(devices)} GPUs work on average"
+    busy = sum(device.busy_ns for device in devices)
+    return WorkOfGpus(busy / len(devices), alone / len(devices), gpus, "mean busy_ns of the GPUs")
 
 
 def _beyond_the_phase(document: Document) -> str:
@@ -131,7 +151,7 @@ def _limit_of(kind: Kind, busy: float) -> str:
 
 def _busy_share(document: Document) -> float:
     window = _judged_ns(document)
-    return document.devices[0].busy_ns / window if window else 0.0
+    return work_of_gpus(document).busy_ns / window if window else 0.0
 
 
 def _judged_ns(document: Document) -> int:
