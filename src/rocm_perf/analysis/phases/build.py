@@ -25,8 +25,8 @@ from rocm_perf.model.trace import Trace
 
 FORMULAS = {
     "phases.steady": "the longest run of whole steps after warm-up without one that takes over 3 times the median and "
-    "over 5 % of all steps together, of a program that serves a model all steps after warm-up; where the GPU ends over "
-    "10 % later than the host's steps, its own time of them",
+    "over 5 % of all steps together, each until the next begins, of a program that serves a model all steps after "
+    "warm-up; where the GPU ends over 10 % later than the host's steps, its own time of them",
     "phases.pauses": "idle times of all GPUs longer than 2 % of the time from the first to the last work, of which "
     "fewer than 3 others are at least half as long",
 }

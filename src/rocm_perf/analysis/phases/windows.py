@@ -7,6 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 import polars as pl
+from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS
@@ -21,6 +22,7 @@ _LONG_SHARE = 0.05  # of all steps together: such a step holds something else as
 _ALIKE = 0.5  # as many others as steps need are at least half as long
 _MOST = 0.5  # of the kernels from the first step on: usual steps with fewer are not what the program does
 _AS_LONG = 0.8  # of the steps of the longest run
+_SHORT = 0.9  # of the usual length: the last step is shorter where what follows it is not known
 _SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
 _AHEAD = 0.1  # of the steps, or of one: where the GPU ends them, or begins one, this much later, the host runs ahead
 
@@ -54,6 +56,7 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     if sum(step.kernels for run in runs for step in run) < _MOST * _kernels_of_a_process(since):
         return None
     others = tuple(step for run in runs if run is not usual for step in run)
+    usual = _whole_periods(usual)
     if not repeated.host_times:
         span = _lasting(usual, own.filter(_within(usual, step_time(repeated)))).span
         return Steady(usual, _from_launch(span, own), others)
@@ -66,6 +69,16 @@ def _judged_run(runs: list[tuple[Step, ...]]) -> tuple[Step, ...]:
     """The longest run; the last of those about as long, for a program warms up before it does what it is for."""
     most = max(map(len, runs), default=0)
     return next((run for run in reversed(runs) if len(run) >= _AS_LONG * most), ())
+
+
+def _whole_periods(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Each step until the next begins, whatever marks them: what the host does in between is part of the period. The
+    last is known only until its own end: where that makes it shorter than the others, it is no whole one."""
+    if any(step.kind for step in steps):
+        return steps
+    whole = tuple(replace(step, end_ns=max(step.end_ns, after.start_ns)) for step, after in pairwise(steps))
+    is_whole = steps[-1].duration_ns >= _SHORT * median(step.duration_ns for step in whole)
+    return (*whole, steps[-1]) if is_whole else whole
 
 
 def _kernels_of_a_process(work: pl.DataFrame) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.document import Document
@@ -22,27 +23,28 @@ TUNED = 1 / 5  # of the products of a vendor's library
 _UNSURE: tuple[Kind, ...] = ("cannot-tell", "unrecorded-work")
 # Links of the critical path that kernels make: their own time, and the wait for room that others leave.
 _KERNEL_LINKS = ("kernel", "room_wait")
-# One rank unlike its equals is a fault: it comes before what nobody timed again, for that is of all ranks, who wait.
+# One rank unlike its equals is a fault: it comes before what may be worth more, but which nobody timed again, for that
+# is of all ranks, who wait.
 _FAULTS = ("late-rank", "slow-link")
 
 
 def ranked(findings: Sequence[Finding], document: Document) -> list[Finding]:
     """Kernels come first if they hold more than any other finding is worth; else the finding worth most does. A fault
-    of one rank comes before both, unless something else was re-timed and saves more."""
+    of one rank comes before both, unless what leads them saves more: a third of what nobody timed again counts."""
     order = _by_worth(findings, document)
     faults = [finding for finding in order if finding.id in _FAULTS]
     if not faults:
         return order
     least = max(finding.time_at_stake_ns or 0 for finding in faults)
-    ahead = [finding for finding in order if finding not in faults and _retimed_ns(finding) > least]
-    return [*ahead, *faults, *(one for one in order if one not in faults and one not in ahead)]
+    others = [finding for finding in order if finding not in faults]
+    ahead = list(takewhile(lambda finding: _sure_ns(finding) > least, others))
+    return [*ahead, *faults, *others[len(ahead) :]]
 
 
-def _retimed_ns(finding: Finding) -> int:
-    """What the finding saves for sure; 0 where that is a bound, or nobody knows."""
-    gain = finding.projected_speedup
-    known = gain is not None and "at most" not in gain.formula
-    return (finding.time_at_stake_ns or 0) if known else 0
+def _sure_ns(finding: Finding) -> float:
+    """What the finding saves; a part of it where that is a bound, or nobody knows."""
+    gain, stake = finding.projected_speedup, finding.time_at_stake_ns or 0
+    return stake if gain is not None and "at most" not in gain.formula else UNKNOWN * stake
 
 
 def _by_worth(findings: Sequence[Finding], document: Document) -> list[Finding]:

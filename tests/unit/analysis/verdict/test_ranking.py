@@ -12,6 +12,7 @@ from rocm_perf.analysis.verdict.ranking import ranked
 from rocm_perf.analysis.verdict.recurring import recurring_idle
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import Row, call, kernel, trace
@@ -193,3 +194,17 @@ def test_time_that_two_remedies_would_save_is_claimed_once(gap_us: int) -> None:
         one.time_at_stake_ns or 0 for one in judged.findings if one.kind in ("sync", "host-bound", "copies")
     ]
     assert 0 < sum(claimed) <= idle
+
+
+def timed(stake: int, formula: str, name: str = "") -> Finding:
+    gain = Quantity(1.1, "x", formula, {})
+    return Finding(name or formula, "warning", formula, ("seen",), stake, gain, kind="host-bound")
+
+
+def test_a_late_rank_comes_before_what_nobody_timed_unless_far_more_is_at_stake() -> None:
+    judged = of(busy(0.1))
+    late, small = timed(10 * MS, "re-timed", "late-rank"), timed(12 * MS, "re-timed")
+    bound, large = timed(25 * MS, "at most so much"), timed(35 * MS, "at most so much")
+    assert ranked([small, late, bound], judged) == [late, bound, small]
+    assert ranked([small, late, large], judged) == [large, small, late]
+    assert ranked([small, late], judged) == [small, late]
