@@ -10,12 +10,14 @@ from rich.text import Text
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
+from rocm_perf.render.grid import squeezed
 from rocm_perf.render.lines import MARKS, labelled, line, paragraph, uncut
 from rocm_perf.render.sections.headline import worth
 
 _INDENT = "   "
 _LABEL = 5  # the longest of why, worth, do, see
 _NAMED = 2  # lines of the title of a finding that is only named
+_WORD = 0.6  # of the width: longer names of kernels leave no room for what is said of them
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ def finding_lines(
 ) -> Iterator[Text]:
     """The lines of one finding, its title behind its number."""
     yield from _title(number, finding, width, detail.lines)
-    for label, text in _facts(finding, document, detail.reasons):
+    for label, text in _facts(finding, document, detail.reasons, width):
         yield from _fact(label, text, width, detail.lines)
     if finding.next_command:
         yield from _command(finding.next_command, width)
@@ -45,9 +47,14 @@ def finding_named(number: int, finding: Finding, document: Document, width: int)
 
 
 def _title(number: int, finding: Finding, width: int, lines: int | None) -> Iterator[Text]:
-    first, *rest = paragraph(finding.title, width, lines, indent=_INDENT, style="bold")
+    title = _squeezed_words(finding.title, width)
+    first, *rest = paragraph(title, width, lines, indent=_INDENT, style="bold")
     yield line((f"{number}  ", MARKS[finding.severity][1]), (first.plain.lstrip(), "bold"))
     yield from rest
+
+
+def _squeezed_words(text: str, width: int) -> str:
+    return " ".join(squeezed(word, int(_WORD * width)) for word in text.split())
 
 
 def _fact(label: str, text: str, width: int, lines: int | None) -> Iterator[Text]:
@@ -72,9 +79,9 @@ def _command(command: str, width: int) -> Iterator[Text]:
         yield uncut(row + end)
 
 
-def _facts(finding: Finding, document: Document, reasons: int) -> Iterator[tuple[str, str]]:
+def _facts(finding: Finding, document: Document, reasons: int, width: int) -> Iterator[tuple[str, str]]:
     if finding.evidence and reasons:
-        yield "why", "; ".join(finding.evidence[:reasons])
+        yield "why", _squeezed_words("; ".join(finding.evidence[:reasons]), width)
     if value := worth(finding, document):
         yield "worth", value
     if finding.remedy:

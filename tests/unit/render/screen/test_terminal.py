@@ -65,7 +65,7 @@ def test_specimens_fit(specimens: Path, name: str, width: int) -> None:
     check(answer(specimens / name), width)
 
 
-def crowded() -> Document:
+def crowded(words: int = 80) -> Document:
     kernels = [
         kernel(f"void family::kernel_{i}<float, {i}>(int)", 100 * i, 100 * i + 40, correlation_id=i)
         for i in range(60)
@@ -75,7 +75,7 @@ def crowded() -> Document:
     copied = {"start_ns": 0, "end_ns": 9, "size_bytes": 64, "agent_id": 0}
     copies = [{"kind": kind, **copied} for kind in ("H2D", "D2H", "P2P")]
     document = overview(trace(dispatches=kernels, api_calls=waits + launches, copies=copies), "x")
-    long = "word " * 80
+    long = "word " * words
     many = tuple(
         Finding(
             f"f{place}", "warning", f"Finding number {place}", (long,), 1000, None, long, "rocm-perf doctor"
@@ -94,6 +94,23 @@ def test_a_crowded_recording_stays_within_forty_lines(width: int) -> None:
     assert "Finding number 0" in text
     assert "more findings (--show findings)" in text
     assert text.count("kernel_") >= 3
+
+
+def test_findings_that_cannot_be_told_are_named() -> None:
+    text = shown(crowded(words=50))
+    assert "\n1  Finding number 0\n   why    word" in text
+    assert "\n2  Finding number 1\n   worth  " in text
+    assert text.count("   why    ") == 1
+
+
+@WIDTHS
+def test_a_long_name_leaves_room_for_what_is_said_of_it(width: int) -> None:
+    name = "gemm_" + "x" * 300 + "_end"
+    finding = Finding("x", "info", f"{name} takes half of the kernel time", (f"{name} is slow",))
+    text = shown(msgspec.structs.replace(simulated("sync_in_loop"), findings=(finding,)), width)
+    said = " ".join(text.split())
+    assert "x_end takes half of the kernel time why gemm_x" in said
+    assert "x_end is slow" in said
 
 
 def test_the_answer_names_cause_gain_remedy_and_verdict() -> None:

@@ -47,6 +47,22 @@ def test_a_step_that_lasts_longer_than_its_phase_says_so(late: int, step: str) -
     assert line.startswith(step)
 
 
+def test_collectives_that_run_alone_are_told_apart() -> None:
+    """A GPU that waits inside of a collective looks as busy as one that computes."""
+    rows = [
+        {**kernel(name, at, end), "agent_id": agent}
+        for agent, early in enumerate((800 * US, 200 * US))
+        for step in range(20)
+        for name, at, end in (
+            ("gemm", step * MS, step * MS + early - step),
+            ("ncclDevKernel_AllReduce", step * MS + early, step * MS + 900 * US),
+        )
+    ]
+    told = overview(trace(dispatches=rows), "run")
+    (line,) = limit_line(told)
+    assert line.startswith("The 2 GPUs work on average 18.0 ms of 19.9 ms (90.5 %), 8.00 ms of it in collec")
+
+
 def limit(finding_id: str, kind: Kind, busy_ns: int) -> str:
     """What is said to be the limit above such a first finding, of a GPU that works so long in each millisecond."""
     rows = [kernel("k", MS * number, MS * number + busy_ns - number) for number in range(40)]
