@@ -42,8 +42,8 @@ def phases_figure(phases: Phases, steps: Steps | None = None, width: float = WID
 
 def _part(row: Phase, phases: Phases) -> Part:
     said = f"{format_ns(row.duration_ns)} ({format_share(row.duration_ns / phases.wall_ns)})"
-    if row.name == "steady" and phases.step_ns.value is not None:
-        said += f": {format_count(phases.steps, 'step')} of {format_ns(phases.step_ns.value)}"
+    if row.name == "steady" and phases.steps:
+        said += f": {format_count(phases.steps, 'step')} of {format_ns(row.duration_ns / phases.steps)}"
     return Part(
         name=phase_name(row, phases),
         value=row.duration_ns,
